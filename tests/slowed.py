@@ -21,8 +21,7 @@ from timesink.analyses.anatomy.anatomy import (
 from timesink.analyses.comparison.pair import Pair, Role
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.model.findings import Finding
-from timesink.rules.attribution import attribution
-from timesink.rules.diagnosis import find_causes
+from timesink.rules.diagnosis import attribution, find_causes
 
 MS = 1_000_000
 PARTS = {

@@ -26,13 +26,7 @@ from timesink.analyses.forest import (
     subtree_sizes,
 )
 from timesink.analyses.links import launching_calls, link_launches
-from timesink.analyses.names import (
-    device_word,
-    is_collective_call,
-    is_collective_kernel,
-    is_data_loader,
-    waits_for_device,
-)
+from timesink.analyses.names import device_word, is_data_loader
 from timesink.analyses.operators import launch_sites
 from timesink.analyses.roles import (
     PARTS,
@@ -44,6 +38,7 @@ from timesink.analyses.roles import (
 )
 from timesink.analyses.steps import find_steps, step_at
 from timesink.analyses.summary import sampled_counters, summarise
+from timesink.model.vendors import is_collective_call, is_collective_kernel, waits_for_device
 
 
 def test_step_breakdown() -> None:

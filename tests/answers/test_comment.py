@@ -14,10 +14,10 @@ from diagnosed import clock_anomaly, clock_cause, component, slow_clock, unchang
 from explorations import explored
 from gated import comparison_of
 from timesink.analyses.comparison.verdict import compare_roles
-from timesink.answers.budgets import BudgetResult
 from timesink.answers.comparison import Comparison
+from timesink.answers.comparison.budgets import BudgetResult
+from timesink.answers.comparison.gate_result import Gate, Limit, gate_of
 from timesink.answers.comparison.words import comment_md
-from timesink.answers.gate_result import Gate, Limit, gate_of
 from timesink.model.diagnosis import Diagnosis
 
 MOST_CHARACTERS = 65_536

@@ -15,8 +15,8 @@ from gated import comparison_of, failed_gate
 from timesink.analyses.comparison.pair import TIMES, Workload
 from timesink.answers.cause_words import cause_title
 from timesink.answers.comparison.document import comparison_document
-from timesink.answers.gate import error_document
-from timesink.answers.gate_result import gate_of_error
+from timesink.answers.comparison.gate import error_document
+from timesink.answers.comparison.gate_result import gate_of_error
 from timesink.errors import NotFoundError
 from timesink.model.findings import CAUSES, Evidence, Finding
 from timesink.output.blocks import Attribution, Causes, Document, Text, Verdict

@@ -271,7 +271,7 @@ class TestRunsThatCannotBeRead:
         def fails(*_: object) -> None:
             raise NotFoundError("no pair to judge")
 
-        monkeypatch.setattr("timesink.answers.budgets.evaluate", fails)
+        monkeypatch.setattr("timesink.answers.comparison.budgets.evaluate", fails)
         (tmp_path / "b.toml").write_text('[cycle]\nmax = "1 s"\n')
         folder = tmp_path / "out"
         assert run("compare", case, "--budget", tmp_path / "b.toml", "-o", folder).code == 1

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import pickle
 
-from timesink.runtime.engine import Call, LocalEngine, engine_of, internal, killed, make, name_of
-from timesink.runtime.ray_engine import _environment, last_words, local_path
+from timesink.runtime.engine import (
+    Call,
+    LocalEngine,
+    _environment,
+    engine_of,
+    internal,
+    killed,
+    last_words,
+    local_path,
+    make,
+    name_of,
+)
 
 
 def test_calling_make():

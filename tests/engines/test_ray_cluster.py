@@ -128,7 +128,7 @@ def test_a_cluster_that_is_not_there_is_an_error() -> None:
 OTHER_VERSION = """
 import sys
 from engine_calls import call
-from timesink.runtime.ray_engine import RayEngine
+from timesink.runtime.engine import RayEngine
 try:
     list(RayEngine(sys.argv[1]).run(call("echo"), ["a"]))
 except Exception as error:

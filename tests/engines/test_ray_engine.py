@@ -10,8 +10,7 @@ import pytest
 
 from engine_calls import call
 from timesink.errors import TimesinkError
-from timesink.runtime.engine import engine_of
-from timesink.runtime.ray_engine import answer
+from timesink.runtime.engine import answer, engine_of
 from timesink.sources.recordings import Recording
 
 

@@ -15,7 +15,6 @@ from timesink.model.intervals import (
     subtract,
     sweep,
 )
-from timesink.model.processes import host_and_pid
 from timesink.model.recorded_run import (
     RecordedRun,
     RunDevice,
@@ -23,6 +22,7 @@ from timesink.model.recorded_run import (
     RunProcess,
     recorded_run,
 )
+from timesink.model.schema import host_and_pid
 from timesink.model.units import (
     amount,
     amounts,

@@ -44,7 +44,7 @@ ALLOWED = {
     "server/replies.py": "a route of the former plugin",
     "reports/plugin/": "words of the former plugin",
     # Types of C++ in kernel names.
-    "analyses/kernels/normalised_names.py": "types",
+    "analyses/kernels/families.py": "types",
 }
 """Where a maker's words stand in texts that are no sentences, and why."""
 
@@ -152,8 +152,8 @@ timesink.model.vendors = module
 
 from timesink.analyses.behaviour.functions import host_class
 from timesink.analyses.communication.calls import library_of
-from timesink.analyses.kernels.normalised_names import normalised_name
-from timesink.analyses.kernels.tensor_cores import uses_tensor_cores
+from timesink.analyses.kernels.families import normalised_name
+from timesink.analyses.tensor_cores import uses_tensor_cores
 from timesink.analyses.links import launching_calls
 from timesink.analyses.memory.curve import memory_device
 from timesink.analyses.names import device_word

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gated import failed_gate
-from timesink.answers.gate import screen
-from timesink.answers.gate_result import Gate, gate_check
+from timesink.answers.comparison.gate import screen
+from timesink.answers.comparison.gate_result import Gate, gate_check
 from timesink.output.junit import junit_xml
 
 NOW = datetime(2026, 1, 31, 12, 30, tzinfo=timezone.utc)

@@ -36,7 +36,7 @@ from timesink.formats.file_names import (
     worker_and_span,
 )
 from timesink.formats.finish import find_oddities
-from timesink.formats.ncu.metrics import is_of_machine
+from timesink.formats.ncu.launches import is_of_machine
 from timesink.formats.ncu.numbers import (
     PrintedUnit,
     ahead,

@@ -9,8 +9,14 @@ import pytest
 from timesink.analyses.comparison.pair import Role
 from timesink.analyses.ranks.lateness import Panel
 from timesink.analyses.ranks.stragglers import cost_together
-from timesink.answers.budget_file import AmountError, BudgetPattern, Increase, increase, time_ns
-from timesink.answers.gate_result import Limit, unseen, unseen_pct
+from timesink.answers.comparison.budget_file import (
+    AmountError,
+    BudgetPattern,
+    Increase,
+    increase,
+    time_ns,
+)
+from timesink.answers.comparison.gate_result import Limit, unseen, unseen_pct
 from timesink.model.diagnosis import Component, CycleTime
 from timesink.model.findings import Evidence, Finding
 from timesink.rules.causes_device import precision

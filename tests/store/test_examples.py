@@ -10,8 +10,14 @@ import polars as pl
 
 import timesink
 from timesink.sources.cache import Cache, return_free_memory
-from timesink.sources.kept_answers import KeptAnswer, KeptSummaries, array_blocks, arrays_in
-from timesink.sources.kept_tables import from_bytes, to_bytes
+from timesink.sources.kept_answers import (
+    KeptAnswer,
+    KeptSummaries,
+    array_blocks,
+    arrays_in,
+    from_bytes,
+    to_bytes,
+)
 from timesink.sources.opening import kept_as
 from timesink.sources.recordings import Recording, RemoteFile
 from timesink.sources.remote import remote_key

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.sources.kept_tables import from_bytes, to_bytes
+from timesink.sources.kept_answers import from_bytes, to_bytes
 
 TABLES = {
     "lengths": pl.DataFrame({"cycle": [1, 2], "ns": [7.5, float("nan")]}),

@@ -27,8 +27,7 @@ from timesink.analyses.forest import (
     enclosing,
     within,
 )
-from timesink.analyses.modules.backward import link_backward
-from timesink.analyses.modules.table import BackwardPasses, backward_passes
+from timesink.analyses.modules import BackwardPasses, backward_passes, link_backward
 from timesink.analyses.names import LIGHTNING, LIGHTNING_ACTION, LIGHTNING_MODULE
 from timesink.model import intervals
 from timesink.model.arrays import Flags, Ints

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 from timesink.analyses.columns import device_columns
 from timesink.model.trace import Trace
-from timesink.model.vendors import (
-    DEVICE_WORD_OF,
-)
+from timesink.model.vendors import DEVICE_WORD_OF
 
 ROOT = "CallTreeRoot"
 """Stands for the thread itself where work was launched outside every call."""
@@ -47,3 +48,235 @@ def device_word(trace: Trace) -> str:
     """What users call an accelerator of this maker; `CPU` where there is none at all."""
     word = DEVICE_WORD_OF.get(trace.metadata.vendor)
     return word or ("CPU" if device_columns(trace).is_empty() else "GPU")
+
+
+# Names of kernels as tables of kernel profilers shorten them.
+
+# Short forms of kernel names: what a person would call the kernel.
+
+_NOISE = re.compile(
+    r"(?:\(anonymous namespace\)|<unnamed>|\{anonymous\})::|\s*\[clone [^\]]*\]|^void\s+"
+)
+_BRACKET = re.compile(r"([<>()])")
+_LIBRARIES = ("at::native::", "at::")
+_COPIES = ("Memcpy ", "Memset ")
+_WRAPPERS = re.compile(
+    r"(?:^|::)(?:\w*elementwise_kernel\w*|reduce_kernel|multi_tensor_apply_kernel|index_\w*kernel"
+    r"|cutlass::(?:Kernel2?|device_kernel))$"
+)
+"""Kernels that only run what their template arguments name."""
+_WORD = re.compile(r"[A-Za-z_]\w+")
+EVERYWHERE = frozenset(
+    """
+    at native detail std c10 cub cutlass gemm kernel device thread float double int long unsigned
+    char bool void short half Half BFloat16 nv_bfloat16 complex Array array ReduceOp
+    TensorListMetadata TensorListScalarListMetadata FusedOptimizerTensorListMetadata
+    gpu_kernel_impl gpu_kernel_impl_nocast gpu_index_kernel TensorIteratorBase TensorIterator
+    func_wrapper_t BinaryFunctor BUnaryFunctor AUnaryFunctor UnaryOpFunctor BinaryOpScalarFunctor
+    PointwiseOpScalarFunctor PointwiseOpListFunctor BinaryOpListAlphaFunctor binary_internal
+    anonymous namespace unnamed lambda const enable_if type opmath_t false true
+    """.split()  # noqa: SIM905 - a list of fifty quoted words is hard to read
+)
+"""Words found in the arguments of most kernels, which tell none from another."""
+
+
+def short_kernel_name(name: str) -> str:
+    """The name without return type, template arguments, parameters and unnamed namespaces.
+
+    Namespaces of PyTorch itself are left out as well; those of other libraries tell kernels apart.
+
+    A kernel that only runs its template argument is named with it.
+    """
+    if name.startswith(_COPIES):
+        return name
+    short = _NOISE.sub("", name)
+    if _BRACKET.search(short):
+        # Before the last blank stands a return type, as in `enable_if<...>::type f<...>(...)`.
+        short = outside_brackets(short).strip().rsplit(" ", 1)[-1]
+    for prefix in _LIBRARIES:
+        short = short.removeprefix(prefix)
+    return short + _payload(short, name) if short else name
+
+
+def _payload(short: str, name: str) -> str:
+    """What a wrapper runs, in angle brackets; empty for other kernels."""
+    if _WRAPPERS.search(short) is None:
+        return ""
+    telling = telling_word(name[name.find(short) + len(short) :])
+    return f"<{telling}>" if telling else ""
+
+
+def telling_word(arguments: str) -> str:
+    """The first word of template arguments that says what a kernel does; empty without one."""
+    words = _WORD.findall(arguments)
+    return next((word for word in words if word not in EVERYWHERE), "")
+
+
+def outside_brackets(name: str) -> str:
+    """The text up to the parameters, without what stands in angle brackets."""
+    kept: list[str] = []
+    depth = 0
+    for piece in _BRACKET.split(name):
+        if piece in {"<", "("}:
+            if depth == 0 and piece == "(" and "".join(kept).strip():
+                break
+            depth += 1
+        elif piece in {">", ")"}:
+            depth = max(0, depth - 1)
+        elif depth == 0:
+            kept.append(piece)
+    return "".join(kept)
+
+
+# Names as a compiler wrote them: the little of the Itanium scheme that naming a kernel takes.
+
+_START = re.compile(r"_+Z+(?:N[rVKRO]*|L)?(?=L?\d|St\d)")
+_LENGTH = re.compile(r"\d+")
+_NUMBER = re.compile(r"L[a-z](\d+)E")
+_NO_WORD = re.compile(r"[ST][0-9A-Z]*_|E\d+(?=E[ELNS])")
+"""What came before is referred to by number; enumerators are numbers without a type."""
+
+
+def is_mangled(name: str) -> bool:
+    """Whether a name is as the compiler wrote it."""
+    return _START.match(name) is not None
+
+
+def qualified_name(name: str) -> str:
+    """The function's own name with its namespaces, up to the first template arguments."""
+    start = _START.match(name)
+    if start is None:
+        return name
+    place, parts = start.end(), []
+    if name.startswith("St", place):
+        place, parts = place + 2, ["std"]
+    while True:
+        # `L` marks a name that is known in its file only.
+        word, place = _word_at(name, place + name.startswith("L", place))
+        if not word:
+            return "::".join(parts) or name
+        parts.append(word)
+
+
+def mangled_words(name: str) -> Iterator[str]:
+    """Names and numbers in a mangled name, in order."""
+    place = 0
+    while place < len(name):
+        number = _NUMBER.match(name, place)
+        skipped = _NO_WORD.match(name, place)
+        word, behind = _word_at(name, place)
+        if number is not None:
+            yield number[1]
+            place = number.end()
+        elif word:
+            yield word
+            place = behind
+        else:
+            place = place + 1 if skipped is None else skipped.end()
+
+
+def _word_at(name: str, place: int) -> tuple[str, int]:
+    """The word behind its length, and where it ends; empty where there is none."""
+    length = _LENGTH.match(name, place)
+    if length is None:
+        return "", place
+    end = length.end() + int(length[0])
+    word = name[length.end() : end]
+    return (word, end) if end <= len(name) and not word[:1].isdigit() else ("", place)
+
+
+NAME_WIDTH = 50
+"""Characters of a name in the fixed-width table."""
+
+_NAMELESS = "(no name)"
+_RETURN_TYPE = re.compile(r"^\s*void\s+")
+_DROPPED = re.compile(
+    r"(?<!\w)at::native::|(?<!\w)cutlass::"
+    r"|(?:<?unnamed>|\(anonymous namespace\)|\{anonymous\}|_GLOBAL__N_\w*)::"
+)
+_LIBRARY = re.compile(r"^(?:at::)?(?:native::)?")
+_CUT = re.compile(r"[<(]")
+_SUFFIX = re.compile(r"\.kd$|\s*\[clone [^\]]*\]")
+
+
+def short_name(name: str) -> str:
+    """The name without return type, template arguments, parameters and common namespaces.
+
+    Namespaces of other libraries than PyTorch and CUTLASS stay.
+    """
+    plain = _RETURN_TYPE.sub("", qualified_name(_SUFFIX.sub("", name)))
+    plain = _without_return_type(_DROPPED.sub("", plain).strip())
+    short = _CUT.split(_LIBRARY.sub("", plain, count=1), maxsplit=1)[0].strip()
+    return short or name.strip() or _NAMELESS
+
+
+def cut_name(short: str, width: int = NAME_WIDTH) -> str:
+    """The name, or its beginning and three dots where it is wider.
+
+    >>> cut_name("ampere_fp16_s16816gemm_fp16_64x128_ldg8_relu_f2f_stages_64x5_tn")
+    'ampere_fp16_s16816gemm_fp16_64x128_ldg8_relu_f2...'
+    """
+    return short if len(short) <= width else short[: width - 3] + "..."
+
+
+def _without_return_type(name: str) -> str:
+    """Before a blank outside all brackets stands a type, as in `enable_if<...>::type f<...>()`."""
+    if _CUT.search(name) is None or name.startswith(_COPIES):
+        return name
+    outside = outside_brackets(name).strip()
+    return outside.rsplit(" ", 1)[-1] if " " in outside else name
+
+
+# Names of kernels so that two profilers that spell them differently agree.
+#
+# One profiler writes `void at::native::f<at::native::Add<float>, 3ul>(int, ...)`, another trims
+# the
+# namespaces, numbers its template parameters and writes `void at::f<at::Add<float>, 3>(int, T2)`,
+# a
+# third leaves the symbol of the compiler, `_ZN2at6native1fI...`.
+
+_UNNAMED = re.compile(r"(?:\(anonymous namespace\)|\{anonymous\}|<?unnamed>)::")
+_BRACKETS = re.compile(r"([<>()])")
+_INSTANCE = re.compile(r"\s*\(instance (\d+)\)")
+_CAST = re.compile(r"\(\w[\w:]*\)(?=-?\d)")
+_CALL_OPERATOR = re.compile(r"\boperator\s*\(\)")
+_SPELLING_WORD = re.compile(r"[A-Za-z_]\w*|\d+")
+_TRUTH = {"false": "0", "true": "1"}
+_SILENT = frozenset({"void", "const", "unsigned", "native", "operator"})
+
+
+def kernel_name(name: str) -> str:
+    """The function's own name: no return type, namespace, template argument or parameter."""
+    return short_name(name).rsplit("::", 1)[-1]
+
+
+def template_arguments(name: str) -> str | None:
+    """The words of the template arguments, as far as profilers agree on them; None without any."""
+    if is_mangled(name):
+        return None
+    # A cast and the number of a lambda look like parameters, which are spelled in too many ways.
+    text = _CAST.sub("", _INSTANCE.sub(r"#\1", _UNNAMED.sub("", name)))
+    arguments = _in_angle_brackets(_CALL_OPERATOR.sub("operator", text))
+    words = (_TRUTH.get(word, word) for word in _SPELLING_WORD.findall(_last_components(arguments)))
+    return " ".join(word for word in words if word not in _SILENT) or None
+
+
+def _last_components(text: str) -> str:
+    """Qualified names without their namespaces, numbers without their types."""
+    return re.sub(r"\b(\d+)[uUlL]+\b", r"\1", re.sub(r"(?:\w+::)+(?=\w)", "", text))
+
+
+def _in_angle_brackets(name: str) -> str:
+    """What stands in angle brackets but in no others, up to the parameters of the function."""
+    kept: list[str] = []
+    angles = rounds = 0
+    named = False
+    for piece in _BRACKETS.split(name):
+        if piece == "(" and named and not angles and not rounds:
+            break
+        rounds = max(0, rounds + (piece == "(") - (piece == ")"))
+        angles = max(0, angles + (piece == "<" and not rounds) - (piece == ">" and not rounds))
+        if angles and not rounds:
+            kept.append(" " if piece in "<>)" else piece)
+        named = named or bool(piece.strip(" <>()"))
+    return "".join(kept)

@@ -16,7 +16,7 @@ import polars as pl
 from timesink import __version__
 from timesink.analyses.cycles.cycles import Candidate, Cycles
 from timesink.analyses.cycles.search import cycle_summary, find_cycles
-from timesink.analyses.kernels.names import short_kernel_name
+from timesink.analyses.names import short_kernel_name
 from timesink.errors import TimesinkError
 from timesink.formats.options import Progress
 from timesink.formats.written_files import is_folder

@@ -11,7 +11,7 @@ from typing import Any
 
 from timesink.analyses.comparison.pair import WITHIN, Pair, Role
 from timesink.analyses.comparison.verdict import compare_roles
-from timesink.answers import diagnosis_json
+from timesink.answers.comparison import values as diagnosis_json
 from timesink.answers.comparison.changes import SORTS_OF_CYCLES
 from timesink.answers.comparison.inputs import check_given, check_recordings, side_of, source_of
 from timesink.answers.comparison.kept_runs import Runs

@@ -7,7 +7,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from timesink.analyses.columns import device_columns
-from timesink.analyses.names import is_collective_call
 from timesink.analyses.ranks.rank_set import DamagedRank, Named, RankSet, ranks_of
 from timesink.analyses.ranks.summary import RankSummary, summarise_rank, thinned_to, within_limits
 from timesink.analyses.ranks.summary_tables import from_parquet, from_parquets, to_parquet
@@ -15,6 +14,7 @@ from timesink.analyses.roles import within_steps
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError
 from timesink.formats.options import Progress, tell_of_set
 from timesink.model.trace import Trace
+from timesink.model.vendors import is_collective_call
 from timesink.runtime.engine import Call, Done, Engine
 from timesink.sources.cache import Cache
 from timesink.sources.kept_answers import KeptSummaries

@@ -10,8 +10,8 @@ import polars as pl
 from msgspec.structs import replace
 
 from timesink import __version__
-from timesink.analyses.kernels.names import short_kernel_name
-from timesink.analyses.modules.table import PREFIX
+from timesink.analyses.modules import PREFIX
+from timesink.analyses.names import short_kernel_name
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.answers.columns import ColumnSpec
 from timesink.answers.views import Absent, View, find_view

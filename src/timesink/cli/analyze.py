@@ -113,8 +113,7 @@ def _give_table(analysis: Analysis, options: argparse.Namespace, form: str) -> N
 def _give_data(analysis: Analysis, options: argparse.Namespace, form: str) -> None:
     """One table for programs: every column; why it is empty is said beside it."""
     from timesink.answers.analysis.sections import in_microseconds, lists_as_text  # noqa: PLC0415
-    from timesink.output.csv import frame_csv  # noqa: PLC0415
-    from timesink.output.json import frame_json  # noqa: PLC0415
+    from timesink.output.json import frame_csv, frame_json  # noqa: PLC0415
 
     table = in_microseconds(analysis.table(options.view))
     if table.is_empty():

@@ -95,8 +95,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _save(options: argparse.Namespace) -> None:
     # --help waits for none of these.
-    from timesink.answers.baseline_stores import store_at  # noqa: PLC0415
-    from timesink.answers.baselines import save_baseline, saved  # noqa: PLC0415
+    from timesink.answers.comparison.baseline_stores import store_at  # noqa: PLC0415
+    from timesink.answers.comparison.baselines import save_baseline, saved  # noqa: PLC0415
 
     with _reading(options) as reading:
         kept = save_baseline(
@@ -122,12 +122,8 @@ def _reading(options: argparse.Namespace) -> Iterator[SideReadOptions]:
 
 
 def _list(options: argparse.Namespace) -> None:
-    from timesink.answers.baseline_stores import store_at  # noqa: PLC0415
-    from timesink.answers.baselines import (  # noqa: PLC0415
-        list_baselines,
-        plain,
-        row,
-    )
+    from timesink.answers.comparison.baseline_stores import store_at  # noqa: PLC0415
+    from timesink.answers.comparison.baselines import list_baselines, plain, row  # noqa: PLC0415
 
     found = list_baselines(options.store)
     if options.format == "json":
@@ -148,11 +144,7 @@ def _print_rows(rows: list[tuple[str, str, str, str]]) -> None:
 
 
 def _show(options: argparse.Namespace) -> None:
-    from timesink.answers.baselines import (  # noqa: PLC0415
-        load_baseline,
-        plain,
-        shown,
-    )
+    from timesink.answers.comparison.baselines import load_baseline, plain, shown  # noqa: PLC0415
 
     kept = load_baseline(options.name, options.store)
     said = json.dumps(plain(kept), indent=2) if options.format == "json" else "\n".join(shown(kept))
@@ -160,17 +152,17 @@ def _show(options: argparse.Namespace) -> None:
 
 
 def _remove(options: argparse.Namespace) -> None:
-    from timesink.answers.baseline_stores import checked_name, reference  # noqa: PLC0415
-    from timesink.answers.baselines import remove_baseline  # noqa: PLC0415
+    from timesink.answers.comparison.baseline_stores import checked_name, reference  # noqa: PLC0415
+    from timesink.answers.comparison.baselines import remove_baseline  # noqa: PLC0415
 
     remove_baseline(options.name, options.store)
     print(f"Removed {reference(checked_name(options.name))}")
 
 
 def _budgets(options: argparse.Namespace) -> None:
-    from timesink.answers.baseline_stores import is_reference  # noqa: PLC0415
-    from timesink.answers.baselines import load_baseline, unsaved_baseline  # noqa: PLC0415
-    from timesink.answers.budget_file import starting_budgets  # noqa: PLC0415
+    from timesink.answers.comparison.baseline_stores import is_reference  # noqa: PLC0415
+    from timesink.answers.comparison.baselines import load_baseline, unsaved_baseline  # noqa: PLC0415
+    from timesink.answers.comparison.budget_file import starting_budgets  # noqa: PLC0415
 
     if options.output is not None:
         check_output(options.output, options.run, force=options.force)

@@ -54,7 +54,7 @@ from timesink.model import units
 
 if TYPE_CHECKING:
     from timesink.answers.comparison import Compared, Comparison
-    from timesink.answers.gate_result import Gate
+    from timesink.answers.comparison.gate_result import Gate
 
 
 # What `timesink compare` says on the screen or in one file.
@@ -173,7 +173,7 @@ def json_of_error(gate: Gate, error: TimesinkError) -> str:
 
 def page_of_error(gate: Gate, error: TimesinkError) -> str:
     """The page of runs that cannot be compared."""
-    from timesink.answers.gate import error_document  # noqa: PLC0415
+    from timesink.answers.comparison.gate import error_document  # noqa: PLC0415
     from timesink.output.html import report_html  # noqa: PLC0415
 
     return report_html(error_document(gate, error))

@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
 
         give(indented(report.to_json()), options.output)
     elif form == "csv":
-        from timesink.output.csv import frame_csv  # noqa: PLC0415
+        from timesink.output.json import frame_csv  # noqa: PLC0415
 
         for why in report.refused:
             print(why.message, file=sys.stderr)

@@ -11,16 +11,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from timesink.answers.gate_result import Limit
+from timesink.answers.comparison.gate_result import Limit
 from timesink.cli.options import not_empty
 from timesink.errors import TimesinkError, UsageError
 from timesink.sources.places import without_password
 
 if TYPE_CHECKING:
-    from timesink.answers.budget_file import Budgets
-    from timesink.answers.budgets import BudgetResult
     from timesink.answers.comparison import Comparison
-    from timesink.answers.gate_result import Gate
+    from timesink.answers.comparison.budget_file import Budgets
+    from timesink.answers.comparison.budgets import BudgetResult
+    from timesink.answers.comparison.gate_result import Gate
 
 _CHOICES = ("pid", "rank", "device", "cycles", "marker", "by", "map")
 """Options that choose what is compared, and how cycles are found."""
@@ -75,20 +75,20 @@ def budgets_of(options: argparse.Namespace) -> Budgets | None:
     """The budgets asked for, read before the long work starts."""
     if options.budget is None:
         return None
-    from timesink.answers.budget_file import load_budgets  # noqa: PLC0415 - most gates have none
+    from timesink.answers.comparison.budget_file import load_budgets  # noqa: PLC0415 - most gates have none
 
     return load_budgets(options.budget)
 
 
 def gate_for(comparison: Comparison, options: argparse.Namespace, budgets: Budgets | None) -> Gate:
     """The gate of a comparison; where none is asked for, that of any regression."""
-    from timesink.answers.gate_result import gate_of  # noqa: PLC0415 - --help does not wait for it
+    from timesink.answers.comparison.gate_result import gate_of  # noqa: PLC0415 - --help does not wait for it
 
     if comparison.exploration is not None:
         raise _nothing_to_judge("these paths are told apart, and not compared as two runs")
     results: tuple[BudgetResult, ...] = ()
     if budgets is not None:
-        from timesink.answers.budgets import evaluate  # noqa: PLC0415
+        from timesink.answers.comparison.budgets import evaluate  # noqa: PLC0415
 
         results = evaluate(budgets, comparison)
     limit = options.fail_on if is_asked(options) else Limit()
@@ -97,7 +97,7 @@ def gate_for(comparison: Comparison, options: argparse.Namespace, budgets: Budge
 
 def gate_for_error(error: TimesinkError, options: argparse.Namespace) -> Gate:
     """The gate of runs that cannot be compared."""
-    from timesink.answers.gate_result import gate_of_error  # noqa: PLC0415
+    from timesink.answers.comparison.gate_result import gate_of_error  # noqa: PLC0415
 
     subject = " vs ".join(options.paths)
     return gate_of_error(error, subject, asked=_asked(options), command=command_of(options))
@@ -105,7 +105,7 @@ def gate_for_error(error: TimesinkError, options: argparse.Namespace) -> Gate:
 
 def concluded(gate: Gate) -> int:
     """Say on standard error why it does or does not pass; the exit code."""
-    from timesink.answers.gate import screen  # noqa: PLC0415
+    from timesink.answers.comparison.gate import screen  # noqa: PLC0415
 
     handed_over(lambda: print(screen(gate), file=sys.stderr), sys.stderr)
     return gate.exit_code
@@ -123,7 +123,7 @@ def handed_over(give: Callable[[], None], stream: TextIO) -> None:
 
 def junit(gate: Gate) -> str:
     """The gate as JUnit XML, of now and here."""
-    from timesink.answers.gate import screen  # noqa: PLC0415
+    from timesink.answers.comparison.gate import screen  # noqa: PLC0415
     from timesink.output.junit import junit_xml  # noqa: PLC0415
 
     return junit_xml(gate, screen(gate), datetime.now(), socket.gethostname())  # noqa: DTZ005 - it has no zone

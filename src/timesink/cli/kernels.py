@@ -221,8 +221,7 @@ def _mention_missing_roofs(reports: Sequence[KernelReport]) -> None:
 def _give_data(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
     """For programs: the whole answer as JSON, or a table with every column."""
     from timesink.answers.kernels.report import KernelReports  # noqa: PLC0415
-    from timesink.output.csv import frame_csv  # noqa: PLC0415
-    from timesink.output.json import frame_json, indented  # noqa: PLC0415
+    from timesink.output.json import frame_csv, frame_json, indented  # noqa: PLC0415
 
     if form == "json" and options.by is None and not options.calls:
         whole = reports[0] if len(reports) == 1 else KernelReports(reports)

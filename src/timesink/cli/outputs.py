@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink.answers.baseline_stores import ENDING as BASELINE_ENDING
+from timesink.answers.comparison.baseline_stores import ENDING as BASELINE_ENDING
 from timesink.errors import OutputError, TimesinkError, UsageError
 from timesink.formats.written_files import is_folder
 

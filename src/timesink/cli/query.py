@@ -34,8 +34,7 @@ def run(options: argparse.Namespace) -> int:
 
     result = run_query(open_chosen(options), options.sql)
     if form in {"json", "csv"}:
-        from timesink.output.csv import frame_csv  # noqa: PLC0415
-        from timesink.output.json import frame_json  # noqa: PLC0415
+        from timesink.output.json import frame_csv, frame_json  # noqa: PLC0415
 
         give(frame_json(result) if form == "json" else frame_csv(result), options.output)
         return 0

@@ -22,16 +22,19 @@ from timesink.formats.options import ReadOptions
 from timesink.formats.packing import SourceFile
 from timesink.formats.times import microseconds_as_ns
 from timesink.formats.written_files import written_aside
-from timesink.model.behaviour_csv import (
+from timesink.model.counter_units import published_unit
+from timesink.model.health import HealthEntry
+from timesink.model.schema import (
+    BEHAVIOUR,
     CSV_COLUMNS,
+    CYCLE_TYPES,
+    HOST_DEVICE,
+    INTERPOLATED,
     INTERPOLATION_MARKS,
     NO_DEVICE,
     NO_METRIC,
     TYPE_COLUMN,
 )
-from timesink.model.counter_units import published_unit
-from timesink.model.health import HealthEntry
-from timesink.model.schema import BEHAVIOUR, CYCLE_TYPES, HOST_DEVICE, INTERPOLATED
 from timesink.model.trace import Metadata, Trace
 from timesink.model.units import counted
 from timesink.model.vendors import NO_ACCELERATOR, recognise_vendor

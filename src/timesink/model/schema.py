@@ -15,6 +15,7 @@ Conventions that hold for every table:
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
@@ -366,3 +367,49 @@ TABLES = {
         BEHAVIOUR,
     )
 }
+
+
+# Processes as recorders write them: a number, or `host(1234)`.
+
+_ON_HOST = re.compile(r"^(?P<host>.+)\((?P<pid>\d+)\)$")
+
+
+def host_and_pid(process: str) -> tuple[str | None, str]:
+    """The machine a recorded process names, and its number there."""
+    found = _ON_HOST.match(process)
+    return (found["host"], found["pid"]) if found else (None, process)
+
+
+# How a behaviour table is spelled as CSV: one column of the file per column of the model.
+
+CSV_COLUMNS = {
+    "cycle": "cycle",
+    "pid": "pid",
+    "hostname": "host",
+    "beta_pct": "beta_pct",
+    "function_name": "function",
+    "metric_name": "metric",
+    "device": "device",
+    "func_type": "function_class",
+    "mu_pct": "mu",
+    "sigma_pct": "sigma",
+    "duration": "dur_ns",
+    "interpolation_status": "interpolated",
+    "anchor_name": "anchor",
+    "anchor_dur_us": "cycle_dur_ns",
+    "cycle_start_ts": "cycle_ts_ns",
+    "instances_count": "calls",
+    "simple_name": "short_name",
+    "unit": "unit",
+}
+"""Columns of the file, in order, and what they are in the model.
+
+Files of others have no `unit` and perhaps no `simple_name`.  Times are microseconds in the file.
+"""
+TYPE_COLUMN = "cycle_type"
+"""A last column, where a file holds other cycles than its name says."""
+
+NO_METRIC = "N/A"
+NO_DEVICE = "N/A"
+"""What stands for a device that a table does not name."""
+INTERPOLATION_MARKS = {" ": "none", "*": "some", "**": "all"}

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from timesink.errors import QueryError
 from timesink.output.blocks import Document
 from timesink.output.names import printable
 
@@ -59,3 +60,14 @@ def _visible(value: Any) -> Any:
             _visible(one) if isinstance(one, str | dict | list | tuple) else one for one in value
         ]
     return value
+
+
+# Tables as CSV.
+
+
+def frame_csv(frame: pl.DataFrame) -> str:
+    """The table as CSV with a header; lists have no place in it."""
+    nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
+    if nested:
+        raise QueryError.not_for_csv(nested[0])
+    return frame.write_csv().rstrip("\n")

@@ -53,7 +53,7 @@ def junit_xml(gate: JudgedChecks, why: str, when: datetime, host: str = "localho
 
     `why` says why it does or does not pass.
 
-    >>> from timesink.answers.gate_result import Gate, gate_check
+    >>> from timesink.answers.comparison.gate_result import Gate, gate_check
     >>> gate = Gate("a vs b", "", (gate_check("cycle time", "cycle time", "passed", "As before."),))
     >>> xml = junit_xml(gate, "", datetime(2026, 1, 31))
     >>> ET.fromstring(xml)[0].get("tests")

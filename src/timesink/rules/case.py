@@ -16,7 +16,7 @@ from timesink.analyses.anatomy.anatomy import Anatomy
 from timesink.analyses.behaviour.functions import STEP_MARK, STEP_MARK_TOLD
 from timesink.analyses.comparison.pair import Pair, Role
 from timesink.analyses.comparison.recorded import unrecorded
-from timesink.analyses.kernels.names import short_name
+from timesink.analyses.names import short_name
 from timesink.analyses.statistics.means import Floats
 from timesink.model import units as amounts
 from timesink.model.diagnosis import Component

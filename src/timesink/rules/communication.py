@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import polars as pl
 
 from timesink.analyses.columns import device_columns, device_numbers, host_columns, host_names
-from timesink.analyses.names import is_collective_call
 from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.ranks.stragglers import cost_together, share_together
 from timesink.analyses.roles import average_step, is_communication
@@ -15,7 +14,7 @@ from timesink.model import units
 from timesink.model.findings import HIGH, MEDIUM, Evidence, Finding
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
-from timesink.model.vendors import NVIDIA
+from timesink.model.vendors import NVIDIA, is_collective_call
 from timesink.rules.registry import catalogue, finding
 from timesink.rules.single_run import complete_steps, longest_by_name, worst_step
 

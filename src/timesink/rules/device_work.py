@@ -19,16 +19,15 @@ from timesink.analyses.columns import (
 )
 from timesink.analyses.device.idle_causes import idle_causes
 from timesink.analyses.forest import OPERATOR, call_forest
-from timesink.analyses.kernels.tensor_cores import tensor_core_use
 from timesink.analyses.links import link_launches
 from timesink.analyses.memory.curve import memory_peaks
-from timesink.analyses.names import waits_for_device
 from timesink.analyses.operators import node_times
 from timesink.analyses.roles import role_ranges
+from timesink.analyses.tensor_cores import tensor_core_use
 from timesink.model import intervals, units
 from timesink.model.findings import MEDIUM, Evidence, Finding
 from timesink.model.trace import Device, Trace
-from timesink.model.vendors import NVIDIA
+from timesink.model.vendors import NVIDIA, waits_for_device
 from timesink.rules.registry import finding
 from timesink.rules.single_run import Steps, complete_steps, longest_by_name, most_by_name
 

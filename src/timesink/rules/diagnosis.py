@@ -2,23 +2,149 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from timesink.analyses.anatomy.anatomy import Anatomy
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timesink.analyses.anatomy.anatomy import PARTS, Anatomy
+from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.comparison.pair import WITHIN, Pair
+from timesink.analyses.comparison.recorded import equally_often
 from timesink.analyses.comparison.sides import anatomy_of_role
 from timesink.analyses.comparison.verdict import compare_roles
+from timesink.analyses.statistics.drift import mean_changes
+from timesink.model import vendors
 from timesink.model.diagnosis import Component, CycleTime, Diagnosis
 from timesink.model.findings import Finding
-from timesink.rules.attribution import attribution
+from timesink.model.schema import HOST_DEVICE
 from timesink.rules.case import case_of
+from timesink.rules.case_functions import family_of
 from timesink.rules.causes_host import local_changes
 from timesink.rules.counter_levels import impossible_levels
 from timesink.rules.environment import find_anomalies
 from timesink.rules.judgement import judge
-from timesink.rules.ledger import Ledger, largest_first
+from timesink.rules.ledger import Ledger, known_interval, largest_first
 from timesink.rules.registry import rules_for
+
+# What each part of a cycle adds to the change of the mean cycle.
+
+Floats = NDArray[np.float64]
+Key = tuple[str, str | None]
+"""Part and family of kernels."""
+
+
+def attribution(pair: Pair, base: Anatomy, new: Anatomy) -> tuple[Component, ...]:
+    """Components of the change, largest first; their changes add up to that of the mean cycle."""
+    both = [side.parts.select(pl.col("part").cast(pl.String), "family") for side in (base, new)]
+    found = pl.concat(both).unique().rows()
+    keys = sorted(found, key=lambda key: (PARTS.index(key[0]), key[1] or ""))
+    before, after = _matrix(base, keys), _matrix(new, keys)
+    if not keys or not len(before) or not len(after):
+        return ()
+    changes = mean_changes(before, after)
+    means = before.mean(axis=0), after.mean(axis=0)
+    total = (means[0] + means[1]).tolist()
+    exposed = {key[1]: time for key, time in zip(keys, total, strict=True) if key[1] is not None}
+    same = same_launches(pair, exposed)
+    parts = [
+        Component(
+            part=key[0],
+            family=key[1],
+            base_ns=float(means[0][place]),
+            new_ns=float(means[1][place]),
+            interval_ns=known_interval(changes.low[place], changes.high[place]),
+            p_value=float(changes.p[place]) if np.isfinite(changes.p[place]) else None,
+            same_launches_ns=same.get(key[1] or "") if key[0] == "device_compute" else None,
+        )
+        for place, key in enumerate(keys)
+    ]
+    return tuple(sorted(parts, key=lambda one: -abs(one.delta_ns)))
+
+
+def _matrix(anatomy: Anatomy, keys: list[Key]) -> Floats:
+    """Time by cycle and component, cycles in order; a part that is not there took no time."""
+    cycles = anatomy.cycles["cycle"].sort().to_frame().with_row_index("row")
+    columns = pl.DataFrame(
+        {"part": [part for part, _ in keys], "family": [family for _, family in keys]},
+        schema={"part": pl.String, "family": pl.String},
+    ).with_row_index("column")
+    rows = anatomy.parts.with_columns(pl.col("part").cast(pl.String)).join(cycles, "cycle")
+    rows = rows.join(columns, ["part", "family"], nulls_equal=True)
+    matrix = np.zeros((cycles.height, len(keys)))
+    where = rows["row"].to_numpy(), rows["column"].to_numpy()
+    np.add.at(matrix, where, rows["dur_ns"].to_numpy())
+    return matrix
+
+
+# -- kernels launched equally often ----------------------------------------------------------------
+
+
+_KEY = ["function", "device"]
+
+
+def same_launches(pair: Pair, exposed: Mapping[str, float]) -> dict[str, float]:
+    """Of each family of kernels: the change in those that are launched equally often, in ns.
+
+    That is what a launch takes more now than before, as often as both sides have it: cycles of
+    which only a part was recorded have fewer.  `exposed` is the time of each family on both sides
+    that counts for it in the cycle: kernels that run at the same time as others count for their
+    share.
+    """
+    kernels = _kernels(pair)
+    if kernels.is_empty():
+        return {}
+    longer = pl.col("new_ns") / pl.col("calls_new") - pl.col("base_ns") / pl.col("calls_base")
+    often = pl.min_horizontal("calls_base", "calls_new")
+    sums = kernels.group_by("family").agg(
+        (pl.col("base_ns") + pl.col("new_ns")).sum().alias("total"),
+        (longer * often).filter("equal").sum().alias("same"),
+    )
+    return {
+        family: same * min(1.0, exposed.get(family, 0.0) / total) if total > 0 else 0.0
+        for family, total, same in sums.select("family", "total", "same").iter_rows()
+    }
+
+
+def _kernels(pair: Pair) -> pl.DataFrame:
+    """Rows of `Pair.times` that compute, with their family and whether launches are equal."""
+    computing = pl.col("function_class") == "gpu_compute"
+    rows = pair.times.filter(computing, pl.col("device") != HOST_DEVICE)
+    talks = [name for name in rows["function"].unique() if vendors.is_collective_kernel(name)]
+    rows = rows.filter(~pl.col("function").is_in(talks))
+    if rows.is_empty():
+        return rows
+    family = {name: family_of(name) for name in rows["function"].unique()}
+    rows = rows.with_columns(
+        family=pl.col("function").replace_strict(family, return_dtype=pl.String)
+    )
+    for role, column in ((pair.base, "usual_base"), (pair.new, "usual_new")):
+        rows = rows.join(_usual_calls(role.behaviour, column), _KEY, "left")
+    return rows.with_columns(_is_equal(rows))
+
+
+def _usual_calls(behaviour: pl.DataFrame, column: str) -> pl.DataFrame:
+    """How often kernels run in a cycle that has them: the median."""
+    columns = ["cycle", *_KEY, "function_class", "calls"]
+    computing = behaviour.select(columns).filter(
+        pl.col("function_class").cast(pl.String) == "gpu_compute"
+    )
+    once = plain_texts(once_per_cycle(computing))
+    each = once.group_by("cycle", *_KEY).agg(pl.col("calls").sum())
+    return each.group_by(_KEY).agg(pl.col("calls").median().alias(column))
+
+
+def _is_equal(rows: pl.DataFrame) -> pl.Series:
+    """Which both sides launch, as often on average or in a usual cycle."""
+    calls = rows.select(pl.col("^(?:calls|usual)_(?:base|new)$").cast(pl.Float64))
+    known = {name: calls[name].fill_null(np.nan).to_numpy() for name in calls.columns}
+    both = (known["calls_base"] > 0) & (known["calls_new"] > 0)
+    alike = [
+        equally_often(known[f"{sort}_base"], known[f"{sort}_new"]) for sort in ("calls", "usual")
+    ]
+    return pl.Series("equal", both & (alike[0] | alike[1]))
 
 
 def diagnose(pair: Pair) -> Diagnosis:

@@ -14,14 +14,14 @@ from timesink.analyses.device.activities import Gaps, device_activities
 from timesink.analyses.device.idle import host_meanwhile
 from timesink.analyses.device.idle_causes import CAUSES, holding_calls, idle_causes, idle_ranges
 from timesink.analyses.device.utilisation import device_utilisation
-from timesink.analyses.kernels.names import short_kernel_name
-from timesink.analyses.names import device_word, is_collective_call, is_data_loader
+from timesink.analyses.names import device_word, is_data_loader, short_kernel_name
 from timesink.analyses.roles import PARTS, average_step, role_ranges
 from timesink.analyses.steps import find_steps
 from timesink.model import intervals, units
 from timesink.model.findings import Evidence, Finding
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
+from timesink.model.vendors import is_collective_call
 from timesink.rules.communication import LEAST_TALKING
 from timesink.rules.device_work import tiny_kernels
 from timesink.rules.registry import catalogue, finding

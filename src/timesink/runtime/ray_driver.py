@@ -23,8 +23,7 @@ import ray
 from ray import exceptions
 
 from timesink.errors import TimesinkError, UsageError
-from timesink.runtime.engine import Call, Outcome, internal, killed, name_of, own_output
-from timesink.runtime.ray_engine import News
+from timesink.runtime.engine import Call, News, Outcome, internal, killed, name_of, own_output
 from timesink.runtime.workers import usable_cores
 
 # Connecting to a Ray cluster, or starting one; what stands in the way is said in words.
@@ -266,7 +265,7 @@ def _remote_function() -> Any:
         found = timesink, ".".join(platform.python_version_tuple()[:2])
         if found != versions:
             return found, platform.node(), None
-        from timesink.runtime.ray_engine import answer  # noqa: PLC0415
+        from timesink.runtime.engine import answer  # noqa: PLC0415
 
         return found, platform.node(), answer(folder, call, item)
 

@@ -276,7 +276,7 @@ def timeline_routes() -> Mapping[str, Answer]:
 
 def _plain(name: str, desk: Desk, query: Query) -> Any:
     timeline = _timeline(desk, query)
-    from timesink.answers.timeline.routes import ROUTES  # noqa: PLC0415 - loads what draws timelines
+    from timesink.answers.timeline.details import ROUTES  # noqa: PLC0415 - loads what draws timelines
 
     return ROUTES[name](timeline, query)
 
@@ -284,8 +284,7 @@ def _plain(name: str, desk: Desk, query: Query) -> Any:
 def _aggregate(desk: Desk, query: Query) -> Encoded:
     """What happened in a range, as a table."""
     timeline = _timeline(desk, query)
-    from timesink.answers.timeline.details import aggregate_block  # noqa: PLC0415
-    from timesink.answers.timeline.routes import ROUTES  # noqa: PLC0415
+    from timesink.answers.timeline.details import ROUTES, aggregate_block  # noqa: PLC0415
     from timesink.output.json import to_json  # noqa: PLC0415 - as above
 
     return Encoded(to_json(aggregate_block(ROUTES["aggregate"](timeline, query))))

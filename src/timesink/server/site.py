@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
+from http import HTTPStatus
 from importlib.resources import files
 from threading import BoundedSemaphore
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urlsplit
 
 from isal import igzip
@@ -228,3 +229,32 @@ class Site:
             # Nobody reads it where only the headers are asked for.
             reply.body = b"" if asked.method == "HEAD" else self.desk.in_turn(reply.body)
         return reply
+
+
+# The site as WSGI applications, one per route, for servers that route by themselves.
+
+Environment: TypeAlias = "dict[str, Any]"
+StartResponse: TypeAlias = Callable[..., Any]
+WsgiApp: TypeAlias = Callable[[Environment, StartResponse], Iterable[bytes]]
+
+
+def wsgi_app(site: Site, path: str) -> WsgiApp:
+    """An application that answers as the site does at a path, wherever the server puts it."""
+
+    def application(environ: Environment, start_response: StartResponse) -> Iterable[bytes]:
+        headers = {
+            name.removeprefix("HTTP_").replace("_", "-").lower(): value
+            for name, value in environ.items()
+            if name.startswith("HTTP_")
+        }
+        method = environ.get("REQUEST_METHOD", "GET")
+        reply = site.reply(Asked(path, environ.get("QUERY_STRING", ""), headers, method))
+        if isinstance(reply.body, bytes) and reply.status != HTTPStatus.NOT_MODIFIED:
+            reply.headers["Content-Length"] = str(len(reply.body))
+        status = f"{reply.status} {HTTPStatus(reply.status).phrase}"
+        start_response(status, list(reply.headers.items()))
+        if method == "HEAD":
+            return []
+        return [reply.body] if isinstance(reply.body, bytes) else reply.body
+
+    return application

@@ -16,9 +16,8 @@ from timesink.server.api import API
 from timesink.server.library import RunLibrary
 from timesink.server.replies import PLUGIN_PATH, VIEWS
 from timesink.server.runs import log_folders
-from timesink.server.site import STATIC_FILES, Site
+from timesink.server.site import STATIC_FILES, Site, WsgiApp, wsgi_app
 from timesink.server.tensorboard_routes import former_routes
-from timesink.server.wsgi import WsgiApp, wsgi_app
 
 _FORMER_PLUGIN = "torch_tb_profiler"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import json
 import mmap
 import os
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from timesink.formats.written_files import replace_file
@@ -219,3 +221,39 @@ class KeptSummaries:
         """Remove a summary that turned out to be broken."""
         with contextlib.suppress(OSError):
             self.file(key).unlink()
+
+
+# Several tables and what is said about them as one run of bytes, for answers that are kept.
+
+_TABLES_MARK = b"timesink tables 1\n"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tables:
+    """Tables by name, and plain data about them."""
+
+    about: dict[str, Any]
+    """Whatever JSON can hold."""
+    tables: dict[str, pl.DataFrame]
+
+
+def to_bytes(
+    about: Mapping[str, Any], tables: Mapping[str, pl.DataFrame], *, small: bool = False
+) -> bytes:
+    """Tables with exact types and values; `small` takes longer to write."""
+    blocks: dict[str, Block] = {}
+    for name, table in tables.items():
+        stream = io.BytesIO()
+        table.write_ipc_stream(stream, compression="zstd" if small else "lz4")
+        blocks[name] = stream.getvalue()
+    return b"".join(pack(_TABLES_MARK, about, blocks))
+
+
+def from_bytes(kept: bytes) -> Tables | None:
+    """What `to_bytes` was given; None where the bytes are not whole."""
+    try:
+        about, blocks = unpack(_TABLES_MARK, kept)
+        tables = {name: pl.read_ipc_stream(io.BytesIO(block)) for name, block in blocks.items()}
+        return Tables(about, tables)
+    except (AttributeError, KeyError, TypeError, ValueError, pl.exceptions.PolarsError):
+        return None

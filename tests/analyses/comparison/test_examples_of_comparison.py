@@ -17,9 +17,8 @@ from timesink.analyses.comparison.sides import (
 )
 from timesink.analyses.comparison.times import cycle_spans, cycle_times, family_rows, time_rows
 from timesink.analyses.comparison.verdict import cycle_change, unrecorded_in
-from timesink.model.behaviour_csv import NO_DEVICE
 from timesink.model.diagnosis import SteadyTimes
-from timesink.model.schema import BEHAVIOUR
+from timesink.model.schema import BEHAVIOUR, NO_DEVICE
 
 
 def test_with_common_units() -> None:

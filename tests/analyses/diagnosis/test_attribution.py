@@ -15,7 +15,7 @@ from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.comparison.sides import anatomy_of_role
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.model.diagnosis import Component
-from timesink.rules.attribution import attribution
+from timesink.rules.diagnosis import attribution
 
 Times = dict[tuple[str, str | None], list[float]]
 

@@ -17,7 +17,7 @@ import timesink
 from timesink.analyses.kernels import join as finding
 from timesink.analyses.kernels.calls import Sampling, kernel_calls, launch_origins
 from timesink.analyses.kernels.join import GEOMETRY, Join, join_calls
-from timesink.analyses.kernels.names import kernel_name
+from timesink.analyses.names import kernel_name
 from timesink.model.trace import Trace
 
 Numbers = NDArray[np.int64]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from timesink.analyses.kernels.names import (
+from timesink.analyses.kernels.families import distinguishing, normalised_name
+from timesink.analyses.names import (
     is_mangled,
     kernel_name,
     mangled_words,
@@ -12,7 +13,6 @@ from timesink.analyses.kernels.names import (
     telling_word,
     template_arguments,
 )
-from timesink.analyses.kernels.normalised_names import distinguishing, normalised_name
 
 
 def test_short_kernel_name() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.kernels.names import is_mangled, mangled_words, qualified_name
+from timesink.analyses.names import is_mangled, mangled_words, qualified_name
 
 NAMES = {
     "_Z9my_kernelPfi": "my_kernel",

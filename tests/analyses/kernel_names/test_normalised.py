@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.kernels.families import load_families
-from timesink.analyses.kernels.normalised_names import normalised_name
+from timesink.analyses.kernels.families import load_families, normalised_name
 
 SAME = {
     "tile": (

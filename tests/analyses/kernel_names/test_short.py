@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.kernels.names import cut_name, short_name
-from timesink.analyses.kernels.normalised_names import distinguishing
+from timesink.analyses.kernels.families import distinguishing
+from timesink.analyses.names import cut_name, short_name
 
 _CLAMP = (
     "at::{}launch_clamp_scalar(at::TensorIteratorBase &, c10::Scalar)::[lambda() (instance 1)]"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from timesink.analyses.kernels.names import kernel_name, template_arguments
+from timesink.analyses.names import kernel_name, template_arguments
 
 SAME = """
 void at::native::vectorized_elementwise_kernel<8, at::native::CUDAFunctor_add<c10::Half>,

@@ -11,13 +11,13 @@ import pytest
 
 from builders import mlu_trace
 from cases import K, O, R, read, read_document
-from timesink.analyses.kernels.names import short_kernel_name
 from timesink.analyses.kernels.table import (
     TensorCoreShare,
     operator_tensor_core_share,
     tensor_core_share,
 )
-from timesink.analyses.kernels.tensor_cores import is_eligible, tensor_core_use, uses_tensor_cores
+from timesink.analyses.names import short_kernel_name
+from timesink.analyses.tensor_cores import is_eligible, tensor_core_use, uses_tensor_cores
 
 USING = [
     "volta_fp16_s884cudnn_fp16_256x64_ldg8_relu_f2f_exp_small_nhwc2nchw_tn_v1",

@@ -12,7 +12,7 @@ import timesink
 from builders import Event, flow
 from cases import MAIN, OTHER, PID, O, read
 from timesink.analyses.forest import call_forest
-from timesink.analyses.modules.backward import link_backward
+from timesink.analyses.modules import link_backward
 from timesink.model.trace import Trace
 
 ENGINE = "autograd::engine::evaluate_function: "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import timesink
-from timesink.analyses.modules.backward import link_backward
+from timesink.analyses.modules import link_backward
 
 
 def test_link_backward() -> None:

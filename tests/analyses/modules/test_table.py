@@ -11,8 +11,7 @@ import pytest
 import timesink
 from builders import Event, flow
 from cases import MAIN, MODULE, OTHER, PID, K, O, R, read
-from timesink.analyses.modules.backward import link_backward
-from timesink.analyses.modules.table import SCHEMA, module_table
+from timesink.analyses.modules import SCHEMA, link_backward, module_table
 from timesink.analyses.operators import node_times
 from timesink.model.trace import Trace
 

@@ -6,8 +6,8 @@ import tempfile
 from pathlib import Path
 
 import timesink
-from timesink.answers.baseline_content import _without_place, facts_of
-from timesink.answers.baseline_stores import (
+from timesink.answers.comparison.baseline_content import _without_place, facts_of
+from timesink.answers.comparison.baseline_stores import (
     FolderStore,
     RemoteStore,
     checked_name,
@@ -15,7 +15,7 @@ from timesink.answers.baseline_stores import (
     reference,
     store_at,
 )
-from timesink.answers.baselines import list_baselines, unsaved_baseline
+from timesink.answers.comparison.baselines import list_baselines, unsaved_baseline
 
 
 def test_content_without_place() -> None:

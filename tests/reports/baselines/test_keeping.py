@@ -11,18 +11,18 @@ import pytest
 
 import timesink
 from compared_runs import SLOW_CLOCK, process_table, rank_fields, write_table, write_timeline
-from timesink.answers import baseline_content as baseline
-from timesink.answers import baseline_content as content
-from timesink.answers.baselines import (
+from timesink.answers.comparison import baseline_content as baseline
+from timesink.answers.comparison import baseline_content as content
+from timesink.answers.comparison import compare
+from timesink.answers.comparison.baselines import (
     list_baselines,
     load_baseline,
     remove_baseline,
     save_baseline,
 )
-from timesink.answers.comparison import compare
 from timesink.answers.comparison.runs import CycleSearch, SideReadOptions, SideRun
 from timesink.errors import NotFoundError, OutputError, TimesinkError, UnreadableError, UsageError
-from timesink.sources.kept_tables import Tables
+from timesink.sources.kept_answers import Tables
 
 BY_MARKER = SideReadOptions(finding=CycleSearch("decode_step"))
 NAMES_OF_PLACES = ("sources", "source", "identifier", "file", "label")
@@ -289,7 +289,7 @@ def test_fields_this_version_does_not_know_are_said(pair, tmp_path, monkeypatch)
         return kept
 
     monkeypatch.setattr(content, "tables_of", with_more)
-    monkeypatch.setattr("timesink.answers.baselines.baseline_of", lambda *_: None)
+    monkeypatch.setattr("timesink.answers.comparison.baselines.baseline_of", lambda *_: None)
     save_baseline("base", pair[0], store)
     monkeypatch.undo()
     with pytest.raises(UnreadableError, match="which this one cannot read"):

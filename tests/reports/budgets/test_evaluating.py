@@ -18,10 +18,10 @@ from compared_runs import (
     write_timeline,
 )
 from timesink.analyses.comparison.pair import Workload
-from timesink.answers.baselines import save_baseline
-from timesink.answers.budget_file import load_budgets, starting_budgets
-from timesink.answers.budgets import BudgetResult, evaluate
 from timesink.answers.comparison import Comparison, compare
+from timesink.answers.comparison.baselines import save_baseline
+from timesink.answers.comparison.budget_file import load_budgets, starting_budgets
+from timesink.answers.comparison.budgets import BudgetResult, evaluate
 
 
 def budgets(folder: Path, text: str, comparison: Comparison) -> list[BudgetResult]:

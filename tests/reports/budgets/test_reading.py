@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from timesink.answers.budget_file import Budget, Increase, load_budgets
+from timesink.answers.comparison.budget_file import Budget, Increase, load_budgets
 from timesink.errors import UsageError
 
 WHOLE = """

@@ -6,7 +6,7 @@ import json
 from math import inf, nan
 
 from diagnosed import MS, clock_anomaly, clock_cause, component, slow_clock, unchanged
-from timesink.answers.diagnosis_json import diagnosis, no_diagnosis
+from timesink.answers.comparison.values import diagnosis, no_diagnosis
 from timesink.model.diagnosis import CycleTime
 from timesink.model.findings import Evidence
 

@@ -10,9 +10,9 @@ from compared import HEALTHY, comparison, two_runs
 from compared_runs import SLOW_CLOCK, cycle_tables, rank_fields, write_case, write_timeline
 from diagnosed import slow_clock, unchanged
 from gated import comparison_of, lengths
-from timesink.answers.budgets import BudgetResult
 from timesink.answers.comparison import compare
-from timesink.answers.gate_result import Gate, Limit, gate_of, gate_of_error
+from timesink.answers.comparison.budgets import BudgetResult
+from timesink.answers.comparison.gate_result import Gate, Limit, gate_of, gate_of_error
 from timesink.errors import TimesinkError, UsageError
 
 

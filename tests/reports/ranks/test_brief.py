@@ -11,13 +11,13 @@ import pytest
 import timesink
 from builders import DIALECTS, to_bytes, training_trace, write
 from mutations import corpus
-from timesink.analyses.names import is_collective_call
 from timesink.analyses.ranks.summary_tables import to_parquet
 from timesink.answers.rank_reading import summarise_recording, summary_of
 from timesink.errors import TimesinkError
 from timesink.formats.options import IsChosen
 from timesink.lab.ranks import Plan, Straggler, generate_ranks
 from timesink.model.trace import Trace
+from timesink.model.vendors import is_collective_call
 from timesink.sources.opening import open_recording
 
 EVERY_MUTANT = 8

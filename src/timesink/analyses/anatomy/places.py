@@ -24,8 +24,7 @@ from timesink.analyses.forest import (
     pre_order,
 )
 from timesink.analyses.links import link_launches
-from timesink.analyses.modules.backward import link_backward
-from timesink.analyses.modules.table import find_modules, is_module_call
+from timesink.analyses.modules import find_modules, is_module_call, link_backward
 from timesink.analyses.operators import node_times
 from timesink.model import intervals
 from timesink.model.arrays import Flags, Ints
@@ -357,7 +356,6 @@ def with_calls(trace: Trace, anatomies: Mapping[str, Anatomy]) -> dict[str, Anat
     @cache
     def rows() -> dict[str, pl.DataFrame]:
         # Nobody else needs what this does.
-        from timesink.analyses.anatomy.places import call_rows  # noqa: PLC0415
 
         return call_rows(own, spans, on_device=on_device)
 

@@ -15,8 +15,7 @@ from timesink.analyses.behaviour.calls import NO_NUMBER
 from timesink.analyses.behaviour.samples import Series
 from timesink.analyses.names import device_word
 from timesink.model.counter_units import unit_of
-from timesink.model.processes import host_and_pid
-from timesink.model.schema import HOST_DEVICE
+from timesink.model.schema import HOST_DEVICE, host_and_pid
 from timesink.model.trace import Trace
 from timesink.model.vendors import DEVICE_WORDS
 

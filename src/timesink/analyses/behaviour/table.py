@@ -39,11 +39,10 @@ from timesink.analyses.behaviour.samples import (
 from timesink.analyses.behaviour.untraced import classes_with_waits, with_untraced
 from timesink.analyses.columns import encode
 from timesink.analyses.cycles.cycles import Cycles
-from timesink.analyses.kernels.names import short_kernel_name
+from timesink.analyses.names import short_kernel_name
 from timesink.model import units
 from timesink.model.arrays import Floats, Ints
-from timesink.model.processes import host_and_pid
-from timesink.model.schema import BEHAVIOUR, HOST_DEVICE, INTERPOLATED
+from timesink.model.schema import BEHAVIOUR, HOST_DEVICE, INTERPOLATED, host_and_pid
 from timesink.model.trace import Trace
 
 # Calls put together: one group per cycle, function and device.

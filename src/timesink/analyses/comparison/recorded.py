@@ -299,7 +299,7 @@ def other_mix(base: Role, new: Role) -> str | None:
         return None
     more, less, names = (base, new, alone[0]) if len(alone[0]) else (new, base, alone[1])
     # Few runs differ in this, and the others do not wait for the rules of names.
-    from timesink.analyses.kernels.names import short_kernel_name  # noqa: PLC0415
+    from timesink.analyses.names import short_kernel_name  # noqa: PLC0415
 
     return (
         f"Beside attention kernels that both run, {more.label} has "

@@ -185,7 +185,7 @@ def _names(table: pl.DataFrame, side: str) -> pl.DataFrame:
 def _described(names: pl.DataFrame) -> pl.DataFrame:
     """The names with their normalised form and family; on the host, the class stands for it."""
     # Where all names meet, nobody waits for the rules of these.
-    from timesink.analyses.kernels.normalised_names import normalised_name  # noqa: PLC0415
+    from timesink.analyses.kernels.families import normalised_name  # noqa: PLC0415
 
     families = load_families()
     family = [

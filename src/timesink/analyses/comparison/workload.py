@@ -250,7 +250,7 @@ def _anchors(base: Role, new: Role) -> str | None:
     if None in marks or marks[0] == marks[1]:
         return None
     # Most runs have the same mark, and do not wait for the rules of names.
-    from timesink.analyses.kernels.normalised_names import normalised_name  # noqa: PLC0415
+    from timesink.analyses.kernels.families import normalised_name  # noqa: PLC0415
 
     if normalised_name(marks[0] or "") == normalised_name(marks[1] or ""):
         return None

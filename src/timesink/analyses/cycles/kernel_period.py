@@ -22,7 +22,7 @@ from timesink.analyses.cycles.kernel_sequence import (
     possible_cuts,
     symbol_weights,
 )
-from timesink.analyses.kernels.names import short_kernel_name
+from timesink.analyses.names import short_kernel_name
 from timesink.model import units
 from timesink.model.arrays import Floats, Ints
 from timesink.model.trace import Trace

@@ -27,11 +27,10 @@ from timesink.analyses.cycles.cycles import SCHEMA as CYCLES_SCHEMA
 from timesink.analyses.cycles.kernel_period import kernel_period
 from timesink.analyses.cycles.marks import is_own, recorded_processes, work_in
 from timesink.analyses.cycles.python_loops import layers, lone_pass, python_anchor
-from timesink.analyses.kernels.names import short_kernel_name
+from timesink.analyses.names import short_kernel_name
 from timesink.errors import NoCyclesError, NotFoundError, UnreadableError, UsageError
 from timesink.model import units
-from timesink.model.processes import host_and_pid
-from timesink.model.schema import CYCLE_TYPES
+from timesink.model.schema import CYCLE_TYPES, host_and_pid
 from timesink.model.trace import Trace, why_no_calls
 
 # How far a reading of a run as cycles can be trusted.

@@ -12,13 +12,13 @@ from timesink.analyses.columns import host_columns, host_lanes, host_names, once
 from timesink.analyses.device.activities import Activities, device_activities
 from timesink.analyses.forest import OPERATOR, call_forest
 from timesink.analyses.links import LAUNCH_KINDS
-from timesink.analyses.names import waits_for_device
 from timesink.analyses.roles import role_ranges
 from timesink.analyses.steps import find_steps
 from timesink.model import intervals
 from timesink.model.arrays import Flags, Ints
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
+from timesink.model.vendors import waits_for_device
 
 CAUSES = (
     "data_loading",

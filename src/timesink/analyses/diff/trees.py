@@ -30,7 +30,7 @@ from timesink.analyses.forest import (
     children_of,
 )
 from timesink.analyses.kernels.join_alignment import common_head, common_lengths
-from timesink.analyses.modules.table import is_module_call
+from timesink.analyses.modules import is_module_call
 from timesink.analyses.operators import node_times
 from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace

@@ -31,11 +31,10 @@ from timesink.analyses.forest import (
     enclosing,
 )
 from timesink.analyses.kernels.families import Families, load_families
-from timesink.analyses.kernels.names import short_name
 from timesink.analyses.kernels.table import kernel_rows
 from timesink.analyses.links import link_launches
-from timesink.analyses.modules.backward import link_backward
-from timesink.analyses.modules.table import find_modules, is_module_call
+from timesink.analyses.modules import find_modules, is_module_call, link_backward
+from timesink.analyses.names import short_name
 from timesink.analyses.steps import find_steps, step_at
 from timesink.errors import UsageError
 from timesink.model.arrays import Flags, Ints

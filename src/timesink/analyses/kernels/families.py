@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeAlias
 
-from timesink.analyses.kernels.names import short_name
+from timesink.analyses.names import (
+    EVERYWHERE,
+    is_mangled,
+    kernel_name,
+    mangled_words,
+    short_name,
+    telling_word,
+)
 from timesink.errors import UsageError
 from timesink.model.rule_files import own_text
+from timesink.model.vendors import CALL_PREFIXES, COLLECTIVES
 
 OTHER = "other"
 FAMILY_NAMES = (
@@ -83,3 +93,260 @@ def _rule(line: str, place: str) -> tuple[str, re.Pattern[str]]:
 
 
 _HINT = "--families: a rule is a family, blanks and a regular expression, one to a line"
+
+
+# Names without what differs between devices, versions and runs.
+
+_PYTHON_CALL = re.compile(r"^(?P<file>[^()]*\.py[xdi]?)\(\d+\):\s*(?P<function>.+)$")
+_PACKAGES = re.compile(r"^.*?(?:site-packages|dist-packages|lib/python[\d.]+)/")
+_COPY = re.compile(r"^(Memcpy \w+|Memset)\b.*$")
+_COLLECTIVE = re.compile(
+    rf"^(?:void\s+)?({COLLECTIVES})\w*?_?"
+    r"(AllReduce|AllGather|ReduceScatter|AllToAll|Broadcast|SendRecv|Gather|Scatter|Reduce)",
+    re.IGNORECASE,
+)
+_COMPILED_KERNEL = re.compile(r"^(triton_\w*?)(?:_+\d+)?(?:_\d+d[\dcde]*)?(?:\.kd)?$")
+_TENSILE = re.compile(r"^(?:Custom_)?(Cijk_\w*?)_(?:MT\d|UserArgs).*$")
+_MARK_OF = re.compile(r"^(enumerate\(\w+\)|Optimizer\.\w+)#.*$")
+"""Marks of a framework, and behind them which class does it."""
+_RUNTIME_CALL = re.compile(rf"^(?:{CALL_PREFIXES})(?=[A-Z])")
+_RUNTIME_VERSION = re.compile(r"(?:_v\d+|_ptsz|_ptds)+$")
+_LAUNCH = re.compile(
+    r"^(?:Ext|Module|ExtModule|CommandListAppend)?(?:LaunchKernel|InvokeKernel)(?:Ex|ExC)?$"
+    r"|^EnqueueKernelLaunch$"
+)
+"""Makers and versions name the launch of a single kernel differently."""
+_BLOCKING_COPY = re.compile(r"^MemcpyWithStream$")
+_CPP = re.compile(r"^void\s|^[\w:~ ]*[\w>]*<.*>\(.*\)|^[\w:]+(?:<.*>)?\(.*\)(?:\s*\[clone .*\])?$")
+_HOLLOW = re.compile(r"^(?:\w*elementwise_kernel\w*|reduce_kernel|multi_tensor_apply_kernel)$")
+"""Kernels that only run what their template arguments name."""
+_VARIANTS = re.compile(
+    r"^(?:(?:vectorized|unrolled|legacy)_)?elementwise_kernel(?:_manual_unroll|_vec)?$"
+)
+"""Which of these runs an operator depends on shapes, alignment and version."""
+_NAMELESS = re.compile(r"^(?:Kernel2?|device_kernel|\w*kentry|_kernel_agent|trampoline_kernel)$")
+"""The same, with a name that says nothing at all."""
+_REMARKS = (
+    (re.compile(r" at 0x[0-9a-fA-F]+"), ""),
+    (re.compile(r"-dtype_\w+|-extraKey_\d+"), ""),
+    (re.compile(r"(?<=Backward)\d+$"), ""),
+    (re.compile(r"(?<=Torch-Compiled Region): [\d/]+.*$"), ""),
+    (re.compile(r"(?<=CompiledFxGraph) \w+"), ""),
+)
+_WORD = re.compile(r"[A-Za-z_]\w+")
+_SILENT = EVERYWHERE | {"conv", "reduction", "threadblock", "operator"}
+_NAMESPACE = re.compile(r"^(?:cutlass(?:__\d+x_\w+)?|rocprim|ROCPRIM_\w+_NS)$")
+_NUMBER_BEHIND = re.compile(r"(?:[#._ :-]+\d+)+$|#\d+(?=\D)")
+_DIGIT = re.compile(r"\d")
+_ARCHITECTURES = frozenset(
+    "kepler maxwell pascal volta turing ampere ada hopper blackwell".split()  # noqa: SIM905
+)
+_VARYING = re.compile(
+    r"""
+    (?:sm|gfx|cc)\d+[a-z]?                  # architecture
+    | \d+ | \d+x                            # numbers, version of the library
+    | [a-zA-Z]{0,14}\d+(?:x\d+)+\w*        # tiles: 64x64, tilesize128x128x32, sliced1x2
+    | stages?\d* | ldg\d+ | lds\d+ | align[a-z]?\d+ | knob | bx\d+ | ex\d+ | [vgs]\d
+    | (?!(?:[a-z]+\d{1,2})+$)(?=[a-z]*\d)(?=\d*[a-z])[0-9a-f]{8,}   # hash, unlike bf16bf16
+    | (?=(?:\D*\d){4})[0-9a-z]{24,}         # longer hash
+    """,
+    re.VERBOSE,
+)
+_INSTRUCTION = re.compile(r"^[a-z]{1,2}\d{3,6}(?=[a-z]*gemm|[a-z]*cudnn|fprop|dgrad|wgrad)")
+
+
+@lru_cache(maxsize=16384)
+def normalised_name(name: str) -> str:
+    """The name without template arguments, architecture, tile sizes, hashes and running numbers.
+
+    What a kernel computes, its data types where they are part of a library's name, and the names of
+    Python files and functions stay.
+    """
+    plain = name.strip()
+    return _known_form(plain) or _without_numbers(_plain_words(plain)) or plain
+
+
+def _known_form(name: str) -> str | None:
+    """Names whose form says all: Python calls, copies, collectives, compiled kernels, GEMMs."""
+    call = _PYTHON_CALL.match(name)
+    if call is not None:
+        return f"{_short_path(call['file'])}: {_plain_words(call['function'])}"
+    short = _COPY.match(name) or _MARK_OF.match(name)
+    if short is not None:
+        return short[1]
+    collective = _COLLECTIVE.match(name)
+    if collective is not None:
+        return f"{collective[1].lower()} {collective[2]}"
+    compiled = _COMPILED_KERNEL.match(name) or _TENSILE.match(name)
+    if compiled is not None:
+        return compiled[1].rstrip("_")
+    if _RUNTIME_CALL.match(name) is not None and name.isidentifier():
+        return _runtime_call(_RUNTIME_VERSION.sub("", _RUNTIME_CALL.sub("", name)))
+    return None
+
+
+def _runtime_call(name: str) -> str:
+    return "LaunchKernel" if _LAUNCH.match(name) is not None else _BLOCKING_COPY.sub("Memcpy", name)
+
+
+def _short_path(file: str) -> str:
+    """The path inside its package; the file alone where it is in a folder of the user's."""
+    short = _PACKAGES.sub("", file)
+    return short.rsplit("/", 1)[-1] if short == file and file.startswith("/") else short
+
+
+def _plain_words(name: str) -> str:
+    """A kernel as C++ names it without its arguments, any other name without its remarks."""
+    if is_mangled(name) or _CPP.match(name) is not None:
+        # The function's own name, with what it runs where it only runs its template argument.
+        own = kernel_name(name)
+        if _HOLLOW.match(own) is not None:
+            runs = _runs(name, own)
+            own = "elementwise_kernel" if _VARIANTS.match(own) is not None else own
+            return f"{own}<{runs}>" if runs else own
+        return (_runs(name, own) or own) if _NAMELESS.match(own) is not None else own
+    for remark, instead in _REMARKS:
+        name = remark.sub(instead, name)
+    return name
+
+
+def _runs(name: str, own: str) -> str:
+    """The first word of the template arguments that says what a kernel does."""
+    if is_mangled(name):
+        words = [word for word in mangled_words(name) if not word.isdigit()]
+        behind = words[words.index(own) + 1 :] if own in words else words
+    else:
+        behind = _WORD.findall(name, name.find(own) + len(own))
+    telling = (word for word in behind if word not in _SILENT and not _NAMESPACE.match(word))
+    return next(telling, "")
+
+
+def _without_numbers(name: str) -> str:
+    """The name without the words that hold sizes, versions and architectures."""
+    short = _NUMBER_BEHIND.sub("", name.removesuffix(".kd"))
+    if not _DIGIT.search(short) or " " in short:
+        return short
+    words = [_INSTRUCTION.sub("", word) for word in short.split("_") if not _varies(word)]
+    return "_".join(words[:1] + [word for word in words[1:] if word]) or short
+
+
+def _varies(word: str) -> bool:
+    return _VARYING.fullmatch(word) is not None or word in _ARCHITECTURES
+
+
+# What tells kernels of one short name apart: a functor, a tile, a type, the first other word.
+
+_Words: TypeAlias = Sequence[str]
+
+_NAMESAKES_WORD = re.compile(r"[A-Za-z_]\w*|\d+")
+_CAST = re.compile(r"\((?:unsigned )?(?:int|long|bool|char|short)\)")
+_SHAPES = ("GemmShape", "TileShape", "tuple", "sequence")
+_IN_SHAPES = ("cute", "C", "Int", "int")
+_TYPES = {
+    **dict.fromkeys(("Half", "half", "__half", "half_t", "_Float16"), "f16"),
+    **dict.fromkeys(("BFloat16", "bfloat16_t", "nv_bfloat16", "__nv_bfloat16"), "bf16"),
+    **dict.fromkeys(("hip_bfloat16", "__hip_bfloat16"), "bf16"),
+    **dict.fromkeys(("Float8_e4m3fn", "Float8_e5m2", "float_e4m3_t", "float_e5m2_t"), "f8"),
+    "float": "f32",
+    "double": "f64",
+    "tfloat32_t": "tf32",
+    "complex": "complex",
+    "bool": "bool",
+    "int": "i32",
+    "long": "i64",
+    "short": "i16",
+    "int8_t": "i8",
+}
+_MOST_WORDS = 4
+"""Differing words that are shown before namesakes are only numbered."""
+
+
+def distinguishing(names: Iterable[str]) -> dict[str, str]:
+    """For each full name what tells it from those with its short name; empty where none has it."""
+    told = dict.fromkeys(names, "")
+    namesakes: defaultdict[str, list[str]] = defaultdict(list)
+    for name in told:
+        namesakes[short_name(name)].append(name)
+    for group in namesakes.values():
+        if len(group) > 1:
+            told.update(_told_apart(group))
+    return told
+
+
+def _told_apart(names: Sequence[str]) -> dict[str, str]:
+    """Features of the names, each taken only where those before it leave several alike."""
+    words = {name: _argument_words(name) for name in names}
+    marks: dict[str, tuple[str, ...]] = dict.fromkeys(names, ())
+    features = (_functors, _tiles, _types, *(_differences,) * _MOST_WORDS, _numbers)
+    for feature in features:
+        for alike in _alike(marks):
+            values = feature([words[name] for name in alike])
+            if len(set(values)) > 1:
+                marks.update(
+                    (name, (*marks[name], value)) for name, value in zip(alike, values, strict=True)
+                )
+    return {name: ", ".join(mark for mark in marks[name] if mark) for name in names}
+
+
+def _alike(marks: Mapping[str, tuple[str, ...]]) -> list[list[str]]:
+    """Names that nothing tells apart so far."""
+    by_marks: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+    for name, mark in marks.items():
+        by_marks[mark].append(name)
+    return [alike for alike in by_marks.values() if len(alike) > 1]
+
+
+def _argument_words(name: str) -> _Words:
+    """Words and numbers behind the name itself."""
+    own = kernel_name(name)
+    if is_mangled(name):
+        words = list(mangled_words(name))
+        return words[words.index(own) + 1 :] if own in words else words
+    return _NAMESAKES_WORD.findall(_CAST.sub("", name[name.find(own) + len(own) :]))
+
+
+def _functors(names: Sequence[_Words]) -> list[str]:
+    return [telling_word(" ".join(words)) for words in names]
+
+
+def _tiles(names: Sequence[_Words]) -> list[str]:
+    return [_tile(words) for words in names]
+
+
+def _tile(words: _Words) -> str:
+    """The first shape of two numbers or more."""
+    for place, word in enumerate(words):
+        if word in _SHAPES:
+            sizes = _sizes_from(words, place + 1)
+            if len(sizes) > 1:
+                return "x".join(sizes)
+    return ""
+
+
+def _sizes_from(words: _Words, place: int) -> list[str]:
+    sizes = []
+    for word in words[place:]:
+        if word.isdigit():
+            sizes.append(word)
+        elif word not in _IN_SHAPES:
+            break
+    return sizes
+
+
+def _types(names: Sequence[_Words]) -> list[str]:
+    return [next((_TYPES[word] for word in words if word in _TYPES), "") for words in names]
+
+
+def _differences(names: Sequence[_Words]) -> list[str]:
+    """The first word in which the names differ; dull ones only where no other does."""
+    telling = [[word for word in words if word not in EVERYWHERE] for words in names]
+    for lists in (telling, names):
+        for place in range(max(map(len, lists), default=0)):
+            here = [words[place] if place < len(words) else "" for words in lists]
+            if len(set(here)) > 1:
+                return here
+    return [""] * len(names)
+
+
+def _numbers(names: Sequence[_Words]) -> list[str]:
+    return [f"#{number}" for number in range(1, len(names) + 1)]

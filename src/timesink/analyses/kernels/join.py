@@ -26,7 +26,7 @@ from timesink.analyses.kernels.join_alignment import (
     windows_of,
 )
 from timesink.analyses.kernels.join_search import Path, Placed, place_by_count, place_launches
-from timesink.analyses.kernels.names import cut_name, kernel_name, short_name, template_arguments
+from timesink.analyses.names import cut_name, kernel_name, short_name, template_arguments
 from timesink.model.arrays import Flags, Ints
 from timesink.model.units import count, counted, share
 

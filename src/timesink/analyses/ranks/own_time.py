@@ -26,7 +26,7 @@ from timesink.analyses.columns import (
     host_names,
     start_and_end,
 )
-from timesink.analyses.kernels.normalised_names import normalised_name
+from timesink.analyses.kernels.families import normalised_name
 from timesink.analyses.kernels.table import launched_blocks
 from timesink.analyses.names import is_profiler_step
 from timesink.analyses.roles import is_communication

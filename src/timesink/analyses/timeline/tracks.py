@@ -22,10 +22,10 @@ from timesink.analyses.columns import (
     host_lanes,
     host_names,
 )
-from timesink.analyses.names import is_collective_kernel
 from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import DEVICE_KINDS, HOST_KINDS
 from timesink.model.trace import Trace
+from timesink.model.vendors import is_collective_kernel
 
 HOST, ANNOTATION, DEVICE = "host", "annotation", "device"
 COMMUNICATION, COUNTER, MEMORY = "communication", "counter", "memory"

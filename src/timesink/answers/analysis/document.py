@@ -7,26 +7,8 @@ from pathlib import Path
 
 from timesink import __version__
 from timesink.analyses.roles import average_step
-from timesink.answers.analysis.report import Analysis
-from timesink.answers.analysis.sections import start_side_by_side
-from timesink.answers.analysis.tables import (
-    kernels_section,
-    memory_curve_section,
-    modules_section,
-    operators_section,
-)
-from timesink.answers.analysis.time import (
-    breakdown_section,
-    devices_section,
-    figures_section,
-    overlap_section,
-    steps_section,
-    workers_section,
-)
-from timesink.answers.findings import findings_section
-from timesink.answers.info import facts, grave_entries, health_section, recording_section
-from timesink.answers.info_report import describe_trace
-from timesink.answers.ranks import (
+from timesink.answers.analysis.findings import findings_section
+from timesink.answers.analysis.ranks import (
     clocks_section,
     collectives_matched_section,
     damaged_section,
@@ -38,7 +20,28 @@ from timesink.answers.ranks import (
     ranks_section,
     who_holds_up_section,
 )
-from timesink.answers.sections import Analysed, Empty, Made, tables_section
+from timesink.answers.analysis.report import Analysis
+from timesink.answers.analysis.sections import start_side_by_side
+from timesink.answers.analysis.tables import (
+    Analysed,
+    Empty,
+    Made,
+    kernels_section,
+    memory_curve_section,
+    modules_section,
+    operators_section,
+    tables_section,
+)
+from timesink.answers.analysis.time import (
+    breakdown_section,
+    devices_section,
+    figures_section,
+    overlap_section,
+    steps_section,
+    workers_section,
+)
+from timesink.answers.info import facts, grave_entries, health_section, recording_section
+from timesink.answers.info_report import describe_trace
 from timesink.answers.stragglers import straggler_headline
 from timesink.answers.tables import sentence, table_block, table_document
 from timesink.errors import UsageError

@@ -24,7 +24,7 @@ from timesink.analyses.device.utilisation import device_utilisation, timeline
 from timesink.analyses.kernels.table import kernel_groups, kernel_table, tensor_core_share
 from timesink.analyses.memory.blocks import live_at_peak, memory_by_operator
 from timesink.analyses.memory.curve import memory_curve, memory_peaks, thin_curve
-from timesink.analyses.modules.table import module_table
+from timesink.analyses.modules import module_table
 from timesink.analyses.operators import eligible_share, launch_sites, node_times
 from timesink.analyses.ranks import rank_set as views
 from timesink.analyses.ranks.rank_set import RankSet, set_health

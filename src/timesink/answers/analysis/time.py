@@ -15,8 +15,8 @@ from timesink.analyses.memory.curve import CPU, memory_peaks
 from timesink.analyses.names import device_word
 from timesink.analyses.roles import PARTS, average_step, step_breakdown
 from timesink.analyses.steps import find_steps
+from timesink.answers.analysis.tables import Analysed, Empty, Made
 from timesink.answers.columns import DEVICE_TIME, IDLE_CAUSES, STEPS, Columns
-from timesink.answers.sections import Analysed, Empty, Made
 from timesink.answers.views import NO_COMMUNICATION, NO_DEVICE_WORK, NO_STEPS, Absent
 from timesink.model import units
 from timesink.model.trace import Trace

@@ -18,6 +18,8 @@ from timesink.answers.comparison import words
 from timesink.answers.comparison.changes import Compared
 from timesink.answers.comparison.cycle_picture import OTHER, USUAL, cycle_picture, side
 from timesink.answers.comparison.exploration import explored_sections, rank_sections
+from timesink.answers.comparison.gate import gate_section, outcome, outcome_tone
+from timesink.answers.comparison.gate_result import Gate
 from timesink.answers.comparison.headline import changed_most, standing_out
 from timesink.answers.comparison.naming import EXPLORATORY_REPORT, VERSUS
 from timesink.answers.comparison.pair_tables import (
@@ -34,8 +36,6 @@ from timesink.answers.comparison.published_report import comparison_md, pair_md,
 from timesink.answers.comparison.published_tables import table_csv
 from timesink.answers.comparison.report import SCHEMA, Comparison
 from timesink.answers.comparison.sentences import Told, answer
-from timesink.answers.gate import gate_section, outcome, outcome_tone
-from timesink.answers.gate_result import Gate
 from timesink.errors import TimesinkError
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
@@ -391,7 +391,7 @@ def _pair_md(one: ComparisonCompared) -> str:
 def error_json(gate: Gate, error: TimesinkError) -> str:
     """What JSON says of runs that could not be compared.
 
-    >>> from timesink.answers.gate_result import gate_of_error
+    >>> from timesink.answers.comparison.gate_result import gate_of_error
     >>> error = TimesinkError("no such baseline")
     >>> msgspec.json.decode(error_json(gate_of_error(error, "@main vs run"), error))["error"]
     {'message': 'no such baseline', 'hint': ''}

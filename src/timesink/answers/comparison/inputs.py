@@ -24,7 +24,7 @@ from timesink.model.trace import Trace
 from timesink.sources.places import place_of, shown
 
 if TYPE_CHECKING:
-    from timesink.answers.baseline_content import Baseline
+    from timesink.answers.comparison.baseline_content import Baseline
 
 
 Given: TypeAlias = "Path | Trace | Baseline"

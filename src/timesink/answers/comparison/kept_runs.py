@@ -28,8 +28,7 @@ from timesink.formats.registry import read_trace
 from timesink.model.recorded_run import RecordedRun, recorded_run
 from timesink.model.trace import Trace
 from timesink.sources.cache import Cache, wait_until_saved
-from timesink.sources.kept_answers import KeptAnswer
-from timesink.sources.kept_tables import Tables, from_bytes, to_bytes
+from timesink.sources.kept_answers import KeptAnswer, Tables, from_bytes, to_bytes
 from timesink.sources.opening import Opened, key_of, open_each, open_recording
 from timesink.sources.recordings import Recording
 
@@ -296,7 +295,6 @@ class Runs:
         if not recorded:
             return
         # Behaviour tables are compared without waiting for what only recordings need.
-        from timesink.answers.comparison.kept_runs import recorded_runs  # noqa: PLC0415
 
         yield from recorded_runs(recorded, how)
 

@@ -13,13 +13,13 @@ import polars as pl
 
 from timesink.analyses.anatomy.anatomy import Anatomy, only_cycles
 from timesink.analyses.comparison.pair import Pair, Role
-from timesink.analyses.kernels.names import short_kernel_name
-from timesink.analyses.kernels.normalised_names import distinguishing
+from timesink.analyses.kernels.families import distinguishing
+from timesink.analyses.names import short_kernel_name
 from timesink.answers.comparison.pairing import Match, RoleMember, by_number
 from timesink.answers.comparison.runs import SideRun
 from timesink.answers.comparison.sides import stem_of
 from timesink.errors import NotFoundError
-from timesink.model.processes import host_and_pid
+from timesink.model.schema import host_and_pid
 from timesink.model.units import listed
 from timesink.sources.recordings import sayable
 

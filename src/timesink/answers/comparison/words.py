@@ -13,12 +13,12 @@ from timesink.answers import cause_words as words
 from timesink.answers.causes import attribution_block, causes_block, next_sections, paragraphs
 from timesink.answers.comparison.changes import Change, counters_meanwhile
 from timesink.answers.comparison.exploration import APART, apart_lines, groups_block, threshold
+from timesink.answers.comparison.gate import OUTCOMES
+from timesink.answers.comparison.gate_result import PASSED, Gate
 from timesink.answers.comparison.pair_tables import pairs_block, times_block
 from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.sentences import Told, counter_amounts, different, time_per_cycle
 from timesink.answers.comparison.sides import ALONE, LEFT_OUT
-from timesink.answers.gate import OUTCOMES
-from timesink.answers.gate_result import PASSED, Gate
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.schema import HOST_DEVICE
@@ -225,7 +225,7 @@ def gate_md(gate: Gate) -> str:
     """The comment of runs that could not be compared.
 
     >>> from timesink.errors import TimesinkError
-    >>> from timesink.answers.gate_result import gate_of_error
+    >>> from timesink.answers.comparison.gate_result import gate_of_error
     >>> print(gate_md(gate_of_error(TimesinkError("no such baseline"), "@main vs run")))
     ## timesink: cannot be judged
     <BLANKLINE>

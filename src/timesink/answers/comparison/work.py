@@ -12,7 +12,7 @@ import polars as pl
 from timesink.analyses.comparison.pair import Pair, key_findings
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.analyses.ranks.changes import RankChanges
-from timesink.answers.baseline_stores import is_reference
+from timesink.answers.comparison.baseline_stores import is_reference
 from timesink.answers.comparison.changes import Compared
 from timesink.answers.comparison.inputs import (
     WHAT_COMPARES,
@@ -69,7 +69,7 @@ from timesink.model.units import listed
 from timesink.runtime.engine import Engine, engine_of
 
 if TYPE_CHECKING:
-    from timesink.answers.baseline_content import Baseline
+    from timesink.answers.comparison.baseline_content import Baseline
 
 
 SIDES = ("base", "new")
@@ -323,7 +323,7 @@ def given_by(source: str | Path | Trace | Baseline, store: str | Path | None) ->
     """What a source is: a path, something that is open already, or a baseline of a store."""
     if isinstance(source, str) and is_reference(source):
         # Most comparisons are of recordings alone.
-        from timesink.answers.baselines import load_baseline  # noqa: PLC0415
+        from timesink.answers.comparison.baselines import load_baseline  # noqa: PLC0415
 
         return load_baseline(source, store)
     return Path(source) if isinstance(source, (str, Path)) else source

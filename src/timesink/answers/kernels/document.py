@@ -8,8 +8,8 @@ from dataclasses import replace
 import msgspec
 
 from timesink import __version__
-from timesink.analyses.kernels.names import cut_name
 from timesink.analyses.kernels.usage import CLASSES, DeviceUse, of_device
+from timesink.analyses.names import cut_name
 from timesink.answers.info import health_section
 from timesink.answers.kernels import words
 from timesink.answers.kernels.picture_sheet import Subject

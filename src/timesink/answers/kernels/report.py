@@ -13,13 +13,12 @@ import msgspec
 import polars as pl
 
 from timesink.analyses.kernels.calls import Sampling, has_counters
+from timesink.analyses.kernels.families import distinguishing
 from timesink.analyses.kernels.groups import call_groups
 from timesink.analyses.kernels.join import Join
-from timesink.analyses.kernels.names import short_name
-from timesink.analyses.kernels.normalised_names import distinguishing
 from timesink.analyses.kernels.roofline import Roofline
 from timesink.analyses.kernels.usage import DeviceUse, Thresholds, of_device
-from timesink.analyses.names import device_word
+from timesink.analyses.names import device_word, short_name
 from timesink.errors import UsageError
 from timesink.model import units
 from timesink.model.findings import Finding

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from timesink.analyses.columns import encode
-from timesink.analyses.kernels.names import cut_name
 from timesink.analyses.kernels.usage import CLASSES, headroom
+from timesink.analyses.names import cut_name
 from timesink.answers.kernels.report import KernelReport, without_noise
 from timesink.answers.kernels.words import run_names
 from timesink.model import units

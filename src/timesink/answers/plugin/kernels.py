@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from timesink.analyses.kernels.table import kernel_groups, kernel_table, tensor_core_share
-from timesink.analyses.kernels.tensor_cores import has_tensor_cores
 from timesink.analyses.operators import NO_LAUNCH
+from timesink.analyses.tensor_cores import has_tensor_cores
 from timesink.answers.plugin.query import Query, microseconds
 from timesink.errors import NotFoundError
 from timesink.model.trace import Trace

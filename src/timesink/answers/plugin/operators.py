@@ -10,7 +10,7 @@ import polars as pl
 
 from timesink.analyses.call_tree import Thread, call_tree, threads
 from timesink.analyses.device.activities import has_device_work
-from timesink.analyses.modules.table import module_table
+from timesink.analyses.modules import module_table
 from timesink.analyses.names import ROOT
 from timesink.analyses.operators import operator_table
 from timesink.answers.plugin.query import Query, microseconds

@@ -10,17 +10,12 @@ import polars as pl
 from timesink.analyses.columns import UNKNOWN_DEVICE
 from timesink.analyses.device.activities import has_device_work
 from timesink.analyses.device.utilisation import device_utilisation
-from timesink.analyses.names import (
-    LIGHTNING,
-    LIGHTNING_MODULE,
-    device_word,
-    is_collective_call,
-    is_collective_kernel,
-)
+from timesink.analyses.names import LIGHTNING, LIGHTNING_MODULE, device_word
 from timesink.analyses.roles import PARTS, average_step, role_ranges, step_breakdown
 from timesink.answers.plugin.query import Query, microseconds
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
+from timesink.model.vendors import is_collective_call, is_collective_kernel
 from timesink.rules.single_run import find_all
 
 # The device summary of `/overview`: what each device is and how busy it was.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -15,7 +15,16 @@ from timesink.analyses.timeline.levels import joined_ranges, stretches
 from timesink.analyses.timeline.tracks import HOST
 from timesink.answers.plugin.query import Query
 from timesink.answers.timeline.opening import Place, Timeline, place_of, places_of
-from timesink.answers.timeline.pictures import asked_range, asked_slice, asked_tracks
+from timesink.answers.timeline.pictures import (
+    asked_range,
+    asked_slice,
+    asked_tracks,
+    counters,
+    flows,
+    search,
+    slices,
+    tracks,
+)
 from timesink.formats.chrome import writer as names
 from timesink.formats.chrome.writer import json_texts
 from timesink.model.trace import Trace
@@ -302,3 +311,21 @@ def aggregate_block(found: Aggregate) -> Table:
         total_rows=found.names,
         sort=Sort("total_ns"),
     )
+
+
+# The timeline of a trace behind the trace view: what is visible, what it is, where else it is.
+
+# Which function answers which question about a timeline.
+
+TimelineAnswer: TypeAlias = Callable[[Timeline, Query], Any]
+
+ROUTES: Mapping[str, TimelineAnswer] = {
+    "tracks": tracks,
+    "slices": slices,
+    "counters": counters,
+    "slice": details,
+    "flows": flows,
+    "aggregate": aggregate,
+    "search": search,
+}
+"""Values JSON can hold, but `bytes` for slices and an `Aggregate` for the table of a range."""

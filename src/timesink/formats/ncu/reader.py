@@ -15,8 +15,14 @@ import polars as pl
 
 from timesink.errors import UnreadableError
 from timesink.formats.finish import conform, finish_trace
-from timesink.formats.ncu.launches import GatheredLaunches, merge_pieces
-from timesink.formats.ncu.metrics import COLUMN_RULES, DEVICE_ATTRIBUTE, SHAPE_METRICS, ColumnRule
+from timesink.formats.ncu.launches import (
+    COLUMN_RULES,
+    DEVICE_ATTRIBUTE,
+    SHAPE_METRICS,
+    ColumnRule,
+    GatheredLaunches,
+    merge_pieces,
+)
 from timesink.formats.ncu.numbers import COMMA, POINT
 from timesink.formats.ncu.pages import CsvPages, TextPage, has_header, looks_like_text_page
 from timesink.formats.ncu.report_file import COLLECTED, exported_blocks, looks_like_report

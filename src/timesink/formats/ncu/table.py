@@ -15,8 +15,7 @@ from functools import cached_property
 
 import polars as pl
 
-from timesink.formats.ncu.launches import PLACE, LaunchPart
-from timesink.formats.ncu.metrics import is_of_machine
+from timesink.formats.ncu.launches import PLACE, LaunchPart, is_of_machine
 from timesink.formats.ncu.numbers import count_lines
 
 _PLACE_COLUMNS = {

@@ -9,8 +9,7 @@ import pytest
 
 from slowed import MS, USUAL, Call, Program, anomaly, causes, pair
 from timesink.analyses.comparison.pair import Role
-from timesink.rules.attribution import attribution
-from timesink.rules.diagnosis import find_causes
+from timesink.rules.diagnosis import attribution, find_causes
 
 CROWDED = anomaly("cpu_contention", "Host", metric="process_runq_wait_pct")
 _HOST = ("idle", "host_cpu", "launch_gap")

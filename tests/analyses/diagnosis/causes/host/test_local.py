@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from slowed import MS, USUAL, Call, Program, pair
-from timesink.rules.attribution import attribution
 from timesink.rules.case import DiagnosisCase, case_of
 from timesink.rules.causes_host import local_changes
+from timesink.rules.diagnosis import attribution
 
 
 def case(base: Program, new: Program) -> DiagnosisCase:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from timesink.answers.budgets import BudgetResult
+from timesink.answers.comparison.budgets import BudgetResult
 from timesink.answers.comparison.changes import Compared
 from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.sentences import Told

@@ -21,7 +21,7 @@ from timesink.analyses.comparison.sides import anatomy_of_role
 from timesink.analyses.kernels.families import OTHER
 from timesink.analyses.statistics.levels import warm_up
 from timesink.analyses.statistics.means import Floats
-from timesink.answers.baseline_content import Baseline
+from timesink.answers.comparison.baseline_content import Baseline
 from timesink.answers.comparison.naming import RoleChoice, members_of
 from timesink.errors import UnreadableError, UsageError
 from timesink.model.rule_files import own_text
@@ -369,7 +369,7 @@ def starting_budgets(run: Baseline, headroom_pct: float = 10.0) -> str:
     Of several ranks the longest mean counts; warm-up does not.
 
     >>> import tempfile, timesink
-    >>> from timesink.answers.baselines import save_baseline
+    >>> from timesink.answers.comparison.baselines import save_baseline
     >>> kept = save_baseline("main", timesink.sample(), tempfile.mkdtemp())
     >>> starting_budgets(kept).splitlines()[3:5]
     ['[cycle]', 'max = "30 ms"']

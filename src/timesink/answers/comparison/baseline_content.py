@@ -13,12 +13,12 @@ from typing import Any
 import polars as pl
 
 from timesink import __version__
-from timesink.answers.baseline_stores import reference
+from timesink.answers.comparison.baseline_stores import reference
 from timesink.answers.comparison.kept_runs import run_of_tables, tables_of
 from timesink.answers.comparison.runs import CycleSearch, SideRun
 from timesink.answers.comparison.sides import LEFT_OUT, RunSide, SideSource
 from timesink.errors import UnreadableError, UsageError
-from timesink.sources.kept_tables import Tables, from_bytes, to_bytes
+from timesink.sources.kept_answers import Tables, from_bytes, to_bytes
 from timesink.sources.recordings import Recording
 
 # A baseline as plain data.

@@ -11,7 +11,7 @@ import numpy as np
 from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.statistics.drift import mean_changes
 from timesink.analyses.statistics.ranks import ALPHA, false_discovery
-from timesink.answers.budget_file import (
+from timesink.answers.comparison.budget_file import (
     DEVICE_TIME,
     Budget,
     Budgets,

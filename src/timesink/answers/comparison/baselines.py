@@ -12,14 +12,24 @@ from typing import Any
 
 from timesink import __version__
 from timesink.analyses.comparison.pair import cycle_lengths
-from timesink.analyses.kernels.names import short_kernel_name
-from timesink.answers.baseline_content import Baseline, baseline_of, content_of, facts_of
-from timesink.answers.baseline_stores import checked_name, is_reference, reference, store_at
+from timesink.analyses.names import short_kernel_name
+from timesink.answers.comparison.baseline_content import (
+    Baseline,
+    baseline_of,
+    content_of,
+    facts_of,
+)
+from timesink.answers.comparison.baseline_stores import (
+    checked_name,
+    is_reference,
+    reference,
+    store_at,
+)
+from timesink.answers.comparison.gate_result import doubts_of
 from timesink.answers.comparison.inputs import read_sides
 from timesink.answers.comparison.kept_runs import Runs
 from timesink.answers.comparison.runs import SideReadOptions, SideRun
 from timesink.answers.comparison.sides import find_cases, find_side
-from timesink.answers.gate_result import doubts_of
 from timesink.errors import NotFoundError, OutputError, TimesinkError, UsageError
 from timesink.model.units import brief_ns, counted, from_to, listed, size_bytes
 

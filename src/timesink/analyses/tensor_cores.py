@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import device_columns, encode, once_per_trace
-from timesink.analyses.kernels.names import short_kernel_name
+from timesink.analyses.names import short_kernel_name
 from timesink.model import vendors
 from timesink.model.trace import Trace
 

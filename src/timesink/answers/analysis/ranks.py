@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.analyses.ranks.rank_set import RankSet
-from timesink.answers.sections import Analysed, Empty, Made
+from timesink.answers.analysis.tables import Analysed, Empty, Made
 from timesink.answers.stragglers import other_notes, stragglers_section, the_ranks
 from timesink.answers.views import find_view
 from timesink.model.units import counted, listed

@@ -12,7 +12,7 @@ from rich.cells import cell_len, chop_cells
 from timesink import __version__
 from timesink.answers import cause_words as words
 from timesink.answers.causes import attribution_block, paragraphs
-from timesink.answers.gate_result import FAILED, PASSED, UNJUDGED, Gate
+from timesink.answers.comparison.gate_result import FAILED, PASSED, UNJUDGED, Gate
 from timesink.errors import TimesinkError
 from timesink.model import units
 from timesink.model.findings import Finding
@@ -81,7 +81,7 @@ def _outcome(one: Finding) -> str:
 def error_document(gate: Gate, error: TimesinkError) -> Document:
     """What a gate says of runs that could not be compared.
 
-    >>> from timesink.answers.gate_result import gate_of_error
+    >>> from timesink.answers.comparison.gate_result import gate_of_error
     >>> error = TimesinkError("no such baseline")
     >>> error_document(gate_of_error(error, "@main vs run"), error).headline
     'Cannot be judged: no such baseline'
@@ -106,7 +106,7 @@ def screen(gate: Gate) -> str:
 
     The command that says it again is one line, however many rows it takes: it can be copied.
 
-    >>> from timesink.answers.gate_result import gate_check
+    >>> from timesink.answers.comparison.gate_result import gate_check
     >>> check = gate_check("cycle time", "cycle time", "passed", "Cycle time is the same: 27.2 ms.")
     >>> print(screen(Gate("a vs b", "--fail-on 5%", (check,))))
     timesink: passed (--fail-on 5%): a vs b

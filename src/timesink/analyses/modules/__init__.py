@@ -1,1 +1,0 @@
-"""Modules of the network, forward and backward."""
