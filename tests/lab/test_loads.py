@@ -58,7 +58,7 @@ def test_a_load_whose_starter_is_gone_ends_by_itself(tmp_path: Path):
         "import os, subprocess, sys; from timesink.lab.workloads import registry as words;"
         "os.environ[words.STARTER] = str(os.getpid());"
         "print(subprocess.Popen([sys.executable, '-m', "
-        "'timesink.lab.loads.busy_cores', '--per-core', '0.1'], stdout=-3, stderr=-3).pid)"
+        "'timesink.lab.loads', 'busy_cores', '--per-core', '0.1'], stdout=-3, stderr=-3).pid)"
     )
     told = subprocess.run(
         [sys.executable, "-c", start], capture_output=True, text=True, check=True,

@@ -90,8 +90,8 @@ def beside(
     if not load:
         yield None
         return
-    module, *arguments = (word.replace(SCRATCH, str(scratch)) for word in load)
-    command = [sys.executable, "-m", f"timesink.lab.loads.{module}", *arguments]
+    words = [word.replace(SCRATCH, str(scratch)) for word in load]
+    command = [sys.executable, "-m", "timesink.lab.loads", *words]
     # No session of its own: Linux shares processors out by session first, and all processes of a
     # load would together get no more than the program.
     process = subprocess.Popen(  # noqa: S603 - our own module

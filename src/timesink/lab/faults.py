@@ -43,7 +43,7 @@ class Fault:
     needs: tuple[str, ...] = ()
     """What must be there: `gpu`, `loader` (a workload whose batches others load)."""
     load: tuple[str, ...] = ()
-    """Module below `timesink.lab.loads`, and its arguments."""
+    """One of `timesink.lab.loads`, and its arguments."""
     switches: Mapping[str, float] = field(default_factory=dict)
     """Those of `timesink.lab.workloads.registry`."""
 
