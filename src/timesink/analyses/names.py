@@ -211,11 +211,7 @@ def short_name(name: str) -> str:
 
 
 def cut_name(short: str, width: int = NAME_WIDTH) -> str:
-    """The name, or its beginning and three dots where it is wider.
-
-    >>> cut_name("ampere_fp16_s16816gemm_fp16_64x128_ldg8_relu_f2f_stages_64x5_tn")
-    'ampere_fp16_s16816gemm_fp16_64x128_ldg8_relu_f2...'
-    """
+    """The name, or its beginning and three dots where it is wider."""
     return short if len(short) <= width else short[: width - 3] + "..."
 
 

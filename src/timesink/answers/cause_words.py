@@ -50,24 +50,14 @@ def _texts(table: str, name: str) -> Mapping[str, str]:
 
 
 def part_name(component: str) -> str:
-    """A component in words.
-
-    >>> part_name("device_compute/gemm"), part_name("run_queue")
-    ('gemm kernels', 'waits for a core')
-    """
+    """A component in words."""
     part, _, family = component.partition("/")
     word = _texts("parts", part).get("name", part)
     return f"{family} {word}" if family else word
 
 
 def verdict(one: Diagnosis) -> str:
-    """The verdict in words.
-
-    >>> from timesink.model.diagnosis import CycleTime
-    >>> uneven = CycleTime(1e6, 2e6, 100.0, (-30.0, 230.0), 0.4)
-    >>> verdict(Diagnosis("no_change", "", uneven, (), (), (), 1e6, ()))
-    'No certain change'
-    """
+    """The verdict in words."""
     return "No certain change" if is_open(one) else VERDICTS[one.verdict]
 
 
@@ -131,20 +121,12 @@ def why_title(one: Diagnosis) -> str:
 
 
 def cause_title(one: Finding) -> str:
-    """A cause or anomaly as a title, with the process where there are several.
-
-    >>> cause_title(Finding("gpu_clock", "", process="rank 3"))
-    'GPU clock in rank 3'
-    """
+    """A cause or anomaly as a title, with the process where there are several."""
     return f"{cause_name(one.cause)}{_of(one.process)}"
 
 
 def cause_name(cause: str) -> str:
-    """What a cause is called.
-
-    >>> cause_name("gpu_clock"), cause_name("slow_link")
-    ('GPU clock', 'Slow link')
-    """
+    """What a cause is called."""
     return _texts("causes", cause).get("name", cause)
 
 
@@ -264,11 +246,7 @@ def _on_unexplained(one: Diagnosis, named: set[str]) -> Iterator[str]:
 
 
 def told_counters(one: Diagnosis | None) -> set[tuple[str, str]]:
-    """Counters and devices that anomalies and symptoms name.
-
-    >>> told_counters(None)
-    set()
-    """
+    """Counters and devices that anomalies and symptoms name."""
     if one is None:
         return set()
     named = [(each.metric, each.device) for each in one.anomalies]

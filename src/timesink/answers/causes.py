@@ -36,12 +36,7 @@ _MOST_LINKS = 3
 
 
 def tone(one: Diagnosis) -> Tone:
-    """What a verdict means for the reader.
-
-    >>> from timesink.model.diagnosis import CycleTime
-    >>> tone(Diagnosis("regression", "", CycleTime(1, 2, 100.0, None, None), (), (), (), 1.0, ()))
-    'bad'
-    """
+    """What a verdict means for the reader."""
     return "notice" if words.is_open(one) else _TONES.get(one.verdict, "plain")
 
 

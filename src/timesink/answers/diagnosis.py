@@ -32,11 +32,6 @@ def diagnosis_document(report: Diagnosed, *, brief: bool = False) -> Document:
 
     The `brief` answer is read as text: the verdict is the headline, and tables of cycles and
     functions are left to pages.
-
-    >>> import timesink
-    >>> found = diagnosis_document(timesink.diagnose(timesink.sample_runs()[0]))
-    >>> [section.id for section in found.sections]
-    ['verdict', 'next', 'cycles', 'times', 'processes']
     """
     name = Path(report.source).resolve().name
     return Document(

@@ -268,11 +268,7 @@ def by_length(found: Diagnosis) -> Diagnosis:
 
 
 def spans(numbers: Sequence[int]) -> str:
-    """Numbers in order, those that follow each other together.
-
-    >>> spans([3]), spans([3, 7, 8, 9, 12]), spans([1, 2])
-    ('3', '3, 7 to 9 and 12', '1 and 2')
-    """
+    """Numbers in order, those that follow each other together."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:

@@ -13,12 +13,7 @@ _OF_COUNTERS = ("bad_counter_row", "unreadable_counters")
 
 
 def with_faults(trace: Trace, notes: Sequence[str] = ()) -> tuple[str, ...]:
-    """Notes on behaviour, with what was lost on the way to it.
-
-    >>> import timesink
-    >>> with_faults(timesink.open(timesink.sample()), ["a note"])
-    ('a note',)
-    """
+    """Notes on behaviour, with what was lost on the way to it."""
     said = {**_SAID, **_SAID_OF_TABLES} if trace.has_behaviour else _SAID
     faults = [each for each in trace.health if _is_error(each) or each.code in said]
     if any(entry.code in _OF_COUNTERS for entry in faults):
@@ -27,12 +22,7 @@ def with_faults(trace: Trace, notes: Sequence[str] = ()) -> tuple[str, ...]:
 
 
 def recording_notes(trace: Trace) -> list[str]:
-    """How a recording fell short, by its recorder's own words.
-
-    >>> import timesink
-    >>> recording_notes(timesink.open(timesink.sample()))
-    []
-    """
+    """How a recording fell short, by its recorder's own words."""
     return [_SAID[entry.code](entry) for entry in trace.health if entry.code in _OF_RECORDERS]
 
 

@@ -63,10 +63,6 @@ def headline(trace: Trace, found: Sequence[Finding] | None = None) -> str:
     """Where the time of a step goes, and what to do about it.
 
     The advice is taken from `found`, by default from what the rules find in this trace alone.
-
-    >>> import timesink
-    >>> " is GPU work" in headline(timesink.open(timesink.sample()))
-    True
     """
     average = average_step(trace)
     if not average or not average["total_ns"]:

@@ -208,13 +208,7 @@ _CHANGE = re.compile(r"^\s*(?:alter|create|delete|drop|insert|truncate|update)\b
 
 
 def run_query(trace: Trace, sql: str) -> pl.DataFrame:
-    """The answer to a SQL query over the tables of a trace.
-
-    >>> import timesink
-    >>> trace = timesink.open(timesink.sample())
-    >>> run_query(trace, "select count(*) as n from steps")["n"].to_list()
-    [2]
-    """
+    """The answer to a SQL query over the tables of a trace."""
     if _CHANGE.match(sql):
         raise QueryError("a trace is not changed by queries", 'example: "select * from steps"')
     context = pl.SQLContext({name: _with_plain_text(trace.lazy(name)) for name in TABLES})

@@ -25,13 +25,7 @@ from timesink.sources.recordings import Recording
 def summarise_recording(
     recording: Recording, *, steps: str | None = None, cache: bool = True
 ) -> bytes:
-    """The summary of one recording as Parquet; its trace is not kept, but used where it is.
-
-    >>> import timesink
-    >>> from timesink.sources.discovery import find_recordings
-    >>> summarise_recording(*find_recordings(timesink.sample()))[:4]
-    b'PAR1'
-    """
+    """The summary of one recording as Parquet; its trace is not kept, but used where it is."""
     store = Cache.default() if cache else None
     if store is not None and not store.holds(key_of(recording, store)):
         store = None
@@ -84,12 +78,6 @@ def read_ranks(
 
     Ranks without any of the `steps` are left out.  `first` opens the first recording, where this
     process does that anyway: then nobody else reads it.
-
-    >>> import timesink
-    >>> from timesink.runtime.engine import LocalEngine
-    >>> found = timesink.find_recordings(timesink.sample())
-    >>> read_ranks(found, engine=LocalEngine()).names
-    ['unet_train']
     """
     kept = KeptSummaries(Cache.default(), steps or "") if cache else None
     reading = _Reading(recordings, kept, progress)

@@ -58,11 +58,7 @@ NO_STRAGGLERS = Absent("no rank holds the others up")
 
 
 def load(place: str, package: str) -> Any:
-    """What `module:function` names below a package.
-
-    >>> load("steps:find_steps", "timesink.analyses").__name__
-    'find_steps'
-    """
+    """What `module:function` names below a package."""
     module, _, name = place.partition(":")
     return getattr(import_module(f"{package}.{module}"), name)
 
@@ -327,31 +323,19 @@ def _alone(trace: Trace) -> RankSet:
 
 
 def table_of(trace: Trace, view: str, choice: TableChoice | None = None) -> pl.DataFrame:
-    """One of the tables by its name.
-
-    >>> import timesink
-    >>> table_of(timesink.open(timesink.sample()), "operators").columns[:2]
-    ['name', 'calls']
-    """
+    """One of the tables by its name."""
     return find_view(view).table(trace, choice or TableChoice())
 
 
 def find_view(name: str) -> View:
-    """The table of this name.
-
-    >>> find_view("kernels").title
-    'Kernels'
-    """
+    """The table of this name."""
     if name not in VIEWS:
         raise UsageError(f"there is no table {name!r}", f"choose one of {', '.join(VIEWS)}")
     return VIEWS[name]
 
 
 def check_group(group_by: str, view: str | None = None) -> None:
-    """Refuse a grouping that is not known, or that this table does not know.
-
-    >>> check_group("shape", "operators")
-    """
+    """Refuse a grouping that is not known, or that this table does not know."""
     if not group_by:
         return
     if group_by not in GROUPS:

@@ -30,11 +30,7 @@ _MOST_ROWS = 2**31
 
 
 def not_empty(text: str) -> str:
-    """A path as given; an empty one is refused.
-
-    >>> not_empty("trace.json")
-    'trace.json'
-    """
+    """A path as given; an empty one is refused."""
     if not text:
         # Most likely a shell variable that is not set; the current folder is not what was meant.
         msg = "the path is empty"
@@ -43,29 +39,17 @@ def not_empty(text: str) -> str:
 
 
 def process_count(text: str) -> int:
-    """A number of processes; more than are of any use are not started.
-
-    >>> process_count("4")
-    4
-    """
+    """A number of processes; more than are of any use are not started."""
     return min(whole_number(text, "processes"), max(_MOST_PROCESSES, os.cpu_count() or 1))
 
 
 def row_count(text: str) -> int:
-    """A number of rows to show.
-
-    >>> row_count("10")
-    10
-    """
+    """A number of rows to show."""
     return min(whole_number(text, "rows"), _MOST_ROWS)
 
 
 def whole_number(text: str, things: str) -> int:
-    """A count of something.
-
-    >>> whole_number("010", "launches")
-    10
-    """
+    """A count of something."""
     if not (text.isascii() and text.isdigit() and text.strip("0")):
         msg = f"{text!r} is not a number of {things}, 1 or more"
         raise argparse.ArgumentTypeError(msg)
@@ -74,11 +58,7 @@ def whole_number(text: str, things: str) -> int:
 
 
 def fraction(text: str) -> float:
-    """A part of a whole between 0 and 1: a decimal, a fraction or a percentage.
-
-    >>> fraction("0.25"), fraction("25%"), fraction("1/4")
-    (0.25, 0.25, 0.25)
-    """
+    """A part of a whole between 0 and 1: a decimal, a fraction or a percentage."""
     value = fraction_or_all(text)
     if value in {0, 1}:
         raise _no_fraction(text)
@@ -86,11 +66,7 @@ def fraction(text: str) -> float:
 
 
 def fraction_or_all(text: str) -> float:
-    """A part of a whole that may be none or all of it.
-
-    >>> fraction_or_all("0"), fraction_or_all("100%")
-    (0.0, 1.0)
-    """
+    """A part of a whole that may be none or all of it."""
     number, percent = text.strip().removesuffix("%"), text.strip().endswith("%")
     try:
         value = Fraction(number) / (100 if percent else 1)
@@ -107,11 +83,7 @@ def _no_fraction(text: str) -> argparse.ArgumentTypeError:
 
 
 def percentage(text: str) -> float:
-    """Percent of a whole; the sign may be left out.
-
-    >>> percentage("1"), percentage("0.5%")
-    (1.0, 0.5)
-    """
+    """Percent of a whole; the sign may be left out."""
     try:
         value = float(text.strip().removesuffix("%"))
     except ValueError:
@@ -123,20 +95,12 @@ def percentage(text: str) -> float:
 
 
 def file_or_stdout(text: str) -> Path | None:
-    """An output; None for standard output, which is `-`.
-
-    >>> file_or_stdout("-") is None
-    True
-    """
+    """An output; None for standard output, which is `-`."""
     return None if text == "-" else Path(not_empty(text))
 
 
 def file_only(text: str) -> Path:
-    """An output that must be a file or a folder.
-
-    >>> file_only("tables").name
-    'tables'
-    """
+    """An output that must be a file or a folder."""
     if text == "-":
         msg = "this cannot be written to standard output; name a file"
         raise argparse.ArgumentTypeError(msg)
@@ -188,12 +152,7 @@ def add_cycle_options(parser: argparse.ArgumentParser, *, counters: bool = True)
 
 
 def reading_of(options: argparse.Namespace) -> dict[str, Any]:
-    """What `add_choice` and `add_reading` were told, as arguments of the functions that read.
-
-    >>> told = argparse.Namespace(worker=None, span=1, rank=None, no_cache=True, jobs=2)
-    >>> reading_of(told)
-    {'worker': None, 'span': 1, 'rank': None, 'cache': False, 'jobs': 2}
-    """
+    """What `add_choice` and `add_reading` were told, as arguments of the functions that read."""
     return {
         "worker": options.worker,
         "span": options.span,
@@ -255,11 +214,7 @@ def add_program(parser: argparse.ArgumentParser, command: str) -> None:
 
 
 def program_in(options: argparse.Namespace, command: str, what: str) -> tuple[str, ...]:
-    """The words of the program, without the dashes.
-
-    >>> program_in(argparse.Namespace(program=["--", "python", "a.py"]), "record", "record")
-    ('python', 'a.py')
-    """
+    """The words of the program, without the dashes."""
     words = options.program[1:] if options.program[:1] == ["--"] else options.program
     if not words:
         hint = f"add it after two dashes: timesink {command} -- python train.py"
@@ -288,10 +243,5 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
 
 
 def engine_from(options: argparse.Namespace) -> Engine:
-    """The engine the options name.
-
-    >>> told = argparse.Namespace(engine="local", ray_address=None, jobs=2)
-    >>> engine_from(told).name
-    'local'
-    """
+    """The engine the options name."""
     return engine_of(options.engine, jobs=options.jobs, address=options.ray_address)

@@ -93,10 +93,7 @@ def format_of(options: argparse.Namespace, known: tuple[str, ...]) -> str:
 
 
 def check_page(form: str) -> None:
-    """Refuse a page that nothing would show before the long work starts.
-
-    >>> check_page("html")
-    """
+    """Refuse a page that nothing would show before the long work starts."""
     if form == "html":
         from timesink.output.html import bundle  # noqa: PLC0415 - other forms need none
 
@@ -141,11 +138,7 @@ def write_text(text: str, path: Path) -> None:
 
 
 def as_bytes(text: str) -> bytes:
-    r"""Text as a file holds it, whatever is in its names.
-
-    >>> as_bytes("gemm")
-    b'gemm\n'
-    """
+    r"""Text as a file holds it, whatever is in its names."""
     return f"{text}\n".encode(errors="backslashreplace")
 
 
@@ -207,11 +200,7 @@ class ReadingBar:
 
 
 def set_words(done: int, total: int, damaged: int, a_second: float) -> str:
-    """How far a set is.
-
-    >>> set_words(312, 1000, 3, 41.2)
-    'ranks 312 of 1 000, 41 per second, 3 damaged'
-    """
+    """How far a set is."""
     from timesink.model.units import count  # noqa: PLC0415 - only a terminal needs it
 
     parts = [f"ranks {count(done)} of {count(total)}"]

@@ -20,20 +20,12 @@ class SteadyTimes:
 
     @property
     def change_pct(self) -> float | None:
-        """None where the base takes no time.
-
-        >>> SteadyTimes(200.0, 210.0).change_pct
-        5.0
-        """
+        """None where the base takes no time."""
         return 100 * (self.new_ns - self.base_ns) / self.base_ns if self.base_ns else None
 
     @property
     def interval_pct(self) -> Interval | None:
-        """The interval as parts of the base.
-
-        >>> SteadyTimes(200.0, 210.0, (5.0, 15.0)).interval_pct
-        (2.5, 7.5)
-        """
+        """The interval as parts of the base."""
         if self.interval_ns is None or not self.base_ns:
             return None
         low, high = self.interval_ns

@@ -149,11 +149,7 @@ class Finding:
 
     @property
     def severity(self) -> str:
-        """How grave it is: `high`, `medium` or `low`.
-
-        >>> Finding("rule", "Sentence.", share=0.3).severity
-        'high'
-        """
+        """How grave it is: `high`, `medium` or `low`."""
         by_share = HIGH if self.share >= _HIGH_SHARE else MEDIUM
         by_share = by_share if self.share >= _MEDIUM_SHARE else LOW
         return min(by_share, self.least_severity, key=SEVERITIES.index)
@@ -241,12 +237,7 @@ class Finding:
 
 
 def gravest_first(found: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Findings by severity, then by what mending them may save.
-
-    >>> small, large = (Finding("a", "", share=share, cost_ns=9) for share in (0.01, 0.5))
-    >>> gravest_first([small, large])[0] is large
-    True
-    """
+    """Findings by severity, then by what mending them may save."""
 
     def order(one: Finding) -> tuple[int, float]:
         return SEVERITIES.index(one.severity), -(one.cost_ns + one.between_ns)

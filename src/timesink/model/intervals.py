@@ -100,12 +100,7 @@ def waterfall(
 
 
 def first_come(intervals: ArrayLike) -> tuple[NDArray[np.intp], IntervalSet]:
-    """Rows that have time of their own, each moment being that of the row that started first.
-
-    >>> rows, own = first_come([[5, 12], [0, 10], [2, 4]])
-    >>> rows.tolist(), own.tolist()
-    ([1, 0], [[0, 10], [10, 12]])
-    """
+    """Rows that have time of their own, each moment being that of the row that started first."""
     spans = _checked(intervals)
     order = np.argsort(spans[:, 0], kind="stable")
     start, end = spans[order, 0], spans[order, 1]
@@ -119,9 +114,6 @@ def holding(moments: Times, starts: Times, ends: Times) -> NDArray[np.intp]:
     """The last range begun by each moment, where that still goes on; else -1.
 
     Ranges are given in the order of their starts.
-
-    >>> holding(np.array([1, 5, 30]), np.array([0, 4, 20]), np.array([3, 9, 30])).tolist()
-    [0, 1, -1]
     """
     latest = np.searchsorted(starts, moments, side="right") - 1
     if not len(starts):

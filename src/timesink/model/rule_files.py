@@ -8,12 +8,7 @@ from timesink.errors import UnreadableError, UsageError
 
 
 def own_text(path: Path, option: str, hint: str) -> str:
-    """What the file says; `option` named it, and `hint` says what it should hold.
-
-    >>> own_text(Path("rules.txt"), "--families", "give a file of rules")
-    Traceback (most recent call last):
-    timesink.errors.UnreadableError: rules.txt: no such file or directory
-    """
+    """What the file says; `option` named it, and `hint` says what it should hold."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:

@@ -10,20 +10,12 @@ from timesink.model.counter_units import quantity
 
 
 def count(value: int) -> str:
-    """Whole numbers with thin groups of three.
-
-    >>> count(1137573)
-    '1 137 573'
-    """
+    """Whole numbers with thin groups of three."""
     return f"{value:,}".replace(",", " ")
 
 
 def counted(value: int, things: str) -> str:
-    """How many of something.
-
-    >>> counted(1, "memory events"), counted(1, "copies"), counted(1200, "traces")
-    ('1 memory event', '1 copy', '1 200 traces')
-    """
+    """How many of something."""
     if value == 1:
         things = _singular(things)
     return f"{count(value)} {things}"
@@ -36,45 +28,27 @@ def _singular(things: str) -> str:
 
 
 def listed(names: Sequence[str], most: int = 6, between: str = ", ") -> str:
-    """Names one after the other, and how many there are beside the first ones.
-
-    >>> listed(["rank 0", "rank 3"]), listed(["a", "b", "c", "d"], most=2)
-    ('rank 0, rank 3', 'a, b and 2 more')
-    """
+    """Names one after the other, and how many there are beside the first ones."""
     shown = between.join(names[:most])
     return f"{shown} and {count(len(names) - most)} more" if len(names) > most else shown
 
 
 def ordinal(value: int) -> str:
-    """A number as a rank.
-
-    >>> ordinal(2), ordinal(11), ordinal(23), ordinal(7)
-    ('2nd', '11th', '23rd', '7th')
-    """
+    """A number as a rank."""
     endings = {1: "st", 2: "nd", 3: "rd"}
     ending = "th" if value % 100 in {11, 12, 13} else endings.get(value % 10, "th")
     return f"{value}{ending}"
 
 
 def number(value: float) -> str:
-    """Any number with three decimals, or three digits where that would show nothing.
-
-    >>> number(2749534.5), number(0.0000123), number(0.0)
-    ('2 749 534.500', '1.23e-05', '0.000')
-    """
+    """Any number with three decimals, or three digits where that would show nothing."""
     if value and abs(value) < 0.0005:
         return f"{value:.3g}"
     return f"{value:,.3f}".replace(",", " ")
 
 
 def duration_ns(value: float) -> str:
-    """A length of time with three or four digits and its unit.
-
-    >>> duration_ns(480_029_179), duration_ns(1_500), duration_ns(0), duration_ns(83e9)
-    ('480.0 ms', '1.50 us', '0 ns', '83.00 s')
-    >>> duration_ns(999_960_000)
-    '1.00 s'
-    """
+    """A length of time with three or four digits and its unit."""
     return _in_units(value, 100)
 
 
@@ -94,29 +68,17 @@ def _digits(value: float, fine_below: int = 100) -> str:
 
 
 def moment_ns(value: int) -> str:
-    """A point in time as milliseconds since another one, to the microsecond.
-
-    >>> moment_ns(12_345_678), moment_ns(0)
-    ('12.346 ms', '0.000 ms')
-    """
+    """A point in time as milliseconds since another one, to the microsecond."""
     return f"{value / 1_000_000:,.3f} ms".replace(",", " ")
 
 
 def brief_ns(value: float) -> str:
-    """A length of time for a sentence: one decimal from ten of a unit on.
-
-    >>> brief_ns(59_261_833), brief_ns(4_240_000), brief_ns(177_592_167)
-    ('59.3 ms', '4.24 ms', '177.6 ms')
-    """
+    """A length of time for a sentence: one decimal from ten of a unit on."""
     return _in_units(value, 10)
 
 
 def size_bytes(value: float) -> str:
-    """Bytes in binary units.
-
-    >>> size_bytes(34084028416), size_bytes(512), size_bytes(1024**2 - 1)
-    ('31.7 GiB', '512 B', '1.0 MiB')
-    """
+    """Bytes in binary units."""
     for power, unit in enumerate(("B", "KiB", "MiB", "GiB")):
         shown = f"{value / 1024**power:.1f}" if power else f"{value:.0f}"
         # What rounds up to 1024 is one of the next unit.
@@ -126,20 +88,12 @@ def size_bytes(value: float) -> str:
 
 
 def share(part: float, whole: float) -> str:
-    """A part of a whole in percent.
-
-    >>> share(149.042, 8911.887), share(1, 0)
-    ('1.7 %', '-')
-    """
+    """A part of a whole in percent."""
     return f"{100 * part / whole:.1f} %" if whole else "-"
 
 
 def rate(value: float, things: str) -> str:
-    """How much a second, in decimal units with three or four digits.
-
-    >>> rate(989.5e12, "FLOP"), rate(4.8e12, "B"), rate(999_999, "B")
-    ('989.5 TFLOP/s', '4.80 TB/s', '1.00 MB/s')
-    """
+    """How much a second, in decimal units with three or four digits."""
     for power, prefix in enumerate(("", "k", "M", "G", "T")):
         shown = _digits(value / 1000**power)
         # What rounds up to a thousand is one of the next unit.
@@ -239,11 +193,7 @@ def signed_ns(value: float) -> str:
 
 
 def interval_ns(low: float, high: float) -> str:
-    """Bounds of a change of time.
-
-    >>> interval_ns(5_000_000.0, 5_600_000.0)
-    '+5.00 to +5.60 ms'
-    """
+    """Bounds of a change of time."""
     return from_to(signed_ns(low), signed_ns(high)).replace(" → ", " to ")
 
 

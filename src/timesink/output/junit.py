@@ -52,12 +52,6 @@ def junit_xml(gate: JudgedChecks, why: str, when: datetime, host: str = "localho
     """One suite with a test case per check; times are those of the new run, in seconds.
 
     `why` says why it does or does not pass.
-
-    >>> from timesink.answers.comparison.gate_result import Gate, gate_check
-    >>> gate = Gate("a vs b", "", (gate_check("cycle time", "cycle time", "passed", "As before."),))
-    >>> xml = junit_xml(gate, "", datetime(2026, 1, 31))
-    >>> ET.fromstring(xml)[0].get("tests")
-    '1'
     """
     root = ET.Element("testsuites")
     suite = ET.SubElement(root, "testsuite", _counts(gate, when, host))

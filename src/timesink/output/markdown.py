@@ -64,16 +64,6 @@ def to_comment(document: Document, most_lines: int, kept: Collection[str] = ()) 
     """A document as a comment on a pull request: of bounded height, its tables folded.
 
     Where there is no room, sections go, the last ones first, but for those that are `kept`.
-
-    >>> told = [blocks.Section(one, one, (blocks.Text(one),)) for one in ("why", "notes")]
-    >>> short = Document("info", "t", "", "As @before.", "1", tuple(told))
-    >>> print(to_comment(short, 6))
-    ## t
-    <BLANKLINE>
-    **As @<!-- -->before.**
-    <BLANKLINE>
-    **why**
-    ...
     """
     first, dot, rest = document.headline.partition(". ")
     said = f"**{harmless(first)}{dot.strip()}** {harmless(rest)}".strip() if first else ""
@@ -106,15 +96,7 @@ def _folded(section: Section) -> str:
 
 
 def harmless(sentence: str) -> str:
-    r"""A sentence that calls nobody, links nothing and has no markup, whatever names it holds.
-
-    >>> harmless("@main is as `@before`, {lambda#1}")
-    '@<!-- -->main is as `@before`, {lambda#<!-- -->1}'
-    >>> print(harmless("save one with  timesink baseline save"))
-    save one with timesink baseline save
-    >>> print(harmless('operators "*attn*", aten::__and__, my_op'))
-    operators "\*attn\*", aten::\_\_and\_\_, my_op
-    """
+    r"""A sentence that calls nobody, links nothing and has no markup, whatever names it holds."""
     if len(sentence) > _LONGEST_SENTENCE:
         sentence = f"{sentence[: _LONGEST_SENTENCE - 4].rstrip()} ..."
     parts = _CODE.split(in_line(sentence))

@@ -57,11 +57,7 @@ def cost_of(card: CauseCard) -> str:
 
 
 def change_of(value: float, kind: Kind) -> str:
-    """A change as sentences say it, with its sign.
-
-    >>> change_of(5_310_000, "time_ns")
-    '+5.31 ms'
-    """
+    """A change as sentences say it, with its sign."""
     return amounts.signed_ns(value) if kind == "time_ns" else signed(value, kind)
 
 

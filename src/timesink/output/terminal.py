@@ -127,11 +127,7 @@ def show(content: RenderableType, width: int) -> None:
 
 
 def wrapped(line: str, width: int, style: str = "", indent: int = 0) -> Iterable[Text]:
-    """A line that goes on under where it began, with no amount torn from its unit.
-
-    >>> [line.plain for line in wrapped("they take 1.28 → 1.22 s", 16, indent=2)]
-    ['  they take', '  1.28 → 1.22 s']
-    """
+    """A line that goes on under where it began, with no amount torn from its unit."""
     glued, before = _TOGETHER.sub(_GLUE, printable(line)), " " * indent
     for break_long in (False, True):
         parts = textwrap.wrap(

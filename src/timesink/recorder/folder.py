@@ -145,11 +145,7 @@ def is_interval(value_ms: float) -> bool:
 
 @dataclass(frozen=True)
 class RecordPlan:
-    """What to record of a program.
-
-    >>> Plan(cycles=3).skip
-    5
-    """
+    """What to record of a program."""
 
     cycles: int = DEFAULT_CYCLES
     skip: int = DEFAULT_SKIP

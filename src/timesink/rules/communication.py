@@ -173,23 +173,13 @@ def _others(late: Sequence[Finding], workers: dict[int, str]) -> str:
 
 
 def why_late(cause: str, *, several: bool = False) -> str:
-    """Why a rank is late, or several are, as the end of a sentence about them.
-
-    >>> why_late("gpu_clock"), why_late("gpu_clock", several=True)
-    ('its device runs slower', 'their devices run slower')
-    """
+    """Why a rank is late, or several are, as the end of a sentence about them."""
     said = catalogue()["causes"].get(cause, {}).get("late", (cause, cause))
     return str(said[several])
 
 
 def advice_on(cause: str, worker: str, *, several: bool = False) -> str:
-    """What to try with a rank, or with several, held up by a cause.
-
-    >>> advice_on("slow_link", "rank 3")
-    'Check the links of rank 3: NIC, cable, PCIe width, NVLink state.'
-    >>> advice_on("data_loading", "ranks 8-15", several=True)
-    'Look at the input of ranks 8-15: their files, their workers for loading, their disks.'
-    """
+    """What to try with a rank, or with several, held up by a cause."""
     said = catalogue()["causes"].get(cause, {}).get("late_advice", _COMPARE)
     text = said[-1 if several else 0].format(worker=worker)
     return f"{text[0].upper()}{text[1:]}."

@@ -88,11 +88,6 @@ def advise(
     """What to try on each device, first what may bring most.
 
     The calls have their `class` and their `weight`; `multiprocessors` are by device number.
-
-    >>> import timesink
-    >>> report = timesink.kernels(timesink.sample())
-    >>> [advice.rule for advice in advise(report.calls, report.devices)]
-    ['layout-conversions']
     """
     known = multiprocessors or {}
     found: list[Finding] = []

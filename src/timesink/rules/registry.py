@@ -88,11 +88,7 @@ RULES: Mapping[str, tuple[str, ...]] = {
 
 @lru_cache(maxsize=8)
 def rules_for(question: str) -> tuple[Callable[..., Any], ...]:
-    """The rules of a question, in order; only their modules are loaded.
-
-    >>> [rule.__name__ for rule in rules_for("other work")]
-    ['workload_change', 'more_operators']
-    """
+    """The rules of a question, in order; only their modules are loaded."""
     named = (each.split(":") for each in RULES[question])
     return tuple(getattr(import_module(f"timesink.rules.{home}"), name) for home, name in named)
 
@@ -117,9 +113,6 @@ def finding(
 
     `advice` names the row where a rule has several.  What an estimate assumes is said where there
     is one.
-
-    >>> finding("run", "data-loading", "It waits.", share=0.1, cost_ns=5.0).title
-    'Steps wait for data'
     """
     said, given = catalogue()[table][rule], words or {}
     gains = parts.get("cost_ns") or parts.get("between_ns")

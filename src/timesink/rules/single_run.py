@@ -22,13 +22,7 @@ _SHOWN = 4
 
 @once_per_trace
 def find_all(trace: Trace) -> tuple[Finding, ...]:
-    """Everything the rules find, the gravest first.
-
-    >>> import timesink
-    >>> findings = find_all(timesink.open(timesink.sample()))
-    >>> all(finding.evidence for finding in findings)
-    True
-    """
+    """Everything the rules find, the gravest first."""
     marked = complete_steps(trace).marked
     found = (one for rule in rules_for("run") for one in rule(trace))
     return gravest_first(replace(one, marked=marked) for one in found)
@@ -100,12 +94,7 @@ def complete_steps(trace: Trace) -> Steps:
 def most_by_name(
     kind: str, events: pl.DataFrame, by: str, name: str = "name", **numbers: pl.Expr
 ) -> tuple[Evidence, ...]:
-    """The names that have most of one of the numbers, with all of these.
-
-    >>> events = pl.DataFrame({"name": ["a", "b", "a"], "dur_ns": [1000, 5000, 2000]})
-    >>> [item.name for item in longest_by_name("kernel", events)]
-    ['b', 'a']
-    """
+    """The names that have most of one of the numbers, with all of these."""
     rows = (
         events.group_by(name)
         .agg(**numbers)

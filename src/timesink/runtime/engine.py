@@ -479,11 +479,7 @@ def local_path(item: object) -> Path | None:
 
 
 def out_of_sight(path: Path) -> UnreadableError:
-    """A file that is not there for the worker.
-
-    >>> out_of_sight(Path("rank0.json")).message
-    'rank0.json: not to be seen from the Ray worker on ...'
-    """
+    """A file that is not there for the worker."""
     return UnreadableError(
         f"{path}: not to be seen from the Ray worker on {platform.node()}",
         "paths must be the same on every node (a shared file system), or URLs such as s3://",

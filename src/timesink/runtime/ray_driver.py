@@ -89,11 +89,7 @@ def _refused(address: str | None, error: Exception) -> TimesinkError:
 
 
 def other_versions(node: str, found: tuple[str, str]) -> TimesinkError:
-    """A worker whose answers may differ from ours.
-
-    >>> other_versions("node7", ("", "3.12")).message
-    'the Ray worker on node7 has no timesink and Python 3.12; here are timesink ... and Python ...'
-    """
+    """A worker whose answers may differ from ours."""
     timesink, python = found
     our_timesink, our_python = own_versions()
     has = f"timesink {timesink}" if timesink else "no timesink"

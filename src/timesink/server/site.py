@@ -89,14 +89,7 @@ STATIC_FILES = tuple(_MEDIA)
 
 @dataclass(frozen=True)
 class StaticFiles:
-    """Serves the built app.
-
-    >>> from timesink.server.replies import Asked
-    >>> StaticFiles().reply(Asked(""), "../app.py")
-    Traceback (most recent call last):
-    ...
-    timesink.errors.NotFoundError: no file is named '../app.py'
-    """
+    """Serves the built app."""
 
     folder: Traversable = field(default_factory=lambda: files("timesink.output") / "static")
 

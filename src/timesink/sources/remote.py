@@ -321,12 +321,7 @@ def remote_key(recording: Recording) -> str:
 
 @contextmanager
 def on_this_machine(recording: Recording, progress: Progress | None = None) -> Iterator[Path]:
-    """The path of a recording; a remote one is copied, and the copy removed in the end.
-
-    >>> with on_this_machine(Recording(Path("a.json"), "a")) as path:
-    ...     str(path)
-    'a.json'
-    """
+    """The path of a recording; a remote one is copied, and the copy removed in the end."""
     if recording.remote is None:
         yield recording.path
         return

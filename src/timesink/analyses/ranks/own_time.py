@@ -314,13 +314,7 @@ def _inside(events: pl.DataFrame, bounds: IntervalSet) -> Flags:
 
 
 def ranges_of(ranks: Iterable[int], most: int | None = None) -> str:
-    """Ranks in order, those in a row as from and to; at most so many ranges.
-
-    >>> ranges_of([0, 1, 2, 3, 9, 11, 12])
-    '0-3, 9, 11-12'
-    >>> ranges_of([0, 2, 4, 6], most=2)
-    '0, 2, ... (4 ranks)'
-    """
+    """Ranks in order, those in a row as from and to; at most so many ranges."""
     numbers = np.unique(np.array(list(ranks), dtype=np.int64))
     if not len(numbers):
         return ""

@@ -186,11 +186,7 @@ _MOST_NAMED = 6
 
 
 def step_choice(wanted: Steps) -> str:
-    """The choice as text, checked.
-
-    >>> step_choice(5), step_choice([5, 7]), step_choice("5-8, 10")
-    ('5', '5,7', '5-8,10')
-    """
+    """The choice as text, checked."""
     if isinstance(wanted, str):
         return ",".join(_as_text(bounds) for bounds in _parsed(wanted))
     numbers = list(wanted) if isinstance(wanted, Iterable) else [wanted]
@@ -200,11 +196,7 @@ def step_choice(wanted: Steps) -> str:
 
 
 def missing_steps(wanted: str, held: Iterable[str]) -> list[str]:
-    """Parts of a choice of which the trace holds nothing, the first of them.
-
-    >>> missing_steps("3-6,99", ["3", "4", "8"])
-    ['5-6', '99']
-    """
+    """Parts of a choice of which the trace holds nothing, the first of them."""
     numbers = sorted(int(name) for name in held if name.isdecimal())
     gaps = [gap for bounds in _parsed(wanted) for gap in _gaps(bounds, numbers)]
     texts = list(dict.fromkeys(map(_as_text, gaps)))
@@ -329,11 +321,6 @@ def analyze_opened(
 
     `unreadable` says of further workers why they could not be read.  With `ranks`, summaries of
     the run, only the trace of the worker itself is needed.
-
-    >>> import timesink
-    >>> trace = timesink.open(timesink.sample())
-    >>> analyze_opened({"worker0": trace}, "worker0", path="run").path
-    'run'
     """
     trace = traces[worker]
     _check_timeline(trace, path)

@@ -55,13 +55,7 @@ def save_baseline(
     reading: SideReadOptions | None = None,
     force: bool = False,
 ) -> Baseline:
-    """Keep what a run says cycle by cycle, to compare others with; its recordings may then go.
-
-    >>> import tempfile, timesink
-    >>> kept = save_baseline("main", timesink.sample(), tempfile.mkdtemp())
-    >>> [role.source.path.as_posix() for role in kept.runs]
-    ['@main/unet_train.pt.trace.json.gz']
-    """
+    """Keep what a run says cycle by cycle, to compare others with; its recordings may then go."""
     name, place = checked_name(name), store_at(store)
     _check_run(run)
     if not force and name in place.names():
@@ -126,13 +120,7 @@ def _read(
 
 
 def load_baseline(name: str, store: StorePlace = None) -> Baseline:
-    """A baseline by its name, with its @ or without.
-
-    >>> import tempfile
-    >>> load_baseline("@main", tempfile.mkdtemp())
-    Traceback (most recent call last):
-    timesink.errors.NotFoundError: @main: no such baseline in ...
-    """
+    """A baseline by its name, with its @ or without."""
     name, place = checked_name(name), store_at(store)
     content = place.read(name)
     if content is None:

@@ -132,14 +132,7 @@ def time_ns(value: object) -> float:
 
 
 def load_budgets(path: str | Path) -> Budgets:
-    r"""The budgets of a TOML file.
-
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp()) / "budgets.toml"
-    >>> _ = file.write_text('[operators]\n"aten::mm" = { max = "1.5 ms" }')
-    >>> [(one.kind, one.name, one.max_ns) for one in load_budgets(file).entries]
-    [('operators', 'aten::mm', 1500000.0)]
-    """
+    r"""The budgets of a TOML file."""
     hint = f"give a TOML file; {_FORM}"
     try:
         tables = tomllib.loads(own_text(Path(path), "--budget", hint))
@@ -367,12 +360,6 @@ def starting_budgets(run: Baseline, headroom_pct: float = 10.0) -> str:
     """TOML with the longest operators, modules and families of kernels of a run, to be edited.
 
     Of several ranks the longest mean counts; warm-up does not.
-
-    >>> import tempfile, timesink
-    >>> from timesink.answers.comparison.baselines import save_baseline
-    >>> kept = save_baseline("main", timesink.sample(), tempfile.mkdtemp())
-    >>> starting_budgets(kept).splitlines()[3:5]
-    ['[cycle]', 'max = "30 ms"']
     """
     roles = [one.role for one in members_of(run.runs, RoleChoice())]
     tables = {

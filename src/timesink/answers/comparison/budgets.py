@@ -126,12 +126,6 @@ def evaluate(budgets: Budgets, comparison: Comparison) -> tuple[BudgetResult, ..
 
     `max` is of the new side, `max_increase` of the change; warm-up counts for neither.  Of many
     names or ranks that an entry matches each has the limit to itself, and the worst is told.
-
-    >>> import timesink
-    >>> same = timesink.compare(timesink.sample(), timesink.sample())
-    >>> long = Budgets("", (Budget("operators", "aten::conv2d", max_ns=1e9),))
-    >>> [one.state for one in evaluate(long, same)]
-    ['within']
     """
     found: list[BudgetResult] = []
     for one in budgets.entries:

@@ -87,12 +87,6 @@ def changes(pair: Pair, found: PairVerdict) -> list[Change]:
 
     A function that one side lacks has not gone where the other side has the same work under other
     names: such functions are told as one family, with all that belongs to it.
-
-    >>> from timesink.analyses.comparison.verdict import verdict
-    >>> import timesink
-    >>> same = timesink.compare(timesink.sample(), timesink.sample()).pair
-    >>> changes(same, verdict(same))
-    []
     """
     moved = pair.times[list(found.functions)].with_columns(p=either_p("welch_p", "rank_p"))
     rows = moved.to_dicts()

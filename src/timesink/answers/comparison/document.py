@@ -67,11 +67,6 @@ def comparison_document(
     """The whole answer; with what a gate says of it, where one was asked for.
 
     With `top` it is the short answer, which is read as text: so many rows of each table.
-
-    >>> import timesink
-    >>> same = timesink.compare(timesink.sample(), timesink.sample())
-    >>> [section.id for section in comparison_document(same).sections]
-    ['verdict', 'cycles', 'times', 'sides', 'notes']
     """
     if comparison.exploration is not None:
         sections = explored_sections(comparison, comparison.exploration, top)
@@ -148,11 +143,7 @@ def _subject(comparison: Comparison) -> str:
 
 
 def _names(sources: Sequence[str]) -> Sequence[str]:
-    """What was compared without the folders around it, where that tells all apart.
-
-    >>> _names(["runs/a", "runs/b"]), _names(["a/run", "b/run"])
-    (['a', 'b'], ['a/run', 'b/run'])
-    """
+    """What was compared without the folders around it, where that tells all apart."""
     names = [Path(source).name or source for source in sources]
     return names if len(set(names)) == len(set(sources)) else sources
 
@@ -364,13 +355,7 @@ def files_of(
     top: int | None,
     gate: Gate | None = None,
 ) -> Iterator[tuple[str, Callable[[], str]]]:
-    """One CSV and one Markdown file per pair, and everything as JSON.
-
-    >>> import timesink
-    >>> same = timesink.compare(timesink.sample(), timesink.sample())
-    >>> [name for name, _ in files_of(same, ("json",), None, None)]
-    ['comparison.json']
-    """
+    """One CSV and one Markdown file per pair, and everything as JSON."""
     for one in comparison.all_pairs:
         if "csv" in formats:
             yield f"{one.file_stem}.csv", partial(table_csv, one.pair, table, top)
@@ -389,25 +374,14 @@ def _pair_md(one: ComparisonCompared) -> str:
 
 
 def error_json(gate: Gate, error: TimesinkError) -> str:
-    """What JSON says of runs that could not be compared.
-
-    >>> from timesink.answers.comparison.gate_result import gate_of_error
-    >>> error = TimesinkError("no such baseline")
-    >>> msgspec.json.decode(error_json(gate_of_error(error, "@main vs run"), error))["error"]
-    {'message': 'no such baseline', 'hint': ''}
-    """
+    """What JSON says of runs that could not be compared."""
     said = {"message": sayable(error.message), "hint": sayable(error.hint)}
     whole = {"schema": SCHEMA, "error": said, "gate": gate.to_dict()}
     return msgspec.json.format(msgspec.json.encode(whole), indent=2).decode()
 
 
 def indented_json(comparison: ComparisonComparison, gate: Gate | None = None) -> str:
-    """The whole answer as JSON for a person to look at; with what a gate says of it.
-
-    >>> import timesink
-    >>> indented_json(timesink.compare(timesink.sample(), timesink.sample())).splitlines()[1]
-    '  "schema": "timesink/comparison/1",'
-    """
+    """The whole answer as JSON for a person to look at; with what a gate says of it."""
     whole = (
         comparison.to_dict() if gate is None else {**comparison.to_dict(), "gate": gate.to_dict()}
     )

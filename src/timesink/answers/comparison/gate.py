@@ -33,11 +33,7 @@ _MOST_ROWS = 5
 
 
 def outcome(gate: Gate) -> str:
-    """What became of it, and what was asked.
-
-    >>> outcome(Gate("a vs b", "--fail-on 5%", ()))
-    'Passed (--fail-on 5%)'
-    """
+    """What became of it, and what was asked."""
     return f"{OUTCOMES[gate.outcome]} ({gate.asked})" if gate.asked else OUTCOMES[gate.outcome]
 
 
@@ -79,13 +75,7 @@ def _outcome(one: Finding) -> str:
 
 
 def error_document(gate: Gate, error: TimesinkError) -> Document:
-    """What a gate says of runs that could not be compared.
-
-    >>> from timesink.answers.comparison.gate_result import gate_of_error
-    >>> error = TimesinkError("no such baseline")
-    >>> error_document(gate_of_error(error, "@main vs run"), error).headline
-    'Cannot be judged: no such baseline'
-    """
+    """What a gate says of runs that could not be compared."""
     hint = Section("hint", "What to do", tuple(paragraphs([error.hint]))) if error.hint else None
     return Document(
         "comparison",
@@ -105,12 +95,6 @@ def screen(gate: Gate) -> str:
     """At most 24 rows of 80 columns, without colours: what failed, by how much, and why.
 
     The command that says it again is one line, however many rows it takes: it can be copied.
-
-    >>> from timesink.answers.comparison.gate_result import gate_check
-    >>> check = gate_check("cycle time", "cycle time", "passed", "Cycle time is the same: 27.2 ms.")
-    >>> print(screen(Gate("a vs b", "--fail-on 5%", (check,))))
-    timesink: passed (--fail-on 5%): a vs b
-      Cycle time is the same: 27.2 ms.
     """
     if gate.outcome == PASSED:
         return "\n".join(fitted(_passed(gate), _HEIGHT))
@@ -208,11 +192,7 @@ no room, those with 0 stay."""
 
 
 def fitted(parts: Iterable[_Lines], most_lines: int) -> list[str]:
-    """The lines of all parts for which there is room, with an empty one between two parts.
-
-    >>> fitted([(("a", "b"), 0), (("c",), 1), (("d",), 2)], 5)
-    ['a', 'b', '', 'c']
-    """
+    """The lines of all parts for which there is room, with an empty one between two parts."""
     kept = [part for part in parts if part[0]]
     while sum(len(lines) + 1 for lines, _ in kept) - 1 > most_lines:
         least = max(range(len(kept)), key=lambda place: (kept[place][1], place))

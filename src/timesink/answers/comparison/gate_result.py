@@ -210,11 +210,6 @@ def gate_of(
 
     Without a `limit` cycle time is shown, and fails nothing; budgets do.  Of several ranks or
     processes the run as a whole counts; cases and sorts of cycles each for itself.
-
-    >>> import timesink
-    >>> same = timesink.compare(timesink.sample(), timesink.sample())
-    >>> gate_of(same, Limit(5.0)).outcome
-    'passed'
     """
     cases = [
         _Case(one.pairs[0].title, one.pairs, one.diagnosis)
@@ -254,11 +249,7 @@ def gate_of(
 def gate_of_error(
     error: TimesinkError, subject: str, *, asked: str = "", command: Sequence[str] = ()
 ) -> Gate:
-    """The gate of runs that could not be compared at all.
-
-    >>> gate_of_error(TimesinkError("no baseline"), "@main vs run").exit_code
-    1
-    """
+    """The gate of runs that could not be compared at all."""
     hint = f" (hint: {error.hint})" if error.hint else ""
     error_check = gate_check("cycle time", "cycle time", UNJUDGED, f"{error.message}{hint}")
     return Gate(subject, asked, (error_check,), command=tuple(command))

@@ -34,11 +34,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 
 
 def case_identifier(case: Path, first: Path) -> str:
-    """A case by its place below the parent of the first path given; by its name elsewhere.
-
-    >>> case_identifier(Path("data/SGLang/gpu_instability"), Path("data/SGLang"))
-    'SGLang/gpu_instability'
-    """
+    """A case by its place below the parent of the first path given; by its name elsewhere."""
     if case.is_relative_to(first):
         return sayable((Path(_name(first)) / case.relative_to(first)).as_posix())
     case, root = case.resolve(), first.resolve().parent
@@ -51,11 +47,7 @@ def _name(path: Path) -> str:
 
 
 def pair_identifier(base: Path, new: Path) -> str:
-    """Two paths by the last part in which they differ.
-
-    >>> pair_identifier(Path("faults/normal/trace.json.gz"), Path("faults/gpu_clock/trace.json.gz"))
-    'normal vs gpu_clock'
-    """
+    """Two paths by the last part in which they differ."""
     ours, theirs = _parts(base), _parts(new)
     differing = [places for places in zip(ours, theirs, strict=False) if places[0] != places[1]]
     one, other = differing[0] if differing else (ours[0], theirs[0])
@@ -124,24 +116,13 @@ def _host(match: Match) -> str:
 
 
 def peers_stem(pair: Pair) -> str:
-    """Name of the files of two representatives, the same whichever comes first.
-
-    >>> import timesink
-    >>> same = timesink.compare(timesink.sample(), timesink.sample())
-    >>> peers_stem(same.pair)
-    'exploratory_compare_base_vs_new'
-    """
+    """Name of the files of two representatives, the same whichever comes first."""
     first, second = sorted((pair.base.label, pair.new.label))
     return safe(f"exploratory_compare_{first}_vs_{second}")
 
 
 def processes(pair: Pair) -> str:
-    """Which processes a pair is of: `rank 3`, `pid 7`, `pid 7 → 9`.
-
-    >>> import timesink
-    >>> processes(timesink.compare(timesink.sample(), timesink.sample()).pair)
-    'pid 1525'
-    """
+    """Which processes a pair is of: `rank 3`, `pid 7`, `pid 7 → 9`."""
     base, new = pair.base, pair.new
     if base.rank is not None and base.rank == new.rank:
         return f"rank {base.rank}"
@@ -149,12 +130,7 @@ def processes(pair: Pair) -> str:
 
 
 def pair_names(pairs: Sequence[Compared]) -> list[str]:
-    """What each pair is called among the others: by process, by what was compared, or by both.
-
-    >>> import timesink
-    >>> pair_names(timesink.compare(timesink.sample(), timesink.sample()).pairs)
-    ['pid 1525']
-    """
+    """What each pair is called among the others: by process, by what was compared, or by both."""
     names, titles = [processes(one.pair) for one in pairs], [one.title for one in pairs]
     if len(set(titles)) == 1:
         return names
@@ -164,20 +140,12 @@ def pair_names(pairs: Sequence[Compared]) -> list[str]:
 
 
 def safe(name: str) -> str:
-    """A name every file system takes.
-
-    >>> safe("SGLang/gpu instability")
-    'SGLang_gpu_instability'
-    """
+    """A name every file system takes."""
     return _UNSAFE.sub("_", name)
 
 
 def told_apart(names: Sequence[str], mark: str = "_v") -> list[str]:
-    """Names none of which is another's: a second gets `_v2`.
-
-    >>> told_apart(["a", "b", "a"])
-    ['a', 'b', 'a_v2']
-    """
+    """Names none of which is another's: a second gets `_v2`."""
     seen: Counter[str] = Counter()
     taken = set(names)
     apart = []
@@ -350,12 +318,7 @@ _NO_NAME = "(no name)"
 
 
 def short_labels(functions: Iterable[str], as_they_are: Iterable[str] = ()) -> dict[str, str]:
-    """Short names of functions, with what tells namesakes apart.
-
-    >>> add, mul = (f"void at::native::f<4, {op}<float>>(int)" for op in ("Add", "Mul"))
-    >>> list(short_labels([add, mul, "void g<4>(int)"]).values())
-    ['f (Add)', 'f (Mul)', 'g']
-    """
+    """Short names of functions, with what tells namesakes apart."""
     kept = frozenset(as_they_are)
     names = list(dict.fromkeys(functions))
     short = {name: name if name in kept else short_kernel_name(name) for name in names}

@@ -337,11 +337,7 @@ def counter_values(told: Told, row: Mapping[str, Any]) -> str:
 
 
 def known_amounts(row: Mapping[str, Any]) -> str:
-    """A counter on both sides, a dash for one that does not know it.
-
-    >>> known_amounts({"mu_base": 37.1, "mu_new": None, "unit": "%"})
-    '37.1 % → -'
-    """
+    """A counter on both sides, a dash for one that does not know it."""
     sides = (row["mu_base"], row["mu_new"])
     if sides == (None, None):
         return _ABSENT

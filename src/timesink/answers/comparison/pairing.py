@@ -184,11 +184,7 @@ def _device_and_pid(member: RoleMember) -> tuple[list[tuple[int, str]], tuple[in
 
 
 def by_number(text: str) -> tuple[int, str]:
-    """Sort key that puts process 9 before 10, and `GPU 2` before `GPU 10`.
-
-    >>> sorted(["GPU 10", "GPU 2"], key=by_number)
-    ['GPU 2', 'GPU 10']
-    """
+    """Sort key that puts process 9 before 10, and `GPU 2` before `GPU 10`."""
     digits = "".join(letter for letter in text if letter.isascii() and letter.isdigit())
     return int(digits[:20] or -1), text
 
@@ -231,10 +227,7 @@ CYCLE_TYPES = ("prefill", "decode", "layer", "generic")
 
 
 def check_cycle_type(asked: str | None) -> None:
-    """Refuse a sort of cycle that does not exist.
-
-    >>> check_cycle_type("decode")
-    """
+    """Refuse a sort of cycle that does not exist."""
     if asked is not None and asked not in CYCLE_TYPES:
         raise UsageError(
             f"cycle_type {asked}: no such sort of cycle", f"there are {', '.join(CYCLE_TYPES)}"
@@ -293,9 +286,6 @@ def one_of(pairs: Sequence[Compared]) -> _Choices:
     """The fewest options that tell every pair from the others, with the values of one pair.
 
     Empty where none do.
-
-    >>> one_of([])
-    {}
     """
     named = [_told_by(one) for one in pairs]
     order = sorted(named, key=lambda one: "decode" not in one.get("cycles", ()))
@@ -333,19 +323,11 @@ def _is_alone(
 
 
 def as_options(choices: _Choices) -> str:
-    """Choices as one types them.
-
-    >>> as_options({"cycles": "decode", "pid": "7"})
-    '--cycles decode --pid 7'
-    """
+    """Choices as one types them."""
     return " ".join(f"--{option} {value}" for option, value in choices.items())
 
 
 def as_arguments(choices: _Choices) -> str:
-    """Choices as `timesink.compare` takes them.
-
-    >>> as_arguments({"cycles": "decode", "rank": "7"})
-    'cycle_type="decode", rank=7'
-    """
+    """Choices as `timesink.compare` takes them."""
     forms = {"cycles": 'cycle_type="{}"', "pid": 'pid="{}"', "rank": "rank={}"}
     return ", ".join(forms[option].format(value) for option, value in choices.items())

@@ -55,13 +55,7 @@ _LEGEND = {
 
 
 def comparison_md(comparison: Comparison) -> str:
-    """Every pair, one after the other; of many roles, who is alike and how the groups differ.
-
-    >>> import timesink
-    >>> same = timesink.compare(timesink.sample(), timesink.sample())
-    >>> comparison_md(same).splitlines()[2]
-    '**Verdict: no change.** Cycle time is the same: 27.2 ms.'
-    """
+    """Every pair, one after the other; of many roles, who is alike and how the groups differ."""
     if comparison.exploration is not None:
         return _exploration_md(comparison, comparison.exploration)
     whole = filter(None, [ranks_md(comparison)])

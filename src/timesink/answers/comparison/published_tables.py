@@ -65,12 +65,7 @@ def table_csv(pair: Pair, table: str | None = None, top: int | None = None) -> s
 
 
 def table_of(pair: Pair, table: str | None) -> str:
-    """Which table is meant: the one asked for, else the published one, or times without counters.
-
-    >>> import timesink
-    >>> table_of(timesink.compare(timesink.sample(), timesink.sample()).pair, "families")
-    'families'
-    """
+    """Which table is meant: the one asked for, else the published one, or times without counters."""
     return table or ("times" if pair.rows.is_empty() else "rows")
 
 
@@ -85,35 +80,17 @@ def published_rows(pair: Pair) -> pl.DataFrame:
 
 
 def published_titles(pair: Pair) -> list[str]:
-    """The columns of the published table under its names, with the labels of both sides.
-
-    >>> import timesink
-    >>> same = timesink.compare(timesink.sample(), timesink.sample())
-    >>> published_titles(same.pair)[4:6]
-    ['β_base(%)', 'β_new(%)']
-    """
+    """The columns of the published table under its names, with the labels of both sides."""
     return [title.format(base=pair.base.label, new=pair.new.label) for _, title in PUBLISHED]
 
 
 def times_csv(pair: Pair) -> str:
-    """Time per cycle of every function, whether or not it has a metric.
-
-    >>> import timesink
-    >>> same = timesink.compare(timesink.sample(), timesink.sample())
-    >>> times_csv(same.pair).partition(",")[0]
-    'function'
-    """
+    """Time per cycle of every function, whether or not it has a metric."""
     return _to_csv(pair.times.columns, pair.times, decimals=6)
 
 
 def families_csv(pair: Pair) -> str:
-    """Functions whose names do not meet, by normalised name or family.
-
-    >>> import timesink
-    >>> same = timesink.compare(timesink.sample(), timesink.sample())
-    >>> families_csv(same.pair).startswith("family,name,device")
-    True
-    """
+    """Functions whose names do not meet, by normalised name or family."""
     names = [name for name, dtype in pair.families.schema.items() if dtype.is_nested()]
     flat = pair.families.with_columns(pl.col(names).list.join(_BETWEEN_NAMES))
     return _to_csv(flat.columns, flat, decimals=6)
@@ -170,22 +147,14 @@ def _plain(values: pl.Series) -> bool:
 
 
 def printed_again(cells: Sequence[str]) -> list[str]:
-    """A column of plain numbers with six digits each; one with other cells as it is.
-
-    >>> printed_again(["+5.90", "nan", "-0.00"]), printed_again(["6.30", "118,687.50"])
-    (['5.9', 'nan', '-0'], ['6.30', '118,687.50'])
-    """
+    """A column of plain numbers with six digits each; one with other cells as it is."""
     if any("," in cell for cell in cells):
         return list(cells)
     return [f"{float(cell):g}" for cell in cells]
 
 
 def summary_cells(times: CycleTimes) -> list[tuple[str, ...]]:
-    """How many cycles there are and how long they take in the mean, in microseconds.
-
-    >>> summary_cells(CycleTimes((1000,), (2000,), 1e3, 2e3, 100.0, None, None))[1]
-    ('Avg Cycle Time (us)', '1.00', '2.00', '1.00', '+100.00%')
-    """
+    """How many cycles there are and how long they take in the mean, in microseconds."""
     base, new = len(times.base_ns), len(times.new_ns)
     base_us, new_us = times.base_mean_ns / 1000, times.new_mean_ns / 1000
     pct = float("inf") if times.change_pct is None else times.change_pct
@@ -238,13 +207,7 @@ def _difference(base_ns: int, new_ns: int) -> tuple[str, str]:
 def published_table(
     titles: Sequence[str], cells: Iterable[Sequence[str]], numeric: Sequence[bool]
 ) -> str:
-    """A Markdown table without padding; names stay as they are where they can do no harm.
-
-    >>> print(published_table(("Function", "n"), [("f<int>", "1")], (False, True)))
-    | Function | n |
-    | :--- | ---: |
-    | f<int> | 1 |
-    """
+    """A Markdown table without padding; names stay as they are where they can do no harm."""
     rule = ["---:" if right else ":---" for right in numeric]
     head, *rows = ([in_published_cell(cell) for cell in row] for row in [titles, *cells])
     return "\n".join(f"| {' | '.join(row)} |" for row in [head, rule, *rows])

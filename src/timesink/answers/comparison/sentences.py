@@ -175,12 +175,7 @@ _CERTAIN = frozenset({"longer", "shorter"})
 
 
 def of_pair(pair: Pair, why: Diagnosis | None = None) -> str:
-    """Whether the work is the same, how cycle time changed, and what explains it or changed most.
-
-    >>> import timesink
-    >>> of_pair(timesink.compare(timesink.sample(), timesink.sample()).pair).split(":")[0]
-    'Both runs are the same within noise'
-    """
+    """Whether the work is the same, how cycle time changed, and what explains it or changed most."""
     return " ".join(answer(Told(pair), why))
 
 
@@ -332,22 +327,12 @@ def time_per_cycle(told: Told, one: Change) -> str:
 
 
 def counter_amounts(row: Mapping[str, Any]) -> str:
-    """A counter on both sides.
-
-    >>> counter_amounts({"mu_base": 1980.0, "mu_new": 345.0, "unit": "MHz"})
-    '1 980 → 345 MHz'
-    """
+    """A counter on both sides."""
     return amounts(row["mu_base"], row["mu_new"], row["unit"])
 
 
 def different(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows whose counters read differently; what reads the same is one row with all its names.
-
-    >>> row = {"device": "GPU 0", "mu_base": 1980.0, "mu_new": 345.0, "unit": "MHz"}
-    >>> alike = [{**row, "metric": name} for name in ("gpu_frequency", "gpu_sm_frequency")]
-    >>> [one["metric"] for one in different(alike)]
-    ['gpu_frequency/gpu_sm_frequency']
-    """
+    """Rows whose counters read differently; what reads the same is one row with all its names."""
     alike: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in rows:
         alike.setdefault((row["device"], counter_amounts(row)), []).append(row)

@@ -88,12 +88,7 @@ class RunSide:
 
 
 def find_cases(path: Path) -> list[CaseFolder]:
-    """Cases at a path: folders that hold a normal and an abnormal run, in the order of names.
-
-    >>> import timesink
-    >>> find_cases(timesink.sample())
-    []
-    """
+    """Cases at a path: folders that hold a normal and an abnormal run, in the order of names."""
     return [case for folder in folders_below(path) if (case := _case(folder)) is not None]
 
 
@@ -105,12 +100,7 @@ def _case(folder: Path) -> CaseFolder | None:
 
 
 def find_side(path: Path, rank: int | None = None) -> RunSide:
-    """Every recording or behaviour table at a path, or those that may be of a rank; at least one.
-
-    >>> import timesink
-    >>> [source.job for source in find_side(timesink.sample()).sources]
-    ['unet_train']
-    """
+    """Every recording or behaviour table at a path, or those that may be of a rank; at least one."""
     return of_rank(_side(path), rank)
 
 
@@ -280,11 +270,7 @@ def _job(path: Path, root: Path) -> tuple[str, str]:
 
 
 def stem_of(name: str) -> str:
-    """The name of a file without what only says its format.
-
-    >>> stem_of("result_decode_perf_data.csv.gz"), stem_of("rank0.1794703775062.pt.trace.json.gz")
-    ('result_decode', 'rank0')
-    """
+    """The name of a file without what only says its format."""
     stem = name
     while (shorter := _ENDING.sub("", stem)) not in ("", stem):
         stem = shorter

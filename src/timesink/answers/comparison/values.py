@@ -172,11 +172,7 @@ def role(one: Role) -> dict[str, Any]:
 
 
 def why(one: Diagnosis | None) -> dict[str, Any]:
-    """Whether cycles changed, where the time went, and why.
-
-    >>> why(None)["causes"]
-    []
-    """
+    """Whether cycles changed, where the time went, and why."""
     return no_diagnosis() if one is None else diagnosis(one)
 
 
@@ -225,11 +221,7 @@ def _diagnosed(one: Pair) -> dict[str, Any]:
 
 
 def workload(one: Workload) -> dict[str, Any]:
-    """Whether both sides did the same work.
-
-    >>> workload(Workload(comparable=True, reasons=(), work_ratio=1.0))
-    {'comparable': True, 'reasons': [], 'work_ratio': 1.0}
-    """
+    """Whether both sides did the same work."""
     return {
         "comparable": one.comparable,
         "reasons": list(one.reasons),
@@ -266,11 +258,7 @@ def changes(one: Pair) -> dict[str, Any]:
 
 
 def finding(one: KeyFinding) -> dict[str, Any]:
-    """A function whose share changed; rows are places in the pair's `rows`.
-
-    >>> finding(KeyFinding("gemm", "GPU 0", 3, (3, 4)))["metrics"]
-    [3, 4]
-    """
+    """A function whose share changed; rows are places in the pair's `rows`."""
     return {
         "function": one.function,
         "device": one.device,
@@ -280,11 +268,7 @@ def finding(one: KeyFinding) -> dict[str, Any]:
 
 
 def rows(table: pl.DataFrame) -> list[dict[str, Any]]:
-    """Rows of a table; text as text, and null where a number is not defined.
-
-    >>> rows(pl.DataFrame({"function": ["gemm"], "welch_p": [float("nan")]}))
-    [{'function': 'gemm', 'welch_p': None}]
-    """
+    """Rows of a table; text as text, and null where a number is not defined."""
     return table.with_columns(
         pl.col(pl.Float64()).fill_nan(None), pl.col(pl.Categorical(), pl.Enum).cast(pl.String())
     ).to_dicts()
@@ -396,13 +380,7 @@ _LETTERS = ascii_lowercase
 
 
 def is_device(name: str, asked: str) -> bool:
-    """Whether a device of a table is the one asked for: `0`, `gpu0` and `GPU 0` are `GPU 0`.
-
-    >>> is_device("GPU 7", "7"), is_device("NPU 7", "npu7"), is_device("Host", "cpu")
-    (True, True, True)
-    >>> is_device("GPU 17", "7"), is_device("GPU 0 (virtual)", "gpu 0")
-    (False, True)
-    """
+    """Whether a device of a table is the one asked for: `0`, `gpu0` and `GPU 0` are `GPU 0`."""
     wanted = _plain(asked)
     if name == HOST_DEVICE:
         return wanted in _HOST_NAMES

@@ -52,13 +52,7 @@ def subject(told: Told, identifier: str) -> str:
 
 
 def both_labels(pair: Pair) -> str:
-    """What the two sides are called.
-
-    >>> import timesink
-    >>> same = timesink.compare(timesink.sample(), timesink.sample())
-    >>> both_labels(same.pair)
-    'base vs new'
-    """
+    """What the two sides are called."""
     return f"{pair.base.label} vs {pair.new.label}"
 
 
@@ -122,11 +116,7 @@ def _scores(told: Told) -> Iterator[str]:
 
 
 def notes_of_many(pairs: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
-    """Notes of several pairs under their names; what is said of all of them is said once.
-
-    >>> notes_of_many([("rank 0", ["short", "old"]), ("rank 1", ["short"])])
-    ['short', 'rank 0: old']
-    """
+    """Notes of several pairs under their names; what is said of all of them is said once."""
     every = list(pairs)
     of_all = [note for note in every[0][1] if all(note in own for _, own in every)] if every else []
     return [
@@ -211,28 +201,12 @@ _KEPT = ("checks", "subject", "command")
 def comment_md(
     comparison: Comparison, gate: Gate | None = None, command: Sequence[str] = ()
 ) -> str:
-    """The answer, what fails, why, and the largest changes; tables are folded.
-
-    >>> import timesink
-    >>> same = timesink.compare(timesink.sample(), timesink.sample())
-    >>> print(comment_md(same).splitlines()[0])
-    ## timesink: no change
-    """
+    """The answer, what fails, why, and the largest changes; tables are folded."""
     return to_comment(comment_document(comparison, gate, command), _MOST_LINES, _KEPT)
 
 
 def gate_md(gate: Gate) -> str:
-    """The comment of runs that could not be compared.
-
-    >>> from timesink.errors import TimesinkError
-    >>> from timesink.answers.comparison.gate_result import gate_of_error
-    >>> print(gate_md(gate_of_error(TimesinkError("no such baseline"), "@main vs run")))
-    ## timesink: cannot be judged
-    <BLANKLINE>
-    no such baseline
-    <BLANKLINE>
-    `@main vs run`
-    """
+    """The comment of runs that could not be compared."""
     reasons = tuple(paragraphs(gate.reasons[:_MOST_REASONS]))
     sections = (
         Section("checks", "", reasons),

@@ -216,11 +216,6 @@ def _named(devices: tuple[DeviceUse, ...], timeline: Trace | None) -> tuple[Devi
 
 
 def _module_class() -> pl.Expr:
-    """Paths of modules without the numbers that tell instances apart.
-
-    >>> modules = pl.DataFrame({"module": ["Net_0.Block_12.Linear_3", "layers.3.0.mlp"]})
-    >>> modules.select(_module_class()).to_series().to_list()
-    ['Net.Block.Linear', 'layers.mlp']
-    """
+    """Paths of modules without the numbers that tell instances apart."""
     path = pl.col("module").cast(pl.String())
     return path.str.replace_all(r"([._]\d+)+(\.|$)", "$2").alias("module_class")

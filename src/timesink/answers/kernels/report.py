@@ -66,12 +66,7 @@ def _why_unknown(trace: Trace) -> str:
 
 
 def can_be_measured(trace: Trace) -> bool:
-    """Whether `timesink ncu` works on the device of a recording, so far as it says.
-
-    >>> import timesink
-    >>> can_be_measured(timesink.open(timesink.sample()))
-    True
-    """
+    """Whether `timesink ncu` works on the device of a recording, so far as it says."""
     return trace.metadata.vendor in {NVIDIA.name, UNKNOWN}
 
 
@@ -382,11 +377,7 @@ def _rounded(value: float | None) -> float | None:
 
 
 def without_noise(table: pl.DataFrame) -> pl.DataFrame:
-    """The table for programs: text as text, numbers without the noise of dividing.
-
-    >>> without_noise(pl.DataFrame({"share_pct": [100 / 3]})).item()
-    33.333333
-    """
+    """The table for programs: text as text, numbers without the noise of dividing."""
     return table.with_columns(
         pl.col(pl.Float64()).round(_DIGITS), pl.col(pl.Categorical(), pl.Enum).cast(pl.String())
     )

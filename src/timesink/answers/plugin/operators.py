@@ -130,11 +130,6 @@ def nested(items: Iterable[tuple[Item, int | None]], show: Callable[[Item], Row]
     """Items with the places of their parents, which come before them, as rows with `children`.
 
     Below the deepest level nothing is shown; rows there tell in `truncated` how many are left out.
-
-    >>> nested([("net", None), ("conv", 0), ("relu", 0)], lambda name: {"name": name})
-    ... # doctest: +NORMALIZE_WHITESPACE
-    [{'name': 'net', 'children': [{'name': 'conv', 'children': []},
-                                  {'name': 'relu', 'children': []}]}]
     """
     tops: list[Row] = []
     rows: list[Row] = []

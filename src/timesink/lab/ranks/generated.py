@@ -30,22 +30,12 @@ _models: dict[TraceSort, _Model] = {}
 
 
 def rank_tables(plan: Plan) -> dict[int, Trace]:
-    """The traces of all ranks of a run.
-
-    >>> traces = rank_tables(Plan(ranks=4, steps=2))
-    >>> traces[3].metadata.distributed.rank, traces[3].steps.height
-    (3, 2)
-    """
+    """The traces of all ranks of a run."""
     return dict(tables_of(carry_out(plan)))
 
 
 def ranks_and_truth(plan: Plan) -> tuple[dict[int, Trace], Truth]:
-    """The traces of all ranks of a run, and what is true about it.
-
-    >>> traces, truth = ranks_and_truth(Plan(ranks=2, steps=1))
-    >>> len(traces), len(truth.clock_offset_ns)
-    (2, 2)
-    """
+    """The traces of all ranks of a run, and what is true about it."""
     run = carry_out(plan)
     return dict(tables_of(run)), run.truth
 
@@ -193,12 +183,6 @@ def generate_ranks(
 
     `naming` is one of `trace_text.NAMINGS`; `progress` is told how many files of how many are
     written.
-
-    >>> import tempfile
-    >>> folder = tempfile.mkdtemp()
-    >>> truth = generate_ranks(Plan(ranks=2, steps=1), folder)
-    >>> truth.answers, sorted(path.name for path in Path(folder).iterdir())
-    ((), ['rank0.pt.trace.json.gz', 'rank1.pt.trace.json.gz'])
     """
     run = carry_out(plan)
     traces, target = Traces(run), Path(folder)

@@ -81,12 +81,7 @@ Straggler = PlannedStraggler
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A training run of a transformer on many devices.
-
-    >>> plan = Plan(ranks=64, tensor=4, pipeline=2)
-    >>> plan.data, plan.nodes
-    (8, 8)
-    """
+    """A training run of a transformer on many devices."""
 
     ranks: int = 64
     seed: int = 0
@@ -229,14 +224,7 @@ class Group:
 
 
 class RankLayout:
-    """Ranks in the order (stage, copy of the model, tensor): the last changes fastest.
-
-    >>> layout = Layout(Plan(ranks=8, tensor=2, pipeline=2))
-    >>> [group.ranks for group in layout.groups if group.role == "data"]
-    [(0, 2), (1, 3), (4, 6), (5, 7)]
-    >>> layout.group_of("tensor", 5).ranks
-    (4, 5)
-    """
+    """Ranks in the order (stage, copy of the model, tensor): the last changes fastest."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan

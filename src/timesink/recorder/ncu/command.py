@@ -232,11 +232,7 @@ def shown(command: Sequence[str]) -> str:
 
 
 def shown_briefly(command: Sequence[str]) -> str:
-    """A command for the screen, without all the launches that `--every` picks.
-
-    >>> shown_briefly(["ncu", "--kernel-id", ":::1|8|15|22|29|[0-9]*(001|008|015|022|029)"])
-    "ncu --kernel-id ':::1|8|15|...' (--dry-run shows it whole)"
-    """
+    """A command for the screen, without all the launches that `--every` picks."""
     words = [_LAUNCHES.sub(r"\1...", word) for word in command]
     cut = "" if words == list(command) else " (--dry-run shows it whole)"
     return shown(words) + cut

@@ -1,0 +1,14 @@
+"""Small cases of what the helpers of answers.plugin give."""
+
+from __future__ import annotations
+
+from timesink.answers.plugin.operators import nested
+
+
+def test_nested() -> None:
+    assert nested([("net", None), ("conv", 0), ("relu", 0)], lambda name: {"name": name}) == [
+        {
+            "name": "net",
+            "children": [{"name": "conv", "children": []}, {"name": "relu", "children": []}],
+        }
+    ]

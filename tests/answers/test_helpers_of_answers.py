@@ -1,0 +1,110 @@
+"""Small cases of what the helpers of answers give."""
+
+from __future__ import annotations
+
+import timesink
+from timesink.answers.cause_words import cause_name, cause_title, part_name, told_counters, verdict
+from timesink.answers.causes import tone
+from timesink.answers.diagnosis import diagnosis_document
+from timesink.answers.diagnosis_report import spans
+from timesink.answers.faults import recording_notes, with_faults
+from timesink.answers.headline import headline
+from timesink.answers.info_report import run_query
+from timesink.answers.rank_reading import read_ranks, summarise_recording
+from timesink.answers.views import check_group, find_view, load, table_of
+from timesink.model.diagnosis import CycleTime, Diagnosis
+from timesink.model.findings import Finding
+from timesink.runtime.engine import LocalEngine
+from timesink.sources.discovery import find_recordings
+
+
+def test_part_name() -> None:
+    assert (part_name("device_compute/gemm"), part_name("run_queue")) == (
+        "gemm kernels",
+        "waits for a core",
+    )
+
+
+def test_verdict() -> None:
+    uneven = CycleTime(1e6, 2e6, 100.0, (-30.0, 230.0), 0.4)
+    assert verdict(Diagnosis("no_change", "", uneven, (), (), (), 1e6, ())) == "No certain change"
+
+
+def test_cause_title() -> None:
+    assert cause_title(Finding("gpu_clock", "", process="rank 3")) == "GPU clock in rank 3"
+
+
+def test_cause_name() -> None:
+    assert (cause_name("gpu_clock"), cause_name("slow_link")) == ("GPU clock", "Slow link")
+
+
+def test_told_counters() -> None:
+    assert told_counters(None) == set()
+
+
+def test_tone() -> None:
+    assert (
+        tone(Diagnosis("regression", "", CycleTime(1, 2, 100.0, None, None), (), (), (), 1.0, ()))
+        == "bad"
+    )
+
+
+def test_diagnosis_document() -> None:
+    found = diagnosis_document(timesink.diagnose(timesink.sample_runs()[0]))
+    assert [section.id for section in found.sections] == [
+        "verdict",
+        "next",
+        "cycles",
+        "times",
+        "processes",
+    ]
+
+
+def test_spans() -> None:
+    assert (spans([3]), spans([3, 7, 8, 9, 12]), spans([1, 2])) == (
+        "3",
+        "3, 7 to 9 and 12",
+        "1 and 2",
+    )
+
+
+def test_with_faults() -> None:
+    assert with_faults(timesink.open(timesink.sample()), ["a note"]) == ("a note",)
+
+
+def test_recording_notes() -> None:
+    assert recording_notes(timesink.open(timesink.sample())) == []
+
+
+def test_headline() -> None:
+    assert " is GPU work" in headline(timesink.open(timesink.sample()))
+
+
+def test_run_query() -> None:
+    trace = timesink.open(timesink.sample())
+    assert run_query(trace, "select count(*) as n from steps")["n"].to_list() == [2]
+
+
+def test_summarise_recording() -> None:
+    assert summarise_recording(*find_recordings(timesink.sample()))[:4] == b"PAR1"
+
+
+def test_read_ranks() -> None:
+    found = timesink.find_recordings(timesink.sample())
+    assert read_ranks(found, engine=LocalEngine()).names == ["unet_train"]
+
+
+def test_load() -> None:
+    assert load("steps:find_steps", "timesink.analyses").__name__ == "find_steps"
+
+
+def test_table_of() -> None:
+    assert table_of(timesink.open(timesink.sample()), "operators").columns[:2] == ["name", "calls"]
+
+
+def test_find_view() -> None:
+    assert find_view("kernels").title == "Kernels"
+
+
+def test_check_group() -> None:
+    check_group("shape", "operators")

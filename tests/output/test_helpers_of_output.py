@@ -1,0 +1,57 @@
+"""Small cases of what the helpers of output give."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from xml.etree import ElementTree as ET
+
+from timesink.answers.comparison.gate_result import Gate, gate_check
+from timesink.output import blocks
+from timesink.output.blocks import Document
+from timesink.output.junit import junit_xml
+from timesink.output.markdown import harmless, to_comment
+from timesink.output.names import short_names
+from timesink.output.numbers import change_of
+from timesink.output.terminal import wrapped
+
+
+def test_junit_xml() -> None:
+    gate = Gate("a vs b", "", (gate_check("cycle time", "cycle time", "passed", "As before."),))
+    xml = junit_xml(gate, "", datetime(2026, 1, 31, tzinfo=timezone.utc))
+    suite = ET.fromstring(xml)[0]  # noqa: S314 - our own
+    assert suite.get("tests") == "1"
+
+
+def test_short_names() -> None:
+    assert short_names("marked by `" + "x" * 3000 + "` in base") == (
+        "marked by `" + "x" * 39 + "…" + "x" * 40 + "` in base"
+    )
+    assert (len(short_names("y" * 130)), len(short_names("/runs/" + "y" * 130))) == (80, 136)
+
+
+def test_change_of() -> None:
+    assert change_of(5_310_000, "time_ns") == "+5.31 ms"
+
+
+def test_wrapped() -> None:
+    assert [line.plain for line in wrapped("they take 1.28 → 1.22 s", 16, indent=2)] == [
+        "  they take",
+        "  1.28 → 1.22 s",
+    ]
+
+
+def test_to_comment() -> None:
+    told = [blocks.Section(one, one, (blocks.Text(one),)) for one in ("why", "notes")]
+    short = to_comment(Document("info", "t", "", "As @before.", "1", tuple(told)), 6)
+    assert short.startswith("## t\n\n**As @<!-- -->before.**\n\n**why**\n")
+
+
+def test_harmless() -> None:
+    assert (
+        harmless("@main is as `@before`, {lambda#1}")
+        == "@<!-- -->main is as `@before`, {lambda#<!-- -->1}"
+    )
+    told = "save one with  timesink baseline save"
+    assert harmless(told) == "save one with timesink baseline save"
+    told = 'operators "*attn*", aten::__and__, my_op'
+    assert harmless(told) == r'operators "\*attn\*", aten::\_\_and\_\_, my_op'
