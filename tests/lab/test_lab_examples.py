@@ -8,7 +8,7 @@ from timesink.lab.driver import Bench
 from timesink.lab.faults import GPU, LOADER, Fault, faults_named, workloads_named
 from timesink.lab.order import TimeLeft, ordered
 from timesink.lab.ranks.events import geometry
-from timesink.lab.ranks.plan import Group, Plan, PlannedStraggler, RankLayout, Truth, truth_told
+from timesink.lab.ranks.plan import Group, Plan, PlannedLayout, PlannedStraggler, Truth, truth_told
 from timesink.lab.ranks.program import HostCall, _one_forward_one_backward, stage_program
 from timesink.lab.ranks.runs import carry_out
 from timesink.lab.ranks.simulate import Slowness, affected_steps, group_ends, simulate, transfer_us
@@ -88,15 +88,15 @@ def test_layout_group_ranks_text():
 
 
 def test_layout_layout_alike():
-    layout = RankLayout(Plan(ranks=16, expert=8))
+    layout = PlannedLayout(Plan(ranks=16, expert=8))
     assert sorted(layout.alike(3)) == [0, 1, 2, 3, 4, 5, 6, 7]
-    assert RankLayout(Plan(ranks=16, tensor=2)).alike(3) == {3}
+    assert PlannedLayout(Plan(ranks=16, tensor=2)).alike(3) == {3}
 
 
 def test_meetings_transfer_us():
     from timesink.lab.ranks.plan import Plan
 
-    layout = RankLayout(Plan(ranks=16))
+    layout = PlannedLayout(Plan(ranks=16))
     call = HostCall("talk", 90.0, talk="all_reduce", role="data", elements=25_000_000)
     assert round(transfer_us(layout, call, 16)) == 2062
 
@@ -147,7 +147,7 @@ def test_runs_carry_out():
 
 def test_simulate_simulate():
     plan = Plan(ranks=4, steps=2)
-    (stage,) = simulate(plan, RankLayout(plan), Slowness.none(plan))
+    (stage,) = simulate(plan, PlannedLayout(plan), Slowness.none(plan))
     assert stage.call_start.shape[1] == 4
     assert bool((stage.kernel_end > stage.kernel_start).all())
 

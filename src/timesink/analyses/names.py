@@ -236,7 +236,7 @@ _BRACKETS = re.compile(r"([<>()])")
 _INSTANCE = re.compile(r"\s*\(instance (\d+)\)")
 _CAST = re.compile(r"\(\w[\w:]*\)(?=-?\d)")
 _CALL_OPERATOR = re.compile(r"\boperator\s*\(\)")
-_SPELLING_WORD = re.compile(r"[A-Za-z_]\w*|\d+")
+_WORD_OR_NUMBER = re.compile(r"[A-Za-z_]\w*|\d+")
 _TRUTH = {"false": "0", "true": "1"}
 _SILENT = frozenset({"void", "const", "unsigned", "native", "operator"})
 
@@ -253,7 +253,9 @@ def template_arguments(name: str) -> str | None:
     # A cast and the number of a lambda look like parameters, which are spelled in too many ways.
     text = _CAST.sub("", _INSTANCE.sub(r"#\1", _UNNAMED.sub("", name)))
     arguments = _in_angle_brackets(_CALL_OPERATOR.sub("operator", text))
-    words = (_TRUTH.get(word, word) for word in _SPELLING_WORD.findall(_last_components(arguments)))
+    words = (
+        _TRUTH.get(word, word) for word in _WORD_OR_NUMBER.findall(_last_components(arguments))
+    )
     return " ".join(word for word in words if word not in _SILENT) or None
 
 

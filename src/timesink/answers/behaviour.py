@@ -59,7 +59,7 @@ class BehaviourReport:
             "source": self.source,
             "rows": self.table.height,
             "cycles": _cycles_dict(self.table, self.cycles),
-            "functions": _behaviour_functions(self.table, self.classes),
+            "functions": _function_values(self.table, self.classes),
             "counters": counter_summary(self.table).to_dicts(),
             "notes": list(self.notes),
         }
@@ -132,7 +132,7 @@ def _cycles_dict(table: pl.DataFrame, cycles: Cycles | None) -> dict[str, Any]:
     }
 
 
-def _behaviour_functions(table: pl.DataFrame, classes: Classes) -> list[dict[str, Any]]:
+def _function_values(table: pl.DataFrame, classes: Classes) -> list[dict[str, Any]]:
     """Every function with its counters, the most telling first."""
     key = ("host", "pid", "function", "function_class", "device")
     read: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = {}

@@ -318,11 +318,11 @@ KINDS: Columns = {
 
 # Columns of the tables about memory.
 
-_MEMORY_DEVICE = ColumnSpec("`CPU`, `GPU0`, ...", "device")
+_MEMORY_PLACE = ColumnSpec("`CPU`, `GPU0`, ...", "device")
 _SOURCE = ColumnSpec("`recorded`: the allocator's totals; `summed`: changes added up by timesink")
 
 BY_OPERATOR: Columns = {
-    "device": _MEMORY_DEVICE,
+    "device": _MEMORY_PLACE,
     "name": ColumnSpec("name of the operator", "operator"),
     "calls": ColumnSpec("number of calls, whatever the device", "calls"),
     "size_increase_bytes": ColumnSpec("taken less given back, with all it called", "increase"),
@@ -334,7 +334,7 @@ BY_OPERATOR: Columns = {
 }
 
 PEAKS: Columns = {
-    "device": _MEMORY_DEVICE,
+    "device": _MEMORY_PLACE,
     "source": _SOURCE,
     "peak_allocated_bytes": ColumnSpec("most that was allocated", "peak allocated"),
     "peak_allocated_ts_ns": ColumnSpec("when", "at"),
@@ -347,7 +347,7 @@ PEAKS: Columns = {
 }
 
 LIVE: Columns = {
-    "device": _MEMORY_DEVICE,
+    "device": _MEMORY_PLACE,
     "category": ColumnSpec(
         "`forward`, `backward`, `optimizer`, `data_loader`, `outside_operators`, "
         "`before_recording`, or `no_addresses` (nothing tells)",
@@ -360,7 +360,7 @@ LIVE: Columns = {
 }
 
 CURVE: Columns = {
-    "device": _MEMORY_DEVICE,
+    "device": _MEMORY_PLACE,
     "ts_ns": ColumnSpec("time of the record; in text since the start of the trace", "at"),
     "allocated_bytes": ColumnSpec("allocated from then on", "allocated"),
     "reserved_bytes": ColumnSpec("held by the allocator from then on", "reserved"),
@@ -368,7 +368,7 @@ CURVE: Columns = {
 }
 
 EVENTS: Columns = {
-    "device": _MEMORY_DEVICE,
+    "device": _MEMORY_PLACE,
     "operator": ColumnSpec("operator that took the block; null outside of every one", "operator"),
     "caller": ColumnSpec("call around that operator", "caller"),
     "bytes": ColumnSpec("size of the block", "size"),

@@ -82,18 +82,18 @@ def give_error(gate: Gate, error: TimesinkError, options: argparse.Namespace, fo
     Tables and reports show nothing: a file that an earlier run left goes.
     """
     if form == "md":
-        _compare_outputs_give(comment_of_error(gate), options.output)
+        _give_text(comment_of_error(gate), options.output)
     elif form == "junit":
-        _compare_outputs_give(junit(gate), options.output)
+        _give_text(junit(gate), options.output)
     elif form == "json":
-        _compare_outputs_give(json_of_error(gate, error), options.output)
+        _give_text(json_of_error(gate, error), options.output)
     elif form == "html":
-        _compare_outputs_give(page_of_error(gate, error), options.output)
+        _give_text(page_of_error(gate, error), options.output)
     elif options.output is not None:
         options.output.unlink(missing_ok=True)
 
 
-def _compare_outputs_give(text: str, path: Path | None, notices: Iterable[str] = ()) -> None:
+def _give_text(text: str, path: Path | None, notices: Iterable[str] = ()) -> None:
     """Hand over a result, files first: whoever reads the screen may have left."""
     if path is None:
         say(notices)
@@ -133,7 +133,7 @@ def _give_text(said: JudgedComparison, options: argparse.Namespace) -> None:
     if options.output is None:
         handed_over(lambda: terminal.print_text(document), sys.stdout)
     else:
-        _compare_outputs_give(terminal.to_text(document), options.output)
+        _give_text(terminal.to_text(document), options.output)
 
 
 def _give_csv(said: JudgedComparison, options: argparse.Namespace) -> None:
@@ -141,12 +141,12 @@ def _give_csv(said: JudgedComparison, options: argparse.Namespace) -> None:
 
     one = _only_pair(said.comparison)
     notices = [*warnings(said.comparison), *said_of_table(one, options.table)]
-    _compare_outputs_give(table_csv(one.pair, options.table, options.top), options.output, notices)
+    _give_text(table_csv(one.pair, options.table, options.top), options.output, notices)
 
 
 def _give_md(said: JudgedComparison, options: argparse.Namespace) -> None:
     notices = _unequal_work(said.comparison) if said.gate is None else ()
-    _compare_outputs_give(comment(said, options), options.output, notices)
+    _give_text(comment(said, options), options.output, notices)
 
 
 def comment(said: JudgedComparison, options: argparse.Namespace) -> str:
@@ -189,26 +189,26 @@ def page(said: JudgedComparison) -> str:
 
 def _give_html(said: JudgedComparison, options: argparse.Namespace) -> None:
     notices = _unequal_work(said.comparison) if said.gate is None else ()
-    _compare_outputs_give(page(said), options.output, notices)
+    _give_text(page(said), options.output, notices)
 
 
 def _give_report(said: JudgedComparison, options: argparse.Namespace) -> None:
     from timesink.answers.comparison.published_report import comparison_md  # noqa: PLC0415
 
     text = comparison_md(said.comparison).removesuffix("\n")
-    _compare_outputs_give(text, options.output, _unequal_work(said.comparison))
+    _give_text(text, options.output, _unequal_work(said.comparison))
 
 
 def _give_json(said: JudgedComparison, options: argparse.Namespace) -> None:
     from timesink.answers.comparison.document import indented_json  # noqa: PLC0415
 
     text = indented_json(said.comparison, said.gate)
-    _compare_outputs_give(text, options.output, warnings(said.comparison))
+    _give_text(text, options.output, warnings(said.comparison))
 
 
 def _give_junit(said: JudgedComparison, options: argparse.Namespace) -> None:
     if said.gate is not None:  # this format has one
-        _compare_outputs_give(junit(said.gate), options.output)
+        _give_text(junit(said.gate), options.output)
 
 
 _GIVERS: dict[str, Callable[[JudgedComparison, argparse.Namespace], None]] = {

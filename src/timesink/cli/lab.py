@@ -89,7 +89,7 @@ def run_ranks(options: argparse.Namespace) -> int:
     _check_new(folder)
     try:
         truth = generate_ranks(
-            plan, folder, naming=options.naming, jobs=options.jobs, progress=_lab_ranks_count
+            plan, folder, naming=options.naming, jobs=options.jobs, progress=_show_count
         )
         write_truth(folder, plan, truth)
     except OSError as error:
@@ -130,7 +130,7 @@ def _check_new(folder: Path) -> None:
         raise OutputError(f"{folder}: is there already", "choose another -o")
 
 
-def _lab_ranks_count(done: int, total: int) -> None:
+def _show_count(done: int, total: int) -> None:
     if sys.stderr.isatty():
         end = "\n" if done == total else "\r"
         print(f"wrote {done} of {total} ranks", end=end, file=sys.stderr, flush=True)

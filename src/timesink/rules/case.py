@@ -17,8 +17,8 @@ from timesink.analyses.behaviour.functions import STEP_MARK, STEP_MARK_TOLD
 from timesink.analyses.comparison.pair import Pair, Role
 from timesink.analyses.comparison.recorded import unrecorded
 from timesink.analyses.names import short_name
-from timesink.analyses.statistics.means import Floats
 from timesink.model import units as amounts
+from timesink.model.arrays import Floats
 from timesink.model.diagnosis import Component
 from timesink.model.findings import Evidence, Finding, Interval
 from timesink.model.schema import HOST_DEVICE

@@ -14,7 +14,8 @@ from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.comparison.recorded import equally_often
 from timesink.analyses.kernels.families import load_families
 from timesink.analyses.names import is_data_loader
-from timesink.analyses.statistics.means import QUIETLY, Floats
+from timesink.analyses.statistics.means import QUIETLY
+from timesink.model.arrays import Floats
 from timesink.model.schema import HOST_DEVICE
 
 _KEY = ["function", "function_class", "device"]

@@ -10,8 +10,8 @@ from itertools import zip_longest
 import numpy as np
 import polars as pl
 
-from timesink.analyses.statistics.means import Floats
 from timesink.model import units as amounts
+from timesink.model.arrays import Floats
 from timesink.model.findings import Evidence
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.units import listed

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from timesink.analyses.statistics.means import Floats
 from timesink.model import units as amounts
+from timesink.model.arrays import Floats
 from timesink.model.findings import Evidence, Finding
 from timesink.rules.case import DiagnosisCase, both_ways, by_change
 from timesink.rules.case_functions import on_host, waits

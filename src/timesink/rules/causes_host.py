@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.behaviour.functions import NO_CALL, STEP_MARK
-from timesink.analyses.statistics.means import Floats, moments, welch_interval
+from timesink.analyses.statistics.means import moments, welch_interval
+from timesink.model.arrays import Floats
 from timesink.model.findings import Interval
 from timesink.model.units import listed
 from timesink.rules.case import DiagnosisCase, both_ways, by_change, told_name

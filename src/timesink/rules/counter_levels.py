@@ -12,8 +12,9 @@ import polars as pl
 from timesink.analyses.anatomy.anatomy import Anatomy
 from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.statistics.drift import mean_changes
-from timesink.analyses.statistics.means import QUIETLY, Floats, Integers, two_sided_p
+from timesink.analyses.statistics.means import QUIETLY, two_sided_p
 from timesink.analyses.statistics.ranks import false_discovery
+from timesink.model.arrays import Floats, Ints
 from timesink.model.counter_units import quantity
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.units import amount, counted
@@ -33,7 +34,7 @@ class CounterReading:
     base: Floats
     """One value per cycle that has one, in the order of cycles."""
     new: Floats
-    cycles: Integers = field(default_factory=_NO_CYCLES.copy)
+    cycles: Ints = field(default_factory=_NO_CYCLES.copy)
     """Which cycles of NEW the values are of."""
 
     @property
@@ -69,7 +70,7 @@ def readings(pair: Pair, base: Anatomy, new: Anatomy) -> list[CounterReading]:
     return found
 
 
-_Values = dict[tuple[str, str], tuple[str, Integers, Floats]]
+_Values = dict[tuple[str, str], tuple[str, Ints, Floats]]
 
 
 def _values(levels: pl.DataFrame, names: Mapping[str, str]) -> _Values:

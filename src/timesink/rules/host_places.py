@@ -10,8 +10,8 @@ import polars as pl
 
 from timesink.analyses.anatomy.anatomy import LEAST_PLACE
 from timesink.analyses.behaviour.functions import NO_CALL
-from timesink.analyses.statistics.means import Floats, Integers
 from timesink.model import units
+from timesink.model.arrays import Floats, Ints
 from timesink.model.findings import Evidence, Interval
 from timesink.rules.case import CaseSide, DiagnosisCase, median_place, told_name
 from timesink.rules.case_functions import is_program
@@ -181,7 +181,7 @@ def host_of(case: DiagnosisCase) -> HostPace:
     return HostPace(case, places, found, works)
 
 
-def _owners(case: DiagnosisCase, places: HostPlaces) -> Integers:
+def _owners(case: DiagnosisCase, places: HostPlaces) -> Ints:
     """A number per function and place: that of the function whose own time it is."""
     marks = marks_of(case)
     names = [*case.functions.table["function"], *(place.inside for place in places.which)]

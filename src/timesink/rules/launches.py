@@ -10,7 +10,7 @@ import polars as pl
 
 from timesink.analyses.anatomy.anatomy import Anatomy
 from timesink.analyses.behaviour.functions import UNTRACED
-from timesink.analyses.statistics.means import Floats, Integers
+from timesink.model.arrays import Floats, Ints
 from timesink.rules.case import DiagnosisCase
 from timesink.rules.case_functions import (
     CaseFunctions,
@@ -110,7 +110,7 @@ class Launching:
         for column, ns in zip(*self._around(), strict=True):
             yield Demand(float(ns), (str(parts[column]), "host_cpu", "idle"))
 
-    def _around(self) -> tuple[Integers, Floats]:
+    def _around(self) -> tuple[Ints, Floats]:
         """Marks and time in no call, and what they gained by lying around more calls."""
         functions = self.case.functions
         marks = functions.where(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from timesink.analyses.statistics.drift import mean_changes
-from timesink.analyses.statistics.means import Floats
+from timesink.model.arrays import Floats
 from timesink.model.diagnosis import Component
 from timesink.model.findings import Finding, Interval
 

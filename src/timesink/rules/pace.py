@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from timesink.analyses.statistics.means import QUIETLY, Floats, Integers
+from timesink.analyses.statistics.means import QUIETLY
+from timesink.model.arrays import Floats, Ints
 from timesink.rules.case_functions import CaseFunctions, column_means, on_host, waits
 
 _MOST_WEIGHT = 0.1
@@ -40,7 +41,7 @@ class PaceExcess:
 
 @QUIETLY
 def excess(
-    base: Floats, new: Floats, comparable: np.ndarray, owner: Integers | None = None
+    base: Floats, new: Floats, comparable: np.ndarray, owner: Ints | None = None
 ) -> PaceExcess:
     """What each column took beyond what the slowdown of the others lets expect.
 
@@ -83,7 +84,7 @@ def _middle(side: Floats, typical: Floats, comparable: np.ndarray) -> Floats:
     return np.take_along_axis(ratios, middle, axis=1)[:, 0]
 
 
-def _without_each(base: Floats, new: Floats, comparable: np.ndarray, owner: Integers) -> Floats:
+def _without_each(base: Floats, new: Floats, comparable: np.ndarray, owner: Ints) -> Floats:
     """Growth of all comparable functions together but that of the owner that is judged."""
     before, after = (
         np.bincount(owner, np.where(comparable, side, 0.0))[owner] if len(owner) else side

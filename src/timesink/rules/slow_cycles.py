@@ -11,7 +11,8 @@ from timesink.analyses.anatomy.anatomy import only_cycles
 from timesink.analyses.comparison.pair import Role
 from timesink.analyses.statistics.drift import without_outliers
 from timesink.analyses.statistics.levels import Segment, segments, warm_up
-from timesink.analyses.statistics.means import NORMAL, Floats, Integers
+from timesink.analyses.statistics.means import NORMAL
+from timesink.model.arrays import Floats, Ints
 
 _LEAST_EXCESS = 0.1
 """An outlier takes longer by this part of a typical cycle ..."""
@@ -121,7 +122,7 @@ def only_cycles_of(role: Role, cycles: tuple[int, ...]) -> Role:
     return replace(role, behaviour=rows, anatomy=anatomy)
 
 
-def _lengths(behaviour: pl.DataFrame) -> tuple[Integers, Floats]:
+def _lengths(behaviour: pl.DataFrame) -> tuple[Ints, Floats]:
     """Numbers and lengths of all cycles whose length is known, in order."""
     known = behaviour.lazy().select("cycle", "cycle_dur_ns").filter(pl.col("cycle_dur_ns") > 0)
     each = known.group_by("cycle").agg(pl.col("cycle_dur_ns").max()).sort("cycle").collect()

@@ -12,7 +12,7 @@ from timesink.analyses.behaviour.functions import function_name, host_class, loa
 from timesink.analyses.behaviour.samples import Series, Spans, levels
 from timesink.analyses.behaviour.summary import (
     _PROCESS,
-    _ROWS_FUNCTION,
+    _ROW_KEY,
     contradictions,
     function_summary,
     once_per_cycle,
@@ -88,7 +88,7 @@ def test_once_per_cycle() -> None:
 
 
 def test_contradictions() -> None:
-    row = dict.fromkeys([*_PROCESS, *_ROWS_FUNCTION, "metric"], 1)
+    row = dict.fromkeys([*_PROCESS, *_ROW_KEY, "metric"], 1)
     assert contradictions(pl.DataFrame([row | {"mu": 1.0}, row | {"mu": 2.0}])) == 1
 
 

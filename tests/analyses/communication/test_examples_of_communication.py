@@ -8,10 +8,10 @@ import polars as pl
 import timesink
 from timesink.analyses.communication.calls import (
     arguments_of,
+    bytes_of_inputs,
     collective_kind,
     collective_work,
     element_bytes,
-    kinds_input_bytes,
     library_of,
     peers_of,
     with_meaning,
@@ -103,8 +103,8 @@ def test_element_bytes() -> None:
 
 
 def test_input_bytes() -> None:
-    assert kinds_input_bytes("[[2, 3], [], [4]]", '["float", "Scalar", "c10::Half"]') == 32
-    assert kinds_input_bytes("[[[9600]]]", '["TensorList"]') is None
+    assert bytes_of_inputs("[[2, 3], [], [4]]", '["float", "Scalar", "c10::Half"]') == 32
+    assert bytes_of_inputs("[[[9600]]]", '["TensorList"]') is None
 
 
 def test_match_calls() -> None:

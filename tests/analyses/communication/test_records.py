@@ -12,9 +12,9 @@ from builders import Event, annotation, kernel, memcpy, operator, runtime, step
 from cases import K, O, read, read_document
 from mlu import training_loop
 from timesink.analyses.communication.calls import (
+    bytes_of_inputs,
     collective_kind,
     element_bytes,
-    kinds_input_bytes,
 )
 from timesink.analyses.communication.records import communication_ranges, communication_records
 from timesink.model.trace import Trace
@@ -226,10 +226,10 @@ def test_element_sizes(spellings: tuple[str, ...], size: int | None):
 
 
 def test_input_of_unknown_type_makes_the_size_unknown():
-    assert kinds_input_bytes("[[4], [4]]", '["float", "mystery"]') is None
-    assert kinds_input_bytes("not JSON", None) is None
-    assert kinds_input_bytes('[["s0"]]', '["float"]') is None
-    assert kinds_input_bytes("[[9999999999, 9999999999]]", '["float"]') is None
+    assert bytes_of_inputs("[[4], [4]]", '["float", "mystery"]') is None
+    assert bytes_of_inputs("not JSON", None) is None
+    assert bytes_of_inputs('[["s0"]]', '["float"]') is None
+    assert bytes_of_inputs("[[9999999999, 9999999999]]", '["float"]') is None
 
 
 # -- real recordings -------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from timesink.lab.ranks.generated import generate_ranks, rank_tables, ranks_and_truth
-from timesink.lab.ranks.plan import Plan, RankLayout
+from timesink.lab.ranks.plan import Plan, PlannedLayout
 
 
 def test_rank_tables() -> None:
@@ -33,7 +33,7 @@ def test_plan() -> None:
 
 
 def test_groups_of_a_layout() -> None:
-    layout = RankLayout(Plan(ranks=8, tensor=2, pipeline=2))
+    layout = PlannedLayout(Plan(ranks=8, tensor=2, pipeline=2))
     assert [group.ranks for group in layout.groups if group.role == "data"] == [
         (0, 2),
         (1, 3),

@@ -11,7 +11,7 @@ import pytest
 from timesink.errors import UsageError
 from timesink.lab.ranks import CAUSE_OF_KIND, KINDS, Plan, Straggler
 from timesink.lab.ranks.generated import tables_of
-from timesink.lab.ranks.plan import RankLayout
+from timesink.lab.ranks.plan import PlannedLayout
 from timesink.lab.ranks.runs import FIRST_STEP, SimulatedRun, carry_out
 from timesink.lab.ranks.trace_text import START_NS
 
@@ -162,7 +162,7 @@ def test_clocks_of_a_node_agree_and_those_of_others_are_apart():
 
 
 def test_every_rank_is_in_one_group_of_each_role():
-    layout = RankLayout(Plan(ranks=32, tensor=2, pipeline=2, expert=4))
+    layout = PlannedLayout(Plan(ranks=32, tensor=2, pipeline=2, expert=4))
     for role, groups in layout.members.items():
         ranks = np.concatenate(groups)
         assert sorted(ranks) == list(range(32)), role

@@ -11,9 +11,14 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.anatomy.anatomy import LEVELS
-from timesink.analyses.behaviour.calls import HOST, NO_NUMBER, Windows
-from timesink.analyses.behaviour.counters import HOST as COUNTERS_HOST
-from timesink.analyses.behaviour.counters import CounterBook, Devices, place_of, process_place
+from timesink.analyses.behaviour.calls import HOST_NUMBER, NO_NUMBER, Windows
+from timesink.analyses.behaviour.counters import (
+    HOST_PLACE,
+    CounterBook,
+    Devices,
+    place_of,
+    process_place,
+)
 from timesink.analyses.behaviour.samples import CounterLevels, Series, Spans, levels
 from timesink.model.arrays import Floats, Ints
 from timesink.model.counter_units import quantity, unit_of
@@ -84,7 +89,7 @@ def _by_label(sampled: Sampled) -> Iterator[tuple[str, list[Series]]]:
     """Counters of each device, and those of the process and its host, each of them once."""
     book, devices, process = sampled.book, sampled.devices, sampled.process
     numbers = list(sampled.used) or _sampled(book)
-    near_host = devices.places(process, HOST)
+    near_host = devices.places(process, HOST_NUMBER)
     # A sampler that names no device means the only one there is.
     unnamed = len(numbers) == 1
     given: set[str] = set()
@@ -182,7 +187,7 @@ def _host_series(
     samples = counters.select(pl.col("counter", "device").cast(pl.String), "ts_ns", "value").filter(
         pl.col("value").is_finite()
     )
-    nearness = {process_place(process): 0, COUNTERS_HOST: 1}
+    nearness = {process_place(process): 0, HOST_PLACE: 1}
     found: dict[str, tuple[int, Series, str | None]] = {}
     mixed = []
     by_counter = samples.sort("ts_ns").partition_by("counter", "device", as_dict=True)

@@ -42,9 +42,7 @@ from timesink.model.trace import Trace
 
 # What devices are at: computing, by family of kernels, communicating or copying.
 
-_DEVICE_PARTS_COMPUTING, _TALKING = (
-    FUNCTION_CLASSES.index(name) for name in ("gpu_compute", "gpu_comm")
-)
+_COMPUTING_CLASS, _TALKING = (FUNCTION_CLASSES.index(name) for name in ("gpu_compute", "gpu_comm"))
 _COPYING = tuple(
     place for place, name in enumerate(FUNCTION_CLASSES) if name.startswith("gpu_memcpy")
 )
@@ -82,7 +80,7 @@ def _device_time(trace: Trace, rows: NDArray[np.intp]) -> DeviceTime:
     device, classes = device_columns(trace), device_classes(trace)[rows]
     spans = event_ranges(device, rows)
     code, families = _families(trace)
-    computing = np.flatnonzero(classes == _DEVICE_PARTS_COMPUTING)
+    computing = np.flatnonzero(classes == _COMPUTING_CLASS)
     kept, apart = intervals.first_come(spans[computing])
     numbers = device["device"].gather(rows).drop_nulls().unique()
     return DeviceTime(

@@ -117,7 +117,7 @@ def windows_by_process(cycles: Cycles) -> dict[str, Windows]:
     }
 
 
-HOST = -1
+HOST_NUMBER = -1
 """Device of what ran on the processors."""
 NO_NUMBER = -2
 """Device of work whose device is not recorded."""
@@ -134,7 +134,7 @@ class Calls:
     function_class: NDArray[np.int8]
     """Place in `FUNCTION_CLASSES`."""
     device: Ints
-    """Device number, `HOST` or `NO_NUMBER`."""
+    """Device number, `HOST_NUMBER` or `NO_NUMBER`."""
     start: Ints
     end: Ints
     time: Ints
@@ -314,7 +314,7 @@ def _pieces(
         row=pieces.row,
         function=rows[pieces.call],
         function_class=np.zeros(len(pieces.call), dtype=np.int8),
-        device=np.full(len(pieces.call), HOST, dtype=np.int64),
+        device=np.full(len(pieces.call), HOST_NUMBER, dtype=np.int64),
         start=pieces.start,
         end=pieces.end,
         time=_own_time(pieces, own_start, parent),

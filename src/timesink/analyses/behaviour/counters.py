@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour.calls import HOST as CALLS_HOST
-from timesink.analyses.behaviour.calls import NO_NUMBER
+from timesink.analyses.behaviour.calls import HOST_NUMBER, NO_NUMBER
 from timesink.analyses.behaviour.samples import Series
 from timesink.analyses.names import device_word
 from timesink.model.counter_units import unit_of
@@ -21,7 +20,7 @@ from timesink.model.vendors import DEVICE_WORDS
 
 # What counters are of: the host, a process or an accelerator, whatever the label says.
 
-HOST = "host"
+HOST_PLACE = "host"
 _ACCELERATOR = re.compile(
     rf"(?:cat_)?(?:{DEVICE_WORDS}|device)(?![a-z])"
     r"(?:[ :_#-]*(\d+)(?![\w-]))?.*",
@@ -59,10 +58,10 @@ def place_of(label: str | None, processes: Collection[str], devices: Collection[
     if text in processes:
         return process_place(text)
     if text.isdigit():
-        return device_place(int(text)) if int(text) in devices else HOST
+        return device_place(int(text)) if int(text) in devices else HOST_PLACE
     accelerator = _ACCELERATOR.fullmatch(text)
     if accelerator is None:
-        return HOST
+        return HOST_PLACE
     return device_place(int(accelerator[1]) if accelerator[1] else text)
 
 
@@ -151,7 +150,7 @@ class Devices:
 
     def label(self, process: str, device: int) -> str:
         """What a device of a process is called."""
-        if device == CALLS_HOST:
+        if device == HOST_NUMBER:
             return HOST_DEVICE
         if self.only is not None:
             return self.only[0]
@@ -160,10 +159,10 @@ class Devices:
     def places(self, process: str, device: int) -> tuple[str, ...]:
         """Where to look for a counter of work on a device, nearest first."""
         machine = host_and_pid(process)[0]
-        shared = [HOST]
-        if device != CALLS_HOST:
+        shared = [HOST_PLACE]
+        if device != HOST_NUMBER:
             own = device_place(self._number(process, device))
-            shared = [own if self.only is None else self.only[1], HOST]
+            shared = [own if self.only is None else self.only[1], HOST_PLACE]
         near = [on_machine(place, machine) for place in shared]
         return (self.process_places[process], *dict.fromkeys([*near, *shared]))
 

@@ -66,7 +66,7 @@ def distinct_texts(column: pl.Series) -> tuple[str, ...]:
 # Rows of a behaviour table: which say the same twice, and what can be made up for.
 
 _PROCESS = ("host", "pid", "cycle_type", "cycle")
-_ROWS_FUNCTION = ("function", "function_class", "device")
+_ROW_KEY = ("function", "function_class", "device")
 
 
 def plain_texts(table: pl.DataFrame) -> pl.DataFrame:
@@ -80,7 +80,7 @@ def once_per_cycle(table: pl.DataFrame, within: Sequence[str] = ()) -> pl.DataFr
     A name may be of two classes, as a call that waits in one place and works in another: these are
     two functions.  `within` are columns that tell cycles of the same number apart.
     """
-    return table.unique([*within, "cycle", *_ROWS_FUNCTION], keep="first", maintain_order=True)
+    return table.unique([*within, "cycle", *_ROW_KEY], keep="first", maintain_order=True)
 
 
 def without_repeats(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
@@ -91,7 +91,7 @@ def without_repeats(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 
 def contradictions(table: pl.DataFrame) -> int:
     """How many rows give a function, device and metric a second value in the same cycle."""
-    return table.height - table.select(*_PROCESS, *_ROWS_FUNCTION, "metric").n_unique()
+    return table.height - table.select(*_PROCESS, *_ROW_KEY, "metric").n_unique()
 
 
 def with_cycle_lengths(table: pl.DataFrame) -> pl.DataFrame:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timesink.analyses.behaviour.calls import (
-    HOST,
+    HOST_NUMBER,
     Calls,
     CycleWork,
     Windows,
@@ -70,7 +70,7 @@ def _as_calls(stretches: Windows, function: int) -> Calls:
         row=stretches.row,
         function=np.full(many, function, dtype=np.int64),
         function_class=np.full(many, _CLASS, dtype=np.int8),
-        device=np.full(many, HOST, dtype=np.int64),
+        device=np.full(many, HOST_NUMBER, dtype=np.int64),
         start=stretches.start,
         end=stretches.end,
         time=stretches.end - stretches.start,

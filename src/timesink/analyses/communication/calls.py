@@ -106,7 +106,7 @@ def element_bytes(dtype: str) -> int | None:
     return _BYTES_OF.get(plain)
 
 
-def kinds_input_bytes(dims: str | None, types: str | None) -> int | None:
+def bytes_of_inputs(dims: str | None, types: str | None) -> int | None:
     """Size of the tensors among the inputs of an operator; None where it cannot be told."""
     shapes, kinds = _decoded(dims), _decoded(types)
     sizes = [
@@ -374,7 +374,7 @@ def _sizes(
 ) -> dict[str, pl.Expr]:
     element = _integers(_told(dtypes.to_list(), element_bytes))
     inputs = zip(*(found[name].to_list() for name in ("input_dims", "input_types")), strict=True)
-    input_bytes = _told([*inputs], lambda given: kinds_input_bytes(*given))
+    input_bytes = _told([*inputs], lambda given: bytes_of_inputs(*given))
     nothing = [0 if kind == "barrier" else None for kind in kinds]
     return {
         "size_bytes": pl.coalesce(

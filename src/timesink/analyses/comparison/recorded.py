@@ -148,7 +148,7 @@ def _lacking(side: _Side, other: _Side) -> Iterator[str]:
 # How much two runs do per cycle, function by function, counted in calls.
 
 _OPERATORS = ("cpu_operator", "cpu_launch", "cpu_copy", "cpu_annotation", "cpu_python")
-_CALLS_PER_CYCLE_SORTS = {
+_COUNTED_CALLS = {
     "device": pl.col("device") != HOST_DEVICE,
     "operators": pl.col("function_class").is_in(_OPERATORS),
     "other": pl.lit(value=True),
@@ -179,7 +179,7 @@ def work_per_cycle(base: pl.DataFrame, new: pl.DataFrame) -> CallsPerCycle | Non
     Device work if both have some, else host operators, else whatever the host did; how often the
     system interrupts a process or a call is repeated says little about its work.
     """
-    for sort, counted in _CALLS_PER_CYCLE_SORTS.items():
+    for sort, counted in _COUNTED_CALLS.items():
         sides = [calls_by_cycle(table, counted) for table in (base, new)]
         if all(side.height for side in sides):
             rates = (

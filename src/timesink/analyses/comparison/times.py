@@ -129,7 +129,7 @@ def _descriptions(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
 # Functions whose exact names do not meet, brought together by normalised name or by family.
 
 _COLUMNS = ["cycle", "function", "device", "function_class", "dur_ns", "calls", "beta_pct"]
-_FAMILIES_KEY = ["family", "name", "device"]
+_FAMILY_KEY = ["family", "name", "device"]
 
 
 def family_rows(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
@@ -146,11 +146,11 @@ def family_rows(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
         return pl.DataFrame(schema=FAMILIES)
     sides = [_with_keys(side, keys) for side in (base, new)]
     # Cycles in which none of them ran count too, so the rest of the rows stays in until here.
-    changes = time_changes(sides[0], sides[1], _FAMILIES_KEY).filter(pl.col("family").is_not_null())
+    changes = time_changes(sides[0], sides[1], _FAMILY_KEY).filter(pl.col("family").is_not_null())
     for side, column in zip(sides, ("names_base", "names_new"), strict=True):
-        changes = changes.join(_names(side, column), _FAMILIES_KEY, "left", nulls_equal=True)
+        changes = changes.join(_names(side, column), _FAMILY_KEY, "left", nulls_equal=True)
     named = pl.col("names_base", "names_new").fill_null(pl.lit([], dtype=pl.List(pl.String)))
-    order = [pl.col("delta_ns").abs(), *_FAMILIES_KEY]
+    order = [pl.col("delta_ns").abs(), *_FAMILY_KEY]
     table = changes.with_columns(named).select(
         pl.col(name).cast(kind) for name, kind in FAMILIES.items()
     )
@@ -164,7 +164,7 @@ def _keys(met: pl.DataFrame) -> pl.DataFrame:
     rest = (pl.col("level") == "exact") & is_related() & left.any().over("device", "family")
     name = pl.when(pl.col("level") == "normalised").then(pl.col("normalised"))
     rows = met.with_columns(name.alias("name")).filter((pl.col("level") != "exact") | rest)
-    return rows.select("function", *_FAMILIES_KEY)
+    return rows.select("function", *_FAMILY_KEY)
 
 
 def _with_keys(side: pl.DataFrame, keys: pl.DataFrame) -> pl.DataFrame:
@@ -174,11 +174,9 @@ def _with_keys(side: pl.DataFrame, keys: pl.DataFrame) -> pl.DataFrame:
 def _names(side: pl.DataFrame, column: str) -> pl.DataFrame:
     """The functions behind each row, those that took longest first."""
     once = once_per_cycle(side.filter(pl.col("family").is_not_null()))
-    summed = once.group_by(*_FAMILIES_KEY, "function").agg(pl.col("dur_ns").sum())
+    summed = once.group_by(*_FAMILY_KEY, "function").agg(pl.col("dur_ns").sum())
     ordered = summed.sort("dur_ns", "function", descending=[True, False])
-    return ordered.group_by(_FAMILIES_KEY, maintain_order=True).agg(
-        pl.col("function").alias(column)
-    )
+    return ordered.group_by(_FAMILY_KEY, maintain_order=True).agg(pl.col("function").alias(column))
 
 
 # Whether two sides of a comparison are parts of one run.
@@ -331,7 +329,7 @@ def cycle_times(base: pl.DataFrame, new: pl.DataFrame, *, one_run: bool = False)
     warm = [warm_up(side) for side in lengths]
     steady = [side[first:] for side, first in zip(lengths, warm, strict=True)]
     drift = _drift_p(base, new) if one_run else None
-    interval, p, tested = _cycle_times_tested(steady[0], steady[1], new_mean - base_mean, drift)
+    interval, p, tested = _tested_change(steady[0], steady[1], new_mean - base_mean, drift)
     return CycleTimes(
         base_ns=tuple(int(length) for length in lengths[0]),
         new_ns=tuple(int(length) for length in lengths[1]),
@@ -352,7 +350,7 @@ def _mean(lengths: Floats) -> float:
     return float(moments(np.zeros(len(lengths), dtype=np.int64), lengths, 1).mean[0])
 
 
-def _cycle_times_tested(base: Floats, new: Floats, change: float, drift: float | None) -> _Tested:
+def _tested_change(base: Floats, new: Floats, change: float, drift: float | None) -> _Tested:
     """Interval of the change and its p-value, from cycles after warm-up.
 
     The interval holds `change`, that of all cycles, and excludes 0 only where all tests do.

@@ -23,7 +23,7 @@ from timesink.analyses.cycles.cycles import (
     numbered,
     period_ns,
 )
-from timesink.analyses.cycles.cycles import SCHEMA as CYCLES_SCHEMA
+from timesink.analyses.cycles.cycles import SCHEMA as CYCLE_SCHEMA
 from timesink.analyses.cycles.kernel_period import kernel_period
 from timesink.analyses.cycles.marks import is_own, recorded_processes, work_in
 from timesink.analyses.cycles.python_loops import layers, lone_pass, python_anchor
@@ -93,7 +93,7 @@ def recorded_cycles(trace: Trace) -> Cycles | None:
     cycles = rows.unique().sort("pid", "cycle", "start_ns").collect()
     if cycles.is_empty():
         return None
-    table = cycles.rename({"anchor": "name"}).select(list(CYCLES_SCHEMA)).cast(CYCLES_SCHEMA)  # type: ignore[arg-type]
+    table = cycles.rename({"anchor": "name"}).select(list(CYCLE_SCHEMA)).cast(CYCLE_SCHEMA)  # type: ignore[arg-type]
     anchor = table["name"].mode().sort()[0]
     return Cycles(table, METHOD, anchor, 1.0, "the behaviour table names its cycles")
 

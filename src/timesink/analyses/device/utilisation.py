@@ -174,7 +174,7 @@ def _launches_on(trace: Trace, device: int) -> pl.DataFrame:
 
 UTILISATION = "utilisation"
 SM_EFFICIENCY = "sm_efficiency"
-UTILISATION_COUNTERS_SCHEMA = {
+SAMPLE_SCHEMA = {
     "ts_ns": pl.Int64(),
     "device": pl.Int64(),
     "counter": pl.String(),
@@ -198,12 +198,12 @@ def utilisation_counters(trace: Trace) -> pl.DataFrame:
     samples = [
         pl.DataFrame(
             {"ts_ns": times, "device": device, "counter": counter, "value": values},
-            schema=UTILISATION_COUNTERS_SCHEMA,
+            schema=SAMPLE_SCHEMA,
         )
         for device in kernel_devices(trace)
         for counter, times, values in _counters(trace, device)
     ]
-    return pl.concat([pl.DataFrame(schema=UTILISATION_COUNTERS_SCHEMA), *samples])
+    return pl.concat([pl.DataFrame(schema=SAMPLE_SCHEMA), *samples])
 
 
 @once_per_trace

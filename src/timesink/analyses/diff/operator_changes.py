@@ -20,7 +20,7 @@ from timesink.analyses.forest import (
     call_forest,
     enclosing,
 )
-from timesink.analyses.forest import DATA_LOADER as FOREST_DATA_LOADER
+from timesink.analyses.forest import DATA_LOADER as DATA_LOADER_ROLE
 from timesink.analyses.links import link_launches
 from timesink.analyses.names import is_data_loader
 from timesink.analyses.operators import NO_LAUNCH, node_times
@@ -40,7 +40,7 @@ from timesink.model.trace import Trace
 
 OUTSIDE = "device work outside of calls"
 NOBODY = "neither a call nor device work"
-CALL_ROLES = (OPERATOR, FOREST_DATA_LOADER, OPTIMIZER, COLLECTIVE, WRAPPER)
+CALL_ROLES = (OPERATOR, DATA_LOADER_ROLE, OPTIMIZER, COLLECTIVE, WRAPPER)
 """Roles of calls that do something; steps and modules only frame others."""
 
 

@@ -238,7 +238,7 @@ def _varies(word: str) -> bool:
 
 _Words: TypeAlias = Sequence[str]
 
-_NAMESAKES_WORD = re.compile(r"[A-Za-z_]\w*|\d+")
+_ARGUMENT_WORD = re.compile(r"[A-Za-z_]\w*|\d+")
 _CAST = re.compile(r"\((?:unsigned )?(?:int|long|bool|char|short)\)")
 _SHAPES = ("GemmShape", "TileShape", "tuple", "sequence")
 _IN_SHAPES = ("cute", "C", "Int", "int")
@@ -302,7 +302,7 @@ def _argument_words(name: str) -> _Words:
     if is_mangled(name):
         words = list(mangled_words(name))
         return words[words.index(own) + 1 :] if own in words else words
-    return _NAMESAKES_WORD.findall(_CAST.sub("", name[name.find(own) + len(own) :]))
+    return _ARGUMENT_WORD.findall(_CAST.sub("", name[name.find(own) + len(own) :]))
 
 
 def _functors(names: Sequence[_Words]) -> list[str]:

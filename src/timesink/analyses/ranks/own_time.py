@@ -239,11 +239,11 @@ def function_times(trace: Trace, bounds: IntervalSet) -> pl.DataFrame:
     )
 
 
-_FunctionsCalls: TypeAlias = tuple[Ints, Ints, Floats]
+_TimedCalls: TypeAlias = tuple[Ints, Ints, Floats]
 """Of each call a number for place and function, its length and its work."""
 
 
-def _device_calls(trace: Trace, bounds: IntervalSet, known: dict[str, int]) -> _FunctionsCalls:
+def _device_calls(trace: Trace, bounds: IntervalSet, known: dict[str, int]) -> _TimedCalls:
     device, kinds = device_columns(trace), device_kinds(trace)
     kernel = kinds.among("kernel") & ~is_communication(trace)
     rows = np.flatnonzero((kernel | kinds.among("memcpy", "memset")) & _inside(device, bounds))
@@ -253,7 +253,7 @@ def _device_calls(trace: Trace, bounds: IntervalSet, known: dict[str, int]) -> _
     return _calls(device, device_names(trace), rows, place=place, work=work, known=known)
 
 
-def _host_calls(trace: Trace, bounds: IntervalSet, known: dict[str, int]) -> _FunctionsCalls:
+def _host_calls(trace: Trace, bounds: IntervalSet, known: dict[str, int]) -> _TimedCalls:
     """Operators, runtime calls, those that wait for the device, and data loading."""
     host, named = host_columns(trace), host_names(trace)
     calls = host_kinds(trace).among("operator", "runtime", "driver")
@@ -293,7 +293,7 @@ def _calls(
     place: NDArray[np.intp],
     work: Floats,
     known: dict[str, int],
-) -> _FunctionsCalls:
+) -> _TimedCalls:
     """Some events, with a number for place and function: numbers are grouped faster than texts."""
     plain = [known.setdefault(normalised_name(text), len(known)) for text in named.texts]
     function = np.array(plain, dtype=np.int64)[named.codes[rows]] if len(rows) else rows

@@ -5,16 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import gamma, pi, sqrt
 from statistics import NormalDist
-from typing import TypeAlias
 
 import numpy as np
 
-from timesink.model import arrays
-from timesink.model.arrays import Floats as ArraysFloats
-from timesink.model.arrays import Ints
-
-Floats: TypeAlias = arrays.Floats
-Integers: TypeAlias = arrays.Ints
+from timesink.model.arrays import Floats, Ints
 
 QUIETLY = np.errstate(over="ignore", divide="ignore", invalid="ignore")
 """For functions whose callers may hold anything: what has no value is NaN or infinite there."""
@@ -109,7 +103,7 @@ _CLOSE = 1e-4
 """A step this small leaves an error of about its cube."""
 
 
-def two_sided_p(t: ArraysFloats, freedom: ArraysFloats) -> ArraysFloats:
+def two_sided_p(t: Floats, freedom: Floats) -> Floats:
     """How probable a value at least as far from 0 as `t` is, with these degrees of freedom."""
     p = np.full(len(t), np.nan)
     p[np.isinf(t)] = 0.0
@@ -123,7 +117,7 @@ def two_sided_limit(p: float, freedom: float) -> float:
     return float(two_sided_limits(p, np.array([freedom]))[0])
 
 
-def two_sided_limits(p: float, freedom: ArraysFloats) -> ArraysFloats:
+def two_sided_limits(p: float, freedom: Floats) -> Floats:
     """The distance from 0 that is exceeded with probability `p`, for each degree of freedom."""
     limit = _first_guess(p, freedom)
     for _ in range(_MOST_TERMS):
@@ -137,7 +131,7 @@ def two_sided_limits(p: float, freedom: ArraysFloats) -> ArraysFloats:
     return limit
 
 
-def _first_guess(p: float, freedom: ArraysFloats) -> ArraysFloats:
+def _first_guess(p: float, freedom: Floats) -> Floats:
     """The limit of the normal distribution, and the first terms by which this one is larger."""
     normal = NormalDist().inv_cdf(1 - p / 2)
     square = normal * normal
@@ -151,12 +145,12 @@ def _first_guess(p: float, freedom: ArraysFloats) -> ArraysFloats:
     )
 
 
-def _density(t: ArraysFloats, freedom: ArraysFloats) -> ArraysFloats:
+def _density(t: Floats, freedom: Floats) -> Floats:
     falling = np.exp(-(freedom + 1) / 2 * np.log1p(t * t / freedom))
     return np.asarray(_gamma_ratio(freedom / 2) / np.sqrt(pi * freedom) * falling)
 
 
-def _finite_p(t: ArraysFloats, freedom: ArraysFloats) -> ArraysFloats:
+def _finite_p(t: Floats, freedom: Floats) -> Floats:
     """The incomplete beta function I(x; freedom/2, 1/2), from whichever end converges."""
     half = freedom / 2
     with np.errstate(over="ignore"):
@@ -172,7 +166,7 @@ def _finite_p(t: ArraysFloats, freedom: ArraysFloats) -> ArraysFloats:
     return np.where(far, front / half * fraction, 1 - 2 * front * fraction)
 
 
-def _gamma_ratio(a: ArraysFloats) -> ArraysFloats:
+def _gamma_ratio(a: Floats) -> Floats:
     """Gamma(a + 1/2) / Gamma(a)."""
     whole = np.maximum(a, _LARGE)
     series = 1 - 1 / (8 * whole) + 1 / (128 * whole**2) + 5 / (1024 * whole**3)
@@ -183,7 +177,7 @@ def _gamma_ratio(a: ArraysFloats) -> ArraysFloats:
     return ratio
 
 
-def _fraction(a: ArraysFloats, b: ArraysFloats, x: ArraysFloats) -> ArraysFloats:
+def _fraction(a: Floats, b: Floats, x: Floats) -> Floats:
     """Continued fraction of the incomplete beta function, evaluated from the front (Lentz)."""
     c = np.ones_like(x)
     d = 1 / _nonzero(1 - (a + b) * x / (a + 1))
@@ -201,14 +195,14 @@ def _fraction(a: ArraysFloats, b: ArraysFloats, x: ArraysFloats) -> ArraysFloats
     return value
 
 
-def _nonzero(values: ArraysFloats) -> ArraysFloats:
+def _nonzero(values: Floats) -> Floats:
     return np.where(np.abs(values) < _TINY, _TINY, values)
 
 
 # Whether two means differ, judged by Welch's test from number, mean and spread alone.
 
 
-def welch_p(base: Moments, new: Moments) -> ArraysFloats:
+def welch_p(base: Moments, new: Moments) -> Floats:
     """Two-sided p-value per group.
 
     1 with fewer than two measurements on a side; without any spread NaN for equal means and 0 for
@@ -233,7 +227,7 @@ def welch_interval(
     return change - reach, change + reach
 
 
-def _error(base: Moments, new: Moments) -> tuple[ArraysFloats, ArraysFloats]:
+def _error(base: Moments, new: Moments) -> tuple[Floats, Floats]:
     """Standard error of the difference of the means, and its degrees of freedom."""
     parts = [side.spread**2 / np.maximum(side.count, 1) for side in (base, new)]
     # Scaled by the larger one, or squares of very small or large spreads would not be numbers.

@@ -12,8 +12,6 @@ import msgspec
 from timesink import __version__
 from timesink.answers.cause_words import told_counters, verdict
 from timesink.answers.causes import links_to, next_sections, paragraphs, tone, why_blocks
-from timesink.answers.comparison import Compared as ComparisonCompared
-from timesink.answers.comparison import Comparison as ComparisonComparison
 from timesink.answers.comparison import words
 from timesink.answers.comparison.changes import Compared
 from timesink.answers.comparison.cycle_picture import OTHER, USUAL, cycle_picture, side
@@ -349,7 +347,7 @@ FORMATS = ("csv", "report", "json")
 
 
 def files_of(
-    comparison: ComparisonComparison,
+    comparison: Comparison,
     formats: Sequence[str],
     table: str | None,
     top: int | None,
@@ -369,7 +367,7 @@ def files_of(
         yield "comparison.json", partial(indented_json, comparison, gate)
 
 
-def _pair_md(one: ComparisonCompared) -> str:
+def _pair_md(one: Compared) -> str:
     return pair_md(one.pair, one.title, one.diagnosis)
 
 
@@ -380,7 +378,7 @@ def error_json(gate: Gate, error: TimesinkError) -> str:
     return msgspec.json.format(msgspec.json.encode(whole), indent=2).decode()
 
 
-def indented_json(comparison: ComparisonComparison, gate: Gate | None = None) -> str:
+def indented_json(comparison: Comparison, gate: Gate | None = None) -> str:
     """The whole answer as JSON for a person to look at; with what a gate says of it."""
     whole = (
         comparison.to_dict() if gate is None else {**comparison.to_dict(), "gate": gate.to_dict()}

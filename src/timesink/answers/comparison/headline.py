@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _FEWEST = 4
 """Pairs it takes to say what the others have in common."""
-_OUTLIER_FAR = 2.0
+_CLEARLY_FIRST = 2.0
 """The one is this many times as far from the middle as the next."""
 _LEAST_SHARE = 0.05
 """And by this part of a cycle."""
@@ -60,7 +60,7 @@ def outlier(pairs: Sequence[Told]) -> Outlier | None:
     apart = np.abs((new - base) - np.median(new - base, axis=1, keepdims=True))
     ordered = np.sort(apart, axis=1)
     cycle = min(one.pair.cycle_times.base_mean_ns for one in pairs)
-    clear = (ordered[:, -1] > _OUTLIER_FAR * ordered[:, -2]) & (
+    clear = (ordered[:, -1] > _CLEARLY_FIRST * ordered[:, -2]) & (
         ordered[:, -1] > _LEAST_SHARE * cycle
     )
     if not clear.any():
@@ -258,7 +258,7 @@ class StandingOut:
 
 
 def standing_out(pairs: Sequence[Told]) -> StandingOut | None:
-    """The pair whose cycle time changed by far the most, or in which a function changed otherwise."""
+    """The pair whose cycle time changed by far the most, or one of whose functions did."""
     changes = [_cycle_change(one) for one in pairs]
     order = sorted(range(len(pairs)), key=lambda place: -changes[place])
     if len(order) > 1 and changes[order[0]] > _FAR * changes[order[1]]:

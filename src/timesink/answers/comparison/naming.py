@@ -247,7 +247,7 @@ def chosen(members: Sequence[RoleMember], choice: RoleChoice) -> list[RoleMember
 def _members(run: SideRun, *, ignore_hosts: bool) -> Iterator[RoleMember]:
     table = run.behaviour.with_columns(
         pl.col("pid").cast(pl.String).fill_null(UNKNOWN_PID).alias("_pid"),
-        _members_host(ignore_hosts),
+        _host_key(ignore_hosts),
     )
     parts = table.partition_by("_pid", "_host", as_dict=True, include_key=False)
     keys = sorted(parts, key=lambda key: (key[1] or "", by_number(str(key[0]))))
@@ -280,7 +280,7 @@ def _anatomy(run: SideRun, pid: str, host: str | None, rows: pl.DataFrame) -> An
     return only_cycles(run.anatomies[own[0]], rows["cycle"]) if len(own) == 1 else None
 
 
-def _members_host(ignore: bool) -> pl.Expr:  # noqa: FBT001
+def _host_key(ignore: bool) -> pl.Expr:  # noqa: FBT001
     """The host of a row: empty is one host, and a process that names one host is all there."""
     if ignore:
         return pl.lit(None, pl.String).alias("_host")

@@ -65,7 +65,7 @@ def table_csv(pair: Pair, table: str | None = None, top: int | None = None) -> s
 
 
 def table_of(pair: Pair, table: str | None) -> str:
-    """Which table is meant: the one asked for, else the published one, or times without counters."""
+    """Which table is meant: the one asked for, else the published one; times without counters."""
     return table or ("times" if pair.rows.is_empty() else "rows")
 
 

@@ -175,7 +175,7 @@ _CERTAIN = frozenset({"longer", "shorter"})
 
 
 def of_pair(pair: Pair, why: Diagnosis | None = None) -> str:
-    """Whether the work is the same, how cycle time changed, and what explains it or changed most."""
+    """Whether the work is the same, how cycle time changed, what explains it or changed most."""
     return " ".join(answer(Told(pair), why))
 
 

@@ -100,7 +100,7 @@ def _case(folder: Path) -> CaseFolder | None:
 
 
 def find_side(path: Path, rank: int | None = None) -> RunSide:
-    """Every recording or behaviour table at a path, or those that may be of a rank; at least one."""
+    """Every recording or behaviour table at a path, or those that may be of a rank; never none."""
     return of_rank(_side(path), rank)
 
 

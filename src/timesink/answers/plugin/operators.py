@@ -169,7 +169,7 @@ _BACKWARD_COLUMNS = (
 
 _SHOWN_THREADS = 6
 
-_MODULES_DURATIONS = {
+_MODULE_DURATIONS = {
     "host_duration": "host_total_ns",
     "self_host_duration": "host_self_ns",
     "device_duration": "device_total_ns",
@@ -203,7 +203,7 @@ def _module(row: dict[str, Any]) -> dict[str, Any]:
         "occurences": row["occurrences"],
         "operators": row["operators"],
     }
-    module |= {key: microseconds(row[column]) for key, column in _MODULES_DURATIONS.items()}
+    module |= {key: microseconds(row[column]) for key, column in _MODULE_DURATIONS.items()}
     return module | {"avg_duration": row["avg_duration_ns"] / 1000}
 
 

@@ -415,12 +415,12 @@ def _is_inside(quotes: Positions, places: npt.ArrayLike) -> npt.NDArray[np.bool_
     return inside
 
 
-WholePieceMend = tuple[int, int, bytes]
+Replacement = tuple[int, int, bytes]
 """Start, end and replacement of a stretch of text."""
 
 
-def _bare_words(text: bytes, quotes: Positions, tally: Tally) -> list[WholePieceMend]:
-    mends: list[WholePieceMend] = []
+def _bare_words(text: bytes, quotes: Positions, tally: Tally) -> list[Replacement]:
+    mends: list[Replacement] = []
     for code, patterns in _WORDS.items():
         found = [match.span() for pattern in patterns for match in pattern.finditer(text)]
         inside = _is_inside(quotes, [start for start, _ in found])
@@ -433,7 +433,7 @@ def _bare_words(text: bytes, quotes: Positions, tally: Tally) -> list[WholePiece
     return mends
 
 
-def _control_characters(text: bytes, quotes: Positions, tally: Tally) -> list[WholePieceMend]:
+def _control_characters(text: bytes, quotes: Positions, tally: Tally) -> list[Replacement]:
     places = np.flatnonzero(np.frombuffer(text, np.uint8) < _FIRST_PRINTABLE)
     places = places[_is_inside(quotes, places)]
     # One string counts once, however many such characters it holds.

@@ -96,12 +96,12 @@ def number_lanes(slices: pl.DataFrame) -> pl.Series:
     )
     numbers = np.zeros(slices.height, np.int64)
     for _, lane in ordered.group_by("pid", "tid"):
-        placed = _lanes_place(lane.select("ts_ns", "end_ns").iter_rows())
+        placed = _lane_numbers(lane.select("ts_ns", "end_ns").iter_rows())
         numbers[lane["row"].to_numpy()] = placed
     return pl.Series("lane", numbers)
 
 
-def _lanes_place(spans: Iterable[tuple[int, int]]) -> list[int]:
+def _lane_numbers(spans: Iterable[tuple[int, int]]) -> list[int]:
     """Lane of each span; spans come by start, the longer first."""
     lanes: list[list[int]] = [[]]
     placed = []

@@ -223,7 +223,7 @@ class Group:
         return f"[{first}, ..., {self.ranks[-1]}]"
 
 
-class RankLayout:
+class PlannedLayout:
     """Ranks in the order (stage, copy of the model, tensor): the last changes fastest."""
 
     def __init__(self, plan: Plan) -> None:

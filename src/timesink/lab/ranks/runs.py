@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from timesink.lab.ranks.plan import Answer, Ints, Plan, PlannedStraggler, RankLayout, Truth
+from timesink.lab.ranks.plan import Answer, Ints, Plan, PlannedLayout, PlannedStraggler, Truth
 from timesink.lab.ranks.simulate import (
     Floats,
     Healthy,
@@ -30,7 +30,7 @@ class SimulatedRun:
     """A run that took place."""
 
     plan: Plan
-    layout: RankLayout
+    layout: PlannedLayout
     slow: Slowness
     stages: list[StageTimes]
     truth: Truth
@@ -73,7 +73,7 @@ class _Trials:
     """The run without stragglers, and how long it takes with some."""
 
     def __init__(self, plan: Plan) -> None:
-        self.plan, self.layout = plan, RankLayout(plan)
+        self.plan, self.layout = plan, PlannedLayout(plan)
         self.healthy_stages = simulate(plan, self.layout, Slowness.none(plan))
         self.healthy_us = _length(self.healthy_stages)
         self.healthy = _measured(plan, self.healthy_stages)
@@ -115,7 +115,7 @@ class _Trials:
         return tried
 
 
-def _answer(plan: Plan, layout: RankLayout, place: int, cost_us: float) -> Answer:
+def _answer(plan: Plan, layout: PlannedLayout, place: int, cost_us: float) -> Answer:
     straggler = plan.stragglers[place]
     return Answer(
         kind=straggler.kind,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timesink.errors import UsageError
-from timesink.lab.ranks.plan import Ints, Plan, PlannedStraggler, RankLayout
+from timesink.lab.ranks.plan import Ints, Plan, PlannedLayout, PlannedStraggler
 from timesink.lab.ranks.program import HostCall, Program, stage_program
 
 # Where ranks meet: a collective ends for all when the last one has come and all is moved.
@@ -25,7 +25,7 @@ _GB_PER_S = {"inside": 340.0, "between": 46.0}
 _SETUP_US = {"inside": 9.0, "between": 24.0}
 
 
-def transfer_us(layout: RankLayout, call: HostCall, size: int) -> float:
+def transfer_us(layout: PlannedLayout, call: HostCall, size: int) -> float:
     """How long moving takes once all are there, on links in good order."""
     between = layout.crosses_nodes[call.role]
     place = "between" if between else "inside"
@@ -141,7 +141,7 @@ def affected_steps(plan: Plan, straggler: PlannedStraggler, place: int) -> Ints:
     return np.sort(rng.choice(plan.steps, size=min(count, plan.steps), replace=False))
 
 
-def culprits(layout: RankLayout, straggler: PlannedStraggler) -> Ints:
+def culprits(layout: PlannedLayout, straggler: PlannedStraggler) -> Ints:
     """The ranks that are slow."""
     if straggler.kind == "slow_node":
         return np.flatnonzero(layout.node == layout.node[straggler.rank])
@@ -153,7 +153,7 @@ def culprits(layout: RankLayout, straggler: PlannedStraggler) -> Ints:
 def put_in(
     slow: Slowness,
     plan: Plan,
-    layout: RankLayout,
+    layout: PlannedLayout,
     straggler: PlannedStraggler,
     *,
     place: int,
@@ -227,7 +227,7 @@ class StageTimes:
     """How far the host was ahead of the device when it made each call."""
 
 
-def simulate(plan: Plan, layout: RankLayout, slow: Slowness) -> list[StageTimes]:
+def simulate(plan: Plan, layout: PlannedLayout, slow: Slowness) -> list[StageTimes]:
     """The times of all stages."""
     board: dict[tuple[object, ...], Meeting] = {}
     stages = [_Stage(plan, layout, slow, number, board) for number in range(plan.pipeline)]
@@ -243,7 +243,7 @@ class _Stage:
     def __init__(
         self,
         plan: Plan,
-        layout: RankLayout,
+        layout: PlannedLayout,
         slow: Slowness,
         number: int,
         board: dict[tuple[object, ...], Meeting],

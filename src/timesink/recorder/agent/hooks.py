@@ -137,7 +137,7 @@ def _counted(
 
 # Ranges that the program marks itself with `record_function`.
 
-_ANNOTATIONS_BY = "annotation"
+_BY_ANNOTATION = "annotation"
 
 
 def watch_annotations(torch: Any, engine: CycleEngine, pattern: str) -> None:
@@ -159,7 +159,7 @@ def watch_annotations(torch: Any, engine: CycleEngine, pattern: str) -> None:
             depth = getattr(open_ranges, "depth", 0)
             open_ranges.depth = depth + 1
             if depth == 0:
-                engine.boundary(_ANNOTATIONS_BY, pattern, begins=True)
+                engine.boundary(_BY_ANNOTATION, pattern, begins=True)
 
     @functools.wraps(leave_range)
     def left(self: Any, *reason: Any) -> Any:
