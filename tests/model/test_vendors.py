@@ -27,14 +27,14 @@ WORDS = re.compile(
 ALLOWED = {
     # The recorder runs in any image, on the standard library: what it asks for are the libraries
     # and programs of makers themselves.
-    "collect/": "libraries of makers",
+    "recorder/": "libraries of makers",
     # Programs that run on a device, and a generator of recordings of one maker.
     "lab/": "programs, and recordings as one maker's profiler writes them",
     # Formats of one maker spell its tables and columns.
-    "readers/nsys/": "tables of Nsight Systems",
-    "readers/rocprof/": "sections of rocprofv3",
+    "formats/nsys/": "tables of Nsight Systems",
+    "formats/rocprof/": "sections of rocprofv3",
     # A dialect whose lanes are called CAT_XPU whoever made the accelerator.
-    "readers/counters/": "lanes of a dialect",
+    "formats/counters.py": "lanes of a dialect",
     "sources/run_facts.py": "categories of a dialect",
     # What Kineto calls its categories, on any device.
     "formats/chrome/writer.py": "categories of Kineto",
@@ -42,7 +42,7 @@ ALLOWED = {
     "cli/lab.py": "a device of PyTorch",
     # The columns and routes of the former TensorBoard plugin are frozen.
     "server/replies.py": "a route of the former plugin",
-    "reports/plugin/": "words of the former plugin",
+    "answers/plugin/": "words of the former plugin",
     # Types of C++ in kernel names.
     "analyses/kernels/families.py": "types",
 }

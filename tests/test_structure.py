@@ -1,0 +1,70 @@
+"""How the package is built: names, and what is named as text, hold together."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from importlib import import_module
+from pathlib import Path
+
+import timesink
+from timesink.answers.views import VIEWS, load
+from timesink.rules.registry import RULES, rules_for
+from timesink.server import replies
+
+PACKAGE = Path(timesink.__file__).parent
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+NOUNS = {
+    "binding", "drawing", "matching", "naming", "opening", "packing", "pairing", "profiling",
+    "reading", "recording", "setting",
+}  # fmt: skip
+"""Words that end like an activity but name a thing, or are what everybody calls it."""
+
+
+def test_a_class_name_is_used_once():
+    homes = defaultdict(list)
+    for file in MODULES:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                homes[node.name].append(file.relative_to(PACKAGE).as_posix())
+    assert {name: files for name, files in homes.items() if len(files) > 1} == {}
+
+
+def test_modules_are_named_after_things():
+    last = {file: file.stem.rsplit("_", 1)[-1] for file in MODULES}
+    doing = [str(file) for file, word in last.items() if word.endswith("ing") and word not in NOUNS]
+    assert doing == []
+    vague = {"utils", "util", "common", "helpers", "misc", "base", "tools"}
+    assert [str(file) for file, word in last.items() if word in vague] == []
+
+
+def test_no_module_is_too_long():
+    lengths = {str(file): len(file.read_text(encoding="utf-8").splitlines()) for file in MODULES}
+    assert {file: lines for file, lines in lengths.items() if lines > 550} == {}
+
+
+def test_what_is_named_as_text_is_there():
+    for view in VIEWS.values():
+        assert callable(load(view.place, "timesink.analyses")), view.place
+    for question in RULES:
+        assert all(callable(rule) for rule in rules_for(question))
+    text = Path(replies.__file__).read_text(encoding="utf-8")
+    for target in re.findall(r'"([a-z_]+:[a-z_]+)"', text):
+        assert callable(load(target, "timesink.answers.plugin")), target
+
+
+def test_modules_named_as_text_are_there():
+    for file in MODULES:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and re.fullmatch(
+                r"timesink(\.[a-z_]+)+", str(node.value)
+            ):
+                named, _, name = str(node.value).rpartition(".")
+                try:
+                    import_module(str(node.value))
+                except ModuleNotFoundError as error:
+                    if error.name != node.value:
+                        continue
+                    assert hasattr(import_module(named), name), f"{file}: {node.value}"
