@@ -8,7 +8,7 @@ from pathlib import Path
 
 from generated import write_or_check
 
-from timesink.recorder.counter_catalogue import COUNTERS, GROUPS
+from timesink.recorder.counter_probes import COUNTERS, GROUPS
 
 PAGE = Path(__file__).parent / "counters.md"
 _MARK = "<!-- written by generate_counters.py: do not edit below -->"

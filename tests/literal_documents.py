@@ -30,7 +30,7 @@ from timesink.output.blocks import (
     Tiles,
     Verdict,
 )
-from timesink.output.columns import column, table
+from timesink.output.numbers import column, table
 
 HOSTILE = "<img src=x>|\x1b[31m`a`"
 

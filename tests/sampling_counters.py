@@ -7,8 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from timesink.recorder.counter_catalogue import wanted
-from timesink.recorder.counter_probes import OwnProcesses, ProbeContext
+from timesink.recorder.counter_probes import OwnProcesses, ProbeContext, wanted
 from timesink.recorder.counter_sampler import SampledCounters, Sampler
 
 _PATIENCE_S = 30.0

@@ -16,7 +16,7 @@ from timesink.answers.kernels.rows import SORTS, choose, choose_of_runs, rest_li
 from timesink.answers.kernels.rows import KernelChoice as Choice
 from timesink.answers.kernels.tables import groups_of_runs_table, groups_table
 from timesink.output.blocks import Table
-from timesink.output.columns import cells
+from timesink.output.numbers import cells
 from timesink.output.tables import fitting
 
 NOTHING = {"tensor_pct": None, "dram_pct": None, "sm_pct": None}

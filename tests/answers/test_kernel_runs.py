@@ -15,7 +15,7 @@ from timesink.answers.kernels.rows import runs_frame
 from timesink.answers.kernels.tables import runs_tables
 from timesink.answers.kernels.words import runs_headline as headline
 from timesink.model.trace import Trace
-from timesink.output.columns import cells
+from timesink.output.numbers import cells
 
 
 def run(name: str, *launches: Launch) -> KernelReport:

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from timesink.answers.tables import table_block, table_document
-from timesink.output import columns as made
+from timesink.output import numbers as made
 from timesink.output import terminal
 from timesink.output.blocks import Column
 from timesink.output.markdown import to_markdown as document_markdown

@@ -16,8 +16,7 @@ from timesink.recorder.agent import _only_launches
 from timesink.recorder.agent.engine import Counting
 from timesink.recorder.agent.functions import FunctionName, tell_of_calls
 from timesink.recorder.agent.hooks import name_fits
-from timesink.recorder.counter_catalogue import Missing, missing_in_words, wanted
-from timesink.recorder.counter_probes import GrowthRate, reason
+from timesink.recorder.counter_probes import GrowthRate, Missing, missing_in_words, reason, wanted
 from timesink.recorder.counter_sampler import Sampler, next_moment_s
 from timesink.recorder.folder import ProcessNotes, RecordingFolder, RecordPlan, is_interval
 from timesink.recorder.gpu_counters import describe_devices, describe_host
@@ -287,7 +286,7 @@ def test_counter_sampler_sampler():
     import os
     import tempfile
 
-    from timesink.recorder.counter_catalogue import wanted
+    from timesink.recorder.counter_probes import wanted
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "counters.csv")

@@ -6,8 +6,17 @@ import polars as pl
 import pytest
 
 from timesink.output.blocks import Numbers
-from timesink.output.columns import cells, column, joined, known, numbers, table, texts_of, words
-from timesink.output.numbers import kind_of
+from timesink.output.numbers import (
+    cells,
+    column,
+    joined,
+    kind_of,
+    known,
+    numbers,
+    table,
+    texts_of,
+    words,
+)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from literal_documents import ATTRIBUTION, KERNELS, PARTS
 from timesink.output.blocks import StackPart, Stacks, Table, Text
-from timesink.output.columns import cells
+from timesink.output.numbers import cells
 from timesink.output.tables import (
     attribution_table,
     heading,

@@ -21,7 +21,7 @@ from literal_documents import (
     document,
 )
 from timesink.output.blocks import Block, Document, Findings, Part, Parts, Section, Text
-from timesink.output.columns import column, table
+from timesink.output.numbers import column, table
 from timesink.output.terminal import print_text, to_text
 
 

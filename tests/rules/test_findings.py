@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from timesink.analyses.comparison.pair import Role
+from timesink.analyses.ranks.analysis import cost_together
 from timesink.analyses.ranks.lateness import Panel
-from timesink.analyses.ranks.stragglers import cost_together
 from timesink.answers.comparison.budget_file import (
     AmountError,
     BudgetPattern,

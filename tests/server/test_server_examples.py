@@ -11,8 +11,7 @@ from timesink.server.jobs import Jobs, Report, in_thread
 from timesink.server.library import RunLibrary
 from timesink.server.replies import Asked, check_bounds, encoded, load_view, row_limit
 from timesink.server.runs import Inside, log_folders, span_of
-from timesink.server.site import Site, allowed_hosts, is_allowed
-from timesink.server.tensorboard_routes import former_routes
+from timesink.server.site import Site, allowed_hosts, former_routes, is_allowed
 from timesink.sources.recordings import Recording
 
 

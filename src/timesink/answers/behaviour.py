@@ -31,7 +31,7 @@ from timesink.model.trace import Trace
 from timesink.model.units import amount, per_cycle
 from timesink.model.vendors import DEVICE_WORDS
 from timesink.output.blocks import Document, Section, Table, Text
-from timesink.output.columns import column, table
+from timesink.output.numbers import column, table
 from timesink.sources.opening import open_trace
 
 # `timesink behaviour`: what functions cost cycle by cycle, and how loaded the hardware was.

@@ -24,8 +24,8 @@ from timesink.output.blocks import (
     Tone,
     Verdict,
 )
-from timesink.output.columns import known
 from timesink.output.names import short_names
+from timesink.output.numbers import known
 
 _TONES: dict[str, Tone] = {"regression": "bad", "improvement": "good", "incomparable": "warning"}
 _NOT_ATTRIBUTED = "not attributed"

@@ -23,8 +23,8 @@ from timesink.formats.written_files import is_folder
 from timesink.model import units
 from timesink.model.trace import Trace
 from timesink.output.blocks import Curve, Curves, Document, Kind, Section, Table, Text
-from timesink.output.columns import column, table
 from timesink.output.names import cut_end
+from timesink.output.numbers import column, table
 from timesink.sources.discovery import distinct_labels
 from timesink.sources.opening import Opened, find_chosen, open_each, open_trace
 from timesink.sources.places import place_of, shown

@@ -14,8 +14,8 @@ from timesink.answers.comparison.sentences import Told
 from timesink.answers.diagnosis_report import Diagnosed, Within, excess_ns, of_single_cycles, spans
 from timesink.model import units
 from timesink.output.blocks import Block, Document, Picture, Section, Table
-from timesink.output.columns import column, table
 from timesink.output.names import cut_middle, short_names
+from timesink.output.numbers import column, table
 from timesink.output.svg import picture
 
 _SINGLE = "Single cycles that one function explains"

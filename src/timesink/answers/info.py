@@ -25,7 +25,7 @@ from timesink.model.health import HealthEntry, Severity
 from timesink.model.trace import Device, Metadata
 from timesink.model.vendors import TITLES
 from timesink.output.blocks import Document, Facts, Health, HealthItem, Section, Table, Text
-from timesink.output.columns import column, table
+from timesink.output.numbers import column, table
 
 _MEANINGS: Mapping[str, str] = {
     "events": "Everything that was recorded, of host and device.",

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from timesink.analyses.ranks.analysis import cost_together, share_together
 from timesink.analyses.ranks.lateness import TIMES_NOISE, Panel, least_share
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.analyses.ranks.rank_set import RankSet, set_notes
-from timesink.analyses.ranks.stragglers import cost_together, share_together
 from timesink.answers.cause_words import cause_name
 from timesink.model import units
 from timesink.model.findings import Finding

@@ -26,8 +26,7 @@ from timesink.output.blocks import (
     Table,
     Words,
 )
-from timesink.output.columns import column, joined, numbers, texts_of, words
-from timesink.output.numbers import kind_of
+from timesink.output.numbers import column, joined, kind_of, numbers, texts_of, words
 
 _COLUMN = re.compile(r"`([a-z_]+)_us`")
 _SHORT: Mapping[str, Callable[[str], str]] = {

@@ -32,7 +32,7 @@ from timesink import __version__
 from timesink.cli.options import add_force, add_program, file_only, program_in, whole_number
 from timesink.errors import UsageError
 from timesink.model.units import counted
-from timesink.recorder.counter_catalogue import Missing, missing_in_words, wanted
+from timesink.recorder.counter_probes import Missing, missing_in_words, wanted
 from timesink.recorder.folder import (
     DEFAULT_CYCLES,
     DEFAULT_INTERVAL_MS,

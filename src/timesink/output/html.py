@@ -28,9 +28,9 @@ from timesink.output.blocks import (
     Verdict,
     Words,
 )
-from timesink.output.columns import words
 from timesink.output.json import in_script, to_json
 from timesink.output.names import cut_middle, in_html
+from timesink.output.numbers import words
 
 STATIC = Path(__file__).parent / "static"
 """Where the build of `web/` puts what shows reports."""

@@ -6,13 +6,26 @@ A column says its unit in its name, so that the kind of its values follows from 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.model import units
 from timesink.model import units as amounts
-from timesink.output.blocks import CauseCard, Kind
+from timesink.output.blocks import (
+    CauseCard,
+    CellLink,
+    Column,
+    Cut,
+    Kind,
+    Numbers,
+    Sort,
+    Table,
+    Words,
+)
+from timesink.output.names import NO_NAME
 
 NONE = "-"
 """What stands for a number there is none of."""
@@ -92,3 +105,140 @@ def kind_of(name: str, dtype: pl.DataType) -> Kind:
         return "text"
     plain: Kind = "count" if dtype.is_integer() else "number"
     return next((kind for fits, kind in _KINDS if fits(name)), plain)
+
+
+# Columns and tables of a document: from frames, or from values.
+
+_YES_NO = {True: "yes", False: "no", None: None}
+_DECIMALS = {"time_ns": 1, "bytes": 0, "bytes_per_s": 0, "share": 6, "percent": 4}
+"""Digits beyond what anybody sees would only make pages large."""
+_DIGITS = 9
+"""Of numbers without a unit: a chance of one in a billion is not none."""
+
+
+def numbers(column: pl.Series, kind: Kind, *, start_ns: int = 0) -> Numbers:
+    """The values of a column; points in time are counted from the start of the recording."""
+    if kind == "moment_ns":
+        column = column - start_ns
+    if column.dtype.is_float():
+        # What is infinite or no number has no place in JSON.
+        finite = column.is_finite()
+        values = zip(_rounded(column, kind), finite, strict=True)
+        return Numbers(tuple(value if known else None for value, known in values))
+    return Numbers(tuple(column.to_list()))
+
+
+def _rounded(column: pl.Series, kind: Kind) -> pl.Series:
+    decimals = _DECIMALS.get(kind)
+    return column.round_sig_figs(_DIGITS) if decimals is None else column.round(decimals)
+
+
+def words(texts: Iterable[str | None]) -> Words:
+    """Text as codes into what occurs, in the order in which it occurs first."""
+    known: dict[str, int] = {}
+    codes = tuple(-1 if text is None else known.setdefault(text, len(known)) for text in texts)
+    return Words(codes, tuple(known))
+
+
+def texts_of(column: pl.Series) -> list[str | None]:
+    """The values of a column that is no number, as people read them."""
+    if column.dtype == pl.Boolean:
+        return [_YES_NO[value] for value in column]
+    if column.dtype.is_nested():
+        return [None if value is None else ", ".join(map(str, value)) for value in column]
+    if column.dtype.is_numeric():
+        return [None if value is None else _device(int(value)) for value in column]
+    return [_named(value) for value in column.cast(pl.String)]
+
+
+def joined(columns: Sequence[pl.Series]) -> list[str | None]:
+    """What several columns say in one cell, e.g. the dimensions of a grid."""
+    rows = zip(*columns, strict=True)
+    return [None if None in row else " x ".join(map(str, row)) for row in rows]
+
+
+def _device(number: int) -> str:
+    return str(number) if number >= 0 else "unknown"
+
+
+def _named(value: str | None) -> str | None:
+    return value if value is None or value.strip() else NO_NAME
+
+
+# -- from values -----------------------------------------------------------------------------------
+
+
+def known(value: float | None) -> float | None:
+    """A number that JSON can say; None for any other."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def column(
+    key: str,
+    title: str,
+    kind: Kind,
+    values: Iterable[Any],
+    *,
+    help: str = "",  # noqa: A002 - as the block calls it
+    main: bool = True,
+    bar: bool = False,
+    link: CellLink = "",
+    spare: int = 0,
+    cut: Cut = "end",
+    right: bool = False,
+    signed: bool = False,
+) -> Column:
+    """A column of values; those of kind `text` are text."""
+    if kind == "text":
+        return Column(key, title, kind, words(values), help, main, bar, link, spare, cut, right)
+    series = values if isinstance(values, pl.Series) else pl.Series(list(values), strict=False)
+    if series.dtype == pl.Null:
+        series = series.cast(pl.Int64)
+    return Column(
+        key, title, kind, numbers(series, kind), help, main, bar, link, spare, signed=signed
+    )
+
+
+def table(
+    id: str,  # noqa: A002 - as the block calls it
+    title: str,
+    columns: Iterable[Column],
+    *,
+    total_rows: int | None = None,
+    note: str = "",
+    sort: Sort | None = None,
+    meanings: Mapping[str, str] | None = None,
+    rest: str = "",
+) -> Table:
+    """A table of its columns without those of which nothing is known, unless it has no rows.
+
+    `meanings` say by key what a column without words of its own means.
+    """
+    every = tuple(_explained(one, meanings or {}) for one in columns)
+    rows = _height(every[0].data) if every else 0
+    told = tuple(one for one in every if _tells(one.data)) if rows else every
+    every_row = rows if total_rows is None else total_rows
+    return Table(id, title, told, rows, every_row, note, sort, rest)
+
+
+def _explained(one: Column, meanings: Mapping[str, str]) -> Column:
+    return one if one.help else replace(one, help=meanings.get(one.key, ""))
+
+
+def cells(column: Column) -> list[str]:
+    """The values of a column as people read them."""
+    data = column.data
+    if isinstance(data, Numbers):
+        said = signed if column.signed else worded
+        return [said(value, column.kind) for value in data.values]
+    return [NONE if code < 0 else data.texts[code] for code in data.codes]
+
+
+def _height(data: Numbers | Words) -> int:
+    return len(data.codes if isinstance(data, Words) else data.values)
+
+
+def _tells(data: Numbers | Words) -> bool:
+    if isinstance(data, Words):
+        return bool(data.texts)
+    return any(value is not None for value in data.values)

@@ -14,9 +14,8 @@ from rich.text import Text
 from timesink.model import units
 from timesink.model.units import interval_ns
 from timesink.output.blocks import Attribution, Block, Causes, Column, Parts, Stacks, Table
-from timesink.output.columns import cells, column
 from timesink.output.names import cut_apart, end_of_path, in_cell, printable
-from timesink.output.numbers import change_of
+from timesink.output.numbers import cells, change_of, column
 
 GAP = 2
 """Blanks between columns."""

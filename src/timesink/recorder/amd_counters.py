@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from timesink.recorder.counter_catalogue import GPU_COUNTERS
 from timesink.recorder.counter_probes import (
+    GPU_COUNTERS,
     GrowthRate,
     Probe,
     ProbeContext,

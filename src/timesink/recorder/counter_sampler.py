@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from timesink.errors import UsageError
-from timesink.recorder.counter_catalogue import HOST, Missing
 from timesink.recorder.counter_probes import (
+    HOST,
     CounterSource,
+    Missing,
     MissingBook,
     OwnProcesses,
     Probe,

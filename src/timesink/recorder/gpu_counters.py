@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from timesink.recorder import amd_counters, nvidia_counters
-from timesink.recorder.counter_catalogue import GPU_COUNTERS
 from timesink.recorder.counter_probes import (
+    GPU_COUNTERS,
     CounterSource,
     Probe,
     ProbeContext,

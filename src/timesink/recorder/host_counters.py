@@ -9,8 +9,8 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from timesink.recorder.counter_catalogue import HOST
 from timesink.recorder.counter_probes import (
+    HOST,
     HOST_LANE,
     SLOW_LANE,
     CounterSource,

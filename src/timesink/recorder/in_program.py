@@ -20,7 +20,7 @@ from timesink.errors import CollectError, UsageError
 from timesink.recorder.agent import begin, running
 from timesink.recorder.agent.endings import BLOCK_ENDED, told_number
 from timesink.recorder.agent.engine import BY_HAND, CycleEngine
-from timesink.recorder.counter_catalogue import wanted
+from timesink.recorder.counter_probes import wanted
 from timesink.recorder.folder import (
     CONTROL_VARIABLE,
     DEFAULT_CYCLES,

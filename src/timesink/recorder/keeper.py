@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from timesink.errors import TimesinkError
-from timesink.recorder.counter_catalogue import wanted
+from timesink.recorder.counter_probes import wanted
 from timesink.recorder.folder import RecordingFolder, read_notes, read_plan
 from timesink.recorder.processes import is_alive
 from timesink.recorder.recording import conclude

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from timesink.errors import TimesinkError
-from timesink.recorder.counter_catalogue import Missing
+from timesink.recorder.counter_probes import Missing
 from timesink.recorder.counter_sampler import SampledCounters, Sampler
 from timesink.recorder.folder import ProcessNotes, read_notes
 from timesink.recorder.processes import is_alive

@@ -16,8 +16,7 @@ from timesink.server.api import API
 from timesink.server.library import RunLibrary
 from timesink.server.replies import PLUGIN_PATH, VIEWS
 from timesink.server.runs import log_folders
-from timesink.server.site import STATIC_FILES, Site, WsgiApp, wsgi_app
-from timesink.server.tensorboard_routes import former_routes
+from timesink.server.site import STATIC_FILES, Site, WsgiApp, former_routes, wsgi_app
 
 _FORMER_PLUGIN = "torch_tb_profiler"
 

@@ -24,7 +24,7 @@ from timesink.model import units
 from timesink.model.health import HealthEntry, merge_entries
 from timesink.model.recorded_run import WHOLE_PROGRAM, RecordedRun, RunProcess
 from timesink.model.trace import Device, Metadata, Trace
-from timesink.recorder.counter_catalogue import Missing, missing_in_words
+from timesink.recorder.counter_probes import Missing, missing_in_words
 from timesink.sources.places import folders_below
 from timesink.sources.sidecars import RunFile, find_topology
 

@@ -7,7 +7,13 @@ import polars as pl
 
 import timesink
 from timesink.analyses.arrays import stacked
-from timesink.analyses.ranks.analysis import analyse_ranks, judged_ranks, step_waits
+from timesink.analyses.ranks.analysis import (
+    Straggler,
+    analyse_ranks,
+    cost_together,
+    judged_ranks,
+    step_waits,
+)
 from timesink.analyses.ranks.lateness import Panel, affected, least_share
 from timesink.analyses.ranks.matching import kind_told, peer_median
 from timesink.analyses.ranks.own_time import (
@@ -18,7 +24,6 @@ from timesink.analyses.ranks.own_time import (
     work_of_shapes,
 )
 from timesink.analyses.ranks.rank_set import Named, numbered, ranks_of_traces, straggler_rows
-from timesink.analyses.ranks.stragglers import Straggler, cost_together
 from timesink.analyses.ranks.summary import _believable, summarise_rank, thinned_to, within_limits
 from timesink.analyses.ranks.summary_tables import from_parquet, to_parquet
 from timesink.analyses.ranks.waits import _summed

@@ -9,7 +9,7 @@ import pytest
 
 from timesink.errors import UsageError
 from timesink.model.counter_units import unit_of
-from timesink.recorder.counter_catalogue import COUNTERS, GROUPS, wanted
+from timesink.recorder.counter_probes import COUNTERS, GROUPS, wanted
 from timesink.rules.counter_names import UNKNOWN, resource_of
 
 PAGE = Path(__file__).resolve().parents[3] / "docs/counters.md"

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from timesink.recorder.counter_catalogue import wanted
-from timesink.recorder.counter_probes import OwnProcesses, Probe, ProbeContext
+from timesink.recorder.counter_probes import OwnProcesses, Probe, ProbeContext, wanted
 from timesink.recorder.host_counters import HOST_SOURCES
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sampling_counters import counters_of, sampled_until, setting_of
-from timesink.recorder.counter_catalogue import GPU_COUNTERS as COUNTERS
+from timesink.recorder.counter_probes import GPU_COUNTERS as COUNTERS
 from timesink.recorder.counter_probes import Probe
 from timesink.recorder.gpu_counters import GPU_SOURCE, describe_devices
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 from sampling_counters import rows_of, wait_for
-from timesink.recorder.counter_catalogue import Missing
-from timesink.recorder.counter_probes import MissingBook, Probe, Sample
+from timesink.recorder.counter_probes import Missing, MissingBook, Probe, Sample
 from timesink.recorder.counter_rows import Rows
 from timesink.recorder.counter_sampler import Lane
 

@@ -14,7 +14,7 @@ import pytest
 
 from sampling_counters import counters_of, rows_of, sampled_until, wait_for
 from timesink.errors import OutputError, UsageError
-from timesink.recorder.counter_catalogue import missing_in_words, wanted
+from timesink.recorder.counter_probes import missing_in_words, wanted
 from timesink.recorder.counter_sampler import Sampler
 from timesink.recorder.gpu_counters import describe_host
 
@@ -22,7 +22,7 @@ SOURCE = Path(__file__).resolve().parents[3] / "src"
 SAMPLING = """
 import os, sys
 from pathlib import Path
-from timesink.recorder.counter_catalogue import wanted
+from timesink.recorder.counter_probes import wanted
 from timesink.recorder.counter_sampler import Sampler
 own = [os.getpid()]
 sampler = Sampler(Path(sys.argv[1]), wanted=wanted("all"), interval_ms=5, pids=lambda: own)

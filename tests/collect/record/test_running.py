@@ -14,7 +14,7 @@ import pytest
 from timesink.errors import CollectError
 from timesink.recorder import program as urgency
 from timesink.recorder import recording
-from timesink.recorder.counter_catalogue import wanted
+from timesink.recorder.counter_probes import wanted
 from timesink.recorder.folder import RecordingFolder, RecordPlan
 from timesink.recorder.processes import is_alive
 from timesink.recorder.program import ProgramEnd, Running

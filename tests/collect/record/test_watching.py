@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from timesink.recorder import watch as watching
-from timesink.recorder.counter_catalogue import wanted
+from timesink.recorder.counter_probes import wanted
 from timesink.recorder.watch import Watch
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")

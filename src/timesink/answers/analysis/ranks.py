@@ -15,7 +15,7 @@ from timesink.answers.stragglers import other_notes, stragglers_section, the_ran
 from timesink.answers.views import find_view
 from timesink.model.units import counted, listed
 from timesink.output.blocks import Section, Text
-from timesink.output.columns import column, table
+from timesink.output.numbers import column, table
 
 _KINDS: Mapping[str | None, str] = {
     "dp": "data parallel",

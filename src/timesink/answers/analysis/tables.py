@@ -41,8 +41,8 @@ from timesink.output.blocks import (
     Table,
     Text,
 )
-from timesink.output.columns import cells, numbers, words
 from timesink.output.names import told_apart
+from timesink.output.numbers import cells, numbers, words
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,8 +24,8 @@ from timesink.answers.comparison.sentences import Told, answer
 from timesink.model import units
 from timesink.model.units import digits, signed_ns
 from timesink.output.blocks import AttributedPart, Attribution, Block, Column, Section, Table, Tone
-from timesink.output.columns import column, known, table
 from timesink.output.names import short_names
+from timesink.output.numbers import column, known, table
 
 APART = "What sets each apart from {}, the largest"
 _ROWS = 100

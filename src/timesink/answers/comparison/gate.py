@@ -18,8 +18,8 @@ from timesink.model import units
 from timesink.model.findings import Finding
 from timesink.model.units import signed_ns
 from timesink.output.blocks import Block, Document, Facts, Section, Table, Text, Tone
-from timesink.output.columns import column, table
 from timesink.output.names import short_names
+from timesink.output.numbers import column, table
 from timesink.output.terminal import wrapped
 
 OUTCOMES = {PASSED: "Passed", FAILED: "Failed", UNJUDGED: "Cannot be judged"}

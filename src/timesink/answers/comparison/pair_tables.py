@@ -17,8 +17,8 @@ from timesink.model import units
 from timesink.model.units import amount, from_to, times
 from timesink.model.units import change as worded_change
 from timesink.output.blocks import Column, Table
-from timesink.output.columns import column, table
 from timesink.output.names import cut_middle
+from timesink.output.numbers import column, table
 
 MOST_ROWS = 500
 """Rows of a table; few readers look at more, and a file holds them all."""

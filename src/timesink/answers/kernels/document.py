@@ -45,7 +45,7 @@ from timesink.output.blocks import (
     Tile,
     Tiles,
 )
-from timesink.output.columns import known
+from timesink.output.numbers import known
 
 _TOP, _TOP_OF_MANY = 10, 5
 """Rows of a table of text unless asked for: of one device, and of each of several."""

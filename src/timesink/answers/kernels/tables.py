@@ -36,8 +36,7 @@ from timesink.answers.kernels.words import (
     three_digits,
 )
 from timesink.output.blocks import CellLink, Column, Kind, Sort, Table
-from timesink.output.columns import column, joined, table
-from timesink.output.numbers import kind_of
+from timesink.output.numbers import column, joined, kind_of, table
 
 MOST_ROWS = 500
 """Rows of a table unless others were asked for."""

@@ -30,7 +30,7 @@ from timesink.formats.chrome.writer import json_texts
 from timesink.model.trace import Trace
 from timesink.model.units import brief_ns, size_bytes
 from timesink.output.blocks import Kind, Sort, Table
-from timesink.output.columns import column, table
+from timesink.output.numbers import column, table
 
 # Arguments of one event as text, under the names they were recorded by.
 
