@@ -235,9 +235,9 @@ VIEWS = Views(
         "memory": "memory:memory_table",
         "memory_curve": "memory:memory_curve",
         "memory_events": "memory:memory_events",
-        "memory_peak": "memory_peak:memory_peak",
-        "module": "modules:module_view",
-        "tree": "modules:tree_view",
+        "memory_peak": "memory:memory_peak",
+        "module": "operators:module_view",
+        "tree": "operators:tree_view",
         "trace": "timeline:trace_view",
     },
     of_ranks={
@@ -248,8 +248,8 @@ VIEWS = Views(
         "distributed/mluinfo": "distributed:device_info",
     },
     of_pair={
-        "diff": "diff:diff",
-        "diffnode": "diff:diff_node",
+        "diff": "distributed:diff",
+        "diffnode": "distributed:diff_node",
     },
 )
 
