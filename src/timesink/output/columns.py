@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 from msgspec.structs import replace
 
-from timesink.output.blocks import CellLink, Column, Cut, Kind, Numbers, Sort, Table, Words
+from timesink.output.blocks import CellLink, Column, Cut, Kind, Medium, Numbers, Sort, Table, Words
 from timesink.output.names import NO_NAME
 from timesink.output.numbers import NONE, signed, worded
 
@@ -91,15 +91,20 @@ def column(
     cut: Cut = "end",
     right: bool = False,
     signed: bool = False,
+    medium: Medium = "",
 ) -> Column:
     """A column of values; those of kind `text` are text."""
     if kind == "text":
-        return Column(key, title, kind, words(values), help, main, bar, link, spare, cut, right)
+        said = words(values)
+        return Column(
+            key, title, kind, said, help, main, bar, link, spare, cut, right, medium=medium
+        )
     series = values if isinstance(values, pl.Series) else pl.Series(list(values), strict=False)
     if series.dtype == pl.Null:
         series = series.cast(pl.Int64)
+    data = numbers(series, kind)
     return Column(
-        key, title, kind, numbers(series, kind), help, main, bar, link, spare, signed=signed
+        key, title, kind, data, help, main, bar, link, spare, signed=signed, medium=medium
     )
 
 

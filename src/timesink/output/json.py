@@ -22,7 +22,6 @@ def to_json(block: msgspec.Struct) -> bytes:
     told = msgspec.to_builtins(block)
     if isinstance(block, Document):
         told.pop("notes")
-        told["sections"] = [one for one in told["sections"] if one["medium"] != "text"]
     return msgspec.json.encode(_visible(told))
 
 
@@ -56,6 +55,8 @@ def _visible(value: Any) -> Any:
         }
     if isinstance(value, list | tuple):
         return [
-            _visible(one) if isinstance(one, str | dict | list | tuple) else one for one in value
+            _visible(one) if isinstance(one, str | dict | list | tuple) else one
+            for one in value
+            if not (isinstance(one, dict) and one.get("medium") == "text")
         ]
     return value

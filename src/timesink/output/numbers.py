@@ -52,7 +52,9 @@ def cost_of(card: CauseCard) -> str:
     """What a cause explains, between which bounds, and how much of the change that is."""
     explains = "" if not card.explained else change_of(card.explained, card.kind)
     bounds = f" ({card.interval})" if card.interval else ""
-    share = "" if card.share is None else f"{worded(card.share, 'share')} {card.share_word}"
+    # A cause that others work against may explain more than all of the change.
+    tells = card.share is not None and card.share < 1.0005
+    share = f"{worded(card.share, 'share')} {card.share_word}" if tells else ""
     return ", ".join(filter(None, (f"{explains}{bounds}", share)))
 
 

@@ -152,12 +152,12 @@ def wrapped(line: str, width: int, style: str = "", indent: int = 0) -> Iterable
 
 
 def content(document: Document, width: int) -> Group:
-    """What was read, the answer, notes, then section by section."""
+    """The answer, what was read, notes, then section by section."""
     lines: list[RenderableType] = []
-    if not document.headline.startswith(document.subject):
-        lines.append(text(document.subject, "dim"))
     if document.headline:
         lines += wrapped(document.headline, width, f"bold {_TONES[document.tone]}".rstrip())
+    if not document.headline.startswith(document.subject):
+        lines += wrapped(document.subject, width, "dim")
     for note in document.notes:
         lines += wrapped(f"note: {note}", width, "dim")
     for section in document.sections:
