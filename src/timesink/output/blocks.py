@@ -306,6 +306,8 @@ class HealthItem(msgspec.Struct, frozen=True):
     told: str
     consequence: str
     advice: str
+    is_example: bool = False
+    """Whether `told` is one of the cases, which text says below."""
 
 
 class Health(msgspec.Struct, frozen=True, tag_field="type", tag="health"):

@@ -10,7 +10,9 @@ import polars as pl
 from timesink.output.blocks import Document
 from timesink.output.names import printable
 
-_OF_TEXT = frozenset({"spare", "cut", "right", "rest", "medium", "signed", "interval"})
+_OF_TEXT = frozenset(
+    {"spare", "cut", "right", "rest", "medium", "signed", "interval", "is_example"}
+)
 """Fields of blocks that say how text is laid out; pages do that themselves."""
 
 

@@ -268,7 +268,8 @@ def _health(block: blocks.Health, width: int) -> Iterator[RenderableType]:
         line = Text(f"{item.severity:<9}", _SEVERITIES.get(item.severity, ""))
         yield line.append(printable(f"{times}{item.title}"), "default")
         advice = f"advice: {item.advice}" if item.advice else ""
-        for said in filter(None, (item.told, item.consequence, advice)):
+        told, example = ("", f"example: {item.told}") if item.is_example else (item.told, "")
+        for said in filter(None, (told, item.consequence, advice, example)):
             yield from wrapped(said, width, "dim", 9)
 
 
