@@ -113,7 +113,7 @@ def heading(title: str, shown: Sequence[Block]) -> str:
 def title_of(block: Block, above: str) -> str:
     """The title of a block, unless the section above it has the same."""
     title: str = getattr(block, "title", "")
-    if isinstance(block, Causes):
+    if isinstance(block, Causes) and (block.items or above):
         title = ROLES.get(block.items[0].role if block.items else "cause", "")
     if not title or title == above:
         return ""
