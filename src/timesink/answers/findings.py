@@ -218,7 +218,7 @@ def _item(entry: HealthEntry, *, brief: bool) -> HealthItem:
         told=told if entry.is_told or not brief else "",
         consequence=rule.consequence,
         advice="" if brief else rule.advice,
-        is_example=bool(told) and not entry.is_told,
+        is_example=not (entry.is_told or brief or not told),
     )
 
 
