@@ -57,7 +57,7 @@ def test_processes_are_named_where_there_are_several():
     trace = recorded([call("aten::mm", 10, 50), call("aten::mm", 10, 20, pid="2")])
     told = to_text(report_of(trace, cycles_at((0, 100)), cycles_at((0, 100), pid="2")))
     assert told.startswith("2 cycles of step in 2 processes, 100 ns each; aten::mm on Host")
-    assert "function  process  on     share" in told
+    assert "function  process  on      share" in told
 
 
 def test_further_functions_are_counted():

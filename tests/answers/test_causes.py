@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Group
 
-from diagnosed import MS, clock_anomaly, clock_cause, component, slow_clock, unchanged
+from diagnosed import MS, clock_anomaly, clock_cause, component, slow_clock, symptom, unchanged
 from timesink.analyses.anatomy.anatomy import PARTS
 from timesink.answers import cause_words as words
 from timesink.answers.causes import attribution_block, causes_block, next_sections, why_blocks
 from timesink.answers.comparison.published_report import why_md
 from timesink.model.diagnosis import CycleTime, Diagnosis
-from timesink.model.findings import Finding
+from timesink.model.findings import Evidence
 from timesink.output.blocks import Section, Text
 from timesink.output.numbers import cost_of
 from timesink.output.terminal import attribution_lines, to_plain
@@ -155,12 +155,22 @@ class TestAnomalies:
         assert said(slow_clock())[-1] == "Symptoms, not causes: gpu_usage of GPU 0 5 → 15 %."
 
     def test_a_symptom_says_why_it_is_not_believed(self):
-        clock = Finding("GPU 0", "gpu_clock", "MHz", 1980.0, 900.0, "", why="kernels are as long")
+        clock = symptom("GPU 0", "gpu_clock", 1980.0, 900.0, unit="MHz", why="kernels are as long")
         told = said(slow_clock(symptoms=(clock,)))[-1]
         assert "gpu_clock of GPU 0 1 980 → 900 MHz (kernels are as long)." in told
 
+    def test_one_that_a_cause_tells_leaves_it_what_it_rests_on(self):
+        seen = Evidence("counter", "gpu_frequency of GPU 0: 1 980 → 345 MHz")
+        told = clock_anomaly(evidence=(seen,))
+        cause = clock_cause(sentence=f"{told.sentence} Kernels are longer.")
+        found = slow_clock(causes=(cause,), anomalies=(told,))
+        (card,) = causes_block(found, brief=True).items
+        assert card.evidence[-1] == seen.text
+        (card,) = causes_block(found).items
+        assert seen.text not in card.evidence
+
     def test_many_symptoms_are_counted(self):
-        many = [Finding("Host", f"c{place}", "%", 1.0, 5.0, "") for place in range(9)]
+        many = [symptom("Host", f"c{place}", 1.0, 5.0) for place in range(9)]
         assert "and 5 more." in said(slow_clock(symptoms=tuple(many)))[-1]
 
     def test_counters_they_name_are_not_told_twice(self):

@@ -159,6 +159,13 @@ class TestFindings:
         found = findings(Told(pair_of(times=frame(TIMES, *rows))))
         assert [line.split()[0] for line, _ in found] == ["f6", "f5", "f4", "f3", "f2"]
 
+    def test_how_many_more_there_are_is_told(self):
+        rows = [
+            {"function": f"f{n}", "device": "Host", "new_ns": 500.0 + n, "delta_ns": 500.0 + n}
+            for n in range(7)
+        ]
+        assert "\n  and 2 more: --table times\n" in told(pair_of(times=frame(TIMES, *rows)))
+
     def test_only_what_changed_beyond_noise_is_listed_whatever_its_score(self):
         pair = two_runs()
         names = {row["function"] for row in pair.rows.head(20).iter_rows(named=True)}
@@ -269,14 +276,37 @@ class TestTables:
         assert re.match(r"[\d.]+ MB/s → [\d.]+ GB/s", value)
 
     def test_the_ten_highest_rows_are_shown(self):
-        lines = section(told(two_runs()), "Functions with counters (the first 10 of 16)")
+        lines = section(told(two_runs()), "Highest scores (the first 10 of 16)")
         assert len(lines) == 11
         assert lines[0].split()[:2] == ["function", "metric"]
+
+    def test_times_have_chances_and_calls(self):
+        row = {"function": "f", "device": "Host", "base_ns": 5e6, "new_ns": 9e6, "delta_ns": 4e6}
+        calls = {"calls_base": 2.0, "calls_new": 3.5, "welch_p": 0.02, "rank_p": 0.03}
+        text = told(pair_of(times=frame(TIMES, {**row, **calls})))
+        head, line = section(text, "Time per cycle, largest changes (1)")
+        assert head.split()[-2:] == ["p", "calls"]
+        assert line.endswith("2 → 3.5")
+
+    def test_functions_without_metrics_have_a_table(self):
+        pair = two_runs()
+        first = pl.Series(range(pair.times.height)) > 0
+        some = replace(pair, times=pair.times.with_columns(measured=first))
+        assert len(section(told(some), "Functions without metrics, largest changes (1)")) == 2
+        assert "Functions without metrics" not in told(
+            replace(pair, times=pair.times.with_columns(measured=True))
+        )
+
+    def test_counters_of_anomalies_are_not_told_again(self):
+        assert len(counters_block(Told(two_runs(BUSY_LINK)), 10).columns) > 1
+        before = [("gpu_link_receive", "GPU 7")]
+        left = counters_block(Told(two_runs(BUSY_LINK)), 10, before=before)
+        assert (left.title, left.rows) == ("Other counters that changed beyond noise", 0)
 
     def test_one_table_can_be_asked_for(self):
         text = told(two_runs(), top=3, table="times")
         assert "Time per cycle, largest changes (the first 3 of 7)" in text
-        assert "Functions with counters" not in text
+        assert "Highest scores" not in text
 
     def test_names_that_do_not_meet_are_shown_by_family(self):
         families = frame(
@@ -289,7 +319,8 @@ class TestTables:
     def test_a_counter_that_fell_to_nothing_has_not_gone(self):
         row = {"function": "f", "metric": "gpu_mem_util", "device": "GPU 0", "unit": "%"}
         some = {"mu_base": 4.45, "mu_delta": -4.45, "cycles_base": 5, "cycles_new": 5}
-        line = section(told(pair_of(rows=frame(ROWS, {**row, **some}))), "Counters (1)")[1]
+        text = told(pair_of(rows=frame(ROWS, {**row, **some})))
+        line = section(text, "Counters that changed beyond noise (1)")[1]
         assert "4.45 → 0 %" in line
         assert "-100 %" in line
 
@@ -312,7 +343,7 @@ class TestTables:
 
     def test_without_counters_there_are_times_alone(self):
         text = told(replace(two_runs(), rows=pair_of().rows, findings=()))
-        assert "Functions with counters" not in text
+        assert "Highest scores" not in text
         assert "Time per cycle" in text
 
     @pytest.mark.parametrize("width", [60, 80, 100, 140])

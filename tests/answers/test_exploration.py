@@ -22,7 +22,7 @@ def lines(exploration: Exploration, **options: Any) -> list[str]:
 
 class TestText:
     def test_the_answer_and_the_threshold_come_first(self):
-        _, first, _, _, second, *_ = lines(explored())
+        first, _, _, _, second, *_ = lines(explored())
         assert first == "3 roles behave in 2 ways."
         assert second == (
             "Told apart from a distance of 2 on: halves of one run are up to 1.8 apart."
@@ -72,7 +72,7 @@ class TestText:
 
     def test_roles_that_are_all_alike_have_no_comparison(self):
         text = lines(alike())
-        assert text[1] == "All 3 roles behave alike."
+        assert text[0] == "All 3 roles behave alike."
         assert not [line for line in text if line.startswith("Group 1")]
 
 

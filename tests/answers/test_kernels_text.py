@@ -55,9 +55,9 @@ def section(told: str, title: str) -> list[str]:
 
 class TestText:
     def test_the_answer_comes_first(self):
-        subject, answer = text(*WORK).splitlines()[:2]
-        assert subject == "k.csv, NVIDIA H200"
+        answer, *others = text(*WORK).splitlines()
         assert answer == report(*WORK).headline[: len(answer)]
+        assert "k.csv, NVIDIA H200" in others[:2]
 
     def test_a_device_and_how_well_it_was_used(self):
         assert section(text(*WORK), "GPU 0 (NVIDIA H200, capability 9.0)") == [
@@ -355,7 +355,7 @@ class TestModules:
 class TestOneTable:
     def test_the_answer_and_the_table(self):
         told = text(*WORK, by="full-name").splitlines()
-        assert told[0] == "k.csv, NVIDIA H200"
+        assert told[0].startswith("4 kernels took 1.00 ms")
         assert "Kernels (4)" in told
         assert [line.split()[0] for line in told[-4:]][1:3] == [
             "elementwise_kernel<Add>",

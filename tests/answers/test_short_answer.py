@@ -50,8 +50,8 @@ def lines_between(text: str, first: str, last: str) -> list[str]:
 
 class TestText:
     def test_the_answer_comes_first(self):
-        subject, answer = to_text(analysis(), 5).splitlines()[:2]
-        assert subject == "case.json, NVIDIA H200"
+        answer, *others = to_text(analysis(), 5).splitlines()
+        assert "case.json, NVIDIA H200" in others[:4]
         assert answer.startswith("50.0 % of each 1.00 ms step is GPU work; data loading costs")
 
     def test_parts_of_a_step_with_bars(self):

@@ -54,8 +54,8 @@ class TestWhole:
         told = analyze()
         assert (told.code, told.err) == (0, "")
         lines = told.out.splitlines()
-        assert lines[0] == "unet_train.pt.trace.json.gz, NVIDIA H200"
-        assert lines[1].startswith("76.9 % of each 27.18 ms step is GPU work")
+        assert lines[0].startswith("76.9 % of each 27.18 ms step is GPU work")
+        assert "unet_train.pt.trace.json.gz, NVIDIA H200" in lines[1:4]
         for title in ("Where a step goes\n2 steps", "Operators (", "Kernels (", "Health of"):
             assert title in told.out
 
@@ -115,7 +115,9 @@ class TestView:
         assert header.split()[:3] == ["device", "start", "gap"]
         assert first.split()[:5] == ["0", "25.280", "ms", "880.8", "us"]
         header, first = analyze("--view", "kernels", "--top", "1").out.splitlines()
-        assert first.split()[:4] == ["cudnn::bn_bw_1C11_kernel_new", "16", "18.5", "%"]
+        name, *others = first.split()
+        assert name.startswith("cudnn::bn_bw_1C11_kernel")
+        assert others[:3] == ["16", "18.5", "%"]
 
     def test_shares_are_of_all_rows(self, analyze):
         (row,) = analyze("--view", "kernels", "--top", "1").out.splitlines()[1:]
@@ -274,9 +276,9 @@ class TestOutput:
         [
             ("a.json", "{"),
             ("a.md", "# unet"),
-            ("a.txt", "unet"),
+            ("a.txt", "76.9 %"),
             ("a.html", "<!doctype"),
-            ("a", "unet"),
+            ("a", "76.9 %"),
         ],
     )
     def test_the_name_chooses_the_format(self, analyze, tmp_path: Path, name: str, start: str):
@@ -362,5 +364,5 @@ class TestErrors:
 def test_names_of_files_and_operators_are_shown_as_they_are(run, tmp_path: Path):
     file = write(tmp_path / "[red] été.json", kineto([O("[bold]mm[/]", 0, 10)]))
     told = run("analyze", file)
-    assert told.out.startswith("[red] été.json")
+    assert told.out.splitlines()[1] == "[red] été.json"
     assert "[bold]mm[/]" in told.out

@@ -51,14 +51,14 @@ class TestText:
     def test_slow_cycles_are_named_first(self, run, recording):
         told = run("diagnose", recording, "--no-cache")
         assert told.code == 0
-        assert "\n1 of 8 cycles takes longer than the typical " in told.out
+        assert told.out.startswith("1 of 8 cycles takes longer than the typical ")
         assert f": cycle {SLOW}." in told.out
         assert "\nWhere the change is (+1.5" in told.out
 
     def test_a_calm_run_says_so(self, run, tmp_path):
         told = run("diagnose", write(tmp_path / "calm.json", timeline(8)), "--no-cache")
         assert told.code == 0
-        assert "\nNo cycle takes much longer than the others" in told.out
+        assert told.out.startswith("No cycle takes much longer than the others")
         assert "Where the change is" not in told.out
 
     def test_every_process_of_a_table_has_its_row(self, run, tables):
@@ -72,7 +72,7 @@ class TestText:
 
 class TestChoosing:
     def test_one_process(self, run, tables):
-        assert "\nNo cycle takes much" in run("diagnose", tables, "--pid", "9").out
+        assert run("diagnose", tables, "--pid", "9").out.startswith("No cycle takes much")
 
     def test_a_process_that_is_not_there(self, run, tables):
         told = run("diagnose", tables, "--pid", "8")

@@ -49,7 +49,7 @@ class TestExitCodes:
     def test_a_slower_run_fails_with_3(self, run: Run, case: Path):
         outcome = run("compare", case, "--fail-on", "5%")
         assert outcome.code == 3
-        assert "\nRegression. " in outcome.out
+        assert outcome.out.startswith("Regression. ")
         assert outcome.err.startswith("timesink: FAILED (--fail-on 5%): case\n")
         assert len(outcome.err.splitlines()) <= 24
 

@@ -73,8 +73,8 @@ class TestSummary:
         told = kernels()
         assert (told.code, told.err) == (0, "")
         lines = told.out.splitlines()
-        assert lines[0] == "run.csv"
-        assert lines[1].startswith("4 kernels took 100.0 us: ")
+        assert lines[0].startswith("4 kernels took 100.0 us: ")
+        assert "run.csv" in lines[1:3]
         for title in (
             "GPU 0 (",
             "Share of time by",
@@ -185,7 +185,7 @@ class TestGroups:
     def test_every_group(self, kernels, by: str):
         told = kernels("--by", by)
         assert (told.code, told.err) == (0, "")
-        assert told.out.splitlines()[1].startswith("4 kernels took")
+        assert told.out.startswith("4 kernels took")
         assert "Trace health" not in told.out
         data = kernels("--by", by, "--format", "json").json
         assert len(rows(kernels("--by", by, "--format", "csv").out)) == len(data)
@@ -282,7 +282,7 @@ class TestSeveral:
     def test_side_by_side(self, run, file: Path, other: Path):
         told = run("kernels", file, other)
         assert (told.code, told.err) == (0, "")
-        assert told.out.startswith("run.csv, other.csv\nOf 2 runs run.csv leaves the most unused")
+        assert told.out.startswith("Of 2 runs run.csv leaves the most unused")
         assert "\nRuns (2)\nrun        calls" in told.out
 
     def test_json_holds_all_runs(self, run, file: Path, other: Path):

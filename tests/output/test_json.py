@@ -8,6 +8,7 @@ import pytest
 
 from timesink.output.blocks import Facts, Picture, Text
 from timesink.output.json import in_script, to_json
+from timesink.output.numbers import column, table
 
 
 @pytest.mark.parametrize(
@@ -23,6 +24,13 @@ from timesink.output.json import in_script, to_json
 def test_every_character_of_a_name_can_be_seen(name: str, shown: str):
     assert json.loads(to_json(Text(name)))["text"] == shown
     assert json.loads(to_json(Facts(((name, "1"),))))["rows"] == [[shown, "1"]]
+
+
+def test_pages_have_no_columns_of_text():
+    words = column("calls", "calls", "text", ["1"], medium="text")
+    told = json.loads(to_json(table("t", "T", [words, column("a", "a", "count", [1])])))
+    assert [one["key"] for one in told["columns"]] == ["a"]
+    assert not {"medium", "spare", "right"} & set(told["columns"][0])
 
 
 def test_drawings_keep_their_lines():

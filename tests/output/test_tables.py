@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from literal_documents import ATTRIBUTION, KERNELS, PARTS
 from timesink.output.blocks import StackPart, Stacks, Table, Text
-from timesink.output.numbers import cells
+from timesink.output.numbers import cells, column, table
 from timesink.output.tables import (
     attribution_table,
     heading,
@@ -19,11 +19,11 @@ from timesink.output.tables import (
 
 
 def test_a_heading_says_how_much_is_shown():
-    table = Table("kernels", "By name", (), 10, 1200)
-    assert heading("Kernels", [table]) == "Kernels (the first 10 of 1 200)"
-    assert heading("Kernels", [Text("a"), table]) == "Kernels"
-    assert heading("Kernels", [replace(table, title="Kernels"), Text("a")]).endswith("of 1 200)")
-    assert heading("Kernels", [replace(table, rows=0)]) == "Kernels"
+    shown = Table("kernels", "By name", (), 10, 1200)
+    assert heading("Kernels", [shown]) == "Kernels (the first 10 of 1 200)"
+    assert heading("Kernels", [Text("a"), shown]) == "Kernels"
+    assert heading("Kernels", [replace(shown, title="Kernels"), Text("a")]).endswith("of 1 200)")
+    assert heading("Kernels", [replace(shown, rows=0)]) == "Kernels"
     assert heading("Notes", []) == "Notes"
 
 
@@ -32,6 +32,14 @@ def test_a_block_repeats_no_title():
     assert title_of(replace(KERNELS, total_rows=3), "Devices") == "Kernels (3)"
     assert title_of(PARTS, "Where a step goes") == "The average step"
     assert title_of(Text("a"), "Notes") == ""
+
+
+def test_text_has_columns_of_its_own():
+    page = column("base", "base", "count", [1], medium="page")
+    hidden = column("name", "full name", "text", ["void f()"], main=False)
+    spared = column("p", "p", "p_value", [0.5], main=False, spare=1)
+    own = column("calls", "calls", "text", ["1 → 2"], medium="text")
+    assert lines_of(table("t", "T", [page, hidden, spared, own])).titles == ("p", "calls")
 
 
 def test_pictures_as_tables():

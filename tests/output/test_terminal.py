@@ -32,8 +32,8 @@ def said(*blocks: Block, width: int = 100, title: str = "") -> str:
 def test_the_answer_comes_first():
     told = document(Text("a"), Text("b"), title="Notes", subject="run.json", headline="Well.")
     assert to_text(replace(told, notes=("rank 0 is assumed",))) == dedent("""\
-        run.json
         Well.
+        run.json
         note: rank 0 is assumed
 
         Notes

@@ -188,7 +188,7 @@ def _functions(told: dict[str, Any], top: int) -> Table:
     columns = [
         column("function", "function", "text", [labels[row["function"]] for row in shown]),
         column("device", "on", "text", [row["device"] for row in shown], cut="nothing"),
-        column("share", "share", "percent", [row["beta_pct"] for row in shown]),
+        column("share", "share", "text", [f"{row['beta_pct']:.2f} %" for row in shown], right=True),
         column("time_ns", "time", "time_ns", [row["time_ns"] for row in shown]),
         column("calls", "calls", "text", calls, right=True),
         column("counters", "counters meanwhile", "text", meanwhile, spare=4),

@@ -169,18 +169,16 @@ def causes_block(
     """Causes, most time first, then what else is different around it."""
     change = one.cycle_time.new_ns - one.cycle_time.base_ns
     most = _MOST_EVIDENCE_BRIEFLY if brief else _MOST_EVIDENCE
-    others = [each for each in one.anomalies if not _is_told(each, one.causes)]
-    cards = [_card(each, link, most, change) for each in one.causes]
+    others = [each for each in one.anomalies if not any(_tells(c, each) for c in one.causes)]
+    cards = [_card(each, link, most, change, one.anomalies if brief else ()) for each in one.causes]
     cards += [_card(each, link, most) for each in others]
     return Causes(tuple(cards), "" if one.causes else words.no_cause(one))
 
 
-def _is_told(anomaly: Finding, causes: Sequence[Finding]) -> bool:
+def _tells(cause: Finding, anomaly: Finding) -> bool:
     """Whether a cause says the same of the same device."""
-    return any(
-        (cause.cause, cause.process) == (anomaly.cause, anomaly.process)
-        and (anomaly.sentence in cause.sentence or anomaly.device in cause.sentence)
-        for cause in causes
+    return (cause.cause, cause.process) == (anomaly.cause, anomaly.process) and (
+        anomaly.sentence in cause.sentence or anomaly.device in cause.sentence
     )
 
 
@@ -189,9 +187,15 @@ def _card(
     link: Callable[[str], Link] | None,
     most: int,
     change_ns: float | None = None,
+    around: Sequence[Finding] = (),
 ) -> CauseCard:
-    """A cause of a change of so much, or without one an anomaly."""
+    """A cause of a change of so much, or without one an anomaly.
+
+    What anomalies `around` it rest on that have no card of their own, is said here.
+    """
     is_cause = change_ns is not None
+    rests_on = [one, *(each for each in around if _tells(one, each))]
+    evidence = [line for each in rests_on for line in words.evidence_lines(each, most)]
     share: float | None = one.share
     if is_cause:
         part = one.explained_ns / change_ns if change_ns else 0.0
@@ -207,7 +211,7 @@ def _card(
         share,
         "of the change" if is_cause else "severity",
         one.advice,
-        tuple(short_names(line) for line in words.evidence_lines(one, most)),
+        tuple(short_names(line) for line in dict.fromkeys(evidence)),
         _links(one, link),
         "" if bounds is None else interval_ns(*bounds),
     )

@@ -360,4 +360,5 @@ def _item(entry: HealthEntry, *, brief: bool) -> HealthItem:
         told=told if entry.is_told or not brief else "",
         consequence=rule.consequence,
         advice="" if brief else rule.advice,
+        is_example=not (entry.is_told or brief or not told),
     )

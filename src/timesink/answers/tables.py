@@ -61,6 +61,10 @@ _OF_VIEW: Mapping[tuple[str, str], CellLink] = {
 }
 
 
+_NEEDED = 3
+"""Columns of a table that was asked for may be spared as late as this says."""
+
+
 def table_block(
     frame: pl.DataFrame,
     view: str,
@@ -87,7 +91,7 @@ def table_block(
             columns.append(_share(shown[measure], frame[measure], whole))
         made = _column(view, shown, group, about.columns[group[0]], start_ns)
         # Text that is too wide loses what stands last.
-        columns.append(replace(made, spare=max(len(columns) - 1, 0)))
+        columns.append(replace(made, spare=max(len(columns) - 1, 0) if made.main else 0))
     return Table(
         id=view,
         title=about.title,
@@ -116,8 +120,9 @@ def frame_document(frame: pl.DataFrame) -> Document:
 
 
 def table_document(table: Table) -> Document:
-    """One table alone, without a word around it."""
-    section = Section("table", "", (replace(table, title=""),))
+    """One table alone, without a word around it: names are cut before a column goes."""
+    columns = tuple(replace(one, spare=min(one.spare, _NEEDED)) for one in table.columns)
+    section = Section("table", "", (replace(table, title="", columns=columns),))
     return Document("table", table.title, "", "", __version__, (section,))
 
 

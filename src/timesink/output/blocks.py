@@ -188,7 +188,7 @@ class Column(msgspec.Struct, frozen=True):
     data: Numbers | Words
     help: str = ""
     main: bool = True
-    """Whether it is seen at once on a page, and at all in text and Markdown."""
+    """Whether it is seen at once on a page; text and Markdown have it, or what may be spared."""
     bar: bool = False
     link: CellLink = ""
     spare: int = 0
@@ -199,6 +199,8 @@ class Column(msgspec.Struct, frozen=True):
     """Words that stand to the right, as numbers do: numbers with units of their own."""
     signed: bool = False
     """Changes: text tells a plus as well."""
+    medium: Medium = ""
+    """Where it belongs: what pages have in two columns may be one in text."""
 
 
 class Sort(msgspec.Struct, frozen=True):
@@ -304,6 +306,8 @@ class HealthItem(msgspec.Struct, frozen=True):
     told: str
     consequence: str
     advice: str
+    is_example: bool = False
+    """Whether `told` is one of the cases, which text says below."""
 
 
 class Health(msgspec.Struct, frozen=True, tag_field="type", tag="health"):

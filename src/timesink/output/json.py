@@ -11,7 +11,9 @@ from timesink.errors import QueryError
 from timesink.output.blocks import Document
 from timesink.output.names import printable
 
-_OF_TEXT = frozenset({"spare", "cut", "right", "rest", "medium", "signed", "interval"})
+_OF_TEXT = frozenset(
+    {"spare", "cut", "right", "rest", "medium", "signed", "interval", "is_example"}
+)
 """Fields of blocks that say how text is laid out; pages do that themselves."""
 
 
@@ -23,7 +25,6 @@ def to_json(block: msgspec.Struct) -> bytes:
     told = msgspec.to_builtins(block)
     if isinstance(block, Document):
         told.pop("notes")
-        told["sections"] = [one for one in told["sections"] if one["medium"] != "text"]
     return msgspec.json.encode(_visible(told))
 
 
@@ -57,7 +58,9 @@ def _visible(value: Any) -> Any:
         }
     if isinstance(value, list | tuple):
         return [
-            _visible(one) if isinstance(one, str | dict | list | tuple) else one for one in value
+            _visible(one) if isinstance(one, str | dict | list | tuple) else one
+            for one in value
+            if not (isinstance(one, dict) and one.get("medium") == "text")
         ]
     return value
 

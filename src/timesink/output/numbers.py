@@ -65,7 +65,9 @@ def cost_of(card: CauseCard) -> str:
     """What a cause explains, between which bounds, and how much of the change that is."""
     explains = "" if not card.explained else change_of(card.explained, card.kind)
     bounds = f" ({card.interval})" if card.interval else ""
-    share = "" if card.share is None else f"{worded(card.share, 'share')} {card.share_word}"
+    # A cause that others work against may explain more than all of the change.
+    tells = card.share is not None and card.share < 1.0005
+    share = f"{worded(card.share, 'share')} {card.share_word}" if tells else ""
     return ", ".join(filter(None, (f"{explains}{bounds}", share)))
 
 
@@ -187,15 +189,20 @@ def column(
     cut: Cut = "end",
     right: bool = False,
     signed: bool = False,
+    medium: Medium = "",
 ) -> Column:
     """A column of values; those of kind `text` are text."""
     if kind == "text":
-        return Column(key, title, kind, words(values), help, main, bar, link, spare, cut, right)
+        said = words(values)
+        return Column(
+            key, title, kind, said, help, main, bar, link, spare, cut, right, medium=medium
+        )
     series = values if isinstance(values, pl.Series) else pl.Series(list(values), strict=False)
     if series.dtype == pl.Null:
         series = series.cast(pl.Int64)
+    data = numbers(series, kind)
     return Column(
-        key, title, kind, numbers(series, kind), help, main, bar, link, spare, signed=signed
+        key, title, kind, data, help, main, bar, link, spare, signed=signed, medium=medium
     )
 
 

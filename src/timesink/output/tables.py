@@ -43,8 +43,12 @@ class Lines:
 
 
 def lines_of(table: Table) -> Lines:
-    """The main columns of a table as cells."""
-    return _lines([one for one in table.columns if one.main])
+    """The columns of a table that text has, as cells."""
+    return _lines(_of_text(table))
+
+
+def _of_text(table: Table) -> list[Column]:
+    return [one for one in table.columns if (one.main or one.spare) and one.medium != "page"]
 
 
 def _lines(columns: Sequence[Column]) -> Lines:
@@ -56,8 +60,8 @@ def _lines(columns: Sequence[Column]) -> Lines:
 
 
 def fitting(table: Table, width: int) -> Lines:
-    """Cells of the main columns for which there is room, with names that are told apart."""
-    kept = [one for one in table.columns if one.main]
+    """Cells of the columns for which there is room, with names that are told apart."""
+    kept = _of_text(table)
     while kept:
         place = max(range(len(kept)), key=lambda place: (kept[place].spare, place))
         least = _COMFORTABLE if kept[place].spare >= _MINOR else _READABLE
@@ -108,15 +112,15 @@ def heading(title: str, shown: Sequence[Block]) -> str:
 def title_of(block: Block, above: str) -> str:
     """The title of a block, unless the section above it has the same."""
     title: str = getattr(block, "title", "")
-    if isinstance(block, Causes) and block.items:
-        title = ROLES.get(block.items[0].role, "")
+    if isinstance(block, Causes) and (block.items or above):
+        title = ROLES.get(block.items[0].role if block.items else "cause", "")
     if not title or title == above:
         return ""
     return f"{title}{_extent(block)}" if isinstance(block, Table) else title
 
 
 def _extent(table: Table) -> str:
-    if not table.rows:
+    if not table.rows or not table.id:
         return ""
     every = units.count(table.total_rows)
     first = f"the first {table.rows} of " if table.total_rows > table.rows else ""

@@ -148,12 +148,12 @@ def wrapped(line: str, width: int, style: str = "", indent: int = 0) -> Iterable
 
 
 def content(document: Document, width: int) -> Group:
-    """What was read, the answer, notes, then section by section."""
+    """The answer, what was read, notes, then section by section."""
     lines: list[RenderableType] = []
-    if not document.headline.startswith(document.subject):
-        lines.append(text(document.subject, "dim"))
     if document.headline:
         lines += wrapped(document.headline, width, f"bold {_TONES[document.tone]}".rstrip())
+    if not document.headline.startswith(document.subject):
+        lines += wrapped(document.subject, width, "dim")
     for note in document.notes:
         lines += wrapped(f"note: {note}", width, "dim")
     for section in document.sections:
@@ -264,7 +264,8 @@ def _health(block: blocks.Health, width: int) -> Iterator[RenderableType]:
         line = Text(f"{item.severity:<9}", _SEVERITIES.get(item.severity, ""))
         yield line.append(printable(f"{times}{item.title}"), "default")
         advice = f"advice: {item.advice}" if item.advice else ""
-        for said in filter(None, (item.told, item.consequence, advice)):
+        told, example = ("", f"example: {item.told}") if item.is_example else (item.told, "")
+        for said in filter(None, (told, item.consequence, advice, example)):
             yield from wrapped(said, width, "dim", 9)
 
 

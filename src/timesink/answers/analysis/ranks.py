@@ -42,7 +42,6 @@ _BRIEF: Mapping[str, Sequence[str]] = {
     "collectives-matched": (
         "collective",
         "group_kind",
-        "groups",
         "group_size",
         "size_bytes",
         "calls",
@@ -50,6 +49,8 @@ _BRIEF: Mapping[str, Sequence[str]] = {
         "transfer_mean_ns",
         "latest_rank",
         "bus_bytes_per_s",
+        "groups",
+        "algorithm_bytes_per_s",
     ),
 }
 """Columns of the short answer."""

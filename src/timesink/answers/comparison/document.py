@@ -37,7 +37,7 @@ from timesink.answers.comparison.sentences import Told, answer
 from timesink.errors import TimesinkError
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
-from timesink.output.blocks import Block, Document, Picture, Section, Table, Text
+from timesink.output.blocks import Document, Picture, Section, Table, Text
 from timesink.output.names import short_names
 from timesink.output.svg import picture
 from timesink.sources.recordings import sayable
@@ -47,12 +47,20 @@ TOP = 10
 TABLES: dict[str, Callable[[Told, int, str], Table]] = {
     "rows": scores_block,
     "times": times_block,
-    "families": families_block,
+    "families": partial(families_block, alone=True),
 }
 """Tables that can be asked for alone."""
 _VERDICT = "What changed, and why"
 _TIMES = "times"
 """Section of the functions."""
+_HEADINGS = {
+    "families": "Names that do not meet",
+    "counters": "Counters",
+    "scores": "Functions with counters",
+}
+"""Of the sections of tables, on pages."""
+_FEW = 5
+"""Rows of functions without metrics."""
 _IN_FULL, _IN_FULL_BRIEFLY = 8, 3
 """Pairs that are told in full: on a page, and in text."""
 _ROWS_OF_MANY = 100
@@ -182,7 +190,7 @@ def _of_one(
     pictures = tuple(_cycles(one, told))
     if pictures and not brief:
         yield Section("cycles", "Cycles", pictures)
-    yield from _table_sections(told, found, top or MOST_ROWS)
+    yield from _table_sections(told, found, top)
     if not brief:
         yield Section("sides", "What was compared", (sides_block([(one, told)]),))
     yield from _notes([*_own_notes(told), *(found.notes if brief else ()), *comparison.notes])
@@ -232,25 +240,28 @@ def _gate_sections(gate: Gate | None) -> Iterator[Section]:
         yield gate_section(gate)
 
 
-def _table_sections(told: Told, found: Diagnosis, rows: int) -> Iterator[Section]:
+def _table_sections(told: Told, found: Diagnosis, top: int | None) -> Iterator[Section]:
+    """Each table under a heading for menus; in text, where there are none, under its own title."""
+    tables = list(_tables(told, top or MOST_ROWS, found if top else None))
+    functions = [block for block in tables if block.id.startswith("functions")]
     yield Section(
-        _TIMES, "Functions", (*_changed(told, found), times_block(told, rows)),
+        _TIMES, "Functions", (*_changed(told, found, top), *functions),
         "Time per cycle, over all cycles; a cycle in which a function did not run counts as zero.",
     )  # fmt: skip
-    if not told.families.is_empty():
-        yield Section("families", "Names that do not meet", (families_block(told, rows),))
-    if told.counters:
-        yield Section("counters", "Counters", (counters_block(told, rows),))
-    if not told.pair.rows.is_empty():
-        yield Section("scores", "Functions with counters", (scores_block(told, rows),))
+    for block in tables[len(functions) :]:
+        yield Section(block.id, block.title if top else _HEADINGS[block.id], (block,))
 
 
-def _changed(told: Told, found: Diagnosis) -> Iterator[Text]:
-    """What the table of functions does not show: families, and how counters moved meanwhile."""
-    in_families = not told.families.is_empty()
+def _changed(told: Told, found: Diagnosis, top: int | None) -> Iterator[Text]:
+    """What the table of functions does not show: families, and how counters moved meanwhile.
+
+    In text every function that changed, and how many more there are.
+    """
+    told_apart = top or not told.families.is_empty()
     for line, meanwhile in words.findings(told, told_counters(found)):
-        if meanwhile or in_families:
+        if meanwhile or told_apart:
             yield from paragraphs(["; ".join(filter(None, (line, meanwhile)))])
+    yield from paragraphs([words.findings_left(told)] if top else [])
 
 
 def _notes(notes: Sequence[str]) -> Iterator[Section]:
@@ -280,7 +291,7 @@ def _of_several(comparison: Comparison, gate: Gate | None, top: int | None) -> I
     shown = in_full([told for _, told in pairs], _IN_FULL_BRIEFLY if brief else _IN_FULL)
     for place in shown:
         own = (f"pair-{place + 1}", names[place])
-        yield from _pair_sections(*pairs[place], own, alone=together is None, top=top)
+        yield from _pair_sections(*pairs[place], own, together, top)
     if not brief:
         yield Section("sides", "What was compared", (sides_block(pairs),))
     left = _not_shown(len(pairs) - len(shown), comparison) if brief else []
@@ -310,17 +321,22 @@ def _not_shown(count: int, comparison: Comparison) -> list[str]:
 
 
 def _pair_sections(
-    one: Compared, told: Told, named: tuple[str, str], *, alone: bool, top: int | None
+    one: Compared,
+    told: Told,
+    named: tuple[str, str],
+    together: Diagnosis | None,
+    top: int | None,
 ) -> Iterator[Section]:
     """One of several pairs: its own verdict where there is none over all, and its tables."""
     (id_, name), found = named, one.diagnosis
+    brief = (together or found) if top else None
     subject = short_names(words.subject(told, one.title))
     tables = (
         *(_cycles(one, told) if top is None else ()),
-        *_changed(told, found),
-        *_tables(told, id_, top or _ROWS_OF_MANY),
+        *_changed(told, brief or found, top),
+        *_tables(told, top or _ROWS_OF_MANY, brief, f"{id_}-"),
     )
-    if not alone:
+    if together is not None:
         said = (*paragraphs(answer(told)), *_warnings(told, found))
         yield Section(id_, name, (*said, *tables), subject)
         return
@@ -330,14 +346,22 @@ def _pair_sections(
     yield Section(f"{id_}-tables", "Functions and counters", tables)
 
 
-def _tables(told: Told, id_: str, rows: int) -> Iterator[Block]:
-    yield times_block(told, rows, f"{id_}-functions")
+def _tables(
+    told: Told, rows: int, brief: Diagnosis | None = None, id_: str = ""
+) -> Iterator[Table]:
+    """The tables of a pair; of a `brief` answer without counters that its diagnosis names."""
+    measured = told.pair.rows.height > 0
+    yield times_block(told, rows, f"{id_}functions")
+    if brief and measured and not told.times["measured"].all():
+        few = min(rows, _FEW)
+        yield times_block(told, few, f"{id_}functions-without-metrics", unmeasured=True)
     if not told.families.is_empty():
-        yield families_block(told, rows, f"{id_}-families")
-    if told.counters:
-        yield counters_block(told, rows, f"{id_}-counters")
-    if not told.pair.rows.is_empty():
-        yield scores_block(told, rows, f"{id_}-scores")
+        yield families_block(told, rows, f"{id_}families")
+    counters = counters_block(told, rows, f"{id_}counters", told_counters(brief))
+    if counters.rows:
+        yield counters
+    if measured:
+        yield scores_block(told, rows, f"{id_}scores")
 
 
 # The files of a comparison that is written to a folder: their names, and what makes each.

@@ -26,6 +26,7 @@ from timesink.model.units import digits, signed_ns
 from timesink.output.blocks import AttributedPart, Attribution, Block, Column, Section, Table, Tone
 from timesink.output.names import short_names
 from timesink.output.numbers import column, known, table
+from timesink.output.tables import attribution_table
 
 APART = "What sets each apart from {}, the largest"
 _ROWS = 100
@@ -194,7 +195,7 @@ def _pair_title(exploration: Exploration, pair: Pair) -> str:
 # What changed over all ranks of a run, as a section of a document.
 
 TITLE = "Ranks"
-_PART_NAMES = {
+PART_NAMES = {
     "compute": "kernels",
     "copies": "copies",
     "transfer": "exposed transfer",
@@ -204,7 +205,7 @@ _PART_NAMES = {
     "idle": "no activity recorded",
 }
 """Parts of a step in words."""
-_SOURCE_NAMES = {
+SOURCE_NAMES = {
     "kernels": "kernels",
     "copies": "copies",
     "loading": "data loading",
@@ -227,13 +228,13 @@ def rank_sections(found: RankChanges | None, top: int | None = None) -> Iterator
 
 
 def _blocks(found: RankChanges, top: int | None) -> Iterator[Block]:
-    yield from paragraphs([steps_sentence(found)], _TONES.get(found.verdict, "plain"))
-    late = list(straggler_sentences(found))
+    steps, *others = rank_sentences(found)
     is_late = any(each.state in {"new", "worse"} for each in found.stragglers)
-    others = late or [_NOT_NEW if found.stragglers else _NO_STRAGGLER]
+    yield from paragraphs([steps], _TONES.get(found.verdict, "plain"))
     yield from paragraphs(others, "bad" if is_late else "plain")
     if found.attribution:
-        yield _attribution(found)
+        parts = _attribution(found)
+        yield parts if top is None else attribution_table(parts)
     if found.stragglers:
         yield _stragglers(found)
     ranks = found.ranks if top is None else found.changed_ranks
@@ -243,12 +244,19 @@ def _blocks(found: RankChanges, top: int | None) -> Iterator[Block]:
         yield _collectives(found, top or _MOST_ROWS)
 
 
+def rank_sentences(found: RankChanges) -> Iterator[str]:
+    """Steps of the whole run, and stragglers that came, went or became worse."""
+    yield steps_sentence(found)
+    late = list(straggler_sentences(found))
+    yield from late or [_NOT_NEW if found.stragglers else _NO_STRAGGLER]
+
+
 def _attribution(found: RankChanges) -> Attribution:
     change = found.step_time.new_ns - found.step_time.base_ns
     parts = [
         AttributedPart(
             one.part,
-            _PART_NAMES[one.part],
+            PART_NAMES[one.part],
             "",
             one.base_ns,
             one.new_ns,
@@ -296,7 +304,7 @@ def _ranks(ranks: pl.DataFrame, most: int) -> Table:
         "Ranks against themselves before",
         [
             column("rank", "rank", "count", rows["rank"]),
-            column("source", "where", "text", [_SOURCE_NAMES[one] for one in rows["source"]]),
+            column("source", "where", "text", [SOURCE_NAMES[one] for one in rows["source"]]),
             column("base_ns", "base, per step", "time_ns", rows["base_ns"]),
             column("new_ns", "new, per step", "time_ns", rows["new_ns"]),
             column("change_ns", "change", "time_ns", rows["change_ns"], signed=True),
@@ -320,11 +328,11 @@ def _collectives(found: RankChanges, most: int) -> Table:
             column("group_size", "ranks", "count", rows["group_size"], spare=1),
             column("transfer_base_ns", "transfer, base", "time_ns", rows["transfer_base_ns"]),
             column("transfer_new_ns", "transfer, new", "time_ns", rows["transfer_new_ns"]),
-            column("wait_base_ns", "wait, base", "time_ns", rows["wait_base_ns"], spare=4),
-            column("wait_new_ns", "wait, new", "time_ns", rows["wait_new_ns"], spare=4),
+            column("wait_base_ns", "wait, base", "time_ns", rows["wait_base_ns"], spare=3),
+            column("wait_new_ns", "wait, new", "time_ns", rows["wait_new_ns"], spare=3),
             column("bus_base", "bus, base", "bytes_per_s", rows["bus_base_bytes_per_s"], spare=5),
             column("bus_new", "bus, new", "bytes_per_s", rows["bus_new_bytes_per_s"], spare=5),
-            column("p_value", "p", "p_value", rows["p_value"], spare=3),
+            column("p_value", "p", "p_value", rows["p_value"], spare=4),
             _changed(rows),
         ],
         total_rows=found.collectives.height,

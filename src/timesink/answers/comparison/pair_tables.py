@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -14,7 +14,7 @@ from timesink.answers.comparison.changes import Compared
 from timesink.answers.comparison.naming import short_labels
 from timesink.answers.comparison.sentences import Told
 from timesink.model import units
-from timesink.model.units import amount, from_to, times
+from timesink.model.units import amount, digits, from_to, per_cycle, shares, times
 from timesink.model.units import change as worded_change
 from timesink.output.blocks import Column, Table
 from timesink.output.names import cut_middle
@@ -47,11 +47,14 @@ _COMPARED: Mapping[str, str] = {
     "delta_ns": "Second side less first side.",
     "change_pct": "The change, of the first side.",
     "class": "What it mainly does, which says which counters matter to it.",
+    "calls": "Calls per cycle, first side → second side.",
     "calls_base": "Calls per cycle of the first side.",
     "calls_new": "Calls per cycle of the second side.",
     "name": "Name as recorded.",
     "names_base": "Names of the first side that are put together.",
     "names_new": "Names of the second side that are put together.",
+    "share": "Share of the cycle, first side → second side.",
+    "digits": "Change of share and counter in spreads of the base, put together.",
     "metric": "Counter that was sampled while the function ran.",
     "counter": "Mean while the function ran, first side → second side.",
     "value": "Mean while the function ran, first side → second side.",
@@ -88,28 +91,35 @@ CYCLES: Mapping[str, str] = {
 }
 
 
-def times_block(told: Told, most: int, id_: str = "functions") -> Table:
-    """Time per cycle of every function, the largest change first."""
-    rows = told.times.head(most).with_columns(p=either_p("welch_p", "rank_p"))
+def times_block(
+    told: Told, most: int, id_: str = "functions", *, unmeasured: bool = False
+) -> Table:
+    """Time per cycle of every function, or those without a metric; the largest change first."""
+    every = told.times.filter(~pl.col("measured")) if unmeasured else told.times
+    rows = every.head(most).with_columns(p=either_p("welch_p", "rank_p"))
+    calls = zip(map(per_cycle, rows["calls_base"]), map(per_cycle, rows["calls_new"]), strict=True)
+    what = "Functions without metrics" if unmeasured else "Time per cycle"
     return table(
         id_,
-        "Time per cycle, largest changes",
+        f"{what}, largest changes",
         [
             _functions(told, rows["function"]),
             column("device", "device", "text", rows["device"], spare=2),
-            *_both_times(told, rows),
+            *_both_times(told, rows, spare=5),
             column("change_pct", "change %", "percent", rows["change_pct"], spare=1, signed=True),
             column("verdict", "changed", "text", _outcomes(told, rows), help=_CHANGED,
                    spare=1, cut="nothing"),
-            column("p", "p", "p_value", _chances(told, rows["p"]), help=_P, main=False),
+            column("p", "p", "p_value", _chances(told, rows["p"]), help=_P, main=False, spare=3),
+            column("calls", "calls", "text", [" → ".join(dict.fromkeys(both)) for both in calls],
+                   right=True, spare=3, medium="text"),
             column("calls_base", "calls base", "number", rows["calls_base"], main=False),
             column("calls_new", "calls new", "number", rows["calls_new"], main=False),
             *_shares(rows),
             column("class", "class", "text", rows["function_class"], main=False),
             _full_names(rows["function"]),
         ],
-        total_rows=told.times.height,
-        note=told.unrecorded,
+        total_rows=every.height,
+        note="" if unmeasured else told.unrecorded,
         meanings=_COMPARED,
     )  # fmt: skip
 
@@ -130,8 +140,11 @@ def _outcomes(told: Told, rows: pl.DataFrame) -> Iterator[str | None]:
             yield "little" if row["p"] < ALPHA and abs(row["delta_ns"]) < least else "noise"
 
 
-def families_block(told: Told, most: int, id_: str = "families") -> Table:
-    """Functions whose exact names are on one side only, brought together by what they are."""
+def families_block(told: Told, most: int, id_: str = "families", *, alone: bool = False) -> Table:
+    """Functions whose exact names are on one side only, brought together by what they are.
+
+    Where this table is `alone`, it says itself what is left out.
+    """
     rows = told.families.head(most).with_columns(p=either_p("welch_p", "rank_p"))
     return table(
         id_,
@@ -143,7 +156,7 @@ def families_block(told: Told, most: int, id_: str = "families") -> Table:
             column("names_base", "names base", "count", rows["names_base"].list.len(),
                    spare=3),
             column("names_new", "names new", "count", rows["names_new"].list.len(), spare=3),
-            column("p", "p", "p_value", _chances(told, rows["p"]), help=_P, main=False),
+            column("p", "p", "p_value", _chances(told, rows["p"]), help=_P, main=False, spare=4),
             column("calls_base", "calls base", "number", rows["calls_base"], main=False),
             column("calls_new", "calls new", "number", rows["calls_new"], main=False),
             *_shares(rows),
@@ -151,15 +164,19 @@ def families_block(told: Told, most: int, id_: str = "families") -> Table:
         total_rows=told.families.height,
         note="" if rows.height else NO_FAMILIES,
         meanings=_COMPARED,
+        rest=told.unrecorded if alone else "",
     )  # fmt: skip
 
 
-def counters_block(told: Told, most: int, id_: str = "counters") -> Table:
-    """Counters that changed beyond noise, each once."""
-    rows = told.counters[:most]
+def counters_block(
+    told: Told, most: int, id_: str = "counters", before: Collection[tuple[str, str]] = ()
+) -> Table:
+    """Counters that changed beyond noise, each once; not those of a device told `before`."""
+    every = [row for row in told.counters if (row["metric"], row["device"]) not in before]
+    which, rows = "Counters" if len(every) == len(told.counters) else "Other counters", every[:most]
     return table(
         id_,
-        "Counters that changed beyond noise",
+        f"{which} that changed beyond noise",
         [
             column("counter", "counter", "text", _texts(rows, "metric")),
             column("device", "device", "text", _texts(rows, "device")),
@@ -167,11 +184,11 @@ def counters_block(told: Told, most: int, id_: str = "counters") -> Table:
                    right=True),
             column("change", "change", "text",
                    [worded_change(row["mu_base"], row["mu_new"]) for row in rows], right=True),
-            column("p", "p", "p_value", [row["p"] for row in rows], help=_P, main=False),
+            column("p", "p", "p_value", [row["p"] for row in rows], help=_P, main=False, spare=1),
             column("function", "function", "text", [told.label(row["function"]) for row in rows],
                    spare=2),
         ],
-        total_rows=len(told.counters),
+        total_rows=len(every),
         meanings=_COMPARED,
     )  # fmt: skip
 
@@ -190,17 +207,20 @@ def scores_block(told: Told, most: int, id_: str = "scores") -> Table:
                    right=True),
             *(
                 column(f"beta_{side}", f"share {side}", "percent",
-                       _texts(rows, f"beta_{side}_pct"), help=_SHARE, spare=4)
+                       _texts(rows, f"beta_{side}_pct"), help=_SHARE, medium="page")
                 for side in ("base", "new")
             ),
-            column(
-                "score", "score", "number", _texts(rows, "score"), bar=True,
-                help="Change of share and counter in spreads of the base, put together.",
-            ),
+            column("share", "share of cycle", "text",
+                   [shares(row["beta_base_pct"], row["beta_new_pct"]) for row in rows],
+                   right=True, spare=2, medium="text"),
+            column("score", "score", "number", _texts(rows, "score"), bar=True, medium="page",
+                   help="Change of share and counter in spreads of the base, put together."),
+            column("digits", "score", "text", [digits(row["score"]) for row in rows],
+                   right=True, medium="text"),
             column("p_share", "p share", "p_value", _tested(told, rows, "beta_rank_p"), help=_P,
-                   main=False),
+                   main=False, spare=5),
             column("p_counter", "p counter", "p_value", _tested(told, rows, "mu_rank_p"), help=_P,
-                   main=False),
+                   main=False, spare=5),
             _full_names(_texts(rows, "function")),
         ],
         total_rows=told.pair.rows.height,
@@ -223,8 +243,8 @@ def pairs_block(
             column("new_ns", "new", "time_ns", [one.new_mean_ns for one in cycles]),
             column(
                 "delta_ns", "change", "time_ns",
-                [one.new_mean_ns - one.base_mean_ns for one in cycles], bar=True, spare=2,
-                signed=True,
+                [one.new_mean_ns - one.base_mean_ns for one in cycles], bar=True, signed=True,
+                medium="page",
             ),
             column("change_pct", "change %", "percent", [one.change_pct for one in cycles],
                    signed=True),
@@ -285,13 +305,15 @@ def _full_names(functions: Iterable[str]) -> Column:
     return column("name", "full name", "text", functions, main=False)
 
 
-def _both_times(told: Told, rows: pl.DataFrame) -> list[Column]:
+def _both_times(told: Told, rows: pl.DataFrame, spare: int = 0) -> list[Column]:
     return [
         *(
             column(f"{side}_ns", told.side_name(side), "time_ns", rows[f"{side}_ns"])
             for side in ("base", "new")
         ),
-        column("delta_ns", "change", "time_ns", rows["delta_ns"], bar=True, signed=True),
+        column(
+            "delta_ns", "change", "time_ns", rows["delta_ns"], bar=True, spare=spare, signed=True
+        ),
     ]
 
 

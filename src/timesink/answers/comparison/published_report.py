@@ -13,10 +13,13 @@ from rich.console import Group
 from timesink.analyses.clustering.distances import Exploration
 from timesink.analyses.comparison.pair import KeyFinding, Pair
 from timesink.analyses.comparison.verdict import either_p
+from timesink.analyses.ranks.changes import RankChanges
+from timesink.analyses.ranks.own_time import ranges_of
+from timesink.analyses.statistics.ranks import ALPHA
 from timesink.answers import cause_words
 from timesink.answers.causes import attribution_block
 from timesink.answers.comparison import exploration, words
-from timesink.answers.comparison.exploration import rank_sections
+from timesink.answers.comparison.headline import late_together
 from timesink.answers.comparison.pair_tables import family_names, known_amounts
 from timesink.answers.comparison.published_tables import (
     distribution_cells,
@@ -30,13 +33,23 @@ from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.sentences import Told, answer, known_load
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
-from timesink.model.units import amounts, chance, change, from_to, per_cycle, times
-from timesink.output.markdown import bullets, section_markdown
+from timesink.model.units import (
+    amounts,
+    chance,
+    change,
+    from_to,
+    interval_ns,
+    per_cycle,
+    signed_ns,
+    times,
+)
+from timesink.output.markdown import bullets
 from timesink.output.names import as_code, in_line
 from timesink.output.tables import markdown_table
 from timesink.output.terminal import FILE_WIDTH, attribution_lines, to_plain
 
 _SIGNIFICANT = 0.05
+_MOST_COLLECTIVES = 8
 _HEADING = re.compile(r"^(#+ )", re.MULTILINE)
 _LEGEND = {
     "β (beta)": """time of the function in a cycle, as a share of the cycle's length. Calls that run
@@ -65,7 +78,13 @@ def comparison_md(comparison: Comparison) -> str:
 
 def ranks_md(comparison: Comparison) -> str:
     """What changed over all ranks; empty where runs have one."""
-    return "\n\n".join(section_markdown(one, "#") for one in rank_sections(comparison.ranks))
+    found = comparison.ranks
+    if found is None:
+        return ""
+    said = bullets(map(in_line, exploration.rank_sentences(found)))
+    # Two empty lines stand between tables, as they always did in this file.
+    tables = [line for table in _rank_tables(found) for line in (table, "")]
+    return "\n\n".join([f"# {exploration.TITLE}", said, *tables])
 
 
 def _notes(comparison: Comparison) -> list[str]:
@@ -305,6 +324,93 @@ def _change(row: Mapping[str, Any], runs_on: str) -> str:
     if runs_on != "both":
         return "gone" if runs_on == "base" else "new"
     return change(row["base_ns"], row["new_ns"])
+
+
+# -- ranks -----------------------------------------------------------------------------------------
+
+
+def _rank_tables(found: RankChanges) -> Iterator[str]:
+    """What a step is made of, stragglers, ranks and collectives that changed."""
+    if found.attribution:
+        yield _parts_md(found)
+    if found.stragglers:
+        yield _stragglers_md(found)
+    if found.changed_ranks.height:
+        rows = [
+            (
+                str(row["rank"]),
+                exploration.SOURCE_NAMES[row["source"]],
+                times(row["base_ns"], row["new_ns"]),
+                signed_ns(row["change_ns"]),
+                signed_ns(row["beyond_ns"]),
+            )
+            for row in found.changed_ranks.iter_rows(named=True)
+        ]
+        titles = ("rank", "where", "time per step", "change", "beyond peers")
+        yield markdown_table(titles, rows, (True, False, True, True, True))
+    if found.collectives.height:
+        yield _collectives_md(found)
+
+
+def _parts_md(found: RankChanges) -> str:
+    rows = [
+        (
+            exploration.PART_NAMES[one.part],
+            times(one.base_ns, one.new_ns),
+            signed_ns(one.delta_ns),
+            "" if one.interval_ns is None else interval_ns(*one.interval_ns),
+            "" if one.p_value is None else "yes" if one.p_value < ALPHA else "within noise",
+        )
+        for one in found.attribution
+    ]
+    titles = ("part", "time per step", "change", "95 % interval", "changed")
+    return markdown_table(titles, rows, (False, True, True, True, False))
+
+
+def _stragglers_md(found: RankChanges) -> str:
+    rows = []
+    for together in late_together(found):
+        worst = max(together, key=lambda one: max(one.base_ns, one.new_ns))
+        rows.append(
+            (
+                ranges_of((one.rank for one in together), most=4),
+                worst.state,
+                worst.cause,
+                times(worst.base_ns, worst.new_ns),
+                str(len({step for one in together for step in one.steps})),
+                worst.evidence[0] if worst.evidence else "",
+            )
+        )
+    titles = ("rank", "state", "cause", "others wait per step", "steps", "evidence")
+    return markdown_table(titles, rows, (False, False, False, True, True, False))
+
+
+def _collectives_md(found: RankChanges) -> str:
+    rows = []
+    for row in found.collectives.head(_MOST_COLLECTIVES).iter_rows(named=True):
+        transfer = row["transfer_base_ns"], row["transfer_new_ns"]
+        bus = row["bus_base_bytes_per_s"], row["bus_new_bytes_per_s"]
+        group = f"of {row['group_size'] or '?'} ({row['group_kind'] or '-'})"
+        rows.append(
+            (
+                f"{row['collective'] or 'unknown'} {group}",
+                units.size_bytes(row["size_bytes"] or 0),
+                _both(*transfer),
+                "-" if None in transfer else change(*transfer),
+                _both(row["wait_base_ns"], row["wait_new_ns"]),
+                "-" if None in bus else from_to(*(f"{one / 1e9:.3g} GB/s" for one in bus)),
+                "yes" if row["changed"] else "",
+            )
+        )
+    titles = ("collective", "size", "transfer", "change", "wait", "bus", "changed")
+    return markdown_table(titles, rows, (False, *[True] * 5, False))
+
+
+def _both(base: float | None, new: float | None) -> str:
+    if base is not None and new is not None:
+        return times(base, new)
+    only, side = (base, "base") if new is None else (new, "new")
+    return "-" if only is None else f"{units.brief_ns(only)} in {side} only"
 
 
 # -- many roles ------------------------------------------------------------------------------------

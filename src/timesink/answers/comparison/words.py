@@ -147,6 +147,12 @@ def findings(told: Told, named: Collection[tuple[str, str]] = ()) -> Iterator[tu
         before.add(these)
 
 
+def findings_left(told: Told) -> str:
+    """How many more functions changed; empty where all are told."""
+    more = len(told.changes) - _MOST_FINDINGS if told.comparable else 0
+    return f"and {units.count(more)} more: --table times" if more > 0 else ""
+
+
 def _meanwhile(told: Told, one: Change, named: Collection[tuple[str, str]]) -> list[dict[str, Any]]:
     changed = [
         row["metric"]
