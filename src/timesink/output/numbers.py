@@ -20,6 +20,7 @@ from timesink.output.blocks import (
     Column,
     Cut,
     Kind,
+    Medium,
     Numbers,
     Sort,
     Table,
