@@ -133,14 +133,11 @@ def _list(options: argparse.Namespace) -> None:
     elif not found:
         print(f"No baseline in {store_at(options.store).place}")
     else:
-        _print_rows([row(one) for one in found])
-
-
-def _print_rows(rows: list[tuple[str, str, str, str]]) -> None:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for cells in rows:
-        padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
-        print("  ".join(padded).rstrip())
+        rows = [row(one) for one in found]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for cells in rows:
+            padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
+            print("  ".join(padded).rstrip())
 
 
 def _show(options: argparse.Namespace) -> None:

@@ -63,7 +63,16 @@ def run(options: argparse.Namespace) -> int:
         _write_table(report, output)
         return 0
     _say_notes(report.notes if form == "csv" else ())
-    _show(report, form, options)
+    if form == "json":
+        give(json.dumps(report.to_dict(), indent=2), options.output)
+    elif form == "csv":
+        from timesink.formats.behaviour import behaviour_csv  # noqa: PLC0415
+
+        give(behaviour_csv(report.table).rstrip("\n"), options.output)
+    else:
+        from timesink.answers.behaviour import behaviour_document  # noqa: PLC0415
+
+        give_document(behaviour_document(report, options.top), form, options)
     return 0
 
 
@@ -102,16 +111,3 @@ def _write_table(report: BehaviourReport, output: Path) -> None:
 def _say_notes(notes: Sequence[str]) -> None:
     for note in notes:
         print(note, file=sys.stderr)
-
-
-def _show(report: BehaviourReport, form: str, options: argparse.Namespace) -> None:
-    if form == "json":
-        give(json.dumps(report.to_dict(), indent=2), options.output)
-    elif form == "csv":
-        from timesink.formats.behaviour import behaviour_csv  # noqa: PLC0415
-
-        give(behaviour_csv(report.table).rstrip("\n"), options.output)
-    else:
-        from timesink.answers.behaviour import behaviour_document  # noqa: PLC0415
-
-        give_document(behaviour_document(report, options.top), form, options)

@@ -49,7 +49,17 @@ def run(options: argparse.Namespace) -> int:
     check(output, options.path, force=options.force)
     trace = open_chosen(options)
     if as_table:
-        return _write_table(trace, output)
+        from timesink.formats.behaviour import write_behaviour  # noqa: PLC0415
+
+        if not trace.has_behaviour:
+            raise UsageError(
+                f"{output}: only a behaviour table is written as one file",
+                "give -o a folder, or make the table first:  timesink behaviour TRACE -o FILE",
+            )
+        write_behaviour(trace.behaviour, output)
+        print(f"Wrote {output} ({trace.behaviour.height} rows)")
+        print(f"Next: timesink compare {shlex.quote(str(output))} OTHER")
+        return 0
     quoted = shlex.quote(str(output))
     if as_json:
         written = write_chrome_json(trace, output)
@@ -60,20 +70,6 @@ def run(options: argparse.Namespace) -> int:
         print(f"Wrote {output} (one Parquet file per table)")
         table = _telling_table(trace)
         print(f"Next: timesink query {quoted} 'select * from {table}'")  # noqa: S608 - a hint
-    return 0
-
-
-def _write_table(trace: Trace, output: Path) -> int:
-    from timesink.formats.behaviour import write_behaviour  # noqa: PLC0415
-
-    if not trace.has_behaviour:
-        raise UsageError(
-            f"{output}: only a behaviour table is written as one file",
-            "give -o a folder, or make the table first:  timesink behaviour TRACE -o FILE",
-        )
-    write_behaviour(trace.behaviour, output)
-    print(f"Wrote {output} ({trace.behaviour.height} rows)")
-    print(f"Next: timesink compare {shlex.quote(str(output))} OTHER")
     return 0
 
 

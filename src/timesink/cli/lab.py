@@ -30,7 +30,7 @@ from timesink.errors import OutputError, UsageError
 if TYPE_CHECKING:
     from timesink.lab.driver import Outcome
     from timesink.lab.faults import Fault
-    from timesink.lab.ranks.plan import Answer, Plan, PlannedStraggler, Truth
+    from timesink.lab.ranks.plan import Plan, PlannedStraggler, Truth
 
 
 # `timesink lab ranks`: write the traces of a run of many ranks, with slowness put into some.
@@ -148,24 +148,20 @@ def _lines(folder: Path, plan: Plan, truth: Truth) -> Iterator[str]:
     roles = ("data", "tensor", "pipeline", "expert")
     yield f"Groups: {', '.join(f'{role} {getattr(plan, role)}' for role in roles)}"
     for answer in truth.answers:
-        yield _put_in(answer, plan, truth)
+        from timesink.model.units import brief_ns, counted  # noqa: PLC0415
+
+        share = 100 * answer.cost_us / truth.healthy_run_us
+        said = (
+            f"Put in: {answer.kind} ({answer.cause}), {_ranks(answer.ranks)}, "
+            f"in {len(answer.steps)} of {counted(plan.steps, 'steps')}; "
+            f"the run takes {brief_ns(1000 * answer.cost_us)} ({share:.1f} %) longer"
+        )
+        # Its whole group is slow alike, and no other group crosses it there.
+        yield (said if answer.separable else f"{said}; nothing recorded tells which rank it is")
     if not truth.answers:
         yield "No rank is slow on purpose."
     yield f"What is true about it: {folder / 'truth.json'}"
     yield f"Next: timesink analyze {shlex.quote(str(folder))}"
-
-
-def _put_in(answer: Answer, plan: Plan, truth: Truth) -> str:
-    from timesink.model.units import brief_ns, counted  # noqa: PLC0415
-
-    share = 100 * answer.cost_us / truth.healthy_run_us
-    said = (
-        f"Put in: {answer.kind} ({answer.cause}), {_ranks(answer.ranks)}, "
-        f"in {len(answer.steps)} of {counted(plan.steps, 'steps')}; "
-        f"the run takes {brief_ns(1000 * answer.cost_us)} ({share:.1f} %) longer"
-    )
-    # Its whole group is slow alike, and no other group crosses it there.
-    return said if answer.separable else f"{said}; nothing recorded tells which rank it is"
 
 
 def _ranks(ranks: tuple[int, ...]) -> str:

@@ -71,23 +71,20 @@ class Rows:
             if not self._marks_us or ts_us >= self._marks_us[-1] + _MARK_EVERY_US:
                 self._marks_us.append(ts_us)
                 self._marks_at.append(self._end)
-            self._append(text)
+            try:
+                written = os.write(self._file, text)
+            except OSError:
+                os.ftruncate(self._file, self._end)
+                raise
+            if written < len(text):
+                # A full disk takes part of it: rather none than half a line.
+                os.ftruncate(self._file, self._end)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(self._path))
+            self._end += written
             self._many.update((sample.counter, sample.device) for sample in found)
             self._noted.update(
                 (sample.counter, sample.device) for sample in found if sample.at_us is not None
             )
-
-    def _append(self, text: bytes) -> None:
-        try:
-            written = os.write(self._file, text)
-        except OSError:
-            os.ftruncate(self._file, self._end)
-            raise
-        if written < len(text):
-            # A full disk takes part of it: rather none than half a line.
-            os.ftruncate(self._file, self._end)
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(self._path))
-        self._end += written
 
     def keep_from(self, ts_us: int) -> None:
         """Drop rows of more than a second before a moment."""

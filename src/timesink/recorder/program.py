@@ -89,7 +89,14 @@ class Running:
                 return _ended(self.process.wait(_TICK_S))
             tick()
             self._mind_interruptions()
-            self._mind_deadlines()
+            now = time.monotonic()
+            if self._pass_on_at is not None and now > self._pass_on_at:
+                self._pass_on_at = None
+                if not self.is_ending():
+                    signal_family(family(self.process.pid), signal.Signals(self.interruptions[0]))
+            if self._kill_at is not None and now > self._kill_at:
+                self._kill_at = None
+                end_family(family(self.process.pid), 0)
 
     def ask_to_stop(self) -> None:
         """End the program, which has all the time it needs to leave in order."""
@@ -107,16 +114,6 @@ class Running:
         self.say(f"stopping; what was recorded is kept {AGAIN}")
         if not (self.interruptions[0] == signal.SIGINT and _is_in_foreground()):
             self._pass_on_at = time.monotonic() + _REACTS_S
-
-    def _mind_deadlines(self) -> None:
-        now = time.monotonic()
-        if self._pass_on_at is not None and now > self._pass_on_at:
-            self._pass_on_at = None
-            if not self.is_ending():
-                signal_family(family(self.process.pid), signal.Signals(self.interruptions[0]))
-        if self._kill_at is not None and now > self._kill_at:
-            self._kill_at = None
-            end_family(family(self.process.pid), 0)
 
 
 def start(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:

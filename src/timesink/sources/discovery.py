@@ -234,7 +234,19 @@ def one_run(found: Sequence[Recording], place: Place) -> tuple[list[Recording], 
     first, notes = _first_spans(found)
     kept, copies = _without_copies(first)
     ranks, others = _without_strays(kept)
-    _check_ranks(ranks, place)
+    # Refuse two files of one rank: nobody could tell which of them goes with the others.
+    of_rank: defaultdict[int, list[str]] = defaultdict(list)
+    for recording in ranks:
+        if recording.rank is not None:
+            of_rank[recording.rank].append(recording.path.name)
+    for rank, names in of_rank.items():
+        if len(names) > 1:
+            raise AmbiguousError(
+                f"{shown(place)}: two files are of rank {rank} ({names[0]}, {names[1]}), "
+                "as if of two runs",
+                "choose the files of one run by a pattern in quotes, e.g. "
+                f"'{_pattern(names[0])}', or name one of them",
+            )
     return ranks, [*notes, *copies, *others, *_beside(place)]
 
 
@@ -294,22 +306,6 @@ def _without_strays(recordings: list[Recording]) -> tuple[list[Recording], list[
     strays = {one for one in unnamed if stated_rank(one) is None}
     notes = [f"{one.path.name} states no rank, as the others do: left out" for one in strays]
     return [one for one in recordings if one not in strays], sorted(notes)
-
-
-def _check_ranks(recordings: Sequence[Recording], place: Place) -> None:
-    """Refuse two files of one rank: nobody could tell which of them goes with the others."""
-    of_rank: defaultdict[int, list[str]] = defaultdict(list)
-    for recording in recordings:
-        if recording.rank is not None:
-            of_rank[recording.rank].append(recording.path.name)
-    for rank, names in of_rank.items():
-        if len(names) > 1:
-            raise AmbiguousError(
-                f"{shown(place)}: two files are of rank {rank} ({names[0]}, {names[1]}), "
-                "as if of two runs",
-                "choose the files of one run by a pattern in quotes, e.g. "
-                f"'{_pattern(names[0])}', or name one of them",
-            )
 
 
 def _pattern(name: str) -> str:

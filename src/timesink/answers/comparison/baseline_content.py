@@ -129,7 +129,17 @@ def baseline_of(content: bytes, name: str, place: str) -> Baseline:
     if kept is None:
         raise _damaged(name, place)
     try:
-        return _baseline(kept, name, len(content))
+        about = kept.about
+        return Baseline(
+            name=name,
+            runs=tuple(_runs(kept, name)),
+            finding=CycleSearch(about["marker"], about["by"]),
+            saved_us=int(about["saved_us"]),
+            timesink=str(about["timesink"]),
+            facts=about["facts"],
+            notes=tuple(about["notes"]),
+            size_bytes=len(content),
+        )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         # Whole, but not what this version writes: a field more, or less.
         raise _of_another_version(name, place, kept.about.get("timesink")) from error
@@ -192,20 +202,6 @@ def _source_facts(source: SideSource, root: Path) -> dict[str, Any]:
         "job": source.job,
         "suffix": source.suffix,
     }
-
-
-def _baseline(kept: Tables, name: str, size_bytes: int) -> Baseline:
-    about = kept.about
-    return Baseline(
-        name=name,
-        runs=tuple(_runs(kept, name)),
-        finding=CycleSearch(about["marker"], about["by"]),
-        saved_us=int(about["saved_us"]),
-        timesink=str(about["timesink"]),
-        facts=about["facts"],
-        notes=tuple(about["notes"]),
-        size_bytes=size_bytes,
-    )
 
 
 def _runs(kept: Tables, name: str) -> Iterator[SideRun]:

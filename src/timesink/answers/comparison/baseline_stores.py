@@ -134,7 +134,10 @@ class FolderStore(BaselineStore):
         file = self._folder / f"{name}{ENDING}"
         aside = self._folder / f".writing-{uuid.uuid4().hex}"
         try:
-            self._make_folder()
+            try:
+                self._folder.mkdir(parents=True, exist_ok=True)
+            except FileExistsError as error:
+                raise NotADirectoryError(error.errno, _why(error)) from None
             with aside.open("xb") as stream:
                 stream.write(content)
             move(aside, file)
@@ -146,12 +149,6 @@ class FolderStore(BaselineStore):
         finally:
             with suppress(OSError):
                 aside.unlink()
-
-    def _make_folder(self) -> None:
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-        except FileExistsError as error:
-            raise NotADirectoryError(error.errno, _why(error)) from None
 
     def _read(self, file: str) -> bytes:
         try:

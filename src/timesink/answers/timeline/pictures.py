@@ -183,10 +183,21 @@ def search(timeline: Timeline, query: Query) -> dict[str, Any]:
     if not wanted or not matches.any():
         return {"total": 0, "names": [], "hits": []}
     labels = np.flatnonzero(matches)
+    # Ids of the slices that match and start in the range, the earliest.
+    slices = timeline.layout.lanes.slices
+    first, last = asked_range(query, timeline)
+    places = np.flatnonzero(matches[slices.label])
+    start = slices.start[places]
+    if "from" in query.params or "to" in query.params:
+        inside = np.flatnonzero((start >= first) & (start <= last))
+        places, start = places[inside], start[inside]
+    if len(places) > MOST_HITS:
+        earliest = np.argpartition(start, MOST_HITS - 1)[:MOST_HITS]
+        places, start = places[earliest], start[earliest]
     return {
         "total": int(timeline.whole.calls[labels].sum()),
         "names": _names(timeline, labels.tolist()),
-        "hits": places_of(timeline, _first_hits(timeline, query, matches)),
+        "hits": places_of(timeline, slices.id[places[np.argsort(start, kind="stable")]]),
     }
 
 
@@ -200,18 +211,3 @@ def _names(timeline: Timeline, labels: list[int]) -> list[dict[str, Any]]:
         entry["count"] += int(layout.calls[label])
         entry["total_ns"] += int(layout.total_ns[label])
     return sorted(found.values(), key=lambda entry: -entry["total_ns"])[:MOST_NAMES]
-
-
-def _first_hits(timeline: Timeline, query: Query, matches: NDArray[np.bool_]) -> NDArray[np.int32]:
-    """Ids of the slices that match and start in the range, the earliest."""
-    slices = timeline.layout.lanes.slices
-    first, last = asked_range(query, timeline)
-    places = np.flatnonzero(matches[slices.label])
-    start = slices.start[places]
-    if "from" in query.params or "to" in query.params:
-        inside = np.flatnonzero((start >= first) & (start <= last))
-        places, start = places[inside], start[inside]
-    if len(places) > MOST_HITS:
-        earliest = np.argpartition(start, MOST_HITS - 1)[:MOST_HITS]
-        places, start = places[earliest], start[earliest]
-    return slices.id[places[np.argsort(start, kind="stable")]]

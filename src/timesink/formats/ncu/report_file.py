@@ -38,7 +38,15 @@ def exported_blocks(source: SourceFile) -> Iterator[bytes]:
     """The raw page of a report as CSV, block by block."""
     program = find_ncu()
     if program is None:
-        raise _not_installed(source.path)
+        path = source.path
+        is_named = path.name.lower().endswith(REPORT_SUFFIX)
+        stem = path.name[: -len(REPORT_SUFFIX)] if is_named else path.name
+        command = shown(import_commands("ncu", path.name)[0])
+        raise UnreadableError(
+            f"{path}: a binary Nsight Compute report, and ncu is not installed here",
+            f"where it is, run  {command} > {shown([f'{stem}.csv'])}  and give the .csv; "
+            "or set TIMESINK_NCU to the program",
+        )
     with source.plain_file(f"report{REPORT_SUFFIX}") as report:
         yield from _printed(import_commands(program, report), source.path)
 
@@ -65,17 +73,6 @@ def _printed(commands: Sequence[list[str]], path: Path) -> Iterator[bytes]:
         if is_passed_on:
             break
     raise _failed(path, head[:_HEAD_BYTES], process.returncode)
-
-
-def _not_installed(path: Path) -> UnreadableError:
-    is_named = path.name.lower().endswith(REPORT_SUFFIX)
-    stem = path.name[: -len(REPORT_SUFFIX)] if is_named else path.name
-    command = shown(import_commands("ncu", path.name)[0])
-    return UnreadableError(
-        f"{path}: a binary Nsight Compute report, and ncu is not installed here",
-        f"where it is, run  {command} > {shown([f'{stem}.csv'])}  and give the .csv; "
-        "or set TIMESINK_NCU to the program",
-    )
 
 
 def _failed(path: Path, output: bytes, code: int) -> UnreadableError:

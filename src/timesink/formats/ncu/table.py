@@ -63,7 +63,14 @@ class CsvTable:
         """The table a header line announces."""
         quoted = line.startswith(b'"')
         separator = chr(line[len(b'"ID"') if quoted else len(b"ID")])
-        return cls(_unlike(_fields(line, separator)), separator, quoted)
+        # The names; one that comes again, in whatever letters, is told from the first.
+        names = _fields(line, separator)
+        seen: set[str] = set()
+        unlike = []
+        for place, name in enumerate(names):
+            unlike.append(f"{name} [{place}]" if name.lower() in seen else name)
+            seen.add(name.lower())
+        return cls(tuple(unlike), separator, quoted)
 
     def with_units(self, line: bytes) -> CsvTable:
         """The table with the units of its second row."""
@@ -206,16 +213,6 @@ def _long(frame: pl.DataFrame, metrics: list[str], units: dict[str, str]) -> pl.
         .select("piece", pl.lit(None, pl.Categorical).alias("section"), "metric", "unit", "text")
         .sort("piece", maintain_order=True)
     )
-
-
-def _unlike(names: list[str]) -> tuple[str, ...]:
-    """The names; one that comes again, in whatever letters, is told from the first."""
-    seen: set[str] = set()
-    unlike = []
-    for place, name in enumerate(names):
-        unlike.append(f"{name} [{place}]" if name.lower() in seen else name)
-        seen.add(name.lower())
-    return tuple(unlike)
 
 
 def _dtype(name: str | None, texts: AbstractSet[str]) -> pl.DataType:

@@ -157,22 +157,7 @@ def memory_rows(allocations: Sequence[Allocation], names: Names) -> pl.DataFrame
     devices = [names.devices.get(record.agent_id.handle) for record in allocations]
     addresses = [_to_address(record.address) for record in allocations]
     threads = _integers("tid", [record.thread_id for record in allocations])
-    return pl.DataFrame(
-        [
-            _integers("start", [record.start_timestamp for record in allocations]),
-            threads.cast(pl.String),
-            _integers("device", [-1 if device is None else device for device in devices]),
-            _integers("device_type", [_CPU if device is None else _CUDA for device in devices]),
-            pl.Series("address", addresses, dtype=pl.UInt64),
-            _integers("bytes", _changes(allocations, addresses)),
-        ]
-    ).with_columns(pid=pl.lit(names.pid, dtype=pl.String))
-
-
-def _changes(
-    allocations: Sequence[Allocation], addresses: Sequence[int | None]
-) -> list[int | None]:
-    """Bytes allocated or freed; a free does not repeat the size, so it is remembered."""
+    # Bytes allocated or freed; a free does not repeat the size, so it is remembered.
     sizes: dict[int | None, int] = {}
     changes: list[int | None] = [None] * len(allocations)
     in_time = sorted(range(len(allocations)), key=lambda i: allocations[i].start_timestamp or 0)
@@ -182,7 +167,16 @@ def _changes(
             changes[position] = sizes[addresses[position]] = size
         elif (freed := sizes.pop(addresses[position], None)) is not None:
             changes[position] = -freed
-    return changes
+    return pl.DataFrame(
+        [
+            _integers("start", [record.start_timestamp for record in allocations]),
+            threads.cast(pl.String),
+            _integers("device", [-1 if device is None else device for device in devices]),
+            _integers("device_type", [_CPU if device is None else _CUDA for device in devices]),
+            pl.Series("address", addresses, dtype=pl.UInt64),
+            _integers("bytes", changes),
+        ]
+    ).with_columns(pid=pl.lit(names.pid, dtype=pl.String))
 
 
 def _common_rows(records: Sequence[Record], names: Names) -> pl.DataFrame:

@@ -369,7 +369,14 @@ class _Builder:
         else:
             self.calls += _operators(EMBEDDING)
         for _ in range(self.layers):
-            self._layer_forward()
+            self.calls += _operators(ATTENTION)
+            self._reduce_activations("main")
+            self.calls += _operators(FEED_FORWARD_IN)
+            self._to_experts("main")
+            self.calls += _operators(FEED_FORWARD)
+            self._to_experts("main")
+            self._reduce_activations("main")
+            self.calls += _operators(FEED_FORWARD_OUT)
         if self.stage < self.plan.pipeline - 1:
             self._pass_on("send", "forward", part, 1, "main")
         else:
@@ -383,33 +390,20 @@ class _Builder:
             self.calls += _operators(LOSS_BACK, "autograd")
         is_last = part == self.plan.parts - 1
         for _ in range(self.layers):
-            self._layer_backward()
+            self._to_experts("autograd")
+            self.calls += _operators(FEED_FORWARD_BACK, "autograd")
+            self._to_experts("autograd")
+            self._reduce_activations("autograd")
+            self.calls += _operators(ATTENTION_BACK, "autograd")
+            self._reduce_activations("autograd")
+            self.calls += _operators(LAST_BACK, "autograd")
+            # Only on ranks that have this fault: somebody looks at a value after every layer.
+            self.calls.append(HostCall("extra_sync", 12.0, "autograd"))
             if is_last and self.plan.data > 1:
                 kind = "reduce_scatter" if self.plan.sharded else "all_reduce"
                 self._talk(kind, "data", BUCKET, "autograd", blocking=False)
         if self.stage > 0:
             self._pass_on("send", "backward", part, -1, "autograd")
-
-    def _layer_forward(self) -> None:
-        self.calls += _operators(ATTENTION)
-        self._reduce_activations("main")
-        self.calls += _operators(FEED_FORWARD_IN)
-        self._to_experts("main")
-        self.calls += _operators(FEED_FORWARD)
-        self._to_experts("main")
-        self._reduce_activations("main")
-        self.calls += _operators(FEED_FORWARD_OUT)
-
-    def _layer_backward(self) -> None:
-        self._to_experts("autograd")
-        self.calls += _operators(FEED_FORWARD_BACK, "autograd")
-        self._to_experts("autograd")
-        self._reduce_activations("autograd")
-        self.calls += _operators(ATTENTION_BACK, "autograd")
-        self._reduce_activations("autograd")
-        self.calls += _operators(LAST_BACK, "autograd")
-        # Only on ranks that have this fault: somebody looks at a value after every layer.
-        self.calls.append(HostCall("extra_sync", 12.0, "autograd"))
 
     # -- what ends a step ------------------------------------------------------------------------
 

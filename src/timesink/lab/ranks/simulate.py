@@ -162,7 +162,16 @@ def put_in(
     """The slowness with one straggler more, the `place`-th of its plan."""
     ranks = culprits(layout, straggler)
     if straggler.kind in {"first_stage", "last_stage"}:
-        return _with_layers(slow, plan, straggler)
+        if plan.pipeline == 1:
+            raise UsageError(
+                f"A run without pipeline stages has no {straggler.kind.replace('_', ' ')}.",
+                "give the plan a pipeline of 2 or more",
+            )
+        extra = list(slow.extra_layers)
+        extra[0 if straggler.kind == "first_stage" else -1] += max(
+            1, round(straggler.intensity * plan.layers)
+        )
+        return replace(slow, extra_layers=tuple(extra))
     where = np.ix_(affected_steps(plan, straggler, place), ranks)
     lost_us = straggler.intensity * healthy.step_us
     if straggler.kind in {"slow_link", "slow_bus"}:
@@ -191,19 +200,6 @@ def _amount(kind: str, lost_us: float, healthy: Healthy) -> tuple[str, float, bo
         "slow_host": ("host_gap_us", max(lost_us + idle, 0.0) / healthy.calls),
     }
     return *added[kind], False
-
-
-def _with_layers(slow: Slowness, plan: Plan, straggler: PlannedStraggler) -> Slowness:
-    if plan.pipeline == 1:
-        raise UsageError(
-            f"A run without pipeline stages has no {straggler.kind.replace('_', ' ')}.",
-            "give the plan a pipeline of 2 or more",
-        )
-    extra = list(slow.extra_layers)
-    extra[0 if straggler.kind == "first_stage" else -1] += max(
-        1, round(straggler.intensity * plan.layers)
-    )
-    return replace(slow, extra_layers=tuple(extra))
 
 
 _LAUNCH_TO_START_US = 5.5
@@ -261,7 +257,10 @@ class _Stage:
         self.pace = 1.0 + alike + 0.003 * rng.standard_normal((plan.steps, self.count))
         self.loading_us = 60.0 * rng.standard_exponential((plan.steps, self.count))
         self.host = 40.0 + 300.0 * rng.random(self.count)
-        self.pauses_at = self._drawn_places()
+        # For each step a call of the forward pass, before which a rank may pause.
+        forward = [place for place, call in enumerate(self.program.calls) if call.operator]
+        drawn = np.random.default_rng([self.plan.seed, 5]).random(self.plan.steps)
+        self.pauses_at = [forward[int(share * len(forward) / 3)] for share in drawn]
         self.compute = np.zeros(self.count)
         self.streams: dict[str, Floats] = {}
         self.pending: dict[str, tuple[int, Meeting]] = {}
@@ -281,12 +280,6 @@ class _Stage:
         }
         return {role: np.array(found) - self.ranks[0] for role, found in inside.items() if found}
 
-    def _drawn_places(self) -> list[int]:
-        """For each step a call of the forward pass, before which a rank may pause."""
-        forward = [place for place, call in enumerate(self.program.calls) if call.operator]
-        drawn = np.random.default_rng([self.plan.seed, 5]).random(self.plan.steps)
-        return [forward[int(share * len(forward) / 3)] for share in drawn]
-
     def run(self) -> Iterator[None]:
         for step in range(self.plan.steps):
             # Drawn for all ranks alike, so that a straggler changes nothing but what it does.
@@ -300,7 +293,9 @@ class _Stage:
                     # Kernels that follow wait for the gradients.
                     self.compute = np.maximum(self.compute, self.streams.get("data", 0.0))
                 elif call.kind in {"sync", "extra_sync"}:
-                    self._synchronise(call, step)
+                    waited = np.maximum(self.call_end[-1], self.compute + 4.0)
+                    waits = call.kind == "sync" or self.slow.sync_us[step] > 0
+                    self.call_end[-1] = np.where(waits, waited, self.call_end[-1])
                 else:
                     self._launch(call, step, noise[number, 1])
                 # What Python does with a value it waited for, before it goes on.
@@ -330,11 +325,6 @@ class _Stage:
         self.call_start.append(start)
         self.call_end.append(start + takes)
         self.lead.append(np.maximum(self.compute - start, 0.0))
-
-    def _synchronise(self, call: HostCall, step: int) -> None:
-        waited = np.maximum(self.call_end[-1], self.compute + 4.0)
-        waits = call.kind == "sync" or self.slow.sync_us[step] > 0
-        self.call_end[-1] = np.where(waits, waited, self.call_end[-1])
 
     # -- on the device ---------------------------------------------------------------------------
 

@@ -435,20 +435,17 @@ class _Watch:
     def _mind_interruptions(self) -> None:
         if len(self.interruptions) > self._handled:
             self._handled = len(self.interruptions)
-            self._interrupted()
+            if not self._members:
+                self._members = family(self.process.pid)
+                self._interrupted_at = self._clock()
+                kept = "; what was measured is kept" if self.heard.kernels else ""
+                self.screen.say(f"stopping{kept} (once more: stop at once)")
+            else:
+                self._members |= family(self.process.pid)
+                self.process.kill()
+                end_family(self._members, 0)
         reacts = self.heard.is_shutting_down or not self._interrupted_at
         if not reacts and self._clock() - self._interrupted_at > _REACTS_S:
             self._interrupted_at = 0.0
             # As a terminal would: the profiler may run below a script that starts it.
             signal_family(family(self.process.pid), signal.SIGINT)
-
-    def _interrupted(self) -> None:
-        if not self._members:
-            self._members = family(self.process.pid)
-            self._interrupted_at = self._clock()
-            kept = "; what was measured is kept" if self.heard.kernels else ""
-            self.screen.say(f"stopping{kept} (once more: stop at once)")
-        else:
-            self._members |= family(self.process.pid)
-            self.process.kill()
-            end_family(self._members, 0)
