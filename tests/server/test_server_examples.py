@@ -79,7 +79,7 @@ def test_progress_report():
 
 
 def test_routes_load_view():
-    assert load_view("views:available_views").__name__ == "available_views"
+    assert load_view("overview:available_views").__name__ == "available_views"
 
 
 def test_runs_span_of():
