@@ -55,7 +55,7 @@ class TestWhole:
         assert (told.code, told.err) == (0, "")
         lines = told.out.splitlines()
         assert lines[0].startswith("76.9 % of each 27.18 ms step is GPU work")
-        assert "unet_train.pt.trace.json.gz, NVIDIA H200" in lines[1:4]
+        assert "unet_train.pt.trace.json.gz, NVIDIA H200" in lines[1:5]
         for title in ("Where a step goes\n2 steps", "Operators (", "Kernels (", "Health of"):
             assert title in told.out
 

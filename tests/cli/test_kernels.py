@@ -74,7 +74,7 @@ class TestSummary:
         assert (told.code, told.err) == (0, "")
         lines = told.out.splitlines()
         assert lines[0].startswith("4 kernels took 100.0 us: ")
-        assert "run.csv" in lines[1:3]
+        assert "run.csv" in lines[1:4]
         for title in (
             "GPU 0 (",
             "Share of time by",

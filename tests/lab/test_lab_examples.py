@@ -8,7 +8,8 @@ from timesink.lab.driver import Bench
 from timesink.lab.faults import GPU, LOADER, Fault, faults_named, workloads_named
 from timesink.lab.order import TimeLeft, ordered
 from timesink.lab.ranks.events import geometry
-from timesink.lab.ranks.plan import Group, Plan, PlannedLayout, PlannedStraggler, Truth, truth_told
+from timesink.lab.ranks.layout import Group, PlannedLayout
+from timesink.lab.ranks.plan import Plan, PlannedStraggler, Truth, truth_told
 from timesink.lab.ranks.program import HostCall, _one_forward_one_backward, stage_program
 from timesink.lab.ranks.runs import carry_out
 from timesink.lab.ranks.simulate import Slowness, affected_steps, group_ends, simulate, transfer_us

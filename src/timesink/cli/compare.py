@@ -120,7 +120,7 @@ def _was_read(comparison: Comparison, output: Path) -> bool:
     return output.resolve() in {Path(role.source).resolve() for role in comparison.roles}
 
 
-def _give_text(said: JudgedComparison, options: argparse.Namespace) -> None:
+def _give_terminal(said: JudgedComparison, options: argparse.Namespace) -> None:
     from timesink.answers.comparison.document import TOP, comparison_document, one_table_document  # noqa: PLC0415
     from timesink.output import terminal  # noqa: PLC0415
 
@@ -212,7 +212,7 @@ def _give_junit(said: JudgedComparison, options: argparse.Namespace) -> None:
 
 
 _GIVERS: dict[str, Callable[[JudgedComparison, argparse.Namespace], None]] = {
-    "text": _give_text,
+    "text": _give_terminal,
     "csv": _give_csv,
     "md": _give_md,
     "report": _give_report,

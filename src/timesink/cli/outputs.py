@@ -10,9 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink.answers.comparison.baseline_stores import ENDING as BASELINE_ENDING
 from timesink.errors import OutputError, TimesinkError, UsageError
-from timesink.formats.written_files import is_folder
+from timesink.formats.written_files import BASELINE_ENDING, is_folder
 
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn

@@ -11,6 +11,9 @@ from pathlib import Path
 
 from timesink.errors import OutputError
 
+BASELINE_ENDING = ".baseline"
+"""Of files of baselines; no other result is called so."""
+
 
 def replace_file(file: Path, blocks: Iterable[bytes | memoryview]) -> None:
     """Write a file that nobody ever reads half of; that it cannot be written is no error."""

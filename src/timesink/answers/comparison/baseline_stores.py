@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from timesink.errors import OutputError, UnreadableError, UsageError
+from timesink.formats.written_files import BASELINE_ENDING
 from timesink.sources.places import without_password
 from timesink.sources.remote import connected, saying
 
@@ -45,7 +46,7 @@ DEFAULT = Path(".timesink") / "baselines"
 """Below the working directory."""
 VARIABLE = "TIMESINK_BASELINES"
 """Names another store for all commands."""
-ENDING = ".baseline"
+ENDING = BASELINE_ENDING
 """Of the file that holds a baseline."""
 _RENAMING = frozenset({"file", "local", "sftp", "ssh", "smb", "hdfs", "dir", "memory"})
 """File systems that show a file while it is written; others show whole objects only."""

@@ -9,10 +9,12 @@ from functools import cached_property
 import numpy as np
 
 from timesink.lab.ranks import program as work
-from timesink.lab.ranks.plan import DESCRIPTIONS, Ints, Plan
+from timesink.lab.ranks.layout import DESCRIPTIONS
+from timesink.lab.ranks.plan import Plan
 from timesink.lab.ranks.program import LOADING, HostCall, Program
 from timesink.lab.ranks.runs import FIRST_STEP
 from timesink.lab.ranks.simulate import LAUNCH_AT, LAUNCH_TAKES, Floats, StageTimes
+from timesink.model.arrays import Ints
 
 MARK = "\x01"
 """Stands around what differs between ranks."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from timesink.lab.ranks.plan import Answer, Ints, Plan, PlannedLayout, PlannedStraggler, Truth
+from timesink.lab.ranks.layout import PlannedLayout
+from timesink.lab.ranks.plan import Answer, Plan, PlannedStraggler, Truth
 from timesink.lab.ranks.simulate import (
     Floats,
     Healthy,
@@ -18,6 +19,7 @@ from timesink.lab.ranks.simulate import (
     put_in,
     simulate,
 )
+from timesink.model.arrays import Ints
 
 FIRST_STEP = 3
 """What the first recorded step is called: profilers warm up before."""

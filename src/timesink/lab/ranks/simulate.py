@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timesink.errors import UsageError
-from timesink.lab.ranks.plan import Ints, Plan, PlannedLayout, PlannedStraggler
+from timesink.lab.ranks.layout import PlannedLayout
+from timesink.lab.ranks.plan import Plan, PlannedStraggler
 from timesink.lab.ranks.program import HostCall, Program, stage_program
+from timesink.model.arrays import Ints
 
 # Where ranks meet: a collective ends for all when the last one has come and all is moved.
 

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from timesink.lab.ranks.events import MARK, DeviceEvent, Events, HostEvent, differs, stage_events
-from timesink.lab.ranks.plan import DESCRIPTIONS, Ints, Plan
+from timesink.lab.ranks.layout import DESCRIPTIONS
+from timesink.lab.ranks.plan import Plan
 from timesink.lab.ranks.program import stage_program
 from timesink.lab.ranks.runs import SimulatedRun
 from timesink.lab.ranks.simulate import StageTimes
+from timesink.model.arrays import Ints
 
 BASE_NS = 1_790_857_026_000_000_000
 """What timestamps count from, as every trace says."""
