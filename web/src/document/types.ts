@@ -1,5 +1,5 @@
 // What the pages show: a document of sections, each a list of blocks.  Python writes it
-// (`render/document/blocks.py` spells the same types); a block says what is to be seen, never how.
+// (`output/blocks.py` spells the same types); a block says what is to be seen, never how.
 
 /** How a number is to be read; `format/format.ts` words each of them. */
 export type Kind =
