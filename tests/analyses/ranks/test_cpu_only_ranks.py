@@ -40,4 +40,4 @@ def straggler(late: RankSummary) -> Finding:
 def test_more_work_is_told_from_a_slow_host(batch: int, cause: str):
     found = straggler(rank(multiply_us=1_500, batch=batch))
     assert found.cause == cause
-    assert "device" not in found.evidence[0]
+    assert "device" not in found.proofs[0]

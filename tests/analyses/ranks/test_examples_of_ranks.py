@@ -8,7 +8,6 @@ import polars as pl
 import timesink
 from timesink.analyses.arrays import stacked
 from timesink.analyses.ranks.analysis import (
-    Straggler,
     analyse_ranks,
     cost_together,
     judged_ranks,
@@ -27,6 +26,7 @@ from timesink.analyses.ranks.rank_set import Named, numbered, ranks_of_traces, s
 from timesink.analyses.ranks.summary import _believable, summarise_rank, thinned_to, within_limits
 from timesink.analyses.ranks.summary_tables import from_parquet, to_parquet
 from timesink.analyses.ranks.waits import _summed
+from timesink.model.findings import Finding
 
 
 def test_analyse_ranks() -> None:
@@ -81,7 +81,8 @@ def test_numbered() -> None:
     assert numbered([Named("b", 1, None), Named("a", 0, None)]).ranks == (1, 0)
     assert (
         repr(numbered([Named("rank4", None, 4), Named("x", None, None)]))
-        == "Numbers(ranks=(4, 0), notes=('x does not say which rank it is: it counts as rank 0',))"
+        == "RankNumbers(ranks=(4, 0), "
+        "notes=('x does not say which rank it is: it counts as rank 0',))"
     )
 
 
@@ -154,8 +155,8 @@ def test_thinned_to() -> None:
 def test_cost_together() -> None:
     held = np.array([[5.0, 5.0], [5.0, 0.0]])
     panel = Panel(np.arange(2), ("1", "2"), held, held, held, {}, held, np.zeros(2))
-    always = Straggler(0, "gpu_clock", 10.0, 0.2, ("1", "2"), ())
-    once = Straggler(1, "host_code", 7.0, 0.1, ("1",), ())
+    always = Finding("gpu_clock", "", rank=0, cost_ns=10.0, share=0.2, steps=("1", "2"))
+    once = Finding("host_code", "", rank=1, cost_ns=7.0, share=0.1, steps=("1",))
     assert cost_together([always, once], panel) == 12.0
 
 

@@ -144,7 +144,7 @@ def _waiting_for_nothing(torch: Any) -> Iterator[None]:
 
 # Code of the agent, and a compiler that follows the program into it.
 
-CALLING_THE_PROGRAM = ("counted", "stand_in", "noticed", "exited")
+CALLING_THE_PROGRAM = ("counted", "stand_in", "foreign_start", "exited")
 """Wrappers around functions of the program and of torch; no other code of ours is called so."""
 
 _OURS = "timesink.recorder."
@@ -310,14 +310,14 @@ class ForeignProfilers:
 
     def _noticing(self, begin: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(begin)
-        def noticed(profiler: Any, *args: Any, **kwargs: Any) -> Any:
+        def foreign_start(profiler: Any, *args: Any, **kwargs: Any) -> Any:
             if not self._is_ours:
                 self._before_one()
                 self._active.add(id(profiler))
                 self._was_active = True
             return begin(profiler, *args, **kwargs)
 
-        return noticed
+        return foreign_start
 
     def _forgetting(self, end: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(end)
