@@ -199,7 +199,7 @@ class Finding:
     @property
     def urgency(self) -> int:
         """The lower, the sooner a check is told: failed, cannot be judged, passed."""
-        return ("failed", "unjudged", "passed").index(self.outcome)
+        return ("failed", "unjudged", "passed", "").index(self.outcome)
 
     @property
     def share_pct(self) -> float:
