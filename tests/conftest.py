@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from remembered import remember_answers
+from remembered import remember_answers, remember_pairs
 
 # Machines that run tests may be busy: a slow example is no failure.
 # The same examples every time, and few: what lands must not depend on luck nor take long.  To look
@@ -22,6 +22,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 # Programs that tests start need not compile timesink anew each time, whatever the machine prefers.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Before tests import these functions.
+remember_pairs()
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 

@@ -1,22 +1,31 @@
-"""Answers about real recordings: each question is asked once, whichever tests ask it."""
+"""What several tests ask is worked out once: answers about real recordings, and pairs of runs."""
 
 from __future__ import annotations
 
+import pickle
 import sys
 from collections.abc import Callable
+from dataclasses import fields, replace
 from functools import lru_cache, wraps
+from hashlib import sha256
 from inspect import signature
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import pytest
 
 import timesink
+from timesink.analyses.comparison import verdict
+from timesink.analyses.comparison.pair import Pair, Role
+from timesink.model.diagnosis import Diagnosis
+from timesink.rules import diagnosis
 
 QUESTIONS = ("open", "analyze", "behaviour", "compare", "cycles", "diagnose", "kernels")
 """Functions whose answers are frozen: nobody can spoil them for the next test."""
 _MOST = 24
 """Answers of each function that are kept; a trace takes some megabytes."""
+_MOST_PAIRS = 128
 _PLAIN = (str, int, float, bool, Path, type(None))
 
 
@@ -53,3 +62,54 @@ def _remembering(function: Callable[..., Any], recordings: Path) -> Callable[...
         return function(*sources, **options)
 
     return answer
+
+
+def remember_pairs() -> None:
+    """Let two runs with the same content be compared and diagnosed once, wherever their files lie.
+
+    Both functions depend on nothing but the tables they are given: most tests of comparisons look
+    at one sentence about the same few runs.
+    """
+    compare_roles, diagnose = verdict.compare_roles, diagnosis.diagnose
+    pairs: dict[bytes, Pair] = {}
+    diagnoses: dict[tuple[int, ...], tuple[Pair, Diagnosis]] = {}
+
+    def remembered_pair(base: Role, new: Role, kind: str) -> Pair:
+        sides = replace(base, source=""), replace(new, source="")
+        content = pickle.dumps((*sides, kind, base.source == new.source))
+        key = sha256(content).digest()
+        if key not in pairs:
+            _forget(pairs)
+            pairs[key] = compare_roles(base, new, kind)
+        pair = pairs[key]
+        return replace(
+            pair,
+            base=replace(pair.base, source=base.source),
+            new=replace(pair.new, source=new.source),
+        )
+
+    def remembered_diagnosis(pair: Pair) -> Diagnosis:
+        # Copies of a pair with its files elsewhere have the very same parts.
+        key = tuple(
+            id(getattr(whole, field.name))
+            for whole in (pair, pair.base, pair.new)
+            for field in fields(whole)
+            if field.name not in {"base", "new", "source"}
+        )
+        if key not in diagnoses:
+            _forget(diagnoses)
+            diagnoses[key] = (pair, diagnose(pair))
+        return diagnoses[key][1]
+
+    replaced = {compare_roles: remembered_pair, diagnose: remembered_diagnosis}
+    for name, module in list(sys.modules.items()):
+        if name.startswith("timesink."):
+            for attribute, value in list(vars(module).items()):
+                if isinstance(value, FunctionType) and value in replaced:
+                    setattr(module, attribute, replaced[value])
+
+
+def _forget(kept: dict[Any, Any]) -> None:
+    """Drop what was kept longest, where there is much."""
+    if len(kept) >= _MOST_PAIRS:
+        del kept[next(iter(kept))]
