@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,19 @@ IS_ONE_OF_MANY = "PYTEST_XDIST_WORKER" in os.environ
 if IS_ONE_OF_MANY:
     # Threads of several processes that wait for the same cores only get in each other's way.
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
+
+
+COMPARISONS_OF_RECORDINGS = {
+    "tests/analyses/clustering/test_recordings.py",
+    "tests/analyses/diagnosis/anomalies/test_recorded.py",
+    "tests/lab/test_score.py",
+    "tests/reports/baselines/test_keeping.py",
+    "tests/reports/comparison/test_rank_sets.py",
+    "tests/test_compare_acceptance.py",
+    "tests/test_diagnosis_acceptance.py",
+    "tests/test_gate_acceptance.py",
+}
+"""What one of these asks, another one asks as well: they share a process and its answers."""
 
 
 @pytest.fixture(scope="session")
@@ -83,6 +97,19 @@ def _turn(item: pytest.Item) -> int:
     if item.get_closest_marker("whole"):
         return 0
     return 1 if item.path.stem.endswith("acceptance") else 2
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Tests of a file run in one process, and so do files that compare the same recordings."""
+    from xdist.scheduler import LoadFileScheduling  # noqa: PLC0415 - one test needs no xdist
+
+    class TogetherScheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return "comparisons of recordings" if file in COMPARISONS_OF_RECORDINGS else file
+
+    return TogetherScheduling(config, log)
 
 
 def pytest_collection_finish() -> None:

@@ -14,7 +14,7 @@ from timesink.lab.ranks.plan import Plan, Straggler
 
 
 def summaries(**options: Any) -> dict[int, RankSummary]:
-    traces, _ = ranks_and_truth(Plan(**{"ranks": 16, "ranks_per_node": 4, "seed": 3, **options}))
+    traces, _ = ranks_and_truth(Plan(**{"ranks": 8, "ranks_per_node": 4, "seed": 3, **options}))
     return {rank: summarise_rank(each) for rank, each in traces.items()}
 
 
@@ -29,13 +29,13 @@ def odd_ones(groups: tuple[RankGroup, ...]) -> list[RankGroup]:
 @pytest.mark.parametrize("seed", range(3))
 def test_a_healthy_run_is_one_group(seed: int):
     (only,) = clustered(summaries(seed=seed, tensor=2))
-    assert (only.group, only.size, only.odd, only.apart) == ("usual", 16, False, ())
+    assert (only.group, only.size, only.odd, only.apart) == ("usual", 8, False, ())
 
 
 def test_stages_of_a_pipeline_are_roles_and_not_odd():
     first, last = clustered(summaries(pipeline=2))
     assert (first.group, last.group) == ("usual, role 1", "usual, role 2")
-    assert first.ranks + last.ranks == tuple(range(16))
+    assert first.ranks + last.ranks == tuple(range(8))
     assert not odd_ones((first, last))
 
 
@@ -46,7 +46,7 @@ def test_stages_of_a_pipeline_are_roles_and_not_odd():
         ("slow_host", {"tensor": 2}, "waits"),
         ("data_loading", {"pipeline": 2}, "Data loading"),
         ("uneven_work", {}, "more work"),
-        ("slow_link", {"tensor": 4}, "to move their data"),
+        ("slow_link", {"tensor": 4, "ranks": 16}, "to move their data"),
         ("slow_bus", {}, "Copies"),
     ],
 )
@@ -60,7 +60,7 @@ def test_an_odd_rank_is_told_with_what_sets_it_apart(kind: str, layout: dict[str
 
 def test_those_that_are_slow_together_are_one_group_and_other_reasons_another():
     faults = (Straggler("slow_node", 5, intensity=0.2), Straggler("data_loading", 10))
-    found = odd_ones(clustered(summaries(stragglers=faults)))
+    found = odd_ones(clustered(summaries(ranks=12, stragglers=faults)))
     assert sorted(each.ranks for each in found) == [(4, 5, 6, 7), (10,)]
     assert {each.representative in each.ranks for each in found} == {True}
 
@@ -79,7 +79,7 @@ def test_of_two_ranks_the_slower_one_is_odd():
 
 
 def test_a_rank_that_makes_other_calls_is_no_role():
-    ranks = summaries()
+    ranks = summaries(ranks=16)
     alone = ranks[7]
     fewer = alone.collectives.filter(alone.collectives["size_bytes"] > 0)[::2]
     ranks[7] = RankSummary(alone.about, alone.steps, fewer, alone.functions, alone.worker)
@@ -94,10 +94,10 @@ def test_the_order_of_ranks_does_not_matter():
 
 
 def test_the_table_names_ranks_in_ranges():
-    ranks = summaries(stragglers=(Straggler("slow_node", 5, intensity=0.2),))
+    ranks = summaries(ranks=12, stragglers=(Straggler("slow_node", 5, intensity=0.2),))
     table = rank_groups(ranks, analyse_ranks(ranks))
-    assert table["ranks"].to_list() == ["0-3, 8-15", "4-7"]
-    assert table["size"].to_list() == [12, 4]
+    assert table["ranks"].to_list() == ["0-3, 8-11", "4-7"]
+    assert table["size"].to_list() == [8, 4]
 
 
 def test_waits_for_a_rank_without_a_recording_are_no_slow_transfers():
