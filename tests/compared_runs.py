@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,16 @@ def process_table(
     **columns: Any,
 ) -> pl.DataFrame:
     """What one process did; `columns` replace whole columns."""
-    table = one_role(0, fault, np.random.default_rng(seed), cycles).behaviour
+    table = _behaviour(tuple((fault or {}).items()), cycles, seed)
     said = {"pid": str(pid), "host": host, **columns}
     return table.with_columns(
         pl.lit(value).cast(table.schema[name]).alias(name) for name, value in said.items()
     )
+
+
+@cache
+def _behaviour(fault: tuple[tuple[str, float], ...], cycles: int, seed: int) -> pl.DataFrame:
+    return one_role(0, dict(fault), np.random.default_rng(seed), cycles).behaviour
 
 
 def write_table(path: Path, *tables: pl.DataFrame) -> Path:

@@ -7,6 +7,7 @@ from process to process by a few percent and from cycle to cycle by more, as rec
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -53,10 +54,19 @@ def many_roles(
     count: int, *, groups: int = 4, cycles: int = 12, seed: int = 0
 ) -> tuple[list[Role], NDArray[np.int64]]:
     """Roles `p000`, `p001`, ... and the group of each: half are healthy, the others by turns."""
+    roles, group = _many_roles(count, groups, cycles, seed)
+    return list(roles), group.copy()
+
+
+@cache
+def _many_roles(
+    count: int, groups: int, cycles: int, seed: int
+) -> tuple[tuple[Role, ...], NDArray[np.int64]]:
     random = np.random.default_rng(seed)
     turns = np.arange(count)
     group = np.where((turns % 2 == 0) | (groups < 2), 0, 1 + (turns // 2) % max(1, groups - 1))
-    return [one_role(turn, FAULTS[group[turn]], random, cycles) for turn in turns], group
+    roles = tuple(one_role(turn, FAULTS[group[turn]], random, cycles) for turn in turns)
+    return roles, group
 
 
 def one_role(
