@@ -276,13 +276,11 @@ def test_files_with_parts_of_a_run_are_the_same(
     assert_quiet(answers(*sides))
 
 
-@pytest.mark.parametrize(
-    ("name", "side", "split"),
-    [(name, side, split) for (name, side), split in zip(TABLES, cycle(SPLITS), strict=False)],
-)
+@pytest.mark.parametrize(("run", "split"), [*zip(TABLES, cycle(SPLITS), strict=False)])
 def test_parts_of_a_published_run_are_the_same(
-    shared: Path, tmp_path: Path, answers: Callable[..., Answer], name: str, side: str, split: str
+    shared: Path, tmp_path: Path, answers: Callable[..., Answer], run: tuple[str, str], split: str
 ) -> None:
+    name, side = run
     table = case(shared, name) / f"{side}_perf_data" / "result_perf_data.csv.gz"
     sides = [
         write_table_cycles(table, places, tmp_path / where)
