@@ -9,6 +9,7 @@ old profilers did: capitalised categories, whole microseconds, threads as text.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import polars as pl
 
 import timesink
-from builders import Document, Event, complete, kineto, write
+from builders import Document, Event, complete, kineto, to_bytes, write
 from timesink.analyses.roles import step_breakdown
 from timesink.model.trace import Trace
 
@@ -136,8 +137,14 @@ def read(*events: Event, **fields: Any) -> Trace:
 
 
 def read_document(document: Document) -> Trace:
+    return _read(to_bytes(document))
+
+
+@lru_cache(maxsize=256)
+def _read(text: bytes) -> Trace:
+    """Many tests ask something else about the same recording, and a trace is never changed."""
     with TemporaryDirectory() as folder:
-        return timesink.open(write(Path(folder) / "case.json", document), cache=False)
+        return timesink.open(write(Path(folder) / "case.json", text), cache=False)
 
 
 def with_tensor_cores() -> Trace:
