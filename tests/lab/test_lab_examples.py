@@ -25,7 +25,7 @@ from timesink.lab.score import (
     made_how,
     rate_of,
 )
-from timesink.lab.score_tables import in_short
+from timesink.lab.score_document import in_short
 from timesink.lab.workloads.registry import LabWorkload, Switches, as_text, say
 
 

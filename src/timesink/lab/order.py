@@ -196,11 +196,16 @@ def read_about(root: Path) -> dict[str, Any]:
     path = root / ABOUT
     if not path.is_file():
         return {}
-    try:
-        about = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UnreadableError(f"{path}: cannot be read ({error})", "name a new -o") from None
+    about = read_json(path, "name a new -o")
     return about if isinstance(about, dict) else {}
+
+
+def read_json(path: Path, remedy: str) -> Any:
+    """What a small file holds."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UnreadableError(f"{path}: cannot be read ({error})", remedy) from None
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
