@@ -33,7 +33,7 @@ from timesink.recorder.processes import (
     is_running,
     masked,
 )
-from timesink.recorder.program import Urgency, recorded_environment
+from timesink.recorder.recording import Urgency, recorded_environment
 from timesink.recorder.run_file import _is_even
 from timesink.recorder.traces import (
     Range,

@@ -12,9 +12,8 @@ from timesink.lab.ranks import program as work
 from timesink.lab.ranks.layout import DESCRIPTIONS
 from timesink.lab.ranks.plan import Plan
 from timesink.lab.ranks.program import LOADING, HostCall, Program
-from timesink.lab.ranks.runs import FIRST_STEP
-from timesink.lab.ranks.simulate import LAUNCH_AT, LAUNCH_TAKES, Floats, StageTimes
-from timesink.model.arrays import Ints
+from timesink.lab.ranks.simulate import FIRST_STEP, LAUNCH_AT, LAUNCH_TAKES, StageTimes
+from timesink.model.arrays import Floats, Ints
 
 MARK = "\x01"
 """Stands around what differs between ranks."""
@@ -73,31 +72,21 @@ class Events:
     def times_ns(self, stage: StageTimes, place: int) -> tuple[Ints, Ints]:
         """True start and end of every event on the rank at a place of its stage."""
         begins, ends = stage.call_start[:, place], stage.call_end[:, place]
-        first, first_at, last, last_at, around = self._bounds
+        first, first_at, last, last_at, around, from_kernel, to_kernel = self._bounds
         start = begins[first] + first_at * (ends - begins)[first] - around
         end = begins[last] + last_at * (ends - begins)[last] + around / 2
-        from_kernel, to_kernel = self._kernels
         start = np.concatenate([start, stage.kernel_start[from_kernel, place]])
         end = np.concatenate([end, stage.kernel_end[to_kernel, place]])
         return np.rint(start * 1e3).astype(np.int64), np.rint(end * 1e3).astype(np.int64)
 
     @cached_property
-    def _bounds(self) -> tuple[Ints, Floats, Ints, Floats, Floats]:
-        events = self.on_host
-        return (
-            np.array([one.first for one in events]),
-            np.array([one.first_at for one in events]),
-            np.array([one.last for one in events]),
-            np.array([one.last_at for one in events]),
-            np.array([one.around_us for one in events]),
-        )
-
-    @cached_property
-    def _kernels(self) -> tuple[Ints, Ints]:
-        return (
-            np.array([one.first for one in self.device]),
-            np.array([one.last for one in self.device]),
-        )
+    def _bounds(self) -> tuple[Ints, Floats, Ints, Floats, Floats, Ints, Ints]:
+        """Where events on the host begin and end, and the kernels of those on the device."""
+        host = [
+            (one.first, one.first_at, one.last, one.last_at, one.around_us) for one in self.on_host
+        ]
+        device = [(one.first, one.last) for one in self.device]
+        return (*map(np.array, zip(*host, strict=True)), *map(np.array, zip(*device, strict=True)))  # type: ignore[return-value]
 
 
 # What PyTorch writes beside collectives and kernels, as the text of their arguments.

@@ -17,7 +17,7 @@ from isal import igzip
 
 from timesink.lab.ranks.layout import DESCRIPTIONS
 from timesink.lab.ranks.plan import Plan, Truth
-from timesink.lab.ranks.runs import SimulatedRun, carry_out
+from timesink.lab.ranks.simulate import SimulatedRun, carry_out
 from timesink.lab.ranks.trace_text import BASE_NS, Traces, TraceSort, file_name, file_names
 from timesink.model.trace import Distributed, Metadata, Trace
 from timesink.runtime.workers import Workers, usable_cores
