@@ -39,7 +39,6 @@ from timesink.recorder.traces import (
     Range,
     TimelineRanges,
     _microseconds,
-    _names,
     _nanoseconds,
     measure_offset,
     nested,
@@ -229,14 +228,6 @@ def test_run_file_is_even():
     assert _is_even([10, 11, 12, 10, 90])
     assert not _is_even([10, 10, 25, 40, 90])
     assert not _is_even([10])
-
-
-def test_traces_names():
-    window = {"event": "window", "world_size": 2}
-    assert _names([ProcessNotes(7, ({**window, "rank": 1},)), ProcessNotes(8, (window,))]) == [
-        "rank1",
-        "pid8",
-    ]
 
 
 def test_urgency_urgency():

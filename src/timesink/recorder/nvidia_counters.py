@@ -344,18 +344,18 @@ class DriverNotes:
 
     def reader(self, name: str, labels: Sequence[str]) -> Callable[[float], Iterable[Sample]]:
         """What a probe reads: all that is new."""
-        return lambda _now_s: [
-            Sample(name, label, value, ts_us) for ts_us, value in self._new() for label in labels
-        ]
 
-    def _new(self) -> Iterator[tuple[int, float]]:
-        for ts_us, value in sorted(self._since(self._seen_us)):
-            span_us = ts_us - self._seen_us
-            if span_us > 0:
-                # A mean holds for the middle of the time since the note before.
-                in_middle = self._is_mean and span_us < _LONGEST_SPAN_US
-                yield ts_us - span_us // 2 if in_middle else ts_us, value
-                self._seen_us = ts_us
+        def read(_now_s: float) -> Iterator[Sample]:
+            for ts_us, value in sorted(self._since(self._seen_us)):
+                span_us = ts_us - self._seen_us
+                if span_us > 0:
+                    # A mean holds for the middle of the time since the note before.
+                    in_middle = self._is_mean and span_us < _LONGEST_SPAN_US
+                    at_us = ts_us - span_us // 2 if in_middle else ts_us
+                    yield from (Sample(name, label, value, at_us) for label in labels)
+                    self._seen_us = ts_us
+
+        return read
 
     def _since(self, seen_us: int) -> list[tuple[int, float]]:
         ask = self._library.nvmlDeviceGetSamples

@@ -194,8 +194,7 @@ def check_program(words: Sequence[str]) -> None:
 
 # Command lines without what is secret in them: recordings are passed on.
 #
-# What looks like a secret goes.  A mask too many costs a word of a description, one too few a
-# key.
+# What looks like a secret goes.  A mask too many costs a word of a description, one too few a key.
 
 MASK = "***"
 
