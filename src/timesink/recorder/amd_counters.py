@@ -20,7 +20,7 @@ from timesink.recorder.counter_probes import (
 from timesink.recorder.gpu_devices import (
     KB_PER_KIB,
     NotToldError,
-    if_told,
+    described,
     plain_probe,
     seen_by_hip,
     sharing_probe,
@@ -57,19 +57,18 @@ def probes(context: ProbeContext) -> Iterator[Probe]:
 def describe(environment: Mapping[str, str]) -> list[dict[str, Any]]:
     """What is known about the devices the program can see."""
     library = _load()
-
-    def described(handle: Any, label: str) -> dict[str, Any]:
-        return {
-            "device": label,
-            "name": if_told(lambda: library.amdsmi_get_gpu_asic_info(handle)["market_name"]),
-            "memory_bytes": if_told(
-                lambda: int(library.amdsmi_get_gpu_vram_usage(handle)["vram_total"]) << 20
+    return [
+        described(
+            label,
+            name=lambda one=handle: library.amdsmi_get_gpu_asic_info(one)["market_name"],
+            memory_bytes=lambda one=handle: (
+                int(library.amdsmi_get_gpu_vram_usage(one)["vram_total"]) << 20
             ),
-            "driver": if_told(lambda: library.amdsmi_get_gpu_driver_info(handle)["driver_version"]),
-            "uuid": if_told(lambda: library.amdsmi_get_gpu_device_uuid(handle)),
-        }
-
-    return [described(*device) for device in _devices(library, environment)]
+            driver=lambda one=handle: library.amdsmi_get_gpu_driver_info(one)["driver_version"],
+            uuid=lambda one=handle: library.amdsmi_get_gpu_device_uuid(one),
+        )
+        for handle, label in _devices(library, environment)
+    ]
 
 
 def _load() -> Any:

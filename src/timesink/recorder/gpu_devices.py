@@ -36,6 +36,11 @@ def if_told(ask: Callable[[], _Value]) -> _Value | None:
         return None
 
 
+def described(label: str, **asks: Callable[[], object]) -> dict[str, object]:
+    """A device and what its library answers about it."""
+    return {"device": label, **{what: if_told(ask) for what, ask in asks.items()}}
+
+
 def plain_probe(names: tuple[str, ...], values: Values, labels: Sequence[str]) -> Probe:
     """Counters that are there at once; a limit that hardly changes is read once a second."""
     least_ms = 1000.0 if "gpu_power_limit_mw" in names else 0.0

@@ -24,6 +24,7 @@ from timesink.recorder.counter_probes import (
 from timesink.recorder.gpu_devices import (
     KB_PER_KIB,
     NotToldError,
+    described,
     if_told,
     plain_probe,
     seen_by_cuda,
@@ -70,20 +71,17 @@ def probes(context: ProbeContext) -> Iterator[Probe]:
 def describe(environment: Mapping[str, str]) -> list[dict[str, Any]]:
     """What is known about the devices the program can see."""
     library = load_nvml()
-
-    def described(device: NvidiaDevice, label: str) -> dict[str, Any]:
-        memory = if_told(lambda: int(library.nvmlDeviceGetMemoryInfo(device.handle).total))
-        return {
-            "device": label,
-            "name": if_told(lambda: _text(library.nvmlDeviceGetName(device.handle))),
-            "memory_bytes": memory,
-            "driver": if_told(lambda: _text(library.nvmlSystemGetDriverVersion())),
-            "uuid": device.uuid,
-            "index": device.index,
-        }
-
-    devices = _devices(library, environment)
-    return [described(device, label) for device in devices for label in device.labels]
+    return [
+        described(
+            label,
+            name=lambda one=device.handle: _text(library.nvmlDeviceGetName(one)),
+            memory_bytes=lambda one=device.handle: int(library.nvmlDeviceGetMemoryInfo(one).total),
+            driver=lambda: _text(library.nvmlSystemGetDriverVersion()),
+        )
+        | {"uuid": device.uuid, "index": device.index}
+        for device in _devices(library, environment)
+        for label in device.labels
+    ]
 
 
 def load_nvml() -> Any:

@@ -100,8 +100,10 @@ _NATIVE = "void at::native::(anonymous namespace)::"
 _FLASH = "void pytorch_flash::flash_"
 
 
-def _norm(name: str, us: float, block: tuple[int, int, int], *rest: int) -> LaunchedKernel:
-    return LaunchedKernel(f"{_NATIVE}{name}", us, (TOKENS, 1, 1), block, *rest)
+def _norm(
+    name: str, us: float, block: tuple[int, int, int], registers: int, shared: int
+) -> LaunchedKernel:
+    return LaunchedKernel(f"{_NATIVE}{name}", us, (TOKENS, 1, 1), block, registers, shared)
 
 
 _NORM = _norm(

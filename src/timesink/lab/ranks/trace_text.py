@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from timesink.lab.ranks.events import MARK, DeviceEvent, Events, HostEvent, differs, stage_events
+from timesink.lab.ranks.events import MARK, Events, WrittenEvent, differs, stage_events
 from timesink.lab.ranks.layout import DESCRIPTIONS
 from timesink.lab.ranks.plan import Plan
 from timesink.lab.ranks.program import stage_program
@@ -68,24 +68,18 @@ _HEAD = f"""
 def _template_of(sort: TraceSort) -> Template:
     program = stage_program(sort.shape, sort.stage, extra_layers=sort.extra_layers)
     events = stage_events(sort.shape, program, sort.synced, sort.tokens)
-    texts, event_at = [], []
-    lanes = [("pid", f"tid {one.thread}", "s") for one in events.on_host]
-    lanes += [("device", str(one.stream), "f") for one in events.device]
-    lasting: list[HostEvent | DeviceEvent] = [*events.on_host, *events.device]
+    texts, event_at, lasting = [], [], events.every
     for number, event in enumerate(lasting):
-        process, lane, phase = lanes[number]
-        texts.append(_event_text(number, event, process, lane))
-        event_at.append(number)
-        if event.flow is not None:
-            texts.append(_flow(phase, event.flow, process, lane, number))
-            event_at.append(number)
+        made = _event_texts(number, event)
+        texts += made
+        event_at += [number] * len(made)
     tail = _tail(events)
-    whole, begins, closed = range(len(events), len(events) + _MOMENTS)
+    whole, begins, closed = range(len(lasting), len(lasting) + _MOMENTS)
     event_at += [whole] * (len(tail) - 2) + [begins, closed]
     whole = _HEAD + ",\n".join([*texts, *tail]) + "\n  ]\n}"
     # Times and names become places of a text that bytes are filled into.
     literals, fields = whole.split(MARK)[::2], whole.split(MARK)[1::2]
-    count = len(events) + _MOMENTS
+    count = len(lasting) + _MOMENTS
     names: dict[str, int] = {}
     pieces, index = [literals[0].replace("%", "%%")], []
     for field, literal in zip(fields, literals[1:], strict=True):
@@ -102,28 +96,26 @@ def _template_of(sort: TraceSort) -> Template:
     return Template(events, text, itemgetter(*index), tuple(names), np.array(event_at))
 
 
-def _event_text(number: int, event: HostEvent | DeviceEvent, process: str, lane: str) -> str:
-    return f"""  {{
-    "ph": "X", "cat": "{event.category}", "name": "{event.name}", "pid": {differs(process)}, \
-"tid": {_tid(lane)},
-    "ts": {differs(f"start {number}")}, "dur": {differs(f"length {number}")},
+def _event_texts(number: int, event: WrittenEvent) -> list[str]:
+    """An event that lasts, and the arrow from or to it where there is one."""
+    pid, start = differs(event.process), differs(f"start {number}")
+    tid = event.lane if event.lane.isdigit() else differs(event.lane)
+    made = [
+        f"""  {{
+    "ph": "X", "cat": "{event.category}", "name": "{event.name}", "pid": {pid}, "tid": {tid},
+    "ts": {start}, "dur": {differs(f"length {number}")},
     "args": {{
       {event.arguments}
     }}
   }}"""
-
-
-def _tid(lane: str) -> str:
-    return lane if lane.isdigit() else differs(lane)
-
-
-def _flow(phase: str, flow: int, pid: str, lane: str, number: int) -> str:
-    ends = ', "bp": "e"' if phase == "f" else ""
-    return f"""  {{
-    "ph": "{phase}", "id": {flow}, "pid": {differs(pid)}, "tid": {_tid(lane)}, \
-"ts": {differs(f"start {number}")},
+    ]
+    if event.flow is not None:
+        phase, ends = ("f", ', "bp": "e"') if event.process == "device" else ("s", "")
+        made.append(f"""  {{
+    "ph": "{phase}", "id": {event.flow}, "pid": {pid}, "tid": {tid}, "ts": {start},
     "cat": "ac2g", "name": "ac2g"{ends}
-  }}"""
+  }}""")
+    return made
 
 
 def _tail(events: Events) -> list[str]:
@@ -138,13 +130,14 @@ def _tail(events: Events) -> list[str]:
         ("process_labels", device, "0", f'"labels": "GPU {device}"'),
         ("process_sort_index", device, "0", '"sort_index": 5000000'),
     ]
-    for stream in sorted({event.stream for event in events.device}):
+    for stream in sorted({int(event.lane) for event in events.device}):
         said.append(("thread_name", device, str(stream), f'"name": "stream {stream} "'))
         said.append(("thread_sort_index", device, str(stream), f'"sort_index": {stream}'))
     for tid, name in ((main, "python3"), (autograd, "pt_autograd_0")):
         said.append(("thread_name", pid, tid, f'"name": "thread {tid} ({name})"'))
         said.append(("thread_sort_index", pid, tid, f'"sort_index": {tid}'))
-    whole, window = len(events), differs(f"start {len(events) + 2}")
+    whole = len(events.every)
+    window = differs(f"start {whole + 2}")
     first, length = differs(f"start {whole}"), differs(f"length {whole}")
     named = [
         f"""  {{

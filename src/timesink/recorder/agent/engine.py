@@ -159,7 +159,7 @@ class CycleEngine:
         self._notebook = Notebook(control)
         self._window = RecordedWindow(torch, plan.extras, self._notebook)
         self._source: Counting | None = None
-        self._own_thread = RecordedThread(lambda why: self.is_recording and self.end(why))
+        self._own_thread = RecordedThread(self._end_of_thread)
         self._foreign = ForeignProfilers(torch, self._give_way)
         self._endings = Endings(self.end)
         self._leaving = [self._endings.leave, self._foreign.leave]
@@ -311,6 +311,10 @@ class CycleEngine:
         """Whether another thread than this one is recorded, or writes its recording."""
         is_on = self._window.stage in (Stage.OPEN, Stage.WRITING)
         return is_on and self._source is not None and not self._source.is_here
+
+    def _end_of_thread(self, why: str) -> None:
+        if self.is_recording:
+            self.end(why)
 
     def forget_in_fork(self) -> None:
         """A copy of this process records only where the process itself has not begun to."""

@@ -203,7 +203,16 @@ class NcuOutputs:
         """Refuse before the long work what cannot work after it."""
         self.check_names()
         for path in filter(None, (self.output, self.report)):
-            self._check_one(path, program)
+            if not path.parent.is_dir():
+                raise OutputError.no_folder(path)
+            if path.is_dir():
+                raise OutputError.unwritable(path, "it is a folder")
+            if path.exists() and any(_is_same(path, word) for word in program):
+                raise OutputError(
+                    f"{path}: is part of the program, and is not overwritten", "choose another -o"
+                )
+            if path.exists() and not self.force:
+                raise OutputError.exists(path)
             if not os.access(path.parent, os.W_OK):
                 raise OutputError.unwritable(path, "no permission to write to its folder")
             free = shutil.disk_usage(path.parent).free
@@ -229,20 +238,6 @@ class NcuOutputs:
                 "write a .csv file, then  timesink kernels FILE.csv -o "
                 + shown([str(self.output)]),
             )
-
-    def _check_one(self, path: Path, program: tuple[str, ...]) -> None:
-        if not path.parent.is_dir():
-            raise OutputError.no_folder(path)
-        if path.is_dir():
-            raise OutputError.unwritable(path, "it is a folder")
-        if not path.exists():
-            return
-        if any(_is_same(path, word) for word in program):
-            raise OutputError(
-                f"{path}: is part of the program, and is not overwritten", "choose another -o"
-            )
-        if not self.force:
-            raise OutputError.exists(path)
 
     @property
     def beside(self) -> Path:
