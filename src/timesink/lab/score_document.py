@@ -84,9 +84,9 @@ def _sections(score: LabScore) -> Iterator[Section]:
         cells = zip(told, sound, strict=True)
         rows.append([fault, *(cell if is_sound else f"({cell})" for cell, is_sound in cells)])
     yield _tabled("Confusion", _CONFUSION, ("put in", *names), rows, right=names)
-    titles = ("how many", "share", "interval")
+    shares = ("how many", "share", "interval")
     rates = [(_RATES[name], *rate.cells) for name, rate in score.rates.items()]
-    yield _tabled("Rates", _INTERVALS, ("what", *titles), rates, right=titles)
+    yield _tabled("Rates", _INTERVALS, ("what", *shares), rates, right=shares)
     yield _by_fault(score)
     rows = []
     for one in score.normals:

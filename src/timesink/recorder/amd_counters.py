@@ -57,18 +57,17 @@ def probes(context: ProbeContext) -> Iterator[Probe]:
 def describe(environment: Mapping[str, str]) -> list[dict[str, Any]]:
     """What is known about the devices the program can see."""
     library = _load()
-    return [
-        described(
+
+    def of(handle: Any, label: str) -> dict[str, Any]:
+        return described(
             label,
-            name=lambda one=handle: library.amdsmi_get_gpu_asic_info(one)["market_name"],
-            memory_bytes=lambda one=handle: (
-                int(library.amdsmi_get_gpu_vram_usage(one)["vram_total"]) << 20
-            ),
-            driver=lambda one=handle: library.amdsmi_get_gpu_driver_info(one)["driver_version"],
-            uuid=lambda one=handle: library.amdsmi_get_gpu_device_uuid(one),
+            name=lambda: library.amdsmi_get_gpu_asic_info(handle)["market_name"],
+            memory_bytes=lambda: int(library.amdsmi_get_gpu_vram_usage(handle)["vram_total"]) << 20,
+            driver=lambda: library.amdsmi_get_gpu_driver_info(handle)["driver_version"],
+            uuid=lambda: library.amdsmi_get_gpu_device_uuid(handle),
         )
-        for handle, label in _devices(library, environment)
-    ]
+
+    return [of(*device) for device in _devices(library, environment)]
 
 
 def _load() -> Any:

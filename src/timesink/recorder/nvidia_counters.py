@@ -71,17 +71,18 @@ def probes(context: ProbeContext) -> Iterator[Probe]:
 def describe(environment: Mapping[str, str]) -> list[dict[str, Any]]:
     """What is known about the devices the program can see."""
     library = load_nvml()
-    return [
-        described(
+
+    def of(device: NvidiaDevice, label: str) -> dict[str, Any]:
+        told = described(
             label,
-            name=lambda one=device.handle: _text(library.nvmlDeviceGetName(one)),
-            memory_bytes=lambda one=device.handle: int(library.nvmlDeviceGetMemoryInfo(one).total),
+            name=lambda: _text(library.nvmlDeviceGetName(device.handle)),
+            memory_bytes=lambda: int(library.nvmlDeviceGetMemoryInfo(device.handle).total),
             driver=lambda: _text(library.nvmlSystemGetDriverVersion()),
         )
-        | {"uuid": device.uuid, "index": device.index}
-        for device in _devices(library, environment)
-        for label in device.labels
-    ]
+        return {**told, "uuid": device.uuid, "index": device.index}
+
+    devices = _devices(library, environment)
+    return [of(device, label) for device in devices for label in device.labels]
 
 
 def load_nvml() -> Any:

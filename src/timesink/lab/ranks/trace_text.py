@@ -76,16 +76,16 @@ def _template_of(sort: TraceSort) -> Template:
     tail = _tail(events)
     whole, begins, closed = range(len(lasting), len(lasting) + _MOMENTS)
     event_at += [whole] * (len(tail) - 2) + [begins, closed]
-    whole = _HEAD + ",\n".join([*texts, *tail]) + "\n  ]\n}"
+    written = _HEAD + ",\n".join([*texts, *tail]) + "\n  ]\n}"
     # Times and names become places of a text that bytes are filled into.
-    literals, fields = whole.split(MARK)[::2], whole.split(MARK)[1::2]
+    literals, fields = written.split(MARK)[::2], written.split(MARK)[1::2]
     count = len(lasting) + _MOMENTS
     names: dict[str, int] = {}
     pieces, index = [literals[0].replace("%", "%%")], []
     for field, literal in zip(fields, literals[1:], strict=True):
-        kind, _, number = field.partition(" ")
-        if kind in {"start", "length"} and number:
-            row = int(number) + (0 if kind == "start" else 2 * count)
+        kind, _, which = field.partition(" ")
+        if kind in {"start", "length"} and which:
+            row = int(which) + (0 if kind == "start" else 2 * count)
             index += [row, row + count]
             pieces.append("%d.%03d")
         else:
