@@ -16,11 +16,18 @@ from timesink.recorder.agent import _only_launches
 from timesink.recorder.agent.engine import Counting
 from timesink.recorder.agent.functions import FunctionName, tell_of_calls
 from timesink.recorder.agent.hooks import name_fits
-from timesink.recorder.counter_probes import GrowthRate, Missing, missing_in_words, reason, wanted
+from timesink.recorder.counter_probes import (
+    GrowthRate,
+    Missing,
+    missing_in_words,
+    reason,
+    seen_by_cuda,
+    seen_by_hip,
+    wanted,
+)
 from timesink.recorder.counter_sampler import Sampler, next_moment_s
 from timesink.recorder.folder import ProcessNotes, RecordingFolder, RecordPlan, is_interval
 from timesink.recorder.gpu_counters import describe_devices, describe_host
-from timesink.recorder.gpu_devices import seen_by_cuda, seen_by_hip
 from timesink.recorder.ncu.command import crash_of, find_ncu, metrics_named, sampling, shown
 from timesink.recorder.ncu.process import Splitter
 from timesink.recorder.ncu.table import NcuOutputs

@@ -9,19 +9,17 @@ from typing import Any
 
 from timesink.recorder.counter_probes import (
     GPU_COUNTERS,
+    KB_PER_KIB,
     GrowthRate,
+    NotToldError,
     Probe,
     ProbeContext,
     Sample,
     UnavailableError,
     Values,
-    reason,
-)
-from timesink.recorder.gpu_devices import (
-    KB_PER_KIB,
-    NotToldError,
     described,
     plain_probe,
+    reason,
     seen_by_hip,
     sharing_probe,
 )

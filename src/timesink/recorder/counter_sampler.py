@@ -20,7 +20,6 @@ from timesink.recorder.counter_probes import (
     CounterSource,
     Missing,
     MissingBook,
-    OwnProcesses,
     Probe,
     ProbeContext,
     Sample,
@@ -28,6 +27,7 @@ from timesink.recorder.counter_probes import (
 )
 from timesink.recorder.gpu_counters import GPU_SOURCE
 from timesink.recorder.host_counters import HOST_SOURCES
+from timesink.recorder.processes import OwnProcesses
 
 _LEAST_INTERVAL_MS = 1.0
 _PATIENCE_S = 5.0

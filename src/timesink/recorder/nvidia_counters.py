@@ -12,21 +12,19 @@ from typing import Any
 from timesink.recorder import nvml_binding
 from timesink.recorder.counter_probes import (
     GPU_LANE,
+    KB_PER_KIB,
     GrowthRate,
+    NotToldError,
     Probe,
     ProbeContext,
     Sample,
     UnavailableError,
     Values,
-    labelled,
-    reason,
-)
-from timesink.recorder.gpu_devices import (
-    KB_PER_KIB,
-    NotToldError,
     described,
     if_told,
+    labelled,
     plain_probe,
+    reason,
     seen_by_cuda,
     sharing_probe,
 )
