@@ -126,7 +126,11 @@ class Sampler:
 
     def rest(self) -> None:
         """Sample nothing until told to go on."""
-        if self._rows is not None and not self._resting.is_set():
+        if self._rows is not None:
+            self._pause()
+
+    def _pause(self) -> None:
+        if not self._resting.is_set():
             self._resting.set()
             self._worked_s += time.monotonic() - self._begun_s
 
@@ -147,7 +151,7 @@ class Sampler:
             return SampledCounters(self._interval_ms, 0, (), (), None)
         with self._lock:
             self._is_over = True
-        self.rest()
+        self._pause()
         for lane in self._lanes:
             lane.end()
         until_s = time.monotonic() + _PATIENCE_S
