@@ -20,7 +20,7 @@ from timesink.recorder.ncu.command import (
     profile_command,
     shown_briefly,
 )
-from timesink.recorder.ncu.process import Heard, ProfilerEnd, Screen, run_profiler
+from timesink.recorder.ncu.process import Heard, Screen, run_profiler
 from timesink.recorder.ncu.table import (
     NcuOutputs,
     PrintedTable,
@@ -71,11 +71,11 @@ _KILLS = {
 }
 
 
-def why_nothing(plan: NcuPlan, heard: Heard, ended: ProfilerEnd) -> CollectError:
+def why_nothing(plan: NcuPlan, heard: Heard, code: int) -> CollectError:
     """Nothing was measured: the likeliest reason."""
     if heard.errors:
         return profiler_failed(heard)
-    crashed = profiler_crashed(heard, ended)
+    crashed = profiler_crashed(heard, code)
     if crashed is not None:
         return crashed
     failed = program_failed(heard)
@@ -83,8 +83,8 @@ def why_nothing(plan: NcuPlan, heard: Heard, ended: ProfilerEnd) -> CollectError
         return CollectError(
             f"{failed.message}; no kernel was measured before", "run the program without timesink"
         )
-    if ended.code and not heard.connected:
-        return CollectError(f"Nsight Compute failed with exit code {ended.code}", _OTHERWISE)
+    if code and not heard.connected:
+        return CollectError(f"Nsight Compute failed with exit code {code}", _OTHERWISE)
     hint = "the program uses CUDA but launched no kernel; does another process do the work?"
     if plan.filters:
         hint = f"try without {' and '.join(plan.filters)}"
@@ -102,9 +102,9 @@ def profiler_failed(heard: Heard) -> CollectError:
     return CollectError(f"Nsight Compute: {heard.errors[0]}", _OTHERWISE)
 
 
-def profiler_crashed(heard: Heard, ended: ProfilerEnd) -> CollectError | None:
+def profiler_crashed(heard: Heard, code: int) -> CollectError | None:
     """A signal ended Nsight Compute itself; it would have told of the program's end."""
-    crash = crash_of(ended.code)
+    crash = crash_of(code)
     if not crash or heard.application_code is not None:
         return None
     if "SIGKILL" in crash:
@@ -173,7 +173,8 @@ def collect(
             command = profile_command(ncu, plan, report, numbers)
             screen.say(shown_briefly(command))
             screen.show("waiting for the first kernel")
-            ended = run_profiler(command, screen, heard, interruptions)
+            code = run_profiler(command, screen, heard, interruptions)
+            is_cut = bool(interruptions)
             screen.show("reading the report")
             printed = report.with_name("printed.csv")
             table: PrintedTable | None
@@ -186,15 +187,15 @@ def collect(
                 table = look_at(printed, plan.metrics)
             screen.wipe()
             if table is None or not table.kernels:
-                raise stopped(heard) or why_nothing(plan, heard, ended)
+                raise stopped(heard) or why_nothing(plan, heard, code)
             described |= {
                 "device": table.device,
                 "exit_code": heard.application_code or 0,
-                "interrupted": ended.stopped_by is not None,
+                "interrupted": is_cut,
             }
             write_table(table, places.output, described, heard.notes)
             elsewhere = put_away(report, places)
-        failure = interruption(interruptions) or program_failed(heard) or _incomplete(heard, ended)
+        failure = interruption(interruptions) or program_failed(heard) or _incomplete(heard, code)
     if failure is not None and elsewhere is not None:
         # The one that matters more, with the hints of both.
         failure.hint = "; ".join(filter(None, (failure.hint, elsewhere.hint)))
@@ -233,14 +234,12 @@ def _described(plan: NcuPlan, made_by: str, version: str) -> dict[str, Any]:
     }
 
 
-def _incomplete(heard: Heard, ended: ProfilerEnd) -> CollectError | None:
+def _incomplete(heard: Heard, code: int) -> CollectError | None:
     if heard.errors:
         return profiler_failed(heard)
-    crashed = profiler_crashed(heard, ended)
+    crashed = profiler_crashed(heard, code)
     if crashed is not None:
         crashed.hint = f"the file may lack kernels; {crashed.hint}"
-    elif ended.code:
-        return CollectError(
-            f"Nsight Compute ended with code {ended.code}", "the file may lack kernels"
-        )
+    elif code:
+        return CollectError(f"Nsight Compute ended with code {code}", "the file may lack kernels")
     return crashed

@@ -275,18 +275,13 @@ _LEAVES_S = 5.0
 """An interrupted program gets so long to end after its profiler."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProfilerEnd:
-    """How a run ended: the profiler's exit code, and the signal that stopped us."""
-
-    code: int
-    stopped_by: int | None
-
-
 def run_profiler(
     command: Sequence[str], screen: Screen, heard: Heard, interruptions: list[int]
-) -> ProfilerEnd:
-    """Run to the end; an interruption lets the profiler finish, a second one kills it."""
+) -> int:
+    """Run to the end; an interruption lets the profiler finish, a second one kills it.
+
+    Its exit code comes back.
+    """
     streams = [screen.out, screen.err]
     with suppress(OSError, ValueError):
         if os.path.sameopenfile(screen.out.fileno(), screen.err.fileno()):
@@ -312,7 +307,7 @@ def run_profiler(
             for (reading, _), stream in zip(ends, streams, strict=True)
         }
         _Watch(process, channels, screen, heard, interruptions).to_the_end()
-    return ProfilerEnd(process.wait(), interruptions[0] if interruptions else None)
+    return process.wait()
 
 
 def _open(stream: TextIO) -> tuple[int, int]:
