@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from timesink.recorder.counter_probes import OwnProcesses, ProbeContext, wanted
+from timesink.recorder.counter_probes import ProbeContext, wanted
 from timesink.recorder.counter_sampler import SampledCounters, Sampler
+from timesink.recorder.processes import OwnProcesses
 
 _PATIENCE_S = 30.0
 Rows = list[tuple[int, str, str, float]]

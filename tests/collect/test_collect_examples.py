@@ -16,11 +16,18 @@ from timesink.recorder.agent import _only_launches
 from timesink.recorder.agent.engine import Counting
 from timesink.recorder.agent.functions import FunctionName, tell_of_calls
 from timesink.recorder.agent.hooks import name_fits
-from timesink.recorder.counter_probes import GrowthRate, Missing, missing_in_words, reason, wanted
+from timesink.recorder.counter_probes import (
+    GrowthRate,
+    Missing,
+    missing_in_words,
+    reason,
+    seen_by_cuda,
+    seen_by_hip,
+    wanted,
+)
 from timesink.recorder.counter_sampler import Sampler, next_moment_s
 from timesink.recorder.folder import ProcessNotes, RecordingFolder, RecordPlan, is_interval
 from timesink.recorder.gpu_counters import describe_devices, describe_host
-from timesink.recorder.gpu_devices import seen_by_cuda, seen_by_hip
 from timesink.recorder.ncu.command import crash_of, find_ncu, metrics_named, sampling, shown
 from timesink.recorder.ncu.process import Splitter
 from timesink.recorder.ncu.table import NcuOutputs
@@ -33,13 +40,12 @@ from timesink.recorder.processes import (
     is_running,
     masked,
 )
-from timesink.recorder.program import Urgency, recorded_environment
+from timesink.recorder.recording import Urgency, recorded_environment
 from timesink.recorder.run_file import _is_even
 from timesink.recorder.traces import (
     Range,
     TimelineRanges,
     _microseconds,
-    _names,
     _nanoseconds,
     measure_offset,
     nested,
@@ -229,14 +235,6 @@ def test_run_file_is_even():
     assert _is_even([10, 11, 12, 10, 90])
     assert not _is_even([10, 10, 25, 40, 90])
     assert not _is_even([10])
-
-
-def test_traces_names():
-    window = {"event": "window", "world_size": 2}
-    assert _names([ProcessNotes(7, ({**window, "rank": 1},)), ProcessNotes(8, (window,))]) == [
-        "rank1",
-        "pid8",
-    ]
 
 
 def test_urgency_urgency():

@@ -8,11 +8,10 @@ from timesink.lab.driver import Bench
 from timesink.lab.faults import GPU, LOADER, Fault, faults_named, workloads_named
 from timesink.lab.order import TimeLeft, ordered
 from timesink.lab.ranks.events import geometry
-from timesink.lab.ranks.layout import Group, PlannedLayout
+from timesink.lab.ranks.layout import Group, PlannedLayout, Slowness, affected_steps
 from timesink.lab.ranks.plan import Plan, PlannedStraggler, Truth, truth_told
 from timesink.lab.ranks.program import HostCall, _one_forward_one_backward, stage_program
-from timesink.lab.ranks.runs import carry_out
-from timesink.lab.ranks.simulate import Slowness, affected_steps, group_ends, simulate, transfer_us
+from timesink.lab.ranks.simulate import carry_out, group_ends, simulate, transfer_us
 from timesink.lab.ranks.trace_text import Traces, file_name, file_names
 from timesink.lab.score import (
     DiagnosisAnswer,
@@ -25,7 +24,7 @@ from timesink.lab.score import (
     made_how,
     rate_of,
 )
-from timesink.lab.score_tables import in_short
+from timesink.lab.score_document import in_short
 from timesink.lab.workloads.registry import LabWorkload, Switches, as_text, say
 
 
@@ -117,7 +116,7 @@ def test_naming_file_name():
 
 def test_naming_file_names():
     from timesink.lab.ranks.plan import Plan
-    from timesink.lab.ranks.runs import carry_out
+    from timesink.lab.ranks.simulate import carry_out
 
     assert (
         file_names(Traces(carry_out(Plan(ranks=2, steps=1))), "handler")[1].partition(".")[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 
 from bare import COMMAND, bare_environment
 from timesink.cli import main
+from timesink.lab import driver
 from timesink.lab.workloads.registry import VARIABLE, WORKLOADS, Switches
 
 pytestmark = pytest.mark.whole
@@ -30,8 +32,12 @@ def test_workloads_run_alone_with_every_switch_on():
     assert (told.returncode, told.stdout) == (0, ""), told.stderr
 
 
-def test_a_fault_is_recorded_and_scored(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_fault_is_recorded_and_scored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
     pytest.importorskip("torch")
+    # Asking PyTorch what is here takes seconds.
+    monkeypatch.setattr(driver, "this_bench", functools.cache(driver.this_bench))
     lab = tmp_path / "lab"
     words = ["lab", "run", "-o", str(lab), "--workload", "denoise", "--device", "cpu"]
     words += ["--fault", "python_stall", "--repeat", "1"]
@@ -89,8 +95,10 @@ def test_the_driver_needs_the_standard_library_alone(tmp_path: Path):
     assert (told.returncode, told.stderr) == (0, "")
 
 
-def test_faults_that_cannot_be_put_in_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    pytest.importorskip("torch")
+def test_faults_that_cannot_be_put_in_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(driver, "this_bench", lambda _device: driver.Bench("2.9.0", None, 2))
     words = ["lab", "run", "-o", str(tmp_path / "lab"), "--device", "cpu", "--workload", "denoise"]
     assert main([*words, "--dry-run", "--fault", "python_stall", "slow_loader"]) == 0
     assert "left out: slow_loader (no loader here)" in capsys.readouterr().err

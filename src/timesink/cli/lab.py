@@ -16,6 +16,7 @@ nothing: it computes a run, so that what analyses should say about it is known.
 from __future__ import annotations
 
 import argparse
+import json
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from timesink.cli.options import add_output, file_only, not_empty, whole_number
-from timesink.cli.outputs import check_output, format_of, give
+from timesink.cli.outputs import check_output, format_of, give, give_document
 from timesink.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
@@ -309,6 +310,8 @@ _ACTIONS = {
     "ranks": "write the traces of a run of many ranks, with slowness put into some",
 }
 _FORMATS = ("text", "md", "json")
+_WIDTH = 160
+"""Names of faults and causes stand side by side."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -350,10 +353,13 @@ def _score(options: argparse.Namespace) -> int:
     if options.output is not None:
         check_output(options.output, options.folder, force=options.force)
     from timesink.lab.cases import score  # noqa: PLC0415
-    from timesink.lab.score_tables import RENDERERS  # noqa: PLC0415 - --help is quick
+    from timesink.lab.score_document import score_document  # noqa: PLC0415 - --help is quick
 
     found = score(Path(options.folder), cache=not options.no_cache, progress=_count)
-    give(RENDERERS[form](found), options.output)
+    if form == "json":
+        give(json.dumps(found.to_dict(), indent=1), options.output)
+    else:
+        give_document(score_document(found), form, options, _WIDTH)
     return 0
 
 

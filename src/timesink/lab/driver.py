@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -59,7 +60,7 @@ class Bench:
 
 def this_bench(device: str) -> Bench:
     """This machine; PyTorch is asked in a process of its own, which takes its memory with it."""
-    command = [sys.executable, "-m", "timesink.lab.workloads.probe"]
+    command = [sys.executable, "-m", "timesink.lab.workloads.setting"]
     try:
         told = subprocess.run(  # noqa: S603 - our own module
             command, capture_output=True, text=True, timeout=_PATIENCE_S, check=True
@@ -246,9 +247,6 @@ def _check(program: subprocess.Popen[str], folder: Path, log: Path) -> None:
 
 
 SCHEMA = "timesink/lab-recordings/1"
-_SHORT_S = 100
-"""Less is told in seconds."""
-
 Say = Callable[[str], None]
 Record = Callable[[LabRun, How, LabFolder, Patience], None]
 
@@ -283,9 +281,9 @@ def conduct(
     recorded: list[LabRun] = []
     failed: list[LabRun] = []
     with noticed() as stopped:
-        for run in _healthy_again(missing, failed):
-            if not time_left.has_room:
-                break
+        waiting = deque(missing)
+        while waiting and time_left.has_room:
+            run = waiting.popleft()
             begun_us = time.time_ns() // 1000
             try:
                 record(run, how, lab, patience_of(min(how.deadline_s, time_left.left_s), stopped))
@@ -296,25 +294,20 @@ def conduct(
                     raise interrupted from None
                 if time_left.left_s <= 0:
                     break
+                if run.fault is None and run not in failed:
+                    # Once more: others are compared with it.
+                    waiting.appendleft(run)
                 failed.append(run)
                 say(f"{run.folder}: failed, {error}")
             else:
                 recorded.append(run)
                 time_left.took(time.time_ns() / 1e9 - begun_us / 1e6)
                 to_come = len(missing) - 1 - missing.index(run)
-                say(f"{run.folder}: recorded, {_time(time_left, to_come)} left")
+                say(f"{run.folder}: recorded, {time_left.words(to_come)} left")
             _pack(parts, lab, lab.files_of(run), say)
     lost = tuple(run for run in missing if run in failed and run not in recorded)
     left = tuple(run for run in missing if run not in failed and run not in recorded)
     return Outcome(tuple(recorded), lost, left)
-
-
-def _healthy_again(missing: Sequence[LabRun], failed: Sequence[LabRun]) -> Iterator[LabRun]:
-    """Each run; one without a fault that failed a second time, as others are compared with it."""
-    for run in missing:
-        yield run
-        if run.fault is None and run in failed:
-            yield run
 
 
 def _pack(parts: PackedParts | None, lab: LabFolder, files: Sequence[Path], say: Say) -> None:
@@ -332,13 +325,8 @@ def plan_in_words(
     """How many runs will be made, where, and how long that takes."""
     before = len(runs) - len(missing)
     there = f", {before} recorded before" if before else ""
-    planned = f"{len(missing)} of {len(runs)} runs to make{there}, {_time(time_left, len(missing))}"
+    planned = f"{len(missing)} of {len(runs)} runs to make{there}, {time_left.words(len(missing))}"
     return f"{bench.words}: {planned}"
-
-
-def _time(time_left: TimeLeft, runs: int) -> str:
-    seconds = time_left.estimate_s(runs)
-    return f"about {seconds:.0f} s" if seconds < _SHORT_S else f"about {seconds / 60:.0f} min"
 
 
 def describe(how: How, bench: Bench) -> dict[str, Any]:
@@ -359,14 +347,15 @@ def baseline(run: LabRun, runs: Sequence[LabRun], lab: LabFolder) -> str:
 
 def about(run: LabRun, how: How, base: str, begun_us: int) -> Mapping[str, Any]:
     """What stands in `fault.json`."""
-    fault = run.fault
-    return {
+    told: dict[str, Any] = {
         "fault": run.fault_name,
         "workload": run.workload.name,
         "cycles": how.cycles,
         "started_us": begun_us,
         "baseline": base,
-        **({} if fault is None else {"kind": fault.kind, "strength": fault.strength}),
-        **({} if fault is None or fault.kind != CODE else {"switches": dict(fault.switches)}),
-        **({} if fault is None else fault.expected),
     }
+    if run.fault is not None:
+        told |= {"kind": run.fault.kind, "strength": run.fault.strength}
+        told |= {"switches": dict(run.fault.switches)} if run.fault.kind == CODE else {}
+        told |= run.fault.expected
+    return told

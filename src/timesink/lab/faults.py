@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -183,24 +183,22 @@ def _chosen(
 
 def as_text() -> str:
     """Workloads, faults, kinds of slow ranks, and what should be said about them."""
-    return "\n".join(_lines())
-
-
-def _lines() -> Iterator[str]:
     width = max(len(one.name) for one in (*WORKLOADS, *FAULTS, *SLOWNESS)) + 2
-    yield "workloads"
+    lines = ["workloads"]
     for workload in WORKLOADS:
         cycle = f"one call of {workload.marker}" if workload.marker else "a step of the optimizer"
-        yield f"  {workload.name:{width}}{workload.summary}; a cycle is {cycle}"
-    yield "faults"
+        lines.append(f"  {workload.name:{width}}{workload.summary}; a cycle is {cycle}")
+    lines.append("faults")
     for fault in FAULTS:
-        yield f"  {fault.name:{width}}{fault.summary}: {fault.strength}"
         named = [f"{what} {names.replace('|', ' or ')}" for what, names in fault.expected.items()]
         needs = f"; needs a {' and a '.join(fault.needs)}" if fault.needs else ""
-        yield f"  {'':{width}}should be called {', '.join(named)}{needs}"
-    yield "slowness of ranks, for `timesink lab ranks --straggler KIND:RANK`"
-    for kind in SLOWNESS:
-        yield f"  {kind.name:{width}}{kind.summary}; should be called {kind.cause}"
+        lines.append(f"  {fault.name:{width}}{fault.summary}: {fault.strength}")
+        lines.append(f"  {'':{width}}should be called {', '.join(named)}{needs}")
+    lines.append("slowness of ranks, for `timesink lab ranks --straggler KIND:RANK`")
+    lines += [
+        f"  {kind.name:{width}}{kind.summary}; should be called {kind.cause}" for kind in SLOWNESS
+    ]
+    return "\n".join(lines)
 
 
 def as_json() -> str:

@@ -196,11 +196,16 @@ def read_about(root: Path) -> dict[str, Any]:
     path = root / ABOUT
     if not path.is_file():
         return {}
-    try:
-        about = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UnreadableError(f"{path}: cannot be read ({error})", "name a new -o") from None
+    about = read_json(path, "name a new -o")
     return about if isinstance(about, dict) else {}
+
+
+def read_json(path: Path, remedy: str) -> Any:
+    """What a small file holds."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UnreadableError(f"{path}: cannot be read ({error})", remedy) from None
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
@@ -217,6 +222,8 @@ _START_S = 11.0
 _CYCLE_S = 0.08
 """A cycle with the profiler and, for some of the runs, a load beside it."""
 _LATEST = 5
+_SHORT_S = 100
+"""Less is told in seconds."""
 
 
 class TimeLeft:
@@ -234,6 +241,11 @@ class TimeLeft:
     def estimate_s(self, runs: int) -> float:
         """How long so many runs take."""
         return runs * self._mean_s
+
+    def words(self, runs: int) -> str:
+        """The same for people."""
+        seconds = self.estimate_s(runs)
+        return f"about {seconds:.0f} s" if seconds < _SHORT_S else f"about {seconds / 60:.0f} min"
 
     @property
     def left_s(self) -> float:
@@ -254,8 +266,7 @@ class TimeLeft:
 
 # Recordings packed as they come, for a machine that may be taken away before the last of them.
 #
-# A part is a `.tar.xz` that grows by one recording at a time and is readable at any moment: what
-# is
+# A part is a `.tar.xz` that grows by one recording at a time and is readable at any moment: what is
 # added is an archive of its own, so `xz -dc PARTS/*.tar.xz | tar -xi` unpacks them all.
 
 _QUICK = 1
@@ -272,29 +283,22 @@ class PackedParts:
 
     def add(self, root: Path, paths: Iterable[Path]) -> None:
         """Pack files below `root`, those that are there, under their place in it."""
-        packed = _packed(root, [path for path in paths if path.is_file()])
+        import lzma  # noqa: PLC0415 - some builds of Python lack it
+
+        made = io.BytesIO()
+        with tarfile.open(fileobj=made, mode="w") as archive:
+            for path in filter(Path.is_file, paths):
+                content = _loose(path)
+                entry = archive.gettarinfo(path, arcname=str(path.relative_to(root)))
+                entry.size = len(content)
+                archive.addfile(entry, io.BytesIO(content))
+        packed = lzma.compress(made.getvalue(), preset=_QUICK)
         self.folder.mkdir(parents=True, exist_ok=True)
         there = len(list(self.folder.glob("part-*.tar.xz")))
-        last = self._part(max(1, there))
+        last, fresh = (self.folder / f"part-{at:02}.tar.xz" for at in (max(1, there), there + 1))
         is_full = last.exists() and last.stat().st_size + len(packed) > self.most_bytes
-        with (self._part(there + 1) if is_full else last).open("ab") as file:
+        with (fresh if is_full else last).open("ab") as file:
             file.write(packed)
-
-    def _part(self, number: int) -> Path:
-        return self.folder / f"part-{number:02}.tar.xz"
-
-
-def _packed(root: Path, paths: list[Path]) -> bytes:
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w") as archive:
-        for path in paths:
-            content = _loose(path)
-            entry = archive.gettarinfo(path, arcname=str(path.relative_to(root)))
-            entry.size = len(content)
-            archive.addfile(entry, io.BytesIO(content))
-    import lzma  # noqa: PLC0415 - some builds of Python lack it
-
-    return lzma.compress(made.getvalue(), preset=_QUICK)
 
 
 def _loose(path: Path) -> bytes:

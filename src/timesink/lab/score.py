@@ -74,8 +74,6 @@ def rate_of(outcomes: Iterable[bool]) -> Rate:
 
 # What should be said about a recording whose fault is known.
 
-_ASKED = ("anomaly", "cause", "verdict")
-
 
 @dataclass(frozen=True)
 class Expected:
@@ -93,10 +91,15 @@ class Expected:
         """Whether no name should be given at all."""
         return self.anomaly is None and self.cause is None
 
+    @property
+    def asked(self) -> dict[str, str | None]:
+        """What is asked of a diagnosis, and what it should say."""
+        return asdict(self)
+
 
 def expected_of(about: Mapping[str, Any], known: Mapping[str, Expected]) -> Expected:
     """What a `fault.json` expects, else what is known of its fault."""
-    told = {what: str(about[what]) for what in _ASKED if about.get(what)}
+    told = {what: str(about[what]) for what in Expected().asked if about.get(what)}
     return Expected(**told) if told else known.get(str(about.get("fault")), Expected())
 
 
@@ -389,7 +392,7 @@ def _plain_case(one: ScoredCase) -> dict[str, Any]:
         "workload": one.workload,
         "name": one.name,
         "fault": one.fault,
-        "expected": {"anomaly": wanted.anomaly, "cause": wanted.cause, "verdict": wanted.verdict},
+        "expected": wanted.asked,
         "verdict": said.verdict,
         "change_pct": said.change_pct,
         "anomalies": list(said.anomalies),

@@ -9,19 +9,17 @@ from typing import Any
 
 from timesink.recorder.counter_probes import (
     GPU_COUNTERS,
+    KB_PER_KIB,
     GrowthRate,
+    NotToldError,
     Probe,
     ProbeContext,
     Sample,
     UnavailableError,
     Values,
-    reason,
-)
-from timesink.recorder.gpu_devices import (
-    KB_PER_KIB,
-    NotToldError,
-    if_told,
+    described,
     plain_probe,
+    reason,
     seen_by_hip,
     sharing_probe,
 )
@@ -58,18 +56,16 @@ def describe(environment: Mapping[str, str]) -> list[dict[str, Any]]:
     """What is known about the devices the program can see."""
     library = _load()
 
-    def described(handle: Any, label: str) -> dict[str, Any]:
-        return {
-            "device": label,
-            "name": if_told(lambda: library.amdsmi_get_gpu_asic_info(handle)["market_name"]),
-            "memory_bytes": if_told(
-                lambda: int(library.amdsmi_get_gpu_vram_usage(handle)["vram_total"]) << 20
-            ),
-            "driver": if_told(lambda: library.amdsmi_get_gpu_driver_info(handle)["driver_version"]),
-            "uuid": if_told(lambda: library.amdsmi_get_gpu_device_uuid(handle)),
-        }
+    def of(handle: Any, label: str) -> dict[str, Any]:
+        return described(
+            label,
+            name=lambda: library.amdsmi_get_gpu_asic_info(handle)["market_name"],
+            memory_bytes=lambda: int(library.amdsmi_get_gpu_vram_usage(handle)["vram_total"]) << 20,
+            driver=lambda: library.amdsmi_get_gpu_driver_info(handle)["driver_version"],
+            uuid=lambda: library.amdsmi_get_gpu_device_uuid(handle),
+        )
 
-    return [described(*device) for device in _devices(library, environment)]
+    return [of(*device) for device in _devices(library, environment)]
 
 
 def _load() -> Any:

@@ -1,4 +1,4 @@
-"""What a source of counters gives to those who sample."""
+"""What a source of counters gives to those who sample, and what devices of all makers share."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from timesink.errors import UsageError
-from timesink.recorder.processes import children_by_parent, descendants
+from timesink.recorder.processes import OwnProcesses
 
 # Every counter there is, for the command line and for the page that lists them all.
 
@@ -195,65 +195,6 @@ def reason(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-# -- processes of the program --------------------------------------------------------------------
-
-_PIDS_EVERY_S = 0.2
-_CHILDREN_EVERY_S = 1.0
-_SHARE = 0.01
-"""Part of a core that looking for processes may take: a host may have thousands."""
-
-
-class OwnProcesses:
-    """Processes of the program: those its recorder knows, and what they started.
-
-    Asked from several threads, of which one looks for them.
-    """
-
-    def __init__(self, pids: Callable[[], Collection[int]], root: Path = Path("/")) -> None:
-        self._pids = pids
-        self._proc = os.fspath(root / "proc")
-        self._roots: tuple[int, ...] | None = None
-        self._families: Mapping[int, tuple[int, ...]] = {}
-        self._pids_from_s = 0.0
-        self._children_from_s = 0.0
-
-    def roots(self) -> tuple[int, ...]:
-        """Processes the recorder knows, as of the last look."""
-        if self._roots is None:
-            self._roots = tuple(sorted(set(self._pids())))
-        return self._roots
-
-    def families(self) -> Mapping[int, tuple[int, ...]]:
-        """Each of them with all it started, as of the last look."""
-        known = self._families
-        return {root: known.get(root, (root,)) for root in self.roots()}
-
-    def members(self) -> frozenset[int]:
-        """All processes of the program."""
-        return frozenset(pid for family in self.families().values() for pid in family)
-
-    def look(self, now_s: float) -> None:
-        """Look again, if the last time is long enough ago."""
-        begun_s = time.thread_time()
-        if now_s >= self._pids_from_s:
-            self._roots = tuple(sorted(set(self._pids())))
-            self._pids_from_s = now_s + _rest_s(begun_s, _PIDS_EVERY_S)
-        begun_s = time.thread_time()
-        if now_s >= self._children_from_s:
-            # Without the one that samples: the program may have started it.
-            children = {
-                parent: [pid for pid in pids if pid != os.getpid()]
-                for parent, pids in children_by_parent(self._proc).items()
-            }
-            self._families = {root: descendants(root, children) for root in self.roots()}
-            self._children_from_s = now_s + _rest_s(begun_s, _CHILDREN_EVERY_S)
-
-
-def _rest_s(begun_s: float, least_s: float) -> float:
-    """How long to wait after something that was begun then."""
-    return max(least_s, (time.thread_time() - begun_s) / _SHARE)
-
-
 def cpu_time_s(pid: int) -> float:
     """Processor time of a process with all its threads, to the nanosecond."""
     # How Linux numbers the clock of another process: clock_getcpuclockid(3).
@@ -387,3 +328,133 @@ class GrowthRate:
             if rate is not None
             for label in labels
         ]
+
+
+# -- devices: which of them a program sees, and who uses them ------------------------------------
+
+KB_PER_KIB = 1.024
+"""Libraries count KiB where counters have kB."""
+_FIRST_NAMESPACE = "pid:[4026531836]"
+"""What Linux calls the numbering of processes that all others are inside of."""
+_FOREIGN = (
+    "the driver numbers processes as the host does, and this container has numbers of its own: own "
+    "processes are not among them"
+)
+_NVIDIA = "CUDA_VISIBLE_DEVICES"
+_AMD = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")
+
+Parent = Callable[[str], str | None]
+"""The UUID of the device a MIG instance is part of."""
+_Value = TypeVar("_Value")
+
+
+class NotToldError(Exception):
+    """A value that the device does not tell."""
+
+
+def if_told(ask: Callable[[], _Value]) -> _Value | None:
+    """What a library answers; None where it does not."""
+    try:
+        return ask()
+    except Exception:  # noqa: BLE001 - libraries raise errors of their own
+        return None
+
+
+def described(label: str, **asks: Callable[[], object]) -> dict[str, object]:
+    """A device and what its library answers about it."""
+    return {"device": label, **{what: if_told(ask) for what, ask in asks.items()}}
+
+
+def plain_probe(names: tuple[str, ...], values: Values, labels: Sequence[str]) -> Probe:
+    """Counters that are there at once; a limit that hardly changes is read once a second."""
+    least_ms = 1000.0 if "gpu_power_limit_mw" in names else 0.0
+    return Probe(names, labelled(names, values, labels), labels[0], GPU_LANE, least_ms)
+
+
+# -- processes on a device -----------------------------------------------------------------------
+
+
+def has_own_numbers(root: Path) -> bool:
+    """Whether processes here have other numbers than those the driver knows them by."""
+    try:
+        return str((root / "proc/self/ns/pid").readlink()) != _FIRST_NAMESPACE
+    except OSError:
+        return True
+
+
+def sharing_probe(
+    context: ProbeContext,
+    names: tuple[str, str],
+    used: Callable[[], Mapping[int, float]],
+    labels: Sequence[str],
+    *,
+    least_ms: float,
+    most: float = float("inf"),
+) -> Iterator[Probe]:
+    """What processes of the program use of a device, and what others do.
+
+    Own processes can be told from others where one was ever seen: in a container a list without
+    them may be one in other numbers, or one that hides them.
+    """
+    if not context.wants(*names):
+        return
+    nested = has_own_numbers(context.root)
+    is_known = not nested
+
+    def own_and_others() -> tuple[float, float] | None:
+        nonlocal is_known
+        uses, own = used(), context.own.members()
+        is_known = is_known or not own.isdisjoint(uses)
+        if not is_known:
+            return None
+        mine = sum(use for pid, use in uses.items() if pid in own)
+        return min(mine, most), min(sum(uses.values()) - mine, most)
+
+    read = labelled(names, own_and_others, labels)
+    otherwise = _FOREIGN if nested else ""
+    yield Probe(names, read, labels[0], "gpu processes", least_ms, otherwise)
+
+
+# -- devices a program sees, and how it numbers them ---------------------------------------------
+
+
+def seen_by_cuda(
+    environment: Mapping[str, str], uuids: Sequence[str], parent: Parent = lambda _instance: None
+) -> tuple[int, ...]:
+    """For each device of the program, in its order: the place of the device in `uuids`.
+
+    Names of devices may be cut short as long as they are unique.  As in CUDA, the list ends before
+    the first entry that names nothing.  An instance of a device stands for the device.
+    """
+    return _chosen(environment.get(_NVIDIA), tuple(range(len(uuids))), uuids, parent)
+
+
+def seen_by_hip(environment: Mapping[str, str], uuids: Sequence[str]) -> tuple[int, ...]:
+    """The same for AMD devices: what ROCR leaves, of which HIP chooses again."""
+    left = _chosen(environment.get(_AMD[0]), tuple(range(len(uuids))), uuids)
+    return _chosen(environment.get(_AMD[1], environment.get(_NVIDIA)), left, uuids)
+
+
+def _chosen(
+    text: str | None,
+    left: tuple[int, ...],
+    uuids: Sequence[str],
+    parent: Parent = lambda _instance: None,
+) -> tuple[int, ...]:
+    if text is None:
+        return left
+    found: list[int] = []
+    for entry in map(str.strip, text.split(",")):
+        if entry.isdigit():
+            matching = list(left[int(entry) : int(entry) + 1])
+        else:
+            uuid = entry
+            if entry.startswith("MIG-GPU-"):
+                uuid = entry.removeprefix("MIG-").partition("/")[0]
+            elif entry.startswith("MIG-"):
+                uuid = parent(entry) or ""
+            matching = [place for place in left if uuid and uuids[place].startswith(uuid)]
+        if len(matching) != 1:
+            break
+        found += matching
+    return tuple(found)

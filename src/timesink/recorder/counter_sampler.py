@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+import errno
 import math
+import os
 import threading
 import time
-from collections import defaultdict
+from bisect import bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from timesink.errors import UsageError
+from timesink.errors import OutputError, UsageError
 from timesink.recorder.counter_probes import (
     HOST,
     CounterSource,
     Missing,
     MissingBook,
-    OwnProcesses,
     Probe,
     ProbeContext,
     Sample,
     reason,
 )
-from timesink.recorder.counter_rows import Rows
 from timesink.recorder.gpu_counters import GPU_SOURCE
 from timesink.recorder.host_counters import HOST_SOURCES
+from timesink.recorder.processes import OwnProcesses
 
 _LEAST_INTERVAL_MS = 1.0
 _PATIENCE_S = 5.0
@@ -99,7 +101,9 @@ class Sampler:
         probes: dict[str, list[Probe]] = defaultdict(list)
         for source in sources:
             for probe in source.probes(self._context):
-                probes[probe.lane].append(_only(probe, self._context.wanted))
+                # No more than what was asked for.
+                asked = tuple(each for each in probe.counters if self._context.wants(each))
+                probes[probe.lane].append(replace(probe, counters=asked))
         with self._lock:
             if self._is_over or self._rows is None:
                 return
@@ -145,23 +149,6 @@ class Sampler:
     def _ended(self) -> SampledCounters:
         if self._rows is None:
             return SampledCounters(self._interval_ms, 0, (), (), None)
-        self._end_threads()
-        self._rows.close()
-        cpu_s = sum(lane.cpu_s for lane in self._lanes)
-        recorded = self._rows.counters
-        missing = list(self._context.missing.named())
-        # Counters that were asked for, and neither came nor failed.
-        silent = self._context.wanted - {one.counter for one in missing} - set(recorded)
-        missing += [Missing(name, self._otherwise.get(name) or _NO_VALUE) for name in silent]
-        return SampledCounters(
-            self._interval_ms,
-            self._rows.moments,
-            recorded,
-            tuple(sorted(missing, key=lambda one: one.counter)),
-            round(100.0 * cpu_s / max(self._worked_s, 1e-3), 3),
-        )
-
-    def _end_threads(self) -> None:
         with self._lock:
             self._is_over = True
         self._pause()
@@ -170,18 +157,145 @@ class Sampler:
         until_s = time.monotonic() + _PATIENCE_S
         for thread in (*self._lanes, self._opening):
             thread.join(max(until_s - time.monotonic(), 0.0))
+        self._rows.close()
+        recorded, missing = self._rows.counters, list(self._context.missing.named())
+        # Counters that were asked for, and neither came nor failed.
+        silent = self._context.wanted - {one.counter for one in missing} - set(recorded)
+        missing += [Missing(name, self._otherwise.get(name) or _NO_VALUE) for name in silent]
+        cpu_s = sum(lane.cpu_s for lane in self._lanes)
+        return SampledCounters(
+            self._interval_ms,
+            self._rows.moments,
+            recorded,
+            tuple(sorted(missing, key=lambda one: one.counter)),
+            round(100.0 * cpu_s / max(self._worked_s, 1e-3), 3),
+        )
 
 
-def _only(probe: Probe, wanted: frozenset[str]) -> Probe:
-    """A probe that gives no more than what was asked for."""
-    asked = tuple(counter for counter in probe.counters if counter in wanted)
-    if asked == probe.counters:
-        return probe
+# -- the file: whole lines at any moment ---------------------------------------------------------
 
-    def read(now_s: float) -> Iterable[Sample]:
-        return [sample for sample in probe.read(now_s) if sample.counter in asked]
+HEADER = b"timestamp_us,counter,device,value\n"
+_MARK_EVERY_US = 250_000
+_EARLIER_US = 1_000_000
+"""Rows so much older than asked are kept: what a counter read before is needed in between."""
+_DISORDER_US = 2_000_000
+"""Lines of different threads may be so much out of order."""
 
-    return replace(probe, counters=asked, read=read)
+
+class Rows:
+    """Lines of samples; written to from several threads.
+
+    Lines of one moment are handed over in one piece, so that a program that is killed leaves none
+    that is cut off.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._many: Counter[tuple[str, str]] = Counter()
+        self._noted: set[tuple[str, str]] = set()
+        self._marks_us: list[int] = []
+        self._marks_at: list[int] = []
+        try:
+            self._file = _opened(path)
+            os.write(self._file, HEADER)
+        except OSError as error:
+            raise OutputError.unwritable(path, error.strerror or str(error)) from error
+        self._end = len(HEADER)
+        self._closed = False
+
+    @property
+    def counters(self) -> tuple[str, ...]:
+        """Names of all that is in the file."""
+        return tuple(sorted({counter for counter, _ in self._many}))
+
+    @property
+    def moments(self) -> int:
+        """How often the counter was read that was read most.
+
+        What a driver notes down by itself says nothing about that, unless there is nothing else.
+        """
+        read = [many for what, many in self._many.items() if what not in self._noted]
+        return max(read or self._many.values(), default=0)
+
+    def write(self, ts_us: int, samples: Iterable[Sample]) -> None:
+        """Add what was read at a moment; OSError where it cannot be written."""
+        found = list(samples)
+        text = "".join(
+            f"{ts_us if at_us is None else at_us},{counter},{device},{_number(value)}\n"
+            for counter, device, value, at_us in found
+        ).encode()
+        with self._lock:
+            if self._closed:
+                # A thread that was waited for in vain: its file may be somebody else's by now.
+                return
+            if not self._marks_us or ts_us >= self._marks_us[-1] + _MARK_EVERY_US:
+                self._marks_us.append(ts_us)
+                self._marks_at.append(self._end)
+            try:
+                if os.write(self._file, text) < len(text):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(self._path))  # noqa: TRY301
+            except OSError:
+                # A full disk takes part of it: rather none than half a line.
+                os.ftruncate(self._file, self._end)
+                raise
+            self._end += len(text)
+            self._many.update((sample.counter, sample.device) for sample in found)
+            self._noted.update(
+                (sample.counter, sample.device) for sample in found if sample.at_us is not None
+            )
+
+    def keep_from(self, ts_us: int) -> None:
+        """Drop rows of more than a second before a moment."""
+        first_us = ts_us - _EARLIER_US
+        with self._lock:
+            if self._closed:
+                return
+            place = bisect_right(self._marks_us, first_us - _DISORDER_US) - 1
+            begin = self._marks_at[place] if place >= 0 else len(HEADER)
+            tail = os.pread(self._file, self._end - begin, begin)
+            kept = [
+                line
+                for line in tail.splitlines(keepends=True)
+                if int(line.partition(b",")[0]) >= first_us
+            ]
+            content = HEADER + b"".join(kept)
+            beside = self._path.with_name(f".{self._path.name}.new")
+            file = _opened(beside)
+            try:
+                view = memoryview(content)
+                while view:
+                    view = view[os.write(file, view) :]
+                beside.replace(self._path)
+            except OSError:
+                os.close(file)
+                beside.unlink(missing_ok=True)
+                raise
+            os.close(self._file)
+            self._file, self._end = file, len(content)
+            self._marks_us, self._marks_at = [first_us], [len(HEADER)]
+            cells = (line.decode().split(",") for line in kept)
+            self._many = Counter((counter, device) for _, counter, device, _ in cells)
+
+    def close(self) -> None:
+        """No more lines."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                os.close(self._file)
+
+
+def _opened(path: Path) -> int:
+    # Never through a link: what it leads to is somebody else's.
+    path.unlink(missing_ok=True)
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
+    return os.open(path, flags, 0o666)
+
+
+def _number(value: float) -> str:
+    """A value without digits that say nothing."""
+    whole = int(value)
+    return str(whole) if whole == value else f"{value:.7g}"
 
 
 # -- probes that take turns ----------------------------------------------------------------------
@@ -278,10 +392,11 @@ class Lane(threading.Thread):
                     turn.probe.counters, f"{stopped}{reason(error)}", turn.probe.device
                 )
             return []
-        for sample in found:
+        asked = [sample for sample in found if sample.counter in turn.probe.counters]
+        for sample in asked:
             if not math.isfinite(sample.value):
                 self._say_missing([sample.counter], _NOT_FINITE, sample.device)
-        return [sample for sample in found if math.isfinite(sample.value)]
+        return [sample for sample in asked if math.isfinite(sample.value)]
 
     def _say_missing(self, counters: Iterable[str], why: str, device: str) -> None:
         # There is one host: it need not be told.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
 from timesink.recorder.counter_probes import (
@@ -25,30 +25,32 @@ from timesink.recorder.counter_probes import (
 )
 from timesink.recorder.gpu_counters import cpu_groups, quota_cores
 
-_STALLS = ("cpu", "io", "memory")
-_NO_INFINIBAND = "no InfiniBand or RDMA card"
+
+def _opened(path: Path) -> KeptFile:
+    """A file that is read again and again; one that cannot be is known at once."""
+    file = KeptFile(path)
+    file.read()
+    return file
 
 
-def _of_file(
-    path: str,
-    names: tuple[str, ...],
-    make: Callable[[], Callable[[str, float], Iterable[Sample]]],
+def _rates(
+    names: Iterable[str],
+    totals: Callable[[], Mapping[str, float]],
+    *,
+    scale: float = 1.0,
+    most: float = math.inf,
     lane: str = HOST_LANE,
     least_ms: float = 0.0,
-) -> CounterSource:
-    """Counters of one file that is read again and again.
+) -> Probe:
+    """How fast totals grow, times `scale`."""
+    rate = GrowthRate()
 
-    `make` gives, for each sampler, what turns its text and the time into samples.
-    """
+    def read(now_s: float) -> Iterable[Sample]:
+        found = rate.samples(now_s, totals(), scale=scale)
+        # The clock and the file are not read at once.
+        return [sample._replace(value=min(sample.value, most)) for sample in found]
 
-    def probes(context: ProbeContext) -> Iterator[Probe]:
-        file = KeptFile(context.root / path)
-        file.read()
-        samples = make()
-        read = lambda now_s: samples(file.read(), now_s)  # noqa: E731 - a probe reads with it
-        yield Probe(names, read, lane=lane, least_ms=least_ms)
-
-    return CounterSource(names, probes)
+    return Probe(tuple(names), read, lane=lane, least_ms=least_ms)
 
 
 # -- processors ----------------------------------------------------------------------------------
@@ -65,11 +67,12 @@ def ticks_of(line: str) -> list[int]:
     return found + [0] * (_FIELDS - len(found))
 
 
-def _use_of_cores() -> Callable[[str, float], Iterable[Sample]]:
+def _use_of_cores(context: ProbeContext) -> Iterator[Probe]:
+    file = _opened(context.root / "proc/stat")
     before: list[int] = []
 
-    def samples(stat: str, _now_s: float) -> Iterable[Sample]:
-        ticks = ticks_of(stat.split("\n", 1)[0])
+    def read(_now_s: float) -> Iterable[Sample]:
+        ticks = ticks_of(file.read().split("\n", 1)[0])
         passed = [max(now - then, 0) for now, then in zip(ticks, before or ticks, strict=True)]
         total = sum(passed)
         if total > 0 or not before:
@@ -81,12 +84,12 @@ def _use_of_cores() -> Callable[[str, float], Iterable[Sample]]:
         values = (max(100.0 - part[_IDLE] - part[_IOWAIT], 0.0), part[_STEAL], part[_IOWAIT])
         return [Sample(name, HOST, value) for name, value in zip(_USE, values, strict=True)]
 
-    return samples
+    yield Probe(_USE, read)
 
 
 def _clock(context: ProbeContext) -> Iterator[Probe]:
     """The mean clock of cores that work."""
-    clocks = _cpufreq_clocks(context.root) or _cpuinfo_clocks(context.root)
+    clocks = _clocks(context.root)
     if clocks is None or try_text(context.root / "proc/stat") is None:
         raise UnavailableError(
             "the system does not tell the clock of its cores, as in most virtual machines"
@@ -115,19 +118,16 @@ def _clock(context: ProbeContext) -> Iterator[Probe]:
     yield Probe(("cpu_frequency",), read, lane=SLOW_LANE, least_ms=250.0)
 
 
-def _cpufreq_clocks(root: Path) -> Callable[[], Mapping[int, float]] | None:
+def _clocks(root: Path) -> Callable[[], Mapping[int, float]] | None:
+    """What reads the clock of every core, in MHz."""
     files = {}
-    for path in (root / "sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_cur_freq"):
+    for each in (root / "sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_cur_freq"):
         with suppress(OSError):
-            files[int(path.parent.parent.name.removeprefix("cpu"))] = KeptFile(path)
-    if not files:
-        return None
-    return lambda: {core: float(file.read()) / 1000 for core, file in files.items()}
-
-
-def _cpuinfo_clocks(root: Path) -> Callable[[], Mapping[int, float]] | None:
-    """Only where the processor counts its cycles; else the figure is the nominal one."""
+            files[int(each.parent.parent.name.removeprefix("cpu"))] = KeptFile(each)
+    if files:
+        return lambda: {core: float(file.read()) / 1000 for core, file in files.items()}
     path = root / "proc/cpuinfo"
+    # Only where the processor counts its cycles; else the figure is the nominal one.
     if not re.search(r"^flags\s*:.*\baperfmperf\b", try_text(path) or "", re.MULTILINE):
         return None
 
@@ -179,11 +179,6 @@ _MAJOR_FAULTS = 9
 """Column of /proc/PID/stat, counted from behind the name of the program."""
 
 
-def _pid_label(pid: int) -> str:
-    """The device under which counters of a process stand."""
-    return f"pid {pid}"
-
-
 def _check_processes(context: ProbeContext) -> None:
     if not (context.root / "proc/self").exists():
         raise UnavailableError("the system has no /proc")
@@ -222,7 +217,7 @@ def _cpu_time(context: ProbeContext) -> Iterator[Probe]:
         for root, family in families.items():
             known = [rates[pid] for pid in family if pid in rates]
             if known:
-                yield Sample("process_cpu_usage", _pid_label(root), 100.0 * sum(known))
+                yield Sample("process_cpu_usage", f"pid {root}", 100.0 * sum(known))
 
     yield Probe(("process_cpu_usage",), read)
 
@@ -241,7 +236,7 @@ def _of_process(name: str, file: str, value: Callable[[str], int | None]) -> Cou
                     if rate is not None and found is not None:
                         found = rate.of(str(pid), now_s, found)
                     if found is not None:
-                        yield Sample(name, _pid_label(pid), found)
+                        yield Sample(name, f"pid {pid}", found)
 
         yield Probe((name,), read, lane=SLOW_LANE, least_ms=500.0)
 
@@ -273,7 +268,7 @@ def _run_queue(context: ProbeContext) -> Iterator[Probe]:
             threads = processes.setdefault(pid, _ThreadWaits(context.root / f"proc/{pid}/task"))
             waited = threads.waited(now_s)
             if waited is not None:
-                yield Sample("process_runq_wait_pct", _pid_label(pid), waited)
+                yield Sample("process_runq_wait_pct", f"pid {pid}", waited)
 
     yield Probe(("process_runq_wait_pct",), read)
 
@@ -350,36 +345,43 @@ _WORD_BYTES = 4
 """InfiniBand counts words and not bytes."""
 
 
-def _available(meminfo: str, _now_s: float) -> Iterable[Sample]:
-    found = _MEM_AVAILABLE.search(meminfo)
-    if found is None:
-        raise KeyError("MemAvailable")
-    return (Sample("host_mem_available", HOST, int(found[1])),)
+def _available(context: ProbeContext) -> Iterator[Probe]:
+    file = _opened(context.root / "proc/meminfo")
 
-
-def _moved_pages() -> Callable[[str, float], Iterable[Sample]]:
-    rate = GrowthRate()
-
-    def samples(vmstat: str, now_s: float) -> Iterable[Sample]:
-        cells = (line.partition(" ") for line in vmstat.splitlines())
-        totals = {_PAGES[name]: int(value) for name, _, value in cells if name in _PAGES}
-        return rate.samples(now_s, totals)
-
-    return samples
-
-
-def _stalled(name: str) -> Callable[[str, float], Iterable[Sample]]:
-    rate = GrowthRate()
-
-    def samples(pressure: str, now_s: float) -> Iterable[Sample]:
-        found = _STALLED.search(pressure)
+    def read(_now_s: float) -> Iterable[Sample]:
+        found = _MEM_AVAILABLE.search(file.read())
         if found is None:
-            raise KeyError(f"the total of {name}")
-        for sample in rate.samples(now_s, {name: int(found[1])}, scale=_PCT_PER_US_PER_S):
-            # The clock and the file are not read at once.
-            yield sample._replace(value=min(sample.value, 100.0))
+            raise KeyError("MemAvailable")
+        return (Sample("host_mem_available", HOST, int(found[1])),)
 
-    return samples
+    yield Probe(("host_mem_available",), read, lane=SLOW_LANE, least_ms=_SUMS_LEAST_MS)
+
+
+def _moved_pages(context: ProbeContext) -> Iterator[Probe]:
+    file = _opened(context.root / "proc/vmstat")
+
+    def totals() -> Mapping[str, float]:
+        cells = (line.partition(" ") for line in file.read().splitlines())
+        return {_PAGES[name]: int(value) for name, _, value in cells if name in _PAGES}
+
+    yield _rates(_PAGES.values(), totals, lane=SLOW_LANE, least_ms=_SUMS_LEAST_MS)
+
+
+def _stalled(kind: str) -> CounterSource:
+    name = f"psi_{kind}_some_pct"
+
+    def probes(context: ProbeContext) -> Iterator[Probe]:
+        file = _opened(context.root / f"proc/pressure/{kind}")
+
+        def totals() -> Mapping[str, float]:
+            found = _STALLED.search(file.read())
+            if found is None:
+                raise KeyError(f"the total of {name}")
+            return {name: int(found[1])}
+
+        yield _rates([name], totals, scale=_PCT_PER_US_PER_S, most=100.0)
+
+    return CounterSource((name,), probes)
 
 
 def disk_totals(text: str) -> Mapping[str, tuple[int, int, int]]:
@@ -443,35 +445,32 @@ def _cards(context: ProbeContext) -> Iterator[Probe]:
     cards = cards or {name for name in names if not name.startswith(_SOFTWARE)}
     if not cards:
         raise UnavailableError("the system has no network card")
-    rate = GrowthRate()
 
-    def read(now_s: float) -> Iterable[Sample]:
+    def totals() -> Mapping[str, float]:
         known = card_totals(file.read())
         sums = [sum(known[card][way] for card in cards & known.keys()) for way in (0, 1)]
-        return rate.samples(now_s, dict(zip(_CARDS, sums, strict=True)))
+        return dict(zip(_CARDS, sums, strict=True))
 
-    yield Probe(_CARDS, read)
+    yield _rates(_CARDS, totals)
 
 
 def _infiniband(context: ProbeContext) -> Iterator[Probe]:
     ports = list((context.root / "sys/class/infiniband").glob("*/ports/*/counters"))
     if not ports:
-        raise UnavailableError(_NO_INFINIBAND)
-    rate = GrowthRate()
+        raise UnavailableError("no InfiniBand or RDMA card")
 
-    def read(now_s: float) -> Iterable[Sample]:
-        totals = {
+    def totals() -> Mapping[str, float]:
+        return {
             name: sum(int(read_text(port / file)) for port in ports) * _WORD_BYTES
             for name, file in _INFINIBAND.items()
         }
-        return rate.samples(now_s, totals)
 
     # The card is asked each time.
-    yield Probe(tuple(_INFINIBAND), read, lane=SLOW_LANE, least_ms=200.0)
+    yield _rates(_INFINIBAND, totals, lane=SLOW_LANE, least_ms=200.0)
 
 
 HOST_SOURCES = (
-    _of_file("proc/stat", _USE, _use_of_cores),
+    CounterSource(_USE, _use_of_cores),
     CounterSource(("cpu_frequency",), _clock),
     CounterSource(("container_cpu_throttled_pct",), _throttling),
     CounterSource((), _search_of_children),
@@ -488,15 +487,9 @@ HOST_SOURCES = (
         lambda text: int(text.rpartition(")")[2].split()[_MAJOR_FAULTS]),
     ),
     CounterSource(("process_runq_wait_pct",), _run_queue),
-    _of_file(
-        "proc/meminfo", ("host_mem_available",), lambda: _available, SLOW_LANE, _SUMS_LEAST_MS
-    ),
-    _of_file("proc/vmstat", tuple(_PAGES.values()), _moved_pages, SLOW_LANE, _SUMS_LEAST_MS),
-    *(
-        _of_file(f"proc/pressure/{kind}", (name,), partial(_stalled, name))
-        for kind in _STALLS
-        for name in [f"psi_{kind}_some_pct"]
-    ),
+    CounterSource(("host_mem_available",), _available),
+    CounterSource(tuple(_PAGES.values()), _moved_pages),
+    *map(_stalled, ("cpu", "io", "memory")),
     CounterSource(_DISK, _disks),
     CounterSource(_CARDS, _cards),
     CounterSource(tuple(_INFINIBAND), _infiniband),

@@ -5,18 +5,19 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import select
 import subprocess
 import sys
 import time
 import warnings
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from timesink.errors import CollectError, UsageError
+from timesink.errors import CollectError, TimesinkError, UsageError
 from timesink.recorder.agent import begin, running
 from timesink.recorder.agent.endings import BLOCK_ENDED, told_number
 from timesink.recorder.agent.engine import BY_HAND, CycleEngine
@@ -33,89 +34,43 @@ from timesink.recorder.folder import (
     RecordingFolder,
     RecordPlan,
     is_interval,
+    read_notes,
+    read_plan,
     write_plan,
 )
-from timesink.recorder.keeper import KEEPER_FILE, READY, Task
+from timesink.recorder.processes import is_alive
+from timesink.recorder.recording import conclude
+from timesink.recorder.run_file import ProgramRun
+from timesink.recorder.watch import Watch
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-# The process beside a program that records itself, as that program sees it.
-
+READY = b"ready\n"
+KEEPER_FILE = "keeper.json"
 _SOURCES = Path(__file__).resolve().parents[2]
 _KEEPER = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
-    "from timesink.recorder.keeper import main; main()"
+    "from timesink.recorder.in_program import keep; keep()"
 )
 _FINISHES_S = 600.0
 """Packing a long timeline takes minutes; a driver that hangs must not stop the program for ever."""
-
-
-def start_keeper(place: RecordingFolder) -> subprocess.Popen[bytes]:
-    """The process beside the program, once it samples."""
-    environment = {name: value for name, value in os.environ.items() if name != CONTROL_VARIABLE}
-    try:
-        keeper = subprocess.Popen(  # noqa: S603 - our own Python
-            [sys.executable, "-c", _KEEPER, str(_SOURCES), str(place.control)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environment,
-            # Ctrl-C in the terminal is for the program.
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise CollectError(
-            f"the process beside the program cannot be started ({error.strerror or error})",
-            "check sys.executable",
-        ) from None
-    if keeper.stdout is None or keeper.stdout.readline() != READY:
-        keeper.communicate()
-        raise CollectError(
-            f"{place.folder}: the process beside the program has failed", "see its message above"
-        )
-    return keeper
-
-
-def has_finished(keeper: subprocess.Popen[bytes]) -> bool:
-    """Tell the keeper that the block has ended, and wait for what it makes of it."""
-    with suppress(subprocess.TimeoutExpired):
-        # Forks of the program hold its input open: the end of that would tell nothing.
-        keeper.communicate(b"end\n", timeout=_FINISHES_S)
-    return keeper.returncode == 0
-
-
-# Taking part in a recording that is being made: a worker of several, or a part of a program.
-
 _FIRST_WORKER_S = 60.0
 """The first worker of a machine gets so long to begin the recording the others join."""
 
 
-def joined(control: Path, *, is_outer: bool) -> CycleEngine | None:
-    """The engine of this process; None without torch."""
-    try:
-        if importlib.util.find_spec("torch") is None:
-            return None
-        importlib.import_module("torch")
-        if not is_outer or running() is None:
-            begin(control)
-    except Exception as error:  # noqa: BLE001 - whatever torch is, the program goes on
-        Notebook(control).add("failed", why=f"{type(error).__name__}: {error}")
-        return None
-    return running()
+@dataclass(frozen=True)
+class Task:
+    """What a keeper is told when it starts."""
 
-
-def await_recorder(place: RecordingFolder) -> None:
-    """Wait for the first worker; what a recorder that was killed has left is not joined."""
-    deadline = time.monotonic() + _FIRST_WORKER_S
-    # In this order: a recorder removes what is left before it says who it is.
-    while place.recorder() is None or not (place.control / PLAN_FILE).exists():
-        if time.monotonic() > deadline:
-            raise CollectError(
-                f"{place.folder}: the first worker has not begun to record",
-                "enter timesink.record in every worker, or in none but the first",
-            )
-        time.sleep(0.05)
+    pid: int
+    command: tuple[str, ...]
+    counters: str
+    interval_ms: float
+    timesink: str
+    workers: int
+    """Processes on this machine that take part."""
 
 
 def record(
@@ -212,7 +167,7 @@ class BlockRecording:
         if self._task is not None:
             self._place.prepare()
         elif not self._is_outer:
-            await_recorder(self._place)
+            self._await_recorder()
         try:
             self._begin()
         except BaseException:
@@ -225,14 +180,57 @@ class BlockRecording:
             raise
         return self
 
+    def _await_recorder(self) -> None:
+        """Wait for the first worker; what a recorder that was killed has left is not joined."""
+        place, deadline = self._place, time.monotonic() + _FIRST_WORKER_S
+        # In this order: a recorder removes what is left before it says who it is.
+        while place.recorder() is None or not (place.control / PLAN_FILE).exists():
+            if time.monotonic() > deadline:
+                raise CollectError(
+                    f"{place.folder}: the first worker has not begun to record",
+                    "enter timesink.record in every worker, or in none but the first",
+                )
+            time.sleep(0.05)
+
     def _begin(self) -> None:
+        control = self._place.control
         if self._task is not None:
-            (self._place.control / KEEPER_FILE).write_text(json.dumps(asdict(self._task)))
-            self._keeper = start_keeper(self._place)
-            write_plan(self._plan, self._place.control)
-        self._engine = joined(self._place.control, is_outer=self._is_outer)
+            (control / KEEPER_FILE).write_text(json.dumps(asdict(self._task)))
+            self._start_keeper()
+            write_plan(self._plan, control)
+        try:
+            # Without torch there is no engine.
+            if importlib.util.find_spec("torch") is not None:
+                importlib.import_module("torch")
+                if not self._is_outer or running() is None:
+                    begin(control)
+                self._engine = running()
+        except Exception as error:  # noqa: BLE001 - whatever torch is, the program goes on
+            Notebook(control).add("failed", why=f"{type(error).__name__}: {error}")
         if self._engine is not None and not (self._engine.plan.whole or self._engine.plan.marker):
             self._engine.begin_by_hand()
+
+    def _start_keeper(self) -> None:
+        """The process beside the program; it samples from then on."""
+        variables = {name: value for name, value in os.environ.items() if name != CONTROL_VARIABLE}
+        try:
+            self._keeper = subprocess.Popen(  # noqa: S603 - our own Python
+                [sys.executable, "-c", _KEEPER, str(_SOURCES), str(self._place.control)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env=variables,
+                # Ctrl-C in the terminal is for the program.
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise CollectError(
+                f"the process beside the program cannot be started ({error.strerror or error})",
+                "check sys.executable",
+            ) from None
+        if self._keeper.stdout is None or self._keeper.stdout.readline() != READY:
+            raise CollectError(
+                f"{self.path}: the process beside the program has failed", "see its message above"
+            )
 
     def __exit__(
         self,
@@ -247,7 +245,70 @@ class BlockRecording:
         if self._engine is not None and (self._engine.is_by_hand or not self._is_outer):
             why = BLOCK_ENDED if kind is None else f"{BLOCK_ENDED} with {kind.__name__}"
             self._engine.end(why)
-        if self._keeper is not None and not has_finished(self._keeper):
+        if self._keeper is None:
+            return
+        with suppress(subprocess.TimeoutExpired):
+            # Told, and waited for: forks of the program hold its input open, the end of which
+            # would tell nothing.
+            self._keeper.communicate(b"end\n", timeout=_FINISHES_S)
+        if self._keeper.returncode != 0:
             self._place.release()
             # What the program has computed meanwhile is worth more than an exception.
             warnings.warn(f"{self.path}: the recording could not be finished", stacklevel=2)
+
+
+# The recorder's side: a process of its own, which samples counters without a share of the program's
+# time, and finishes the recording when the program says so, or is gone.
+
+_TICK_S = 0.1
+_WRITE_S = 60.0
+"""Other workers get so long to write what they recorded."""
+_COME_S = 5.0
+"""Those that have not begun by then, after the first has ended, take no part."""
+
+
+def keep() -> None:
+    """Keep the recording whose folder is the only argument, until the program ends it."""
+    try:
+        _keep(Path(sys.argv[1]))
+    except TimesinkError as error:
+        sys.exit(f"timesink: {error}")
+
+
+def _keep(control: Path) -> None:
+    told = json.loads((control / KEEPER_FILE).read_text())
+    task = Task(**{**told, "command": tuple(told["command"])})
+    place = RecordingFolder(control.parent)
+    started_us = time.time_ns() // 1000
+    counters = wanted(task.counters)
+    watch = Watch(control, place.counters, task.pid, wanted=counters, interval_ms=task.interval_ms)
+    # The program waits for this: what it does next is to be sampled.
+    os.write(sys.stdout.fileno(), READY)
+    # Until the program wants the recording, or is no more: processes it has left behind may hold
+    # our input open.
+    while not select.select([sys.stdin], [], [], _TICK_S)[0] and os.getppid() == task.pid:
+        watch.look()
+    _wait_for_others(control, task.workers)
+    program = ProgramRun(
+        task.timesink,
+        task.command,
+        read_plan(control),
+        started_us,
+        time.time_ns() // 1000,
+        None,
+    )
+    conclude(program, watch.watched(), place)
+
+
+def _wait_for_others(control: Path, workers: int) -> None:
+    ended_at = time.monotonic()
+    while (waited_s := time.monotonic() - ended_at) < _WRITE_S:
+        processes = [process for process in read_notes(control) if process.last("torch")]
+        # Without torch there is nothing to wait for.
+        is_everyone_here = len(processes) >= workers or not processes or waited_s >= _COME_S
+        if is_everyone_here and all(
+            process.last("left") or process.last("failed") or not is_alive(process.pid)
+            for process in processes
+        ):
+            return
+        time.sleep(_TICK_S)

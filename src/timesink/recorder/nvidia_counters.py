@@ -12,20 +12,19 @@ from typing import Any
 from timesink.recorder import nvml_binding
 from timesink.recorder.counter_probes import (
     GPU_LANE,
+    KB_PER_KIB,
     GrowthRate,
+    NotToldError,
     Probe,
     ProbeContext,
     Sample,
     UnavailableError,
     Values,
-    labelled,
-    reason,
-)
-from timesink.recorder.gpu_devices import (
-    KB_PER_KIB,
-    NotToldError,
+    described,
     if_told,
+    labelled,
     plain_probe,
+    reason,
     seen_by_cuda,
     sharing_probe,
 )
@@ -71,19 +70,17 @@ def describe(environment: Mapping[str, str]) -> list[dict[str, Any]]:
     """What is known about the devices the program can see."""
     library = load_nvml()
 
-    def described(device: NvidiaDevice, label: str) -> dict[str, Any]:
-        memory = if_told(lambda: int(library.nvmlDeviceGetMemoryInfo(device.handle).total))
-        return {
-            "device": label,
-            "name": if_told(lambda: _text(library.nvmlDeviceGetName(device.handle))),
-            "memory_bytes": memory,
-            "driver": if_told(lambda: _text(library.nvmlSystemGetDriverVersion())),
-            "uuid": device.uuid,
-            "index": device.index,
-        }
+    def of(device: NvidiaDevice, label: str) -> dict[str, Any]:
+        told = described(
+            label,
+            name=lambda: _text(library.nvmlDeviceGetName(device.handle)),
+            memory_bytes=lambda: int(library.nvmlDeviceGetMemoryInfo(device.handle).total),
+            driver=lambda: _text(library.nvmlSystemGetDriverVersion()),
+        )
+        return {**told, "uuid": device.uuid, "index": device.index}
 
     devices = _devices(library, environment)
-    return [described(device, label) for device in devices for label in device.labels]
+    return [of(device, label) for device in devices for label in device.labels]
 
 
 def load_nvml() -> Any:
@@ -344,18 +341,18 @@ class DriverNotes:
 
     def reader(self, name: str, labels: Sequence[str]) -> Callable[[float], Iterable[Sample]]:
         """What a probe reads: all that is new."""
-        return lambda _now_s: [
-            Sample(name, label, value, ts_us) for ts_us, value in self._new() for label in labels
-        ]
 
-    def _new(self) -> Iterator[tuple[int, float]]:
-        for ts_us, value in sorted(self._since(self._seen_us)):
-            span_us = ts_us - self._seen_us
-            if span_us > 0:
-                # A mean holds for the middle of the time since the note before.
-                in_middle = self._is_mean and span_us < _LONGEST_SPAN_US
-                yield ts_us - span_us // 2 if in_middle else ts_us, value
-                self._seen_us = ts_us
+        def read(_now_s: float) -> Iterator[Sample]:
+            for ts_us, value in sorted(self._since(self._seen_us)):
+                span_us = ts_us - self._seen_us
+                if span_us > 0:
+                    # A mean holds for the middle of the time since the note before.
+                    in_middle = self._is_mean and span_us < _LONGEST_SPAN_US
+                    at_us = ts_us - span_us // 2 if in_middle else ts_us
+                    yield from (Sample(name, label, value, at_us) for label in labels)
+                    self._seen_us = ts_us
+
+        return read
 
     def _since(self, seen_us: int) -> list[tuple[int, float]]:
         ask = self._library.nvmlDeviceGetSamples

@@ -1,28 +1,158 @@
-"""Recording a program that is started for it, and making a recording of what is left of one."""
+"""Recording a program that is started for it, and making a recording of what is left of one.
+
+The program notices nothing, and signals reach it as they should.
+"""
 
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
-from timesink.errors import CollectError, TimesinkError
-from timesink.recorder.folder import RecordingFolder, RecordPlan, read_notes, write_plan
-from timesink.recorder.processes import answered, end_family, family, noticed
-from timesink.recorder.program import (
-    AGAIN,
-    ProgramEnd,
-    Running,
-    Urgency,
-    recorded_environment,
-    start,
+from timesink.errors import CollectError
+from timesink.recorder.folder import (
+    CONTROL_VARIABLE,
+    RecordingFolder,
+    RecordPlan,
+    read_notes,
+    write_plan,
 )
-from timesink.recorder.run_file import ProgramRun, advice, describe, said_of, write_run_file
+from timesink.recorder.processes import answered, end_family, family, noticed, signal_family
+from timesink.recorder.run_file import (
+    ProgramEnd,
+    ProgramRun,
+    Watched,
+    advice,
+    describe,
+    write_run_file,
+)
 from timesink.recorder.traces import collect_traces, shift_counters
-from timesink.recorder.watch import Watch, Watched
+from timesink.recorder.watch import Watch
+
+# Signals that ask to stop, and how much they want it.
+
+AGAIN = "(once more: stop at once)"
+_ONE_REQUEST_S = 2.0
+"""Signals that follow each other closely are one request: a dropped connection or a scheduler may
+send several, and the program is to write what it has."""
+_ONE_KEY_S = 0.3
+"""The same for Ctrl-C, which a person presses again on purpose."""
+
+
+@dataclass
+class Urgency:
+    """Whether a signal wants more than what was done about those before it."""
+
+    _level: int = 0
+    _grew_at: float = 0.0
+
+    @property
+    def is_at_once(self) -> bool:
+        """Whether stopping in good order was asked for before."""
+        return self._level > 1
+
+    def grows(self, numbers: Collection[int]) -> bool:
+        """Take note of signals that came at a time; whether more is to be done now."""
+        now = time.monotonic()
+        # Whoever has had the program killed may hit the key once too often.
+        is_key = signal.SIGINT in numbers and not self.is_at_once
+        if self._level and now - self._grew_at <= (_ONE_KEY_S if is_key else _ONE_REQUEST_S):
+            return False
+        self._level, self._grew_at = self._level + 1, now
+        return True
+
+
+_TICK_S = 0.1
+_REACTS_S = 1.0
+"""A terminal's signals reach the program by themselves; without a sign of that we pass them on."""
+_LEAVES_S = 10.0
+"""A program that was asked to stop gets so long before it is killed."""
+
+
+@dataclass
+class Running:
+    """A program that runs, and what is known of its ending."""
+
+    process: subprocess.Popen[bytes]
+    interruptions: list[int]
+    is_ending: Callable[[], bool]
+    """Whether the program is seen to end by itself."""
+    say: Callable[[str], None]
+    urgency: Urgency = field(default_factory=Urgency)
+    _handled: int = 0
+    _pass_on_at: float | None = None
+    _kill_at: float | None = None
+
+    def to_the_end(self, tick: Callable[[], None]) -> ProgramEnd:
+        """Wait for the program, calling `tick` now and then."""
+        while True:
+            with suppress(subprocess.TimeoutExpired):
+                return _ended(self.process.wait(_TICK_S))
+            tick()
+            self._mind_interruptions()
+            now = time.monotonic()
+            if self._pass_on_at is not None and now > self._pass_on_at:
+                self._pass_on_at = None
+                if not self.is_ending():
+                    signal_family(family(self.process.pid), signal.Signals(self.interruptions[0]))
+            if self._kill_at is not None and now > self._kill_at:
+                self._kill_at = None
+                end_family(family(self.process.pid), 0)
+
+    def ask_to_stop(self) -> None:
+        """End the program, which has all the time it needs to leave in order."""
+        signal_family(family(self.process.pid), signal.SIGTERM)
+        self._kill_at = time.monotonic() + _LEAVES_S
+
+    def _mind_interruptions(self) -> None:
+        new = self.interruptions[self._handled :]
+        self._handled += len(new)
+        if not new or not self.urgency.grows(new):
+            return
+        if self.urgency.is_at_once:
+            end_family(family(self.process.pid), 0)
+            return
+        self.say(f"stopping; what was recorded is kept {AGAIN}")
+        if not (self.interruptions[0] == signal.SIGINT and _is_in_foreground()):
+            self._pass_on_at = time.monotonic() + _REACTS_S
+
+
+def _is_in_foreground() -> bool:
+    """Whether a terminal sends its signals to us, and so to the program as well."""
+    with suppress(OSError, AttributeError), Path("/dev/tty").open("rb", buffering=0) as terminal:
+        return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
+    return False
+
+
+def _ended(code: int) -> ProgramEnd:
+    if code >= 0:
+        return ProgramEnd(code, "", code)
+    with suppress(ValueError):
+        return ProgramEnd(None, signal.Signals(-code).name, 128 - code)
+    return ProgramEnd(None, f"signal {-code}", 128 - code)
+
+
+# The environment of a recorded program: as it was, and every Python in it lets the agent in.
+
+SITE = Path(__file__).resolve().parent / "site"
+"""Holds the module Python loads when it starts."""
+
+
+def recorded_environment(environment: Mapping[str, str], control: Path) -> dict[str, str]:
+    """The variables a recorded program is started with."""
+    places = [str(SITE), *filter(None, [environment.get("PYTHONPATH", "")])]
+    return {
+        **environment,
+        "PYTHONPATH": os.pathsep.join(places),
+        CONTROL_VARIABLE: str(control),
+    }
+
 
 _ENDS_ITSELF_S = 10.0
 """A program with --stop ends itself; where it does not it is asked to."""
@@ -96,10 +226,16 @@ def _run(
     place.prepare()
     write_plan(request.plan, place.control)
     try:
-        process = start(request.command, recorded_environment(os.environ, place.control))
-    except TimesinkError:
+        # With our own input and outputs.
+        process = subprocess.Popen(  # noqa: S603 - the user's
+            list(request.command), env=recorded_environment(os.environ, place.control)
+        )
+    except OSError as error:
         place.discard()
-        raise
+        raise CollectError(
+            f"{request.command[0]}: cannot be started ({error.strerror or error})",
+            "check the program after --",
+        ) from None
     try:
         watch = Watch(
             place.control,
@@ -138,14 +274,13 @@ def conclude(program: ProgramRun, watched: Watched, place: RecordingFolder) -> C
     """Pack timelines, check the clock, describe the run, remove the notes."""
     processes = read_notes(place.control)
     recorded = collect_traces(processes, place)
-    why_partial, notes = said_of(recorded, processes, program.plan, program.ended, watched.sampled)
+    trouble = ""
     if recorded and recorded[0].offset is not None:
         try:
             shift_counters(place.counters, recorded[0].offset, place.control)
         except OSError as error:
-            why = f"the counters are not on the timeline's clock: {error.strerror or error}"
-            why_partial = why_partial or why
-    run = describe(program, recorded, processes, watched, (why_partial, notes))
+            trouble = f"the counters are not on the timeline's clock: {error.strerror or error}"
+    run = describe(program, recorded, processes, watched, trouble)
     write_run_file(run, place)
     place.clear_control()
     return Conclusion(run, advice(recorded, processes, program.plan))

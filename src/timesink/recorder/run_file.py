@@ -13,9 +13,7 @@ from timesink.recorder.agent.endings import ENDED
 from timesink.recorder.counter_sampler import SampledCounters
 from timesink.recorder.folder import COUNTERS_FILE, Note, ProcessNotes, RecordingFolder, RecordPlan
 from timesink.recorder.processes import masked
-from timesink.recorder.program import ProgramEnd
 from timesink.recorder.traces import Recorded
-from timesink.recorder.watch import Watched
 
 SCHEMA = "timesink/run/1"
 _UNSETTLED = 2
@@ -32,6 +30,16 @@ _UNEVEN = 2.0
 
 
 @dataclass(frozen=True)
+class ProgramEnd:
+    """How a program ended: its exit code, or the signal that killed it."""
+
+    code: int | None
+    signal: str
+    status: int
+    """What a shell makes of it."""
+
+
+@dataclass(frozen=True)
 class ProgramRun:
     """One run of a program, as its recorder saw it."""
 
@@ -44,19 +52,28 @@ class ProgramRun:
     """None where the program goes on after its recording."""
 
 
+@dataclass(frozen=True)
+class Watched:
+    """What was seen beside the program."""
+
+    sampled: SampledCounters
+    host: dict[str, Any]
+    devices: list[dict[str, Any]] | None
+
+
 def describe(
     program: ProgramRun,
     recorded: Sequence[Recorded],
     processes: Sequence[ProcessNotes],
     watched: Watched,
-    said: tuple[str, Sequence[str]],
+    trouble: str = "",
 ) -> dict[str, Any]:
     """The content of run.json; what is not known is None.
 
-    `said` is why it has less than was asked for, and what else is to be known.
+    `trouble` is what went wrong after the program.
     """
-    why_partial, notes = said
     sampled = watched.sampled
+    why, notes = _said_of(recorded, processes, program, sampled)
     first = recorded[0] if recorded else None
     ended = program.ended
     return {
@@ -65,9 +82,9 @@ def describe(
         "command": masked(program.command),
         "started_us": program.started_us,
         "ended_us": program.ended_us,
-        "complete": not why_partial,
-        "why_partial": why_partial,
-        "notes": list(notes),
+        "complete": not (why or trouble),
+        "why_partial": why or trouble,
+        "notes": notes,
         "cycles": _cycles(program.plan, first),
         "processes": [
             {
@@ -182,24 +199,37 @@ NO_PYTHON = (
     "runs with -I, -E or -S, or something on the way to it replaced PYTHONPATH"
 )
 NO_TORCH = "the program did not import torch: counters only"
+_IN_THE_WAY = (
+    (
+        "own_profiler",
+        "the program's own profiler was running when recording was due",
+        "switch the program's own profiler off: two at a time break each other",
+    ),
+    (
+        "elsewhere",
+        "cycles ran on several threads, and a recording follows only one",
+        "let one thread do the work, or name what one thread does again and again",
+    ),
+)
+"""What notes of cycles tell of, why there is no recording then, and what to do."""
 
 
-def said_of(
+def _said_of(
     recorded: Sequence[Recorded],
     processes: Sequence[ProcessNotes],
-    plan: RecordPlan,
-    ended: ProgramEnd | None,
+    program: ProgramRun,
     sampled: SampledCounters,
-) -> tuple[str, tuple[str, ...]]:
+) -> tuple[str, list[str]]:
     """Whether all that was asked for is there, in words: why it is not, and what else to know.
 
     The latter is as it should be, and yet not as everybody expects.
 
     Counters are all there is of a program without torch, unless its cycles were named.
     """
-    why = why_partial(recorded, processes, plan, ended)
+    plan = program.plan
+    why = why_partial(recorded, processes, plan, program.ended)
     if why == NO_TORCH and sampled.samples and not (plan.marker or plan.whole):
-        return "", (why,)
+        return "", [why]
     dropped = [
         f"{one.dropped + 1} processes recorded as rank {one.rank}: "
         f"the one with most cycles, process {one.pid}, is kept"
@@ -207,7 +237,7 @@ def said_of(
         if one.dropped
     ]
     remarks = _remarks(processes) if recorded else []
-    return why, (*dropped, *dict.fromkeys(remarks))
+    return why, [*dropped, *dict.fromkeys(remarks)]
 
 
 def why_partial(
@@ -237,33 +267,23 @@ def _why_nothing(processes: Sequence[ProcessNotes], plan: RecordPlan) -> str:
     failures = [failed["why"] for process in processes if (failed := process.last("failed"))]
     if failures:
         return str(failures[0])
-    if not processes:
-        return NO_PYTHON
     if not any(process.last("torch") for process in processes):
-        return NO_TORCH
-    why = _why_too_few(_paces(processes), plan) or next(iter(_remarks(processes)), "")
-    if why:
-        return why
+        return NO_TORCH if processes else NO_PYTHON
+    paces = _paces(processes)
+    for what, why, _ in _IN_THE_WAY:
+        if any(pace[what] for pace in paces):
+            return why
+    most = max((pace["seen"] for pace in paces), default=0)
+    if most:
+        return f"the program ended after {most} cycles; the first {plan.skip} are skipped"
+    if paces and plan.marker:
+        return f"{plan.marker!r} came only once (before Python 3.12 compiled calls are not seen)"
     unseen = "no optimizer made a step"
     if plan.by_hand:
         unseen = "step() was never called"
     elif plan.marker:
         unseen = f"nothing called {plan.marker!r} ran"
-    return f"no cycle was seen: {unseen}"
-
-
-def _why_too_few(paces: Sequence[Note], plan: RecordPlan) -> str:
-    """Why what was seen of cycles was not enough to record one; empty where none was seen."""
-    if any(pace["own_profiler"] for pace in paces):
-        return "the program's own profiler was running when recording was due"
-    if any(pace["elsewhere"] for pace in paces):
-        return "cycles ran on several threads, and a recording follows only one"
-    most = max((pace["seen"] for pace in paces), default=0)
-    if paces and not most and plan.marker:
-        return f"{plan.marker!r} came only once (before Python 3.12 compiled calls are not seen)"
-    return (
-        f"the program ended after {most} cycles; the first {plan.skip} are skipped" if most else ""
-    )
+    return next(iter(_remarks(processes)), f"no cycle was seen: {unseen}")
 
 
 def _remarks(processes: Sequence[ProcessNotes]) -> list[str]:
@@ -281,10 +301,9 @@ def advice(
     if recorded or not any(process.last("torch") for process in processes):
         return ""
     paces = _paces(processes)
-    if any(pace["own_profiler"] for pace in paces):
-        return "switch the program's own profiler off: two at a time break each other"
-    if any(pace["elsewhere"] for pace in paces):
-        return "let one thread do the work, or name what one thread does again and again"
+    for what, _, remedy in _IN_THE_WAY:
+        if any(pace[what] for pace in paces):
+            return remedy
     if any(pace["seen"] for pace in paces):
         return "record earlier cycles with --skip N"
     if plan.marker:

@@ -47,49 +47,36 @@ def nested(ranges: Iterable[Range]) -> Mapping[Range, Range]:
         threads[one.thread].append(one)
     changed: dict[Range, Range] = {}
     for own in threads.values():
-        changed |= _nested_in_thread(own)
-    return changed
-
-
-def _nested_in_thread(ranges: Sequence[Range]) -> dict[Range, Range]:
-    steps = sorted(
-        (one for one in ranges if one.name.startswith(STEP_MARK)), key=lambda one: one.start_ns
-    )
-    if not steps:
-        return {}
-    others = [one for one in ranges if not one.name.startswith(STEP_MARK)]
-    starts_ns = _starts_ns(steps, others)
-    # Where a cycle begins later, the one before it ends later.
-    ends_ns = [
-        step.end_ns if start_ns == after.start_ns else start_ns
-        for step, after, start_ns in zip(steps, steps[1:], starts_ns[1:], strict=False)
-    ]
-    wanted = [
-        replace(step, start_ns=start_ns, end_ns=end_ns)
-        for step, start_ns, end_ns in zip(
-            steps, starts_ns, [*ends_ns, steps[-1].end_ns], strict=True
-        )
-    ]
-    last = steps[-1]
-    # Ranges that the end of the recording has cut end with its last cycle.
-    cut = {
-        one: replace(one, end_ns=last.end_ns)
-        for one in others
-        if last.start_ns <= one.start_ns < last.end_ns < one.end_ns
-    }
-    changed = dict(zip(steps, wanted, strict=True)) | cut
+        marks = [one for one in own if one.name.startswith(STEP_MARK)]
+        others = [one for one in own if not one.name.startswith(STEP_MARK)]
+        if marks:
+            steps = sorted(marks, key=lambda one: one.start_ns)
+            changed |= dict(zip(steps, _moved(steps, others), strict=True))
+            last = steps[-1]
+            # Ranges that the end of the recording has cut end with its last cycle.
+            changed |= {
+                one: replace(one, end_ns=last.end_ns)
+                for one in others
+                if last.start_ns <= one.start_ns < last.end_ns < one.end_ns
+            }
     return {old: new for old, new in changed.items() if old != new}
 
 
-def _starts_ns(steps: Sequence[Range], others: Sequence[Range]) -> list[int]:
-    """Where cycles begin: after the ranges that were open, where these end in the cycle."""
+def _moved(steps: Sequence[Range], others: Sequence[Range]) -> list[Range]:
+    """Cycles that begin after the ranges that were open, where these end in the cycle."""
     marked_ns = [step.start_ns for step in steps]
     starts_ns = list(marked_ns)
     for one in others:
         index = bisect_left(marked_ns, one.end_ns) - 1
         if index > 0 and one.start_ns < marked_ns[index] and one.end_ns <= steps[index].end_ns:
             starts_ns[index] = max(starts_ns[index], one.end_ns)
-    return starts_ns
+    # Where a cycle begins later, the one before it ends later.
+    ends_ns = [step.end_ns for step in steps]
+    for place, start_ns in enumerate(starts_ns[1:]):
+        if start_ns != marked_ns[place + 1]:
+            ends_ns[place] = start_ns
+    moved = zip(steps, starts_ns, ends_ns, strict=True)
+    return [replace(step, start_ns=start, end_ns=end) for step, start, end in moved]
 
 
 # A timeline as torch.profiler wrote it, packed; the recorder's own marks are taken out.
@@ -181,21 +168,20 @@ def _microseconds(time_ns: int) -> bytes:
 
 
 def _cleaned(piece: bytes, changes: Mapping[Range, Range], cut: str) -> bytes:
+    def changed(event: re.Match[bytes]) -> bytes:
+        new = changes.get(_range_of(event))
+        if new is None:
+            return event[0]
+        start, lasts = _microseconds(new.start_ns), _microseconds(new.end_ns - new.start_ns)
+        return event["head"] + start + event["between"] + lasts
+
     if changes:
-        piece = _ANNOTATION.sub(lambda event: _changed(event, changes), piece)
+        piece = _ANNOTATION.sub(changed, piece)
     if cut:
         piece = piece.replace(f'"{cut}"'.encode(), f'"{CUT_MARK}"'.encode())
     for old, new in ((SHOWN_STEP_MARK, OTHER_STEP_MARK), (STEP_MARK, SHOWN_STEP_MARK)):
         piece = piece.replace(f'"{old}'.encode(), f'"{new}'.encode())
     return _CLOCK_EVENT.sub(b"", piece) if CLOCK_MARK.encode() in piece else piece
-
-
-def _changed(event: re.Match[bytes], changes: Mapping[Range, Range]) -> bytes:
-    new = changes.get(_range_of(event))
-    if new is None:
-        return event[0]
-    start, lasts = _microseconds(new.start_ns), _microseconds(new.end_ns - new.start_ns)
-    return event["head"] + start + event["between"] + lasts
 
 
 # Whether timeline and counters tell the same time, and putting it right where they do not.
@@ -283,39 +269,30 @@ def collect_traces(processes: Sequence[ProcessNotes], place: RecordingFolder) ->
 
     A worker that was started again has recorded twice: the one with more cycles counts.
     """
-    recording = [process for process in processes if process.last("window") is not None]
     workers: dict[tuple[str, int], list[ProcessNotes]] = defaultdict(list)
-    for process in recording:
-        rank = _rank(process)
-        workers[("rank", rank) if rank >= 0 else ("pid", process.pid)].append(process)
-    best = [(max(rivals, key=_worth), len(rivals) - 1) for rivals in workers.values()]
-    best.sort(key=lambda one: (_rank(one[0]), one[0].pid))
-    names = _names([process for process, _ in best])
-    return [
-        _collected(process, place.trace(name), place.control, dropped)
-        for (process, dropped), name in zip(best, names, strict=True)
-    ]
+    for process in processes:
+        if process.last("window") is not None:
+            rank = _rank(process)
+            workers[("rank", rank) if rank >= 0 else ("pid", process.pid)].append(process)
 
+    def worth(process: ProcessNotes) -> tuple[int, int]:
+        exported, window = process.last("exported"), process.last("window") or {}
+        return exported["cycles"] if exported else -1, window.get("started_us", 0)
 
-def _worth(process: ProcessNotes) -> tuple[int, int]:
-    exported = process.last("exported")
-    started_us = (process.last("window") or {}).get("started_us", 0)
-    return (exported["cycles"] if exported else -1, started_us)
+    best = [(max(rivals, key=worth), len(rivals) - 1) for rivals in workers.values()]
+    recorded: list[Recorded] = []
+    for process, dropped in sorted(best, key=lambda one: (_rank(one[0]), one[0].pid)):
+        # What tells the timelines apart: the rank, else the number of the process.
+        several = ((process.last("window") or {}).get("world_size") or 1) > 1
+        by_rank = f"rank{_rank(process)}" if several and _rank(process) >= 0 else ""
+        name = by_rank or (f"pid{process.pid}" if recorded else "")
+        recorded.append(_collected(process, place.trace(name), place.control, dropped))
+    return recorded
 
 
 def _rank(process: ProcessNotes) -> int:
     rank = (process.last("window") or {}).get("rank")
     return rank if isinstance(rank, int) else -1
-
-
-def _names(processes: Sequence[ProcessNotes]) -> list[str]:
-    """What tells the timelines apart: the rank, else the number of the process."""
-    names: list[str] = []
-    for process in processes:
-        several = ((process.last("window") or {}).get("world_size") or 1) > 1
-        by_rank = f"rank{_rank(process)}" if several and _rank(process) >= 0 else ""
-        names.append(by_rank or (f"pid{process.pid}" if names else ""))
-    return names
 
 
 def _collected(process: ProcessNotes, packed: Path, control: Path, dropped: int) -> Recorded:

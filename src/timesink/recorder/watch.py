@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,64 @@ from timesink.errors import TimesinkError
 from timesink.recorder.counter_probes import Missing
 from timesink.recorder.counter_sampler import SampledCounters, Sampler
 from timesink.recorder.folder import ProcessNotes, read_notes
+from timesink.recorder.gpu_counters import describe_devices, describe_host
 from timesink.recorder.processes import is_alive
-from timesink.recorder.program import Machine
+from timesink.recorder.run_file import Watched
+
+# The machine a program runs on, asked while it runs: some of it cannot be told afterwards.
+
+_PATIENCE_S = 5.0
+"""A driver that does not answer is not waited for longer."""
+
+
+class Machine:
+    """The host as the program sees it, and the devices."""
+
+    def __init__(self, pid: int) -> None:
+        self._started = (pid, "")
+        self._seen: tuple[int, str] | None = None
+        self._host: dict[str, Any] | None = None
+        self._devices: list[dict[str, Any]] | None = None
+        # Some drivers never answer, and what waits for them cannot be ended.
+        self._asking = threading.Thread(target=self._ask, name="timesink machine", daemon=True)
+        with suppress(RuntimeError):
+            self._asking.start()
+
+    def look(self, processes: Sequence[ProcessNotes]) -> None:
+        """See what the program may use: it is told that by itself, or by who starts it."""
+        # The process that is furthest in what is recorded, and how far it is.
+        working = next(
+            (
+                (process.pid, event)
+                for event in ("window", "torch", "python")
+                for process in processes
+                if process.last(event) is not None
+            ),
+            self._started,
+        )
+        if working != self._seen:
+            self._seen = working
+            with suppress(OSError):
+                self._host = describe_host(pid=working[0])
+
+    @property
+    def host(self) -> dict[str, Any]:
+        """Of the process that does the work; of this one where that was too short to be seen."""
+        return self._host or describe_host()
+
+    def devices(self) -> list[dict[str, Any]] | None:
+        """None where their driver does not answer."""
+        if self._asking.is_alive():
+            self._asking.join(_PATIENCE_S)
+        return self._devices
+
+    def _ask(self) -> None:
+        # Whatever a driver says to that, the recording matters more.
+        with suppress(Exception):
+            self._devices = describe_devices()
+
+
+# The program itself, by its notes.
 
 _LOOKS_EVERY_S = 0.25
 _LATE_S = 2.0
@@ -24,15 +81,6 @@ _LATE_WORKERS_S = 30.0
 
 _TRIMS_EVERY_S = 30.0
 """Until a first cycle comes, counters of about this time are kept, and older ones dropped."""
-
-
-@dataclass(frozen=True)
-class Watched:
-    """What was seen beside the program."""
-
-    sampled: SampledCounters
-    host: dict[str, Any]
-    devices: list[dict[str, Any]] | None
 
 
 class Watch:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from timesink.recorder.counter_probes import OwnProcesses, Probe, ProbeContext, wanted
+from timesink.recorder.counter_probes import Probe, ProbeContext, wanted
 from timesink.recorder.host_counters import HOST_SOURCES
+from timesink.recorder.processes import OwnProcesses
 
 
 def setting_of(root: Path, asked: str, pids: Iterable[int] = (7,), **more: object) -> ProbeContext:

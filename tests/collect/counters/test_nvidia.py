@@ -189,7 +189,7 @@ def test_numbers_of_another_namespace_tell_nobody_apart(nvml, tmp_path):
 
 
 def test_counters_that_never_came_say_why(nvml, tmp_path, monkeypatch):
-    monkeypatch.setattr("timesink.recorder.gpu_devices.has_own_numbers", lambda _: True)
+    monkeypatch.setattr("timesink.recorder.counter_probes.has_own_numbers", lambda _: True)
     nvml.DEVICES[0].running = [process(2**22 + 1, 500)]
     sampled, _ = sampled_until(tmp_path, "gpu_temp,gpu_others_usage", lambda rows: len(rows) > 3)
     (missing,) = sampled.missing

@@ -6,8 +6,7 @@ import math
 
 from sampling_counters import rows_of, wait_for
 from timesink.recorder.counter_probes import Missing, MissingBook, Probe, Sample
-from timesink.recorder.counter_rows import Rows
-from timesink.recorder.counter_sampler import Lane
+from timesink.recorder.counter_sampler import Lane, Rows
 
 
 def test_rows_before_a_moment_go_and_the_rest_stays(tmp_path):

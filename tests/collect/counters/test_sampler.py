@@ -35,7 +35,7 @@ from pathlib import Path
 from timesink.recorder.counter_sampler import Lane
 from timesink.recorder.counter_probes import MissingBook
 from timesink.recorder.counter_probes import Probe, Sample
-from timesink.recorder.counter_rows import Rows
+from timesink.recorder.counter_sampler import Rows
 resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
 rows, book = Rows(Path(sys.argv[1])), MissingBook()
 probe = Probe(("gpu_temp",), lambda now_s: [Sample("gpu_temp", "GPU 0", 41)])

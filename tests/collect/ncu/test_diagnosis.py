@@ -6,7 +6,7 @@ import pytest
 
 from timesink.recorder.ncu.collection import program_failed, why_nothing
 from timesink.recorder.ncu.command import NcuPlan, sampling
-from timesink.recorder.ncu.process import Heard, ProfilerEnd
+from timesink.recorder.ncu.process import Heard
 
 PLAN = NcuPlan(("train",))
 
@@ -29,38 +29,38 @@ def test_errors_of_the_profiler(error: str, remedy: str):
     heard = Heard(notes=["==ERROR== Something else", f"==ERROR== {error}"])
     if error == "Whatever":
         heard.notes.pop(0)
-    failure = why_nothing(PLAN, heard, ProfilerEnd(1, None))
+    failure = why_nothing(PLAN, heard, 1)
     assert error in failure.message
     assert remedy in failure.hint
 
 
 def test_no_kernels_with_filters():
     plan = NcuPlan(("train",), every=sampling(7), launches=(10**9, None))
-    failure = why_nothing(plan, Heard(connected=1), ProfilerEnd(0, None))
+    failure = why_nothing(plan, Heard(connected=1), 0)
     assert failure.hint == "try without --range and --every"
 
 
 def test_no_kernels_at_all():
-    assert "NVIDIA GPU" in why_nothing(PLAN, Heard(), ProfilerEnd(0, None)).hint
-    assert "another process" in why_nothing(PLAN, Heard(connected=1), ProfilerEnd(0, None)).hint
+    assert "NVIDIA GPU" in why_nothing(PLAN, Heard(), 0).hint
+    assert "another process" in why_nothing(PLAN, Heard(connected=1), 0).hint
 
 
 def test_profiler_that_says_nothing():
-    assert "exit code 3" in why_nothing(PLAN, Heard(), ProfilerEnd(3, None)).message
-    killed = why_nothing(PLAN, Heard(), ProfilerEnd(-9, None))
+    assert "exit code 3" in why_nothing(PLAN, Heard(), 3).message
+    killed = why_nothing(PLAN, Heard(), -9)
     assert killed.message == "Nsight Compute was killed (signal 9, SIGKILL)"
     assert "memory" in killed.hint
 
 
 @pytest.mark.parametrize("code", [-11, 139], ids=["itself", "below a script"])
 def test_profiler_that_crashes(code: int):
-    crashed = why_nothing(PLAN, Heard(connected=1), ProfilerEnd(code, None))
+    crashed = why_nothing(PLAN, Heard(connected=1), code)
     assert crashed.message == "Nsight Compute itself crashed (signal 11, SIGSEGV)"
     assert "--ncu PATH" in crashed.hint
 
 
 def test_program_that_crashes_is_not_the_profiler():
-    failure = why_nothing(PLAN, Heard(application_code=139), ProfilerEnd(139, None))
+    failure = why_nothing(PLAN, Heard(application_code=139), 139)
     assert failure.message.startswith("the program ended")
 
 
@@ -76,5 +76,5 @@ def test_program_that_fails_or_is_killed():
 
 
 def test_program_that_fails_before_its_first_kernel():
-    failure = why_nothing(PLAN, Heard(application_code=2), ProfilerEnd(2, None))
+    failure = why_nothing(PLAN, Heard(application_code=2), 2)
     assert failure.message.startswith("the program ended with exit code 2")

@@ -15,10 +15,8 @@ from timesink.errors import OutputError
 from timesink.recorder import traces
 from timesink.recorder.counter_sampler import SampledCounters
 from timesink.recorder.folder import RecordingFolder, RecordPlan, read_notes
-from timesink.recorder.program import ProgramEnd
 from timesink.recorder.recording import conclude
-from timesink.recorder.run_file import ProgramRun
-from timesink.recorder.watch import Watched
+from timesink.recorder.run_file import ProgramEnd, ProgramRun, Watched
 
 BASE_NS = 1_790_857_026_000_000_000
 PROGRAM = ProgramRun("1", ("python", "a.py"), RecordPlan(cycles=3), 1, 2, ProgramEnd(0, "", 0))

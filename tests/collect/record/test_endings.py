@@ -33,12 +33,13 @@ def terminate():
     os.kill(os.getpid(), signal.SIGTERM)
 
 # Importing torch takes longer than all the rest.
+children = []
 for end in (lambda: os._exit(7), terminate, lambda: sys.exit(4)):
-    sys.stdout.flush()
-    child = os.fork()
-    if child == 0:
+    children.append(os.fork())
+    if children[-1] == 0:
         train()
         end()
+for child in children:
     print(child, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 OPTIONS = ("--skip", "2", "--counters", "none")

@@ -18,13 +18,12 @@ from typing import Any
 import pytest
 
 from timesink.recorder import agent
-from timesink.recorder.agent import engine as window
 from timesink.recorder.agent import profiling as compiling
 from timesink.recorder.agent.engine import CycleEngine
 from timesink.recorder.agent.functions import MarkedCalls, watch_functions
 from timesink.recorder.agent.hooks import watch_annotations, watch_optimizers
-from timesink.recorder.agent.profiling import Profiling
-from timesink.recorder.folder import ProcessNotes, RecordPlan, read_notes, write_plan
+from timesink.recorder.agent.profiling import RecordedWindow
+from timesink.recorder.folder import Notebook, ProcessNotes, RecordPlan, read_notes, write_plan
 
 if importlib.util.find_spec("torch") is None:
     pytest.skip("needs torch", allow_module_level=True)
@@ -74,16 +73,17 @@ def test_device_that_broke_costs_no_timeline(tmp_path: Path, monkeypatch: pytest
     def fail(*_: object) -> None:
         raise RuntimeError("device-side assert triggered\nCompile with ...")
 
-    profiling = Profiling(torch, ())
-    profiling.start()
+    window = RecordedWindow(torch, (), Notebook(tmp_path))
+    window.open()
     decode_one()
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
     monkeypatch.setattr(torch.cuda, "synchronize", fail)
     # As where there is one: then it waits for the device itself.
-    profiling._profile.profiler.use_device = "cuda"
-    assert profiling.stop() == "the device failed: device-side assert triggered"
-    profiling.write(tmp_path / "trace.json")
-    assert "aten::ones" in (tmp_path / "trace.json").read_text()
+    window._profile.profiler.use_device = "cuda"
+    window.close([], "")
+    exported = notes(tmp_path).last("exported") or {}
+    assert exported["why"] == "the device failed: device-side assert triggered"
+    assert "aten::ones" in (tmp_path / exported["file"]).read_text()
     assert torch.cuda.synchronize is fail
 
 
@@ -123,7 +123,7 @@ def test_signal_while_writing_begins(engines: Any, tmp_path: Path, monkeypatch: 
         yield
 
     engine.begin_whole()
-    monkeypatch.setattr(window, "undisturbed", signalled)
+    monkeypatch.setattr(compiling, "undisturbed", signalled)
     with pytest.raises(SystemExit):
         engine.end("the program ended")
     exported = notes(tmp_path).last("exported") or {}
@@ -137,8 +137,8 @@ def test_cycles_under_the_programs_own_profiler_are_not_timed(engines: Any):
         with profiler:
             decode_one()
         engine.boundary("step()", "", begins=False)
-    assert len(engine._source.counting.before_ns) == 3
-    assert engine._source.counting.seen == 6
+    assert len(engine._source.before_ns) == 3
+    assert engine._source.seen == 6
 
 
 def test_only_what_counted_can_be_gone(engines: Any):
@@ -190,7 +190,7 @@ def watched(engine: CycleEngine, marker: str) -> int:
     watch_functions(torch, engine, marker)
     for _ in range(3):
         sample_one()
-    seen = engine._source.counting.seen if engine._source is not None else -1
+    seen = engine._source.seen if engine._source is not None else -1
     engine.end("the block ended")
     return seen
 
@@ -228,7 +228,7 @@ def test_exception_in_a_marked_function_is_its_own(engines: Any):
     for _ in range(3):
         with pytest.raises(KeyError, match="gone"):
             fail_one()
-    assert engine._source.counting.seen == 2
+    assert engine._source.seen == 2
 
 
 def test_coroutine_stays_one(engines: Any, tmp_path: Path):
@@ -240,7 +240,7 @@ def test_coroutine_stays_one(engines: Any, tmp_path: Path):
     assert [asyncio.run(answer()) for _ in range(3)] == [7, 7, 7]
     assert inspect.iscoroutinefunction(answer)
     if follows_by_monitoring:
-        assert engine._source.counting.seen == 2
+        assert engine._source.seen == 2
     else:
         remark = notes(tmp_path).last("remark") or {}
         assert "answer is a generator or a coroutine" in remark["text"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from timesink.recorder import keeper
+from timesink.recorder import in_program as keeper
 from timesink.recorder.folder import Notebook
 
 

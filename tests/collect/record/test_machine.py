@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from timesink.recorder import program as machine
+from timesink.recorder import watch as machine
 from timesink.recorder.folder import ProcessNotes
-from timesink.recorder.program import Machine
+from timesink.recorder.watch import Machine
 
 ON_ONE_CORE = """
 import os, sys

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from timesink.recorder.agent import profiling as own_thread
-from timesink.recorder.agent.profiling import RecordedThread, is_main_thread
+from timesink.recorder.agent import endings as own_thread
+from timesink.recorder.agent.endings import RecordedThread, is_main_thread
 
 
 def in_thread(work: object) -> None:

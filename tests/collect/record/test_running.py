@@ -12,15 +12,12 @@ from pathlib import Path
 import pytest
 
 from timesink.errors import CollectError
-from timesink.recorder import program as urgency
 from timesink.recorder import recording
 from timesink.recorder.counter_probes import wanted
 from timesink.recorder.folder import RecordingFolder, RecordPlan
 from timesink.recorder.processes import is_alive
-from timesink.recorder.program import ProgramEnd, Running
-from timesink.recorder.recording import Request, record_program
-from timesink.recorder.run_file import ProgramRun
-from timesink.recorder.watch import Watched
+from timesink.recorder.recording import Request, Running, record_program
+from timesink.recorder.run_file import ProgramEnd, ProgramRun, Watched
 
 pytestmark = pytest.mark.whole
 
@@ -105,7 +102,7 @@ def test_second_ctrl_c_while_packing_stops_at_once(
         pytest.fail("still packing")
 
     monkeypatch.setattr(recording, "conclude", pack)
-    monkeypatch.setattr(urgency, "_ONE_KEY_S", -1.0)
+    monkeypatch.setattr(recording, "_ONE_KEY_S", -1.0)
     command, place = (sys.executable, "-c", ""), RecordingFolder(tmp_path / "run")
     with pytest.raises(CollectError, match="before the recording was packed") as told:
         record_program(Request(command, RecordPlan(), place, wanted("none"), 50, "1"), said.append)

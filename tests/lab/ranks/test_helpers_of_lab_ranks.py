@@ -41,4 +41,4 @@ def test_groups_of_a_layout() -> None:
         (4, 6),
         (5, 7),
     ]
-    assert layout.group_of("tensor", 5).ranks == (4, 5)
+    assert {group.role: group.ranks for group in layout.groups_of(5)}["tensor"] == (4, 5)

@@ -12,7 +12,7 @@ from timesink.errors import UsageError
 from timesink.lab.ranks import CAUSE_OF_KIND, KINDS, Plan, Straggler
 from timesink.lab.ranks.generated import tables_of
 from timesink.lab.ranks.layout import PlannedLayout
-from timesink.lab.ranks.runs import FIRST_STEP, SimulatedRun, carry_out
+from timesink.lab.ranks.simulate import FIRST_STEP, SimulatedRun, carry_out
 from timesink.lab.ranks.trace_text import START_NS
 
 PLANS = {

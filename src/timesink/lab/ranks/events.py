@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,9 +12,8 @@ from timesink.lab.ranks import program as work
 from timesink.lab.ranks.layout import DESCRIPTIONS
 from timesink.lab.ranks.plan import Plan
 from timesink.lab.ranks.program import LOADING, HostCall, Program
-from timesink.lab.ranks.runs import FIRST_STEP
-from timesink.lab.ranks.simulate import LAUNCH_AT, LAUNCH_TAKES, Floats, StageTimes
-from timesink.model.arrays import Ints
+from timesink.lab.ranks.simulate import FIRST_STEP, LAUNCH_AT, LAUNCH_TAKES, StageTimes
+from timesink.model.arrays import Floats, Ints
 
 MARK = "\x01"
 """Stands around what differs between ranks."""
@@ -26,32 +25,25 @@ def differs(what: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class HostEvent:
-    """From a place in one call to a place in the same or a later call."""
+class WrittenEvent:
+    """On the host from a place in one call to a place in the same or a later call.
+
+    On the device from the start of one piece of work to the end of the same or a later one.
+    """
 
     category: str
     name: str
-    thread: str
+    process: str
+    """`pid` or `device`."""
+    lane: str
+    """Number of a stream, or which thread it is of."""
     arguments: str
     first: int
-    first_at: float
     last: int
-    last_at: float
+    first_at: float = 0.0
+    last_at: float = 1.0
     around_us: float = 0.0
     """How much earlier it starts; it ends half as much later."""
-    flow: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceEvent:
-    """From the start of one piece of device work to the end of the same or a later one."""
-
-    category: str
-    name: str
-    stream: int
-    arguments: str
-    first: int
-    last: int
     flow: int | None = None
 
 
@@ -59,45 +51,31 @@ class DeviceEvent:
 class Events:
     """All events of a rank's trace that last, in the order of the file."""
 
-    host: list[HostEvent] = field(default_factory=list)
-    runtime: list[HostEvent] = field(default_factory=list)
-    device: list[DeviceEvent] = field(default_factory=list)
+    host: list[WrittenEvent] = field(default_factory=list)
+    runtime: list[WrittenEvent] = field(default_factory=list)
+    device: list[WrittenEvent] = field(default_factory=list)
 
     @property
-    def on_host(self) -> list[HostEvent]:
-        return [*self.host, *self.runtime]
-
-    def __len__(self) -> int:
-        return len(self.host) + len(self.runtime) + len(self.device)
+    def every(self) -> list[WrittenEvent]:
+        return [*self.host, *self.runtime, *self.device]
 
     def times_ns(self, stage: StageTimes, place: int) -> tuple[Ints, Ints]:
         """True start and end of every event on the rank at a place of its stage."""
         begins, ends = stage.call_start[:, place], stage.call_end[:, place]
-        first, first_at, last, last_at, around = self._bounds
+        first, first_at, last, last_at, around, from_kernel, to_kernel = self._bounds
         start = begins[first] + first_at * (ends - begins)[first] - around
         end = begins[last] + last_at * (ends - begins)[last] + around / 2
-        from_kernel, to_kernel = self._kernels
         start = np.concatenate([start, stage.kernel_start[from_kernel, place]])
         end = np.concatenate([end, stage.kernel_end[to_kernel, place]])
         return np.rint(start * 1e3).astype(np.int64), np.rint(end * 1e3).astype(np.int64)
 
     @cached_property
-    def _bounds(self) -> tuple[Ints, Floats, Ints, Floats, Floats]:
-        events = self.on_host
-        return (
-            np.array([one.first for one in events]),
-            np.array([one.first_at for one in events]),
-            np.array([one.last for one in events]),
-            np.array([one.last_at for one in events]),
-            np.array([one.around_us for one in events]),
-        )
-
-    @cached_property
-    def _kernels(self) -> tuple[Ints, Ints]:
-        return (
-            np.array([one.first for one in self.device]),
-            np.array([one.last for one in self.device]),
-        )
+    def _bounds(self) -> tuple[Ints, Floats, Ints, Floats, Floats, Ints, Ints]:
+        """Where events on the host begin and end, and the kernels of those on the device."""
+        on_host = [*self.host, *self.runtime]
+        host = [(one.first, one.first_at, one.last, one.last_at, one.around_us) for one in on_host]
+        device = [(one.first, one.last) for one in self.device]
+        return (*map(np.array, zip(*host, strict=True)), *map(np.array, zip(*device, strict=True)))  # type: ignore[return-value]
 
 
 # What PyTorch writes beside collectives and kernels, as the text of their arguments.
@@ -225,10 +203,12 @@ class _Writer:
             if not self.program.calls[launches[kernel % len(launches)][0]].talks
         ]
         if own:
-            arguments = f'"External id": {external}'
-            self.events.device.append(
-                DeviceEvent("gpu_user_annotation", name, COMPUTE_STREAM, arguments, own[0], own[-1])
-            )
+            self._annotated(name, COMPUTE_STREAM, external, own[0], own[-1])
+
+    def _annotated(self, name: str, stream: int, external: int, first: int, last: int) -> None:
+        lane, said = str(stream), f'"External id": {external}'
+        event = WrittenEvent("gpu_user_annotation", name, "device", lane, said, first, last)
+        self.events.device.append(event)
 
     # -- calls -----------------------------------------------------------------------------------
 
@@ -295,10 +275,7 @@ class _Writer:
         kernel = self.kernel
         self._device("kernel", talk.kernel, stream, f"{shape}, {shared}", external)
         self._runtime("cudaEventRecord", 0.87, 0.88, external)
-        arguments = f'"External id": {self.external}'
-        self.events.device.append(
-            DeviceEvent("gpu_user_annotation", annotation, stream, arguments, kernel, kernel)
-        )
+        self._annotated(annotation, stream, self.external, kernel, kernel)
         if call.blocking:
             self._wait(0.945, 0.995)
 
@@ -311,21 +288,25 @@ class _Writer:
 
     def _span(self, name: str, first: int, last: int, around_us: float) -> None:
         self.external += 1
-        said = self._ids()
-        self.events.host.append(
-            HostEvent("user_annotation", name, "main", said, first, 0.0, last, 1.0, around_us)
-        )
-
-    def _ids(self) -> str:
-        return f'"External id": {self.external},"Record function id": 0'
+        said = f'"External id": {self.external},"Record function id": 0'
+        event = WrittenEvent("user_annotation", name, "pid", "tid main", said, first, last)
+        self.events.host.append(replace(event, around_us=around_us))
 
     def _host(
         self, category: str, name: str, start: float = 0.0, end: float = 1.0, arguments: str = ""
     ) -> None:
         self.external += 1
-        said = f'{self._ids()}{arguments}, "Ev Idx": {self.external - 1}'
-        place = (self.number, start, self.number, end)
-        self.events.host.append(HostEvent(category, name, self.call.thread, said, *place))
+        said = (
+            f'"External id": {self.external},"Record function id": 0{arguments}, '
+            f'"Ev Idx": {self.external - 1}'
+        )
+        self.events.host.append(self._called(category, name, said, start, end))
+
+    def _called(
+        self, category: str, name: str, said: str, start: float, end: float
+    ) -> WrittenEvent:
+        lane, at = f"tid {self.call.thread}", self.number
+        return WrittenEvent(category, name, "pid", lane, said, at, at, start, end)
 
     def _runtime(
         self, name: str, start: float, end: float, external: int = 0, *, launches: bool = False
@@ -335,11 +316,8 @@ class _Writer:
             f'"External id": {external or self.external},      '
             f'"cbid": {_CALLBACK[name]}, "correlation": {self.correlation}'
         )
-        flow = self.correlation if launches else None
-        place = (self.number, start, self.number, end)
-        self.events.runtime.append(
-            HostEvent("cuda_runtime", name, self.call.thread, said, *place, flow=flow)
-        )
+        event = self._called("cuda_runtime", name, said, start, end)
+        self.events.runtime.append(replace(event, flow=self.correlation if launches else None))
 
     def _launch(self, name: str, place: int = 0, among: int = 1, external: int = 0) -> None:
         end = LAUNCH_AT + LAUNCH_TAKES * (place + 1) / among
@@ -353,7 +331,7 @@ class _Writer:
             f'"device": {differs("device")}, "context": 1,      '
             f'"stream": {stream}, "correlation": {self.correlation}{more}'
         )
-        self.events.device.append(
-            DeviceEvent(category, name, stream, said, self.kernel, self.kernel, self.correlation)
-        )
+        at, lane, flow = self.kernel, str(stream), self.correlation
+        event = WrittenEvent(category, name, "device", lane, said, at, at, flow=flow)
+        self.events.device.append(event)
         self.kernel += 1

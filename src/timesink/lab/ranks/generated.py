@@ -17,9 +17,9 @@ from isal import igzip
 
 from timesink.lab.ranks.layout import DESCRIPTIONS
 from timesink.lab.ranks.plan import Plan, Truth
-from timesink.lab.ranks.runs import SimulatedRun, carry_out
+from timesink.lab.ranks.simulate import SimulatedRun, carry_out
 from timesink.lab.ranks.trace_text import BASE_NS, Traces, TraceSort, file_name, file_names
-from timesink.model.trace import Distributed, Metadata, Trace
+from timesink.model.trace import Distributed, Trace
 from timesink.runtime.workers import Workers, usable_cores
 from timesink.sources.opening import open_trace
 
@@ -32,7 +32,7 @@ _models: dict[TraceSort, _Model] = {}
 
 def rank_tables(plan: Plan) -> dict[int, Trace]:
     """The traces of all ranks of a run."""
-    return dict(tables_of(carry_out(plan)))
+    return ranks_and_truth(plan)[0]
 
 
 def ranks_and_truth(plan: Plan) -> tuple[dict[int, Trace], Truth]:
@@ -98,11 +98,17 @@ class _Model:
             renamed = _replaced("name", partners)
             frames |= {name: frames[name].with_columns(renamed) for name in ("host", "device")}
         frames["collectives"] = self._talking(frames["collectives"], names)
-        return Trace(
-            metadata=self._metadata(traces, rank),
-            health=self.read.health,
-            frames={name: frame.lazy() for name, frame in frames.items()},
+        told, known = traces.head_of(rank), self.read.metadata
+        groups = tuple(told["distributedInfo"]["pg_config"])
+        metadata = replace(
+            known,
+            source=file_name(rank),
+            worker=f"rank{rank}",
+            distributed=Distributed(rank, traces.run.plan.ranks, "nccl", groups),
+            extra={**known.extra, "trace_id": told["trace_id"]},
         )
+        lazy = {name: frame.lazy() for name, frame in frames.items()}
+        return Trace(metadata=metadata, health=self.read.health, frames=lazy)
 
     def _renamed(self, frame: pl.DataFrame, names: dict[str, str]) -> pl.DataFrame:
         changes = {"pid": ("pid", "device"), "tid": ("tid main", "tid autograd")}
@@ -116,22 +122,19 @@ class _Model:
                 pl.col("device").replace(int(self.names["device"]), int(names["device"]))
             )
         if "labels" in frame.columns:
-            columns += self._lanes(names)
+            # Names and order of threads.
+            old, new = self.names, names
+            threads = {
+                f"thread {old[tid]} ({name})": f"thread {new[tid]} ({name})"
+                for tid, name in (("tid main", "python3"), ("tid autograd", "pt_autograd_0"))
+            }
+            order = {int(old[tid]): int(new[tid]) for tid in ("tid main", "tid autograd")}
+            columns += [
+                _replaced("name", threads),
+                _replaced("labels", {f"GPU {old['device']}": f"GPU {new['device']}"}),
+                pl.col("sort_index").replace(order),
+            ]
         return frame.with_columns(columns) if columns else frame
-
-    def _lanes(self, names: dict[str, str]) -> list[pl.Expr]:
-        """Names and order of threads."""
-        old, new = self.names, names
-        threads = {
-            f"thread {old[tid]} ({name})": f"thread {new[tid]} ({name})"
-            for tid, name in (("tid main", "python3"), ("tid autograd", "pt_autograd_0"))
-        }
-        order = {int(old[tid]): int(new[tid]) for tid in ("tid main", "tid autograd")}
-        return [
-            _replaced("name", threads),
-            _replaced("labels", {f"GPU {old['device']}": f"GPU {new['device']}"}),
-            pl.col("sort_index").replace(order),
-        ]
 
     def _talking(self, frame: pl.DataFrame, names: dict[str, str]) -> pl.DataFrame:
         """Process groups and partners of another rank."""
@@ -147,18 +150,6 @@ class _Model:
         return frame.with_columns(
             pl.col("rank", "src_rank", "dst_rank").replace(ranks),
             *(pl.Series(name, texts, dtype=pl.Categorical) for name, texts in said.items()),
-        )
-
-    def _metadata(self, traces: Traces, rank: int) -> Metadata:
-        told = traces.head_of(rank)
-        known = self.read.metadata
-        groups = tuple(told["distributedInfo"]["pg_config"])
-        return replace(
-            known,
-            source=file_name(rank),
-            worker=f"rank{rank}",
-            distributed=Distributed(rank, traces.run.plan.ranks, "nccl", groups),
-            extra={**known.extra, "trace_id": told["trace_id"]},
         )
 
 

@@ -1,14 +1,15 @@
-"""Which rank is in which process group, and where it runs."""
+"""Which rank is in which process group, where it runs, and which of them are slow."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
 
-from timesink.lab.ranks.plan import Plan
-from timesink.model.arrays import Ints
+from timesink.errors import UsageError
+from timesink.lab.ranks.plan import Plan, PlannedStraggler
+from timesink.model.arrays import Floats, Ints
 
 DESCRIPTIONS = {
     "world": "default_pg",
@@ -86,9 +87,6 @@ class PlannedLayout:
                 found[rank][group.role] = group
         return found
 
-    def group_of(self, role: str, rank: int) -> Group:
-        return self._of_rank[rank][role]
-
     def groups_of(self, rank: int) -> list[Group]:
         """The groups a rank is in, in the order they were made."""
         return list(self._of_rank[rank].values())
@@ -121,3 +119,136 @@ class PlannedLayout:
             role: any(len(np.unique(self.node[ranks])) > 1 for ranks in groups)
             for role, groups in self.members.items()
         }
+
+
+# What stragglers do to a run, as numbers per step and rank.
+
+WHOLE_LAYERS = {"first_stage": 0, "last_stage": -1}
+"""Kinds that give a stage more layers, and which stage that is."""
+LINKS = ("slow_link", "slow_bus")
+
+
+@dataclass(frozen=True, eq=False)
+class Slowness:
+    """Arrays are steps x ranks, `link` and `bus` ranks alone; healthy are ones and zeros."""
+
+    clock: Floats
+    """Factor on what kernels take."""
+    tokens: Floats
+    """Factor on the tokens a rank works on."""
+    host_gap_us: Floats
+    """Further time before every call on the host."""
+    stall_us: Floats
+    """Further time before the optimizer, in which nothing is recorded."""
+    pause_us: Floats
+    """The same at a place of the forward pass that is another one in every step."""
+    loading_us: Floats
+    sync_us: Floats
+    """Where above 0, the rank synchronises after every layer and then does this much more."""
+    link: Floats
+    """Factor on what transfers of a rank take."""
+    bus: Floats
+    """Factor on what copies between host and device take."""
+    extra_layers: tuple[int, ...]
+    """Further layers of each pipeline stage."""
+
+    @classmethod
+    def none(cls, plan: Plan) -> Slowness:
+        shape = (plan.steps, plan.ranks)
+        ones, zeros = np.ones(shape), np.zeros(shape)
+        each = np.ones(plan.ranks)
+        stages = (0,) * plan.pipeline
+        return cls(ones, ones, zeros, zeros, zeros, zeros, zeros, each, each, stages)
+
+    def of(self, ranks: Ints) -> Slowness:
+        """Those of some ranks."""
+        chosen = {
+            one.name: getattr(self, one.name)[..., ranks]
+            for one in fields(self)
+            if one.name != "extra_layers"
+        }
+        return replace(self, **chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class Healthy:
+    """What is known of the run without stragglers; amounts of slowness are derived from it."""
+
+    step_us: float
+    kernels_us: float
+    """What kernels of a step take on a rank, collectives left out."""
+    tokens_us: float
+    """Those of them that grow with the tokens."""
+    talking_us: float
+    """Transfers of a step that later work waits for."""
+    host_us: float
+    """What the host is busy in a step."""
+    calls: int
+    syncs: int
+    """Places of a step where a straggler may synchronise."""
+    lead_us: float
+    """How far the host is ahead of the device before the optimizer."""
+
+
+def affected_steps(plan: Plan, straggler: PlannedStraggler, place: int) -> Ints:
+    """Which steps the `place`-th straggler affects: drawn, or all of them."""
+    if straggler.kind in (*LINKS, *WHOLE_LAYERS):
+        return np.arange(plan.steps)
+    count = max(1, round(straggler.share_of_steps * plan.steps))
+    rng = np.random.default_rng([plan.seed, 3, place])
+    return np.sort(rng.choice(plan.steps, size=min(count, plan.steps), replace=False))
+
+
+def culprits(layout: PlannedLayout, straggler: PlannedStraggler) -> Ints:
+    """The ranks that are slow."""
+    if straggler.kind == "slow_node":
+        return np.flatnonzero(layout.node == layout.node[straggler.rank])
+    if straggler.kind in WHOLE_LAYERS:
+        return layout.stage_ranks[WHOLE_LAYERS[straggler.kind]]
+    return np.array([straggler.rank])
+
+
+def put_in(
+    slow: Slowness,
+    plan: Plan,
+    layout: PlannedLayout,
+    straggler: PlannedStraggler,
+    *,
+    place: int,
+    healthy: Healthy,
+) -> Slowness:
+    """The slowness with one straggler more, the `place`-th of its plan."""
+    ranks = culprits(layout, straggler)
+    if straggler.kind in WHOLE_LAYERS:
+        if plan.pipeline == 1:
+            raise UsageError(
+                f"A run without pipeline stages has no {straggler.kind.replace('_', ' ')}.",
+                "give the plan a pipeline of 2 or more",
+            )
+        extra = list(slow.extra_layers)
+        extra[WHOLE_LAYERS[straggler.kind]] += max(1, round(straggler.intensity * plan.layers))
+        return replace(slow, extra_layers=tuple(extra))
+    lost_us = straggler.intensity * healthy.step_us
+    if straggler.kind in LINKS:
+        slower_links = np.ones(plan.ranks)
+        slower_links[ranks] = 1.0 + lost_us / healthy.talking_us
+        bus = slow.bus * slower_links if straggler.kind == "slow_bus" else slow.bus
+        return replace(slow, link=slow.link * slower_links, bus=bus)
+    where = np.ix_(affected_steps(plan, straggler, place), ranks)
+    idle_us = healthy.step_us - healthy.host_us
+    slower = 1.0 + lost_us / healthy.kernels_us
+    # Which field changes, and by which factor or by how much.
+    name, factor, added = {
+        "slow_clock": ("clock", slower, 0.0),
+        "thermal": ("clock", slower, 0.0),
+        "slow_node": ("clock", slower, 0.0),
+        "uneven_work": ("tokens", 1.0 + lost_us / healthy.tokens_us, 0.0),
+        "data_loading": ("loading_us", 1.0, lost_us),
+        "python_stall": ("stall_us", 1.0, max(lost_us + healthy.lead_us, 0.0)),
+        "gc_pause": ("pause_us", 1.0, lost_us),
+        "sync": ("sync_us", 1.0, max(lost_us / healthy.syncs - 60.0, 5.0)),
+        "slow_host": ("host_gap_us", 1.0, max(lost_us + idle_us, 0.0) / healthy.calls),
+    }[straggler.kind]
+    changed = getattr(slow, name).copy()
+    changed[where] = changed[where] * factor + added
+    return replace(slow, **{name: changed})

@@ -116,23 +116,20 @@ class Plan:
             raise UsageError("Clocks are apart by a time, and a seed is a whole number.",
                              "give 0 or more")  # fmt: skip
         for straggler in self.stragglers:
-            self._check(straggler)
-
-    def _check(self, straggler: PlannedStraggler) -> None:
-        if straggler.kind not in KINDS:
-            raise UsageError(
-                f"There is no slowness of the kind {straggler.kind!r}.",
-                f"choose one of {', '.join(KINDS)}",
-            )
-        if not 0 <= straggler.rank < self.ranks:
-            raise UsageError(
-                f"There is no rank {straggler.rank}.", f"give a rank from 0 to {self.ranks - 1}"
-            )
-        if not 0 < straggler.intensity < math.inf or not 0 < straggler.share_of_steps <= 1:
-            raise UsageError(
-                "A straggler needs an intensity above 0 and a share of the steps.",
-                "give a share above 0 and up to 1",
-            )
+            if straggler.kind not in KINDS:
+                raise UsageError(
+                    f"There is no slowness of the kind {straggler.kind!r}.",
+                    f"choose one of {', '.join(KINDS)}",
+                )
+            if not 0 <= straggler.rank < self.ranks:
+                raise UsageError(
+                    f"There is no rank {straggler.rank}.", f"give a rank from 0 to {self.ranks - 1}"
+                )
+            if not 0 < straggler.intensity < math.inf or not 0 < straggler.share_of_steps <= 1:
+                raise UsageError(
+                    "A straggler needs an intensity above 0 and a share of the steps.",
+                    "give a share above 0 and up to 1",
+                )
 
     @property
     def data(self) -> int:

@@ -53,37 +53,20 @@ class Talk:
     kernel: str
 
 
-_NCCL = "(ncclDevKernelArgsStorage<4096ul>)"
+def _talk(operator: str, collective: str, annotation: str, kernel: str) -> Talk:
+    kernel = f"ncclDevKernel_{kernel}(ncclDevKernelArgsStorage<4096ul>)"
+    return Talk(f"c10d::{operator}", collective, f"nccl:{annotation}", kernel)
+
+
+_SCATTER, _GATHER = "_reduce_scatter_base", "_allgather_base"
 TALKS = {
-    "all_reduce": Talk(
-        "c10d::allreduce_",
-        "allreduce",
-        "nccl:all_reduce",
-        f"ncclDevKernel_AllReduce_Sum_bf16_RING_LL{_NCCL}",
-    ),
-    "all_reduce_small": Talk(
-        "c10d::allreduce_",
-        "allreduce",
-        "nccl:all_reduce",
-        f"ncclDevKernel_AllReduce_Sum_f32_TREE_LL{_NCCL}",
-    ),
-    "reduce_scatter": Talk(
-        "c10d::_reduce_scatter_base_",
-        "_reduce_scatter_base",
-        "nccl:_reduce_scatter_base",
-        f"ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL{_NCCL}",
-    ),
-    "all_gather": Talk(
-        "c10d::_allgather_base_",
-        "_allgather_base",
-        "nccl:_all_gather_base",
-        f"ncclDevKernel_AllGather_RING_LL{_NCCL}",
-    ),
-    "all_to_all": Talk(
-        "c10d::alltoall_base_", "all_to_all", "nccl:all_to_all", f"ncclDevKernel_SendRecv{_NCCL}"
-    ),
-    "send": Talk("c10d::send", "send", "nccl:send @P", f"ncclDevKernel_SendRecv{_NCCL}"),
-    "recv": Talk("c10d::recv_", "recv", "nccl:recv @P", f"ncclDevKernel_SendRecv{_NCCL}"),
+    "all_reduce": _talk("allreduce_", "allreduce", "all_reduce", "AllReduce_Sum_bf16_RING_LL"),
+    "all_reduce_small": _talk("allreduce_", "allreduce", "all_reduce", "AllReduce_Sum_f32_TREE_LL"),
+    "reduce_scatter": _talk(f"{_SCATTER}_", _SCATTER, _SCATTER, "ReduceScatter_Sum_bf16_RING_LL"),
+    "all_gather": _talk(f"{_GATHER}_", _GATHER, "_all_gather_base", "AllGather_RING_LL"),
+    "all_to_all": _talk("alltoall_base_", "all_to_all", "all_to_all", "SendRecv"),
+    "send": _talk("send", "send", "send @P", "SendRecv"),
+    "recv": _talk("recv_", "recv", "recv @P", "SendRecv"),
 }
 
 
@@ -111,103 +94,119 @@ def _multi_tensor(functor: str, us: float) -> LaunchedKernel:
 
 _ROWS = f"[[@T, {HIDDEN}], [{HIDDEN}, {HIDDEN}]]"
 _BF16 = '["c10::BFloat16", "c10::BFloat16"]'
-_NORM = LaunchedKernel(
-    "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<c10::BFloat16, float>"
+_HEADS = ("[[@T, 32, 128]]", '["c10::BFloat16"]')
+_INDICES = '["c10::BFloat16", "long int"]'
+_NATIVE = "void at::native::(anonymous namespace)::"
+_FLASH = "void pytorch_flash::flash_"
+
+
+def _norm(
+    name: str, us: float, block: tuple[int, int, int], registers: int, shared: int
+) -> LaunchedKernel:
+    return LaunchedKernel(f"{_NATIVE}{name}", us, (TOKENS, 1, 1), block, registers, shared)
+
+
+_NORM = _norm(
+    "vectorized_layer_norm_kernel<c10::BFloat16, float>"
     "(int, float, c10::BFloat16 const*, c10::BFloat16 const*, c10::BFloat16 const*)",
-    42.0,
-    (TOKENS, 1, 1),
-    (32, 4, 1),
-    40,
-    24,
+    *(42.0, (32, 4, 1), 40, 24),
 )
-_NORM_BACK = LaunchedKernel(
-    "void at::native::(anonymous namespace)::layer_norm_grad_input_kernel_vectorized"
-    "<c10::BFloat16, float>(c10::BFloat16 const*, c10::BFloat16 const*, float const*, int)",
-    75.0,
-    (TOKENS, 1, 1),
-    (128, 1, 1),
-    48,
-    16448,
+_NORM_BACK = _norm(
+    "layer_norm_grad_input_kernel_vectorized<c10::BFloat16, float>"
+    "(c10::BFloat16 const*, c10::BFloat16 const*, float const*, int)",
+    *(75.0, (128, 1, 1), 48, 16448),
 )
-_FLASH = "flash_fwd_kernel<Flash_fwd_kernel_traits<128, 128, 64, 4, cutlass::bfloat16_t> >"
-_FLASH_BACK = "flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<Flash_bwd_kernel_traits<128, 64, 128> >"
+_SOFTMAX = _norm(
+    "cunn_SoftMaxForward<4, c10::BFloat16, float, float>(float*, c10::BFloat16 const*, int)",
+    *(190.0, (1024, 1, 1), 32, 4224),
+)
+_LOOKUP = LaunchedKernel(
+    f"{_NATIVE}indexSelectLargeIndex<c10::BFloat16, long>"
+    "(at::cuda::detail::TensorInfo<c10::BFloat16, unsigned int>)",
+    *(52.0, (1056, 1, 1), (128, 1, 1), 32, 0),
+)
 _ATTENTION = LaunchedKernel(
-    f"void pytorch_flash::{_FLASH}(pytorch_flash::Flash_fwd_params)", 310.0, (16, 4, 32)
+    f"{_FLASH}fwd_kernel<Flash_fwd_kernel_traits<128, 128, 64, 4, cutlass::bfloat16_t> >"
+    "(pytorch_flash::Flash_fwd_params)",
+    *(310.0, (16, 4, 32)),
 )
 _ATTENTION_BACK = LaunchedKernel(
-    f"void pytorch_flash::{_FLASH_BACK}(pytorch_flash::Flash_bwd_params)", 690.0, (32, 4, 32)
+    f"{_FLASH}bwd_dq_dk_dv_loop_seqk_parallel_kernel<Flash_bwd_kernel_traits<128, 64, 128> >"
+    "(pytorch_flash::Flash_bwd_params)",
+    *(690.0, (32, 4, 32)),
 )
-_LINEAR = ("aten::t", "aten::transpose", "aten::as_strided", "aten::matmul", "aten::mm")
+
+
+def _operator(
+    name: str, host_us: float, kernels: Sequence[LaunchedKernel], *children: str
+) -> Operator:
+    """One that works on the rows of all tokens."""
+    return Operator(name, host_us, tuple(kernels), children, _ROWS, _BF16)
+
+
+def _gradient(
+    name: str, host_us: float, kernels: Sequence[LaunchedKernel], *children: str
+) -> Operator:
+    """What autograd calls for an operator."""
+    called = f"autograd::engine::evaluate_function: {name}"
+    return _operator(called, host_us, kernels, name, *children)
 
 
 def _linear(us: float, columns: int) -> Operator:
-    return Operator("aten::linear", 38.0, (_gemm("TNT", us, columns),), _LINEAR, _ROWS, _BF16)
+    children = ("aten::t", "aten::transpose", "aten::as_strided", "aten::matmul", "aten::mm")
+    return _operator("aten::linear", 38.0, [_gemm("TNT", us, columns)], *children)
 
 
 def _linear_back(us: float, columns: int) -> Operator:
-    kernels = (_gemm("NNT", us, columns), _gemm("NTN", us, columns))
-    children = ("MmBackward0", "aten::t", "aten::transpose", "aten::mm", "aten::mm")
-    name = "autograd::engine::evaluate_function: MmBackward0"
-    return Operator(name, 72.0, kernels, children, _ROWS, _BF16)
+    kernels = [_gemm("NNT", us, columns), _gemm("NTN", us, columns)]
+    children = ("aten::t", "aten::transpose", "aten::mm", "aten::mm")
+    return _gradient("MmBackward0", 72.0, kernels, *children)
 
 
-_ADD = Operator(
-    "aten::add", 16.0, (_elementwise("CUDAFunctor_add<c10::BFloat16>", 34.0),), (), _ROWS, _BF16
+_ADD = _operator("aten::add", 16.0, [_elementwise("CUDAFunctor_add<c10::BFloat16>", 34.0)])
+_LAYER_NORM = _operator("aten::layer_norm", 28.0, [_NORM], "aten::empty", "aten::native_layer_norm")
+_NORM_GRADIENT = _gradient(
+    "NativeLayerNormBackward0", 44.0, [_NORM_BACK], "aten::native_layer_norm_backward"
 )
-_LAYER_NORM = Operator(
-    "aten::layer_norm", 28.0, (_NORM,), ("aten::empty", "aten::native_layer_norm"), _ROWS, _BF16
-)
-_SDPA = "aten::scaled_dot_product_attention"
-_FLASH_CHILDREN = ("aten::_scaled_dot_product_flash_attention", "aten::_flash_attention_forward")
+_SDPA = "scaled_dot_product_"
+_GELU_BACK = _elementwise("GeluBackwardCUDAKernelImpl", 120.0)
 
 ATTENTION = (
     _LAYER_NORM,
     _linear(330.0, 96),
-    Operator(_SDPA, 46.0, (_ATTENTION,), _FLASH_CHILDREN, "[[@T, 32, 128]]", '["c10::BFloat16"]'),
+    Operator(
+        f"aten::{_SDPA}attention",
+        46.0,
+        (_ATTENTION,),
+        (f"aten::_{_SDPA}flash_attention", "aten::_flash_attention_forward"),
+        *_HEADS,
+    ),
     _linear(115.0, 32),
 )
 FEED_FORWARD_IN = (_ADD, _LAYER_NORM)
 FEED_FORWARD = (
     _linear(440.0, 128),
-    Operator("aten::gelu", 18.0, (_elementwise("GeluCUDAKernelImpl", 88.0),), (), _ROWS, _BF16),
+    _operator("aten::gelu", 18.0, [_elementwise("GeluCUDAKernelImpl", 88.0)]),
     _linear(440.0, 128),
 )
 FEED_FORWARD_OUT = (_ADD,)
-
-_EVALUATE = "autograd::engine::evaluate_function: "
-_NORM_GRADIENT = Operator(
-    f"{_EVALUATE}NativeLayerNormBackward0",
-    44.0,
-    (_NORM_BACK,),
-    ("NativeLayerNormBackward0", "aten::native_layer_norm_backward"),
-    _ROWS,
-    _BF16,
-)
 FEED_FORWARD_BACK = (
     _linear_back(440.0, 128),
-    Operator(
-        f"{_EVALUATE}GeluBackward0",
-        30.0,
-        (_elementwise("GeluBackwardCUDAKernelImpl", 120.0),),
-        ("GeluBackward0", "aten::gelu_backward"),
-        _ROWS,
-        _BF16,
-    ),
+    _gradient("GeluBackward0", 30.0, [_GELU_BACK], "aten::gelu_backward"),
     _linear_back(440.0, 128),
 )
 ATTENTION_BACK = (
     _NORM_GRADIENT,
     _linear_back(115.0, 32),
-    Operator(
-        f"{_EVALUATE}ScaledDotProductFlashAttentionBackward0",
-        58.0,
-        (_ATTENTION_BACK,),
-        (
+    replace(
+        _gradient(
             "ScaledDotProductFlashAttentionBackward0",
-            "aten::_scaled_dot_product_flash_attention_backward",
+            58.0,
+            [_ATTENTION_BACK],
+            f"aten::_{_SDPA}flash_attention_backward",
         ),
-        "[[@T, 32, 128]]",
-        '["c10::BFloat16"]',
+        dims=_HEADS[0],
+        types=_HEADS[1],
     ),
     _linear_back(330.0, 96),
 )
@@ -217,20 +216,10 @@ EMBEDDING = (
     Operator(
         "aten::embedding",
         34.0,
-        (
-            LaunchedKernel(
-                "void at::native::(anonymous namespace)::indexSelectLargeIndex<c10::BFloat16, long>"
-                "(at::cuda::detail::TensorInfo<c10::BFloat16, unsigned int>)",
-                52.0,
-                (1056, 1, 1),
-                (128, 1, 1),
-                32,
-                0,
-            ),
-        ),
+        (_LOOKUP,),
         ("aten::reshape", "aten::index_select"),
         f"[[32000, {HIDDEN}], [@T]]",
-        '["c10::BFloat16", "long int"]',
+        _INDICES,
     ),
 )
 LOSS = (
@@ -238,20 +227,10 @@ LOSS = (
     Operator(
         "aten::cross_entropy_loss",
         52.0,
-        (
-            LaunchedKernel(
-                "void at::native::(anonymous namespace)::cunn_SoftMaxForward<4, c10::BFloat16, "
-                "float, float>(float*, c10::BFloat16 const*, int)",
-                190.0,
-                (TOKENS, 1, 1),
-                (1024, 1, 1),
-                32,
-                4224,
-            ),
-        ),
+        (_SOFTMAX,),
         ("aten::nll_loss_nd", "aten::log_softmax", "aten::_log_softmax"),
         "[[@T, 32000], [@T]]",
-        '["c10::BFloat16", "long int"]',
+        _INDICES,
     ),
 )
 LOSS_BACK = (_linear_back(620.0, 250),)
@@ -337,8 +316,7 @@ class Program:
 
 def stage_program(plan: Plan, stage: int, *, extra_layers: int = 0) -> Program:
     """What every rank of a stage does in a step."""
-    builder = _Builder(plan, stage, plan.layers + extra_layers)
-    return builder.program()
+    return _Builder(plan, stage, plan.layers + extra_layers).program()
 
 
 def _operators(given: Sequence[Operator], thread: str = "main") -> Iterator[HostCall]:
@@ -427,13 +405,11 @@ class _Builder:
 
     def _reduce_activations(self, thread: str) -> None:
         if self.plan.tensor > 1:
-            size = TOKENS * HIDDEN
-            self._talk("all_reduce", "tensor", size, thread)
+            self._talk("all_reduce", "tensor", TOKENS * HIDDEN, thread)
 
     def _to_experts(self, thread: str) -> None:
         if self.plan.expert > 1:
-            size = TOKENS * HIDDEN
-            self._talk("all_to_all", "expert", size, thread, per_token=True)
+            self._talk("all_to_all", "expert", TOKENS * HIDDEN, thread, per_token=True)
 
     def _pass_on(self, talk: str, direction: str, part: int, forward: int, thread: str) -> None:
         # Every boundary between stages and every direction has a stream of its own.

@@ -7,21 +7,25 @@ nowhere put in: they follow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from timesink.errors import UsageError
-from timesink.lab.ranks.layout import PlannedLayout
-from timesink.lab.ranks.plan import Plan, PlannedStraggler
+from timesink.lab.ranks.layout import (
+    WHOLE_LAYERS,
+    Healthy,
+    PlannedLayout,
+    Slowness,
+    affected_steps,
+    culprits,
+    put_in,
+)
+from timesink.lab.ranks.plan import Answer, Plan, PlannedStraggler, Truth
 from timesink.lab.ranks.program import HostCall, Program, stage_program
-from timesink.model.arrays import Ints
+from timesink.model.arrays import Floats, Ints
 
 # Where ranks meet: a collective ends for all when the last one has come and all is moved.
-
-Floats = NDArray[np.float64]
 
 _GB_PER_S = {"inside": 340.0, "between": 46.0}
 _SETUP_US = {"inside": 9.0, "between": 24.0}
@@ -71,139 +75,6 @@ def group_ends(
     return spread
 
 
-# What stragglers do to a run, as numbers per step and rank.
-
-
-@dataclass(frozen=True, eq=False)
-class Slowness:
-    """Arrays are steps x ranks, `link` and `bus` ranks alone; healthy are ones and zeros."""
-
-    clock: Floats
-    """Factor on what kernels take."""
-    tokens: Floats
-    """Factor on the tokens a rank works on."""
-    host_gap_us: Floats
-    """Further time before every call on the host."""
-    stall_us: Floats
-    """Further time before the optimizer, in which nothing is recorded."""
-    pause_us: Floats
-    """The same at a place of the forward pass that is another one in every step."""
-    loading_us: Floats
-    sync_us: Floats
-    """Where above 0, the rank synchronises after every layer and then does this much more."""
-    link: Floats
-    """Factor on what transfers of a rank take."""
-    bus: Floats
-    """Factor on what copies between host and device take."""
-    extra_layers: tuple[int, ...]
-    """Further layers of each pipeline stage."""
-
-    @classmethod
-    def none(cls, plan: Plan) -> Slowness:
-        shape = (plan.steps, plan.ranks)
-        ones, zeros = np.ones(shape), np.zeros(shape)
-        each = np.ones(plan.ranks)
-        stages = (0,) * plan.pipeline
-        return cls(ones, ones, zeros, zeros, zeros, zeros, zeros, each, each, stages)
-
-    def of(self, ranks: Ints) -> Slowness:
-        """Those of some ranks."""
-        chosen = {
-            one.name: getattr(self, one.name)[..., ranks]
-            for one in fields(self)
-            if one.name != "extra_layers"
-        }
-        return replace(self, **chosen)
-
-
-@dataclass(frozen=True, slots=True)
-class Healthy:
-    """What is known of the run without stragglers; amounts of slowness are derived from it."""
-
-    step_us: float
-    kernels_us: float
-    """What kernels of a step take on a rank, collectives left out."""
-    tokens_us: float
-    """Those of them that grow with the tokens."""
-    talking_us: float
-    """Transfers of a step that later work waits for."""
-    host_us: float
-    """What the host is busy in a step."""
-    calls: int
-    syncs: int
-    """Places of a step where a straggler may synchronise."""
-    lead_us: float
-    """How far the host is ahead of the device before the optimizer."""
-
-
-def affected_steps(plan: Plan, straggler: PlannedStraggler, place: int) -> Ints:
-    """Which steps a straggler affects: drawn, or all of them."""
-    count = max(1, round(straggler.share_of_steps * plan.steps))
-    rng = np.random.default_rng([plan.seed, 3, place])
-    return np.sort(rng.choice(plan.steps, size=min(count, plan.steps), replace=False))
-
-
-def culprits(layout: PlannedLayout, straggler: PlannedStraggler) -> Ints:
-    """The ranks that are slow."""
-    if straggler.kind == "slow_node":
-        return np.flatnonzero(layout.node == layout.node[straggler.rank])
-    if straggler.kind in {"first_stage", "last_stage"}:
-        return layout.stage_ranks[0 if straggler.kind == "first_stage" else -1]
-    return np.array([straggler.rank])
-
-
-def put_in(
-    slow: Slowness,
-    plan: Plan,
-    layout: PlannedLayout,
-    straggler: PlannedStraggler,
-    *,
-    place: int,
-    healthy: Healthy,
-) -> Slowness:
-    """The slowness with one straggler more, the `place`-th of its plan."""
-    ranks = culprits(layout, straggler)
-    if straggler.kind in {"first_stage", "last_stage"}:
-        if plan.pipeline == 1:
-            raise UsageError(
-                f"A run without pipeline stages has no {straggler.kind.replace('_', ' ')}.",
-                "give the plan a pipeline of 2 or more",
-            )
-        extra = list(slow.extra_layers)
-        extra[0 if straggler.kind == "first_stage" else -1] += max(
-            1, round(straggler.intensity * plan.layers)
-        )
-        return replace(slow, extra_layers=tuple(extra))
-    where = np.ix_(affected_steps(plan, straggler, place), ranks)
-    lost_us = straggler.intensity * healthy.step_us
-    if straggler.kind in {"slow_link", "slow_bus"}:
-        factor = np.ones(plan.ranks)
-        factor[ranks] = 1.0 + lost_us / healthy.talking_us
-        bus = slow.bus * factor if straggler.kind == "slow_bus" else slow.bus
-        return replace(slow, link=slow.link * factor, bus=bus)
-    name, amount, multiplies = _amount(straggler.kind, lost_us, healthy)
-    changed = getattr(slow, name).copy()
-    changed[where] = changed[where] * amount if multiplies else changed[where] + amount
-    return replace(slow, **{name: changed})
-
-
-def _amount(kind: str, lost_us: float, healthy: Healthy) -> tuple[str, float, bool]:
-    """Which field changes, by how much, and whether that is a factor."""
-    if kind in {"slow_clock", "thermal", "slow_node"}:
-        return "clock", 1.0 + lost_us / healthy.kernels_us, True
-    if kind == "uneven_work":
-        return "tokens", 1.0 + lost_us / healthy.tokens_us, True
-    idle = healthy.step_us - healthy.host_us
-    added = {
-        "data_loading": ("loading_us", lost_us),
-        "python_stall": ("stall_us", max(lost_us + healthy.lead_us, 0.0)),
-        "gc_pause": ("pause_us", lost_us),
-        "sync": ("sync_us", max(lost_us / healthy.syncs - 60.0, 5.0)),
-        "slow_host": ("host_gap_us", max(lost_us + idle, 0.0) / healthy.calls),
-    }
-    return *added[kind], False
-
-
 _LAUNCH_TO_START_US = 5.5
 _BETWEEN_KERNELS_US = 0.9
 _BETWEEN_CALLS_US = 5.0
@@ -251,7 +122,16 @@ class _Stage:
         self.slow = slow.of(self.ranks)
         self.link = slow.link
         self.program = stage_program(plan, number, extra_layers=slow.extra_layers[number])
-        self.groups = self._positions()
+        # Groups that lie inside the stage, as positions among its ranks.
+        here = set(self.ranks.tolist())
+        inside = {
+            role: [ranks for ranks in groups if int(ranks[0]) in here]
+            for role, groups in layout.members.items()
+            if role in {"data", "tensor", "expert"}
+        }
+        self.groups = {
+            role: np.array(found) - self.ranks[0] for role, found in inside.items() if found
+        }
         rng = np.random.default_rng([plan.seed, number, 1])
         self.rng, self.count = rng, len(self.ranks)
         # No two devices are quite alike, and none is quite the same all the time.
@@ -271,16 +151,6 @@ class _Stage:
         self.kernel_start: list[Floats] = []
         self.kernel_end: list[Floats] = []
         self.lead: list[Floats] = []
-
-    def _positions(self) -> dict[str, Ints]:
-        """Groups that lie inside the stage, as positions among its ranks."""
-        here = set(self.ranks.tolist())
-        inside = {
-            role: [ranks for ranks in groups if int(ranks[0]) in here]
-            for role, groups in self.layout.members.items()
-            if role in {"data", "tensor", "expert"}
-        }
-        return {role: np.array(found) - self.ranks[0] for role, found in inside.items() if found}
 
     def run(self) -> Iterator[None]:
         for step in range(self.plan.steps):
@@ -421,3 +291,131 @@ class _Stage:
         arrays = (self.call_start, self.call_end, self.kernel_start, self.kernel_end, self.lead)
         stacked = [np.stack(rows) for rows in arrays]
         return StageTimes(self.ranks, self.program, *stacked)
+
+
+# A plan carried out: times of all ranks, and what is true about them.
+
+FIRST_STEP = 3
+"""What the first recorded step is called: profilers warm up before."""
+_TRIES, _CLOSE, _FLATTEST = 8, 0.1, 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedRun:
+    """A run that took place."""
+
+    plan: Plan
+    layout: PlannedLayout
+    slow: Slowness
+    stages: list[StageTimes]
+    truth: Truth
+
+
+def carry_out(plan: Plan) -> SimulatedRun:
+    """Simulate a plan, and the same plan without each straggler, which tells what each costs."""
+    trials = _Trials(plan)
+    layout = trials.layout
+    stragglers = {place: trials.tuned(place) for place in range(len(plan.stragglers))}
+    slow = trials.slowness(stragglers)
+    stages = simulate(plan, layout, slow) if stragglers else trials.healthy_stages
+    run_us = _length(stages)
+    # Offset (ns) and drift (ppm) of the clock of every node.
+    rng = np.random.default_rng([plan.seed, 4])
+    offset = np.round(1e3 * plan.skew_us * rng.random(plan.nodes))
+    drift = plan.drift_ppm * (2 * rng.random(plan.nodes) - 1)
+    answers = [
+        Answer(
+            kind=straggler.kind,
+            cause=straggler.cause,
+            ranks=tuple(int(rank) for rank in culprits(layout, straggler)),
+            steps=tuple(int(step) + FIRST_STEP for step in affected_steps(plan, straggler, place)),
+            cost_us=run_us
+            - trials.length_with({at: one for at, one in stragglers.items() if at != place}),
+            separable=straggler.kind != "slow_link" or len(layout.alike(straggler.rank)) == 1,
+        )
+        for place, straggler in enumerate(plan.stragglers)
+    ]
+    truth = Truth(
+        answers=tuple(answers),
+        run_us=run_us,
+        healthy_run_us=trials.healthy_us,
+        clock_offset_ns=tuple(int(one) for one in offset[layout.node]),
+        clock_drift_ppm=tuple(float(one) for one in drift[layout.node]),
+    )
+    return SimulatedRun(plan, layout, slow, stages, truth)
+
+
+class _Trials:
+    """The run without stragglers, and how long it takes with some."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan, self.layout = plan, PlannedLayout(plan)
+        self.healthy_stages = simulate(plan, self.layout, Slowness.none(plan))
+        self.healthy_us = _length(self.healthy_stages)
+        self.healthy = _measured(plan, self.healthy_stages)
+
+    def slowness(self, stragglers: Mapping[int, PlannedStraggler]) -> Slowness:
+        slow = Slowness.none(self.plan)
+        for place, straggler in stragglers.items():
+            slow = put_in(
+                slow, self.plan, self.layout, straggler, place=place, healthy=self.healthy
+            )
+        return slow
+
+    def length_with(self, stragglers: Mapping[int, PlannedStraggler]) -> float:
+        if not stragglers:
+            return self.healthy_us
+        return _length(simulate(self.plan, self.layout, self.slowness(stragglers)))
+
+    def tuned(self, place: int) -> PlannedStraggler:
+        """A straggler with the intensity that costs what was asked for, where it can be chosen."""
+        straggler = self.plan.stragglers[place]
+        if straggler.kind in WHOLE_LAYERS:
+            return straggler
+        steps = len(affected_steps(self.plan, straggler, place))
+        asked, given, slope = straggler.intensity, straggler.intensity, 1.0
+        before: tuple[float, float] | None = None
+        for _ in range(_TRIES):
+            tried = replace(straggler, intensity=given)
+            cost = self.length_with({place: tried}) - self.healthy_us
+            got = cost / (self.healthy.step_us * steps)
+            if abs(got / asked - 1.0) < _CLOSE:
+                break
+            if before is not None and given != before[0]:
+                slope = max((got - before[1]) / (given - before[0]), _FLATTEST)
+            before = (given, got)
+            given += (asked - got) / slope
+        return tried
+
+
+def _length(stages: list[StageTimes]) -> float:
+    first = min(float(stage.call_start[0].min()) for stage in stages)
+    return max(float(stage.call_end[-1].max()) for stage in stages) - first
+
+
+def _measured(plan: Plan, stages: list[StageTimes]) -> Healthy:
+    """What a step of the slowest stage is made of."""
+    stage = max(stages, key=lambda one: float(one.kernel_end[-1].max()))
+    calls = stage.program.calls
+    is_talk = np.array([calls[call].talks for call, _ in stage.program.launches])
+    grows = np.array(
+        [not calls[call].talks and calls[call].kernels[place].per_token
+         for call, place in stage.program.launches]
+    )  # fmt: skip
+    takes = np.median(stage.kernel_end - stage.kernel_start, axis=1)
+    takes = np.median(takes.reshape(plan.steps, -1), axis=0)
+    busy = np.median(stage.call_end - stage.call_start, axis=1).reshape(plan.steps, -1)
+    shortest = (stage.kernel_end - stage.kernel_start).min(axis=1).reshape(plan.steps, -1)
+    lead = np.median(stage.lead, axis=1).reshape(plan.steps, -1)[:, stage.program.stall_at]
+    ends = np.median(stage.call_end, axis=1).reshape(plan.steps, -1)[:, -1]
+    starts = np.median(stage.call_start, axis=1).reshape(plan.steps, -1)[:, 0]
+    return Healthy(
+        step_us=float(np.median(ends - starts)),
+        kernels_us=float(takes[~is_talk].sum()),
+        tokens_us=float(takes[grows].sum()),
+        talking_us=float(np.median(shortest, axis=0)[is_talk].sum()) or 1.0,
+        host_us=float(np.median(busy, axis=0)[:-1].sum() + 6.0 * len(calls)),
+        calls=len(calls),
+        syncs=max(1, sum(call.kind == "extra_sync" for call in calls)),
+        lead_us=float(np.median(lead)),
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from operator import itemgetter
@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from timesink.lab.ranks.events import MARK, DeviceEvent, Events, HostEvent, differs, stage_events
+from timesink.lab.ranks.events import MARK, Events, WrittenEvent, differs, stage_events
 from timesink.lab.ranks.layout import DESCRIPTIONS
 from timesink.lab.ranks.plan import Plan
 from timesink.lab.ranks.program import stage_program
-from timesink.lab.ranks.runs import SimulatedRun
-from timesink.lab.ranks.simulate import StageTimes
+from timesink.lab.ranks.simulate import SimulatedRun
 from timesink.model.arrays import Ints
 
 BASE_NS = 1_790_857_026_000_000_000
@@ -37,13 +36,13 @@ class Template:
     event_at: Ints
     """For every event of the file: the event its time is of, as :meth:`Traces.times_ns` counts."""
 
-    def trace(self, start_ns: Ints, end_ns: Ints, told: dict[str, bytes | int]) -> bytes:
+    def trace(self, start_ns: Ints, end_ns: Ints, told: Mapping[str, str]) -> bytes:
         """The text of one rank."""
         length = end_ns - start_ns
         pool: list[Any] = []
         for part in (start_ns // 1000, start_ns % 1000, length // 1000, length % 1000):
             pool += part.tolist()
-        pool += [told[name] for name in self.names]
+        pool += [told[name].encode() for name in self.names]
         return self.text % self.fill(pool)
 
 
@@ -65,34 +64,28 @@ _HEAD = f"""
 """
 
 
-def template_of(events: Events) -> Template:
-    texts, event_at = [], []
-    lanes = [("pid", f"tid {one.thread}", "s") for one in events.on_host]
-    lanes += [("device", str(one.stream), "f") for one in events.device]
-    lasting: list[HostEvent | DeviceEvent] = [*events.on_host, *events.device]
+@lru_cache(maxsize=64)  # runs of other seeds have the same
+def _template_of(sort: TraceSort) -> Template:
+    program = stage_program(sort.shape, sort.stage, extra_layers=sort.extra_layers)
+    events = stage_events(sort.shape, program, sort.synced, sort.tokens)
+    texts, event_at, lasting = [], [], events.every
     for number, event in enumerate(lasting):
-        process, lane, phase = lanes[number]
-        texts.append(_event_text(number, event, process, lane))
-        event_at.append(number)
-        if event.flow is not None:
-            texts.append(_flow(phase, event.flow, process, lane, number))
-            event_at.append(number)
+        made = _event_texts(number, event)
+        texts += made
+        event_at += [number] * len(made)
     tail = _tail(events)
-    whole, begins, closed = range(len(events), len(events) + _MOMENTS)
+    whole, begins, closed = range(len(lasting), len(lasting) + _MOMENTS)
     event_at += [whole] * (len(tail) - 2) + [begins, closed]
-    text = _HEAD + ",\n".join([*texts, *tail]) + "\n  ]\n}"
-    return _compiled(events, text, np.array(event_at))
-
-
-def _compiled(events: Events, whole: str, event_at: Ints) -> Template:
-    literals, fields = whole.split(MARK)[::2], whole.split(MARK)[1::2]
-    count = len(events) + _MOMENTS
+    written = _HEAD + ",\n".join([*texts, *tail]) + "\n  ]\n}"
+    # Times and names become places of a text that bytes are filled into.
+    literals, fields = written.split(MARK)[::2], written.split(MARK)[1::2]
+    count = len(lasting) + _MOMENTS
     names: dict[str, int] = {}
     pieces, index = [literals[0].replace("%", "%%")], []
     for field, literal in zip(fields, literals[1:], strict=True):
-        kind, _, number = field.partition(" ")
-        if kind in {"start", "length"} and number:
-            row = int(number) + (0 if kind == "start" else 2 * count)
+        kind, _, which = field.partition(" ")
+        if kind in {"start", "length"} and which:
+            row = int(which) + (0 if kind == "start" else 2 * count)
             index += [row, row + count]
             pieces.append("%d.%03d")
         else:
@@ -100,31 +93,29 @@ def _compiled(events: Events, whole: str, event_at: Ints) -> Template:
             pieces.append("%b")
         pieces.append(literal.replace("%", "%%"))
     text = "".join(pieces).encode()
-    return Template(events, text, itemgetter(*index), tuple(names), event_at)
+    return Template(events, text, itemgetter(*index), tuple(names), np.array(event_at))
 
 
-def _event_text(number: int, event: HostEvent | DeviceEvent, process: str, lane: str) -> str:
-    return f"""  {{
-    "ph": "X", "cat": "{event.category}", "name": "{event.name}", "pid": {differs(process)}, \
-"tid": {_tid(lane)},
-    "ts": {differs(f"start {number}")}, "dur": {differs(f"length {number}")},
+def _event_texts(number: int, event: WrittenEvent) -> list[str]:
+    """An event that lasts, and the arrow from or to it where there is one."""
+    pid, start = differs(event.process), differs(f"start {number}")
+    tid = event.lane if event.lane.isdigit() else differs(event.lane)
+    made = [
+        f"""  {{
+    "ph": "X", "cat": "{event.category}", "name": "{event.name}", "pid": {pid}, "tid": {tid},
+    "ts": {start}, "dur": {differs(f"length {number}")},
     "args": {{
       {event.arguments}
     }}
   }}"""
-
-
-def _tid(lane: str) -> str:
-    return lane if lane.isdigit() else differs(lane)
-
-
-def _flow(phase: str, flow: int, pid: str, lane: str, number: int) -> str:
-    ends = ', "bp": "e"' if phase == "f" else ""
-    return f"""  {{
-    "ph": "{phase}", "id": {flow}, "pid": {differs(pid)}, "tid": {_tid(lane)}, \
-"ts": {differs(f"start {number}")},
+    ]
+    if event.flow is not None:
+        phase, ends = ("f", ', "bp": "e"') if event.process == "device" else ("s", "")
+        made.append(f"""  {{
+    "ph": "{phase}", "id": {event.flow}, "pid": {pid}, "tid": {tid}, "ts": {start},
     "cat": "ac2g", "name": "ac2g"{ends}
-  }}"""
+  }}""")
+    return made
 
 
 def _tail(events: Events) -> list[str]:
@@ -139,13 +130,14 @@ def _tail(events: Events) -> list[str]:
         ("process_labels", device, "0", f'"labels": "GPU {device}"'),
         ("process_sort_index", device, "0", '"sort_index": 5000000'),
     ]
-    for stream in sorted({event.stream for event in events.device}):
+    for stream in sorted({int(event.lane) for event in events.device}):
         said.append(("thread_name", device, str(stream), f'"name": "stream {stream} "'))
         said.append(("thread_sort_index", device, str(stream), f'"sort_index": {stream}'))
     for tid, name in ((main, "python3"), (autograd, "pt_autograd_0")):
         said.append(("thread_name", pid, tid, f'"name": "thread {tid} ({name})"'))
         said.append(("thread_sort_index", pid, tid, f'"sort_index": {tid}'))
-    whole, window = len(events), differs(f"start {len(events) + 2}")
+    whole = len(events.every)
+    window = differs(f"start {whole + 2}")
     first, length = differs(f"start {whole}"), differs(f"length {whole}")
     named = [
         f"""  {{
@@ -203,12 +195,6 @@ class TraceSort:
     tokens: tuple[float, ...]
 
 
-@lru_cache(maxsize=64)  # runs of other seeds have the same
-def _template_of(sort: TraceSort) -> Template:
-    program = stage_program(sort.shape, sort.stage, extra_layers=sort.extra_layers)
-    return template_of(stage_events(sort.shape, program, sort.synced, sort.tokens))
-
-
 class Traces:
     """Writes the traces of a run, one after the other."""
 
@@ -223,20 +209,17 @@ class Traces:
         return _template_of(self.sort_of(rank))
 
     def sort_of(self, rank: int) -> TraceSort:
-        run, stage = self.run, self.run.layout.stage_of(rank)
-        tokens = tuple(run.tokens_of(rank).tolist())
-        extra = run.slow.extra_layers[stage]
-        return TraceSort(self._shape, stage, extra, run.synced_steps(rank), tokens)
-
-    def stage(self, rank: int) -> StageTimes:
-        return self.run.stages[self.run.layout.stage_of(rank)]
+        slow, stage = self.run.slow, self.run.layout.stage_of(rank)
+        synced = tuple(np.flatnonzero(slow.sync_us[:, rank] > 0).tolist())
+        tokens = tuple(slow.tokens[:, rank].tolist())
+        return TraceSort(self._shape, stage, slow.extra_layers[stage], synced, tokens)
 
     def times_ns(self, rank: int) -> tuple[Ints, Ints]:
         """Start and end of all lasting events on the rank's own clock, from the base time.
 
         Behind them come the whole recording and the moments of its start and its end.
         """
-        stage, truth = self.stage(rank), self.run.truth
+        stage, truth = self.run.stages[self.run.layout.stage_of(rank)], self.run.truth
         times = self.template(rank).events.times_ns(stage, int(rank - stage.ranks[0]))
         drift, offset = truth.clock_drift_ppm[rank] * 1e-6, truth.clock_offset_ns[rank]
         start, end = (
@@ -249,7 +232,14 @@ class Traces:
     def trace(self, rank: int) -> bytes:
         """The trace of a rank."""
         start, end = self.times_ns(rank)
-        return self.template(rank).trace(start, end, self._told(rank))
+        head = self.head_of(rank)
+        told = {
+            **self.names_of(rank),
+            "devices": _device_properties(self.run.plan.ranks_per_node),
+            "distributed": json.dumps(head["distributedInfo"]),
+            "trace id": head["trace_id"],
+        }
+        return self.template(rank).trace(start, end, told)
 
     def names_of(self, rank: int) -> dict[str, str]:
         """What differs between ranks, but for times."""
@@ -271,16 +261,6 @@ class Traces:
             told[f"neighbour {forward}"] = str(other)
             told[f"peers send {forward}"] = f"{rank}->{other}"
             told[f"peers recv {forward}"] = f"{rank}<-{other}"
-        return told
-
-    def _told(self, rank: int) -> dict[str, bytes | int]:
-        told: dict[str, bytes | int] = {
-            name: text.encode() for name, text in self.names_of(rank).items()
-        }
-        told["devices"] = _device_properties(self.run.plan.ranks_per_node)
-        head = self.head_of(rank)
-        told["distributed"] = json.dumps(head["distributedInfo"]).encode()
-        told["trace id"] = head["trace_id"].encode()
         return told
 
     def head_of(self, rank: int) -> dict[str, Any]:
@@ -307,7 +287,7 @@ class Traces:
         return {"distributedInfo": said, "trace_id": trace_id}
 
 
-def _device_properties(count: int) -> bytes:
+def _device_properties(count: int) -> str:
     one = """    {
       "id": %d, "name": "NVIDIA H200", "totalGlobalMem": %d,
       "computeMajor": 9, "computeMinor": 0,
@@ -316,7 +296,7 @@ def _device_properties(count: int) -> bytes:
       "sharedMemPerBlock": 49152, "numSms": 132
     , "regsPerMultiprocessor": 65536, "sharedMemPerBlockOptin": 232448, """
     one += '"sharedMemPerMultiprocessor": 233472\n    }'
-    return ",\n".join(one % (number, _DEVICE_MEMORY) for number in range(count)).encode()
+    return ",\n".join(one % (number, _DEVICE_MEMORY) for number in range(count))
 
 
 # How the files of a run are called.
@@ -335,15 +315,13 @@ def file_names(traces: Traces, naming: str) -> list[str]:
     ranks = range(traces.run.plan.ranks)
     if naming == "rank":
         return [file_name(rank) for rank in ranks]
-    return [_as_handler(traces, rank) for rank in ranks]
-
-
-def _as_handler(traces: Traces, rank: int) -> str:
-    """Worker, as `tensorboard_trace_handler` calls host and process, and when it was written."""
-    plan, truth = traces.run.plan, traces.run.truth
-    worker = f"node{int(traces.run.layout.node[rank]):03d}_{traces.names_of(rank)['pid']}"
-    # On the clock of the rank, some time after the last step.
-    took = 250_000_000 + np.random.default_rng([plan.seed, 6, rank]).integers(150_000_000)
-    lasted = round(truth.run_us * 1e3) + int(took)
-    written_ns = BASE_NS + START_NS + truth.clock_offset_ns[rank] + lasted
-    return f"{worker}.{written_ns}.pt.trace.json.gz"
+    # Worker, as `tensorboard_trace_handler` calls host and process, and when it was written: on the
+    # clock of the rank, some time after the last step.
+    plan, truth, names = traces.run.plan, traces.run.truth, []
+    for rank in ranks:
+        worker = f"node{int(traces.run.layout.node[rank]):03d}_{traces.names_of(rank)['pid']}"
+        took = 250_000_000 + np.random.default_rng([plan.seed, 6, rank]).integers(150_000_000)
+        lasted = round(truth.run_us * 1e3) + int(took)
+        written_ns = BASE_NS + START_NS + truth.clock_offset_ns[rank] + lasted
+        names.append(f"{worker}.{written_ns}.pt.trace.json.gz")
+    return names

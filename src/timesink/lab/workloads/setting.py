@@ -1,8 +1,13 @@
-"""What every workload is told: where it runs, how large it is, how many cycles it makes."""
+"""What every workload is told: where it runs, how large it is, how many cycles it makes.
+
+Run by itself, it says as JSON which PyTorch and which device workloads will find here.
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
+import sys
 from dataclasses import dataclass
 
 import torch
@@ -86,3 +91,8 @@ class Attention(nn.Module):
             mixed.transpose(1, 2).reshape(batch, patches, width)
         )
         return joined
+
+
+if __name__ == "__main__":
+    _gpu = torch.cuda.get_device_name(0) if torch.cuda.is_available() else None
+    sys.stdout.write(json.dumps({"torch": torch.__version__, "gpu": _gpu}) + "\n")

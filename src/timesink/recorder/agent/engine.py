@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from timesink.errors import TimesinkError
-from timesink.recorder.agent.endings import (
-    BLOCK_ENDED,
-    ENDED,
-    Endings,
-    devices,
-    identity,
-    undisturbed,
-)
-from timesink.recorder.agent.profiling import ForeignProfilers, Profiling, RecordedThread
+from timesink.recorder.agent.endings import BLOCK_ENDED, ENDED, Endings, RecordedThread
+from timesink.recorder.agent.profiling import ForeignProfilers, RecordedWindow, Stage
 from timesink.recorder.folder import Notebook, RecordPlan
 
 # Counting cycles, and what is due between one and the next.
@@ -42,14 +33,28 @@ class Due(Enum):
 
 
 class Counting:
-    """Counts the cycles of one program and says what is due after each.
+    """Counts the cycles of one program, on one thread, and says what is due after each.
 
     Some marks end a cycle (a step of an optimizer), some begin one (a call of a function): the
     first of those that begin one has no cycle before it.
     """
 
-    def __init__(self, plan: RecordPlan, *, begins: bool, since_ns: int | None = None) -> None:
+    def __init__(
+        self,
+        plan: RecordPlan,
+        by: str = "",
+        name: str = "",
+        *,
+        begins: bool,
+        since_ns: int | None = None,
+    ) -> None:
         self._plan = plan
+        self.by = by
+        """What tells one cycle from the next, and what that is called."""
+        self.name = name
+        self._thread = threading.get_ident()
+        self._elsewhere = 0
+        """Marks of the same kind that other threads made."""
         self._completed = 0 if begins else 1
         self._last_ns = since_ns
         self._is_prepared = False
@@ -81,10 +86,6 @@ class Counting:
         """Leave the time a profiler took to start or to write out of the cycles."""
         self._last_ns = now_ns
 
-    def skip_nothing(self) -> None:
-        """Recording has begun with the very first cycle."""
-        self.skipped = 0
-
     @property
     def seen(self) -> int:
         """Cycles that have ended before the recording, in it and after it."""
@@ -113,22 +114,10 @@ class Counting:
             return Due.PREPARE
         return Due.NOTHING
 
-
-@dataclass
-class CycleSource:
-    """What tells one cycle from the next, and on which thread."""
-
-    by: str
-    name: str
-    counting: Counting
-    _thread: int = field(default_factory=threading.get_ident)
-    _elsewhere: int = 0
-    """Marks of the same kind that other threads made."""
-
     @property
     def number(self) -> int:
         """The cycle that begins now, counted from the first of the program, 0."""
-        return (self.counting.skipped or 0) + len(self.counting.recorded_ns)
+        return (self.skipped or 0) + len(self.recorded_ns)
 
     @property
     def is_here(self) -> bool:
@@ -145,105 +134,12 @@ class CycleSource:
     def pace(self) -> dict[str, object]:
         """How many cycles there were, how long they took without the profiler, what disturbed."""
         return {
-            "seen": self.counting.seen,
-            "before_ns": self.counting.before_ns,
-            "after_ns": self.counting.after_ns,
+            "seen": self.seen,
+            "before_ns": self.before_ns,
+            "after_ns": self.after_ns,
             "elsewhere": self._elsewhere,
-            "own_profiler": self.counting.had_to_wait,
+            "own_profiler": self.had_to_wait,
         }
-
-
-# The recorded part of a run: from the profiler's start to the file it leaves.
-
-
-class Stage(Enum):
-    """How far a window is."""
-
-    AHEAD = "there is no profiler yet"
-    PREPARED = "the profiler is ready"
-    OPEN = "the profiler is on"
-    WRITING = "its timeline is being written"
-    CLOSED = "there is no profiler any more"
-
-
-class RecordedWindow:
-    """The one stretch of a program that is recorded; all of it happens on one thread."""
-
-    def __init__(self, torch: Any, extras: tuple[str, ...], notebook: Notebook) -> None:
-        self._torch = torch
-        self._extras = extras
-        self._notebook = notebook
-        self._profiling: Profiling | None = None
-        self.stage = Stage.AHEAD
-
-    def prepare(self) -> Profiling:
-        """Make the profiler ready."""
-        self._profiling = Profiling(self._torch, self._extras)
-        self.stage = Stage.PREPARED
-        return self._profiling
-
-    def put_off(self) -> None:
-        """Give up a profiler that was only made ready."""
-        profiling, self._profiling, self.stage = self._profiling, None, Stage.AHEAD
-        if profiling is not None:
-            profiling.cancel()
-
-    def open(self, source: CycleSource) -> None:
-        """Start recording and write down since when."""
-        (self._profiling or self.prepare()).start()
-        self.stage = Stage.OPEN
-        self._notebook.add(
-            "window",
-            started_us=time.time_ns() // 1000,
-            by=source.by,
-            name=source.name,
-            skipped=source.counting.skipped or 0,
-            **identity(self._torch),
-        )
-
-    def mark(self, number: int) -> None:
-        """Begin a cycle."""
-        if self._profiling is not None:
-            self._profiling.mark(number)
-
-    def close(self, source: CycleSource, why: str) -> None:
-        """End recording, leave the file, and write down what is in it.
-
-        `why` says what broke it off; then the cycle it was in has been cut.
-        """
-        profiling, control = self._profiling, self._notebook.control
-        if profiling is None:
-            return
-        path = control / f"trace-{os.getpid()}.json"
-        cut, ended_us = profiling.open_name if why else "", time.time_ns() // 1000
-        with undisturbed():
-            # Not before: what a signal ends is written only while this is not under way.
-            self.stage = Stage.WRITING
-            profiling.close_mark()
-            trouble = profiling.stop()
-            profiling.write(path)
-            self._notebook.add(
-                "exported",
-                file=path.name,
-                cycles=len(source.counting.recorded_ns),
-                cut=cut,
-                why=why or trouble,
-                ended_us=ended_us,
-                recorded_ns=source.counting.recorded_ns,
-                clock=profiling.clock_marks,
-                devices=devices(self._torch),
-            )
-            self.abandon()
-
-    def abandon(self) -> None:
-        """Have no profiler any more, whatever became of it."""
-        profiling, stage = self._profiling, self.stage
-        self._profiling, self.stage = None, Stage.CLOSED
-        with suppress(Exception):
-            if profiling is not None and stage is Stage.PREPARED:
-                profiling.cancel()
-            elif profiling is not None and stage is Stage.OPEN:
-                profiling.stop()
 
 
 BY_HAND = "step()"
@@ -262,7 +158,7 @@ class CycleEngine:
         """Whether nothing is left to count."""
         self._notebook = Notebook(control)
         self._window = RecordedWindow(torch, plan.extras, self._notebook)
-        self._source: CycleSource | None = None
+        self._source: Counting | None = None
         self._own_thread = RecordedThread(self._end_of_thread)
         self._foreign = ForeignProfilers(torch, self._give_way)
         self._endings = Endings(self.end)
@@ -295,11 +191,11 @@ class CycleEngine:
             return
         now_ns = time.perf_counter_ns()
         if self._source is None:
-            self._source = CycleSource(by, name, Counting(self.plan, begins=begins))
+            self._source = Counting(self.plan, by, name, begins=begins)
         due = Due.NOTHING
         with self.program_goes_on():
             is_plain = not self._foreign.was_active()
-            due = self._source.counting.boundary(now_ns, is_plain=is_plain)
+            due = self._source.boundary(now_ns, is_plain=is_plain)
             if due is not Due.NOTHING:
                 self._do(due, self._source)
         if self.is_recording and self._own_thread.asked:
@@ -313,15 +209,16 @@ class CycleEngine:
             return
         with self.program_goes_on():
             self._window.put_off()
-            counting = Counting(self.plan, begins=False, since_ns=time.perf_counter_ns())
-            self._source = CycleSource(BY_HAND, "", counting)
+            now_ns = time.perf_counter_ns()
+            self._source = Counting(self.plan, BY_HAND, begins=False, since_ns=now_ns)
             if self.plan.skip == 0:
-                counting.skip_nothing()
+                # Recording begins with the very first cycle.
+                self._source.skipped = 0
                 self._do(Due.START, self._source)
 
     def begin_whole(self) -> None:
         """Record from here to the end, without cycles."""
-        self._source = CycleSource(WHOLE, "", Counting(self.plan, begins=True))
+        self._source = Counting(self.plan, WHOLE, begins=True)
         with self.program_goes_on():
             self._start(self._source)
 
@@ -355,9 +252,9 @@ class CycleEngine:
 
     # -- what is due -----------------------------------------------------------------------------
 
-    def _do(self, due: Due, source: CycleSource) -> None:
+    def _do(self, due: Due, source: Counting) -> None:
         if due in (Due.PREPARE, Due.START) and self._foreign.is_active:
-            source.counting.wait_longer()
+            source.wait_longer()
         elif due is Due.PREPARE:
             with self._foreign.ours():
                 self._window.prepare()
@@ -370,17 +267,17 @@ class CycleEngine:
             self._finish(source, "")
         elif due is Due.FORGET:
             self._forget()
-        source.counting.resume(time.perf_counter_ns())
+        source.resume(time.perf_counter_ns())
 
-    def _start(self, source: CycleSource) -> None:
+    def _start(self, source: Counting) -> None:
         with self._foreign.ours():
-            self._window.open(source)
+            self._window.open(by=source.by, name=source.name, skipped=source.skipped or 0)
         self._own_thread.begin()
         self._endings.watch()
 
-    def _finish(self, source: CycleSource, why: str) -> None:
-        self._window.close(source, why)
-        source.counting.end()
+    def _finish(self, source: Counting, why: str) -> None:
+        self._window.close(source.recorded_ns, why)
+        source.end()
         self._own_thread.ended()
 
     def _give_way(self) -> None:
@@ -390,7 +287,7 @@ class CycleEngine:
         elif self._window.stage is Stage.PREPARED and self._source is not None:
             with self.program_goes_on():
                 self._window.put_off()
-                self._source.counting.wait_longer()
+                self._source.wait_longer()
 
     # -- the end ---------------------------------------------------------------------------------
 

@@ -144,36 +144,25 @@ _TOOL_IDS = (3, 4, 2)
 """Free for tools such as this one; the last is that of profilers."""
 
 
-def monitor_calls(engine: CycleEngine, calls: MarkedCalls, wanted: FunctionName) -> None:
-    """Tell `calls` of every call of the first function that is called and wanted."""
-    monitoring: Any = sys.monitoring  # type: ignore[attr-defined, unused-ignore]
-    tool = next((number for number in _TOOL_IDS if monitoring.get_tool(number) is None), None)
-    if tool is None:
-        engine.remark("functions cannot be marked: other tools monitor this program")
-        return
-    monitoring.use_tool_id(tool, "timesink")
-    monitor = _Monitor(monitoring, tool, engine, calls, wanted)
-    engine.when_over(monitor.leave)
-    monitor.begin()
+class MonitoredCalls:
+    """Tells `calls` of every call of the first function that is called and wanted."""
 
-
-class _Monitor:
-    def __init__(
-        self,
-        monitoring: Any,
-        tool: int,
-        engine: CycleEngine,
-        calls: MarkedCalls,
-        wanted: FunctionName,
-    ) -> None:
-        self._monitoring, self._tool = monitoring, tool
+    def __init__(self, engine: CycleEngine, calls: MarkedCalls, wanted: FunctionName) -> None:
         self._engine, self._calls, self._wanted = engine, calls, wanted
+        self._monitoring: Any = sys.monitoring  # type: ignore[attr-defined, unused-ignore]
+        free = (number for number in _TOOL_IDS if self._monitoring.get_tool(number) is None)
+        self._tool = next(free, None)
         # Compiled code is another object with the place of the original.
         self._found: set[tuple[str, int]] = set()
         self._followed: dict[int, CodeType] = {}
         """Code whose returns are told, by identity: other code may be equal to it."""
 
     def begin(self) -> None:
+        if self._tool is None:
+            self._engine.remark("functions cannot be marked: other tools monitor this program")
+            return
+        self._monitoring.use_tool_id(self._tool, "timesink")
+        self._engine.when_over(self.leave)
         for event, callback in self._callbacks():
             self._monitoring.register_callback(self._tool, event, callback)
         self._monitoring.set_events(self._tool, self._monitoring.events.PY_START)
@@ -192,19 +181,16 @@ class _Monitor:
         # What is raised here is raised in the function of the program.
         with self._engine.program_goes_on():
             if not self._engine.is_over and self._is_wanted(code):
-                self._call(code)
+                shown = not code.co_flags & PASSES_ON
+                if shown and id(code) not in self._followed:
+                    self._followed[id(code)] = code
+                    returning = self._monitoring.events.PY_RETURN
+                    self._monitoring.set_local_events(self._tool, code, returning)
+                self._calls.entered(shown=shown)
+                if not shown:
+                    self._calls.left()
                 return None
         return self._monitoring.DISABLE
-
-    def _call(self, code: CodeType) -> None:
-        shown = not code.co_flags & PASSES_ON
-        if shown and id(code) not in self._followed:
-            self._followed[id(code)] = code
-            returning = self._monitoring.events.PY_RETURN
-            self._monitoring.set_local_events(self._tool, code, returning)
-        self._calls.entered(shown=shown)
-        if not shown:
-            self._calls.left()
 
     def _is_wanted(self, code: CodeType) -> bool:
         place = (code.co_filename, code.co_firstlineno)
@@ -279,26 +265,21 @@ def tell_of_calls(
             if own is None:
                 del vars(function)["__signature__"]
 
-    told = _calling(stand_in, code)
-    function.__code__ = told
-    function.__signature__ = signature  # type: ignore[attr-defined]
-    return put_back
-
-
-def _calling(stand_in: Callable[..., Any], code: CodeType) -> CodeType:
-    """Code that calls something else, and calls itself as the original."""
+    # Code that calls something else, and calls itself as the original.
     with warnings.catch_warnings():
         # Of a text that is called: it is replaced by what is to be called.
         warnings.simplefilter("ignore")
         module = compile(f"def f(*a, **k): return {_PLACE!r}(*a, **k)", code.co_filename, "exec")
     plain = next(constant for constant in module.co_consts if isinstance(constant, CodeType))
-    constants = tuple(stand_in if constant == _PLACE else constant for constant in plain.co_consts)
-    return plain.replace(
-        co_consts=constants,
+    told = plain.replace(
+        co_consts=tuple(stand_in if each == _PLACE else each for each in plain.co_consts),
         co_name=code.co_name,
         co_firstlineno=code.co_firstlineno,
         co_freevars=code.co_freevars,
     )
+    function.__code__ = told
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    return put_back
 
 
 # Finding calls of a function before Python 3.12: every call is looked at until one fits.
@@ -309,20 +290,9 @@ _LOADER = "_worker_loop"
 """Where processes begin that only load data: they are not slowed down."""
 
 
-def trace_until_called(
-    engine: CycleEngine, calls: MarkedCalls, wanted: FunctionName, is_compiling: Callable[[], bool]
-) -> None:
-    """Tell `calls` of every call of the first function that is called and wanted."""
-    if sys.getprofile() is not None:
-        engine.remark("functions cannot be marked: another profiler watches this program")
-        return
-    search = _FunctionSearch(engine, calls, wanted, is_compiling)
-    engine.when_over(search.leave)
-    threading.setprofile(search.look)
-    sys.setprofile(search.look)
+class TracedCalls:
+    """The same, by a profile function."""
 
-
-class _FunctionSearch:
     def __init__(
         self,
         engine: CycleEngine,
@@ -334,6 +304,14 @@ class _FunctionSearch:
         self._is_compiling = is_compiling
         self._refused: set[CodeType] = set()
         self._is_over = False
+
+    def begin(self) -> None:
+        if sys.getprofile() is not None:
+            self._engine.remark("functions cannot be marked: another profiler watches this program")
+            return
+        self._engine.when_over(self.leave)
+        threading.setprofile(self.look)
+        sys.setprofile(self.look)
 
     def look(self, frame: FrameType, event: str, _argument: object) -> Any:
         if event != "call":
@@ -379,6 +357,6 @@ def watch_functions(torch: Any, engine: CycleEngine, pattern: str) -> None:
     """Begin a cycle with every call of the first function that is called and fits."""
     calls = MarkedCalls(torch, engine, pattern)
     if sys.version_info >= (3, 12):
-        monitor_calls(engine, calls, FunctionName(pattern))
+        MonitoredCalls(engine, calls, FunctionName(pattern)).begin()
     else:
-        trace_until_called(engine, calls, FunctionName(pattern), compiling_test(torch))
+        TracedCalls(engine, calls, FunctionName(pattern), compiling_test(torch)).begin()

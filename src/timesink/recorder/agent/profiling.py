@@ -4,69 +4,140 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import sys
-import threading
 import time
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from enum import Enum
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from timesink.errors import CollectError
-from timesink.recorder.folder import CLOCK_MARK, STEP_MARK
+from timesink.recorder.agent.endings import devices, identity, undisturbed
+from timesink.recorder.folder import CLOCK_MARK, STEP_MARK, Notebook
 
 _CLOCK_MARKS = 3
 """At the beginning and at the end each; the narrowest of them count."""
 
 
-class Profiling:
-    """The profiler of one recording: made ready, started, marked, ended, written, in that order.
+class Stage(Enum):
+    """How far a window is."""
+
+    AHEAD = "there is no profiler yet"
+    PREPARED = "the profiler is ready"
+    OPEN = "the profiler is on"
+    WRITING = "its timeline is being written"
+    CLOSED = "there is no profiler any more"
+
+
+class RecordedWindow:
+    """The one stretch of a program that is recorded, from the profiler's start to its file.
 
     All of it happens on one thread: the profiler belongs to the one that started it, and one that
     is ended by another takes the process with it.
     """
 
-    def __init__(self, torch: Any, extras: Collection[str]) -> None:
+    def __init__(self, torch: Any, extras: Collection[str], notebook: Notebook) -> None:
         self._torch = torch
-        self._profile = torch.profiler.profile(
-            activities=list(torch.profiler.supported_activities()),
-            record_shapes="shapes" in extras,
-            profile_memory="memory" in extras,
-            with_stack="stack" in extras,
-            with_flops="flops" in extras,
-            with_modules="modules" in extras,
-        )
+        self._extras = extras
+        self._notebook = notebook
+        self._profile: Any = None
         self._open_mark: Any = None
-        self.open_name = ""
-        self.clock_marks: list[tuple[str, int, int]] = []
+        self._open_name = ""
+        self._clock_marks: list[tuple[str, int, int]] = []
+        self.stage = Stage.AHEAD
+
+    def prepare(self) -> None:
+        """Make the profiler ready."""
+        profile = self._torch.profiler.profile(
+            activities=list(self._torch.profiler.supported_activities()),
+            record_shapes="shapes" in self._extras,
+            profile_memory="memory" in self._extras,
+            with_stack="stack" in self._extras,
+            with_flops="flops" in self._extras,
+            with_modules="modules" in self._extras,
+        )
         # Starting to collect device activities takes a while: that belongs to cycles not recorded.
         with warnings.catch_warnings():
             # Some versions warn of a second recording by the same profiler; there is none.
             warnings.simplefilter("ignore", UserWarning)
-            self._profile.prepare_trace()
+            profile.prepare_trace()
+        self._profile, self.stage = profile, Stage.PREPARED
 
-    def start(self) -> None:
-        """Begin to record, with the device at rest."""
+    def put_off(self) -> None:
+        """Give up a profiler that was only made ready."""
+        profile, self._profile, self.stage = self._profile, None, Stage.AHEAD
+        if profile is not None:
+            profile.start_trace()
+            profile.stop_trace()
+
+    def open(self, **facts: object) -> None:
+        """Start recording, with the device at rest, and write down since when."""
+        if self._profile is None:
+            self.prepare()
         synchronise(self._torch)
         self._profile.start_trace()
         self._tell_time()
+        self.stage = Stage.OPEN
+        now_us = time.time_ns() // 1000
+        self._notebook.add("window", started_us=now_us, **facts, **identity(self._torch))
 
     def mark(self, number: int) -> None:
         """End the cycle before, and begin one with this number."""
-        self.close_mark()
-        self.open_name = f"{STEP_MARK}{number}"
-        self._open_mark = self._torch.profiler.record_function(self.open_name)
-        self._open_mark.__enter__()
+        if self._profile is not None:
+            self._close_mark()
+            self._open_name = f"{STEP_MARK}{number}"
+            self._open_mark = self._torch.profiler.record_function(self._open_name)
+            self._open_mark.__enter__()
 
-    def close_mark(self) -> None:
-        """End the cycle that is marked."""
+    def _close_mark(self) -> None:
         if self._open_mark is not None:
             self._open_mark.__exit__(None, None, None)
-        self._open_mark, self.open_name = None, ""
+        self._open_mark, self._open_name = None, ""
 
-    def stop(self) -> str:
+    def close(self, recorded_ns: Sequence[int], why: str) -> None:
+        """End recording, leave the file, and write down what is in it.
+
+        `why` says what broke it off; then the cycle it was in has been cut.
+        """
+        if self._profile is None:
+            return
+        path = self._notebook.control / f"trace-{os.getpid()}.json"
+        cut, ended_us = self._open_name if why else "", time.time_ns() // 1000
+        with undisturbed():
+            # Not before: what a signal ends is written only while this is not under way.
+            self.stage = Stage.WRITING
+            self._close_mark()
+            trouble = self._stop(self._profile)
+            self._write(path)
+            self._notebook.add(
+                "exported",
+                file=path.name,
+                cycles=len(recorded_ns),
+                cut=cut,
+                why=why or trouble,
+                ended_us=ended_us,
+                recorded_ns=recorded_ns,
+                clock=self._clock_marks,
+                devices=devices(self._torch),
+            )
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Have no profiler any more, whatever became of it."""
+        profile, stage = self._profile, self.stage
+        self._profile, self.stage = None, Stage.CLOSED
+        with suppress(Exception):
+            if stage is Stage.PREPARED:
+                profile.start_trace()
+                profile.stop_trace()
+            elif stage is Stage.OPEN:
+                self._stop(profile)
+
+    def _stop(self, profile: Any) -> str:
         """End, with all that was asked of the device done; in words where that failed.
 
         An error of the program may have broken the device: what was recorded is worth all the more.
@@ -77,21 +148,15 @@ class Profiling:
             synchronise(self._torch)
         except Exception as error:  # noqa: BLE001 - nobody knows what a driver may raise
             with _waiting_for_nothing(self._torch):
-                self._profile.stop_trace()
+                profile.stop_trace()
             return f"the device failed: {str(error).partition(chr(10))[0]}"
-        self._profile.stop_trace()
+        profile.stop_trace()
         return ""
 
-    def cancel(self) -> None:
-        """End a profiler that was only made ready."""
-        self._profile.start_trace()
-        self._profile.stop_trace()
-
-    def write(self, path: Path) -> None:
+    def _write(self, path: Path) -> None:
         """Write the timeline; the file has its name only once it is whole."""
-        unfinished = path.with_suffix(".unfinished")
         # Only names that end in .json are written as they are.
-        part = unfinished.with_name(f"{unfinished.name}.json")
+        part = path.with_suffix(".unfinished.json")
         self._profile.export_chrome_trace(str(part))
         if not part.exists():
             # It does not say so itself.
@@ -100,11 +165,11 @@ class Profiling:
 
     def _tell_time(self) -> None:
         for _ in range(_CLOCK_MARKS):
-            name = f"{CLOCK_MARK}{len(self.clock_marks)}"
+            name = f"{CLOCK_MARK}{len(self._clock_marks)}"
             before_ns = time.time_ns()
             with self._torch.profiler.record_function(name):
                 pass
-            self.clock_marks.append((name, before_ns, time.time_ns()))
+            self._clock_marks.append((name, before_ns, time.time_ns()))
 
 
 def synchronise(torch: Any) -> None:
@@ -206,57 +271,6 @@ def _with_inner(code: CodeType) -> Iterator[CodeType]:
             yield from _with_inner(constant)
 
 
-# The thread a recording belongs to: it alone can end it, another takes the process along.
-
-_ANSWERS_S = 5.0
-"""The thread that is recorded gets so long to come to the end of a cycle."""
-_WRITES_S = 300.0
-"""And so long to write its recording, once it does."""
-
-
-class RecordedThread:
-    """Carries the wish to end to the thread that is recorded, and hears of its own end."""
-
-    def __init__(self, end: Callable[[str], None]) -> None:
-        self._end = end
-        self._held_by_thread = threading.local()
-        self._has_ended = threading.Event()
-        self.asked = ""
-        """Why another thread wants the recording to end; empty where none does."""
-
-    def begin(self) -> None:
-        """This thread is recorded from now on; what it holds goes when it ends."""
-        if not is_main_thread():
-            self._held_by_thread.farewell = _Farewell(
-                lambda: self._end("the thread that was recorded ended")
-            )
-
-    def ask(self, why: str, is_writing: Callable[[], bool]) -> None:
-        """Ask for the end from another thread, and wait for it."""
-        self.asked = why
-        if not self._has_ended.wait(_ANSWERS_S) and is_writing():
-            self._has_ended.wait(_WRITES_S)
-
-    def ended(self) -> None:
-        """The recording is written, or given up."""
-        self._has_ended.set()
-
-
-class _Farewell:
-    """Calls something when nobody holds it any more."""
-
-    def __init__(self, call: Callable[[], None]) -> None:
-        self._call = call
-
-    def __del__(self) -> None:
-        self._call()
-
-
-def is_main_thread() -> bool:
-    """Whether this is the thread that receives signals; asked of threads that end, too."""
-    return threading.get_ident() == threading.main_thread().ident
-
-
 # Profilers the program starts itself: two at a time break each other, and its own go first.
 
 
@@ -295,20 +309,8 @@ class ForeignProfilers:
             self._is_ours = False
 
     def _watch(self, kind: Any, beginning: str) -> None:
-        self._replace(kind, beginning, self._noticing(getattr(kind, beginning)))
-        self._replace(kind, "__exit__", self._forgetting(kind.__exit__))
+        begin, end = getattr(kind, beginning), kind.__exit__
 
-    def _replace(self, kind: Any, name: str, new: Any) -> None:
-        self._replaced.append((kind, name, getattr(kind, name), new))
-        setattr(kind, name, new)
-
-    def leave(self) -> None:
-        """Stop watching, where nobody else has begun to watch in the same place."""
-        for kind, name, before, mine in self._replaced:
-            if getattr(kind, name) is mine:
-                setattr(kind, name, before)
-
-    def _noticing(self, begin: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(begin)
         def foreign_start(profiler: Any, *args: Any, **kwargs: Any) -> Any:
             if not self._is_ours:
@@ -317,12 +319,17 @@ class ForeignProfilers:
                 self._was_active = True
             return begin(profiler, *args, **kwargs)
 
-        return foreign_start
-
-    def _forgetting(self, end: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(end)
         def exited(profiler: Any, *args: Any, **kwargs: Any) -> Any:
             self._active.discard(id(profiler))
             return end(profiler, *args, **kwargs)
 
-        return exited
+        for name, before, mine in ((beginning, begin, foreign_start), ("__exit__", end, exited)):
+            self._replaced.append((kind, name, before, mine))
+            setattr(kind, name, mine)
+
+    def leave(self) -> None:
+        """Stop watching, where nobody else has begun to watch in the same place."""
+        for kind, name, before, mine in self._replaced:
+            if getattr(kind, name) is mine:
+                setattr(kind, name, before)

@@ -20,7 +20,7 @@ from timesink.recorder.ncu.command import (
     profile_command,
     shown_briefly,
 )
-from timesink.recorder.ncu.process import Heard, ProfilerEnd, Screen, run_profiler
+from timesink.recorder.ncu.process import Heard, Screen, run_profiler
 from timesink.recorder.ncu.table import (
     NcuOutputs,
     PrintedTable,
@@ -71,11 +71,11 @@ _KILLS = {
 }
 
 
-def why_nothing(plan: NcuPlan, heard: Heard, ended: ProfilerEnd) -> CollectError:
+def why_nothing(plan: NcuPlan, heard: Heard, code: int) -> CollectError:
     """Nothing was measured: the likeliest reason."""
     if heard.errors:
         return profiler_failed(heard)
-    crashed = profiler_crashed(heard, ended)
+    crashed = profiler_crashed(heard, code)
     if crashed is not None:
         return crashed
     failed = program_failed(heard)
@@ -83,8 +83,8 @@ def why_nothing(plan: NcuPlan, heard: Heard, ended: ProfilerEnd) -> CollectError
         return CollectError(
             f"{failed.message}; no kernel was measured before", "run the program without timesink"
         )
-    if ended.code and not heard.connected:
-        return CollectError(f"Nsight Compute failed with exit code {ended.code}", _OTHERWISE)
+    if code and not heard.connected:
+        return CollectError(f"Nsight Compute failed with exit code {code}", _OTHERWISE)
     hint = "the program uses CUDA but launched no kernel; does another process do the work?"
     if plan.filters:
         hint = f"try without {' and '.join(plan.filters)}"
@@ -102,9 +102,9 @@ def profiler_failed(heard: Heard) -> CollectError:
     return CollectError(f"Nsight Compute: {heard.errors[0]}", _OTHERWISE)
 
 
-def profiler_crashed(heard: Heard, ended: ProfilerEnd) -> CollectError | None:
+def profiler_crashed(heard: Heard, code: int) -> CollectError | None:
     """A signal ended Nsight Compute itself; it would have told of the program's end."""
-    crash = crash_of(ended.code)
+    crash = crash_of(code)
     if not crash or heard.application_code is not None:
         return None
     if "SIGKILL" in crash:
@@ -146,99 +146,66 @@ def collect(
     """
     with noticed() as interruptions:
         places.check(plan.program)
-        run = _Collection(ncu, plan, places, screen, interruptions)
-        return run.to_the_table(made_by)
 
+        def stopped(heard: Heard) -> CollectError | None:
+            """What to say of an interruption that leaves nothing; None without one."""
+            said = interruption(interruptions)
+            if said is None:
+                return None
+            left = "what was measured is lost" if heard.kernels else "nothing was measured"
+            said.message += f"; {left}"
+            if places.output.exists():
+                said.hint = f"{places.output} is from before, and was not touched"
+            return said
 
-@dataclass(frozen=True, slots=True)
-class _Collection:
-    """One program measured once."""
-
-    ncu: Path
-    plan: NcuPlan
-    places: NcuOutputs
-    screen: Screen
-    interruptions: list[int]
-
-    def to_the_table(self, made_by: str) -> Collected:
-        version = self._version()
-        described = _described(self.plan, made_by, version)
-        heard = Heard(on_kernel=self.screen.kernel)
-        with (
-            workplace(self.places.output) as report,
-            rescued(report, self.places, self.interruptions),
-        ):
-            ended = self._measure(report, version, heard)
-            self.screen.show("reading the report")
-            table = self._table_of(report, heard)
-            self.screen.wipe()
+        heard = Heard(on_kernel=screen.kernel)
+        try:
+            version = ncu_version(ncu)
+        except CollectError as error:
+            # A terminal interrupts the profiler as well, which then does not answer.
+            raise stopped(heard) or error from None
+        described = _described(plan, made_by, version)
+        with workplace(places.output) as report, rescued(report, places, interruptions):
+            too_early = stopped(heard)
+            if too_early is not None:
+                raise too_early
+            numbers = tuple(int(part) for part in version.split(".") if part)
+            command = profile_command(ncu, plan, report, numbers)
+            screen.say(shown_briefly(command))
+            screen.show("waiting for the first kernel")
+            code = run_profiler(command, screen, heard, interruptions)
+            is_cut = bool(interruptions)
+            screen.show("reading the report")
+            printed = report.with_name("printed.csv")
+            table: PrintedTable | None
+            if report.exists():
+                commands = import_commands(ncu, report, plan.metrics)
+                table = printed_table(commands, printed, plan.metrics, interruptions)
+            else:
+                # Without a report the profiler may have printed its table instead.
+                printed.write_bytes(b"".join(heard.table))
+                table = look_at(printed, plan.metrics)
+            screen.wipe()
             if table is None or not table.kernels:
-                raise self._stopped(heard) or why_nothing(self.plan, heard, ended)
+                raise stopped(heard) or why_nothing(plan, heard, code)
             described |= {
                 "device": table.device,
                 "exit_code": heard.application_code or 0,
-                "interrupted": ended.stopped_by is not None,
+                "interrupted": is_cut,
             }
-            write_table(table, self.places.output, described, heard.notes)
-            elsewhere = put_away(report, self.places)
-        failure = interruption(self.interruptions) or program_failed(heard)
-        failure = failure or _incomplete(heard, ended)
-        if failure is not None and elsewhere is not None:
-            # The one that matters more, with the hints of both.
-            failure.hint = "; ".join(filter(None, (failure.hint, elsewhere.hint)))
-        return Collected(
-            self.places.output,
-            table.kernels,
-            table.device,
-            # Roofline metrics name every precision of every generation; no device has all of them.
-            tuple(
-                name
-                for name in table.without_values
-                if self.plan.metric_set == CUSTOM or name in UTILISATION
-            ),
-            failure or elsewhere,
-        )
-
-    def _version(self) -> str:
-        try:
-            return ncu_version(self.ncu)
-        except CollectError:
-            # A terminal interrupts the profiler as well, which then does not answer.
-            stopped = self._stopped(Heard())
-            if stopped is not None:
-                raise stopped from None
-            raise
-
-    def _stopped(self, heard: Heard) -> CollectError | None:
-        """What to say of an interruption that leaves nothing; None without one."""
-        stopped = interruption(self.interruptions)
-        if stopped is None:
-            return None
-        left = "what was measured is lost" if heard.kernels else "nothing was measured"
-        stopped.message += f"; {left}"
-        if self.places.output.exists():
-            stopped.hint = f"{self.places.output} is from before, and was not touched"
-        return stopped
-
-    def _measure(self, report: Path, version: str, heard: Heard) -> ProfilerEnd:
-        stopped = self._stopped(heard)
-        if stopped is not None:
-            raise stopped
-        numbers = tuple(int(part) for part in version.split(".") if part)
-        command = profile_command(self.ncu, self.plan, report, numbers)
-        self.screen.say(shown_briefly(command))
-        self.screen.show("waiting for the first kernel")
-        return run_profiler(command, self.screen, heard, self.interruptions)
-
-    def _table_of(self, report: Path, heard: Heard) -> PrintedTable | None:
-        printed = report.with_name("printed.csv")
-        metrics = self.plan.metrics
-        if report.exists():
-            commands = import_commands(self.ncu, report, metrics)
-            return printed_table(commands, printed, metrics, self.interruptions)
-        # Without a report the profiler may have printed its table instead.
-        printed.write_bytes(b"".join(heard.table))
-        return look_at(printed, metrics)
+            write_table(table, places.output, described, heard.notes)
+            elsewhere = put_away(report, places)
+        failure = interruption(interruptions) or program_failed(heard) or _incomplete(heard, code)
+    if failure is not None and elsewhere is not None:
+        # The one that matters more, with the hints of both.
+        failure.hint = "; ".join(filter(None, (failure.hint, elsewhere.hint)))
+    # Roofline metrics name every precision of every generation; no device has all of them.
+    absent = [
+        name for name in table.without_values if plan.metric_set == CUSTOM or name in UTILISATION
+    ]
+    return Collected(
+        places.output, table.kernels, table.device, tuple(absent), failure or elsewhere
+    )
 
 
 # -- what came of it -----------------------------------------------------------------------------
@@ -267,14 +234,12 @@ def _described(plan: NcuPlan, made_by: str, version: str) -> dict[str, Any]:
     }
 
 
-def _incomplete(heard: Heard, ended: ProfilerEnd) -> CollectError | None:
+def _incomplete(heard: Heard, code: int) -> CollectError | None:
     if heard.errors:
         return profiler_failed(heard)
-    crashed = profiler_crashed(heard, ended)
+    crashed = profiler_crashed(heard, code)
     if crashed is not None:
         crashed.hint = f"the file may lack kernels; {crashed.hint}"
-    elif ended.code:
-        return CollectError(
-            f"Nsight Compute ended with code {ended.code}", "the file may lack kernels"
-        )
+    elif code:
+        return CollectError(f"Nsight Compute ended with code {code}", "the file may lack kernels")
     return crashed

@@ -16,8 +16,7 @@ from timesink.errors import CollectError, UsageError
 
 # Which Nsight Compute metrics a question needs, as plain names.
 #
-# Standard library only: collecting must work where nothing else is installed.  Names a device
-# does
+# Standard library only: collecting must work where nothing else is installed.  Names a device does
 # not have are answered with ``n/a``, so one list serves every generation.
 
 DURATION = "gpu__time_duration.sum"
@@ -179,38 +178,32 @@ def profile_command(
     # A percent sign starts a macro in the name of a report.
     name = str(report).removesuffix(REPORT_SUFFIX).replace("%", "%%")
     sass = [] if plan.keeps_report or version < _KNOWS_IMPORT_SASS else ["--import-sass", "no"]
-    return [
-        str(ncu),
-        *("-f", "-o", name, *sass),
-        *("--target-processes", "all"),
-        *("--clock-control", plan.clock_control),
-        *("--cache-control", plan.cache_control),
-        *_selection(plan),
-        *("--metrics", ",".join(plan.metrics)),
-        *plan.program,
-    ]
-
-
-def _selection(plan: NcuPlan) -> list[str]:
-    words: list[str] = []
-    if not plan.from_start:
-        words += ["--profile-from-start", "off"]
+    chosen = [] if plan.from_start else ["--profile-from-start", "off"]
     if plan.every is not None:
         if ":" in plan.kernel:
             raise UsageError(
                 f"--kernel {plan.kernel!r} holds a colon, which --every cannot pass on",
                 "write a dot for each colon, or leave out --every",
             )
-        name = f"regex:{plan.kernel}" if plan.kernel else ""
+        kernel = f"regex:{plan.kernel}" if plan.kernel else ""
         # Context:stream:[operator:]name:invocation; what is empty matches all.
-        words += ["--kernel-id", f"::{name}:{plan.every.expression}"]
+        chosen += ["--kernel-id", f"::{kernel}:{plan.every.expression}"]
     elif plan.kernel:
-        words += ["--kernel-name", f"regex:{plan.kernel}"]
+        chosen += ["--kernel-name", f"regex:{plan.kernel}"]
     if plan.launches is not None:
         first, count = plan.launches
-        words += ["--launch-skip", str(first)]
-        words += ["--launch-count", str(count)] if count is not None else []
-    return words
+        chosen += ["--launch-skip", str(first)]
+        chosen += ["--launch-count", str(count)] if count is not None else []
+    return [
+        str(ncu),
+        *("-f", "-o", name, *sass),
+        *("--target-processes", "all"),
+        *("--clock-control", plan.clock_control),
+        *("--cache-control", plan.cache_control),
+        *chosen,
+        *("--metrics", ",".join(plan.metrics)),
+        *plan.program,
+    ]
 
 
 def import_commands(

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from typing import BinaryIO, Literal, TextIO
+from typing import Literal, TextIO
 
 from timesink.errors import CollectError
 from timesink.recorder.processes import end_family, family, hangups_ignored, signal_family
@@ -45,23 +45,20 @@ class Heard:
         """Take in one line of the profiler."""
         kind, _, text = raw.decode("utf-8", "replace").strip().partition("== ")
         if kind == "==PROF":
-            self._progress(text)
+            kernel = _PROFILING.match(text)
+            if kernel is not None:
+                self.kernels += 1
+                if self.on_kernel is not None:
+                    self.on_kernel(self.kernels, kernel["name"], int(kernel["of"] or 0) or None)
+            self.connected += text.startswith("Connected to process")
+            self.disconnected += text.startswith("Disconnected from process")
+            self.is_shutting_down |= text.startswith("Trying to shutdown")
         elif kind in ("==WARNING", "==ERROR"):
             if f"{kind}== {text}" not in self.notes:
                 self.notes.append(f"{kind}== {text}")
             answered = _ANSWERED.search(text)
             if answered is not None:
                 self.application_code = int(answered[1])
-
-    def _progress(self, text: str) -> None:
-        kernel = _PROFILING.match(text)
-        if kernel is not None:
-            self.kernels += 1
-            if self.on_kernel is not None:
-                self.on_kernel(self.kernels, kernel["name"], int(kernel["of"] or 0) or None)
-        self.connected += text.startswith("Connected to process")
-        self.disconnected += text.startswith("Disconnected from process")
-        self.is_shutting_down |= text.startswith("Trying to shutdown")
 
     @property
     def errors(self) -> list[str]:
@@ -191,12 +188,6 @@ _LINE_S, _LINE_KERNELS = 10.0, 1000
 """In a pipe progress is a line, this often."""
 
 
-def raw(stream: TextIO) -> BinaryIO:
-    """The bytes below a text stream, with what was written before in its place."""
-    stream.flush()
-    return stream.buffer
-
-
 class Screen:
     """Passes output on, and keeps one line of progress out of its way."""
 
@@ -264,9 +255,10 @@ class Screen:
         if stream in self._gone:
             return
         try:
-            output = raw(stream)
-            output.write(data)
-            output.flush()
+            # The bytes below a text stream, with what was written before in its place.
+            stream.flush()
+            stream.buffer.write(data)
+            stream.buffer.flush()
         except OSError:
             # Whoever read this left, the terminal or the disk is gone; the measurement goes on.
             self._gone.add(stream)
@@ -283,18 +275,13 @@ _LEAVES_S = 5.0
 """An interrupted program gets so long to end after its profiler."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProfilerEnd:
-    """How a run ended: the profiler's exit code, and the signal that stopped us."""
-
-    code: int
-    stopped_by: int | None
-
-
 def run_profiler(
     command: Sequence[str], screen: Screen, heard: Heard, interruptions: list[int]
-) -> ProfilerEnd:
-    """Run to the end; an interruption lets the profiler finish, a second one kills it."""
+) -> int:
+    """Run to the end; an interruption lets the profiler finish, a second one kills it.
+
+    Its exit code comes back.
+    """
     streams = [screen.out, screen.err]
     with suppress(OSError, ValueError):
         if os.path.sameopenfile(screen.out.fileno(), screen.err.fileno()):
@@ -304,17 +291,23 @@ def run_profiler(
         ends = [_open(stream) for stream in streams]
         for reading, _ in ends:
             stack.callback(os.close, reading)
-        process = _start(command, [writing for _, writing in ends])
+        try:
+            with hangups_ignored():
+                process = subprocess.Popen(  # noqa: S603 - the command the user was shown
+                    command, stdout=ends[0][1], stderr=ends[-1][1]
+                )
+        except OSError as error:
+            raise CollectError.cannot_start(command[0], error.strerror or str(error)) from None
+        finally:
+            for _, writing in ends:
+                os.close(writing)
         stack.callback(_never_alone, process)
         channels = {
             reading: (stream, Splitter())
             for (reading, _), stream in zip(ends, streams, strict=True)
         }
         _Watch(process, channels, screen, heard, interruptions).to_the_end()
-    return ProfilerEnd(process.wait(), interruptions[0] if interruptions else None)
-
-
-# -- outputs -------------------------------------------------------------------------------------
+    return process.wait()
 
 
 def _open(stream: TextIO) -> tuple[int, int]:
@@ -339,31 +332,12 @@ def _open(stream: TextIO) -> tuple[int, int]:
     return reading, writing
 
 
-def _start(command: Sequence[str], writing: list[int]) -> subprocess.Popen[bytes]:
-    try:
-        with hangups_ignored():
-            return subprocess.Popen(  # noqa: S603 - the command the user was shown
-                command, stdout=writing[0], stderr=writing[-1]
-            )
-    except OSError as error:
-        raise CollectError.cannot_start(command[0], error.strerror or str(error)) from None
-    finally:
-        for end in writing:
-            os.close(end)
-
-
-# -- the end -------------------------------------------------------------------------------------
-
-
 def _never_alone(process: subprocess.Popen[bytes]) -> None:
     """Whatever happened here, the profiler does not outlive us."""
     if process.poll() is None:
         members = family(process.pid)
         process.kill()
         end_family(members, 0)
-
-
-# -- the loop ------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)

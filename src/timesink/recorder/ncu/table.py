@@ -172,17 +172,14 @@ def _print(command: Sequence[str], path: Path, interruptions: list[int]) -> tupl
             if said is None and len(interruptions) > known:
                 end_family(family(process.pid), 0)
     code = process.returncode
-    lines = (said + _excerpt(path)).decode("utf-8", "replace").splitlines()
-    errors = [line.removeprefix(_ERROR).strip() for line in lines if line.startswith(_ERROR)]
-    return code, errors[-1] if errors else f"exit code {code}" if code else "no table"
-
-
-def _excerpt(path: Path) -> bytes:
-    """The start and the end of a file, which may be very large."""
     with path.open("rb") as file:
+        # The start and the end of what may be very large.
         start = file.read(_EXCERPT)
         file.seek(max(file.seek(0, os.SEEK_END) - _EXCERPT, len(start)))
-        return start + b"\n" + file.read()
+        said += start + b"\n" + file.read()
+    lines = said.decode("utf-8", "replace").splitlines()
+    errors = [line.removeprefix(_ERROR).strip() for line in lines if line.startswith(_ERROR)]
+    return code, errors[-1] if errors else f"exit code {code}" if code else "no table"
 
 
 # Where results go, and how a report gets there without anything being lost.
@@ -205,16 +202,22 @@ class NcuOutputs:
     def check(self, program: tuple[str, ...]) -> None:
         """Refuse before the long work what cannot work after it."""
         self.check_names()
-        for path in (self.output, self.report):
-            if path is not None:
-                self._check_one(path, program)
-                if not os.access(path.parent, os.W_OK):
-                    raise OutputError.unwritable(path, "no permission to write to its folder")
-                free = shutil.disk_usage(path.parent).free
-                if free < _LEAST_FREE:
-                    raise OutputError.unwritable(
-                        path, f"only {free // 1024**2} MB left on its disk"
-                    )
+        for path in filter(None, (self.output, self.report)):
+            if not path.parent.is_dir():
+                raise OutputError.no_folder(path)
+            if path.is_dir():
+                raise OutputError.unwritable(path, "it is a folder")
+            if path.exists() and any(_is_same(path, word) for word in program):
+                raise OutputError(
+                    f"{path}: is part of the program, and is not overwritten", "choose another -o"
+                )
+            if path.exists() and not self.force:
+                raise OutputError.exists(path)
+            if not os.access(path.parent, os.W_OK):
+                raise OutputError.unwritable(path, "no permission to write to its folder")
+            free = shutil.disk_usage(path.parent).free
+            if free < _LEAST_FREE:
+                raise OutputError.unwritable(path, f"only {free // 1024**2} MB left on its disk")
 
     def check_names(self) -> None:
         """Refuse one file for two things, and a table under the name of something else."""
@@ -235,20 +238,6 @@ class NcuOutputs:
                 "write a .csv file, then  timesink kernels FILE.csv -o "
                 + shown([str(self.output)]),
             )
-
-    def _check_one(self, path: Path, program: tuple[str, ...]) -> None:
-        if not path.parent.is_dir():
-            raise OutputError.no_folder(path)
-        if path.is_dir():
-            raise OutputError.unwritable(path, "it is a folder")
-        if not path.exists():
-            return
-        if any(_is_same(path, word) for word in program):
-            raise OutputError(
-                f"{path}: is part of the program, and is not overwritten", "choose another -o"
-            )
-        if not self.force:
-            raise OutputError.exists(path)
 
     @property
     def beside(self) -> Path:
