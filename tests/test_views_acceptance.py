@@ -30,12 +30,19 @@ from timesink.analyses.kernels.table import kernel_groups, kernel_table
 from timesink.analyses.operators import eligible_share, launch_sites, operator_table
 from timesink.analyses.roles import PARTS, average_step, step_breakdown
 from timesink.analyses.steps import find_steps
+from timesink.answers.plugin import Query
 from timesink.answers.plugin.distributed import communication_operations, diff, overlap, wait_time
-from timesink.answers.plugin.kernels import kernel_pie, kernel_table_view, tensor_core_pie
 from timesink.answers.plugin.memory import memory_curve, memory_events, memory_table
-from timesink.answers.plugin.operators import module_view, operation_pie, operation_table, tree_view
+from timesink.answers.plugin.operators import (
+    kernel_pie,
+    kernel_table_view,
+    module_view,
+    operation_pie,
+    operation_table,
+    tensor_core_pie,
+    tree_view,
+)
 from timesink.answers.plugin.overview import overview
-from timesink.answers.plugin.query import Query
 from timesink.errors import NotFoundError
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace

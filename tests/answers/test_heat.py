@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from timesink.analyses.ranks.lateness import Panel
-from timesink.answers.stragglers import MOST_COLUMNS, MOST_ROWS, heat_of
+from timesink.answers.analysis.ranks import MOST_COLUMNS, MOST_ROWS, heat_of
 
 
 def panel(held: np.ndarray, missing: tuple[int, int] | None = None) -> Panel:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import timesink
+from timesink.answers.analysis.report import headline
 from timesink.answers.cause_words import cause_name, cause_title, part_name, told_counters, verdict
 from timesink.answers.causes import tone
 from timesink.answers.diagnosis import diagnosis_document
 from timesink.answers.diagnosis_report import spans
 from timesink.answers.faults import recording_notes, with_faults
-from timesink.answers.headline import headline
 from timesink.answers.info_report import run_query
 from timesink.answers.rank_reading import read_ranks, summarise_recording
-from timesink.answers.views import check_group, find_view, load, table_of
+from timesink.answers.views import check_group, find_view, load
 from timesink.model.diagnosis import CycleTime, Diagnosis
 from timesink.model.findings import Finding
 from timesink.runtime.engine import LocalEngine
@@ -98,8 +98,9 @@ def test_load() -> None:
     assert load("steps:find_steps", "timesink.analyses").__name__ == "find_steps"
 
 
-def test_table_of() -> None:
-    assert table_of(timesink.open(timesink.sample()), "operators").columns[:2] == ["name", "calls"]
+def test_table_of_a_view() -> None:
+    found = find_view("operators").table(timesink.open(timesink.sample()))
+    assert found.columns[:2] == ["name", "calls"]
 
 
 def test_find_view() -> None:

@@ -17,9 +17,18 @@ from timesink.answers.kernels.pictures import PICTURES, draw
 from timesink.answers.kernels.report import KernelReport
 from timesink.errors import NotFoundError
 from timesink.model.trace import Device, Trace
-from timesink.output.drawing import Circle, Drawing, Label, Line, Polygon, Rect, luminance, rgb
-from timesink.output.plot import text_width
-from timesink.output.svg import to_svg
+from timesink.output.drawing import (
+    Circle,
+    Drawing,
+    Label,
+    Line,
+    Polygon,
+    Rect,
+    luminance,
+    rgb,
+    text_width,
+)
+from timesink.output.pictures import to_svg
 
 FMA = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
 BYTES = "dram__bytes.sum"

@@ -12,7 +12,7 @@ from timesink.analyses.ranks.causes import CAUSES
 from timesink.analyses.ranks.causes import late as late_rank
 from timesink.analyses.ranks.lateness import Panel
 from timesink.analyses.ranks.rank_set import ranks_of_traces
-from timesink.answers import stragglers as words
+from timesink.answers.analysis import ranks as words
 from timesink.answers.analysis.document import PAGES, analysis_document
 from timesink.answers.analysis.report import Analysis
 from timesink.output import markdown, terminal
@@ -86,7 +86,7 @@ class TestManyRanksOfOneCause:
         ]
         (held,) = words.held_up(many, panel)
         assert held.evidence == ("0.", "Likewise ranks 1-3.")
-        assert words.advice(held).endswith("and replace them if these stay low.")
+        assert held.advice.endswith("and replace them if these stay low.")
 
     def test_who_is_not_known_may_be_it(self, late: Analysis):
         assert late.ranks is not None
@@ -156,8 +156,8 @@ def test_every_cause_has_a_name_and_advice(cause: str):
     held = words.Held(cause, (3,), 1e6, 0.1, ("1",), ())
     assert held.title.endswith(" in rank 3")
     assert "_" not in held.title
-    assert "rank 3" in words.advice(held)
-    assert "compare the steps of" not in words.advice(held).lower()
+    assert "rank 3" in held.advice
+    assert "compare the steps of" not in held.advice.lower()
 
 
 def test_many_ranks_with_one_cause_are_told_together(late: Analysis):
@@ -182,7 +182,7 @@ def test_a_sentence_says_how_often_and_how_much():
     assert words.held_sentence(held, panel) == (
         "Rank 3 holds the others up in 3 of 4 steps: 6.00 ms (12.0 % of the run), 2.00 ms in each."
     )
-    assert words.advice(words.Held("slow_link", (3,), 0.0, 0.0, (), ())) == (
+    assert words.Held("slow_link", (3,), 0.0, 0.0, (), ()).advice == (
         "Check the links of rank 3: NIC, cable, PCIe width, NVLink state."
     )
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import timesink
-from timesink.answers.plugin.query import Query
+from timesink.answers.plugin import Query
+from timesink.answers.timeline import open_timeline
 from timesink.answers.timeline.details import ROUTES, aggregate_block
-from timesink.answers.timeline.opening import open_timeline
 
 
 def test_the_table_of_a_range_says_how_long_it_is_and_what_took_most() -> None:

@@ -22,7 +22,7 @@ from timesink.output.drawing import (
     side_by_side,
     stacked,
 )
-from timesink.output.svg import picture, to_svg
+from timesink.output.pictures import picture, to_svg
 
 SPACE = "{http://www.w3.org/2000/svg}"
 ALL: tuple[Shape, ...] = (

@@ -15,7 +15,7 @@ from cases import ALLOC, DATA_LOADER, MODULE, STEP, C, K, O, R, read, read_docum
 from rank_sets import as_set
 from timesink.analyses.roles import PARTS
 from timesink.answers.analysis.report import SCHEMA, Analysis
-from timesink.answers.views import VIEWS, table_of
+from timesink.answers.views import VIEWS, find_view
 from timesink.errors import TimesinkError, UsageError
 from timesink.model.trace import Trace
 
@@ -198,7 +198,7 @@ class TestTables:
 
     def test_an_unknown_view(self):
         with pytest.raises(UsageError, match="no table 'kernel'") as error:
-            table_of(everything(), "kernel")
+            find_view("kernel").table(everything())
         assert "kernels" in error.value.hint
 
     def test_an_unknown_group(self):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cases import DATA_LOADER, STEP, C, K, O, R, read
-from timesink.answers.headline import headline
+from timesink.answers.analysis.report import headline
 from timesink.model.findings import Finding
 from timesink.rules.single_run import find_all
 

@@ -9,40 +9,44 @@ import numpy as np
 import polars as pl
 import pytest
 
+from timesink.answers.plugin import Query, microseconds
 from timesink.answers.plugin.distributed import device_info, overlap
-from timesink.answers.plugin.kernels import kernel_pie, kernel_table_view, tensor_core_pie
 from timesink.answers.plugin.memory import (
     Units,
     asked_window,
+    columns,
     in_units,
     memory_curve,
     memory_events,
     memory_peak,
     memory_table,
-    number_column,
     recorded_devices,
     rounded,
     rows_by_device,
 )
-from timesink.answers.plugin.operators import shape_text
+from timesink.answers.plugin.operators import (
+    kernel_pie,
+    kernel_table_view,
+    shape_text,
+    tensor_core_pie,
+)
 from timesink.answers.plugin.overview import available_views, device_summary, overview
-from timesink.answers.plugin.query import Query, microseconds
 from timesink.answers.plugin.timeline import counter_events, find_moves, trace_view, without_mark
-from timesink.answers.timeline.details import aggregate, details, export, facts_of
-from timesink.answers.timeline.opening import (
+from timesink.answers.timeline import (
     from_arrays,
     open_timeline,
     packed,
     place_of,
     to_arrays,
 )
+from timesink.answers.timeline.details import aggregate, details, export, facts_of
 from timesink.answers.timeline.pictures import search, slices, tracks
 from timesink.errors import NotFoundError
 
 
 def test_aggregating_aggregate():
     import timesink
-    from timesink.answers.timeline.opening import open_timeline
+    from timesink.answers.timeline import open_timeline
 
     timeline = open_timeline(timesink.open(timesink.sample()))
     assert aggregate(timeline, Query({"from": "0", "to": "1000000"})).table.columns == [
@@ -58,7 +62,7 @@ def test_aggregating_aggregate():
 
 def test_details_details():
     import timesink
-    from timesink.answers.timeline.opening import open_timeline
+    from timesink.answers.timeline import open_timeline
 
     timeline = open_timeline(timesink.open(timesink.sample()))
     kernel = timeline.layout.host_rows + 50
@@ -71,7 +75,7 @@ def test_export_export():
     import zlib
 
     import timesink
-    from timesink.answers.timeline.opening import open_timeline
+    from timesink.answers.timeline import open_timeline
 
     timeline = open_timeline(timesink.open(timesink.sample()))
     packed = b"".join(export(timeline, Query({"from": "0", "to": "1000000"})))
@@ -80,7 +84,7 @@ def test_export_export():
 
 def test_facts_facts_of():
     import timesink
-    from timesink.answers.timeline.opening import open_timeline
+    from timesink.answers.timeline import open_timeline
 
     timeline = open_timeline(timesink.open(timesink.sample()))
     assert dict(facts_of(timeline, timeline.layout.host_rows + 50))["block"] == "128, 1, 1"
@@ -114,7 +118,7 @@ def test_packed_packed():
 
 def test_pictures_tracks():
     import timesink
-    from timesink.answers.timeline.opening import open_timeline
+    from timesink.answers.timeline import open_timeline
 
     told = tracks(open_timeline(timesink.open(timesink.sample())), Query())
     assert told["tracks"][0]["kind"] == "device"
@@ -123,7 +127,7 @@ def test_pictures_tracks():
 
 def test_pictures_slices():
     import timesink
-    from timesink.answers.timeline.opening import open_timeline
+    from timesink.answers.timeline import open_timeline
 
     answer = slices(open_timeline(timesink.open(timesink.sample())), Query({"pixels": "100"}))
     assert b'"resolution_ns":524288' in answer
@@ -131,7 +135,7 @@ def test_pictures_slices():
 
 def test_places_place_of():
     import timesink
-    from timesink.answers.timeline.opening import open_timeline
+    from timesink.answers.timeline import open_timeline
 
     assert sorted(place_of(open_timeline(timesink.open(timesink.sample())), 0)) == [
         "dur_ns",
@@ -145,7 +149,7 @@ def test_places_place_of():
 
 def test_searching_search():
     import timesink
-    from timesink.answers.timeline.opening import open_timeline
+    from timesink.answers.timeline import open_timeline
 
     timeline = open_timeline(timesink.open(timesink.sample()))
     found = search(timeline, Query({"q": "ATEN::CONV2D"}))
@@ -271,12 +275,11 @@ def test_memory_form_recorded_devices():
     assert recorded_devices(timesink.open(timesink.sample())) == ["CPU", "GPU0"]
 
 
-def test_memory_form_number_column():
-    assert number_column("Calls", "How often.") == {
-        "name": "Calls",
-        "type": "number",
-        "tooltip": "How often.",
-    }
+def test_memory_form_columns():
+    assert columns(Units("ms", "KB"), {"Name": ""}, {"Size ({memory})": "How large."}) == [
+        {"name": "Name", "type": "string"},
+        {"name": "Size (KB)", "type": "number", "tooltip": "How large."},
+    ]
 
 
 def test_memory_form_rows_by_device():

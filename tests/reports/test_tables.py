@@ -6,7 +6,7 @@ import pytest
 
 from builders import DIALECTS
 from cases import ALLOC, MODULE, STEP, K, O, R, read, read_document
-from timesink.answers.views import VIEWS, TableChoice, View, check_group, find_view
+from timesink.answers.views import VIEWS, View, check_group, find_view
 from timesink.errors import UsageError
 from timesink.model.trace import Trace
 
@@ -35,7 +35,7 @@ every_table = pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
 
 @every_table
 def test_columns_are_those_that_are_described(trace: Trace, view: View):
-    given = set(view.table(trace, TableChoice("shape-stack")).columns)
+    given = set(view.table(trace, "shape-stack").columns)
     assert given == set(view.columns) - CAMBRICON
 
 
@@ -57,7 +57,7 @@ def test_meanings_fit_a_table(view: View):
 def test_kernels_of_cambricon_have_other_launch_properties():
     mlu = read_document(DIALECTS["cambricon"]())
     view = VIEWS["kernel-launches"]
-    assert set(view.table(mlu, TableChoice()).columns) == set(view.columns) - GEOMETRY
+    assert set(view.table(mlu).columns) == set(view.columns) - GEOMETRY
 
 
 def test_groups():

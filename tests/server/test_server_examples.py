@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from timesink.answers.plugin.query import Query
+from timesink.answers.plugin import Query
 from timesink.server.app import clean_prefix
 from timesink.server.jobs import Jobs, Report, in_thread
 from timesink.server.library import RunLibrary

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,8 +34,6 @@ from timesink.output.blocks import Document, Section, Table, Text
 from timesink.output.numbers import column, table
 from timesink.sources.opening import open_trace
 
-# `timesink behaviour`: what functions cost cycle by cycle, and how loaded the hardware was.
-
 SCHEMA = "timesink/behaviour/1"
 
 
@@ -54,11 +52,19 @@ class BehaviourReport:
 
     def to_dict(self) -> dict[str, Any]:
         """The summary for programs; the rows themselves are for CSV and Parquet."""
+        each = self.table.unique(["host", "pid", "cycle"])
+        found = ("method", "confidence", "reason")
         return {
             "schema": SCHEMA,
             "source": self.source,
             "rows": self.table.height,
-            "cycles": _cycles_dict(self.table, self.cycles),
+            "cycles": {
+                "count": each.height,
+                "processes": list(distinct_texts(each["pid"])),
+                "median_ns": each["cycle_dur_ns"].median(),
+                "anchors": list(distinct_texts(self.table["anchor"])),
+                **{name: getattr(self.cycles, name, None) for name in found},
+            },
             "functions": _function_values(self.table, self.classes),
             "counters": counter_summary(self.table).to_dicts(),
             "notes": list(self.notes),
@@ -99,7 +105,14 @@ def behaviour(
     )
     path = trace.metadata.source if isinstance(source, Trace) else str(source)
     if trace.behaviour.height:
-        _check_unasked(path, {"--marker": marker, "--by": by, "--map": metric_map})
+        # A behaviour table is what it is.
+        options = {"--marker": marker, "--by": by, "--map": metric_map}
+        given = next((name for name, value in options.items() if value is not None), None)
+        if given:
+            raise UsageError(
+                f"{path}: a behaviour table, to which {given} cannot apply",
+                f"leave out {given}, or give the trace it was made from",
+            )
         return BehaviourReport(path, trace.behaviour, with_faults(trace))
     if not trace.has_timeline:
         raise UnreadableError.no_timeline(path)
@@ -107,29 +120,6 @@ def behaviour(
     found = behaviour_table(without_recorders_ranges(trace, cycles), cycles, classes)
     notes = with_faults(trace, [*cycles.notes, *found.notes])
     return BehaviourReport(path, found.table, notes, cycles, classes)
-
-
-def _check_unasked(path: str, options: Mapping[str, object]) -> None:
-    """A behaviour table is what it is."""
-    given = [name for name, value in options.items() if value is not None]
-    if given:
-        raise UsageError(
-            f"{path}: a behaviour table, to which {given[0]} cannot apply",
-            f"leave out {given[0]}, or give the trace it was made from",
-        )
-
-
-def _cycles_dict(table: pl.DataFrame, cycles: Cycles | None) -> dict[str, Any]:
-    each = table.unique(["host", "pid", "cycle"])
-    return {
-        "count": each.height,
-        "processes": list(distinct_texts(each["pid"])),
-        "median_ns": each["cycle_dur_ns"].median(),
-        "anchors": list(distinct_texts(table["anchor"])),
-        "method": None if cycles is None else cycles.method,
-        "confidence": None if cycles is None else cycles.confidence,
-        "reason": None if cycles is None else cycles.reason,
-    }
 
 
 def _function_values(table: pl.DataFrame, classes: Classes) -> list[dict[str, Any]]:
@@ -222,7 +212,8 @@ def _headline(told: dict[str, Any]) -> str:
     cycles = told["cycles"]
     several = len(cycles["processes"])
     where = f" in {several} processes" if several > 1 else ""
-    what = units.counted(cycles["count"], f"cycles of {_anchors(cycles['anchors'])}")
+    anchors = units.listed(cycles["anchors"], _MOST_ANCHORS) or "unknown anchor"
+    what = units.counted(cycles["count"], f"cycles of {anchors}")
     if cycles["count"] == 1:
         what = what.replace("cycles", "cycle", 1)
     median = cycles["median_ns"]
@@ -243,24 +234,15 @@ def _labels(functions: Sequence[dict[str, Any]]) -> dict[str, str]:
     return short_labels([row["function"] for row in functions], host)
 
 
-def _anchors(anchors: Sequence[str]) -> str:
-    if not anchors:
-        return "unknown anchor"
-    return units.listed(anchors, _MOST_ANCHORS)
-
-
 def _metrics(metrics: Sequence[dict[str, Any]]) -> str:
     """As many whole counters as there is room for."""
     shown = ""
     for each in metrics:
-        level = f"{_without_prefix(each['metric'])} {amount(each['mu'], each['unit'])}"
+        # What a counter counts; the device beside it says of what.
+        prefix = next((one for one in _PREFIXES if each["metric"].startswith(one)), "")
+        name = each["metric"].removeprefix("" if prefix == "process_" else prefix)
+        level = f"{name} {amount(each['mu'], each['unit'])}"
         if shown and len(shown) + len(level) + len(", , …") > _COUNTERS:
             return f"{shown}, …"
         shown = f"{shown}, {level}" if shown else level
     return shown
-
-
-def _without_prefix(metric: str) -> str:
-    """What a counter counts; the device beside it says of what."""
-    prefix = next((each for each in _PREFIXES if metric.startswith(each)), "")
-    return metric if prefix == "process_" else metric.removeprefix(prefix)

@@ -138,12 +138,11 @@ KERNEL_LAUNCHES: Columns = {
     "mean_ns": _MEAN,
     "min_ns": ColumnSpec("shortest launch"),
     "max_ns": ColumnSpec("longest launch"),
-    "grid_x": ColumnSpec("blocks of the launch along x", "grid"),
-    "grid_y": ColumnSpec("blocks of the launch along y", "grid"),
-    "grid_z": ColumnSpec("blocks of the launch along z", "grid"),
-    "block_x": ColumnSpec("threads of a block along x", "block", main=False),
-    "block_y": ColumnSpec("threads of a block along y", "block", main=False),
-    "block_z": ColumnSpec("threads of a block along z", "block", main=False),
+    **{f"grid_{x}": ColumnSpec(f"blocks of the launch along {x}", "grid") for x in "xyz"},
+    **{
+        f"block_{x}": ColumnSpec(f"threads of a block along {x}", "block", main=False)
+        for x in "xyz"
+    },
     "registers_per_thread": ColumnSpec("registers of a thread"),
     "shared_memory_bytes": ColumnSpec("shared memory of a block"),
     "kernel_type": ColumnSpec("type of the kernel; Cambricon only"),

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +20,12 @@ from timesink.errors import TimesinkError
 from timesink.formats.options import Progress
 from timesink.formats.written_files import is_folder
 from timesink.model import units
-from timesink.model.trace import Trace
 from timesink.output.blocks import Curve, Curves, Document, Kind, Section, Table, Text
 from timesink.output.names import cut_end
 from timesink.output.numbers import column, table
 from timesink.sources.discovery import distinct_labels
-from timesink.sources.opening import Opened, find_chosen, open_each, open_trace
+from timesink.sources.opening import find_chosen, open_each, open_trace
 from timesink.sources.places import place_of, shown
-
-# `timesink cycles`: the repeating unit of each recording at a path.
 
 SCHEMA = "timesink/cycles/1"
 
@@ -122,6 +118,8 @@ def cycles(
 ) -> CycleReport:
     """Find the repeating unit of a recording, or of each recording of a folder.
 
+    Raises the first refusal where nothing repeats in any of them.
+
     >>> import timesink
     >>> found = timesink.cycles(timesink.sample())
     >>> found.runs[0].cycles.anchor, found.table.height
@@ -134,29 +132,21 @@ def cycles(
     chosen = find_chosen(place, worker=worker, span=span, rank=rank)
     labels = distinct_labels(chosen) if len(chosen) > 1 else [chosen[0].path.name]
     opened = open_each(chosen, cache=cache, jobs=jobs, progress=progress)
-    find = partial(find_cycles, marker=marker, by=by, pid=pid)
-    return _report(shown(place), zip(labels, opened, strict=True), find)
-
-
-def _report(
-    path: str, opened: Iterable[tuple[str, Opened]], find: Callable[[Trace], Cycles]
-) -> CycleReport:
-    """What repeats in each recording; raises the first refusal when nothing does in any."""
     runs: list[CycleRun] = []
     refused: list[TimesinkError] = []
-    for label, one in opened:
+    for label, one in zip(labels, opened, strict=True):
         if one.trace is None:
             refused += [one.error] if one.error else []
             continue
         try:
-            found = find(one.trace)
+            found = find_cycles(one.trace, marker=marker, by=by, pid=pid)
         except TimesinkError as why:
             refused.append(why)
         else:
             runs.append(_run(one.recording.source, label, found))
     if not runs:
         raise refused[0]
-    return CycleReport(path, tuple(runs), tuple(refused))
+    return CycleReport(shown(place), tuple(runs), tuple(refused))
 
 
 def _run(source: str, label: str, found: Cycles) -> CycleRun:
@@ -206,8 +196,22 @@ def cycles_document(report: CycleReport, *, detail: bool = False) -> Document:
     else:
         for run in report.runs:
             title = f"{run.label}: {_headline(run)}" if several else ""
-            sections.append(Section("cycles", title, (_summary(run),)))
-            sections += _run_sections(run)
+            # A row per process and type of cycle.
+            columns = (
+                column(key, heading, kind, run.summary[key].to_list(), spare=spare)
+                for key, heading, kind, spare in _COLUMNS
+            )
+            sections.append(Section("cycles", title, (table("cycles", "", columns),)))
+            sections.append(Section("lengths", "Length, cycle by cycle", (_lengths(run),)))
+            cycles, lines = run.cycles, [_short_sentence(run.cycles.reason)]
+            if cycles.method != "table":
+                lines.append(
+                    f"{100 * cycles.coverage:.1f} % of the recorded work began in a cycle; amounts "
+                    f"of work are {100 * cycles.likeness:.1f} % alike"
+                )
+            sections += _listed("why", "Why", lines)
+            sections += _listed("others", "Also considered", [*map(_other, cycles.others)])
+            sections += _listed("notes", "Notes", [*map(_short_sentence, cycles.notes)])
     refused = tuple(Text(f"{why.message}; hint: {why.hint}", "warning") for why in report.refused)
     if refused:
         sections.append(Section("refused", "No cycles", refused))
@@ -221,29 +225,9 @@ def cycles_document(report: CycleReport, *, detail: bool = False) -> Document:
     )
 
 
-def _run_sections(run: CycleRun) -> Iterator[Section]:
-    yield Section("lengths", "Length, cycle by cycle", (_lengths(run),))
-    yield from _listed("why", "Why", _why(run))
-    yield from _listed("others", "Also considered", [_other(one) for one in run.cycles.others])
-    yield from _listed("notes", "Notes", [_short_sentence(note) for note in run.cycles.notes])
-
-
 def _listed(section: str, title: str, lines: Sequence[str]) -> Iterator[Section]:
     if lines:
         yield Section(section, title, tuple(Text(line) for line in lines))
-
-
-def _summary(run: CycleRun) -> Table:
-    """A row per process and type of cycle."""
-    found = run.summary
-    return table(
-        "cycles",
-        "",
-        (
-            column(key, title, kind, found[key].to_list(), spare=spare)
-            for key, title, kind, spare in _COLUMNS
-        ),
-    )
 
 
 def _overview(report: CycleReport) -> Table:
@@ -309,17 +293,6 @@ def _overview_headline(report: CycleReport) -> str:
     if len(found) == 1:
         return f"{cycles} in {count}, all by {_means(report.runs[0])}"
     return f"{cycles} in {count}, found in {len(found)} ways: compare them only with --marker"
-
-
-def _why(run: CycleRun) -> list[str]:
-    cycles = run.cycles
-    lines = [_short_sentence(cycles.reason)]
-    if cycles.method != "table":
-        lines.append(
-            f"{100 * cycles.coverage:.1f} % of the recorded work began in a cycle; amounts of work "
-            f"are {100 * cycles.likeness:.1f} % alike"
-        )
-    return lines
 
 
 def _short_sentence(sentence: str) -> str:

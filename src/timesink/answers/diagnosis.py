@@ -16,10 +16,9 @@ from timesink.model import units
 from timesink.output.blocks import Block, Document, Picture, Section, Table
 from timesink.output.names import cut_middle, short_names
 from timesink.output.numbers import column, table
-from timesink.output.svg import picture
+from timesink.output.pictures import picture
 
 _SINGLE = "Single cycles that one function explains"
-_MOST_SINGLE = 5
 _IN_FULL = 3
 """Processes that are told in full."""
 _TITLE = "Which cycles are slow, and why"
@@ -48,16 +47,14 @@ def diagnosis_document(report: Diagnosed, *, brief: bool = False) -> Document:
 def _subject(report: Diagnosed, source: str) -> str:
     """What was looked at: which processes, how many cycles, and what marks them."""
     names = units.listed([one.name for one in report.processes], 3, "; ")
-    anchors = {_anchor(one) for one in report.processes}
+    anchors = set()
+    for one in report.processes:
+        name = one.role.anchor or ""
+        kept = () if one.role.method == "kernels" else [name]
+        anchors.add(cut_middle(short_labels([name], kept)[name]))
     anchor = anchors.pop() if len(anchors) == 1 else ""
     cycles = units.counted(sum(one.role.cycles for one in report.processes), "cycles")
     return f"{source}, {names}: {cycles}{f' of {anchor}' if anchor else ''}"
-
-
-def _anchor(one: Within) -> str:
-    name = one.role.anchor or ""
-    kept = () if one.role.method == "kernels" else [name]
-    return cut_middle(short_labels([name], kept)[name])
 
 
 def _sections(report: Diagnosed, *, brief: bool) -> Iterator[Section]:

@@ -36,7 +36,6 @@ from timesink.model import units
 from timesink.model.diagnosis import CycleTime, Diagnosis
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Trace
-from timesink.model.units import signed_pct
 from timesink.rules.diagnosis import diagnose as diagnose_pair
 from timesink.rules.joint_diagnosis import diagnose_together
 from timesink.rules.slow_cycles import (
@@ -187,8 +186,14 @@ def diagnose(
     if finding.says_unit:
         check_recordings(runs, finding)
     choice = RoleChoice(None if pid is None else str(pid), rank)
-    members = chosen(_of_pid(members_of(runs, choice), choice.pid), choice)
-    members = members_of_type(members, cycle_type)
+    every = members_of(runs, choice)
+    fitting = [one for one in every if choice.pid in (None, one.role.pid)]
+    if not fitting:
+        known = units.listed(sorted({one.role.pid for one in every}, key=by_number))
+        raise NotFoundError(
+            f"{every[0].role.source}: no process {choice.pid}", f"there are {known}"
+        )
+    members = members_of_type(chosen(fitting, choice), cycle_type)
     lost = [f"left out: {one.error.message}" for one in failures]
     own = dict.fromkeys(note for one in members for note in one.role.notes)
     return Diagnosed(
@@ -196,14 +201,6 @@ def diagnose(
         processes=tuple(map(within, [one.role for one in members], _names(members))),
         notes=(*side.notes, *lost, *own),
     )
-
-
-def _of_pid(members: list[RoleMember], pid: str | None) -> list[RoleMember]:
-    fitting = [one for one in members if pid in (None, one.role.pid)]
-    if not fitting:
-        known = units.listed(sorted({one.role.pid for one in members}, key=by_number))
-        raise NotFoundError(f"{members[0].role.source}: no process {pid}", f"there are {known}")
-    return fitting
 
 
 def _names(members: Sequence[RoleMember]) -> list[str]:
@@ -324,35 +321,34 @@ def notes_of(split: CycleSplit) -> Iterator[str]:
     lengths = [one.mean_ns for one in split.levels]
     if lengths and max(lengths) - min(lengths) > _DRIFT * split.typical_ns:
         more = len(split.levels) - _MOST_LEVELS
-        said = [_level(one) for one in split.levels[:_MOST_LEVELS]]
+        said = [
+            f"cycles {one.first} to {one.last} at {units.brief_ns(one.mean_ns)}"
+            if one.last > one.first
+            else f"cycle {one.first} at {units.brief_ns(one.mean_ns)}"
+            for one in split.levels[:_MOST_LEVELS]
+        ]
         rest = f" and {units.counted(more, 'more levels')}" if more > 0 else ""
         yield f"The run drifts: {', '.join(said)}{rest}."
     if split.fast:
         yield f"Unusually short, and on neither side: {_cycles(split.fast)}."
 
 
-def _level(one: CycleLevel) -> str:
-    which = f"cycles {one.first} to {one.last}" if one.last > one.first else f"cycle {one.first}"
-    return f"{which} at {units.brief_ns(one.mean_ns)}"
-
-
 def headline(report: Diagnosed) -> str:
     """Whether cycles are slow, and what explains most of it."""
     found = report.diagnosis
-    said = [_of_all(report.processes) if len(report.processes) > 1 else found.reason]
+    said = [found.reason]
+    if len(report.processes) > 1:
+        # The one process that is worst, and how many others have slow cycles.
+        slow = [one for one in report.processes if one.pair is not None]
+        said = [f"No cycle of {things(report.processes)} takes much longer than usual."]
+        if slow:
+            worst = max(slow, key=excess_ns)
+            which = f"most of all {worst.name}: {worst.diagnosis.reason}"
+            said = [f"{how_many_slow(report.processes)}, {which}"]
     for cause in found.causes[:1]:
         by = units.brief_ns(abs(cause.explained_ns))
         said.append(f"{cause.cause} explains {by} per slow cycle.")
     return " ".join(said)
-
-
-def _of_all(processes: Sequence[Within]) -> str:
-    """The one process that is worst, and how many others have slow cycles."""
-    slow = [one for one in processes if one.pair is not None]
-    if not slow:
-        return f"No cycle of {things(processes)} takes much longer than usual."
-    worst = max(slow, key=excess_ns)
-    return f"{how_many_slow(processes)}, most of all {worst.name}: {worst.diagnosis.reason}"
 
 
 def how_many_slow(processes: Sequence[Within]) -> str:
@@ -374,28 +370,22 @@ def of_single_cycles(one: Within) -> list[str]:
     by_function: dict[tuple[str, str], list[SlowCycle]] = {}
     for excess in one.excesses:
         by_function.setdefault((excess.function, excess.device), []).append(excess)
-    return [_excess(alike) for alike in by_function.values()]
-
-
-def _excess(alike: Sequence[SlowCycle]) -> str:
-    first = max(alike, key=lambda one: one.time_ns)
-    which = _cycles([one.cycle for one in alike])
-    took = units.brief_ns(first.time_ns)
-    up_to = f"up to {took}" if len(alike) > 1 else took
-    usual = units.brief_ns(first.typical_most_ns)
-    kept = [first.function] if first.device == HOST_DEVICE else []
-    name = short_labels([first.function], kept)[first.function]
-    said = f"{name} on {first.device} takes {up_to}, in typical cycles at most {usual}"
-    return f"{which[0].upper()}{which[1:]}: {said}."
+    said = []
+    for alike in by_function.values():
+        first = max(alike, key=lambda one: one.time_ns)
+        which = _cycles([one.cycle for one in alike])
+        took, usual = units.brief_ns(first.time_ns), units.brief_ns(first.typical_most_ns)
+        up_to = f"up to {took}" if len(alike) > 1 else took
+        kept = [first.function] if first.device == HOST_DEVICE else []
+        name = short_labels([first.function], kept)[first.function]
+        said.append(
+            f"{which[0].upper()}{which[1:]}: {name} on {first.device} takes {up_to}, "
+            f"in typical cycles at most {usual}."
+        )
+    return said
 
 
 def excess_ns(one: Within) -> float:
     """How much longer its slow cycles take."""
     cycles = one.diagnosis.cycle_time
     return cycles.new_ns - cycles.base_ns
-
-
-def change(one: Within) -> str:
-    """By how much slow cycles are longer; empty where none is slow."""
-    pct = one.diagnosis.cycle_time.change_pct
-    return "" if one.pair is None or pct is None else signed_pct(pct)

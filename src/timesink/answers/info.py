@@ -24,7 +24,7 @@ from timesink.model import units
 from timesink.model.health import HealthEntry, Severity
 from timesink.model.trace import Device, Metadata
 from timesink.model.vendors import TITLES
-from timesink.output.blocks import Document, Facts, Health, HealthItem, Section, Table, Text
+from timesink.output.blocks import Column, Document, Facts, Health, HealthItem, Section, Table, Text
 from timesink.output.numbers import column, table
 
 _MEANINGS: Mapping[str, str] = {
@@ -42,24 +42,14 @@ _MEANINGS: Mapping[str, str] = {
 
 def info_document(info: Info) -> Document:
     """Facts of one trace, or a table of several and what they share; then health."""
-    return Document(
-        kind="info",
-        title=_title(info),
-        subject=_title(info),
-        headline=_headline(info),
-        version=__version__,
-        sections=(*_sections(info.traces), health_section(info.all_health)),
-    )
-
-
-def _sections(traces: Sequence[TraceInfo]) -> Iterator[Section]:
-    if len(traces) == 1:
-        yield recording_section(facts(traces[0]))
-        return
-    yield Section("traces", "Traces", (_folder(traces),))
-    shared = shared_facts(traces)
-    if shared:
-        yield recording_section(shared)
+    name = Path(info.path).resolve().name or info.path
+    traces, title = info.traces, os.fsencode(name).decode("utf-8", "replace")
+    sections = [] if len(traces) == 1 else [Section("traces", "Traces", (_folder(traces),))]
+    about = facts(traces[0]) if len(traces) == 1 else shared_facts(traces)
+    if about or len(traces) == 1:
+        sections.append(recording_section(about))
+    sections.append(health_section(info.all_health))
+    return Document("info", title, title, _headline(info, title), __version__, tuple(sections))
 
 
 def recording_section(rows: Sequence[tuple[str, str]]) -> Section:
@@ -83,9 +73,7 @@ def _timelines(traces: Sequence[TraceInfo]) -> Table:
     columns = [
         column("trace", "trace", "text", _trace_labels(traces)),
         column("rank", "rank", "count", ranks),
-        column("events", "events", "count", [one.events for one in counts]),
-        column("kernels", "kernels", "count", [one.kernels for one in counts]),
-        column("steps", "steps", "count", [one.steps for one in counts]),
+        *_counts(counts, "events", "kernels", "steps"),
         column("device_span", "device span", "time_ns", spans),
         column("busy", "busy", "share", busy, bar=True),
     ]
@@ -96,41 +84,38 @@ def _behaviour(traces: Sequence[TraceInfo], tables: Sequence[BehaviourCounts]) -
     columns = [
         column("table", "table", "text", _trace_labels(traces)),
         column("processes", "processes", "text", [units.listed(one.processes) for one in tables]),
-        column("cycles", "cycles", "count", [one.cycles for one in tables]),
+        *_counts(tables, "cycles"),
         column("cycle", "cycle", "time_ns", [one.cycle_ns for one in tables]),
-        column("functions", "functions", "count", [one.functions for one in tables]),
-        column("metrics", "metrics", "count", [one.metrics for one in tables]),
-        column("rows", "rows", "count", [one.rows for one in tables]),
+        *_counts(tables, "functions", "metrics", "rows"),
     ]
     return table("traces", "Behaviour tables", columns, meanings=_MEANINGS)
+
+
+def _counts(of: Sequence[Summary | BehaviourCounts], *names: str) -> Iterator[Column]:
+    for name in names:
+        yield column(name, name, "count", [getattr(one, name) for one in of])
 
 
 # -- in words --------------------------------------------------------------------------------------
 
 
-def _title(info: Info) -> str:
-    """Name of the file or folder."""
-    name = Path(info.path).resolve().name or info.path
-    return os.fsencode(name).decode("utf-8", "replace")
-
-
-def _headline(info: Info) -> str:
+def _headline(info: Info, title: str) -> str:
     """The answer in a sentence."""
     summaries = [trace.summary for trace in info.traces]
     busy = sum(summary.device_busy_ns for summary in summaries)
     span = sum(summary.device_span.length_ns for summary in summaries)
-    what = f"{_title(info)}: {units.counted(sum(s.events for s in summaries), 'events')}"
+    what = f"{title}: {units.counted(sum(s.events for s in summaries), 'events')}"
     subject, whole = "the device was", units.duration_ns(span)
     if len(summaries) > 1:
         what += f" in {units.counted(len(summaries), 'traces')}"
         subject, whole = "devices were", f"{whole} in all"
     tables = [summary.behaviour for summary in summaries if summary.behaviour is not None]
     if tables:
-        return f"{_title(info)}: {_behaviour_text(tables)}; no timeline"
+        return f"{title}: {_behaviour_text(tables)}; no timeline"
     if all(trace.has_only_counters for trace in info.traces):
-        return f"{_title(info)}: {counters_headline(info.traces)}; no timeline"
+        return f"{title}: {counters_headline(info.traces)}; no timeline"
     if any(summary.kernel_calls for summary in summaries):
-        return f"{_title(info)}: {_measured(info.traces)}; no timeline"
+        return f"{title}: {_measured(info.traces)}; no timeline"
     if not span:
         return f"{what}, no device activity"
     return f"{what}; {subject} busy {units.share(busy, span)} of {whole}"
@@ -167,15 +152,17 @@ def facts(trace: TraceInfo) -> list[tuple[str, str]]:
         return _counter_facts(trace)
     if trace.has_only_counters:
         return counter_facts(trace)
+    busy, span = summary.device_busy_ns, summary.device_span.length_ns
+    framework = metadata.framework, _versions_text(metadata.versions)
     listed = [
         ("device", _device_text(trace)),
         ("vendor", TITLES.get(metadata.vendor, metadata.vendor)),
-        ("framework", _framework_text(metadata)),
+        ("framework", ", ".join(filter(None, framework))),
         ("rank", _rank_text(metadata)),
         ("steps", units.count(summary.steps) if summary.steps else "none marked"),
         ("span", units.duration_ns(summary.span.length_ns)),
-        ("device span", units.duration_ns(summary.device_span.length_ns)),
-        ("device busy", _busy_text(summary)),
+        ("device span", units.duration_ns(span)),
+        ("device busy", f"{units.duration_ns(busy)} ({units.share(busy, span)})" if span else "-"),
         ("host", _listed(summary, "operators", "annotations", "python_calls")),
         ("calls", _listed(summary, "runtime_calls", "driver_calls")),
         ("device work", _listed(summary, "kernels", "memcpys", "memsets", "collectives")),
@@ -211,23 +198,19 @@ def _behaviour_facts(trace: TraceInfo, table: BehaviourCounts) -> list[tuple[str
 def _counter_facts(trace: TraceInfo) -> list[tuple[str, str]]:
     """What there is to say about counters of kernels: they have no timeline and no rank."""
     metadata, summary = trace.metadata, trace.summary
-    collected = metadata.extra.get("collected", {})
+    command = metadata.extra.get("collected", {}).get("command")
     listed = [
         ("device", "; ".join(map(_measured_device, metadata.devices)) or "not named"),
         ("vendor", TITLES.get(metadata.vendor, metadata.vendor)),
         ("kernels", f"{units.counted(summary.kernel_calls, 'launches')} measured one by one"),
         ("kernel time", _kernel_time_text(trace)),
         ("sampled", str(stated_sampling(metadata) or "")),
-        ("command", _command_text(collected.get("command"))),
+        ("command", shlex.join(map(str, command)) if isinstance(command, list) else ""),
         ("timeline", "none: see  timesink kernels"),
         ("versions", _versions_text(metadata.versions)),
         ("format", ", ".join(filter(None, (metadata.format, metadata.extra.get("layout"))))),
     ]
     return [(label, value) for label, value in listed if value]
-
-
-def _command_text(command: object) -> str:
-    return shlex.join(map(str, command)) if isinstance(command, list) else ""
 
 
 def _kernel_time_text(trace: TraceInfo) -> str:
@@ -240,14 +223,13 @@ def _kernel_time_text(trace: TraceInfo) -> str:
     told = [f"{about}{units.duration_ns(time.total_ns)}" for time in times]
     if len(times) > 1:
         several = len({time.host for time in times}) > 1
-        places = [_place(time.host if several else None, time.device) for time in times]
-        told = [f"{place}: {time}" for place, time in zip(places, told, strict=True)]
+        hosts = [f"{one.host} " if several and one.host else "" for one in times]
+        numbers = ["without number" if one.device is None else one.device for one in times]
+        told = [
+            f"{host}device {number}: {time}"
+            for host, number, time in zip(hosts, numbers, told, strict=True)
+        ]
     return f"{', '.join(told)} ({how})"
-
-
-def _place(host: str | None, device: int | None) -> str:
-    name = "device without number" if device is None else f"device {device}"
-    return f"{host} {name}" if host else name
 
 
 def _measured_device(device: Device) -> str:
@@ -273,10 +255,6 @@ def _device_text(trace: TraceInfo) -> str:
     return f"{name}{memory} ({len(used)} used of {len(devices)} listed)"
 
 
-def _framework_text(metadata: Metadata) -> str:
-    return ", ".join(filter(None, (metadata.framework, _versions_text(metadata.versions))))
-
-
 def _versions_text(versions: Mapping[str, str]) -> str:
     return ", ".join(
         f"{key.removesuffix('_version')} {value}" for key, value in sorted(versions.items())
@@ -298,11 +276,6 @@ def _rank_text(metadata: Metadata) -> str:
     return rank + size + backend
 
 
-def _busy_text(summary: Summary) -> str:
-    busy, span = summary.device_busy_ns, summary.device_span.length_ns
-    return f"{units.duration_ns(busy)} ({units.share(busy, span)})" if span else "-"
-
-
 def _listed(summary: Summary, *names: str) -> str:
     numbers = ((name.replace("_", " "), getattr(summary, name)) for name in names)
     return ", ".join(units.counted(number, name) for name, number in numbers if number)
@@ -310,8 +283,12 @@ def _listed(summary: Summary, *names: str) -> str:
 
 def _trace_labels(traces: Sequence[TraceInfo]) -> list[str]:
     """Worker and span of each trace, with its folder where that alone is not telling."""
-    labels = [_label(trace.metadata) for trace in traces]
-    folders = [Path(trace.metadata.source).parent for trace in traces]
+    abouts = [trace.metadata for trace in traces]
+    labels = [
+        (one.worker or Path(one.source).name) + ("" if one.span is None else f" span {one.span}")
+        for one in abouts
+    ]
+    folders = [Path(one.source).parent for one in abouts]
     # As many folders as it takes, but no more than there are.
     for _ in range(max((len(folder.parts) for folder in folders), default=0)):
         often = Counter(labels)
@@ -323,11 +300,6 @@ def _trace_labels(traces: Sequence[TraceInfo]) -> list[str]:
         ]
         folders = [folder.parent for folder in folders]
     return labels
-
-
-def _label(metadata: Metadata) -> str:
-    worker = metadata.worker or Path(metadata.source).name
-    return worker if metadata.span is None else f"{worker} span {metadata.span}"
 
 
 _LONGEST_CASE = 160

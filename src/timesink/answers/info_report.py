@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from timesink.analyses.summary import Summary, sampled_counters, sampled_span_ns
 from timesink.errors import QueryError
 from timesink.model import units
 from timesink.model.health import HealthEntry, merge_entries
-from timesink.model.recorded_run import WHOLE_PROGRAM, RecordedRun, RunHost, RunOverhead
+from timesink.model.recorded_run import WHOLE_PROGRAM, RecordedRun, RunOverhead
 from timesink.model.schema import TABLES
 from timesink.model.trace import Metadata, Trace
 from timesink.model.units import amount, from_to
@@ -42,6 +42,7 @@ _COUNTS = (
     "behaviour_rows",
     "cycles",
 )
+_OF_DEVICE = ("id", "name", "memory_bytes", "compute_capability", "multiprocessors")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class TraceInfo:
 
     def to_dict(self) -> dict[str, Any]:
         metadata, summary = self.metadata, self.summary
-        counts = {name: getattr(summary, name) for name in _COUNTS}
+        counts, used = {name: getattr(summary, name) for name in _COUNTS}, summary.devices_used
         return {
             "source": metadata.source,
             "format": metadata.format,
@@ -77,7 +78,10 @@ class TraceInfo:
             "clock": metadata.clock,
             **counts,
             "vendor": metadata.vendor,
-            "devices": _devices(metadata, summary),
+            "devices": [
+                {**{name: getattr(one, name) for name in _OF_DEVICE}, "used": one.id in used}
+                for one in metadata.devices
+            ],
             "ranks": [self.rank],
             "start_ns": summary.span.start_ns,
             "span_us": summary.span.length_ns / 1000,
@@ -107,18 +111,14 @@ class Info:
 
     @property
     def all_health(self) -> tuple[HealthEntry, ...]:
-        return merge_entries([*self.health, *_told_once(self.traces)])
-
-
-def _told_once(traces: Sequence[TraceInfo]) -> Iterator[HealthEntry]:
-    """Health of all traces; what is said of a run counts once, however many ranks it has."""
-    told: set[tuple[Path, HealthEntry]] = set()
-    for trace in traces:
-        folder = Path(trace.metadata.source).parent
-        for entry in trace.health:
-            if not entry.is_told or (folder, entry) not in told:
-                yield entry
-            told.add((folder, entry))
+        """What is said of a run counts once, however many ranks it has."""
+        entries, told = list(self.health), set[tuple[Path, HealthEntry]]()
+        for trace in self.traces:
+            folder = Path(trace.metadata.source).parent
+            new = [one for one in trace.health if not one.is_told or (folder, one) not in told]
+            told |= {(folder, one) for one in new}
+            entries += new
+        return merge_entries(entries)
 
 
 def describe_trace(trace: Trace) -> TraceInfo:
@@ -166,20 +166,6 @@ def _missing_ranks(traces: Sequence[TraceInfo]) -> list[HealthEntry]:
     return [HealthEntry("missing_rank", len(missing), ", ".join(map(str, missing[:16])))]
 
 
-def _devices(metadata: Metadata, summary: Summary) -> list[dict[str, Any]]:
-    return [
-        {
-            "id": device.id,
-            "name": device.name,
-            "memory_bytes": device.memory_bytes,
-            "compute_capability": device.compute_capability,
-            "multiprocessors": device.multiprocessors,
-            "used": device.id in summary.devices_used,
-        }
-        for device in metadata.devices
-    ]
-
-
 def _totals(parts: Sequence[dict[str, Any]], traces: Sequence[TraceInfo]) -> dict[str, Any]:
     spans = [trace.summary.span for trace in traces if trace.summary.span.end_ns]
     start_ns = min((span.start_ns for span in spans), default=0)
@@ -202,8 +188,6 @@ def _totals(parts: Sequence[dict[str, Any]], traces: Sequence[TraceInfo]) -> dic
     }
 
 
-# SQL over the tables of a trace.
-
 _CHANGE = re.compile(r"^\s*(?:alter|create|delete|drop|insert|truncate|update)\b", re.IGNORECASE)
 
 
@@ -211,24 +195,17 @@ def run_query(trace: Trace, sql: str) -> pl.DataFrame:
     """The answer to a SQL query over the tables of a trace."""
     if _CHANGE.match(sql):
         raise QueryError("a trace is not changed by queries", 'example: "select * from steps"')
-    context = pl.SQLContext({name: _with_plain_text(trace.lazy(name)) for name in TABLES})
+    # SQL's text functions know nothing of dictionary-encoded text.
+    plain = pl.col(pl.Categorical, pl.Enum).cast(pl.String)
+    context = pl.SQLContext({name: trace.lazy(name).with_columns(plain) for name in TABLES})
     try:
         answer = context.execute(sql, eager=True)
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise QueryError(_first_line(error), _hint(error, sql)) from None
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        reason = lines[0].partition("; valid columns")[0] if lines else type(error).__name__
+        raise QueryError(f"the query cannot be answered: {reason}", _hint(error, sql)) from None
     # A literal such as 100.0 makes everything it touches a decimal; nobody means that.
     return answer.cast({pl.Decimal: pl.Float64})
-
-
-def _with_plain_text(frame: pl.LazyFrame) -> pl.LazyFrame:
-    # SQL's text functions know nothing of dictionary-encoded text.
-    return frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
-
-
-def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    reason = lines[0].partition("; valid columns")[0] if lines else type(error).__name__
-    return f"the query cannot be answered: {reason}"
 
 
 def _hint(error: Exception, sql: str) -> str:
@@ -249,13 +226,22 @@ def recording_facts(run: RecordedRun | None) -> list[Fact]:
     """Label and value of what the recorder says; empty where there was none."""
     if run is None:
         return []
+    code = f"exit code {run.exit.code}" if run.exit.code else ""
+    command, host = shlex.join(run.command), run.host
+    cores = "" if host.cores is None else f"{host.cores:g} cores"
+    if cores and host.machine_cores and host.machine_cores != host.cores:
+        cores += f" of {units.count(host.machine_cores)}"
+    memory = "" if host.memory_bytes is None else units.size_bytes(host.memory_bytes)
     listed = [
-        ("command", _shortened(shlex.join(run.command))),
+        (
+            "command",
+            f"{command[:_LONGEST_COMMAND]} ..." if len(command) > _LONGEST_COMMAND else command,
+        ),
         ("recorded", _recorded(run)),
-        ("machine", _host(run.host)),
+        ("machine", ", ".join(filter(None, (host.cpu, cores, memory, host.system)))),
         ("profiler", _overhead(run.overhead)),
         ("sampler", _sampler(run)),
-        ("program", _ending(run)),
+        ("program", f"ended by {run.exit.signal}" if run.exit.signal else code),
         *(("note", note) for note in run.notes),
     ]
     return [(label, value) for label, value in listed if value]
@@ -267,14 +253,14 @@ def shared_facts(traces: Sequence[TraceInfo]) -> list[Fact]:
     return recording_facts(runs[0]) if all(run == runs[0] for run in runs) else []
 
 
-def _shortened(command: str) -> str:
-    return command if len(command) <= _LONGEST_COMMAND else f"{command[:_LONGEST_COMMAND]} ..."
-
-
 def _recorded(run: RecordedRun) -> str:
     cycles = run.cycles
     by = f"{cycles.by} {cycles.name}" if cycles.by and cycles.name else cycles.by or ""
-    counted = " ".join(filter(None, (_cycle_count(run), f"by {by}" if by else "")))
+    recorded, asked = cycles.recorded, cycles.asked
+    count = "" if recorded is None else units.counted(recorded, "cycles")
+    if recorded is not None and asked is not None and asked != recorded:
+        count = f"{units.count(recorded)} of {units.counted(asked, 'cycles')}"
+    counted = " ".join(filter(None, (count, f"by {by}" if by else "")))
     if cycles.by == WHOLE_PROGRAM:
         counted = f"the {WHOLE_PROGRAM}"
     if run.complete and cycles.by is None and cycles.recorded == 0:
@@ -283,23 +269,6 @@ def _recorded(run: RecordedRun) -> str:
     skipped = f"{units.count(cycles.skipped)} before them skipped" if cycles.skipped else ""
     state = {True: "complete", False: "partial", None: ""}[run.complete]
     return ", ".join(filter(None, (counted, skipped, state)))
-
-
-def _cycle_count(run: RecordedRun) -> str:
-    recorded, asked = run.cycles.recorded, run.cycles.asked
-    if recorded is None:
-        return ""
-    if asked is None or asked == recorded:
-        return units.counted(recorded, "cycles")
-    return f"{units.count(recorded)} of {units.counted(asked, 'cycles')}"
-
-
-def _host(host: RunHost) -> str:
-    cores = "" if host.cores is None else f"{host.cores:g} cores"
-    if cores and host.machine_cores and host.machine_cores != host.cores:
-        cores += f" of {units.count(host.machine_cores)}"
-    memory = "" if host.memory_bytes is None else units.size_bytes(host.memory_bytes)
-    return ", ".join(filter(None, (host.cpu, cores, memory, host.system)))
 
 
 def _overhead(overhead: RunOverhead) -> str:
@@ -326,12 +295,6 @@ def _sampler(run: RecordedRun) -> str:
         apart = units.brief_ns(abs(run.clock.offset_us) * 1000)
         said.append(f"its clock {apart} from the trace's")
     return ", ".join(said)
-
-
-def _ending(run: RecordedRun) -> str:
-    if run.exit.signal:
-        return f"ended by {run.exit.signal}"
-    return f"exit code {run.exit.code}" if run.exit.code else ""
 
 
 # -- counters alone --------------------------------------------------------------------------------

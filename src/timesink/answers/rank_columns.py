@@ -1,4 +1,4 @@
-"""Columns of the tables about communication, of one worker and of all of a span."""
+"""Columns of the tables about communication, of one worker and of all of a span; and of ranks."""
 
 from __future__ import annotations
 
@@ -84,6 +84,21 @@ OVERLAP: Columns = {
 
 _RANK = ColumnSpec("number of the rank", "rank")
 _WORKER = ColumnSpec("name of its recording")
+_WORK: Columns = {
+    "compute_ns": ColumnSpec("time with kernels running", "compute"),
+    "communication_ns": ColumnSpec("time in which data was moved or waited for", "communication"),
+    "exposed_communication_ns": ColumnSpec("part in which the device did nothing else", "exposed"),
+    "overlap_ns": ColumnSpec("part in which it computed as well", "overlap"),
+}
+_WAITS: Columns = {
+    "wait_suffered_ns": ColumnSpec(
+        "time in collectives before the last rank had come", "wait suffered"
+    ),
+    "wait_caused_ns": ColumnSpec(
+        "how long most others waited for what the rank itself did", "wait caused"
+    ),
+    "pipeline_bubble_ns": ColumnSpec("waits for the stages before and after it", "bubble"),
+}
 
 RANKS: Columns = {
     "rank": _RANK,
@@ -92,17 +107,8 @@ RANKS: Columns = {
     "device": ColumnSpec("name of its device"),
     "steps": ColumnSpec("number of complete steps; times are means of these", "steps"),
     "step_ns": ColumnSpec("length of a step", "step"),
-    "compute_ns": ColumnSpec("time with kernels running", "compute"),
-    "communication_ns": ColumnSpec("time in which data was moved or waited for", "communication"),
-    "exposed_communication_ns": ColumnSpec("part in which the device did nothing else", "exposed"),
-    "overlap_ns": ColumnSpec("part in which it computed as well", "overlap"),
-    "wait_suffered_ns": ColumnSpec(
-        "time in collectives before the last rank had come", "wait suffered"
-    ),
-    "wait_caused_ns": ColumnSpec(
-        "how long most others waited for what the rank itself did", "wait caused"
-    ),
-    "pipeline_bubble_ns": ColumnSpec("waits for the stages before and after it", "bubble"),
+    **_WORK,
+    **_WAITS,
     "idle_ns": ColumnSpec("time with neither device work nor communication", "idle"),
 }
 
@@ -165,18 +171,9 @@ RANK_STEPS: Columns = {
     "step": ColumnSpec("number of the step", "step"),
     "complete": ColumnSpec("false where the recording ends before the step does"),
     "step_ns": ColumnSpec("length of the step", "length"),
-    "compute_ns": ColumnSpec("time with kernels running", "compute"),
-    "communication_ns": ColumnSpec("time in which data was moved or waited for", "communication"),
-    "exposed_communication_ns": ColumnSpec("part in which the device did nothing else", "exposed"),
-    "overlap_ns": ColumnSpec("part in which it computed as well", "overlap"),
+    **_WORK,
     "own_ns": ColumnSpec("time in which the rank did not wait for others", "own"),
-    "wait_suffered_ns": ColumnSpec(
-        "time in collectives before the last rank had come", "wait suffered"
-    ),
-    "wait_caused_ns": ColumnSpec(
-        "how long most others waited for what the rank itself did", "wait caused"
-    ),
-    "pipeline_bubble_ns": ColumnSpec("waits for the stages before and after it", "bubble"),
+    **_WAITS,
     "excess_ns": ColumnSpec("what the rank itself took more than its peers"),
 }
 

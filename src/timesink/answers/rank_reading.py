@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 
 from timesink.analyses.columns import device_columns
 from timesink.analyses.ranks.rank_set import DamagedRank, Named, RankSet, ranks_of
@@ -92,15 +94,12 @@ def read_ranks(
         for done in engine.run(call, [recordings[place] for place in missing]) if missing else ():
             reading.take(missing[done.place], done)
         if own is not None:
-            reading.take(0, _done(own))
+            try:
+                done = Done(0, own.result())
+            except TimesinkError as error:
+                done = Done(0, None, error)
+            reading.take(0, done)
     return reading.finished()
-
-
-def _done(own: Future[bytes]) -> Done:
-    try:
-        return Done(0, own.result())
-    except TimesinkError as error:
-        return Done(0, None, error)
 
 
 @dataclass(eq=False)
@@ -156,8 +155,10 @@ class _Reading:
         try:
             found = dict(zip(batch, from_parquets([*batch.values()]), strict=True))
         except ValueError:
-            alone = {place: _unless_broken(written) for place, written in batch.items()}
-            found = {place: one for place, one in alone.items() if one is not None}
+            found = {}
+            for place, written in batch.items():
+                with suppress(ValueError):
+                    found[place] = from_parquet(written)
         for place, summary in found.items():
             # Equal files share a summary, so where it came from is said here.
             about = replace(summary.about, source=self.recordings[place].source)
@@ -178,12 +179,18 @@ class _Reading:
         if not self.summaries:
             raise self.errors[min(self.errors)]
         lacking = [p for p, error in self.errors.items() if isinstance(error, NotFoundError)]
-        named = [(self._named(place), self.summaries[place]) for place in sorted(self.summaries)]
-        left_out = [
-            Named(self.recordings[place].worker, None, self.recordings[place].rank)
-            for place in sorted(lacking)
+        at = self.recordings
+        named = [
+            (Named(at[place].worker, summary.about.rank, at[place].rank), summary)
+            for place, summary in sorted(self.summaries.items(), key=itemgetter(0))
         ]
-        return ranks_of(named, tuple(self._damaged(lacking)), left_out)
+        left_out = [Named(at[place].worker, None, at[place].rank) for place in sorted(lacking)]
+        damaged = (
+            DamagedRank(at[place].worker, at[place].source, str(error), at[place].rank)
+            for place, error in sorted(self.errors.items(), key=itemgetter(0))
+            if place not in lacking
+        )
+        return ranks_of(named, tuple(damaged), left_out)
 
     def _key(self, place: int) -> str:
         """Of a recording as it lies there: its folder may say which rank and host it is."""
@@ -194,23 +201,6 @@ class _Reading:
             content = key_of(recording, self.kept.store)
             self.keys[place] = content and f"{content} {recording.rank} {recording.host}"
         return self.keys[place]
-
-    def _named(self, place: int) -> Named:
-        recording = self.recordings[place]
-        return Named(recording.worker, self.summaries[place].about.rank, recording.rank)
-
-    def _damaged(self, lacking: Sequence[int]) -> Iterator[DamagedRank]:
-        for place in sorted(set(self.errors) - set(lacking)):
-            recording = self.recordings[place]
-            said = str(self.errors[place])
-            yield DamagedRank(recording.worker, recording.source, said, recording.rank)
-
-
-def _unless_broken(written: bytes) -> RankSummary | None:
-    try:
-        return from_parquet(written)
-    except ValueError:
-        return None
 
 
 # A run of several ranks: one of them open in detail, all of them as summaries.
@@ -251,15 +241,9 @@ def open_set(
         )
     readable = set(ranks.names)
     detailed = next(one for one in recordings if one.worker in readable)
-    if detailed is recordings[0] and not _failed(first):
-        return OpenedSet(ranks, detailed.worker, first.result())
+    if detailed is recordings[0]:
+        # The summary of one that cannot be read may come from the cache all the same.
+        with suppress(TimesinkError):
+            return OpenedSet(ranks, detailed.worker, first.result())
     opened = open_recording(detailed, store, in_background=True)
     return OpenedSet(ranks, detailed.worker, opened)
-
-
-def _failed(opening: Future[Trace]) -> bool:
-    """Whether it cannot be read; its summary may come from the cache all the same."""
-    error = opening.exception()
-    if error is not None and not isinstance(error, TimesinkError):
-        raise error
-    return error is not None

@@ -81,14 +81,25 @@ def table_block(
     comes first, unless not `ordered`.
     """
     about = find_view(view)
-    frame, order = _ordered(frame, view) if ordered else (frame, None)
     measure = _measure(frame, about)
+    order: str | None = None
+    largest = _LARGEST_FIRST.get(view, "")
+    if ordered and largest in frame.columns:
+        order = largest
+        frame = frame.sort(largest, descending=True, nulls_last=True, maintain_order=True)
+    elif ordered and measure is not None and frame[measure].is_sorted(descending=True):
+        order = measure
     shown = frame if rows is None else frame.head(rows)
     by_title = _by_title(frame, about)
     columns: list[Column] = []
     for group in by_title:
         if group[0] == measure:
-            columns.append(_share(shown[measure], frame[measure], whole))
+            every = frame[measure]
+            total = float(every.sum()) if whole is None else whole
+            parts = tuple(round((value or 0) / total, 6) for value in shown[measure])
+            of = "all rows" if whole is None else "all there is, with what is not in this table"
+            help_text = f"part of the {_spelled(every.name)} time of {of}"
+            columns.append(Column("share", "share", "share", Numbers(parts), help_text, bar=True))
         made = _column(view, shown, group, about.columns[group[0]], start_ns)
         # Text that is too wide loses what stands last.
         columns.append(replace(made, spare=max(len(columns) - 1, 0) if made.main else 0))
@@ -132,16 +143,6 @@ def sentence(absent: Absent) -> str:
     return f"{said}: {absent.hint}." if absent.hint else f"{said}."
 
 
-def _ordered(frame: pl.DataFrame, view: str) -> tuple[pl.DataFrame, str | None]:
-    """The table with what matters first, and the column that says so; None for that of time."""
-    largest = _LARGEST_FIRST.get(view)
-    if largest is not None and largest in frame.columns:
-        return frame.sort(largest, descending=True, nulls_last=True, maintain_order=True), largest
-    measure = _measure(frame, find_view(view))
-    sorted_by_it = measure is not None and frame[measure].is_sorted(descending=True)
-    return frame, measure if sorted_by_it else None
-
-
 def _measure(frame: pl.DataFrame, view: View) -> str | None:
     """The column of which each row is a part."""
     known = (name for name in view.share_of if name in frame.columns)
@@ -174,7 +175,9 @@ def _column(
     view: str, frame: pl.DataFrame, group: Sequence[str], spec: ColumnSpec, start_ns: int
 ) -> Column:
     name = group[0]
-    title, about = spec.title or _spelled(name), _about(spec)
+    title = spec.title or _spelled(name)
+    # Columns its meaning speaks of are called as they are headed.
+    about = _COLUMN.sub(lambda found: _spelled(found[1]), spec.meaning).replace("`", "")
     main = bool(spec.title) and spec.main
     if len(group) > 1:
         cells = words(joined([frame[one] for one in group]))
@@ -199,19 +202,6 @@ def _texts(column: pl.Series) -> list[str | None]:
         return [text and text.replace("_", " ") for text in texts]
     shorten = _SHORT.get(column.name)
     return texts if shorten is None else [text and shorten(text) for text in texts]
-
-
-def _share(shown: pl.Series, every: pl.Series, whole: float | None) -> Column:
-    total = float(every.sum()) if whole is None else whole
-    parts = tuple(round((value or 0) / total, 6) for value in shown)
-    of = "all rows" if whole is None else "all there is, with what is not in this table"
-    help_text = f"part of the {_spelled(every.name)} time of {of}"
-    return Column("share", "share", "share", Numbers(parts), help_text, bar=True)
-
-
-def _about(spec: ColumnSpec) -> str:
-    """What a column means; columns it speaks of are called as they are headed."""
-    return _COLUMN.sub(lambda found: _spelled(found[1]), spec.meaning).replace("`", "")
 
 
 def _spelled(name: str) -> str:

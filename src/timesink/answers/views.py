@@ -7,10 +7,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from timesink.answers import columns as calls
-from timesink.answers import columns as device
-from timesink.answers import columns as memory
-from timesink.answers import rank_columns as communication
+from timesink.answers import columns as of
 from timesink.answers import rank_columns as ranks
 from timesink.answers.columns import Columns
 from timesink.errors import UsageError
@@ -54,23 +51,10 @@ ALL_MATCHED = Absent("no collective call lacks a partner among the workers given
 NO_STRAGGLERS = Absent("no rank holds the others up")
 
 
-# Functions named as text, loaded when they are first asked for.
-
-
 def load(place: str, package: str) -> Any:
     """What `module:function` names below a package."""
     module, _, name = place.partition(":")
     return getattr(import_module(f"{package}.{module}"), name)
-
-
-@dataclass(frozen=True, slots=True)
-class TableChoice:
-    """How a table is to be cut: what its rows stand for."""
-
-    group_by: str = ""
-    """For tables that can be grouped; others do not mind."""
-    ranks: RankSet | None = None
-    """Every rank of the run, for tables that compare them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +76,15 @@ class View:
     per_span: bool = False
     """Whether the analysis takes all ranks of a run instead of one trace."""
 
-    def table(self, trace: Trace, choice: TableChoice) -> pl.DataFrame:
-        """The table of a trace."""
+    def table(self, trace: Trace, group_by: str = "", ranks: RankSet | None = None) -> pl.DataFrame:
+        """The table of a trace, or of all ranks of its run for one that compares them."""
         analysis: Callable[..., pl.DataFrame] = load(self.place, "timesink.analyses")
         if self.per_span:
-            return analysis(choice.ranks or _alone(trace))
-        return analysis(trace, **self.groups.get(choice.group_by, {})).drop(self.hidden)
+            from timesink.analyses.ranks.rank_set import ranks_of_traces  # noqa: PLC0415 - few need it
+
+            alone = {trace.metadata.worker or "worker0": trace}
+            return analysis(ranks or ranks_of_traces(alone))
+        return analysis(trace, **self.groups.get(group_by, {})).drop(self.hidden)
 
 
 _OPERATOR_GROUPS: Mapping[str, Mapping[str, bool]] = {
@@ -109,12 +96,18 @@ _OPERATOR_GROUPS: Mapping[str, Mapping[str, bool]] = {
 
 GROUPS = tuple(_OPERATOR_GROUPS)
 
+
+def _of_ranks(function: str, title: str, columns: Columns, absent: Absent) -> View:
+    """A table that compares the ranks of a run."""
+    return View(f"ranks.rank_set:{function}", title, columns, absent, per_span=True)
+
+
 VIEWS: Mapping[str, View] = {
-    "steps": View("roles:step_breakdown", "Steps and their parts", calls.STEPS, NO_STEPS),
+    "steps": View("roles:step_breakdown", "Steps and their parts", of.STEPS, NO_STEPS),
     "operators": View(
         "operators:operator_table",
         "Operators",
-        calls.OPERATORS,
+        of.OPERATORS,
         NO_OPERATORS,
         share_of=("device_self_ns", "host_self_ns"),
         hidden=("first_place",),
@@ -123,208 +116,140 @@ VIEWS: Mapping[str, View] = {
     "launch-sites": View(
         "operators:launch_sites",
         "Where device work was launched from",
-        calls.LAUNCH_SITES,
+        of.LAUNCH_SITES,
         NO_DEVICE_WORK,
         share_of=("device_ns",),
     ),
     "kernels": View(
-        "kernels.table:kernel_table",
-        "Kernels",
-        device.KERNELS,
-        NO_KERNELS,
-        share_of=("total_ns",),
+        "kernels.table:kernel_table", "Kernels", of.KERNELS, NO_KERNELS, share_of=("total_ns",)
     ),
     "kernel-launches": View(
         "kernels.table:kernel_groups",
         "Kernels by operator and launch",
-        device.KERNEL_LAUNCHES,
+        of.KERNEL_LAUNCHES,
         NO_KERNELS,
         share_of=("total_ns",),
     ),
     "annotations": View(
         "device.activities:kernels_by_annotation",
         "Device work by annotation",
-        device.ANNOTATIONS,
+        of.ANNOTATIONS,
         NO_DEVICE_WORK,
         share_of=("device_ns",),
     ),
     "devices": View(
-        "device.utilisation:device_utilisation",
-        "How busy the devices were",
-        device.DEVICES,
-        NO_KERNELS,
+        "device.utilisation:device_utilisation", "How busy the devices were", of.DEVICES, NO_KERNELS
     ),
     "device-time": View(
         "device.time:device_time",
         "Computation, communication, copies, idle",
-        device.DEVICE_TIME,
+        of.DEVICE_TIME,
         NO_DEVICE_WORK,
     ),
     "overlap": View(
         "device.time:overlap_by_step",
         "Overlap of communication and computation",
-        device.OVERLAP,
+        of.OVERLAP,
         NO_DEVICE_WORK,
     ),
     "kernel-kinds": View(
         "device.time:kernel_kinds",
         "Kinds of device work, alone and together",
-        device.KINDS,
+        of.KINDS,
         NO_DEVICE_WORK,
         share_of=("time_ns",),
     ),
     "idle": View(
         "device.idle:idle_breakdown",
         "Idle time of each stream and its reasons",
-        device.IDLE,
+        of.IDLE,
         NO_DEVICE_WORK,
     ),
     "idle-causes": View(
         "device.idle_causes:idle_causes",
         "Why devices were idle during the steps",
-        device.IDLE_CAUSES,
+        of.IDLE_CAUSES,
         NO_DEVICE_WORK,
     ),
-    "gaps": View(
-        "device.idle:largest_gaps",
-        "The largest gaps in device work",
-        device.GAPS,
-        NO_GAPS,
-    ),
+    "gaps": View("device.idle:largest_gaps", "The largest gaps in device work", of.GAPS, NO_GAPS),
     "launches": View(
-        "device.launches:launch_statistics",
-        "Launches and their delays",
-        device.LAUNCHES,
-        NO_LAUNCHES,
+        "device.launches:launch_statistics", "Launches and their delays", of.LAUNCHES, NO_LAUNCHES
     ),
     "operator-delays": View(
         "device.launches:operator_delays",
         "From the operator to the call to the device",
-        device.OPERATOR_DELAYS,
+        of.OPERATOR_DELAYS,
         NO_LAUNCHES,
     ),
     "queue": View(
         "device.launches:queue_summary",
         "How much work was queued on each stream",
-        device.QUEUE,
+        of.QUEUE,
         NO_LAUNCHES,
     ),
     "queue-depth": View(
         "device.launches:queue_depth",
         "What was queued on each stream over time",
-        device.QUEUE_DEPTH,
+        of.QUEUE_DEPTH,
         NO_LAUNCHES,
     ),
     "memory": View(
-        "memory.blocks:memory_by_operator",
-        "Memory by operator",
-        memory.BY_OPERATOR,
-        NO_MEMORY,
+        "memory.blocks:memory_by_operator", "Memory by operator", of.BY_OPERATOR, NO_MEMORY
     ),
-    "memory-peaks": View("memory.curve:memory_peaks", "Memory peaks", memory.PEAKS, NO_MEMORY),
+    "memory-peaks": View("memory.curve:memory_peaks", "Memory peaks", of.PEAKS, NO_MEMORY),
     "memory-live": View(
-        "memory.blocks:live_at_peak",
-        "What is live at the memory peak",
-        memory.LIVE,
-        NO_MEMORY,
+        "memory.blocks:live_at_peak", "What is live at the memory peak", of.LIVE, NO_MEMORY
     ),
-    "memory-curve": View("memory.curve:memory_curve", "Memory over time", memory.CURVE, NO_MEMORY),
+    "memory-curve": View("memory.curve:memory_curve", "Memory over time", of.CURVE, NO_MEMORY),
     "memory-events": View(
-        "memory.blocks:memory_events",
-        "Allocations and their lifetime",
-        memory.EVENTS,
-        NO_MEMORY,
+        "memory.blocks:memory_events", "Allocations and their lifetime", of.EVENTS, NO_MEMORY
     ),
-    "modules": View("modules:module_table", "Modules", calls.MODULES, NO_MODULES),
+    "modules": View("modules:module_table", "Modules", of.MODULES, NO_MODULES),
     "collectives": View(
         "communication.records:communication_records",
         "Collective calls",
-        communication.CALLS,
+        ranks.CALLS,
         NO_COMMUNICATION,
     ),
-    "workers": View(
-        "ranks.rank_set:worker_steps",
-        "Workers and how they wait",
-        communication.WORKERS,
-        NO_COMMUNICATION,
-        per_span=True,
+    "workers": _of_ranks(
+        "worker_steps", "Workers and how they wait", ranks.WORKERS, NO_COMMUNICATION
     ),
-    "collective-statistics": View(
-        "ranks.rank_set:collective_statistics",
+    "collective-statistics": _of_ranks(
+        "collective_statistics",
         "Collectives by name and worker",
-        communication.STATISTICS,
+        ranks.STATISTICS,
         NO_COMMUNICATION,
-        per_span=True,
     ),
-    "mismatches": View(
-        "ranks.rank_set:mismatched_calls",
-        "Collective calls without a partner",
-        communication.MISMATCHES,
-        ALL_MATCHED,
-        per_span=True,
+    "mismatches": _of_ranks(
+        "mismatched_calls", "Collective calls without a partner", ranks.MISMATCHES, ALL_MATCHED
     ),
-    "ranks": View(
-        "ranks.rank_set:rank_rows",
+    "ranks": _of_ranks(
+        "rank_rows",
         "Ranks: what they spend a step on, and who waits for whom",
         ranks.RANKS,
         NO_STEPS,
-        per_span=True,
     ),
-    "stragglers": View(
-        "ranks.rank_set:straggler_rows",
-        "Ranks that hold the others up",
-        ranks.STRAGGLERS,
-        NO_STRAGGLERS,
-        per_span=True,
+    "stragglers": _of_ranks(
+        "straggler_rows", "Ranks that hold the others up", ranks.STRAGGLERS, NO_STRAGGLERS
     ),
-    "collectives-matched": View(
-        "ranks.rank_set:matched_collectives",
+    "collectives-matched": _of_ranks(
+        "matched_collectives",
         "Collectives of all ranks by group, kind and size",
         ranks.MATCHED,
         NO_COMMUNICATION,
-        per_span=True,
     ),
-    "clocks": View(
-        "ranks.rank_set:clock_rows",
-        "Clocks of the ranks",
-        ranks.CLOCKS,
-        NO_COMMUNICATION,
-        per_span=True,
-    ),
-    "rank-steps": View(
-        "ranks.rank_set:rank_steps",
-        "Every step of every rank",
-        ranks.RANK_STEPS,
-        NO_STEPS,
-        per_span=True,
-    ),
-    "process-groups": View(
-        "ranks.rank_set:process_groups",
+    "clocks": _of_ranks("clock_rows", "Clocks of the ranks", ranks.CLOCKS, NO_COMMUNICATION),
+    "rank-steps": _of_ranks("rank_steps", "Every step of every rank", ranks.RANK_STEPS, NO_STEPS),
+    "process-groups": _of_ranks(
+        "process_groups",
         "Process groups and what they are for",
         ranks.PROCESS_GROUPS,
         NO_COMMUNICATION,
-        per_span=True,
     ),
-    "rank-groups": View(
-        "ranks.rank_set:rank_groups",
-        "Ranks that behave alike, and odd ones",
-        ranks.RANK_GROUPS,
-        NO_STEPS,
-        per_span=True,
+    "rank-groups": _of_ranks(
+        "rank_groups", "Ranks that behave alike, and odd ones", ranks.RANK_GROUPS, NO_STEPS
     ),
 }
-
-
-def _alone(trace: Trace) -> RankSet:
-    """The set of a single rank."""
-    from timesink.analyses.ranks.rank_set import ranks_of_traces  # noqa: PLC0415 - few need it
-
-    return ranks_of_traces({trace.metadata.worker or "worker0": trace})
-
-
-def table_of(trace: Trace, view: str, choice: TableChoice | None = None) -> pl.DataFrame:
-    """One of the tables by its name."""
-    return find_view(view).table(trace, choice or TableChoice())
 
 
 def find_view(name: str) -> View:

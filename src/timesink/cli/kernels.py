@@ -220,12 +220,14 @@ def _mention_missing_roofs(reports: Sequence[KernelReport]) -> None:
 
 def _give_data(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
     """For programs: the whole answer as JSON, or a table with every column."""
-    from timesink.answers.kernels.report import KernelReports  # noqa: PLC0415
+    import msgspec  # noqa: PLC0415
+
+    from timesink.answers.kernels.report import runs_dict  # noqa: PLC0415
     from timesink.output.json import frame_csv, frame_json, indented  # noqa: PLC0415
 
     if form == "json" and options.by is None and not options.calls:
-        whole = reports[0] if len(reports) == 1 else KernelReports(reports)
-        give(indented(whole.to_json()), options.output)
+        whole = reports[0].to_dict() if len(reports) == 1 else runs_dict(reports)
+        give(indented(msgspec.json.encode(whole)), options.output)
         return
     frame = _table(reports, options)
     give(frame_json(frame) if form == "json" else frame_csv(frame), options.output)
@@ -240,12 +242,9 @@ def _table(reports: Sequence[KernelReport], options: argparse.Namespace) -> pl.D
     choice = kernel_rows.KernelChoice(options.sort or "time", options.top, options.min_share)
     if options.calls:
         return all_columns(reports, options.sort, choice)
-    if len(reports) == 1:
-        groups = reports[0].groups(options.by or "name")
-        return without_noise(kernel_rows.choose(groups, choice).rows)
-    if options.by is None:
+    if options.by is None and len(reports) > 1:
         return without_noise(kernel_rows.runs_frame(reports))
-    return without_noise(kernel_rows.choose_of_runs(reports, options.by, choice).rows)
+    return without_noise(kernel_rows.choose_of_runs(reports, options.by or "name", choice).rows)
 
 
 def _give_words(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
@@ -274,8 +273,7 @@ def _give_words(reports: Sequence[KernelReport], options: argparse.Namespace, fo
 
 def _give_picture(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
     from timesink.answers.kernels.pictures import draw  # noqa: PLC0415
-    from timesink.output.png import to_png  # noqa: PLC0415
-    from timesink.output.svg import to_svg  # noqa: PLC0415
+    from timesink.output.pictures import to_png, to_svg  # noqa: PLC0415
 
     drawing = draw(reports, options.picture)
     if form == "png":

@@ -14,19 +14,14 @@ from msgspec.structs import asdict, replace
 from timesink.errors import TimesinkError
 from timesink.output.blocks import (
     Block,
-    CauseCard,
     Causes,
-    Column,
     Document,
-    FindingCard,
     Findings,
     Numbers,
     Picture,
-    Section,
     Table,
     Text,
     Verdict,
-    Words,
 )
 from timesink.output.json import in_script, to_json
 from timesink.output.names import cut_middle, in_html
@@ -34,7 +29,7 @@ from timesink.output.numbers import words
 
 STATIC = Path(__file__).parent / "static"
 """Where the build of `web/` puts what shows reports."""
-_PROGRAM, _STYLE = "report.js", "report.css"
+_BUNDLE = ("report.js", "report.css")
 MOST_BYTES = 1_000_000
 """Larger files are not sent around; tables, then names, get shorter until they fit."""
 _FRAME_BYTES = 10_000
@@ -94,25 +89,19 @@ def report_html(document: Document) -> str:
 def _plain(document: Document) -> Iterator[str]:
     """The answer and what to do, as text."""
     yield f"<p>{_text(document.subject)}</p><h1>{_text(document.headline)}</h1>"
-    for section in document.sections:
-        for block in section.blocks:
-            yield from _plain_block(block)
+    for block in (block for section in document.sections for block in section.blocks):
+        if isinstance(block, Verdict):
+            yield f"<p>{_text(block.sentence)}</p>"
+        if isinstance(block, Findings | Causes):
+            items = "".join(
+                f"<li><strong>{_text(card.title)}</strong>: "
+                f"{_text(card.sentence)} {_text(card.advice)}</li>"
+                for card in block.items
+            )
+            yield f"<ul>{items}</ul>" if items else f"<p>{_text(block.empty)}</p>"
+        if isinstance(block, Text):
+            yield f"<p>{_text(block.text)}</p>"
     yield "<noscript><p>Pictures and tables need JavaScript.</p></noscript>"
-
-
-def _plain_block(block: Block) -> Iterator[str]:
-    if isinstance(block, Verdict):
-        yield f"<p>{_text(block.sentence)}</p>"
-    if isinstance(block, Findings | Causes):
-        items = "".join(map(_plain_card, block.items))
-        yield f"<ul>{items}</ul>" if items else f"<p>{_text(block.empty)}</p>"
-    if isinstance(block, Text):
-        yield f"<p>{_text(block.text)}</p>"
-
-
-def _plain_card(card: FindingCard | CauseCard) -> str:
-    said = _text(card.sentence), _text(card.advice)
-    return f"<li><strong>{_text(card.title)}</strong>: {' '.join(said)}</li>"
 
 
 def _text(said: str) -> str:
@@ -121,16 +110,14 @@ def _text(said: str) -> str:
 
 def bundle() -> tuple[str, str]:
     """The program and the style of a report; a checkout in which they were not built is told so."""
-    return _built(_PROGRAM), _built(_STYLE)
-
-
-def _built(name: str) -> str:
     try:
-        return (STATIC / name).read_text(encoding="utf-8")
-    except FileNotFoundError:
+        program, style = ((STATIC / name).read_text(encoding="utf-8") for name in _BUNDLE)
+    except FileNotFoundError as error:
+        name = Path(error.filename).name
         raise TimesinkError(
             f"{name}, which shows reports, is not built", "run make web in the source tree"
         ) from None
+    return program, style
 
 
 # -- what fits -------------------------------------------------------------------------------------
@@ -154,53 +141,40 @@ def fitted(document: Document, most_bytes: int) -> Fitted:
 
     Very long names lose their middle, which is seen in them.
     """
-    found = _fitted(document)
+    found = Fitted(document, in_script(to_json(document)))
     for shorter in _ever_shorter(document):
         if found.size <= most_bytes:
             break
-        found = _fitted(shorter)
+        found = Fitted(shorter, in_script(to_json(shorter)))
     return found
-
-
-def _fitted(document: Document) -> Fitted:
-    return Fitted(document, in_script(to_json(document)))
 
 
 def _ever_shorter(document: Document) -> Iterator[Document]:
     shorter: Document = _with_texts_cut(document, _LETTERS)
     for rows in _ROWS:
-        shorter = replace(shorter, sections=tuple(_section(s, rows) for s in shorter.sections))
+        sections = (
+            replace(one, blocks=tuple(_first_rows(block, rows) for block in one.blocks))
+            for one in shorter.sections
+        )
+        shorter = replace(shorter, sections=tuple(sections))
         yield shorter
     for letters in _FEW_LETTERS:
         yield _with_texts_cut(shorter, letters)
 
 
-# -- fewer rows ------------------------------------------------------------------------------------
-
-
-def _section(section: Section, rows: int) -> Section:
-    return replace(section, blocks=tuple(_block(block, rows) for block in section.blocks))
-
-
-def _block(block: Block, rows: int) -> Block:
+def _first_rows(block: Block, rows: int) -> Block:
     if not isinstance(block, Table) or block.rows <= rows:
         return block
-    columns = tuple(_column(column, rows) for column in block.columns)
-    return replace(block, columns=columns, rows=rows)
-
-
-def _column(column: Column, rows: int) -> Column:
-    data = column.data
-    if isinstance(data, Numbers):
-        return replace(column, data=Numbers(data.values[:rows]))
-    return replace(column, data=_first_words(data, rows))
-
-
-def _first_words(data: Words, rows: int) -> Words:
-    return words(None if code < 0 else data.texts[code] for code in data.codes[:rows])
-
-
-# -- shorter texts ---------------------------------------------------------------------------------
+    columns = []
+    for column in block.columns:
+        data = column.data
+        first = (
+            Numbers(data.values[:rows])
+            if isinstance(data, Numbers)
+            else words(None if code < 0 else data.texts[code] for code in data.codes[:rows])
+        )
+        columns.append(replace(column, data=first))
+    return replace(block, columns=tuple(columns), rows=rows)
 
 
 def _with_texts_cut(value: Any, letters: int) -> Any:

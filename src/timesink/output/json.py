@@ -65,9 +65,6 @@ def _visible(value: Any) -> Any:
     return value
 
 
-# Tables as CSV.
-
-
 def frame_csv(frame: pl.DataFrame) -> str:
     """The table as CSV with a header; lists have no place in it."""
     nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]

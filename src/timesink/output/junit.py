@@ -56,7 +56,13 @@ def junit_xml(gate: JudgedChecks, why: str, when: datetime, host: str = "localho
     root = ET.Element("testsuites")
     suite = ET.SubElement(root, "testsuite", _counts(gate, when, host))
     properties = ET.SubElement(suite, "properties")
-    for name, value in _facts(gate):
+    known = [
+        ("outcome", gate.outcome),
+        ("asked", gate.asked),
+        ("command", shlex.join(gate.command)),
+        ("unseen", gate.unseen),
+    ]
+    for name, value in [(name, value) for name, value in known if value]:
         ET.SubElement(properties, "property", name=name, value=_line(value))
     for check in gate.checks:
         _add_case(suite, check, why)
@@ -82,16 +88,6 @@ def _counts(gate: JudgedChecks, when: datetime, host: str) -> dict[str, str]:
         "skipped": str(sorts.count("skipped")),
         "time": _seconds(sum(map(_time_ns, gate.checks))),
     }
-
-
-def _facts(gate: JudgedChecks) -> list[tuple[str, str]]:
-    known = [
-        ("outcome", gate.outcome),
-        ("asked", gate.asked),
-        ("command", shlex.join(gate.command)),
-        ("unseen", gate.unseen),
-    ]
-    return [(name, value) for name, value in known if value]
 
 
 def _add_case(suite: ET.Element, check: Finding, why: str) -> None:

@@ -13,16 +13,18 @@ import msgspec
 from timesink.output import blocks
 from timesink.output.blocks import Document, Section
 from timesink.output.names import cut_middle, in_line
-from timesink.output.numbers import cost_of, signed, worded
+from timesink.output.numbers import cost_of
 from timesink.output.tables import (
     ROLES,
     attribution_table,
     heading,
+    known_tiles,
     lines_of,
     markdown_table,
     parts_table,
     stacks_table,
     title_of,
+    verdict_words,
 )
 
 Words: TypeAlias = Callable[[str], str]
@@ -43,13 +45,9 @@ def to_markdown(document: Document) -> str:
     made = [f"# {in_line(document.subject)}"] if document.subject else []
     made += [f"**{in_line(document.headline)}**"] if document.headline else []
     made += [f"> {in_line(note)}" for note in document.notes]
-    made += [section_markdown(one) for one in document.sections if one.medium != "page"]
+    shown = [one for one in document.sections if one.medium != "page"]
+    made += ["\n\n".join(filter(None, _section(one, "##", in_line))) for one in shown]
     return "\n\n".join(filter(None, made))
-
-
-def section_markdown(section: Section, level: str = "##") -> str:
-    """A section under a heading of a level."""
-    return "\n\n".join(filter(None, _section(section, level, in_line)))
 
 
 def bullets(lines: Iterable[str]) -> str:
@@ -133,16 +131,13 @@ def _section(section: Section, level: str, said: Words) -> Iterator[str]:
             yield _WRITERS[kind](block, said)
 
 
-def _facts(block: blocks.Facts, said: Words) -> str:
-    return bullets(f"{said(label)}: {said(value)}" for label, value in block.rows)
+def _labelled(rows: Iterable[tuple[str, str]], said: Words) -> str:
+    return bullets(f"{said(label)}: {said(value)}" for label, value in rows)
 
 
-def _tiles(block: blocks.Tiles, _: Words) -> str:
-    known = [tile for tile in block.tiles if tile.value is not None]
-    return bullets(f"{tile.label}: {worded(tile.value, tile.kind)}" for tile in known)
-
-
-def _table(block: blocks.Table, said: Words) -> str:
+def _table(block: blocks.Table | None, said: Words) -> str:
+    if block is None:
+        return ""
     made = lines_of(block)
     if said is harmless:
         made = replace(
@@ -156,22 +151,13 @@ def _table(block: blocks.Table, said: Words) -> str:
     return "\n\n".join(filter(None, (table, said(block.rest), said(block.note))))
 
 
-def _stacks(block: blocks.Stacks, said: Words) -> str:
-    table = stacks_table(block)
-    return "" if table is None else _table(table, said)
-
-
 def _findings(block: blocks.Findings, said: Words) -> str:
-    items = [
-        f"**{said(card.title)}** (`{card.rule}`, {card.severity}): "
-        f"{said(' '.join(filter(None, (card.sentence, card.advice, _gain(card)))))}"
-        for card in block.items
-    ]
+    items = []
+    for card in block.items:
+        gain = f"It {card.gain}." if card.gain else ""
+        told = said(" ".join(filter(None, (card.sentence, card.advice, gain))))
+        items.append(f"**{said(card.title)}** (`{card.rule}`, {card.severity}): {told}")
     return bullets(items) or said(block.empty)
-
-
-def _gain(card: blocks.FindingCard) -> str:
-    return f"It {card.gain}." if card.gain else ""
 
 
 def _causes(block: blocks.Causes, said: Words) -> str:
@@ -192,12 +178,9 @@ def _causes(block: blocks.Causes, said: Words) -> str:
 
 
 def _verdict(block: blocks.Verdict, said: Words) -> str:
-    values = [f"{one.label} {worded(one.value, block.kind)}" for one in (block.base, block.new)]
-    change = [] if block.change is None else [signed(block.change, "share")]
-    told = [block.sentence]
-    if block.base.value is not None or block.new.value is not None:
-        told.append(f"{', '.join([' → '.join(values), *change])}.")
-    return "\n\n".join([said(" ".join(told)), bullets(map(said, block.notes))]).rstrip()
+    values = ", ".join(verdict_words(block))
+    told = f"{block.sentence} {values}." if values else block.sentence
+    return "\n\n".join([said(told), bullets(map(said, block.notes))]).rstrip()
 
 
 def _health(block: blocks.Health, said: Words) -> str:
@@ -210,10 +193,10 @@ def _health(block: blocks.Health, said: Words) -> str:
 
 _WRITERS: Mapping[type, Callable[[Any, Words], str]] = {
     blocks.Text: lambda block, said: said(block.text),
-    blocks.Facts: _facts,
-    blocks.Tiles: _tiles,
+    blocks.Facts: lambda block, said: _labelled(block.rows, said),
+    blocks.Tiles: lambda block, said: _labelled(known_tiles(block), said),
     blocks.Parts: lambda block, said: _table(parts_table(block), said),
-    blocks.Stacks: _stacks,
+    blocks.Stacks: lambda block, said: _table(stacks_table(block), said),
     blocks.Findings: _findings,
     blocks.Verdict: _verdict,
     blocks.Attribution: lambda block, said: _table(attribution_table(block), said),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 
 from rich.cells import cell_len
@@ -103,8 +104,11 @@ def cut_apart(names: Sequence[str], room: int) -> dict[str, str]:
     """
     cut = {name: cut_end(name, room) for name in dict.fromkeys(names)}
     for shortened in (_without_middle, _without_common, _numbered):
-        for alike in _alike(cut):
-            cut.update(shortened(alike, room))
+        looks: defaultdict[str, list[str]] = defaultdict(list)
+        for name, look in cut.items():
+            looks[look].append(name)
+        for alike in looks.values():
+            cut.update(shortened(alike, room) if len(alike) > 1 else {})
     return cut
 
 
@@ -121,32 +125,17 @@ def cut_middle(name: str, room: int = 40) -> str:
     return f"{name[: room - 1 - tail]}…{name[-tail:]}"
 
 
-def _alike(cut: Mapping[str, str]) -> list[list[str]]:
-    """Different names that look the same."""
-    looks: defaultdict[str, list[str]] = defaultdict(list)
-    for name, look in cut.items():
-        looks[look].append(name)
-    return [names for names in looks.values() if len(names) > 1]
-
-
 def _without_middle(names: Sequence[str], room: int) -> dict[str, str]:
     return {name: cut_middle(name, room) for name in names}
 
 
 def _without_common(names: Sequence[str], room: int) -> dict[str, str]:
     """The beginning, and then from the word on in which the names begin to differ."""
-    common = _WORD_START.sub("", _common_start(names))
+    common = _WORD_START.sub("", os.path.commonprefix(names))  # noqa: RUF071 - by letter
     head = min(_HEAD, room // 3)
     if len(common) <= head:
         return {name: cut_end(name, room) for name in names}
     return {name: cut_end(f"{name[: head - 1]}…{name[len(common) :]}", room) for name in names}
-
-
-def _common_start(names: Sequence[str]) -> str:
-    """Of the first and last name by alphabet, which differ the earliest."""
-    first, last = min(names), max(names)
-    pairs = enumerate(zip(first, last, strict=False))
-    return first[: next((place for place, (a, b) in pairs if a != b), len(first))]
 
 
 def _numbered(names: Sequence[str], room: int) -> dict[str, str]:
@@ -170,12 +159,9 @@ def end_of_path(path: str, room: int) -> str:
 
 def short_names(line: str) -> str:
     """A sentence in which no name is longer than a line."""
-    return _LONG_NAME.sub(_shortened, line)
 
+    def shortened(found: re.Match[str]) -> str:
+        cut = cut_middle(found[1] or found[2], LONGEST_NAME)
+        return cut if found[1] is None else f"`{cut}`"
 
-def _shortened(found: re.Match[str]) -> str:
-    return (
-        cut_middle(found[2], LONGEST_NAME)
-        if found[1] is None
-        else f"`{cut_middle(found[1], LONGEST_NAME)}`"
-    )
+    return _LONG_NAME.sub(shortened, line)

@@ -13,7 +13,6 @@ import polars as pl
 from msgspec.structs import replace
 
 from timesink.model import units
-from timesink.model import units as amounts
 from timesink.output.blocks import (
     CauseCard,
     CellLink,
@@ -39,7 +38,7 @@ WORDS: Mapping[str, Callable[..., str]] = {
     "number": units.number,
     "share": lambda value: units.share(value, 1),
     "percent": lambda value: units.share(value, 100),
-    "p_value": amounts.chance,
+    "p_value": units.chance,
 }
 """What words each kind of number."""
 
@@ -74,7 +73,7 @@ def cost_of(card: CauseCard) -> str:
 
 def change_of(value: float, kind: Kind) -> str:
     """A change as sentences say it, with its sign."""
-    return amounts.signed_ns(value) if kind == "time_ns" else signed(value, kind)
+    return units.signed_ns(value) if kind == "time_ns" else signed(value, kind)
 
 
 def is_moment(name: str) -> bool:
@@ -125,15 +124,11 @@ def numbers(column: pl.Series, kind: Kind, *, start_ns: int = 0) -> Numbers:
         column = column - start_ns
     if column.dtype.is_float():
         # What is infinite or no number has no place in JSON.
-        finite = column.is_finite()
-        values = zip(_rounded(column, kind), finite, strict=True)
+        decimals = _DECIMALS.get(kind)
+        rounded = column.round_sig_figs(_DIGITS) if decimals is None else column.round(decimals)
+        values = zip(rounded, column.is_finite(), strict=True)
         return Numbers(tuple(value if known else None for value, known in values))
     return Numbers(tuple(column.to_list()))
-
-
-def _rounded(column: pl.Series, kind: Kind) -> pl.Series:
-    decimals = _DECIMALS.get(kind)
-    return column.round_sig_figs(_DIGITS) if decimals is None else column.round(decimals)
 
 
 def words(texts: Iterable[str | None]) -> Words:
@@ -150,22 +145,19 @@ def texts_of(column: pl.Series) -> list[str | None]:
     if column.dtype.is_nested():
         return [None if value is None else ", ".join(map(str, value)) for value in column]
     if column.dtype.is_numeric():
-        return [None if value is None else _device(int(value)) for value in column]
-    return [_named(value) for value in column.cast(pl.String)]
+        # A number below zero stands for a device that the recording does not name.
+        return [
+            value if value is None else str(int(value)) if value >= 0 else "unknown"
+            for value in column
+        ]
+    texts = column.cast(pl.String)
+    return [text if text is None or text.strip() else NO_NAME for text in texts]
 
 
 def joined(columns: Sequence[pl.Series]) -> list[str | None]:
     """What several columns say in one cell, e.g. the dimensions of a grid."""
     rows = zip(*columns, strict=True)
     return [None if None in row else " x ".join(map(str, row)) for row in rows]
-
-
-def _device(number: int) -> str:
-    return str(number) if number >= 0 else "unknown"
-
-
-def _named(value: str | None) -> str | None:
-    return value if value is None or value.strip() else NO_NAME
 
 
 # -- from values -----------------------------------------------------------------------------------
@@ -193,18 +185,14 @@ def column(
     medium: Medium = "",
 ) -> Column:
     """A column of values; those of kind `text` are text."""
+    data: Numbers | Words
     if kind == "text":
-        said = words(values)
-        return Column(
-            key, title, kind, said, help, main, bar, link, spare, cut, right, medium=medium
-        )
-    series = values if isinstance(values, pl.Series) else pl.Series(list(values), strict=False)
-    if series.dtype == pl.Null:
-        series = series.cast(pl.Int64)
-    data = numbers(series, kind)
-    return Column(
-        key, title, kind, data, help, main, bar, link, spare, signed=signed, medium=medium
-    )
+        data = words(values)
+    else:
+        series = values if isinstance(values, pl.Series) else pl.Series(list(values), strict=False)
+        data = numbers(series.cast(pl.Int64) if series.dtype == pl.Null else series, kind)
+    looks = (help, main, bar, link, spare, cut, right, signed, medium)
+    return Column(key, title, kind, data, *looks)
 
 
 def table(
@@ -222,15 +210,13 @@ def table(
 
     `meanings` say by key what a column without words of its own means.
     """
-    every = tuple(_explained(one, meanings or {}) for one in columns)
-    rows = _height(every[0].data) if every else 0
+    meant = meanings or {}
+    every = tuple(one if one.help else replace(one, help=meant.get(one.key, "")) for one in columns)
+    first = every[0].data if every else Numbers(())
+    rows = len(first.codes if isinstance(first, Words) else first.values)
     told = tuple(one for one in every if _tells(one.data)) if rows else every
     every_row = rows if total_rows is None else total_rows
     return Table(id, title, told, rows, every_row, note, sort, rest)
-
-
-def _explained(one: Column, meanings: Mapping[str, str]) -> Column:
-    return one if one.help else replace(one, help=meanings.get(one.key, ""))
 
 
 def cells(column: Column) -> list[str]:
@@ -240,10 +226,6 @@ def cells(column: Column) -> list[str]:
         said = signed if column.signed else worded
         return [said(value, column.kind) for value in data.values]
     return [NONE if code < 0 else data.texts[code] for code in data.codes]
-
-
-def _height(data: Numbers | Words) -> int:
-    return len(data.codes if isinstance(data, Words) else data.values)
 
 
 def _tells(data: Numbers | Words) -> bool:

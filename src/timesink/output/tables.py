@@ -13,9 +13,19 @@ from rich.text import Text
 
 from timesink.model import units
 from timesink.model.units import interval_ns
-from timesink.output.blocks import Attribution, Block, Causes, Column, Parts, Stacks, Table
+from timesink.output.blocks import (
+    Attribution,
+    Block,
+    Causes,
+    Column,
+    Parts,
+    Stacks,
+    Table,
+    Tiles,
+    Verdict,
+)
 from timesink.output.names import cut_apart, end_of_path, in_cell, printable
-from timesink.output.numbers import cells, change_of, column
+from timesink.output.numbers import cells, change_of, column, signed, worded
 
 GAP = 2
 """Blanks between columns."""
@@ -42,16 +52,13 @@ class Lines:
     right: tuple[bool, ...]
 
 
-def lines_of(table: Table) -> Lines:
-    """The columns of a table that text has, as cells."""
-    return _lines(_of_text(table))
-
-
 def _of_text(table: Table) -> list[Column]:
     return [one for one in table.columns if (one.main or one.spare) and one.medium != "page"]
 
 
-def _lines(columns: Sequence[Column]) -> Lines:
+def lines_of(table: Table, columns: Sequence[Column] = ()) -> Lines:
+    """The columns of a table that text has, or those of them that are given, as cells."""
+    columns = columns or _of_text(table)
     return Lines(
         tuple(one.title for one in columns),
         tuple(zip(*map(cells, columns), strict=True)),
@@ -68,7 +75,7 @@ def fitting(table: Table, width: int) -> Lines:
         if not kept[place].spare or sum(_sizes(kept, least)) + GAP * (len(kept) - 1) <= width:
             break
         del kept[place]
-    made = _lines(kept)
+    made = lines_of(table, kept)
     whole = [_is_whole(one) for one in kept]
     sizes = _fit(_sizes(kept, sys.maxsize), whole, width)
     if sum(sizes) + GAP * (len(sizes) - 1) > width or not made.rows:
@@ -125,6 +132,21 @@ def _extent(table: Table) -> str:
     every = units.count(table.total_rows)
     first = f"the first {table.rows} of " if table.total_rows > table.rows else ""
     return f" ({first}{every})"
+
+
+def known_tiles(block: Tiles) -> list[tuple[str, str]]:
+    """Label and value of the figures that are known."""
+    known = [tile for tile in block.tiles if tile.value is not None]
+    return [(tile.label, worded(tile.value, tile.kind)) for tile in known]
+
+
+def verdict_words(block: Verdict) -> list[str]:
+    """From what to what something changed, and by how much; empty where neither is known."""
+    if block.base.value is None and block.new.value is None:
+        return []
+    values = [f"{one.label} {worded(one.value, block.kind)}" for one in (block.base, block.new)]
+    change = [] if block.change is None else [signed(block.change, "share")]
+    return [" → ".join(values), *change]
 
 
 # -- pictures as tables ----------------------------------------------------------------------------

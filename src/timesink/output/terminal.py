@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from io import StringIO
 from itertools import pairwise
 from typing import Any
@@ -19,10 +19,20 @@ from rich.text import Text
 
 from timesink.model.units import interval_ns
 from timesink.output import blocks
-from timesink.output.blocks import Block, Document, Section, Tone
+from timesink.output.blocks import Document, Section, Tone
 from timesink.output.names import printable
 from timesink.output.numbers import change_of, cost_of, signed, worded
-from timesink.output.tables import GAP, ROLES, fitting, heading, stacks_table, text_table, title_of
+from timesink.output.tables import (
+    GAP,
+    ROLES,
+    fitting,
+    heading,
+    known_tiles,
+    stacks_table,
+    text_table,
+    title_of,
+    verdict_words,
+)
 
 FILE_WIDTH = 100
 """Characters of a line of text in a file."""
@@ -126,7 +136,7 @@ def show(content: RenderableType, width: int) -> None:
         sys.stdout.write(to_plain(content, width) + "\n")
 
 
-def wrapped(line: str, width: int, style: str = "", indent: int = 0) -> Iterable[Text]:
+def wrapped(line: str, width: int, style: str = "", indent: int = 0) -> Iterator[Text]:
     """A line that goes on under where it began, with no amount torn from its unit."""
     glued, before = _TOGETHER.sub(_GLUE, printable(line)), " " * indent
     for break_long in (False, True):
@@ -179,27 +189,10 @@ def _section(section: Section, width: int) -> Iterator[RenderableType]:
             if place:
                 yield ""
             yield text(title, "bold" if alone else "")
-        yield from _block(block, width)
-
-
-def _block(block: Block, width: int) -> Iterator[RenderableType]:
-    yield from _WRITERS[type(block)](block, width)
+        yield from _WRITERS[type(block)](block, width)
 
 
 # -- words -----------------------------------------------------------------------------------------
-
-
-def _said(block: blocks.Text, width: int) -> Iterator[RenderableType]:
-    yield from wrapped(block.text, width, _TONES[block.tone], _INDENT)
-
-
-def _facts(block: blocks.Facts, _: int) -> Iterator[RenderableType]:
-    yield _labelled(block.rows)
-
-
-def _tiles(block: blocks.Tiles, _: int) -> Iterator[RenderableType]:
-    known = [tile for tile in block.tiles if tile.value is not None]
-    yield _labelled((tile.label, worded(tile.value, tile.kind)) for tile in known)
 
 
 def _labelled(rows: Iterable[tuple[str, str]]) -> RichTable:
@@ -248,12 +241,11 @@ def _card(
 
 def _verdict(block: blocks.Verdict, width: int) -> Iterator[RenderableType]:
     yield from wrapped(block.sentence, width, "bold")
-    values = [f"{one.label} {worded(one.value, block.kind)}" for one in (block.base, block.new)]
-    change = [] if block.change is None else [signed(block.change, "share")]
-    if block.low is not None and block.high is not None:
-        change.append(f"({signed(block.low, 'share')} to {signed(block.high, 'share')})")
-    if block.base.value is not None or block.new.value is not None:
-        yield text("  ".join([" → ".join(values), *change]), "dim")
+    said = verdict_words(block)
+    if said and block.low is not None and block.high is not None:
+        said.append(f"({signed(block.low, 'share')} to {signed(block.high, 'share')})")
+    if said:
+        yield text("  ".join(said), "dim")
     for note in block.notes:
         yield from wrapped(note, width, "dim", _INDENT)
 
@@ -272,7 +264,9 @@ def _health(block: blocks.Health, width: int) -> Iterator[RenderableType]:
 # -- tables and bars -------------------------------------------------------------------------------
 
 
-def _table(block: blocks.Table, width: int) -> Iterator[RenderableType]:
+def _table(block: blocks.Table | None, width: int) -> Iterator[RenderableType]:
+    if block is None:
+        return
     if block.rows or not block.note:
         made = fitting(block, width)
         yield text_table(made.titles, made.rows, made.right, width)
@@ -297,12 +291,6 @@ def _parts(block: blocks.Parts, width: int) -> Iterator[RenderableType]:
             line.append(f"{'':{longest - len(bar) + GAP}}{printable(part.help)}", "dim")
         line.rstrip()
         yield line
-
-
-def _stacks(block: blocks.Stacks, width: int) -> Iterator[RenderableType]:
-    table = stacks_table(block)
-    if table is not None:
-        yield from _table(table, width)
 
 
 def attribution_lines(block: blocks.Attribution, width: int) -> Iterator[Text]:
@@ -339,19 +327,14 @@ def _curves(block: blocks.Curves, width: int) -> Iterator[RenderableType]:
     for one in block.series:
         values = [value or 0.0 for value in one.values]
         top = max(values, default=0.0) or 1.0
+        groups = min(_STRIP, width - label - 24, len(values))
+        ends = [len(values) * place // groups for place in range(groups + 1)] if groups else []
+        largest_of = (max(values[start:end]) for start, end in pairwise(ends))
         strip = "".join(
-            _LEVELS[min(int(value / top * len(_LEVELS)), len(_LEVELS) - 1)]
-            for value in _largest_of(values, min(_STRIP, width - label - 24))
+            _LEVELS[min(int(value / top * len(_LEVELS)), len(_LEVELS) - 1)] for value in largest_of
         )
         largest = worded(max(values, default=None), block.kind)
         yield text(f"  {one.name:<{label}}  {strip}  {largest} at most")
-
-
-def _largest_of(values: Sequence[float], most: int) -> list[float]:
-    """The largest of each of at most so many groups of neighbours, which are as alike as can be."""
-    groups = min(most, len(values))
-    ends = [len(values) * place // groups for place in range(groups + 1)] if groups else []
-    return [max(values[start:end]) for start, end in pairwise(ends)]
 
 
 def _icicle(block: blocks.Icicle, _: int) -> Iterator[RenderableType]:
@@ -396,11 +379,11 @@ def _heatmap(block: blocks.Heatmap, width: int) -> Iterator[RenderableType]:
 
 
 _WRITERS: Mapping[type, Callable[[Any, int], Iterator[RenderableType]]] = {
-    blocks.Text: _said,
-    blocks.Facts: _facts,
-    blocks.Tiles: _tiles,
+    blocks.Text: lambda one, width: wrapped(one.text, width, _TONES[one.tone], _INDENT),
+    blocks.Facts: lambda block, _: iter([_labelled(block.rows)]),
+    blocks.Tiles: lambda block, _: iter([_labelled(known_tiles(block))]),
     blocks.Parts: _parts,
-    blocks.Stacks: _stacks,
+    blocks.Stacks: lambda block, width: _table(stacks_table(block), width),
     blocks.Findings: _findings,
     blocks.Verdict: _verdict,
     blocks.Attribution: attribution_lines,

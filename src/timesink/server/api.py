@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from timesink import __version__
-from timesink.answers.plugin.query import Query
+from timesink.answers.plugin import Query
 from timesink.answers.views import GROUPS, VIEWS
 from timesink.errors import NotFoundError, UsageError
 from timesink.server.jobs import Report
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from timesink.answers.analysis.report import Analysis
-    from timesink.answers.timeline.opening import Timeline
+    from timesink.answers.timeline import Timeline
 
 
 # Two runs: whether one is slower, and why.
@@ -204,7 +204,7 @@ def _found(desk: Desk, chosen: _Chosen, report: Report, *, together: bool) -> tu
         wanted = "" if steps is None else step_choice(steps)
         ranks = desk.library.ranks(run, chosen.span, worker, steps=wanted, report=report)
     trace = desk.library.trace(run, worker, chosen.span, report)
-    analysis = analyze_opened({worker: trace}, worker, path=run.name, steps=steps, ranks=ranks)
+    analysis = analyze_opened(trace, path=run.name, steps=steps, ranks=ranks)
     return analysis, recording_start(trace)
 
 
@@ -310,7 +310,7 @@ def _timeline(desk: Desk, query: Query) -> Timeline:
         return known
 
     def opened(report: Report) -> Any:
-        from timesink.answers.timeline.opening import open_timeline  # noqa: PLC0415 - as above
+        from timesink.answers.timeline import open_timeline  # noqa: PLC0415 - as above
 
         return desk.library.made(run, recording, _TIMELINE, open_timeline, report)
 

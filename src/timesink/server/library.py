@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import BoundedSemaphore, Lock, Thread
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from timesink.answers.plugin.query import Query
+from timesink.answers.plugin import Query
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError
 from timesink.formats.options import Progress
 from timesink.model.units import count, counted

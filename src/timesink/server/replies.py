@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 import msgspec
 from isal import igzip, isal_zlib
 
-from timesink.answers.plugin.query import Query
+from timesink.answers.plugin import Query
 from timesink.answers.views import load
 from timesink.errors import (
     AmbiguousError,
@@ -229,9 +229,9 @@ VIEWS = Views(
         "operation": "operators:operation_pie",
         "operation/table": "operators:operation_table",
         "operation/stack": "operators:operation_stack",
-        "kernel": "kernels:kernel_pie",
-        "kernel/table": "kernels:kernel_table_view",
-        "kernel/tc_pie": "kernels:tensor_core_pie",
+        "kernel": "operators:kernel_pie",
+        "kernel/table": "operators:kernel_table_view",
+        "kernel/tc_pie": "operators:tensor_core_pie",
         "memory": "memory:memory_table",
         "memory_curve": "memory:memory_curve",
         "memory_events": "memory:memory_events",

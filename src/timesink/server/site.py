@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 
 from isal import igzip
 
+from timesink.answers.plugin import Query
 from timesink.answers.plugin.overview import VIEWS as VIEW_NAMES
 from timesink.answers.plugin.overview import available_views
-from timesink.answers.plugin.query import Query
 from timesink.errors import NotFoundError, TimesinkError
 from timesink.server.api import API
 from timesink.server.jobs import FailedError, Report, StillWorking

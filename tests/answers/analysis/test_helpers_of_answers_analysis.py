@@ -16,4 +16,4 @@ def test_missing_steps() -> None:
 
 def test_analyze_opened() -> None:
     trace = timesink.open(timesink.sample())
-    assert analyze_opened({"worker0": trace}, "worker0", path="run").path == "run"
+    assert analyze_opened(trace, path="run").path == "run"

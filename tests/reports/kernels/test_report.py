@@ -11,7 +11,7 @@ import timesink
 from cases import K, read
 from measured_kernels import launch, measured
 from timesink.answers.kernels.reading import kernels
-from timesink.answers.kernels.report import BY, SCHEMA, KernelReports
+from timesink.answers.kernels.report import BY, SCHEMA, runs_dict
 from timesink.errors import UsageError
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Trace
@@ -81,7 +81,7 @@ def test_json_is_the_dictionary():
 
 
 def test_several_runs():
-    answer = KernelReports([kernels(small()), kernels(small(layout="text"))]).to_dict()
+    answer = runs_dict([kernels(small()), kernels(small(layout="text"))])
     assert list(answer) == ["schema", "runs"]
     assert [run["layout"] for run in answer["runs"]] == [None, "text"]
     assert "schema" not in answer["runs"][0]

@@ -25,10 +25,9 @@ from cases import (
 from timesink.analyses.operators import operator_table
 from timesink.analyses.roles import role_ranges, step_breakdown
 from timesink.analyses.steps import find_steps, window
-from timesink.answers.plugin.kernels import kernel_table_view
-from timesink.answers.plugin.operators import operation_table
+from timesink.answers.plugin import Query
+from timesink.answers.plugin.operators import kernel_table_view, operation_table
 from timesink.answers.plugin.overview import overview
-from timesink.answers.plugin.query import Query
 
 ALL_PARTS = [
     "Step",

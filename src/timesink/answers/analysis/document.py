@@ -9,15 +9,11 @@ from timesink import __version__
 from timesink.analyses.roles import average_step
 from timesink.answers.analysis.findings import findings_section
 from timesink.answers.analysis.ranks import (
-    clocks_section,
-    collectives_matched_section,
     damaged_section,
     detail_section,
-    in_words,
-    mismatches_section,
-    process_groups_section,
     rank_groups_section,
     ranks_section,
+    straggler_headline,
     who_holds_up_section,
 )
 from timesink.answers.analysis.report import Analysis
@@ -26,6 +22,7 @@ from timesink.answers.analysis.tables import (
     Analysed,
     Empty,
     Made,
+    in_words,
     kernels_section,
     memory_curve_section,
     modules_section,
@@ -42,7 +39,6 @@ from timesink.answers.analysis.time import (
 )
 from timesink.answers.info import facts, grave_entries, health_section, recording_section
 from timesink.answers.info_report import describe_trace
-from timesink.answers.stragglers import straggler_headline
 from timesink.answers.tables import sentence, table_block, table_document
 from timesink.errors import UsageError
 from timesink.model import units
@@ -52,11 +48,28 @@ from timesink.output.html import report_html
 _MOST_ROWS = 1000
 _TONES: Mapping[str, Tone] = {"high": "warning", "medium": "notice", "low": "plain"}
 
+_MATCHED = tables_section(
+    "Collectives of all ranks",
+    "collectives-matched",
+    lead="Calls that belong together, by what they do, among whom and how much: what ranks wait "
+    "until the last has come, and what the data takes to move from then on.",
+    of_set=True,
+)
+_CLOCKS = tables_section(
+    "Clocks",
+    "clocks",
+    lead="How far clocks are apart, as ends of collectives tell; times of different ranks are "
+    "compared after that was taken off.",
+    of_set=True,
+)
+_GROUPS = tables_section(
+    "Process groups", "process-groups", lead="Who communicates with whom.", of_set=True
+)
 SECTIONS: Mapping[str, Callable[[Analysed], Made]] = {
     "findings": findings_section,
     "stragglers": who_holds_up_section,
     "ranks": ranks_section,
-    "collectives-matched": collectives_matched_section,
+    "collectives-matched": _MATCHED,
     "rank-groups": rank_groups_section,
     "figures": figures_section,
     "breakdown": breakdown_section,
@@ -64,71 +77,54 @@ SECTIONS: Mapping[str, Callable[[Analysed], Made]] = {
     "devices": devices_section,
     "operators": operators_section,
     "kernels": kernels_section,
-    "kernel-launches": tables_section(
-        "kernel-launches", "Kernels by operator and launch", "kernel-launches"
-    ),
-    "launches": tables_section("launches", "Launches and their delays", "launches", "queue"),
+    "kernel-launches": tables_section("Kernels by operator and launch", "kernel-launches"),
+    "launches": tables_section("Launches and their delays", "launches", "queue"),
     "memory-curve": memory_curve_section,
-    "memory": tables_section("memory", "Memory by operator", "memory"),
-    "memory-live": tables_section("memory-live", "What is live at the memory peak", "memory-live"),
+    "memory": tables_section("Memory by operator", "memory"),
+    "memory-live": tables_section("What is live at the memory peak", "memory-live"),
     "modules": modules_section,
-    "process-groups": process_groups_section,
-    "clocks": clocks_section,
+    "process-groups": _GROUPS,
+    "clocks": _CLOCKS,
     "workers": workers_section,
     "overlap": overlap_section,
-    "collectives": tables_section("collectives", "Collective calls", "collectives"),
-    "mismatches": mismatches_section,
+    "collectives": tables_section("Collective calls", "collectives"),
+    "mismatches": tables_section("Calls without a partner", "mismatches"),
     "damaged": damaged_section,
-    "gaps": tables_section("gaps", "The largest gaps in device work", "gaps"),
+    "gaps": tables_section("The largest gaps in device work", "gaps"),
     "recording": lambda run: recording_section(facts(describe_trace(run.trace))),
     "health": lambda run: health_section(run.analysis.health, brief=run.brief),
 }
 """What makes each section, in the order of the report."""
 
-_BRIEF: Mapping[str, Callable[[Analysed], Made]] = {
-    "stragglers": who_holds_up_section,
-    "ranks": ranks_section,
-    "collectives-matched": collectives_matched_section,
-    "rank-groups": rank_groups_section,
-    "detail": detail_section,
-    "breakdown": breakdown_section,
-    "devices": devices_section,
-    "operators": operators_section,
-    "kernels": kernels_section,
-    "modules": modules_section,
-    "memory-peaks": tables_section("memory-peaks", "Memory", "memory-peaks"),
-    "findings": findings_section,
-    "health": SECTIONS["health"],
-}
+_BRIEF: tuple[Callable[[Analysed], Made], ...] = (
+    who_holds_up_section,
+    ranks_section,
+    _MATCHED,
+    rank_groups_section,
+    detail_section,
+    breakdown_section,
+    devices_section,
+    operators_section,
+    kernels_section,
+    modules_section,
+    tables_section("Memory", "memory-peaks"),
+    findings_section,
+    SECTIONS["health"],
+)
 """The same of the short answer, which is read as text."""
 
 PAGES: Mapping[str, tuple[str, ...]] = {
     "overview": (
-        "findings",
-        "figures",
-        "breakdown",
-        "steps",
-        "devices",
-        "gaps",
-        "recording",
-        "health",
+        *("findings", "figures", "breakdown", "steps"),
+        *("devices", "gaps", "recording", "health"),
     ),
     "operators": ("operators",),
     "kernels": ("kernels", "kernel-launches", "launches"),
     "memory": ("memory-curve", "memory", "memory-live"),
     "modules": ("modules",),
     "distributed": (
-        "stragglers",
-        "ranks",
-        "collectives-matched",
-        "rank-groups",
-        "process-groups",
-        "clocks",
-        "workers",
-        "overlap",
-        "collectives",
-        "mismatches",
-        "damaged",
+        *("stragglers", "ranks", "collectives-matched", "rank-groups", "process-groups"),
+        *("clocks", "workers", "overlap", "collectives", "mismatches", "damaged"),
     ),
 }
 """Sections of each page of the app."""
@@ -151,13 +147,20 @@ def analysis_document(
         raise UsageError(f"there is no page {page!r}", f"choose one of {', '.join(PAGES)}")
     run = Analysed(analysis, rows, start_ns, brief)
     wanted = PAGES[page] if page else SECTIONS
-    makers = _BRIEF.values() if brief else [SECTIONS[name] for name in wanted]
+    makers = _BRIEF if brief else [SECTIONS[name] for name in wanted]
     made = [one for one in (make(run) for make in makers) if one is not None]
     shown = [one if isinstance(one, Section) else one.section for one in made]
     if page is None:
         shown = [one for one in made if isinstance(one, Section)]
     if page is None and not brief:
-        shown += _not_recorded([one for one in made if isinstance(one, Empty)])
+        # A line per reason; that nothing is amiss needs no line.
+        by_reason: dict[str, list[str]] = {}
+        for one in made:
+            if isinstance(one, Empty) and one.absent.hint:
+                by_reason.setdefault(sentence(one.absent), []).append(one.title)
+        lines = tuple((", ".join(titles), reason) for reason, titles in by_reason.items())
+        if lines:
+            shown.append(Section("not-recorded", "Not in this recording", (Facts(lines),)))
     told = "" if analysis.ranks is None else straggler_headline(analysis.ranks)
     name = Path(analysis.path or analysis.trace.metadata.source).resolve().name
     return Document(
@@ -220,13 +223,3 @@ def _tone(analysis: Analysis) -> Tone:
         return "notice"
     without: Tone = "warning" if grave_entries(analysis.health) else "good"
     return next((_TONES[finding.severity] for finding in analysis.findings), without)
-
-
-def _not_recorded(empty: list[Empty]) -> list[Section]:
-    """One section with a line per reason; that nothing is amiss needs no line."""
-    by_reason: dict[str, list[str]] = {}
-    for one in empty:
-        if one.absent.hint:
-            by_reason.setdefault(sentence(one.absent), []).append(one.title)
-    rows = tuple((", ".join(titles), reason) for reason, titles in by_reason.items())
-    return [Section("not-recorded", "Not in this recording", (Facts(rows),))] if rows else []

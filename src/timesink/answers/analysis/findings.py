@@ -1,32 +1,24 @@
-"""What costs time and what to try, as cards that lead to where it shows; and trace health."""
+"""What costs time and what to try, as cards that lead to where it shows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from timesink.analyses.communication.records import communication_records
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.roles import average_step
 from timesink.analyses.steps import find_steps
 from timesink.answers.analysis.tables import Analysed
-from timesink.answers.info import _item, grave_entries
+from timesink.answers.info import grave_entries
 from timesink.answers.tables import sentence
 from timesink.answers.views import NO_STEPS
 from timesink.model import units
 from timesink.model.findings import Evidence, Finding
-from timesink.model.health import HealthEntry
-from timesink.output.blocks import (
-    Block,
-    FindingCard,
-    Findings,
-    Link,
-    Section,
-    Text,
-)
+from timesink.output.blocks import Block, FindingCard, Findings, Link, Section, Text
 from timesink.output.names import told_apart
 
 _EMPTY = "No rule found anything to gain."
-_MOST_LINKS = 4
+_MOST_LINKS, _MOST_EVIDENCE = 4, 3
 _FIRST = "stragglers"
 
 
@@ -54,13 +46,19 @@ def _card(finding: Finding, run: Analysed) -> FindingCard:
         if item.kind in _PLACES
         for link in _PLACES[item.kind](item, run)
     )
+    # What mending it may save; nothing where that cannot be said.
+    gains = []
+    if finding.gain_ns:
+        gains.append(units.duration_ns(finding.gain_ns) + (" a step" if finding.marked else ""))
+    if finding.between_ns:
+        gains.append(f"{units.duration_ns(finding.between_ns)} between two steps")
     return FindingCard(
         rule=finding.rule,
         severity=finding.severity,
         title=finding.title,
         sentence=finding.sentence,
         advice=finding.advice,
-        gain=_gain_text(finding),
+        gain=f"may save {' and '.join(gains)} if {finding.gain_basis}" if gains else "",
         evidence=tuple(_evidence_lines(finding)),
         links=tuple(links)[:_MOST_LINKS],
     )
@@ -69,13 +67,8 @@ def _card(finding: Finding, run: Analysed) -> FindingCard:
 # -- where evidence shows --------------------------------------------------------------------------
 
 
-def _operator(item: Evidence, _: Analysed) -> Iterator[Link]:
-    yield Link(item.name, "operators", item.name)
-
-
-def _kernel(item: Evidence, _: Analysed) -> Iterator[Link]:
-    short = short_kernel_name(item.name)
-    yield Link(short, "kernels", short)
+def _named(name: str, section: str) -> Iterator[Link]:
+    yield Link(name, section, name)
 
 
 def _call(item: Evidence, run: Analysed) -> Iterator[Link]:
@@ -120,8 +113,8 @@ def _step(item: Evidence, run: Analysed) -> Iterator[Link]:
 
 
 _PLACES: Mapping[str, Callable[[Evidence, Analysed], Iterator[Link]]] = {
-    "operator": _operator,
-    "kernel": _kernel,
+    "operator": lambda item, _: _named(item.name, "operators"),
+    "kernel": lambda item, _: _named(short_kernel_name(item.name), "kernels"),
     "call": _call,
     "worker": _worker,
     "device": _device,
@@ -134,38 +127,24 @@ _PLACES: Mapping[str, Callable[[Evidence, Analysed], Iterator[Link]]] = {
 # -- in words --------------------------------------------------------------------------------------
 
 
-def _gain_text(finding: Finding) -> str:
-    """What mending it may save; empty where nothing can be said."""
-    gains = []
-    if finding.gain_ns:
-        gains.append(units.duration_ns(finding.gain_ns) + (" a step" if finding.marked else ""))
-    if finding.between_ns:
-        gains.append(f"{units.duration_ns(finding.between_ns)} between two steps")
-    return f"may save {' and '.join(gains)} if {finding.gain_basis}" if gains else ""
-
-
-def _evidence_lines(finding: Finding, most: int = 3) -> list[str]:
+def _evidence_lines(finding: Finding) -> list[str]:
     """The first pieces of evidence, a line each."""
-    shown = finding.evidence[:most]
+    shown = finding.evidence[:_MOST_EVIDENCE]
     names = told_apart(
         [
             f"{item.kind} {short_kernel_name(item.name) if item.kind == 'kernel' else item.name}"
             for item in shown
         ]
     )
-    return [
-        f"{name}{_numbers(item, marked=finding.marked)}"
-        for name, item in zip(names, shown, strict=True)
-    ]
-
-
-def _numbers(item: Evidence, *, marked: bool) -> str:
-    numbers = ", ".join(
-        _numbered(key, value, marked=marked)
-        for key, value in item.numbers.items()
-        if key != "start_ns"
-    )
-    return f": {numbers}" if numbers else ""
+    lines = []
+    for name, item in zip(names, shown, strict=True):
+        numbers = ", ".join(
+            _numbered(key, value, marked=finding.marked)
+            for key, value in item.numbers.items()
+            if key != "start_ns"
+        )
+        lines.append(f"{name}: {numbers}" if numbers else name)
+    return lines
 
 
 _UNITS: Mapping[str, Callable[[float], str]] = {
@@ -184,15 +163,3 @@ def _numbered(key: str, value: float, *, marked: bool) -> str:
     shown = _UNITS[unit](value) if unit else units.count(round(value))
     spoken = name.removesuffix(unit).replace("_", " ")
     return f"{spoken} {shown}{each}"
-
-
-# -- trace health ----------------------------------------------------------------------------------
-
-
-def health_sentences(entries: Iterable[HealthEntry]) -> list[str]:
-    """Trace health in a line each."""
-    return [
-        f"{item.severity}: {units.count(item.count)} x {item.title}"
-        f"{f': {item.told}' if item.told else ''}; {item.consequence}"
-        for item in (_item(entry, brief=True) for entry in entries)
-    ]

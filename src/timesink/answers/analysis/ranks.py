@@ -1,221 +1,407 @@
-"""Sections about a set of ranks; of a single trace there is none of them."""
+"""Sections about a set of ranks: who holds the others up, why and at which cost; a map of all.
+
+Of a single trace there is none of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-import polars as pl
+import numpy as np
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
+from timesink.analyses.ranks.analysis import cost_together, share_together
+from timesink.analyses.ranks.lateness import TIMES_NOISE, Panel, least_share
 from timesink.analyses.ranks.own_time import ranges_of
-from timesink.analyses.ranks.rank_set import RankSet
-from timesink.answers.analysis.tables import Analysed, Empty, Made
-from timesink.answers.stragglers import other_notes, stragglers_section, the_ranks
-from timesink.answers.views import find_view
-from timesink.model.units import counted, listed
-from timesink.output.blocks import Section, Text
+from timesink.analyses.ranks.rank_set import RankSet, set_notes
+from timesink.answers.analysis.tables import Analysed, Made, neighbours, tables_section, together
+from timesink.answers.cause_words import cause_name
+from timesink.model import units
+from timesink.model.findings import Finding
+from timesink.output.blocks import (
+    Block,
+    CauseCard,
+    Causes,
+    Heatmap,
+    HeatRow,
+    Link,
+    Section,
+    Text,
+    Tone,
+)
 from timesink.output.numbers import column, table
+from timesink.rules.communication import advice_on, why_late
 
-_KINDS: Mapping[str | None, str] = {
-    "dp": "data parallel",
-    "tp": "tensor parallel",
-    "pp": "pipeline",
-    "ep": "expert parallel",
-    "cp": "context parallel",
-    "mp": "model parallel",
-    "world": "all ranks",
-    None: "-",
-}
-_BRIEF: Mapping[str, Sequence[str]] = {
-    "ranks": (
-        "rank",
-        "step_ns",
-        "compute_ns",
-        "exposed_communication_ns",
-        "overlap_ns",
-        "wait_caused_ns",
-        "wait_suffered_ns",
-        "idle_ns",
-        "pipeline_bubble_ns",
-    ),
-    "collectives-matched": (
-        "collective",
-        "group_kind",
-        "group_size",
-        "size_bytes",
-        "calls",
-        "wait_mean_ns",
-        "transfer_mean_ns",
-        "latest_rank",
-        "bus_bytes_per_s",
-        "groups",
-        "algorithm_bytes_per_s",
-    ),
-}
-"""Columns of the short answer."""
-_MOST_RANGES = 6
+MOST_CARDS = 8
+_TOGETHER = 3
+"""More stragglers with one cause are told in one card."""
+_MOST_EVIDENCE = 5
+_MOST_RANGES = 8
+_MOST_LINKS = 3
 _MOST_NAMED = 8
+MOST_ROWS = 200
+"""More ranks are not shown one by one."""
+MOST_COLUMNS = 120
+_BRIEF_ROWS, _BRIEF_COLUMNS = 16, 60
+"""The same in text."""
+_MERGED_ROWS = 64
+"""Where ranks stand together, so many rows are enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Ranks that hold the others up for one cause."""
+
+    cause: str
+    ranks: tuple[int, ...]
+    cost_ns: float
+    share: float
+    steps: tuple[str, ...]
+    evidence: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """The cause and who it is: `Host code in rank 3`."""
+        return f"{cause_name(self.cause)} in {the_ranks(self.ranks)}"
+
+    @property
+    def who(self) -> str:
+        """The ranks at the beginning of a sentence."""
+        told = the_ranks(self.ranks)
+        return f"{told[0].upper()}{told[1:]}"
+
+    @property
+    def advice(self) -> str:
+        """What to try."""
+        return advice_on(self.cause, the_ranks(self.ranks), several=len(self.ranks) > 1)
+
+
+def held_up(stragglers: Sequence[Finding], panel: Panel) -> list[Held]:
+    """Stragglers, the costliest first; many with the same cause together."""
+    by_cause: dict[str, list[Finding]] = {}
+    for one in stragglers:
+        by_cause.setdefault(one.cause, []).append(one)
+    found = []
+    for members in by_cause.values():
+        together = len(members) > _TOGETHER
+        found += [_held(members, panel)] if together else [_held([one], panel) for one in members]
+    return sorted(found, key=lambda one: -one.cost_ns)
+
+
+def _held(members: Sequence[Finding], panel: Panel) -> Held:
+    steps = {step for one in members for step in one.steps}
+    # Nobody reads the same sentence about each of many ranks.
+    others = [one.rank for one in members[1:]]
+    likewise = [f"Likewise {the_ranks(others)}."] if others else []
+    return Held(
+        members[0].cause,
+        tuple(sorted(one.rank for one in members)),
+        cost_together(members, panel),
+        share_together(members, panel),
+        tuple(step for step in panel.steps if step in steps),
+        (*members[0].proofs[:_MOST_EVIDENCE], *likewise),
+    )
+
+
+def held_sentence(one: Held, panel: Panel) -> str:
+    """Who holds the others up, how often and how much."""
+    verb = "holds" if len(one.ranks) == 1 else "hold"
+    many = len(one.steps)
+    often = f"in {many} of {units.counted(len(panel.steps), 'steps')}"
+    if many == len(panel.steps):
+        often = "in every step" if many > 1 else "in the one step there is"
+    each = f", {units.brief_ns(one.cost_ns / many)} in each" if many > 1 else ""
+    cost = f"{units.brief_ns(one.cost_ns)} ({units.share(one.share, 1)} of the run)"
+    return f"{one.who} {verb} the others up {often}: {cost}{each}."
+
+
+def straggler_headline(ranks: RankSet) -> str:
+    """Who holds the others up, why and how much, in a sentence; empty where nobody does."""
+    held = held_up(ranks.analysis.stragglers, ranks.analysis.panel)
+    if not held:
+        return ""
+    first = held[0]
+    one = len(first.ranks) == 1
+    why = why_late(first.cause, several=not one)
+    also = f"; {the_ranks([r for one in held[1:] for r in one.ranks])} too" if held[1:] else ""
+    return (
+        f"{first.who} {'makes' if one else 'make'} the others wait, "
+        f"{units.brief_ns(first.cost_ns / max(len(ranks.analysis.panel.steps), 1))} a step "
+        f"({units.share(first.share, 1)}): {why}{also}."
+    )
+
+
+def _is_judged(ranks: RankSet) -> bool:
+    """Whether there is enough to tell who holds whom up: several ranks with steps in common."""
+    panel = ranks.analysis.panel
+    return len(panel.ranks) > 1 and bool(panel.steps)
+
+
+def nobody_sentence(ranks: RankSet) -> str:
+    """That no rank holds the others up, and how that was judged."""
+    panel = ranks.analysis.panel
+    if len(panel.ranks) < 2:
+        return "Only one rank could be read: whether it holds others up cannot be told."
+    if not panel.steps:
+        return "No step is on most of the ranks: whether one holds the others up cannot be told."
+    judged = f"{units.counted(len(panel.ranks), 'ranks')} over "
+    judged += f"{units.counted(len(panel.steps), 'steps')} were judged"
+    said = (
+        f"No rank holds the others up. {judged}; what a rank lets others wait counts from "
+        f"{100 * least_share(len(panel.ranks)):.1f} % of the run on, if it is {TIMES_NOISE} times "
+        "what chance gives the other ranks."
+    )
+    cost = panel.held.sum(axis=1)
+    if panel.run_ns and cost.any():
+        # That the first and the second are near is why neither is blamed.
+        first, second = (
+            f"rank {panel.ranks[place]} ({units.share(cost[place], panel.run_ns)} of the run)"
+            for place in np.argsort(-cost, kind="stable")[:2].tolist()
+        )
+        said += f" Most is caused by {first}, then by {second}."
+    # Of some nothing can be said: everybody may be waiting for them.
+    known = (*ranks.missing, *(each.rank for each in ranks.damaged if each.rank is not None))
+    return f"{said} Of {the_ranks(known)} nothing is known." if known else said
+
+
+def the_ranks(ranks: Collection[int]) -> str:
+    """Ranks by their numbers."""
+    return f"rank{'' if len(ranks) == 1 else 's'} {ranges_of(ranks, _MOST_RANGES)}"
+
+
+def _notes_on(ranks: RankSet) -> tuple[list[str], list[str]]:
+    """What is to be known about the set, as sentences: what is grave, and what else.
+
+    Who is missing and who could not be read is grave: less can be said without them.
+    """
+    said = [f"{note[0].upper()}{note[1:]}." for note in set_notes(ranks)]
+    grave = bool(ranks.missing) + bool(ranks.damaged)
+    return said[:grave], said[grave:]
+
+
+# -- cards -----------------------------------------------------------------------------------------
+
+
+def stragglers_section(ranks: RankSet, *, brief: bool = False) -> Section:
+    """Who holds the others up, why, at which cost; that nobody does is said as well."""
+    found = ranks.analysis
+    held = held_up(found.stragglers, found.panel)
+    cards = tuple(_card(one, ranks) for one in held[:MOST_CARDS])
+    answer: Block = Causes(cards, "")
+    if not cards:
+        tone: Tone = "good" if _is_judged(ranks) else "notice"
+        answer = Text(nobody_sentence(ranks), tone)
+    # A short answer has these among its notes.
+    grave = [] if brief else _notes_on(ranks)[0]
+    blocks = [answer, *(Text(said, "warning") for said in grave)]
+    if len(held) > MOST_CARDS:
+        others = units.counted(len(held) - MOST_CARDS, "more ranks")
+        blocks.append(Text(f"{others} that cost less are in the table of ranks.", "notice"))
+    if _is_judged(ranks):
+        blocks.append(_heatmap(ranks, brief=brief))
+    return Section("stragglers", "Who holds the others up", tuple(blocks))
+
+
+def _heatmap(ranks: RankSet, *, brief: bool) -> Heatmap:
+    """How long each rank let others wait in each step."""
+    found = ranks.analysis
+    causes = {rank: one for one in held_up(found.stragglers, found.panel) for rank in one.ranks}
+    rows, columns = (_BRIEF_ROWS, _BRIEF_COLUMNS) if brief else (MOST_ROWS, MOST_COLUMNS)
+    heat = heat_of(found.panel, set(causes), rows=rows, columns=columns)
+    made = []
+    for row in heat.rows:
+        if len(row.ranks) > 1:
+            about = f"the largest of {units.counted(len(row.ranks), 'ranks')}"
+            made.append(HeatRow(row.name, row.values, about))
+            continue
+        (rank,) = row.ranks
+        held, host = causes.get(rank), ranks.ranks[rank].about.host
+        why = "" if held is None else cause_name(held.cause).lower().replace("gpu", "GPU")
+        about = ", ".join(filter(None, (why, f"on {host}" if host else "")))
+        worker = ranks.workers.get(rank, "")
+        made.append(HeatRow(row.name, row.values, about, worker, held is not None))
+    return Heatmap(
+        "wait-caused",
+        "Wait caused, by rank and step",
+        "time_ns",
+        "wait caused",
+        "rank",
+        "step",
+        heat.columns,
+        tuple(made),
+        "holds the others up" if causes else "",
+        heat.note,
+    )
+
+
+def _card(one: Held, ranks: RankSet) -> CauseCard:
+    first, *others = (*one.evidence, "")
+    said = f"{held_sentence(one, ranks.analysis.panel)} {first}".strip()
+    links = tuple(
+        Link(f"rank {rank} among the others", "ranks", f"rank={rank}")
+        for rank in one.ranks[:_MOST_LINKS]
+    )
+    return CauseCard(
+        cause=one.cause,
+        role="straggler",
+        title=one.title,
+        sentence=said,
+        explained=one.cost_ns,
+        kind="time_ns",
+        share=one.share,
+        share_word="of the run",
+        advice=one.advice,
+        evidence=tuple(filter(None, others)),
+        links=links,
+    )
+
+
+# -- the map ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _HeatRow:
+    """One rank, or several of which the largest value counts."""
+
+    ranks: tuple[int, ...]
+    values: tuple[float | None, ...]
+
+    @property
+    def name(self) -> str:
+        """Its number, or the first and the last of its ranks."""
+        first, last = self.ranks[0], self.ranks[-1]
+        return str(first) if first == last else f"{first}-{last}"
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """Wait caused, by rank and step."""
+
+    columns: tuple[str, ...]
+    rows: tuple[_HeatRow, ...]
+    note: str
+    """What rows and columns stand for where that is not one rank and one step."""
+
+
+def heat_of(
+    panel: Panel, odd: Collection[int], *, rows: int = MOST_ROWS, columns: int = MOST_COLUMNS
+) -> Heat:
+    """How long each rank let others wait in each step, in at most so many rows and columns.
+
+    Where there are more ranks, those that are `odd` come first, then those that cost most; of the
+    others neighbours stand together, with the largest value of them.
+    """
+    ends = neighbours(len(panel.steps), columns)
+    values = np.where(np.isnan(panel.length), np.nan, panel.held)
+    if values.size:
+        # The largest of each group of steps; unknown where all of it is.
+        values = np.fmax.reduceat(values, [start for start, _ in ends], axis=1)
+    made = []
+    for places in _places(panel, odd, rows):
+        largest = np.fmax.reduce(values[places], axis=0)
+        known = (None if np.isnan(value) else round(float(value), 1) for value in largest)
+        made.append(_HeatRow(tuple(panel.ranks[places].tolist()), tuple(known)))
+    notes = []
+    alone = next((at for at, row in enumerate(made) if len(row.ranks) > 1), None)
+    if alone is not None:
+        notes.append(
+            f"{units.counted(alone, 'ranks')} of {units.count(len(panel.ranks))} on their own, "
+            "the costliest first; the others by neighbours, each row with the largest value of "
+            "those not above."
+        )
+    if len(ends) < len(panel.steps):
+        size = -(-len(panel.steps) // len(ends))
+        notes.append(
+            f"A column is {size} neighbouring steps of {units.count(len(panel.steps))}, with the "
+            "largest value of them."
+        )
+    return Heat(together(panel.steps, ends), tuple(made), " ".join(notes))
+
+
+def _places(panel: Panel, odd: Collection[int], rows: int) -> Iterator[NDArray[np.int64]]:
+    """Places of the ranks of each row."""
+    ranks = panel.ranks.tolist()
+    if len(ranks) <= rows:
+        yield from (np.array([place]) for place in range(len(ranks)))
+        return
+    rows = min(rows, _MERGED_ROWS)
+    cost = panel.held.sum(axis=1)
+    marked = [place for place, rank in enumerate(ranks) if rank in odd]
+    marked.sort(key=lambda place: -cost[place])
+    marked = marked[: rows // 2]
+    free = [place for place in np.argsort(-cost, kind="stable").tolist() if place not in marked]
+    alone = [*marked, *free[: rows // 4]]
+    yield from (np.array([place]) for place in alone)
+    rest = np.setdiff1d(np.arange(len(ranks)), alone)
+    # A power of two stands together, so that nodes are not cut.
+    size = 2
+    while len(rest) / size + 1 > rows - len(alone):
+        size *= 2
+    blocks = panel.ranks[rest] // size
+    yield from (rest[blocks == block] for block in np.unique(blocks))
+
+
+# -- sections --------------------------------------------------------------------------------------
 
 
 def who_holds_up_section(run: Analysed) -> Made:
     """Who holds the others up, why and what to try, and the map of all ranks."""
-    ranks = _ranks(run)
+    ranks = run.ranks
     return None if ranks is None else stragglers_section(ranks, brief=run.brief)
 
 
 def detail_section(run: Analysed) -> Made:
     """Which of several ranks is looked into, and what it spends its time on."""
-    if _ranks(run) is None:
+    if run.ranks is None:
         return None
     worker = run.trace.metadata.worker or "the first rank"
     return Section("detail", f"In detail: {worker}", (Text(run.analysis.headline),))
 
 
-@dataclass(frozen=True, slots=True)
-class _About:
-    """A table of a set, and what stands above it."""
-
-    view: str
-    title: str
-    lead: str = ""
-
-    def __call__(self, run: Analysed) -> Made:
-        if _ranks(run) is None:
-            return None
-        frame = run.analysis.table(self.view)
-        if frame.is_empty():
-            return None
-        block = run.table(self.view, in_words(frame, self.view))
-        if run.brief and self.view in _BRIEF:
-            known = {one.key: one for one in block.columns}
-            shown = [known[key] for key in _BRIEF[self.view] if key in known]
-            ordered = (replace(one, spare=max(at - 1, 0)) for at, one in enumerate(shown))
-            block = replace(block, columns=tuple(ordered))
-        return Section(self.view, self.title, (block,), self.lead)
-
-
-def in_words(frame: pl.DataFrame, view: str) -> pl.DataFrame:
-    """A table about ranks as people read it: kinds of groups by name, many ranks as ranges."""
-    return frame if view not in _IN_WORDS or frame.is_empty() else _IN_WORDS[view](frame)
-
-
 def ranks_section(run: Analysed) -> Made:
     """What ranks spend a step on, and what is to be known about the set."""
-    ranks, made = _ranks(run), _RANKS(run)
-    if ranks is None or not isinstance(made, Section) or run.brief:
+    made = _RANKS(run)
+    if run.ranks is None or not isinstance(made, Section) or run.brief:
         return made
-    notes = tuple(Text(said) for said in other_notes(ranks))
-    return replace(made, blocks=(*made.blocks, *notes))
+    return replace(made, blocks=(*made.blocks, *map(Text, _notes_on(run.ranks)[1])))
 
 
 def rank_groups_section(run: Analysed) -> Made:
     """Ranks that behave alike; in brief a line each, and nothing where all do."""
-    ranks, made = _ranks(run), _RANK_GROUPS(run)
+    ranks, made = run.ranks, _RANK_GROUPS(run)
     if ranks is None or not isinstance(made, Section) or not run.brief:
         return made
+    if len(ranks.groups) < 2:
+        return None
     lines = [
         f"{one.group} ({the_ranks(one.ranks)})"
         f"{': ' + ' '.join(one.apart[:2]) if one.odd and one.apart else ''}"
         for one in ranks.groups[:_MOST_NAMED]
     ]
     if len(ranks.groups) > _MOST_NAMED:
-        lines.append(f"and {counted(len(ranks.groups) - _MOST_NAMED, 'more groups')}")
-    if len(ranks.groups) < 2:
-        return None
-    return replace(made, blocks=tuple(Text(line) for line in lines), lead="")
+        lines.append(f"and {units.counted(len(ranks.groups) - _MOST_NAMED, 'more groups')}")
+    return replace(made, blocks=tuple(map(Text, lines)), lead="")
 
 
-def _kind_name(kind: str | None) -> str:
-    """What process groups of a kind are for."""
-    return _KINDS.get(kind, kind or "-")
-
-
-def _worst_first(table: pl.DataFrame) -> pl.DataFrame:
-    """Ranks by the wait they cause."""
-    return table.sort("wait_caused_ns", descending=True, nulls_last=True, maintain_order=True)
-
-
-def _kinds_in_words(column_name: str) -> pl.Expr:
-    return pl.col(column_name).map_elements(_kind_name, return_dtype=pl.String, skip_nulls=True)
-
-
-def _groups_in_words(frame: pl.DataFrame) -> pl.DataFrame:
-    members = [ranges_of(ranks, _MOST_RANGES) for ranks in frame["ranks"].to_list()]
-    return frame.with_columns(
-        _kinds_in_words("kind"),
-        pl.Series("ranks", members, pl.String),
-        pl.col("calls").round().cast(pl.Int64, strict=False),
-    )
-
-
-def _once_per_clock(frame: pl.DataFrame) -> pl.DataFrame:
-    """Ranks of one host have one clock."""
-    if frame["clock"].n_unique() == frame.height:
-        return frame
-    members = frame.group_by("clock", maintain_order=True).agg(pl.col("rank"))
-    ranks = [ranges_of(each, _MOST_RANGES) for each in members["rank"].to_list()]
-    one = frame.unique("clock", keep="first", maintain_order=True)
-    return one.with_columns(pl.Series("rank", ranks, pl.String)).drop("worker")
-
-
-def _apart_in_words(frame: pl.DataFrame) -> pl.DataFrame:
-    return frame.with_columns(pl.col("apart").list.join(" ").replace("", None))
-
-
-def _ranks_listed(frame: pl.DataFrame) -> pl.DataFrame:
-    """Of many ranks the first are named."""
-    return frame.with_columns(
-        pl.Series(side, [listed(names or [], _MOST_NAMED) for names in frame[side].to_list()])
-        for side in ("present", "missing")
-    )
-
-
-_IN_WORDS: Mapping[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
-    "ranks": _worst_first,
-    "collectives-matched": lambda frame: frame.with_columns(_kinds_in_words("group_kind")),
-    "rank-groups": _apart_in_words,
-    "process-groups": _groups_in_words,
-    "clocks": _once_per_clock,
-    "mismatches": _ranks_listed,
-}
-_RANKS = _About(
-    "ranks",
+_RANKS = tables_section(
     "Ranks",
-    "An average step of each rank; who lets the others wait longest comes first.",
+    "ranks",
+    lead="An average step of each rank; who lets the others wait longest comes first.",
+    of_set=True,
 )
-_RANK_GROUPS = _About(
-    "rank-groups",
+_RANK_GROUPS = tables_section(
     "Ranks that behave alike",
-    "The usual ones, by their role, then those that something sets apart.",
+    "rank-groups",
+    lead="The usual ones, by their role, then those that something sets apart.",
+    of_set=True,
 )
-collectives_matched_section = _About(
-    "collectives-matched",
-    "Collectives of all ranks",
-    "Calls that belong together, by what they do, among whom and how much: what ranks wait until "
-    "the last has come, and what the data takes to move from then on.",
-)
-process_groups_section = _About("process-groups", "Process groups", "Who communicates with whom.")
-clocks_section = _About(
-    "clocks",
-    "Clocks",
-    "How far clocks are apart, as ends of collectives tell; times of different ranks are compared "
-    "after that was taken off.",
-)
-
-
-def mismatches_section(run: Analysed) -> Made:
-    """Calls that some ranks made and others did not; of many ranks the first are named."""
-    title = "Calls without a partner"
-    frame = run.analysis.table("mismatches")
-    if frame.is_empty():
-        return Empty("mismatches", title, find_view("mismatches").absent)
-    return Section("mismatches", title, (run.table("mismatches", in_words(frame, "mismatches")),))
 
 
 def damaged_section(run: Analysed) -> Made:
     """Recordings that could not be read, and why."""
-    ranks = _ranks(run)
+    ranks = run.ranks
     if ranks is None or not ranks.damaged:
         return None
     rows = ranks.damaged[: run.rows]
@@ -227,9 +413,3 @@ def damaged_section(run: Analysed) -> Made:
     title = "Recordings that could not be read"
     block = table("damaged", title, columns, total_rows=len(ranks.damaged))
     return Section("damaged", title, (block,), "What is said about ranks is said without them.")
-
-
-def _ranks(run: Analysed) -> RankSet | None:
-    """The set, where there is one."""
-    ranks = run.analysis.ranks
-    return ranks if ranks is not None and (run.analysis.is_set or ranks.damaged) else None

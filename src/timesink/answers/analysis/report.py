@@ -1,13 +1,13 @@
-"""`timesink analyze`: where the time of one run goes, as plain data."""
+"""`timesink analyze`: where the time of one run goes, as plain data and in a sentence."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from importlib.util import find_spec
+from itertools import pairwise
 from operator import index
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -15,30 +15,26 @@ from typing import Any, TypeAlias
 import msgspec
 import polars as pl
 
-from timesink.analyses.ranks.rank_set import (
-    DamagedRank,
-    RankSet,
-    ranks_of_traces,
-    set_health,
-    set_notes,
-)
-from timesink.analyses.roles import within_steps
+from timesink.analyses.device.activities import has_device_work
+from timesink.analyses.names import device_word
+from timesink.analyses.ranks.rank_set import RankSet, set_health, set_notes
+from timesink.analyses.roles import average_step, within_steps
 from timesink.analyses.steps import find_steps
 from timesink.answers.analysis import sections
 from timesink.answers.analysis.sections import start_side_by_side
 from timesink.answers.faults import recording_notes
-from timesink.answers.headline import headline
-from timesink.answers.rank_reading import OpenedSet, open_set
-from timesink.answers.views import TableChoice, check_group, table_of
-from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
+from timesink.answers.rank_reading import open_set
+from timesink.answers.views import check_group, find_view
+from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.formats.options import Progress
 from timesink.formats.written_files import is_folder
-from timesink.model.findings import Finding, gravest_first
+from timesink.model import units
+from timesink.model.findings import SEVERITIES, Finding, gravest_first
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Trace, why_no_calls
-from timesink.model.units import counted
 from timesink.rules.communication import stragglers
-from timesink.rules.single_run import find_all
+from timesink.rules.idle import LEAST_BETWEEN, time_between
+from timesink.rules.single_run import complete_steps, find_all
 from timesink.runtime.engine import Engine, engine_of
 from timesink.sources.cache import Cache
 from timesink.sources.discovery import one_run
@@ -112,7 +108,7 @@ class Analysis:
         """
         check_group(group_by or "", view)
         chosen = self.group_by if group_by is None else group_by
-        return table_of(self.trace, view, TableChoice(chosen, self.ranks))
+        return find_view(view).table(self.trace, chosen, self.ranks)
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer, ready for JSON; `docs/analysis.md` describes every key."""
@@ -161,7 +157,7 @@ class Analysis:
     def __repr__(self) -> str:
         """One line: what was analysed, and the answer."""
         name = Path(self.path or self.trace.metadata.source).name
-        steps = counted(find_steps(self.trace).height, "steps")
+        steps = units.counted(find_steps(self.trace).height, "steps")
         return f"<Analysis of {name}, {steps}: {self.headline}>"
 
     def _repr_html_(self) -> str:
@@ -198,7 +194,12 @@ def step_choice(wanted: Steps) -> str:
 def missing_steps(wanted: str, held: Iterable[str]) -> list[str]:
     """Parts of a choice of which the trace holds nothing, the first of them."""
     numbers = sorted(int(name) for name in held if name.isdecimal())
-    gaps = [gap for bounds in _parsed(wanted) for gap in _gaps(bounds, numbers)]
+    gaps = []
+    for first, last in _parsed(wanted):
+        # The stretches of a range in which no number lies.
+        held_here = [number for number in numbers if first <= number <= last]
+        edges = pairwise([first - 1, *held_here, last + 1])
+        gaps += [(low + 1, high - 1) for low, high in edges if high - low > 1]
     texts = list(dict.fromkeys(map(_as_text, gaps)))
     return texts if len(texts) <= _MOST_NAMED else [*texts[:_MOST_NAMED], "..."]
 
@@ -218,21 +219,6 @@ def _no_choice(text: str) -> UsageError:
 def _as_text(bounds: tuple[int, int]) -> str:
     first, last = bounds
     return str(first) if first == last else f"{first}-{last}"
-
-
-def _gaps(bounds: tuple[int, int], numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """The stretches of a range in which no number lies."""
-    first, last = bounds
-    for number in numbers:
-        if first <= number <= last:
-            if number > first:
-                yield first, number - 1
-            first = number + 1
-    if first <= last:
-        yield first, last
-
-
-# `timesink.analyze`: from a path, or an open trace, to its analysis.
 
 
 def analyze(
@@ -277,7 +263,14 @@ def analyze(
     opened = _opened(source)
     if opened is not None:
         _check_timeline(opened, source)
-        _check_choice(opened, source, worker=worker, span=span, rank=rank)
+        # There is nothing to choose from, but what was asked for must be what is there.
+        about = opened.metadata
+        held = about.worker, about.span, about.distributed.rank
+        if any(
+            wish not in (None, one) for wish, one in zip((worker, span, rank), held, strict=True)
+        ):
+            label = Recording(Path(about.source), about.worker or "one trace", about.span).label
+            raise UnreadableError.none_fits(_path_of(source), [label])
         said = tuple(recording_notes(opened))
         given = Analysis(opened, _path_of(source), group_by=group_by, chosen=said)
         return _restricted(given, wanted)
@@ -286,7 +279,14 @@ def analyze(
     if len(recordings) > 1:
         how = engine_of(engine, jobs=jobs, address=ray_address)
         found = open_set(recordings, engine=how, steps=wanted, cache=cache, progress=progress)
-        return _of_set(found, shown(place), wanted, notes, group_by)
+        # One rank in detail, all of them where they are compared.
+        _check_timeline(found.trace, shown(place))
+        said = (*notes, *recording_notes(found.trace))
+        whole = Analysis(found.trace, shown(place), found.ranks, group_by, said)
+        many = units.counted(len(found.ranks.ranks), "ranks")
+        note = f"{many}: {found.worker} in detail; --worker NAME shows another one alone"
+        analysis = _restricted(whole, wanted)
+        return replace(analysis, chosen=(*analysis.chosen, note))
     store = Cache.default() if cache else None
     trace = open_recording(recordings[0], store, jobs=jobs, progress=progress, in_background=True)
     _check_timeline(trace, source)
@@ -295,54 +295,14 @@ def analyze(
     return _keeping(whole, recordings[0], wanted) if cache else whole
 
 
-def _of_set(
-    found: OpenedSet, path: str, wanted: str | None, notes: Sequence[str], group_by: str
-) -> Analysis:
-    """The analysis of a set: one rank in detail, all of them where they are compared."""
-    _check_timeline(found.trace, path)
-    said = (*notes, *recording_notes(found.trace))
-    whole = Analysis(found.trace, path, ranks=found.ranks, group_by=group_by, chosen=said)
-    analysis = _restricted(whole, wanted)
-    many = counted(len(found.ranks.ranks), "ranks")
-    note = f"{many}: {found.worker} in detail; --worker NAME shows another one alone"
-    return replace(analysis, chosen=(*analysis.chosen, note))
-
-
 def analyze_opened(
-    traces: Mapping[str, Trace],
-    worker: str,
-    *,
-    path: str,
-    steps: Steps | None = None,
-    unreadable: Mapping[str, str] | None = None,
-    ranks: RankSet | None = None,
+    trace: Trace, *, path: str, steps: Steps | None = None, ranks: RankSet | None = None
 ) -> Analysis:
-    """The analysis of one worker, with those it is compared to, where all are open already.
-
-    `unreadable` says of further workers why they could not be read.  With `ranks`, summaries of
-    the run, only the trace of the worker itself is needed.
-    """
-    trace = traces[worker]
+    """The analysis of a trace that is open already, with the `ranks` it is compared to."""
     _check_timeline(trace, path)
     wanted = None if steps is None else step_choice(steps)
-    if ranks is None and (len(traces) > 1 or unreadable):
-        damaged = tuple(
-            DamagedRank(name, name, reason) for name, reason in (unreadable or {}).items()
-        )
-        ranks = ranks_of_traces(_with_steps(traces, wanted), damaged)
-    notes = tuple(recording_notes(trace))
-    return _restricted(Analysis(trace, path, ranks=ranks, chosen=notes), wanted)
-
-
-def _with_steps(traces: Mapping[str, Trace], wanted: str | None) -> dict[str, Trace]:
-    """Traces cut down to the steps that are asked for; those that have none are left out."""
-    if wanted is None:
-        return dict(traces)
-    found = {}
-    for worker, trace in traces.items():
-        with suppress(NotFoundError):
-            found[worker] = within_steps(trace, wanted)
-    return found
+    said = tuple(recording_notes(trace))
+    return _restricted(Analysis(trace, path, ranks=ranks, chosen=said), wanted)
 
 
 # -- what is open already --------------------------------------------------------------------------
@@ -371,26 +331,6 @@ def _check_timeline(trace: Trace, source: str | Path | Trace) -> None:
     raise UnreadableError.no_timeline(_path_of(source))
 
 
-def _check_choice(
-    trace: Trace,
-    source: str | Path | Trace,
-    *,
-    worker: str | None,
-    span: int | None,
-    rank: int | None,
-) -> None:
-    """There is nothing to choose from, but what was asked for must be what is there."""
-    about = trace.metadata
-    fits = (
-        worker in (None, about.worker)
-        and span in (None, about.span)
-        and rank in (None, about.distributed.rank)
-    )
-    if not fits:
-        label = Recording(Path(about.source), about.worker or "one trace", about.span).label
-        raise UnreadableError.none_fits(_path_of(source), [label])
-
-
 # -- what is kept ----------------------------------------------------------------------------------
 
 
@@ -416,13 +356,121 @@ def _restricted(analysis: Analysis, wanted: str | None) -> Analysis:
     if wanted is None:
         return analysis
     part = within_steps(analysis.trace, wanted)
-    note = _steps_note(analysis.trace, wanted)
+    missing = missing_steps(wanted, find_steps(analysis.trace)["name"])
+    note = f"steps {wanted} only"
+    if missing:
+        word = "step" if len(missing) == 1 and missing[0].isdigit() else "steps"
+        note += f"; no {word} {', '.join(missing)}"
     return replace(analysis, trace=part, chosen=(*analysis.chosen, note))
 
 
-def _steps_note(trace: Trace, wanted: str) -> str:
-    missing = missing_steps(wanted, find_steps(trace)["name"])
-    if not missing:
-        return f"steps {wanted} only"
-    word = "step" if len(missing) == 1 and missing[0].isdigit() else "steps"
-    return f"steps {wanted} only; no {word} {', '.join(missing)}"
+_COSTS = {
+    "memcpy": "copies cost",
+    "memset": "memsets cost",
+    "communication": "communication that nothing overlaps costs",
+    "runtime": "runtime calls with an idle device cost",
+    "data_loader": "data loading costs",
+    "cpu_exec": "host code with an idle device costs",
+    "other": "time with no recorded activity costs",
+}
+_IS = {
+    "memcpy": "is copies",
+    "memset": "is memsets",
+    "communication": "is communication",
+    "runtime": "is runtime calls",
+    "data_loader": "is data loading",
+    "cpu_exec": "is host code",
+    "other": "has no recorded activity",
+}
+_ON_DEVICE = ("communication", "memcpy", "memset")
+_MOST_PARTS = 3
+
+_SLOW_HOST = (
+    "many-waits",
+    "low-utilisation-sync-bound",
+    "low-utilisation-runtime-bound",
+    "tiny-kernels",
+    "low-utilisation-launch-bound",
+)
+_RULES = {
+    "memcpy": ("pageable-copies", "low-utilisation-copy-bound"),
+    "communication": (
+        "stragglers",
+        "exposed-communication",
+        "gloo-on-devices",
+        "data-parallel",
+        "low-utilisation-communication-bound",
+    ),
+    "runtime": _SLOW_HOST,
+    "data_loader": ("data-loading", "low-utilisation-input-bound"),
+    "cpu_exec": (*_SLOW_HOST, "large-gaps"),
+    "other": ("low-utilisation-host-stalled", "large-gaps", *_SLOW_HOST),
+    "between": ("data-loading", "between-steps"),
+}
+"""Rules that speak about a part of the time; of equally grave ones the first is taken."""
+
+
+def headline(trace: Trace, found: Sequence[Finding] | None = None) -> str:
+    """Where the time of a step goes, and what to do about it.
+
+    The advice is taken from `found`, by default from what the rules find in this trace alone.
+    """
+    average = average_step(trace)
+    if not average or not average["total_ns"]:
+        return "Nothing in this trace takes time."
+    costs = {part: average[f"{part}_ns"] for part in _COSTS}
+    said = _on_device(trace, average, costs) if has_device_work(trace) else _on_host(trace, costs)
+    between = time_between(trace)
+    if between.share(between.idle_ns) > LEAST_BETWEEN:
+        costs["between"] = between.each_ns(between.idle_ns)
+        said += (
+            f"; between two steps pass {units.duration_ns(costs['between'])} without device work "
+            f"({units.share(between.share(between.idle_ns), 1)} of the time)"
+        )
+    costly = max(costs, key=lambda part: costs[part])
+    return said + _advice(find_all(trace) if found is None else found, costly)
+
+
+def _on_device(trace: Trace, average: dict[str, float], costs: dict[str, float]) -> str:
+    """How much is device work, and what costs most beside it."""
+    word, steps = device_word(trace), complete_steps(trace)
+    main = max(("kernel", *_ON_DEVICE), key=lambda part: average[f"{part}_ns"])
+    if average["kernel_ns"]:
+        main = "kernel"
+    share = units.share(average[f"{main}_ns"], steps.length_ns)
+    said = f"{share} of {steps.each} {_IS.get(main, f'is {word} work')}"
+    if main != "kernel":
+        said += f", and no {word} computes"
+    costly = max((part for part in costs if part != main), key=lambda part: costs[part])
+    if not costs[costly]:
+        return said
+    return f"{said}; {_COSTS[costly]} {units.brief_ns(costs[costly])}"
+
+
+def _on_host(trace: Trace, costs: dict[str, float]) -> str:
+    """What the host does where no device worked: the largest parts."""
+    steps = complete_steps(trace)
+    largest = sorted((part for part in costs if costs[part]), key=lambda part: -costs[part])
+    *first, last = (
+        f"{units.share(costs[part], steps.length_ns)} {_IS[part]}" for part in largest[:_MOST_PARTS]
+    )
+    shares = f"{', '.join(first)} and {last}" if first else last
+    return f"No device work was recorded; of {steps.each}, {shares}"
+
+
+def _advice(found: Sequence[Finding], costly: str) -> str:
+    """What to try about the costliest part, or else about the gravest finding."""
+    rules = _RULES.get(costly, ())
+    if found and found[0].rule == "stragglers":
+        rules = (found[0].rule,)
+    about_it = [finding for finding in found if finding.rule in rules]
+    if about_it:
+        best = min(
+            about_it, key=lambda one: (SEVERITIES.index(one.severity), rules.index(one.rule))
+        )
+        if best.rule == "stragglers":
+            # Which rank it is comes first: what to try is of no use without it.
+            return f"; {best.title}. {best.advice}"
+        return f": {best.advice[0].lower()}{best.advice[1:]}"
+    measured = [finding for finding in found if finding.share] or found
+    return f". Gravest finding: {measured[0].title}. {measured[0].advice}" if measured else "."

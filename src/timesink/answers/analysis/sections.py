@@ -6,7 +6,7 @@ A section without data says why, and what to record to fill it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from itertools import islice
@@ -105,56 +105,36 @@ def start_side_by_side(trace: Trace) -> None:
     if trace.metadata.events < FEWEST_EVENTS:
         return
     with ThreadPoolExecutor(2) as threads:
-        sides = [threads.submit(side, trace) for side in (_host_side, _device_side)]
+        sides = [
+            threads.submit(lambda side: [analysis(trace) for analysis in side], side)
+            for side in (_HOST_SIDE, _DEVICE_SIDE)
+        ]
     for side in sides:
         side.result()
 
 
-def _host_side(trace: Trace) -> None:
-    node_times(trace)
-    find_all(trace)
-
-
-def _device_side(trace: Trace) -> None:
-    for analysis in (kernel_table, device_utilisation, kernel_groups, launch_statistics):
-        analysis(trace)
-    queue_summary(trace)
-    idle_causes(trace)
-    idle_breakdown(trace)
-
-
-# What the JSON says about ranks: the section `distributed`.
+_HOST_SIDE: Sequence[Callable[[Trace], object]] = (node_times, find_all)
+_DEVICE_SIDE: Sequence[Callable[[Trace], object]] = (
+    *(kernel_table, device_utilisation, kernel_groups, launch_statistics),
+    *(queue_summary, idle_causes, idle_breakdown),
+)
 
 
 def distributed(trace: Trace, ranks: RankSet | None) -> dict[str, Any]:
     """How much of the steps is communication; of a set, who waits for whom and why."""
-    if ranks is None:
-        return _alone(trace)
-    told = _of_set(ranks)
-    if not ranks.communicates:
+    name = trace.metadata.worker or "worker0"
+    summaries = {name: summarise_worker(trace)} if ranks is None else ranks.summaries
+    told = {} if ranks is None else _of_set(ranks)
+    if not any(one.records.height for one in summaries.values()):
         return {**NO_COMMUNICATION.to_dict(), **told}
-    found = ranks.communication
+    found = compare_workers(summaries) if ranks is None else ranks.communication
     return {
-        "workers": ranks.names,
-        "overlap": _overlap(ranks.summaries),
+        "workers": list(summaries),
+        "overlap": _overlap(summaries),
         "steps": to_rows(found.by_step),
         "collectives": to_rows(found.by_name),
         "mismatched_calls": to_rows(found.mismatches),
         **told,
-    }
-
-
-def _alone(trace: Trace) -> dict[str, Any]:
-    name, summary = trace.metadata.worker or "worker0", summarise_worker(trace)
-    if summary.records.is_empty():
-        return NO_COMMUNICATION.to_dict()
-    found = compare_workers({name: summary})
-    return {
-        "workers": [name],
-        "overlap": _overlap({name: summary}),
-        "steps": to_rows(found.by_step),
-        "collectives": to_rows(found.by_name),
-        "mismatched_calls": to_rows(found.mismatches),
     }
 
 
@@ -225,7 +205,7 @@ def health(trace: Trace, ranks: RankSet | None) -> list[dict[str, Any]]:
 
 def device(trace: Trace) -> list[dict[str, Any]]:
     """Each device: what it is, how busy it was, and why it was idle."""
-    described = {item.id: item for item in trace.metadata.devices}
+    described: dict[int | None, Device] = {item.id: item for item in trace.metadata.devices}
     causes = _by_device(to_rows(idle_causes(trace)))
     times = _by_device(to_rows(device_time(trace)))
     streams = _by_device(to_rows(idle_breakdown(trace)))
@@ -235,13 +215,15 @@ def device(trace: Trace) -> list[dict[str, Any]]:
     return [
         {
             "device": number,
-            **_described(described.get(number) if number is not None else None),
-            **_percentages(*usage.get(number, [{}])),
+            **{name: getattr(described.get(number), name, None) for name in _OF_DEVICE},
+            **{key: percent(used.get(name)) for key, name in _RATIOS.items()},
+            **{key: used.get(key) for key in ("occupancy_pct", "window_us")},
             "time": _without_device(*times.get(number, [{}])),
             "idle_in_steps": _without_device(*causes.get(number, [{}])),
             "streams": streams.get(number, []),
         }
         for number in known
+        for used in usage.get(number, [{}])
     ]
 
 
@@ -252,13 +234,7 @@ def _by_device(rows: Sequence[Row]) -> dict[int | None, list[Row]]:
     return found
 
 
-def _described(item: Device | None) -> Row:
-    return {
-        name: None if item is None else getattr(item, name)
-        for name in ("name", "memory_bytes", "compute_capability", "multiprocessors")
-    }
-
-
+_OF_DEVICE = ("name", "memory_bytes", "compute_capability", "multiprocessors")
 _RATIOS = {
     "utilisation_pct": "utilisation",
     "any_activity_pct": "any_activity",
@@ -266,14 +242,6 @@ _RATIOS = {
     "sm_efficiency_pct": "sm_efficiency",
     "tensor_core_pct": "tensor_core_ratio",
 }
-
-
-def _percentages(usage: Row) -> Row:
-    return {
-        **{key: percent(usage.get(name)) for key, name in _RATIOS.items()},
-        "occupancy_pct": usage.get("occupancy_pct"),
-        "window_us": usage.get("window_us"),
-    }
 
 
 def _without_device(row: Row) -> Row:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -16,6 +16,8 @@ from timesink.analyses.memory.curve import (
     recording_start,
     thin_curve,
 )
+from timesink.analyses.ranks.own_time import ranges_of
+from timesink.analyses.ranks.rank_set import RankSet
 from timesink.answers.analysis.report import Analysis
 from timesink.answers.analysis.sections import CURVE_POINTS
 from timesink.answers.tables import sentence, table_block
@@ -44,6 +46,45 @@ from timesink.output.blocks import (
 from timesink.output.names import told_apart
 from timesink.output.numbers import cells, numbers, words
 
+_KINDS: Mapping[str | None, str] = {
+    "dp": "data parallel",
+    "tp": "tensor parallel",
+    "pp": "pipeline",
+    "ep": "expert parallel",
+    "cp": "context parallel",
+    "mp": "model parallel",
+    "world": "all ranks",
+    None: "-",
+}
+_BRIEF: Mapping[str, Sequence[str]] = {
+    "ranks": (
+        "rank",
+        "step_ns",
+        "compute_ns",
+        "exposed_communication_ns",
+        "overlap_ns",
+        "wait_caused_ns",
+        "wait_suffered_ns",
+        "idle_ns",
+        "pipeline_bubble_ns",
+    ),
+    "collectives-matched": (
+        "collective",
+        "group_kind",
+        "group_size",
+        "size_bytes",
+        "calls",
+        "wait_mean_ns",
+        "transfer_mean_ns",
+        "latest_rank",
+        "bus_bytes_per_s",
+        "groups",
+        "algorithm_bytes_per_s",
+    ),
+}
+"""Columns of the short answer."""
+_MOST_RANGES, _MOST_NAMED = 6, 8
+
 
 @dataclass(frozen=True, eq=False)
 class Analysed:
@@ -66,13 +107,26 @@ class Analysed:
         """What points in time are counted from."""
         return recording_start(self.trace) if self.from_ns is None else self.from_ns
 
+    @property
+    def ranks(self) -> RankSet | None:
+        """The set of ranks, where there is one."""
+        ranks = self.analysis.ranks
+        return ranks if ranks is not None and (self.analysis.is_set or ranks.damaged) else None
+
     def table(
         self, view: str, frame: pl.DataFrame | None = None, *, whole: float | None = None
     ) -> Table:
         """A table as a block; its shares are of all rows, or of a `whole` that holds more."""
         if frame is None:
             frame = self.analysis.table(view)
-        return table_block(frame, view, start_ns=self.start_ns, rows=self.rows, whole=whole)
+        shown = in_words(frame, view)
+        block = table_block(shown, view, start_ns=self.start_ns, rows=self.rows, whole=whole)
+        if not self.brief or view not in _BRIEF:
+            return block
+        known = {one.key: one for one in block.columns}
+        columns = [known[key] for key in _BRIEF[view] if key in known]
+        ordered = (replace(one, spare=max(at - 1, 0)) for at, one in enumerate(columns))
+        return replace(block, columns=tuple(ordered))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +148,94 @@ Made: TypeAlias = Section | Empty | None
 
 
 def tables_section(
-    section: str, title: str, *views: str, lead: str = ""
+    title: str, *views: str, lead: str = "", of_set: bool = False
 ) -> Callable[[Analysed], Made]:
-    """What makes a section of tables alone; it is empty where the first of them is."""
+    """What makes a section of tables alone, named after the first; it is empty where that is.
+
+    A section `of_set` is about several ranks: of a single trace there is nothing to be said.
+    """
+    section = views[0]
 
     def make(run: Analysed) -> Made:
+        if of_set and run.ranks is None:
+            return None
         blocks = [run.table(view) for view in views]
         if not blocks[0].rows:
-            return Empty(section, title, find_view(views[0]).absent)
+            return None if of_set else Empty(section, title, find_view(section).absent)
         return Section(section, title, tuple(block for block in blocks if block.rows), lead)
 
     return make
+
+
+def neighbours(many: int, most: int) -> list[tuple[int, int]]:
+    """First place of each group of neighbours and the place after its last; at most `most`."""
+    size = max(1, -(-many // most))
+    return [(start, min(start + size, many)) for start in range(0, many, size)]
+
+
+def together(names: Sequence[str], groups: Iterable[tuple[int, int]]) -> tuple[str, ...]:
+    """What groups of neighbours are called: by their first and last."""
+    return tuple(
+        names[start] if end - start == 1 else f"{names[start]} to {names[end - 1]}"
+        for start, end in groups
+    )
+
+
+# Tables about ranks as people read them: kinds of groups by name, many ranks as ranges.
+
+
+def in_words(frame: pl.DataFrame, view: str) -> pl.DataFrame:
+    """A table as people read it, where that is another one."""
+    return frame if view not in _IN_WORDS or frame.is_empty() else _IN_WORDS[view](frame)
+
+
+def _kinds_in_words(column_name: str) -> pl.Expr:
+    """What process groups of a kind are for."""
+    return pl.col(column_name).map_elements(
+        lambda kind: _KINDS.get(kind, kind or "-"), return_dtype=pl.String, skip_nulls=True
+    )
+
+
+def _groups_in_words(frame: pl.DataFrame) -> pl.DataFrame:
+    members = [ranges_of(ranks, _MOST_RANGES) for ranks in frame["ranks"].to_list()]
+    return frame.with_columns(
+        _kinds_in_words("kind"),
+        pl.Series("ranks", members, pl.String),
+        pl.col("calls").round().cast(pl.Int64, strict=False),
+    )
+
+
+def _once_per_clock(frame: pl.DataFrame) -> pl.DataFrame:
+    """Ranks of one host have one clock."""
+    if frame["clock"].n_unique() == frame.height:
+        return frame
+    members = frame.group_by("clock", maintain_order=True).agg(pl.col("rank"))
+    ranks = [ranges_of(each, _MOST_RANGES) for each in members["rank"].to_list()]
+    one = frame.unique("clock", keep="first", maintain_order=True)
+    return one.with_columns(pl.Series("rank", ranks, pl.String)).drop("worker")
+
+
+def _ranks_listed(frame: pl.DataFrame) -> pl.DataFrame:
+    """Of many ranks the first are named."""
+    return frame.with_columns(
+        pl.Series(side, [units.listed(names or [], _MOST_NAMED) for names in frame[side].to_list()])
+        for side in ("present", "missing")
+    )
+
+
+_IN_WORDS: Mapping[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
+    # Ranks by the wait they cause.
+    "ranks": lambda frame: frame.sort(
+        "wait_caused_ns", descending=True, nulls_last=True, maintain_order=True
+    ),
+    "collectives-matched": lambda frame: frame.with_columns(_kinds_in_words("group_kind")),
+    "rank-groups": lambda frame: frame.with_columns(
+        pl.col("apart").list.join(" ").replace("", None)
+    ),
+    "process-groups": _groups_in_words,
+    "clocks": _once_per_clock,
+    "mismatches": _ranks_listed,
+}
 
 
 # Operators, modules and memory of an analysis: pictures and tables.
@@ -180,7 +311,9 @@ def icicle(frame: pl.DataFrame) -> Icicle:
     """Modules as a tree, parents before children; of very many the largest."""
     measure = "device_total_ns" if frame["device_total_ns"].sum() else "host_total_ns"
     said = "device" if measure == "device_total_ns" else "host"
-    tree = _in_order(_largest(frame, measure))
+    if frame.height > MOST_NODES:
+        frame = frame.sort(measure, descending=True, maintain_order=True).head(MOST_NODES)
+    tree = _in_order(frame)
     place = {number: row for row, number in enumerate(tree["id"].to_list())}
     named = words(tree["name"].to_list())
     return Icicle(
@@ -197,12 +330,6 @@ def icicle(frame: pl.DataFrame) -> Icicle:
             if name in tree.columns and tree[name].sum()
         ),
     )
-
-
-def _largest(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
-    if frame.height <= MOST_NODES:
-        return frame
-    return frame.sort(measure, descending=True, maintain_order=True).head(MOST_NODES)
 
 
 def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
@@ -234,20 +361,20 @@ def memory_curve_section(run: Analysed) -> Made:
         return Empty("memory-curve", title, NO_MEMORY)
     curve = thin_curve(memory_curve(run.trace), CURVE_POINTS)
     peaks = {row["device"]: row for row in memory_peaks(run.trace).to_dicts()}
-    drawn = _worth_a_picture({name: row["peak_allocated_bytes"] for name, row in peaks.items()})
+    # Devices before the host, without those that hold next to nothing.
+    sizes = {name: row["peak_allocated_bytes"] for name, row in peaks.items()}
+    least = _LEAST_SHARE * max(sizes.values(), default=0)
+    large = [name for name, size in sizes.items() if size >= least]
+    drawn = sorted(large, key=lambda name: name == CPU)
     pictures = [
         _curves(name, curve.filter(curve["device"] == name), peaks[name], run.start_ns)
         for name in drawn
     ]
     blocks: tuple[Block, ...] = (*pictures, run.table("memory-peaks"))
-    return Section("memory-curve", title, blocks, _lead(curve.filter(curve["device"].is_in(drawn))))
-
-
-def _worth_a_picture(peaks: Mapping[str, int]) -> list[str]:
-    """Devices before the host, without those that hold next to nothing."""
-    most = max(peaks.values(), default=0)
-    large = [name for name, peak in peaks.items() if peak >= _LEAST_SHARE * most]
-    return sorted(large, key=lambda name: name == CPU)
+    shown = curve.filter(curve["device"].is_in(drawn))
+    before, kept = int(shown.unique("device")["points_before"].sum()), units.count(shown.height)
+    exact = f"{kept} of {units.count(before)} points are drawn; the peaks are exact."
+    return Section("memory-curve", title, blocks, exact if before > shown.height else "")
 
 
 def _curves(name: str, line: pl.DataFrame, peak: dict[str, Any], start_ns: int) -> Curves:
@@ -260,14 +387,6 @@ def _curves(name: str, line: pl.DataFrame, peak: dict[str, Any], start_ns: int) 
     return Curves(f"memory-curve-{name}", name, "bytes", moments, tuple(series), marks)
 
 
-def _lead(curve: pl.DataFrame) -> str:
-    before = int(curve.unique("device")["points_before"].sum())
-    if before <= curve.height:
-        return ""
-    kept = units.count(curve.height)
-    return f"{kept} of {units.count(before)} points are drawn; the peaks are exact."
-
-
 # -- kernels ---------------------------------------------------------------------------------------
 
 
@@ -277,11 +396,7 @@ def kernels_section(run: Analysed) -> Made:
     if not table.rows:
         return Empty("kernels", "Kernels", NO_KERNELS)
     if run.brief:
-        table = apart(table)
+        first, *others = table.columns
+        named = replace(first, data=words(told_apart(cells(first))))
+        table = replace(table, columns=(named, *others))
     return Section("kernels", "Kernels", (table,))
-
-
-def apart(table: Table) -> Table:
-    """A table whose first column has a name of its own for each row."""
-    first, *others = table.columns
-    return replace(table, columns=(replace(first, data=words(told_apart(cells(first)))), *others))

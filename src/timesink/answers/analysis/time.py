@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,22 +15,12 @@ from timesink.analyses.memory.curve import CPU, memory_peaks
 from timesink.analyses.names import device_word
 from timesink.analyses.roles import PARTS, average_step, step_breakdown
 from timesink.analyses.steps import find_steps
-from timesink.answers.analysis.tables import Analysed, Empty, Made
+from timesink.answers.analysis.tables import Analysed, Empty, Made, neighbours, together
 from timesink.answers.columns import DEVICE_TIME, IDLE_CAUSES, STEPS, Columns
 from timesink.answers.views import NO_COMMUNICATION, NO_DEVICE_WORK, NO_STEPS, Absent
 from timesink.model import units
 from timesink.model.trace import Trace
-from timesink.output.blocks import (
-    Block,
-    Part,
-    Parts,
-    Section,
-    StackPart,
-    Stacks,
-    Text,
-    Tile,
-    Tiles,
-)
+from timesink.output.blocks import Block, Part, Parts, Section, StackPart, Stacks, Text, Tile, Tiles
 from timesink.output.numbers import worded
 
 _NAMES = {
@@ -50,7 +40,9 @@ MOST_BARS = 200
 
 def breakdown_section(run: Analysed) -> Made:
     """The average step and its parts, which add up to it."""
-    average, title = average_step(run.trace), _breakdown_title(run.trace)
+    average, steps = average_step(run.trace), find_steps(run.trace)
+    marked = steps.is_empty() or bool(steps["marked"][0])
+    title = "Where a step goes" if marked else "Where the time goes"
     if not average.get("total_ns"):
         return Empty("breakdown", title, NO_STEPS)
     parts = tuple(
@@ -79,41 +71,21 @@ def steps_section(run: Analysed) -> Made:
 def _grouped_lead(steps: int) -> str:
     """What to say where a bar stands for several steps."""
     size = -(-steps // MOST_BARS)
-    if size < 2:
-        return ""
-    return f"Each bar is the mean of {size} neighbouring steps of {units.count(steps)}."
+    said = f"Each bar is the mean of {size} neighbouring steps of {units.count(steps)}."
+    return said if size > 1 else ""
 
 
 def _stacks(title: str, frame: pl.DataFrame, label: str, parts: dict[str, str]) -> Stacks:
     """One bar per row, or per group of neighbours where there are too many; parts by column."""
-    starts = np.arange(0, frame.height, max(1, -(-frame.height // MOST_BARS)))
-    ends = np.append(starts[1:], frame.height)
+    groups = neighbours(frame.height, MOST_BARS)
+    starts, ends = np.array(groups).T
+    made = []
+    for column, name in parts.items():
+        sums = np.add.reduceat(frame[column].cast(pl.Float64).fill_null(0).to_numpy(), starts)
+        means = tuple((sums / (ends - starts)).round(1).tolist())
+        made.append(StackPart(column.removesuffix("_ns"), name, means))
     names = frame[label].cast(pl.String).to_list()
-    return Stacks(
-        title,
-        "time_ns",
-        tuple(
-            names[start] if end - start == 1 else f"{names[start]} to {names[end - 1]}"
-            for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
-        ),
-        tuple(
-            StackPart(column.removesuffix("_ns"), name, _means(frame[column], starts, ends))
-            for column, name in parts.items()
-        ),
-    )
-
-
-def _means(column: pl.Series, starts: np.ndarray, ends: np.ndarray) -> tuple[float, ...]:
-    values = column.cast(pl.Float64).fill_null(0).to_numpy()
-    sums = np.add.reduceat(values, starts)
-    return tuple((sums / (ends - starts)).round(1).tolist())
-
-
-def _breakdown_title(trace: Trace) -> str:
-    """Heading of the parts: of a step, or of all that was recorded."""
-    steps = find_steps(trace)
-    marked = steps.is_empty() or bool(steps["marked"][0])
-    return "Where a step goes" if marked else "Where the time goes"
+    return Stacks(title, "time_ns", together(names, groups), tuple(made))
 
 
 def _steps_sentence(trace: Trace) -> str:
@@ -235,15 +207,15 @@ def workers_section(run: Analysed) -> Made:
     means = mean_over_steps(steps, "transfer_ns", "waiting_ns")
     if means.height > _MOST_WORKERS:
         return Section("workers", "Workers", tables)
-    bars = Stacks(
-        "Communication of an average step",
-        "time_ns",
-        tuple(means["worker"].to_list()),
-        (
-            StackPart("communication", "transfer", _values(means["transfer_ns"])),
-            StackPart("idle", "waiting for others", _values(means["waiting_ns"])),
-        ),
+    transfer, waiting = (
+        tuple(means[name].fill_null(0).round(1).to_list()) for name in ("transfer_ns", "waiting_ns")
     )
+    parts = (
+        StackPart("communication", "transfer", transfer),
+        StackPart("idle", "waiting for others", waiting),
+    )
+    workers = tuple(means["worker"].to_list())
+    bars = Stacks("Communication of an average step", "time_ns", workers, parts)
     return Section("workers", "Workers", (bars, *tables), "Who waits least is mostly waited for.")
 
 
@@ -271,10 +243,6 @@ def overlap_section(run: Analysed) -> Made:
     return Section("overlap", title, (bars,), _grouped_lead(steps.height))
 
 
-def _values(column: pl.Series) -> tuple[float, ...]:
-    return tuple(column.fill_null(0).round(1).to_list())
-
-
 # -- key figures -----------------------------------------------------------------------------------
 
 
@@ -289,59 +257,43 @@ _RATIOS = {
 def figures_section(run: Analysed) -> Section:
     """Length of a step, how busy the device was, memory; what is not known stays unknown."""
     trace = run.trace
-    tiles = (*_of_steps(trace), *_of_devices(trace), *_of_memory(trace), *_counts(trace))
+    length, steps = average_step(trace).get("total_ns"), find_steps(trace)
+    marked = steps.height if steps.height and steps["marked"][0] else None
+    step = Tile("Step", length, "time_ns", "mean of the complete steps")
+    if steps.height and marked is None:
+        said = "no steps are marked: all of it counts as one"
+        step = Tile("Recorded", length, "time_ns", said)
+    kernels = int((device_columns(trace)["kind"] == "kernel").sum())
+    tiles = (
+        step,
+        *_of_devices(trace),
+        _of_memory(trace),
+        Tile("Steps", marked, "count", "steps in the recording, cut ones included"),
+        Tile("Kernels", kernels, "count", "kernel launches in the recording"),
+    )
     notes = ". ".join(f"{note[0].upper()}{note[1:]}" for note in run.analysis.notes if note)
     return Section("figures", "Key figures", (Tiles(tiles),), f"{notes}." if notes else "")
 
 
-def _of_steps(trace: Trace) -> list[Tile]:
-    length = average_step(trace).get("total_ns")
-    steps = find_steps(trace)
-    if steps.height and not steps["marked"][0]:
-        return [Tile("Recorded", length, "time_ns", "no steps are marked: all of it counts as one")]
-    return [Tile("Step", length, "time_ns", "mean of the complete steps")]
-
-
-def _of_devices(trace: Trace) -> list[Tile]:
+def _of_devices(trace: Trace) -> Iterator[Tile]:
     """Ratios over the devices that are known; null, not 0, where none is."""
     rows = device_utilisation(trace)
     word = device_word(trace) if rows.height else "Device"
     several = f"; mean of {rows.height} devices" if rows.height > 1 else ""
-    tiles = []
     for name, (label, said) in _RATIOS.items():
         mean: Any = rows[name].mean()
         share = mean / 100 if name.endswith("_pct") and mean is not None else mean
         unknown = "" if mean is not None else "; this recording does not tell"
-        tiles.append(
-            Tile(
-                label.format(word=word),
-                share,
-                "share",
-                f"{said}{several}{unknown}",
-                share,
-            )
-        )
-    return tiles
+        about = f"{said}{several}{unknown}"
+        yield Tile(label.format(word=word), share, "share", about, share)
 
 
-def _of_memory(trace: Trace) -> list[Tile]:
+def _of_memory(trace: Trace) -> Tile:
     """The device that comes closest to its limit."""
     peaks = [row for row in memory_peaks(trace).to_dicts() if row["device"] != CPU]
     if not peaks:
-        return [Tile("Memory peak", None, "bytes", "no memory of a device was recorded")]
+        return Tile("Memory peak", None, "bytes", "no memory of a device was recorded")
     peak = max(peaks, key=lambda row: row["peak_allocated_bytes"])
     size, capacity = peak["peak_allocated_bytes"], peak["capacity_bytes"]
     share = size / capacity if capacity else None
-    return [
-        Tile("Memory peak", size, "bytes", f"most that was allocated on {peak['device']}", share)
-    ]
-
-
-def _counts(trace: Trace) -> list[Tile]:
-    steps = find_steps(trace)
-    marked = steps.height if steps.height and steps["marked"][0] else None
-    kernels = int((device_columns(trace)["kind"] == "kernel").sum())
-    return [
-        Tile("Steps", marked, "count", "steps in the recording, cut ones included"),
-        Tile("Kernels", kernels, "count", "kernel launches in the recording"),
-    ]
+    return Tile("Memory peak", size, "bytes", f"most that was allocated on {peak['device']}", share)

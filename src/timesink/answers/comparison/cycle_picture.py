@@ -14,15 +14,13 @@ from timesink.output.drawing import (
     QUIET,
     Colour,
     Drawing,
+    Frame,
     Hatch,
     Label,
     Line,
     Rect,
-    Shape,
-)
-from timesink.output.plot import (
-    Frame,
     Scale,
+    Shape,
     cut_text,
     grid,
     nice_ticks,

@@ -39,7 +39,7 @@ from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
 from timesink.output.blocks import Document, Picture, Section, Table, Text
 from timesink.output.names import short_names
-from timesink.output.svg import picture
+from timesink.output.pictures import picture
 from timesink.sources.recordings import sayable
 
 TOP = 10

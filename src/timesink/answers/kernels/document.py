@@ -96,9 +96,11 @@ def _runs(reports: Sequence[KernelReport], choice: KernelChoice) -> Iterator[Sec
     common = [note for note in reports[0].notes if all(note in one.notes for one in reports)]
     for place, (name, report) in enumerate(zip(words.run_names(reports), reports, strict=True)):
         id_ = f"run-{place + 1}"
-        parts = list(_run(report, choice, f"{id_}-"))
-        blocks = [block for part in parts for block in _with_lead(part)]
-        own = [block for block in blocks if not _is_note(block, common)]
+        blocks: list[Block] = []
+        for part in _run(report, choice, f"{id_}-"):
+            blocks += [Text(part.lead)] if part.lead else []
+            blocks += part.blocks
+        own = [block for block in blocks if not (isinstance(block, Text) and block.text in common)]
         yield Section(id_, name, tuple(own), report.headline)
     if common:
         yield _notes_section(common)
@@ -125,16 +127,6 @@ def _notes_of_runs(reports: Sequence[KernelReport]) -> Iterator[Section]:
     ]
     if notes:
         yield _notes_section(notes)
-
-
-def _with_lead(section: Section) -> Iterator[Block]:
-    if section.lead:
-        yield Text(section.lead)
-    yield from section.blocks
-
-
-def _is_note(block: Block, notes: Sequence[str]) -> bool:
-    return isinstance(block, Text) and block.text in notes
 
 
 # -- one run ---------------------------------------------------------------------------------------
@@ -216,8 +208,8 @@ def _tiles(use: DeviceUse) -> Tiles:
             Tile("launches", use.launches, "count", f"{units.count(use.names)} kernels"),
             *(
                 Tile(
-                    words.METRICS[metric], known(value), "percent",
-                    "Of peak, weighted by time.", _part(value),
+                    words.METRICS[metric], known(value), "percent", "Of peak, weighted by time.",
+                    None if known(value) is None else value / 100,
                 )
                 for metric, value in words.utilisations(use)
                 if value is not None
@@ -226,10 +218,6 @@ def _tiles(use: DeviceUse) -> Tiles:
                  "What would vanish if every kernel ran at its nearest roof.", share),
         )
     )  # fmt: skip
-
-
-def _part(percent: float | None) -> float | None:
-    return None if known(percent) is None else (percent or 0) / 100
 
 
 def _classes(report: KernelReport, use: DeviceUse, *, brief: bool) -> Iterator[Parts]:
@@ -291,8 +279,6 @@ def _joined(
     lead = ". ".join(words.join_lines(report))
     if lead and not words.origins(report):
         yield Section(f"{prefix}joined", "Joined with a timeline", (Text(lead),))
-    if lead and brief and not words.origins(report):
-        yield Section("joined", "Joined with a timeline", (Text(lead),))
     main = (*SUMMARY, "headroom_ns") if brief else MAIN
     for by in words.origins(report):
         # A network repeats its layers: in text their class says enough.

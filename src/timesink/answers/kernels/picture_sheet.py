@@ -11,8 +11,19 @@ from timesink.analyses.kernels.usage import CLASSES, DeviceUse, of_device
 from timesink.answers.kernels import words
 from timesink.answers.kernels.report import KernelReport
 from timesink.model import units
-from timesink.output.drawing import FAINT, QUIET, Colour, Drawing, Hatch, Label, Rect, Shape
-from timesink.output.plot import cut_middle, cut_text, text_width
+from timesink.output.drawing import (
+    FAINT,
+    QUIET,
+    Colour,
+    Drawing,
+    Hatch,
+    Label,
+    Rect,
+    Shape,
+    cut_middle,
+    cut_text,
+    text_width,
+)
 
 HEAD = 58
 """Pixels the title and the line under it take."""
@@ -72,11 +83,6 @@ class Subject:
             yield f"A sample: 1 in {sampling.every} {which}; times are estimates."
         if self.use.untimed:
             yield f"{units.counted(self.use.untimed, 'calls')} without a duration left out."
-
-
-def subjects(reports: Iterable[KernelReport]) -> list[Subject]:
-    """Each device of each run."""
-    return [Subject(report, use) for report in reports for use in report.devices]
 
 
 # -- sheets ----------------------------------------------------------------------------------------

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 
 from timesink.analyses.kernels.calls import has_counters
 from timesink.analyses.kernels.usage import CLASSES, DeviceUse
 from timesink.answers.kernels import words
-from timesink.answers.kernels.density_picture import density_picture
 from timesink.answers.kernels.picture_sheet import (
     CLASS_FILL,
     CLASS_HATCH,
@@ -16,11 +16,10 @@ from timesink.answers.kernels.picture_sheet import (
     class_legend,
     legend_bottom,
     sheet,
-    subjects,
 )
 from timesink.answers.kernels.report import KernelReport, no_counters
 from timesink.answers.kernels.roofline_picture import roofline_picture
-from timesink.answers.kernels.strip_picture import metrics_of, strip_picture
+from timesink.answers.kernels.use_pictures import density_picture, metrics_of, strip_picture
 from timesink.errors import NotFoundError
 from timesink.model import units
 from timesink.output.blocks import Picture
@@ -31,6 +30,7 @@ from timesink.output.drawing import (
     QUIET,
     WASH,
     Drawing,
+    Frame,
     Label,
     Line,
     Rect,
@@ -38,9 +38,11 @@ from timesink.output.drawing import (
     on_top_of,
     side_by_side,
     stacked,
+    telling_parts,
+    text_width,
+    x_axis,
 )
-from timesink.output.plot import Frame, telling_parts, text_width, x_axis
-from timesink.output.svg import picture
+from timesink.output.pictures import picture
 
 PICTURES = ("density", "strip", "classes", "roofline")
 _ONE_DEVICE: dict[str, tuple[Callable[[Subject], Drawing], int]] = {
@@ -64,7 +66,7 @@ def draw(reports: Sequence[KernelReport], name: str | None = None) -> Drawing:
     Without a name several runs are compared by their classes, and one run is shown by where its
     time lies and how it changes.
     """
-    shown = subjects(reports)
+    shown = [Subject(report, use) for report in reports for use in report.devices]
     if not shown:
         raise NotFoundError(f"{words.run_name(reports[0])}: has no kernels to draw")
     counted = [subject for subject in shown if words.has_utilisation(subject.use)]
@@ -127,11 +129,35 @@ def class_bars(reports: Sequence[KernelReport], width: float = 900) -> Drawing:
     rows = words.device_rows(reports)
     names = telling_parts([name for name, _ in rows], 12, _NAME_ROOM)
     bars = [(name, use) for name, (_, use) in zip(names, rows, strict=True)]
-    legend = _legend(reports, width)
+    axis = words.axis_of_all(reports)
+    entries = {
+        name: f"{words.class_title(name, axis)} ({words.MEANINGS[name]})"
+        for name in CLASSES
+        if name != "unknown"
+    }
+    if any(use.class_share["unknown"] for report in reports for use in report.devices):
+        entries["unknown"] = words.class_title("unknown", axis)
+    legend = class_legend(entries, 54, width - MARGIN)
     left = MARGIN + max(text_width(name, 12) for name in names) + 10
     height = len(bars) * (_BAR + _GAP) - _GAP
     frame = Frame(left, legend_bottom(legend) + 36, width - left - _TIME_ROOM, height)
     across, marks = frame.across(), range(0, 101, 20)
+    notes = [f"Low: below {units.share(reports[0].thresholds.low, 1)} of the peak."]
+    axes = {use.axis for report in reports for use in report.devices}
+    if "tensor" in axes:
+        which = "Runs" if len(axes) == 1 else "Some runs"
+        notes.append(
+            f"{which} without a counter of the SM: the tensor pipe stands for it, so both low is"
+            " too large."
+        )
+    run_names = zip(words.run_names(reports), reports, strict=True)
+    sampled = [name for name, report in run_names if report.sampling]
+    if sampled:
+        notes.append(f"Samples, so their shares are estimates: {', '.join(sampled)}.")
+    told = [
+        f"{name}: {', '.join(words.class_shares(use).values()) or 'no kernel time'}."
+        for name, use in bars
+    ]
     return sheet(
         "Kernel time by what it leaves unused",
         (width, frame.bottom + 56),
@@ -145,21 +171,9 @@ def class_bars(reports: Sequence[KernelReport], width: float = 900) -> Drawing:
             Label(frame.right + 10, frame.top - 8, "kernel time", 11, fill=QUIET),
             *x_axis(frame, across, marks, "share of the kernel time, %"),
         ),
-        _notes(reports),
-        description=" ".join(_sentence(*bar) for bar in bars),
+        notes,
+        description=" ".join(told),
     )
-
-
-def _legend(reports: Sequence[KernelReport], width: float) -> list[Shape]:
-    axis = words.axis_of_all(reports)
-    entries = {
-        name: f"{words.class_title(name, axis)} ({words.MEANINGS[name]})"
-        for name in CLASSES
-        if name != "unknown"
-    }
-    if any(use.class_share["unknown"] for report in reports for use in report.devices):
-        entries["unknown"] = words.class_title("unknown", axis)
-    return class_legend(entries, 54, width - MARGIN)
 
 
 def _bar(frame: Frame, place: int, name: str, use: DeviceUse) -> Iterator[Shape]:
@@ -171,46 +185,18 @@ def _bar(frame: Frame, place: int, name: str, use: DeviceUse) -> Iterator[Shape]
     for key in CLASSES:
         share = use.class_share[key]
         if share:
-            part = Frame(frame.left + reached * frame.width, top, share * frame.width, _BAR)
-            yield from _part(part, key, use, share)
+            left, width = frame.left + reached * frame.width, share * frame.width
+            fill, hatch, shown = CLASS_FILL[key], CLASS_HATCH[key], units.share(share, 1)
+            tip = f"{words.class_title(key, use.axis)}: {shown}"
+            yield Rect(left, top, width, _BAR, fill, hatch=hatch, tip=tip)
+            # As precise as there is room for.
+            labels = (shown, f"{100 * share:.0f} %")
+            fitting = (one for one in labels if text_width(one, 12, bold=True) + 6 <= width)
+            colour, halo = (INK, PAPER) if hatch else (on_top_of(fill), None)
+            for label in islice(fitting, 1):
+                middle = left + width / 2
+                yield Label(middle, line, label, 12, "middle", colour, bold=True, halo=halo)
         reached += share
     if not reached:
         yield Rect(frame.left, top, frame.width, _BAR, WASH)
         yield Label(frame.left + 8, line, "no kernel time", 12, fill=QUIET)
-
-
-def _part(part: Frame, key: str, use: DeviceUse, share: float) -> Iterator[Shape]:
-    fill, hatch = CLASS_FILL[key], CLASS_HATCH[key]
-    shown = units.share(share, 1)
-    tip = f"{words.class_title(key, use.axis)}: {shown}"
-    yield Rect(part.left, part.top, part.width, part.height, fill, hatch=hatch, tip=tip)
-    for label in (shown, f"{100 * share:.0f} %"):
-        if text_width(label, 12, bold=True) + 6 <= part.width:
-            middle, line = part.left + part.width / 2, part.top + part.height / 2 + 4
-            colour, halo = (INK, PAPER) if hatch else (on_top_of(fill), None)
-            yield Label(middle, line, label, 12, "middle", colour, bold=True, halo=halo)
-            break
-
-
-def _notes(reports: Sequence[KernelReport]) -> Iterator[str]:
-    yield f"Low: below {units.share(reports[0].thresholds.low, 1)} of the peak."
-    axes = {use.axis for report in reports for use in report.devices}
-    if "tensor" in axes:
-        which = "Runs" if len(axes) == 1 else "Some runs"
-        yield (
-            f"{which} without a counter of the SM: the tensor pipe stands for it, so both low is"
-            " too large."
-        )
-    names = zip(words.run_names(reports), reports, strict=True)
-    sampled = [name for name, report in names if report.sampling]
-    if sampled:
-        yield f"Samples, so their shares are estimates: {', '.join(sampled)}."
-
-
-def _sentence(name: str, use: DeviceUse) -> str:
-    shares = (
-        f"{words.class_title(key, use.axis)} {units.share(share, 1)}"
-        for key, share in use.class_share.items()
-        if share
-    )
-    return f"{name}: {', '.join(shares) or 'no kernel time'}."

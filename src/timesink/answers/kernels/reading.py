@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -22,17 +23,12 @@ from timesink.analyses.kernels.join import MIN_ALIGNED, Join, join_calls
 from timesink.analyses.kernels.peaks import choose_peaks
 from timesink.analyses.kernels.roofline import roofline
 from timesink.analyses.kernels.usage import DeviceUse, Thresholds, device_use, with_class
-from timesink.answers.kernels.report import (
-    KernelReport,
-    find_notes,
-)
+from timesink.answers.kernels.report import KernelReport, find_notes
 from timesink.errors import UnreadableError, UsageError
 from timesink.formats.options import Progress
 from timesink.model import units
 from timesink.model.trace import Trace
 from timesink.sources.opening import open_trace
-
-# `timesink.kernels`: from a path, or an open trace, to how well its kernels use the hardware.
 
 _PROFILER_FILES = (".csv", ".csv.gz", ".ncu-rep", ".txt")
 _WANTED = "give --trace a recording of the PyTorch profiler, Nsight Systems or rocprofv3"
@@ -71,17 +67,17 @@ def kernels(
     """
     thresholds = Thresholds.above(low)
     rules = None if families is None else load_families(families)
-    open_one = partial(_opened, cache=cache, jobs=jobs, progress=progress)
-    open_chosen = partial(open_one, worker=worker, span=span, rank=rank)
-    opened = open_chosen(source) if trace is None else open_one(source)
-    timeline = None if trace is None else _timeline(opened, open_chosen(trace))
+    reading: dict[str, Any] = {"cache": cache, "jobs": jobs, "progress": progress}
+    chosen = reading | {"worker": worker, "span": span, "rank": rank}
+    opened = _opened(source, chosen if trace is None else reading)
+    timeline = None if trace is None else _timeline(opened, _opened(trace, chosen))
     sampling = _sampling(opened, every)
     calls = with_class(with_weights(_calls(opened, rules), sampling), thresholds)
     join = None if timeline is None else _joined(calls, timeline, rules, sampling, min_aligned)
     calls = _with_origins(calls, timeline or opened, join)
     same = None if join is None or join.refused else timeline
-    chosen = choose_peaks(opened, timeline=same, device=device, peaks=peaks)
-    roofs = roofline(opened, calls, chosen)
+    best = choose_peaks(opened, timeline=same, device=device, peaks=peaks)
+    roofs = roofline(opened, calls, best)
     devices = _named(device_use(calls, opened, thresholds, sampling), same)
     return KernelReport(
         trace=opened,
@@ -101,31 +97,17 @@ def _path_of(source: str | Path | Trace) -> str:
     return source.metadata.source if isinstance(source, Trace) else str(source)
 
 
-def _opened(
-    source: str | Path | Trace,
-    *,
-    cache: bool,
-    jobs: int | None,
-    progress: Progress | None,
-    worker: str | None = None,
-    span: int | None = None,
-    rank: int | None = None,
-) -> Trace:
+def _opened(source: str | Path | Trace, options: Mapping[str, Any]) -> Trace:
     if isinstance(source, Trace):
-        return _with_kernels(source, source)
-    if not str(source):
+        opened = source
+    elif not str(source):
         raise UsageError("the path is empty", "give a file of a kernel profiler, or a timeline")
-    try:
-        opened = open_trace(
-            source, worker=worker, span=span, rank=rank, cache=cache, jobs=jobs, progress=progress
-        )
-    except UnreadableError as error:
-        hint = _files_to_name(Path(source))
-        raise UnreadableError(error.message, hint) if hint else error from None
-    return _with_kernels(opened, source)
-
-
-def _with_kernels(opened: Trace, source: str | Path | Trace) -> Trace:
+    else:
+        try:
+            opened = open_trace(source, **options)
+        except UnreadableError as error:
+            hint = _files_to_name(Path(source))
+            raise UnreadableError(error.message, hint) if hint else error from None
     if opened.has_behaviour and not opened.has_timeline:
         raise UnreadableError.only_behaviour(_path_of(source))
     return opened

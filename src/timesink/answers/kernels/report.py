@@ -26,8 +26,6 @@ from timesink.model.trace import Trace
 from timesink.model.vendors import NVIDIA, UNKNOWN
 from timesink.rules.kernel_use import advise
 
-# The answer in one sentence: how much time kernels leave both SM and memory unused.
-
 _REMEDY = ": `timesink ncu` measures how well each uses the hardware"
 _DURATIONS = "; collect gpu__time_duration.sum as well, as `timesink ncu` does"
 _AXES = {"sm": "SM", "tensor": "the tensor pipe"}
@@ -50,35 +48,33 @@ def headline(
         told = f"{units.counted(len(calls), 'kernels')} without a duration: nothing to weigh"
         return f"{told}{remedy}."
     longest = max(timed, key=lambda use: use.total_ns)
-    said = f"{_where(trace, devices, longest)}{_amount(longest, sampling)}"
+    said = _amount(longest, sampling)
+    if len(devices) > 1:
+        # Which device is spoken of.
+        word = device_word(trace)
+        place = "one without number" if longest.device is None else f"{word} {longest.device}"
+        hosts = {use.host for use in devices}
+        host = f" of {longest.host}" if len(hosts) > 1 and longest.host else ""
+        many = f"{units.count(len(devices))} {word}s"
+        said = f"{many}; on {place}{host}, the one that worked longest, {said}"
     said = f"{said[0].upper()}{said[1:]}"
     if not longest.total_ns:
         return f"{said}: nothing to weigh."
     if longest.headroom_ns is None:
-        return f"{said}{_largest_family(calls, longest)}; {_why_unknown(trace)}."
+        why = f"no hardware counters{_REMEDY if can_be_measured(trace) else ''}"
+        if trace.metadata.format == "ncu":
+            why = "no metric that was measured says how well they use the hardware"
+        by_family = call_groups(of_device(calls, longest), "family").select("group", "share_pct")
+        family, share = by_family.row(0)
+        told = share and family != "other"
+        largest = f", {units.share(share, 100)} of it {family}" if told else ""
+        return f"{said}{largest}; {why}."
     return f"{said}: {_unused(longest, thresholds)}; {headroom_sentence(longest)}."
-
-
-def _why_unknown(trace: Trace) -> str:
-    if trace.metadata.format == "ncu":
-        return "no metric that was measured says how well they use the hardware"
-    return f"no hardware counters{_REMEDY if can_be_measured(trace) else ''}"
 
 
 def can_be_measured(trace: Trace) -> bool:
     """Whether `timesink ncu` works on the device of a recording, so far as it says."""
     return trace.metadata.vendor in {NVIDIA.name, UNKNOWN}
-
-
-def _where(trace: Trace, devices: tuple[DeviceUse, ...], longest: DeviceUse) -> str:
-    """Which device is spoken of, where there are several."""
-    if len(devices) < 2:
-        return ""
-    word = device_word(trace)
-    place = "one without number" if longest.device is None else f"{word} {longest.device}"
-    hosts = {use.host for use in devices}
-    host = f" of {longest.host}" if len(hosts) > 1 and longest.host else ""
-    return f"{units.count(len(devices))} {word}s; on {place}{host}, the one that worked longest, "
 
 
 def _amount(use: DeviceUse, sampling: Sampling | None) -> str:
@@ -112,11 +108,6 @@ def headroom_sentence(use: DeviceUse) -> str:
     same_unit = saved.rsplit(" ", 1)[-1] == whole.rsplit(" ", 1)[-1]
     shown = saved.rsplit(" ", 1)[0] if same_unit else saved
     return f"{shown} of {whole} would vanish if every kernel ran at its nearest roof"
-
-
-def _largest_family(calls: pl.DataFrame, use: DeviceUse) -> str:
-    family, share = call_groups(of_device(calls, use), "family").select("group", "share_pct").row(0)
-    return f", {units.share(share, 100)} of it {family}" if share and family != "other" else ""
 
 
 SCHEMA = "timesink/kernels/1"
@@ -185,7 +176,13 @@ class KernelReport:
         groups = call_groups(self.calls, column)
         label = pl.col("group")
         if by == "full-name":
-            labels = _labels(groups["group"].drop_nulls().unique().to_list())
+            # Short names, with what tells namesakes apart in angle brackets.
+            labels = {
+                name: f"{short_name(name)}<{mark}>" if mark else short_name(name)
+                for name, mark in distinguishing(
+                    groups["group"].drop_nulls().unique().to_list()
+                ).items()
+            }
             label = label.replace_strict(labels, default=None, return_dtype=pl.String())
         return _labelled(groups, label)
 
@@ -208,24 +205,21 @@ class KernelReport:
         if by not in BY:
             raise UsageError(f"kernels are not grouped by {by!r}", f"choose from {', '.join(BY)}")
         column = _COLUMN.get(by, by)
-        if column not in self.calls.columns:
-            raise self._unknown(by)
-        return column
-
-    def _unknown(self, by: str) -> UsageError:
+        if column in self.calls.columns:
+            return column
         by = by.replace("-", " ")
         if self.join is not None and self.join.refused:
-            return UsageError(
+            raise UsageError(
                 f"{self.source}: which {by} launched a kernel is not known: {self.join.reason}",
                 f"give --trace a timeline of the same program{self.join_remedy}",
             )
         what = f"does not say which {by} launched a kernel"
         if self.join is not None or not has_counters(self.trace):
-            return UsageError(
+            raise UsageError(
                 f"{self.source}: the timeline {what}",
                 "record with the PyTorch profiler: with_modules=True for modules",
             )
-        return UsageError(
+        raise UsageError(
             f"{self.source}: {what}", "name a timeline of the same program with --trace"
         )
 
@@ -254,7 +248,15 @@ class KernelReport:
             "calls": self.calls.height,
             "kernels": self.calls["short_name"].n_unique(),
             "total_ns": alone.total_ns if alone and alone.timed else None,
-            "sampled": self._sampled(),
+            "sampled": None
+            if self.sampling is None
+            else {
+                "every": self.sampling.every,
+                "per": self.sampling.per,
+                "calls_seen": self.calls.height,
+                "kernels_seen": self.calls["short_name"].n_unique(),
+                "launches_estimated": sum(use.launches for use in self.devices),
+            },
             "thresholds": {
                 "low_pct": _rounded(100 * self.thresholds.low),
                 "high_pct": _rounded(100 * self.thresholds.high),
@@ -274,17 +276,6 @@ class KernelReport:
             "health": [entry.to_dict() for entry in self.trace.health],
         }
 
-    def _sampled(self) -> dict[str, Any] | None:
-        if self.sampling is None:
-            return None
-        return {
-            "every": self.sampling.every,
-            "per": self.sampling.per,
-            "calls_seen": self.calls.height,
-            "kernels_seen": self.calls["short_name"].n_unique(),
-            "launches_estimated": sum(use.launches for use in self.devices),
-        }
-
     def __repr__(self) -> str:
         """One line: what was read, and the answer."""
         return f"<KernelReport of {Path(self.source).name}: {self.headline}>"
@@ -295,27 +286,9 @@ class KernelReport:
         return f"<p><b>{escape(self.headline)}</b></p>" + "".join(t._repr_html_() for t in tables)
 
 
-@dataclass(frozen=True, eq=False)
-class KernelReports:
-    """Several recordings side by side."""
-
-    runs: Sequence[KernelReport]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The answers one after the other; each has the keys of a single one, less the schema."""
-        return {"schema": SCHEMA, "runs": [run._facts() for run in self.runs]}  # noqa: SLF001
-
-    def to_json(self) -> bytes:
-        """All answers as JSON, on one line."""
-        return msgspec.json.encode(self.to_dict())
-
-
-def _labels(names: Sequence[str]) -> dict[str, str]:
-    """Short names, with what tells namesakes apart in angle brackets."""
-    return {
-        name: f"{short_name(name)}<{mark}>" if mark else short_name(name)
-        for name, mark in distinguishing(names).items()
-    }
+def runs_dict(runs: Sequence[KernelReport]) -> dict[str, Any]:
+    """The answers of several runs; each has the keys of a single one, less the schema."""
+    return {"schema": SCHEMA, "runs": [run._facts() for run in runs]}  # noqa: SLF001
 
 
 def _labelled(groups: pl.DataFrame, label: pl.Expr) -> pl.DataFrame:
@@ -346,19 +319,15 @@ def _device(use: DeviceUse) -> dict[str, Any]:
         "measured_ns": use.measured_ns,
         "missing_ns": dict(use.missing_ns),
         "axis": use.axis,
-        "class_pct": _percents(use.class_share),
+        "class_pct": {name: _rounded(100 * part) for name, part in use.class_share.items()},
         "bins_pct": [[_rounded(100 * cell) for cell in row] for row in use.bins],
-        "above_low_pct": _percents(use.above),
+        "above_low_pct": {name: _rounded(100 * part) for name, part in use.above.items()},
         "headroom_ns": use.headroom_ns,
         "headroom_pct": _rounded(100 * (use.headroom_ns or 0) / use.measured_ns)
         if of_measured
         else None,
         "intervals_95": None if use.intervals is None else _intervals(use.intervals),
     }
-
-
-def _percents(shares: Mapping[str, float]) -> dict[str, float | None]:
-    return {name: _rounded(100 * share) for name, share in shares.items()}
 
 
 def _intervals(intervals: Mapping[str, tuple[float, float]]) -> dict[str, list[float | None]]:
@@ -383,9 +352,6 @@ def without_noise(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-# What to know before believing the numbers of a report on kernels.
-
-
 def find_notes(
     trace: Trace,
     calls: pl.DataFrame,
@@ -406,7 +372,12 @@ def find_notes(
         )
     if len(devices) > 1:
         yield f"{len(devices)} {device_word(trace)}s: their times are not added up"
-    yield from _profiler_notes(trace)
+    said = trace.metadata.extra.get("profiler_notes")
+    known = [entry.example for entry in trace.health if entry.example]
+    for note in said if isinstance(said, list | tuple) else ():
+        text = str(note).removeprefix("Note: ")
+        if not any(example.endswith(text) for example in known):
+            yield f"the profiler says: {text}"
 
 
 def no_counters(trace: Trace) -> str:
@@ -434,12 +405,3 @@ def _sampled(calls: pl.DataFrame, sampling: Sampling) -> Iterator[str]:
             f"if the program repeats itself every {sampling.every} launches, or a number that "
             f"shares a factor with {sampling.every}, the sample always meets the same kernels"
         )
-
-
-def _profiler_notes(trace: Trace) -> Iterator[str]:
-    said = trace.metadata.extra.get("profiler_notes")
-    known = [entry.example for entry in trace.health if entry.example]
-    for note in said if isinstance(said, list | tuple) else ():
-        text = str(note).removeprefix("Note: ")
-        if not any(example.endswith(text) for example in known):
-            yield f"the profiler says: {text}"

@@ -22,14 +22,12 @@ from timesink.output.drawing import (
     Circle,
     Colour,
     Drawing,
+    Frame,
     Label,
     Line,
+    LogScale,
     Rect,
     Shape,
-)
-from timesink.output.plot import (
-    Frame,
-    LogScale,
     cut_text,
     decades,
     grid,
@@ -91,13 +89,25 @@ def roofline_picture(subject: Subject, width: float = 760) -> Drawing:
         )
     dots, roofs = _dots(subject, roofline), _roofs(roofline)
     frame = Frame(_LEFT, HEAD + 34, width - _LEFT - (_LABEL_ROOM if roofs else MARGIN), _HIGH)
-    across, upwards = _scales(frame, dots, roofs, roofline.peaks)
+    # Room for the dots and the corners of the roofs.
+    bandwidth = roofline.peaks.dram_bytes_per_s if roofline.peaks else None
+    ridges = [peak / bandwidth for peak in roofs] if bandwidth else []
+    across, upwards = (
+        LogScale(*_around([dot.intensity for dot in dots] + ridges), frame.left, frame.right),
+        LogScale(*_around([dot.flop_per_s for dot in dots] + list(roofs)), frame.bottom, frame.top),
+    )
     x_marks, y_marks = (decades(scale.low, scale.high) for scale in (across, upwards))
     key, numbered = frame.bottom + 58, dots[:_NUMBERED]
     described = [dot.tip for dot in numbered]
     of_roof = roofline.of(subject.use).roof_share_pct
     if of_roof is not None:
         described.insert(0, f"At the roofs the work takes {of_roof:.0f} % of the time")
+    notes = [f"No roofs: {roofline.reason}."] if roofline.reason else []
+    shown = sum(dot.share for dot in dots)
+    if subject.use.total_ns and shown < 0.9995:
+        left = units.share(1 - shown, 1)
+        notes.append(f"Not shown: {left} of the time, in kernels without counted FLOP.")
+    notes += (f"{note[:1].upper()}{note[1:]}." for note in roofline.notes)
     return device_sheet(
         subject,
         f"Kernels by arithmetic and traffic{', under the roofs of the device' if roofs else ''}",
@@ -113,7 +123,7 @@ def roofline_picture(subject: Subject, width: float = 760) -> Drawing:
             *y_axis(frame, upwards, y_marks, "FLOP/s", label=_prefixed, room=50),
             *_key(numbered, key, width),
         ),
-        _notes(subject, roofline, dots),
+        notes,
         description="; ".join(described),
     )
 
@@ -149,28 +159,13 @@ def _roofs(roofline: Roofline) -> dict[float, str]:
         peak = roofline.peaks.peak(precision)
         if peak:
             named.setdefault(peak, []).append(precision.replace("_", " "))
-    return {peak: _joined(named[peak]) for peak in sorted(named, reverse=True)}
-
-
-def _joined(precisions: Sequence[str]) -> str:
-    """Several kinds of tensor arithmetic in a word: `fp16, bf16 tensor`."""
-    last = precisions[-1].partition(" ")[2]
-    same = last and all(one.endswith(f" {last}") for one in precisions)
-    if not same:
-        return ", ".join(precisions)
-    return f"{', '.join(one.partition(' ')[0] for one in precisions)} {last}"
-
-
-def _scales(
-    frame: Frame, dots: Sequence[_Dot], roofs: dict[float, str], peaks: DevicePeaks | None
-) -> tuple[LogScale, LogScale]:
-    """Room for the dots and the corners of the roofs."""
-    bandwidth = peaks.dram_bytes_per_s if peaks else None
-    ridges = [peak / bandwidth for peak in roofs] if bandwidth else []
-    return (
-        LogScale(*_around([dot.intensity for dot in dots] + ridges), frame.left, frame.right),
-        LogScale(*_around([dot.flop_per_s for dot in dots] + list(roofs)), frame.bottom, frame.top),
-    )
+    told = {}
+    for peak in sorted(named, reverse=True):
+        # Several kinds of tensor arithmetic in a word: `fp16, bf16 tensor`.
+        first, kinds = zip(*(one.partition(" ")[::2] for one in named[peak]), strict=True)
+        same = bool(kinds[0]) and len(set(kinds)) == 1
+        told[peak] = f"{', '.join(first)} {kinds[0]}" if same else ", ".join(named[peak])
+    return told
 
 
 def _around(values: Sequence[float]) -> tuple[float, float]:
@@ -214,12 +209,9 @@ def _roof_lines(
         yield Label(frame.right + 12, y - 1, cut_text(name, 11.5, _LABEL_ROOM - 20), 11.5)
         yield Label(frame.right + 12, y + 13, units.rate(peak, "FLOP"), 11.5, fill=QUIET)
         free = y + 34
-    if bandwidth:
-        yield from _slope(across, upwards, bandwidth, max(roofs, default=upwards.high))
-
-
-def _slope(across: LogScale, upwards: LogScale, bandwidth: float, top: float) -> Iterator[Shape]:
-    end = min(across.high, top / bandwidth)
+    if not bandwidth:
+        return
+    end = min(across.high, max(roofs, default=upwards.high) / bandwidth)
     start = max(across.low, upwards.low / bandwidth)
     if start >= end:
         return
@@ -299,14 +291,3 @@ def _legend(dots: Sequence[_Dot]) -> Iterator[Shape]:
             yield Label(x + 18, y, title, 11.5)
             x += 18 + text_width(title, 11.5) + 16
     yield Label(x, y, "area: share of the time", 11.5, fill=QUIET)
-
-
-def _notes(subject: Subject, roofline: Roofline, dots: Sequence[_Dot]) -> Iterator[str]:
-    if roofline.reason:
-        yield f"No roofs: {roofline.reason}."
-    shown = sum(dot.share for dot in dots)
-    if subject.use.total_ns and shown < 0.9995:
-        left = units.share(1 - shown, 1)
-        yield f"Not shown: {left} of the time, in kernels without counted FLOP."
-    for note in roofline.notes:
-        yield f"{note[:1].upper()}{note[1:]}."

@@ -71,33 +71,23 @@ class KernelExcerpt:
 def choose(groups: pl.DataFrame, choice: KernelChoice, left_of: str = "time") -> KernelExcerpt:
     """The rows of a table of groups that were asked for, and what the others come to."""
     by = SORTS[choice.sort]
-    falling = by != "group"
     large = groups.filter(pl.col("share_pct").fill_null(0) >= choice.min_share_pct)
-    rows = large.sort(by, descending=falling, nulls_last=True, maintain_order=True)
+    rows = large.sort(by, descending=by != "group", nulls_last=True, maintain_order=True)
     if choice.top is not None:
         rows = rows.head(choice.top)
-    places = _places(groups)
-    left_pct = None if places else _left_pct(groups, rows, _AMOUNTS[left_of])
+    # Where rows belong, as far as they differ in it.
+    known = [name for name in ("host", "device") if name in groups.columns]
+    places = tuple(name for name in known if groups[name].n_unique() > 1)
+    whole, shown = (float(part[_AMOUNTS[left_of]].sum() or 0) for part in (groups, rows))
+    left_pct = 100 * (whole - shown) / whole if whole and not places else None
     left = groups.height - rows.height
     return KernelExcerpt(rows, left, left_pct, places, left_of, choice.min_share_pct)
 
 
-def _left_pct(groups: pl.DataFrame, shown: pl.DataFrame, amount: str) -> float | None:
-    whole = float(groups[amount].sum() or 0)
-    return 100 * (whole - float(shown[amount].sum() or 0)) / whole if whole else None
-
-
-def _places(groups: pl.DataFrame) -> tuple[str, ...]:
-    """Where rows belong, as far as they differ in it."""
-    return tuple(
-        name
-        for name in ("host", "device")
-        if name in groups.columns and groups[name].n_unique() > 1
-    )
-
-
 def choose_of_runs(reports: Sequence[KernelReport], by: str, choice: KernelChoice) -> KernelExcerpt:
     """The groups that were asked for of each run, one run after the other."""
+    if len(reports) == 1:
+        return choose(reports[0].groups(by), choice)
     names = run_names(reports)
     chosen = {
         name: choose(report.groups(by), choice) for name, report in zip(names, reports, strict=True)
@@ -177,24 +167,17 @@ _MISSING = "-"
 
 def to_lines(calls: pl.DataFrame) -> str:
     """The table, each line with its line feed: latency in ns, utilisation as fractions."""
-    lines = calls.select(
-        pl.concat_str(
-            _names(calls["short_name"]),
-            pl.lit("| "),
-            _right(pl.col("dur_ns").cast(pl.String), _LATENCY),
-            pl.lit(" "),
-            _right(_fraction("tensor_pct"), _SHARE),
-            pl.lit(" "),
-            _right(_fraction("dram_pct"), _SHARE),
-        )
-    ).to_series()
-    return "\n".join([_HEADER, *lines.to_list(), ""])
-
-
-def _names(short_names: pl.Series) -> pl.Series:
-    codes, texts = encode(short_names)
+    codes, texts = encode(calls["short_name"])
     shown = [cut_name(printable(text or NO_NAME), _NAME).ljust(_NAME) for text in texts]
-    return pl.Series("name", shown, dtype=pl.String).gather(codes)
+    cells = (
+        (pl.col("dur_ns").cast(pl.String), _LATENCY),
+        (_fraction("tensor_pct"), _SHARE),
+        (_fraction("dram_pct"), _SHARE),
+    )
+    right = (cell.fill_null(_MISSING).str.pad_start(width) for cell, width in cells)
+    names = pl.Series("name", shown, dtype=pl.String).gather(codes)
+    lines = calls.select(pl.concat_str(names + "|", *right, separator=" ")).to_series()
+    return "\n".join([_HEADER, *lines.to_list(), ""])
 
 
 def _fraction(column: str) -> pl.Expr:
@@ -207,10 +190,6 @@ def _fraction(column: str) -> pl.Expr:
         pl.lit("."),
         (size % 100).cast(pl.String).str.zfill(2),
     )
-
-
-def _right(text: pl.Expr, width: int) -> pl.Expr:
-    return text.fill_null(_MISSING).str.pad_start(width)
 
 
 def chosen_calls(calls: pl.DataFrame, sort: str | None, choice: KernelChoice) -> pl.DataFrame:

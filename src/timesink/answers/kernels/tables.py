@@ -154,10 +154,7 @@ def groups_table(
 
 def groups_of_runs_table(reports: Sequence[KernelReport], by: str, choice: KernelChoice) -> Table:
     """The groups of one run or of several, in one table."""
-    if len(reports) == 1:
-        excerpt = choose(reports[0].groups(by), choice)
-    else:
-        excerpt = choose_of_runs(reports, by, choice)
+    excerpt = choose_of_runs(reports, by, choice)
     return _excerpt_table(reports, excerpt, by, choice.sort, id_=by, main=WHOLE, brief=True)
 
 
@@ -196,16 +193,11 @@ def _excerpt_table(
     main: Sequence[str],
     brief: bool,
 ) -> Table:
-    word = TITLES.get(by, by)
-    order = SORTS[sort]
-    return table(
-        id_,
-        plural(by),
-        _columns(reports, excerpt, by, main, brief=brief),
-        total_rows=excerpt.height,
-        note=nothing_line(excerpt, word) or rest_line(excerpt, word),
-        sort=Sort("label" if order == "group" else order, order != "group"),
-    )
+    word, order = TITLES.get(by, by), SORTS[sort]
+    columns = _columns(reports, excerpt, by, main, brief=brief)
+    note = nothing_line(excerpt, word) or rest_line(excerpt, word)
+    by_order = Sort("label" if order == "group" else order, order != "group")
+    return table(id_, plural(by), columns, total_rows=excerpt.height, note=note, sort=by_order)
 
 
 def _columns(
@@ -353,17 +345,19 @@ def runs_tables(reports: Sequence[KernelReport]) -> tuple[Table, ...]:
         msgspec.structs.replace(one, title=f"{glyph} {one.title}")
         for one, glyph in zip(shares, glyphs, strict=True)
     ]
-    bars = column("bar", "", "text", map(_bar, uses), cut="nothing", spare=1)
+    bars = []
+    for one in uses:
+        # Classes one after the other; each ends where its share of all before it does.
+        bar, reached = "", 0.0
+        for key in CLASSES:
+            reached += one.class_share[key]
+            bar += _GLYPHS[key] * (round(_BAR * reached) - len(bar))
+        bars.append(bar)
     return (
         table("runs", whole.title, use),
-        table("classes", "Share of time by class", [*named, *marked, bars]),
+        table(
+            "classes",
+            "Share of time by class",
+            [*named, *marked, column("bar", "", "text", bars, cut="nothing", spare=1)],
+        ),
     )
-
-
-def _bar(use: DeviceUse) -> str:
-    """Classes one after the other; each ends where its share of all before it does."""
-    bar, reached = "", 0.0
-    for key in CLASSES:
-        reached += use.class_share[key]
-        bar += _GLYPHS[key] * (round(_BAR * reached) - len(bar))
-    return bar

@@ -37,6 +37,15 @@ def class_title(name: str, axis: Axis) -> str:
     return name.replace("_", " ").replace("sm", UNIT[axis]).replace("dram", "DRAM")
 
 
+def class_shares(use: DeviceUse) -> dict[str, str]:
+    """Each class of a device with its share of the time, in words; but for those without any."""
+    return {
+        name: f"{class_title(name, use.axis)} {units.share(share, 1)}"
+        for name, share in use.class_share.items()
+        if share
+    }
+
+
 def peak_share(value: float) -> str:
     """A part of a peak, as precise as such measurements are."""
     return f"{value:.0f} %"
@@ -102,7 +111,21 @@ def device_title(report: KernelReport, use: DeviceUse) -> str:
 
 def device_lines(report: KernelReport, use: DeviceUse) -> Iterator[str]:
     """How much ran on a device, and how well it was used."""
-    yield _amount(use, sampled=report.sampling is not None)
+    sampled = report.sampling is not None
+    amount = units.counted(use.calls, "calls")
+    if use.untimed:
+        amount += f" ({units.count(use.untimed)} without a duration)"
+    if sampled:
+        amount += f" that stand for about {units.count(use.launches)}"
+    amount += f" of {units.counted(use.names, 'kernels')}"
+    if use.timed:
+        amount += f", {units.duration_ns(use.total_ns)}"
+        found = (use.intervals or {}).get("total_ns")
+        if sampled and found is not None:
+            amount += f" ({units.duration_ns(found[0])} to {units.duration_ns(found[1])})"
+        if use.min_ns is not None and use.max_ns is not None and use.calls > 1:
+            amount += f", {units.duration_ns(use.min_ns)} to {units.duration_ns(use.max_ns)} each"
+    yield amount
     told = [
         f"{METRICS[metric]} {units.share(value, 100)}{interval(use, f'{metric}_pct', 1)}"
         for metric, value in utilisations(use)
@@ -122,24 +145,6 @@ def device_lines(report: KernelReport, use: DeviceUse) -> Iterator[str]:
 def utilisations(use: DeviceUse) -> tuple[tuple[str, float | None], ...]:
     """How much of each unit of a device was used, of peak; None where that was not measured."""
     return (("tensor", use.tensor_pct), ("dram", use.dram_pct), ("sm", use.sm_pct))
-
-
-def _amount(use: DeviceUse, *, sampled: bool) -> str:
-    calls = units.counted(use.calls, "calls")
-    if use.untimed:
-        calls += f" ({units.count(use.untimed)} without a duration)"
-    if sampled:
-        calls += f" that stand for about {units.count(use.launches)}"
-    text = f"{calls} of {units.counted(use.names, 'kernels')}"
-    if not use.timed:
-        return text
-    text += f", {units.duration_ns(use.total_ns)}"
-    found = (use.intervals or {}).get("total_ns")
-    if sampled and found is not None:
-        text += f" ({units.duration_ns(found[0])} to {units.duration_ns(found[1])})"
-    if use.min_ns is not None and use.max_ns is not None and use.calls > 1:
-        text += f", {units.duration_ns(use.min_ns)} to {units.duration_ns(use.max_ns)} each"
-    return text
 
 
 def interval(use: DeviceUse, key: str, scale: float) -> str:
@@ -186,8 +191,10 @@ def roofline_title(roofline: Roofline) -> str:
 def roof_lines(roof: DeviceRoof, peaks: DevicePeaks | None, use: DeviceUse) -> Iterator[str]:
     """How long the work of a device takes at the roofs, and what sets these."""
     if roof.roof_ns is not None and roof.covered_ns and peaks is not None:
+        given = f"given peaks of the {peaks.device}" if peaks.source else "given peaks"
+        which = given if peaks.given else f"data-sheet peaks of the {peaks.device}"
         told = (
-            f"at the {_which_peaks(peaks)} the same work takes {units.brief_ns(roof.roof_ns)} of "
+            f"at the {which} the same work takes {units.brief_ns(roof.roof_ns)} of "
             f"{units.brief_ns(roof.covered_ns)} ({units.share(roof.roof_ns, roof.covered_ns)})"
         )
         differs = "; headroom above is against what each unit could do at the clock of the run"
@@ -199,12 +206,6 @@ def roof_lines(roof: DeviceRoof, peaks: DevicePeaks | None, use: DeviceUse) -> I
     if 0 < roof.covered_ns < roof.total_ns:
         lacking = roof.total_ns - roof.covered_ns
         yield f"{units.share(lacking, roof.total_ns)} of the time has no roof"
-
-
-def _which_peaks(peaks: DevicePeaks) -> str:
-    if not peaks.given:
-        return f"data-sheet peaks of the {peaks.device}"
-    return f"given peaks of the {peaks.device}" if peaks.source else "given peaks"
 
 
 def origins(report: KernelReport) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -11,8 +11,8 @@ import polars as pl
 from timesink.analyses.communication.workers import WorkerComparison, mean_over_steps
 from timesink.analyses.diff.trees import Cost, Stretch, TreeSection, compare_trees
 from timesink.analyses.ranks.rank_set import RankSet
+from timesink.answers.plugin import Query, microseconds
 from timesink.answers.plugin.operators import nested
-from timesink.answers.plugin.query import Query, microseconds
 from timesink.errors import NotFoundError, UsageError
 from timesink.model.trace import Device, Trace
 
@@ -88,7 +88,13 @@ def communication_operations(ranks: RankSet, _query: Query) -> dict[str, Any]:
     columns = [{"type": "string" if name == "Name" else "number", "name": name} for name in names]
     rows: dict[str, list[list[Any]]] = {worker: [] for worker in ranks.names}
     for operation in found.by_name.iter_rows(named=True):
-        rows[operation["worker"]].append(_operation(operation)[: len(names)])
+        calls, size = operation["calls"], operation["size_bytes"]
+        row = [operation["name"], calls, size, None if size is None else round(size / calls)]
+        for column in ("latency_ns", "transfer_ns"):
+            time = operation[column]
+            told = None if time is None else microseconds(time)
+            row += [told, None if time is None else round(time / calls / 1000)]
+        rows[operation["worker"]].append(row[: len(names)])
     return {
         "metadata": {"title": "Communication Operations Stats"} | _mismatches(found),
         "data": {worker: {"columns": columns, "rows": own} for worker, own in rows.items()},
@@ -143,18 +149,6 @@ def _chart(steps: pl.DataFrame, parts: Sequence[str]) -> dict[str, dict[str, lis
     return chart
 
 
-# -- operations ------------------------------------------------------------------------------------
-
-
-def _operation(operation: Mapping[str, Any]) -> list[Any]:
-    calls, size = operation["calls"], operation["size_bytes"]
-    row = [operation["name"], calls, size, None if size is None else round(size / calls)]
-    for column in ("latency_ns", "transfer_ns"):
-        time = operation[column]
-        row += [None, None] if time is None else [microseconds(time), round(time / calls / 1000)]
-    return row
-
-
 def _description(device: Device) -> dict[str, Any]:
     memory = device.memory_bytes
     known = {
@@ -173,7 +167,14 @@ ROOT_PATH = "0"
 
 def diff(left: Trace, right: Trace, _query: Query) -> dict[str, Any]:
     """The response to `/diff`: every section with all sections inside it."""
-    (whole,) = nested(_with_all_inside(_compared(left, right)), _section)
+    # Every section with the place of the one around it, which comes before it.
+    every: list[tuple[TreeSection, int | None]] = []
+    waiting: list[tuple[TreeSection, int | None]] = [(_compared(left, right), None)]
+    while waiting:
+        section, around = waiting.pop()
+        waiting.extend((child, len(every)) for child in reversed(section.children))
+        every.append((section, around))
+    (whole,) = nested(every, _section)
     return whole
 
 
@@ -207,17 +208,6 @@ def _at(section: TreeSection, path: str) -> TreeSection:
             raise NotFoundError(f"no section at {path!r}", "paths are those of /diffnode")
         section = section.children[place]
     return section
-
-
-def _with_all_inside(whole: TreeSection) -> Iterator[tuple[TreeSection, int | None]]:
-    """Every section with the place of the one around it, which comes before it."""
-    waiting: list[tuple[TreeSection, int | None]] = [(whole, None)]
-    place = 0
-    while waiting:
-        section, around = waiting.pop()
-        yield section, around
-        waiting.extend((child, place) for child in reversed(section.children))
-        place += 1
 
 
 def _section(section: TreeSection) -> dict[str, Any]:

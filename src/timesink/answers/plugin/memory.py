@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,20 +11,7 @@ import polars as pl
 
 from timesink.analyses.memory import blocks
 from timesink.analyses.memory import curve as curves
-from timesink.analyses.memory.blocks import (
-    live_at_peak,
-    memory_by_operator,
-    memory_outside_operators,
-)
-from timesink.analyses.memory.curve import (
-    default_device,
-    memory_capacities,
-    memory_device_names,
-    memory_peaks,
-    memory_records,
-    recording_start,
-)
-from timesink.answers.plugin.query import Query, microseconds
+from timesink.answers.plugin import Query, microseconds
 from timesink.errors import NotFoundError
 from timesink.model.trace import Trace
 
@@ -109,7 +97,7 @@ def in_units(table: pl.DataFrame, units: Units) -> pl.DataFrame:
 
 def recorded_devices(trace: Trace) -> list[str]:
     """The devices with memory records; there is no memory view without."""
-    names = memory_device_names(trace)
+    names = curves.memory_device_names(trace)
     if not names:
         raise NotFoundError(
             "the recording has no memory events", "record with profile(profile_memory=True)"
@@ -117,9 +105,19 @@ def recorded_devices(trace: Trace) -> list[str]:
     return names
 
 
-def number_column(title: str, tooltip: str) -> dict[str, str]:
-    """How a column of numbers is announced."""
-    return {"name": title, "type": "number", "tooltip": tooltip}
+def columns(
+    units: Units, texts: Mapping[str, str], numbers: Mapping[str, str]
+) -> list[dict[str, str]]:
+    """How columns are announced, by title and what they mean: those of text, then of numbers."""
+    told = [
+        {"name": title, "type": "string"} | ({"tooltip": tip} if tip else {})
+        for title, tip in texts.items()
+    ]
+    of = {"time": units.time, "memory": units.memory}
+    return told + [
+        {"name": title.format(**of), "type": "number", "tooltip": tip}
+        for title, tip in numbers.items()
+    ]
 
 
 def rows_by_device(table: pl.DataFrame, devices: list[str]) -> dict[str, list[list[Any]]]:
@@ -133,7 +131,7 @@ def rows_by_device(table: pl.DataFrame, devices: list[str]) -> dict[str, list[li
 def address_notes(trace: Trace) -> list[str]:
     """Which devices have records that cannot be matched, and why."""
     followed = (
-        memory_records(trace)
+        curves.memory_records(trace)
         .group_by("device", maintain_order=True)
         .agg(pl.col("address").is_not_null().any())
     )
@@ -148,42 +146,47 @@ UNNAMED = "<unknown>"
 _FRESH_MEMORY = "aten::empty"
 
 _TABLE = {
-    "Calls": ("calls", "How often the operator was called."),
-    "Size Increase": (
-        "size_increase_bytes",
-        "Memory taken less memory given back during the operator and all it calls.",
+    "Calls": "How often the operator was called.",
+    "Size Increase ({memory})": (
+        "Memory taken less memory given back during the operator and all it calls."
     ),
-    "Self Size Increase": (
-        "self_size_increase_bytes",
-        "Memory taken less memory given back by the operator itself.",
+    "Self Size Increase ({memory})": "Memory taken less memory given back by the operator itself.",
+    "Allocation Count": "How often the operator and all it calls took memory.",
+    "Self Allocation Count": "How often the operator itself took memory.",
+    "Allocation Size ({memory})": (
+        "Memory the operator and all it calls took, whether or not it was given back."
     ),
-    "Allocation Count": (
-        "allocation_count",
-        "How often the operator and all it calls took memory.",
-    ),
-    "Self Allocation Count": (
-        "self_allocation_count",
-        "How often the operator itself took memory.",
-    ),
-    "Allocation Size": (
-        "allocation_bytes",
-        "Memory the operator and all it calls took, whether or not it was given back.",
-    ),
-    "Self Allocation Size": (
-        "self_allocation_bytes",
-        "Memory the operator itself took, whether or not it was given back.",
+    "Self Allocation Size ({memory})": (
+        "Memory the operator itself took, whether or not it was given back."
     ),
 }
-"""Title of each column of numbers, without its unit: column of the analysis, what it means."""
+"""Columns of numbers in the order of the analysis: title with its unit, what it means."""
+
+_CURVE = {
+    "Time ({time})": "Time since the recording began.",
+    "Allocated ({memory})": "Memory in use by tensors.",
+    "Reserved ({memory})": "Memory the allocator holds, in use or free.",
+}
+_BLOCKS = {
+    "Size ({memory})": "How large the block is.",
+    "Allocation Time ({time})": "When it was taken, since the start.",
+    "Release Time ({time})": "When it was given back, since the start.",
+    "Duration ({time})": "How long it was in use.",
+}
+_WHAT_IS_LIVE = {
+    "Category": "The part of a step it belongs to.",
+    "Operator": "Which operator took it.",
+    "Module": "The innermost module around that.",
+}
+_LIVE = {"Blocks": "How many blocks it is.", "Size ({memory})": "How large they are together."}
 
 _OUTSIDE = {"size_increase_bytes": "size_increase", "allocation_bytes": "allocation_size"}
 """Sizes in `outside_operators`, which are in the unit asked for and not in bytes."""
 
-_NOTES = {
-    curves.SUMMED: "{device}: the recording has no totals. The curve adds up what was taken and "
-    "given back since its start; what was there before is missing unless it was given back.",
-    "thinned": "{device}: {kept} of {points} points are drawn; the peaks are exact.",
-}
+_SUMMED = (
+    "{device}: the recording has no totals. The curve adds up what was taken and given back since "
+    "its start; what was there before is missing unless it was given back."
+)
 
 
 # -- by operator -----------------------------------------------------------------------------------
@@ -193,12 +196,12 @@ def memory_table(trace: Trace, query: Query) -> dict[str, Any]:
     """The response to `/memory`: memory of each operator, by device."""
     devices, units = recorded_devices(trace), Units.asked(query, memory="KB")
     window = asked_window(trace, query)
-    table = memory_by_operator(trace, *window)
-    outside = memory_outside_operators(trace, *window)
+    table = blocks.memory_by_operator(trace, *window)
+    outside = blocks.memory_outside_operators(trace, *window)
     return {
         "metadata": {
             "title": "Memory View",
-            "default_device": default_device(devices),
+            "default_device": curves.default_device(devices),
             "search": "Operator Name",
             "sort": f"Self Size Increase ({units.memory})",
             "memory_metric": units.memory,
@@ -207,15 +210,7 @@ def memory_table(trace: Trace, query: Query) -> dict[str, Any]:
                 for row in in_units(outside, units).rename(_OUTSIDE).to_dicts()
             },
         },
-        "columns": [
-            {"name": "Operator Name", "type": "string"},
-            *(
-                number_column(
-                    f"{title} ({units.memory})" if column.endswith("_bytes") else title, tip
-                )
-                for title, (column, tip) in _TABLE.items()
-            ),
-        ],
+        "columns": columns(units, {"Operator Name": ""}, _TABLE),
         "rows": rows_by_device(in_units(table, units), devices),
     }
 
@@ -237,10 +232,19 @@ def memory_curve(trace: Trace, query: Query) -> dict[str, Any]:
     )
     peaks = curves.memory_peaks(trace)
     sizes = units.bytes(peaks["peak_allocated_bytes"])
-    capacities = {name: pl.Series([size]) for name, size in memory_capacities(trace).items()}
+    capacities = {name: pl.Series([size]) for name, size in curves.memory_capacities(trace).items()}
+    lines = drawn.group_by("device", maintain_order=True).agg(
+        pl.col("source", "points_before").first(), pl.len().alias("kept")
+    )
+    notes = []
+    for device, source, before, kept in lines.iter_rows():
+        if source == curves.SUMMED:
+            notes.append(_SUMMED.format(device=device))
+        if kept < before:
+            notes.append(f"{device}: {kept} of {before} points are drawn; the peaks are exact.")
     return {
         "metadata": {
-            "default_device": default_device(devices),
+            "default_device": curves.default_device(devices),
             "devices": devices,
             "peaks": {
                 device: f"Peak Memory Usage: {size:.1f}{units.memory}"
@@ -253,30 +257,11 @@ def memory_curve(trace: Trace, query: Query) -> dict[str, Any]:
             "time_factor": TIME_FACTORS[units.time],
             "memory_factor": MEMORY_FACTORS[units.memory],
             "sources": dict(drawn.select("device", "source").unique(maintain_order=True).rows()),
-            "notes": _curve_notes(drawn),
+            "notes": notes,
         },
-        "columns": [
-            number_column(f"Time ({units.time})", "Time since the recording began."),
-            number_column(f"Allocated ({units.memory})", "Memory in use by tensors."),
-            number_column(
-                f"Reserved ({units.memory})", "Memory the allocator holds, in use or free."
-            ),
-        ],
+        "columns": columns(units, {}, _CURVE),
         "rows": rows_by_device(points, devices),
     }
-
-
-def _curve_notes(drawn: pl.DataFrame) -> list[str]:
-    lines = drawn.group_by("device", maintain_order=True).agg(
-        pl.col("source", "points_before").first(), pl.len().alias("kept")
-    )
-    notes = []
-    for device, source, points, kept in lines.iter_rows():
-        if source == curves.SUMMED:
-            notes.append(_NOTES[curves.SUMMED].format(device=device))
-        if kept < points:
-            notes.append(_NOTES["thinned"].format(device=device, kept=kept, points=points))
-    return notes
 
 
 # -- single blocks ---------------------------------------------------------------------------------
@@ -287,10 +272,15 @@ def memory_events(trace: Trace, query: Query) -> dict[str, Any]:
     devices, units = recorded_devices(trace), Units.asked(query, memory="KB")
     start = curves.recording_start(trace)
     events = blocks.memory_events(trace, *asked_window(trace, query))
+    # Operators that only fetch memory are told apart by who called them.
+    operator, caller = pl.col("operator"), pl.col("caller")
+    fetches = operator.str.starts_with(_FRESH_MEMORY) & caller.is_not_null()
+    whose = pl.format("{} ({})", caller, operator)
+    name = pl.when(fetches).then(whose).otherwise(operator.fill_null(UNNAMED))
     shown = pl.DataFrame(
         {
             "device": events["device"],
-            "operator": events.select(_block_name()).to_series(),
+            "operator": events.select(operator=name).to_series(),
             "size": rounded(units.bytes(events["bytes"])),
             "allocated": rounded(units.ns(events["allocated_ts_ns"] - start)),
             "released": rounded(units.ns(events["released_ts_ns"] - start)),
@@ -300,65 +290,36 @@ def memory_events(trace: Trace, query: Query) -> dict[str, Any]:
     return {
         "metadata": {
             "title": "Memory Events",
-            "default_device": default_device(devices),
+            "default_device": curves.default_device(devices),
             "notes": address_notes(trace),
         },
-        "columns": [
-            {"name": "Operator", "type": "string", "tooltip": "Which operator took the block."},
-            number_column(f"Size ({units.memory})", "How large the block is."),
-            number_column(f"Allocation Time ({units.time})", "When it was taken, since the start."),
-            number_column(
-                f"Release Time ({units.time})", "When it was given back, since the start."
-            ),
-            number_column(f"Duration ({units.time})", "How long it was in use."),
-        ],
+        "columns": columns(units, {"Operator": "Which operator took the block."}, _BLOCKS),
         "rows": rows_by_device(shown, devices),
     }
-
-
-def _block_name() -> pl.Expr:
-    """Operators that only fetch memory are told apart by who called them."""
-    operator, caller = pl.col("operator"), pl.col("caller")
-    fetches = operator.str.starts_with(_FRESH_MEMORY) & caller.is_not_null()
-    return (
-        pl.when(fetches)
-        .then(pl.format("{} ({})", caller, operator))
-        .otherwise(operator.fill_null(UNNAMED))
-        .alias("operator")
-    )
-
-
-# `/memory_peak`: the highest point of each device, and what was live then.
 
 
 def memory_peak(trace: Trace, query: Query) -> dict[str, Any]:
     """The response to `/memory_peak`: the highest point of each device, and what was live then."""
     devices, units = recorded_devices(trace), Units.asked(query, memory="MB")
-    start = recording_start(trace)
-    peaks = in_units(memory_peaks(trace), units)
+    start = curves.recording_start(trace)
+    peaks = in_units(curves.memory_peaks(trace), units)
     since_start = [name for name in peaks.columns if name.endswith("_ts_ns")]
     peaks = peaks.with_columns(
         pl.Series(name, rounded(units.ns(peaks[name] - start)), dtype=pl.Float64)
         for name in since_start
     )
-    live = live_at_peak(trace)
+    live = blocks.live_at_peak(trace)
     live = live.with_columns(pl.Series("bytes", rounded(units.bytes(live["bytes"]))))
     plain = {name: name.removesuffix("_bytes").replace("_ts_ns", "_time") for name in peaks.columns}
     return {
         "metadata": {
             "title": "Peak Memory",
-            "default_device": default_device(devices),
+            "default_device": curves.default_device(devices),
             "time_metric": units.time,
             "memory_metric": units.memory,
             "peaks": {str(row.pop("device")): row for row in peaks.rename(plain).to_dicts()},
             "notes": address_notes(trace),
         },
-        "columns": [
-            {"name": "Category", "type": "string", "tooltip": "The part of a step it belongs to."},
-            {"name": "Operator", "type": "string", "tooltip": "Which operator took it."},
-            {"name": "Module", "type": "string", "tooltip": "The innermost module around that."},
-            number_column("Blocks", "How many blocks it is."),
-            number_column(f"Size ({units.memory})", "How large they are together."),
-        ],
+        "columns": columns(units, _WHAT_IS_LIVE, _LIVE),
         "rows": rows_by_device(live, devices),
     }

@@ -1,8 +1,10 @@
-"""`/operation`, `/operation/table`, `/operation/stack`: time per operator."""
+"""`/operation*`, `/module`, `/tree`, `/kernel*`: time per operator, module, call and kernel."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from operator import itemgetter
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
@@ -10,14 +12,17 @@ import polars as pl
 
 from timesink.analyses.call_tree import Thread, call_tree, threads
 from timesink.analyses.device.activities import has_device_work
+from timesink.analyses.kernels.table import kernel_groups, kernel_table, tensor_core_share
 from timesink.analyses.modules import module_table
 from timesink.analyses.names import ROOT
-from timesink.analyses.operators import operator_table
-from timesink.answers.plugin.query import Query, microseconds
+from timesink.analyses.operators import NO_LAUNCH, operator_table
+from timesink.analyses.tensor_cores import has_tensor_cores
+from timesink.answers.plugin import Query, microseconds
 from timesink.errors import NotFoundError
 from timesink.model.trace import Trace
 
 BY_NAME, BY_SHAPE = "Operation", "OperationAndInputShape"
+_PIE_COLUMNS = [{"type": "string", "name": "name"}, {"type": "number", "name": "value"}]
 _PIES = {
     "device_total_time": ("Device Total Time (us)", "device_total_ns"),
     "device_self_time": ("Device Self Time (us)", "device_self_ns"),
@@ -53,7 +58,7 @@ def _pie(table: pl.DataFrame, title: str, column: str) -> dict[str, Any] | None:
         return None
     return {
         "title": title,
-        "columns": [{"type": "string", "name": "name"}, {"type": "number", "name": "value"}],
+        "columns": _PIE_COLUMNS,
         "rows": [[name, microseconds(ns)] for name, ns in slices.select("name", column).rows()],
     }
 
@@ -83,28 +88,23 @@ def _table(trace: Trace, table: pl.DataFrame) -> dict[str, Any]:
     durations = {
         key: column for key, column in _DURATIONS.items() if on_device or "device" not in key
     }
+    data = []
+    for operator in table.to_dicts():
+        row: dict[str, Any] = {"name": operator["name"]}
+        if "input_dims" in operator:
+            row["input_shape"] = shape_text(operator["input_dims"])
+        row["calls"] = operator["calls"]
+        row |= {key: round(operator[column] / 1000) for key, column in durations.items()}
+        row["tc_eligible"] = "Yes" if operator["tensor_core_eligible"] else "No"
+        for part in ("self", "total"):
+            ratio = operator[f"tensor_core_{part}_ratio"]
+            row[f"tc_{part}_ratio"] = 0 if ratio is None else round(100 * ratio, 2)
+        stack = "call_stack" if "call_stack" in operator else "has_call_stack"
+        data.append(row | {stack: operator[stack]})
     return {
         "metadata": {"sort": next(iter(durations)), "tooltips": dict(_TOOLTIPS)},
-        "data": [_row(operator, durations) for operator in table.to_dicts()],
+        "data": data,
     }
-
-
-def _row(operator: dict[str, Any], durations: dict[str, str]) -> dict[str, Any]:
-    row: dict[str, Any] = {"name": operator["name"]}
-    if "input_dims" in operator:
-        row["input_shape"] = shape_text(operator["input_dims"])
-    row["calls"] = operator["calls"]
-    row |= {key: round(operator[column] / 1000) for key, column in durations.items()}
-    row["tc_eligible"] = "Yes" if operator["tensor_core_eligible"] else "No"
-    row["tc_self_ratio"] = _percent(operator["tensor_core_self_ratio"])
-    row["tc_total_ratio"] = _percent(operator["tensor_core_total_ratio"])
-    if "call_stack" in operator:
-        return row | {"call_stack": operator["call_stack"]}
-    return row | {"has_call_stack": operator["has_call_stack"]}
-
-
-def _percent(ratio: float | None) -> float:
-    return round(100 * ratio, 2) if ratio is not None else 0
 
 
 def shape_text(dims: str | None) -> str:
@@ -197,14 +197,14 @@ def module_view(trace: Trace, _query: Query) -> dict[str, Any]:
 
 
 def _module(row: dict[str, Any]) -> dict[str, Any]:
-    module = {
+    return {
         "name": row["name"],
         "id": row["module_id"],
         "occurences": row["occurrences"],
         "operators": row["operators"],
+        **{key: microseconds(row[column]) for key, column in _MODULE_DURATIONS.items()},
+        "avg_duration": row["avg_duration_ns"] / 1000,
     }
-    module |= {key: microseconds(row[column]) for key, column in _MODULE_DURATIONS.items()}
-    return module | {"avg_duration": row["avg_duration_ns"] / 1000}
 
 
 # -- /tree -----------------------------------------------------------------------------------------
@@ -219,20 +219,18 @@ def tree_view(trace: Trace, query: Query) -> dict[str, Any]:
     order = threads(trace)
     if not order:
         raise NotFoundError("no calls were recorded", "record with ProfilerActivity.CPU")
-    thread = _chosen(order, query)
+    tid, pid = query.text("thread"), query.text("pid")
+    fitting = [one for one in order if tid in ("", one[1]) and pid in ("", one[0])]
+    if not fitting:
+        asked = " ".join(
+            f"{key}={value}" for key, value in (("thread", tid), ("pid", pid)) if value
+        )
+        known = ", ".join(f"thread={tid}&pid={pid}" for pid, tid in order[:_SHOWN_THREADS])
+        raise NotFoundError(f"the recording has no {asked}", f"it has {known}")
+    thread = fitting[0]
     return _root(trace, call_tree(trace, thread), thread) | {
         "threads": [{"pid": pid, "tid": tid} for pid, tid in order]
     }
-
-
-def _chosen(order: list[Thread], query: Query) -> Thread:
-    tid, pid = query.text("thread"), query.text("pid")
-    for thread in order:
-        if tid in ("", thread[1]) and pid in ("", thread[0]):
-            return thread
-    asked = " ".join(f"{key}={value}" for key, value in (("thread", tid), ("pid", pid)) if value)
-    known = ", ".join(f"thread={tid}&pid={pid}" for pid, tid in order[:_SHOWN_THREADS])
-    raise NotFoundError(f"the recording has no {asked}", f"it has {known}")
 
 
 def _root(trace: Trace, tree: pl.DataFrame, thread: Thread) -> dict[str, Any]:
@@ -259,3 +257,147 @@ def _root(trace: Trace, tree: pl.DataFrame, thread: Thread) -> dict[str, Any]:
         "tid": thread[1],
         "children": calls,
     }
+
+
+# `/kernel`, `/kernel/table` and `/kernel/tc_pie`: where kernel time goes.
+
+BY_KERNEL, BY_LAUNCH = "Kernel", "KernelNameAndOpName"
+_USES = (
+    "Whether the kernel runs on tensor cores (matrix units), judged by its name. "
+    "Unknown: the name is in none of the lists."
+)
+_NEVER = "MLU devices have no tensor cores, so this is always No."
+_ELIGIBLE = "Whether the operator that launched the kernel can run on tensor cores."
+_BLOCKS = (
+    "Blocks of a launch divided by the multiprocessors of the device. Below 1, some "
+    "multiprocessors have nothing to do. Mean over the calls, weighted by their duration."
+)
+_OCCUPANCY = (
+    "Warps in flight per multiprocessor as a part of what it can hold, estimated from the launch. "
+    "Low values leave memory latency uncovered. Mean over the calls, weighted by their duration."
+)
+
+
+def kernel_pie(trace: Trace, query: Query) -> dict[str, Any]:
+    """The response to `/kernel`: total time of each kernel."""
+    _kernel_group(query)
+    table = _with_kernels(kernel_table(trace))
+    rows = table.select("name", "total_ns").iter_rows()
+    return _kernel_pie([[name, microseconds(total_ns)] for name, total_ns in rows])
+
+
+def tensor_core_pie(trace: Trace, query: Query) -> dict[str, Any]:
+    """The response to `/kernel/tc_pie`: parts of the kernel time that use tensor cores or not."""
+    _kernel_group(query)
+    _with_kernels(kernel_table(trace))
+    share = tensor_core_share(trace)
+    rows: list[list[Any]] = [
+        ["Using Tensor Cores", share.ratio],
+        ["Not Using Tensor Cores", share.not_using_ratio],
+    ]
+    if share.unknown_ns:
+        rows.append(["Unknown", share.unknown_ratio])
+    return _kernel_pie(rows)
+
+
+def kernel_table_view(trace: Trace, query: Query) -> dict[str, Any]:
+    """The response to `/kernel/table`: by name, or by name, operator and launch properties."""
+    by_name = _kernel_group(query) == BY_KERNEL
+    table = _with_kernels(kernel_table(trace) if by_name else kernel_groups(trace))
+    if by_name:
+        hint = _USES if has_tensor_cores(trace) else _NEVER
+        columns = [_NAME, _text("Tensor Cores Used", _yes_or_no("tensor_cores"), hint)]
+    elif "dim" in table.columns:
+        columns = [
+            *(_NAME, _OPERATOR),
+            *(_text("DimXYZ", itemgetter("dim")), _text("Kernel Type", itemgetter("kernel_type"))),
+            _text("Kernel Uses Tensor Cores", _yes_or_no("tensor_cores"), _NEVER),
+        ]
+    else:
+        columns = [
+            *(_NAME, _OPERATOR),
+            *(_text("Grid", partial(_shape, "grid")), _text("Block", partial(_shape, "block"))),
+            _number("Register Per Thread", itemgetter("registers_per_thread")),
+            _number("Shared Memory", itemgetter("shared_memory_bytes")),
+            _text("Kernel Uses Tensor Cores", _yes_or_no("tensor_cores"), _USES),
+            _text("Op is Tensor Cores eligible", _yes_or_no("eligible"), _ELIGIBLE),
+        ]
+    columns += [_number("Calls", itemgetter("calls")), *_durations(exact=not by_name)]
+    # Estimates that some kernel states.
+    known = kernel_table(trace)
+    if (known["blocks_per_sm"] > 0).any():
+        columns.append(_number("Mean Blocks Per SM", partial(_rounded, "blocks_per_sm"), _BLOCKS))
+    if known["occupancy_pct"].is_not_null().any():
+        title = "Mean Est. Achieved Occupancy (%)"
+        columns.append(_number(title, partial(_rounded, "occupancy_pct"), _OCCUPANCY))
+    return {
+        "metadata": {"sort": "Total Duration (us)"},
+        "data": {
+            "columns": [told for told, _ in columns],
+            "rows": [[cell(kernel) for _, cell in columns] for kernel in table.to_dicts()],
+        },
+    }
+
+
+def _kernel_group(query: Query) -> str:
+    return query.choice("group_by", BY_KERNEL, BY_LAUNCH)
+
+
+def _with_kernels(table: pl.DataFrame) -> pl.DataFrame:
+    if table.is_empty():
+        raise NotFoundError(
+            "the trace has no kernels",
+            "record with ProfilerActivity.CUDA (or that of your device) to see them",
+        )
+    return table
+
+
+def _kernel_pie(rows: list[list[Any]]) -> dict[str, Any]:
+    return {"total": {"columns": _PIE_COLUMNS, "rows": rows}}
+
+
+# -- columns: how each is announced, and its cell of a kernel -------------------------------------
+
+_Cell: TypeAlias = Callable[[dict[str, Any]], Any]
+_KernelColumn: TypeAlias = tuple[dict[str, str], _Cell]
+
+
+def _text(name: str, cell: _Cell, tooltip: str = "", kind: str = "string") -> _KernelColumn:
+    return {"type": kind, "name": name} | ({"tooltip": tooltip} if tooltip else {}), cell
+
+
+def _number(name: str, cell: _Cell, tooltip: str = "") -> _KernelColumn:
+    return _text(name, cell, tooltip, "number")
+
+
+def _operator(kernel: dict[str, Any]) -> str:
+    return str(kernel["operator"]) if kernel["launched"] else NO_LAUNCH
+
+
+def _yes_or_no(column: str) -> _Cell:
+    return lambda kernel: {True: "Yes", False: "No", None: "Unknown"}[kernel[column]]
+
+
+def _shape(what: str, kernel: dict[str, Any]) -> str | None:
+    sizes = [kernel[f"{what}_{axis}"] for axis in "xyz"]
+    return None if sizes == [None] * 3 else str(sizes)
+
+
+def _rounded(column: str, kernel: dict[str, Any]) -> float | None:
+    return None if kernel[column] is None else round(kernel[column], 2)
+
+
+def _durations(*, exact: bool) -> Iterator[_KernelColumn]:
+    """Microseconds; means are always whole ones, others where kernels of a name are together."""
+    for what in ("total", "mean", "max", "min"):
+        keeps = exact and what != "mean"
+
+        def cell(kernel: dict[str, Any], what: str = what, keeps: bool = keeps) -> int | float:  # noqa: FBT001
+            time_ns = kernel[f"{what}_ns"]
+            return microseconds(time_ns) if keeps else round(time_ns / 1000)
+
+        yield _number(f"{what.capitalize()} Duration (us)", cell)
+
+
+_NAME = _text("Name", itemgetter("name"))
+_OPERATOR = _text("Operator", _operator)

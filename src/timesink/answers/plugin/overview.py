@@ -12,7 +12,7 @@ from timesink.analyses.device.activities import has_device_work
 from timesink.analyses.device.utilisation import device_utilisation
 from timesink.analyses.names import LIGHTNING, LIGHTNING_MODULE, device_word
 from timesink.analyses.roles import PARTS, average_step, role_ranges, step_breakdown
-from timesink.answers.plugin.query import Query, microseconds
+from timesink.answers.plugin import Query, microseconds
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import is_collective_call, is_collective_kernel
@@ -120,12 +120,19 @@ _HOVER = {"type": "string", "role": "tooltip", "p": {"html": "true"}}
 
 def overview(trace: Trace, query: Query) -> dict[str, Any]:
     """The response to `/overview`."""
-    shown = _shown_parts(trace)
+    # Parts of a device are for runs that used one; nothing that takes time is left out.
+    roles, on_device = role_ranges(trace), has_device_work(trace)
+    has = {
+        **dict.fromkeys(_DEVICE_PARTS, on_device),
+        "runtime": on_device or len(roles["runtime"]) > 0,
+        "communication": len(roles["communication"]) > 0,
+    }
+    shown = [part for part in PARTS if has.get(part, True)]
     advice = [
         f"<li>{escape(finding.sentence)} {escape(finding.advice)}</li>"
         for finding in find_all(trace)
     ]
-    word = device_word(trace) if has_device_work(trace) else "CPU"
+    word = device_word(trace) if on_device else "CPU"
     answer: dict[str, Any] = {
         "steps": _steps(step_breakdown(trace), shown),
         "performance": [_performance(average_step(trace), shown)],
@@ -137,17 +144,6 @@ def overview(trace: Trace, query: Query) -> dict[str, Any]:
     }
     summary = device_summary(trace)
     return answer if summary is None else answer | dict([summary])
-
-
-def _shown_parts(trace: Trace) -> list[str]:
-    """Parts of a device are for runs that used one; nothing that takes time is left out."""
-    roles, on_device = role_ranges(trace), has_device_work(trace)
-    shown = {
-        **dict.fromkeys(_DEVICE_PARTS, on_device),
-        "runtime": on_device or len(roles["runtime"]) > 0,
-        "communication": len(roles["communication"]) > 0,
-    }
-    return [part for part in PARTS if shown.get(part, True)]
 
 
 def _steps(steps: pl.DataFrame, shown: list[str]) -> dict[str, Any]:
@@ -193,8 +189,6 @@ def _performance(average: dict[str, float], shown: list[str]) -> dict[str, Any]:
         "children": children,
     }
 
-
-# Which views have something to show for a trace.
 
 VIEWS = (
     "Overview",

@@ -21,7 +21,7 @@ import polars as pl
 from timesink.analyses.columns import once_per_trace
 from timesink.analyses.device.utilisation import SM_EFFICIENCY, UTILISATION, utilisation_counters
 from timesink.analyses.names import device_word
-from timesink.answers.plugin.query import Query
+from timesink.answers.plugin import Query
 from timesink.errors import UnreadableError
 from timesink.formats.chrome.container import cut_pieces, split_end, split_head
 from timesink.formats.chrome.writer import Event, number_lanes, write_chrome_json
@@ -242,17 +242,12 @@ def _with_events(source: SourceFile, added: Iterable[Event], moves: Moves) -> It
     yield without_mark(head) + first
     for text in texts:
         yield _BETWEEN + text
-    start = _up_to_text(events)
+    # Blocks up to the first that is not white space.
+    start = b""
+    for block in events:
+        start += block
+        if start.strip():
+            break
     if first and not start.lstrip().startswith(b"]"):
         yield _BETWEEN
     yield from moved_text(chain([start], events), moves, bare=bare)
-
-
-def _up_to_text(blocks: Iterator[bytes]) -> bytes:
-    """Blocks up to the first that is not white space."""
-    gathered = b""
-    for block in blocks:
-        gathered += block
-        if gathered.strip():
-            break
-    return gathered

@@ -1,1 +1,251 @@
 """The timeline of a trace behind the trace view: what is visible, what it is, where else it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass, fields
+from typing import Any, TypeVar
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from timesink.analyses.columns import once_per_trace, remember
+from timesink.analyses.timeline.layout import (
+    Arrows,
+    Lanes,
+    Layout,
+    Step,
+    WholeLayout,
+    layout_of,
+    whole_layout,
+)
+from timesink.analyses.timeline.levels import (
+    CurveLevel,
+    Level,
+    MergedSlices,
+    Points,
+    as_points,
+    single,
+)
+from timesink.analyses.timeline.tracks import Track
+from timesink.model.trace import Trace
+from timesink.sources.kept_answers import Arrays, KeptAnswer, array_blocks, arrays_in
+from timesink.sources.opening import kept_as
+
+# How a trace is drawn, kept beside it: arrays that are mapped when it is opened again.
+
+_Columns = TypeVar("_Columns", MergedSlices, Points, Arrows)
+_SINGLE = ("first", "start", "dur", "label", "id")
+"""What is kept of slices as they were recorded; the rest follows from it."""
+
+
+def to_arrays(layout: WholeLayout) -> Arrays:
+    """A layout as arrays and plain data."""
+    lanes = layout.lanes
+    about = {
+        "start_ns": layout.start_ns,
+        "length_ns": layout.length_ns,
+        "host_rows": layout.host_rows,
+        "steps": [asdict(step) for step in layout.steps],
+        # The id of a track says where it stands.
+        "tracks": [
+            {name: value for name, value in asdict(track).items() if name != "order"}
+            for track in lanes.tracks
+        ],
+        "names": [name.encode("utf-8", "replace").decode() for name in lanes.names],
+        "kinds": list(lanes.kinds),
+        "levels": [level.resolution for level in layout.levels],
+        "curve_tracks": list(layout.curve_tracks),
+        "curves": [level.resolution for level in layout.curves],
+    }
+    arrays = {
+        "first_lane": lanes.first_lane,
+        "place": lanes.place,
+        "calls": layout.calls,
+        "total_ns": layout.total_ns,
+        **_prefixed("arrows", layout.arrows),
+        **{f"level0.{name}": getattr(lanes.slices, name) for name in _SINGLE},
+    }
+    for number, level in enumerate(layout.levels[1:], 1):
+        arrays.update(_prefixed(f"level{number}", level.pieces))
+    points = layout.curves[0].points
+    arrays |= {"curve0.first": points.first, "curve0.x": points.x, "curve0.value": points.low}
+    for number, curve in enumerate(layout.curves[1:], 1):
+        arrays.update(_prefixed(f"curve{number}", curve.points))
+    return Arrays(about, arrays)
+
+
+def from_arrays(kept: Arrays) -> WholeLayout:
+    """The layout that was kept; its arrays are those given."""
+    about, arrays = kept.about, kept.arrays
+    slices = single(*(arrays[f"level0.{name}"] for name in _SINGLE))
+    samples = as_points(*(arrays[f"curve0.{name}"] for name in ("first", "x", "value")))
+    levels = [
+        Level(resolution, _gathered(MergedSlices, f"level{number}", arrays))
+        for number, resolution in enumerate(about["levels"][1:], 1)
+    ]
+    curves = [
+        CurveLevel(resolution, _gathered(Points, f"curve{number}", arrays))
+        for number, resolution in enumerate(about["curves"][1:], 1)
+    ]
+    return WholeLayout(
+        start_ns=about["start_ns"],
+        length_ns=about["length_ns"],
+        host_rows=about["host_rows"],
+        steps=tuple(Step(**step) for step in about["steps"]),
+        lanes=Lanes(
+            tracks=tuple(Track(**track) for track in about["tracks"]),
+            first_lane=arrays["first_lane"],
+            slices=slices,
+            place=arrays["place"],
+            names=about["names"],
+            kinds=about["kinds"],
+        ),
+        levels=(Level(0, slices), *levels),
+        curve_tracks=tuple(about["curve_tracks"]),
+        curves=(CurveLevel(0, samples), *curves),
+        arrows=_gathered(Arrows, "arrows", arrays),
+        calls=arrays["calls"],
+        total_ns=arrays["total_ns"],
+    )
+
+
+def _prefixed(prefix: str, columns: MergedSlices | Points | Arrows) -> dict[str, NDArray[Any]]:
+    return {f"{prefix}.{field.name}": getattr(columns, field.name) for field in fields(columns)}
+
+
+def _gathered(sort: type[_Columns], prefix: str, arrays: Mapping[str, NDArray[Any]]) -> _Columns:
+    return sort(**{field.name: arrays[f"{prefix}.{field.name}"] for field in fields(sort)})
+
+
+_WORTH_KEEPING = 50_000
+"""Slices; fewer are laid out faster than anybody notices."""
+_aside = ThreadPoolExecutor(max_workers=1, thread_name_prefix="timesink-timeline")
+"""Lays out the rest of large recordings while their first picture is looked at."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Timeline:
+    """A trace, and how it is drawn: at first what a picture needs, soon all of it."""
+
+    trace: Trace
+
+    @property
+    def layout(self) -> Layout:
+        """What there is to draw from just now."""
+        return _layout(self.trace)
+
+    @property
+    def whole(self) -> WholeLayout:
+        """All there is; waits for it."""
+        return _whole(self.trace).result()
+
+    def finish(self) -> None:
+        """Begin to lay out the rest; waits for nothing."""
+        _whole(self.trace)
+
+
+def open_timeline(trace: Trace) -> Timeline:
+    """The timeline of a trace; the second time it is there at once."""
+    timeline = Timeline(trace)
+    if len(timeline.layout.lanes.slices) < _WORTH_KEEPING:
+        timeline.finish()
+    return timeline
+
+
+@once_per_trace
+def _layout(trace: Trace) -> Layout:
+    place = _place_for(trace)
+    kept = None if place is None else _kept_at(place)
+    return kept or layout_of(trace)
+
+
+@once_per_trace
+def _whole(trace: Trace) -> Future[WholeLayout]:
+    layout = _layout(trace)
+    if len(layout.lanes.slices) >= _WORTH_KEEPING and not isinstance(layout, WholeLayout):
+        return _aside.submit(_finish, trace, layout)
+    if not isinstance(layout, WholeLayout):
+        layout = _drawn_from(trace, whole_layout(trace, layout))
+    future: Future[WholeLayout] = Future()
+    future.set_result(layout)
+    return future
+
+
+def _finish(trace: Trace, layout: Layout) -> WholeLayout:
+    """Lay out the rest, and keep all of it."""
+    whole, place = whole_layout(trace, layout), _place_for(trace)
+    if place is not None:
+        arrays = to_arrays(whole)
+        place.save_only(array_blocks(arrays.about, arrays.arrays))
+        # What is mapped can leave memory again.
+        whole = _kept_at(place) or whole
+    return _drawn_from(trace, whole)
+
+
+def _drawn_from(trace: Trace, whole: WholeLayout) -> WholeLayout:
+    """From now on pictures of the trace are drawn from all there is."""
+    layout: Layout = whole
+    remember(trace, _layout, layout)
+    return whole
+
+
+def _kept_at(place: KeptAnswer) -> WholeLayout | None:
+    content = place.map()
+    kept = None if content is None else arrays_in(content)
+    return None if kept is None else from_arrays(kept)
+
+
+def _place_for(trace: Trace) -> KeptAnswer | None:
+    kept = kept_as(trace)
+    return None if kept is None else KeptAnswer.about(*kept, ["timeline"], sort="timeline")
+
+
+Place = dict[str, Any]
+
+
+def place_of(timeline: Timeline, slice_id: int) -> Place:
+    """A slice: where it is drawn, when it was and what it is called."""
+    return places_of(timeline, np.array([slice_id]))[0]
+
+
+def places_of(timeline: Timeline, ids: NDArray[np.integer[Any]]) -> list[Place]:
+    """Many slices at once."""
+    lanes = timeline.layout.lanes
+    where = lanes.place[ids]
+    track, row = lanes.lanes_at(where)
+    columns = {
+        "id": ids.tolist(),
+        "track": track.tolist(),
+        "row": row.tolist(),
+        "from_ns": lanes.slices.start[where].tolist(),
+        "dur_ns": lanes.slices.dur[where].tolist(),
+        "name": [lanes.names[label] for label in lanes.slices.label[where].tolist()],
+    }
+    return [
+        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
+    ]
+
+
+# Arrays for browsers: a JSON head that lists them, then their bytes, each at a multiple of 8.
+
+_ALIGNMENT = 8
+_LENGTH_BYTES = 4
+_TYPES = {"<f8": "f64", "<u4": "u32", "<i4": "i32", "<u2": "u16", "|u1": "u8"}
+
+
+def packed(head: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    r"""A head and arrays as one run of bytes, little-endian."""
+    little = {
+        name: np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+        for name, array in arrays.items()
+    }
+    listed = [[name, _TYPES[array.dtype.str], len(array)] for name, array in little.items()]
+    text = msgspec.json.encode({**head, "arrays": listed})
+    text += b" " * (-(len(text) + _LENGTH_BYTES) % _ALIGNMENT)
+    parts: list[bytes] = [len(text).to_bytes(_LENGTH_BYTES, "little"), text]
+    for array in little.values():
+        parts += [array.tobytes(), bytes(-array.nbytes % _ALIGNMENT)]
+    return b"".join(parts)

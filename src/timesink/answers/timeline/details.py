@@ -13,8 +13,8 @@ from isal import isal_zlib
 from timesink.analyses.timeline.layout import Lanes
 from timesink.analyses.timeline.levels import joined_ranges, stretches
 from timesink.analyses.timeline.tracks import HOST
-from timesink.answers.plugin.query import Query
-from timesink.answers.timeline.opening import Place, Timeline, place_of, places_of
+from timesink.answers.plugin import Query
+from timesink.answers.timeline import Place, Timeline, place_of, places_of
 from timesink.answers.timeline.pictures import (
     asked_range,
     asked_slice,
@@ -66,10 +66,9 @@ def facts_of(timeline: Timeline, slice_id: int) -> Iterator[tuple[str, str]]:
 def _named(row: dict[str, Any], labels: dict[str, str]) -> Iterator[tuple[str, str]]:
     for key, label in labels.items():
         value = row.get(key)
-        if value is not None and key in _BYTES:
-            yield label, size_bytes(value)
-        elif value is not None:
-            yield label, f"{value:g}" if isinstance(value, float) else str(value)
+        if value is not None:
+            plain = f"{value:g}" if isinstance(value, float) else str(value)
+            yield label, size_bytes(value) if key in _BYTES else plain
 
 
 def _row(frame: pl.LazyFrame) -> dict[str, Any]:
@@ -167,8 +166,6 @@ def _links(lanes: Lanes, own: Place, kind: str, callers: list[Place]) -> Iterato
         if names:
             yield {"label": names[-1], "page": page, "search": names[-1]}
 
-
-# What a range of time consists of, name by name.
 
 MOST_NAMES = 1000
 
@@ -281,8 +278,6 @@ def _gzipped(texts: Iterator[bytes]) -> Iterator[bytes]:
     yield packer.compress(b"".join(waiting)) + packer.flush()
 
 
-# The table of a selected range of the timeline.
-
 _COLUMNS: tuple[tuple[str, str, Kind, str], ...] = (
     ("name", "Name", "text", "as recorded"),
     ("kind", "Kind", "text", "what sort of activity it is"),
@@ -312,10 +307,6 @@ def aggregate_block(found: Aggregate) -> Table:
         sort=Sort("total_ns"),
     )
 
-
-# The timeline of a trace behind the trace view: what is visible, what it is, where else it is.
-
-# Which function answers which question about a timeline.
 
 TimelineAnswer: TypeAlias = Callable[[Timeline, Query], Any]
 

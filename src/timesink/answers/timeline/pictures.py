@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from timesink.analyses.timeline.levels import visible, visible_points
 from timesink.analyses.timeline.tracks import CURVES
-from timesink.answers.plugin.query import Query
-from timesink.answers.timeline.opening import Timeline, packed, places_of
+from timesink.answers.plugin import Query
+from timesink.answers.timeline import Timeline, packed, places_of
 from timesink.errors import NotFoundError, UsageError
 
 # What requests about a timeline say: a range, tracks, a width in pixels, a slice.
@@ -168,8 +168,6 @@ def flows(timeline: Timeline, query: Query) -> dict[str, Any]:
         "to": places_of(timeline, arrows.head[chosen]),
     }
 
-
-# Slices found by a part of their name.
 
 MOST_HITS = 1000
 MOST_NAMES = 200
