@@ -104,11 +104,26 @@ def table_of(
 
     A row needs a cycle, a function, its share and its time; anything else may be missing.
     """
-    given = _in_model_columns(rows, spelling)
+    # Of columns the model knows those that are there, texts as text.
+    known = {own: theirs for own, theirs in spelling.names.items() if theirs in rows.columns}
+    named = rows.select(pl.col(theirs).alias(own) for own, theirs in known.items())
+    # Those of the columns that exist as text: a process may be held as a number, even as 12.0.
+    schema = named.schema
+    other = [name for name in _TEXTS if name in schema and schema[name] != pl.String]
+    given = named.with_columns(
+        pl.col(name).cast(pl.Int64, strict=False).cast(pl.String)
+        if schema[name].is_numeric()
+        else pl.col(name).cast(pl.String)
+        for name in other
+    )
     missing = [name for name in BEHAVIOUR.schema if name not in given.columns]
     complete = given.with_columns(pl.lit(None, dtype=pl.String).alias(name) for name in missing)
     read = _read_columns(complete, cycle_type, spelling)
-    health = [_missing_columns(missing, spelling)]
+    told = [name for name in _TOLD_BY if name in missing]
+    if "metric" in missing and "mu" in told:
+        told.remove("mu")  # a table of times alone
+    said = ", ".join(f"{spelling.names[name]} ({_TOLD_BY[name]})" for name in told)
+    health = [HealthEntry("missing_column", len(told), said)]
     if any(read[name].null_count() for name in NEEDED):
         is_row = read.select(pl.all_horizontal(pl.col(*NEEDED).is_not_null())).to_series()
         health.append(_bad_rows(complete, read, is_row, spelling))
@@ -117,27 +132,13 @@ def table_of(
     if "mu" not in missing:
         health.append(_missing_levels(complete, read, spelling))
     if "unit" in missing and spelling.publishes_units:
-        read = _with_published_units(read)
+        # With the unit each metric has in tables that do not say it: one per metric and file.
+        largest = read.group_by("metric").agg(pl.col("mu").abs().max()).rows()
+        units = {name: published_unit(name, mu or 0.0) for name, mu in largest if name is not None}
+        read = read.with_columns(
+            unit=pl.col("metric").replace_strict(units, default=None, return_dtype=pl.String)
+        )
     return conform(read, BEHAVIOUR), [entry for entry in health if entry.count]
-
-
-def _in_model_columns(rows: pl.DataFrame, spelling: Spelling) -> pl.DataFrame:
-    """Of columns the model knows those that are there, texts as text."""
-    known = {own: theirs for own, theirs in spelling.names.items() if theirs in rows.columns}
-    named = rows.select(pl.col(theirs).alias(own) for own, theirs in known.items())
-    return _as_texts(named, _TEXTS)
-
-
-def _as_texts(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Those of the columns that exist as text: a process may be held as a number, even as 12.0."""
-    schema = rows.schema
-    other = [name for name in columns if name in schema and schema[name] != pl.String]
-    return rows.with_columns(
-        pl.col(name).cast(pl.Int64, strict=False).cast(pl.String)
-        if schema[name].is_numeric()
-        else pl.col(name).cast(pl.String)
-        for name in other
-    )
 
 
 # -- what columns hold -----------------------------------------------------------------------------
@@ -145,6 +146,7 @@ def _as_texts(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
 
 def _read_columns(complete: pl.DataFrame, cycle_type: str, spelling: Spelling) -> pl.DataFrame:
     """Every column as what it holds; null where that cannot be."""
+    text = pl.col("device").str.strip_chars()
     return complete.with_columns(
         *(spelling.as_ns(complete[name]).alias(name) for name in _TIMES),
         *(_finite(name) for name in _NUMBERS),
@@ -153,8 +155,10 @@ def _read_columns(complete: pl.DataFrame, cycle_type: str, spelling: Spelling) -
         _cycle_types(cycle_type),
         _meaningful("metric"),
         _meaningful("host"),
-        _device(),
-    ).with_columns(_not_negative(name) for name in (*_LENGTHS, "calls"))
+        pl.when(text != "").then(text).otherwise(pl.lit(NO_DEVICE)).alias("device"),
+    ).with_columns(
+        pl.when(pl.col(name) >= 0).then(pl.col(name)).alias(name) for name in (*_LENGTHS, "calls")
+    )
 
 
 def _finite(name: str) -> pl.Expr:
@@ -168,18 +172,9 @@ def _whole(name: str) -> pl.Expr:
     return pl.when(value == value.round()).then(value.cast(pl.Int64, strict=False)).alias(name)
 
 
-def _not_negative(name: str) -> pl.Expr:
-    return pl.when(pl.col(name) >= 0).then(pl.col(name)).alias(name)
-
-
 def _meaningful(name: str) -> pl.Expr:
     text = pl.col(name)
     return pl.when(~text.str.to_lowercase().is_in(_WITHOUT_MEANING)).then(text).alias(name)
-
-
-def _device() -> pl.Expr:
-    text = pl.col("device").str.strip_chars()
-    return pl.when(text != "").then(text).otherwise(pl.lit(NO_DEVICE)).alias("device")
 
 
 def _marks() -> pl.Expr:
@@ -195,24 +190,7 @@ def _cycle_types(in_name: str) -> pl.Expr:
     return pl.coalesce(known, pl.lit(in_name)).alias("cycle_type")
 
 
-def _with_published_units(table: pl.DataFrame) -> pl.DataFrame:
-    """With the unit each metric has in tables that do not say it: one per metric and file."""
-    largest = table.group_by("metric").agg(pl.col("mu").abs().max()).rows()
-    units = {name: published_unit(name, mu or 0.0) for name, mu in largest if name is not None}
-    return table.with_columns(
-        unit=pl.col("metric").replace_strict(units, default=None, return_dtype=pl.String)
-    )
-
-
 # -- what could not be used ------------------------------------------------------------------------
-
-
-def _missing_columns(missing: Sequence[str], spelling: Spelling) -> HealthEntry:
-    told = [name for name in _TOLD_BY if name in missing]
-    if "metric" in missing and "mu" in told:
-        told.remove("mu")  # a table of times alone
-    said = ", ".join(f"{spelling.names[name]} ({_TOLD_BY[name]})" for name in told)
-    return HealthEntry("missing_column", len(told), said)
 
 
 def _bad_rows(
@@ -289,12 +267,14 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
     of_format = _of_parquet if content.startswith(_PARQUET) else _of_csv
     table, health = of_format(content, source.path, type_in_name(source.name))
     _check_rows(table, health, source.path)
+    start = table["cycle_ts_ns"].min()
+    is_unix = isinstance(start, int) and start >= _EARLIEST_UNIX_NS
     metadata = Metadata(
         source=str(source.path),
         format=NAME,
         vendor=_vendor(table),
         events=table.height,
-        clock=_clock(table),
+        clock="unix" if is_unix else "monotonic",
     )
     return finish_trace(metadata, {"behaviour": table}, [*lost, *health])
 
@@ -361,12 +341,6 @@ def _vendor(table: pl.DataFrame) -> str:
         return NO_ACCELERATOR
     calls = table["function"].unique().cast(pl.String).to_list()
     return recognise_vendor(device_names=labels, calls=calls)
-
-
-def _clock(table: pl.DataFrame) -> str:
-    start = table["cycle_ts_ns"].min()
-    is_unix = isinstance(start, int) and start >= _EARLIEST_UNIX_NS
-    return "unix" if is_unix else "monotonic"
 
 
 # A behaviour table as a file: Parquet, or the CSV of `model.behaviour_csv`, packed or not.

@@ -86,19 +86,6 @@ def layout_of(header: Sequence[str]) -> CounterLayout | None:
     return next((one for one in fitting if one is not _LOCATED or "category" in header), None)
 
 
-def in_own_columns(rows: pl.DataFrame, layout: CounterLayout) -> pl.DataFrame:
-    """Texts of any layout under the names of the first."""
-    if "device" in rows.columns:
-        device = pl.col("device")
-    else:
-        device = _place(rows.columns) if layout is _LOCATED else _host_name(rows.columns)
-    named = rows.select(
-        *(pl.col(theirs).alias(own) for theirs, own in layout.items() if own != "device"),
-        device=device,
-    )
-    return with_processes_apart(named).select(COLUMNS)
-
-
 def _host_name(columns: Sequence[str]) -> pl.Expr:
     return pl.col("hostname") if "hostname" in columns else pl.lit(None, dtype=pl.String)
 
@@ -153,7 +140,16 @@ def _read_source(source: SourceFile) -> tuple[pl.DataFrame, list[HealthEntry]]:
         reason = _why_no_layout(header_of(content))
         raise UnreadableError(f"{source.path}: not a counter CSV ({reason})", _EXPECTED)
     texts = texts_of(content, numbers="value", strip=_STRIPPED, decimals=["value"])
-    rows = in_own_columns(texts, layout)
+    # Texts of any layout under the names of the first.
+    if "device" in texts.columns:
+        device = pl.col("device")
+    else:
+        device = _place(texts.columns) if layout is _LOCATED else _host_name(texts.columns)
+    named = texts.select(
+        *(pl.col(theirs).alias(own) for theirs, own in layout.items() if own != "device"),
+        device=device,
+    )
+    rows = with_processes_apart(named).select(COLUMNS)
     samples = rows.with_columns(
         ts_ns=microseconds_as_ns(rows["timestamp_us"]),
         value=pl.col("value").cast(pl.Float64, strict=False),

@@ -44,8 +44,18 @@ def find_oddities(tables: Mapping[str, pl.DataFrame], metadata: Metadata) -> lis
         return []
     if host.is_empty() and device.is_empty() and not tables["counters"].is_empty():
         return [HealthEntry("counters_only", 1)]
-    launches = _launches(host)
-    busy = _busy_with_launch(device, launches)
+    # Runtime and driver calls that carry a correlation; zero and below mean there is none.
+    launches = host.select("kind", "name", "pid", "ts_ns", "correlation").filter(
+        pl.col("kind").is_in(LAUNCH_KINDS) & (pl.col("correlation") > 0)
+    )
+    # Device work with the start of its launch, null where the trace has no launch for it.
+    # The earliest of several calls: a runtime call encloses the driver call it makes.
+    first_launch = launches.group_by("correlation").agg(launch_ts_ns=pl.col("ts_ns").min())
+    busy = (
+        device.select("kind", "name", "pid", "device", "stream", "ts_ns", "dur_ns", "correlation")
+        .filter(pl.col("kind").is_in(BUSY_KINDS))
+        .join(first_launch, on="correlation", how="left", maintain_order="left")
+    )
     entries = [
         _overlapping_slices(busy),
         _overlapping_host(host),
@@ -68,24 +78,6 @@ def find_oddities(tables: Mapping[str, pl.DataFrame], metadata: Metadata) -> lis
 # -- what several checks need --------------------------------------------------------------------
 
 
-def _launches(host: pl.DataFrame) -> pl.DataFrame:
-    """Runtime and driver calls that carry a correlation; zero and below mean there is none."""
-    return host.select("kind", "name", "pid", "ts_ns", "correlation").filter(
-        pl.col("kind").is_in(LAUNCH_KINDS) & (pl.col("correlation") > 0)
-    )
-
-
-def _busy_with_launch(device: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
-    """Device work with the start of its launch, null where the trace has no launch for it."""
-    # The earliest of several calls: a runtime call encloses the driver call it makes.
-    first_launch = launches.group_by("correlation").agg(launch_ts_ns=pl.col("ts_ns").min())
-    return (
-        device.select("kind", "name", "pid", "device", "stream", "ts_ns", "dur_ns", "correlation")
-        .filter(pl.col("kind").is_in(BUSY_KINDS))
-        .join(first_launch, on="correlation", how="left", maintain_order="left")
-    )
-
-
 def _has_kind(frame: pl.DataFrame, kinds: Sequence[str]) -> bool:
     return bool(frame["kind"].is_in(kinds).any())
 
@@ -102,20 +94,14 @@ def _on_one_line(frame: pl.DataFrame, lane_columns: Sequence[str]) -> IntervalSe
     first, last = int(starts.min()), int(starts.max()) + int(durations.max())
     if (last - first + 1) * lanes >= 2**63:
         # A clock fault makes the axis too long; the order of the times is all that matters.
-        starts, durations = _ranks(starts, durations)
+        # Starts and durations counted in distinct times instead of nanoseconds.
+        # A corrupt timestamp may overflow; such an event then has no length.
+        ends = np.maximum(starts, starts + durations)
+        ranks = np.unique(np.concatenate([starts, ends]), return_inverse=True)[1]
+        starts, durations = ranks[: len(starts)], ranks[len(starts) :] - ranks[: len(starts)]
         first, last = 0, 2 * len(starts)
     line = lane * (last - first + 1) + (starts - first)
     return np.stack([line, line + durations]).T
-
-
-def _ranks(
-    starts: NDArray[np.int64], durations: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Starts and durations counted in distinct times instead of nanoseconds."""
-    # A corrupt timestamp may overflow; such an event then has no length.
-    ends = np.maximum(starts, starts + durations)
-    ranks = np.unique(np.concatenate([starts, ends]), return_inverse=True)[1]
-    return ranks[: len(starts)], ranks[len(starts) :] - ranks[: len(starts)]
 
 
 def _lanes(frame: pl.DataFrame, columns: Sequence[str]) -> tuple[NDArray[np.int64], int]:

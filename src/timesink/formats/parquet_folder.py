@@ -28,7 +28,11 @@ def write_folder(trace: Trace, folder: Path) -> None:
         frame = trace.lazy(name).collect()
         rows[name] = frame.height
         if frame.height:
-            _write_table(frame, folder / f"{name}.parquet")
+            try:
+                frame.write_parquet(folder / f"{name}.parquet", compression="lz4", statistics=False)
+            except pl.exceptions.PolarsError as error:
+                # A full disk comes as an error of the format.
+                raise OSError(str(error)) from None
     description = {
         "timesink_schema": SCHEMA_VERSION,
         "rows": rows,
@@ -37,14 +41,6 @@ def write_folder(trace: Trace, folder: Path) -> None:
     }
     # Written last: a folder without it is not complete.
     (folder / DESCRIPTION).write_text(json.dumps(description), encoding="ascii")
-
-
-def _write_table(frame: pl.DataFrame, file: Path) -> None:
-    try:
-        frame.write_parquet(file, compression="lz4", statistics=False)
-    except pl.exceptions.PolarsError as error:
-        # A full disk comes as an error of the format.
-        raise OSError(str(error)) from None
 
 
 def export_folder(trace: Trace, folder: Path, *, force: bool = False) -> None:
@@ -74,7 +70,8 @@ def read_folder(folder: Path, *, hold_open: bool = False) -> Trace:
             },
         )
     except _DAMAGE as error:
-        raise UnreadableError.incomplete_export(folder, _first_line(error)) from None
+        text = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise UnreadableError.incomplete_export(folder, text.strip().partition("\n")[0]) from None
 
 
 _DAMAGE = (
@@ -102,11 +99,6 @@ def _scan_open(file: Path) -> pl.LazyFrame:
     with file.open("rb") as opened:
         # Numbers are given out from the lowest, so a high one means that many files are open.
         return pl.scan_parquet(opened if opened.fileno() < _FEW_FILES else file)
-
-
-def _first_line(error: Exception) -> str:
-    text = f"no {error}" if isinstance(error, KeyError) else str(error)
-    return text.strip().partition("\n")[0]
 
 
 def _health_entry(fields: dict[str, Any]) -> HealthEntry:

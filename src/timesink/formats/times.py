@@ -18,18 +18,14 @@ def microseconds_as_ns(values: pl.Series) -> pl.Series:
     if values.dtype.is_integer():
         return values.cast(pl.Int64, strict=False) * 1000
     if values.dtype.is_float():
-        return _of_floats(values)
+        # The whole part times a thousand is beyond what a float holds; apart, both are exact.
+        whole = values.floor()
+        parts = pl.DataFrame({"whole": whole, "rest": ((values - whole) * 1000).round()})
+        fits = pl.col("whole").is_finite() & (pl.col("whole").abs() < 2**63 // 1000)
+        exact = pl.col("whole").cast(pl.Int64, strict=False) * 1000
+        rest = pl.col("rest").cast(pl.Int64, strict=False)
+        return parts.select(pl.when(fits).then(exact + rest)).to_series()
     return _of_text(values.cast(pl.String))
-
-
-def _of_floats(values: pl.Series) -> pl.Series:
-    # The whole part times a thousand is beyond what a float holds; apart, both are exact.
-    whole = values.floor()
-    parts = pl.DataFrame({"whole": whole, "rest": ((values - whole) * 1000).round()})
-    fits = pl.col("whole").is_finite() & (pl.col("whole").abs() < 2**63 // 1000)
-    exact = pl.col("whole").cast(pl.Int64, strict=False) * 1000
-    rest = pl.col("rest").cast(pl.Int64, strict=False)
-    return parts.select(pl.when(fits).then(exact + rest)).to_series()
 
 
 def _of_text(texts: pl.Series) -> pl.Series:

@@ -137,7 +137,12 @@ def sweep(starts: ArrayLike, ends: ArrayLike, values: ArrayLike) -> tuple[Times,
     times, changes, arrives = _changes(intervals[nonempty], amounts[nonempty])
     sums = np.cumsum(changes)
     if sums.dtype.kind == "f":
-        sums = _without_residue(sums, arrives)
+        # Take off what rounding left over at the latest moment with nothing active.
+        active = np.cumsum(np.where(arrives, 1, -1))
+        idle = np.where(active == 0, np.arange(len(sums)), -1)
+        latest_idle = np.maximum.accumulate(idle)
+        residue = np.where(latest_idle < 0, 0.0, sums[np.maximum(latest_idle, 0)])
+        sums = sums - residue
     last_at_its_time = np.append(times[1:] != times[:-1], np.full(min(1, len(times)), True))
     return times[last_at_its_time], sums[last_at_its_time][:-1]
 
@@ -277,15 +282,6 @@ def _changes(
     # Two sorted runs: the stable sort only merges them, in linear time.
     order = np.argsort(times, kind="stable")
     return times[order], changes[order], order >= len(intervals)
-
-
-def _without_residue(sums: NDArray[np.float64], arrives: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Take off what rounding left over at the latest moment with nothing active."""
-    active = np.cumsum(np.where(arrives, 1, -1))
-    idle = np.where(active == 0, np.arange(len(sums)), -1)
-    latest_idle = np.maximum.accumulate(idle)
-    residue = np.where(latest_idle < 0, 0.0, sums[np.maximum(latest_idle, 0)])
-    return sums - residue
 
 
 def _outer_first(intervals: IntervalSet) -> tuple[NDArray[np.intp], Times]:

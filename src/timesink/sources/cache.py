@@ -64,7 +64,14 @@ class Cache:
         """The user's cache: `TIMESINK_CACHE_DIR`, else the system's place for caches."""
         asked = os.environ.get("TIMESINK_CACHE_DIR")
         root = Path(asked) if asked else _place_for_caches() / "timesink"
-        return cls(root, _limit_from_environment())
+        text = os.environ.get("TIMESINK_CACHE_MAX_GB") or _DEFAULT_LIMIT_GB
+        try:
+            gigabytes = float(text)
+        except ValueError:
+            raise UsageError.bad_cache_limit(text) from None
+        if not math.isfinite(gigabytes) or gigabytes < 0:
+            raise UsageError.bad_cache_limit(text)
+        return cls(root, int(gigabytes * 1024**3))
 
     def load(self, key: str) -> Trace | None:
         """A cached trace, or None; a broken entry counts as absent and is removed."""
@@ -257,17 +264,6 @@ def _place_for_caches() -> Path:
     except RuntimeError:
         # A user without a home, as in some containers: nowhere to write, which is no error.
         return Path(os.devnull)
-
-
-def _limit_from_environment() -> int:
-    text = os.environ.get("TIMESINK_CACHE_MAX_GB") or _DEFAULT_LIMIT_GB
-    try:
-        gigabytes = float(text)
-    except ValueError:
-        raise UsageError.bad_cache_limit(text) from None
-    if not math.isfinite(gigabytes) or gigabytes < 0:
-        raise UsageError.bad_cache_limit(text)
-    return int(gigabytes * 1024**3)
 
 
 # Memory that is no longer needed goes back to the system.

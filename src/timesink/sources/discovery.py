@@ -39,7 +39,11 @@ def files_at(path: Path) -> list[Path]:
             f"{path}: neither a file nor a folder", "give the trace as a file; pipes are not read"
         )
     # Folders inside a run are not part of it; a folder of runs has no trace of its own.
-    files = _recorded_in(path) or _recorded_below(path) or _behaviour_tables(path)
+    files = _recorded_in(path) or _recorded_below(path)
+    if not files:
+        from timesink.sources.run_facts import find_behaviour_tables  # noqa: PLC0415 - few need it
+
+        files = find_behaviour_tables(path)
     if not files:
         raise _nothing_in(path)
     return files

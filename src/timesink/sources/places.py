@@ -34,25 +34,19 @@ _SIGNATURE = re.compile(
 def place_of(source: str | Path) -> Place:
     """What a user named: a path where it is one, else the text as it is."""
     if isinstance(source, Path):
-        return _restored(source)
+        # What was meant by a path that is none: paths keep one slash of two.
+        text = str(source)
+        if (_FLAT_URL.match(text) or is_wild(text)) and not source.exists():
+            return _FLAT_SCHEME.sub(
+                lambda link: link[0] + ("//" if link[1] in _HERE else "/"), text
+            )
+        return source
     if _OF_THIS_MACHINE.match(source):
-        source = _local_part(source)
+        # The path in a URL of this machine; what stands where a host would is part of the path.
+        parts = urlsplit(source.replace("?", "%3F").replace("#", "%23"))
+        host = "" if parts.netloc.lower() == "localhost" else parts.netloc
+        source = unquote(host + parts.path)
     return source if is_url(source) or is_pattern(source) else Path(source)
-
-
-def _restored(path: Path) -> Place:
-    """What was meant by a path that is none: paths keep one slash of two."""
-    text = str(path)
-    if (_FLAT_URL.match(text) or is_wild(text)) and not path.exists():
-        return _FLAT_SCHEME.sub(lambda link: link[0] + ("//" if link[1] in _HERE else "/"), text)
-    return path
-
-
-def _local_part(url: str) -> str:
-    """The path in a URL of this machine; what stands where a host would is part of the path."""
-    parts = urlsplit(url.replace("?", "%3F").replace("#", "%23"))
-    host = "" if parts.netloc.lower() == "localhost" else parts.netloc
-    return unquote(host + parts.path)
 
 
 def is_url(place: Place) -> bool:

@@ -122,11 +122,8 @@ def _is_one_run(
     if all(folder.is_host for folder in folders):
         # Ranks of their host, then, not of the run.
         return stated == named
-    return not any(map(_any_known, stated.values())) and _are_counted_from_zero(folders)
-
-
-def _any_known(ranks: Sequence[int | None]) -> bool:
-    return any(rank is not None for rank in ranks)
+    is_told = any(rank is not None for ranks in stated.values() for rank in ranks)
+    return not is_told and _are_counted_from_zero(folders)
 
 
 def _is_known(ranks: _Ranks) -> bool:
@@ -151,7 +148,9 @@ def _one_run_of_folders(
     """The recordings of one run, with names, ranks and hosts that tell them apart."""
     workers = Counter(worker for files in inside.values() for worker in {f.worker for f in files})
     are_ranks = _is_disjoint({name: [one.rank for one in files] for name, files in inside.items()})
-    are_numbers = _tells(folders)
+    # Whether the numbers of folders are ranks: none is there twice.
+    numbers = [number_of(folder) for folder in folders]
+    are_numbers = None not in numbers and len(set(numbers)) == len(numbers)
     told = []
     for folder in folders:
         files = inside[folder.name]
@@ -170,12 +169,6 @@ def _one_run_of_folders(
                 )
             )
     return told
-
-
-def _tells(folders: Sequence[Folder]) -> bool:
-    """Whether the numbers of folders are ranks: none is there twice."""
-    numbers = [number_of(folder) for folder in folders]
-    return None not in numbers and len(set(numbers)) == len(numbers)
 
 
 # Several files of one rank: spans of it, or ranks of other hosts, or not to be told.
@@ -226,7 +219,8 @@ def _of_one_rank(own: list[Recording], rank_of: RankOf) -> list[Recording]:
     names = {one: without_rank(one.path.name) for one in own}
     if len({_HOST.sub("", name) for name in names.values()}) == 1 < len(set(names.values())):
         return [replace(one, rank=None) for one in own]
-    if len({_without_numbers(name) for name in names.values()}) > 1:
+    # What of a name is the same in the files of every step and time.
+    if len({_MONTHS.sub("", _NUMBERS.sub("", name)) for name in names.values()}) > 1:
         return own  # of several runs, as it seems
     places = {name: place for place, name in enumerate(sorted(set(names.values()), key=natural))}
     return [_as_span(one, places[names[one]]) for one in own]
@@ -236,11 +230,6 @@ def _as_span(recording: Recording, span: int) -> Recording:
     if recording.rank is None:
         return recording
     return replace(recording, worker=f"rank{recording.rank}", span=span)
-
-
-def _without_numbers(name: str) -> str:
-    """What of a name is the same in the files of every step and time."""
-    return _MONTHS.sub("", _NUMBERS.sub("", name))
 
 
 _TRACE_NAME = re.compile(r"\.(?:(?:json|sqlite|csv)(?:\.gz)?|json\.zip|parquet)$", re.IGNORECASE)

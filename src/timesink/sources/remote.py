@@ -113,7 +113,9 @@ class RemoteUrl:
         links = url.split("::")
         own = next(number for number, link in enumerate(links) if "://" in link)
         link = links[own] if links[own].endswith("://") else links[own].rstrip("/")
-        alike = _alike_at_end(link, place)
+        # How many characters at the end of two texts are the same.
+        pairs = zip(reversed(link), reversed(place), strict=False)
+        alike = next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(link), len(place)))
         return cls(
             "".join(f"{link}::" for link in links[:own]),
             link[: len(link) - alike],
@@ -136,12 +138,6 @@ class RemoteUrl:
         own = own.partition("?")[0] if _PAGES.match(own) else own
         around = [link for link in reversed(self.after.split("::")) if link]
         return Path(without_password("/".join([*around, own])))
-
-
-def _alike_at_end(one: str, other: str) -> int:
-    """How many characters at the end of two texts are the same."""
-    pairs = zip(reversed(one), reversed(other), strict=False)
-    return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
 
 # Recordings behind a URL: what a file system lists, without reading the traces.

@@ -102,21 +102,19 @@ def with_run(trace: Trace, file: RunFile) -> Trace:
     metadata = _described(trace.metadata, file.run, own)
     health = [*trace.health, *broken, *run_health(file.run, own)]
     if trace.metadata.format == "counters":
-        health = _of_counters(health, file.run)
+        # Why there are counters alone; a program without PyTorch has no cycles to lose.
+        lost = "" if file.run.uses_torch else "lost_recording"
+        health = [
+            replace(entry, example=file.run.why_no_calls)
+            if entry.code == "counters_only"
+            else entry
+            for entry in health
+            if entry.code != lost
+        ]
     if own is not None:
         # A process without a rank, as its recorder saw it, is no part of a larger job.
         health = [entry for entry in health if entry.code != "rank_assumed"]
     return replace(trace, metadata=metadata, health=merge_entries(health))
-
-
-def _of_counters(health: Iterable[HealthEntry], run: RecordedRun) -> list[HealthEntry]:
-    """Why there are counters alone; a program without PyTorch has no cycles to lose."""
-    lost = "" if run.uses_torch else "lost_recording"
-    return [
-        replace(entry, example=run.why_no_calls) if entry.code == "counters_only" else entry
-        for entry in health
-        if entry.code != lost
-    ]
 
 
 def _described(metadata: Metadata, run: RecordedRun, own: RunProcess | None) -> Metadata:

@@ -51,11 +51,6 @@ def counters_name(run: RecordedRun | None) -> str:
     return name if name and Path(name).name == name else "counters.csv"
 
 
-def describes_run(content: bytes) -> bool:
-    """Whether the content of a file says that it describes a recorded run."""
-    return _MARK in content
-
-
 def run_file_in(folder: Path) -> RunFile | None:
     """The description of the run recorded into a folder; None where there is none.
 
@@ -141,7 +136,7 @@ def may_be_trace(name: str, head_of: Callable[[], bytes], *, certain: bool = Fal
     except (UnreadableError, OSError):
         return not certain
     if certain:
-        is_description = name == RUN_FILE and describes_run(head)
+        is_description = name == RUN_FILE and _MARK in head
         return _is_trace(head) and not is_description
     return head_may_be_trace(head, is_whole=len(head) < HEAD_BYTES)
 

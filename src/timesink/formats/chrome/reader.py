@@ -13,7 +13,7 @@ import polars as pl
 
 from timesink.errors import UnreadableError
 from timesink.formats.chrome.assembly import Assembly
-from timesink.formats.chrome.columns import Piece, Tally
+from timesink.formats.chrome.columns import Tally
 from timesink.formats.chrome.container import closes_document, looks_like_events, value_end
 from timesink.formats.chrome.crew import DecoderCrew
 from timesink.formats.chrome.shares import Share, text_of_pieces_after
@@ -167,11 +167,6 @@ def versions_of(fields: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def extra_of(fields: Mapping[str, Any]) -> dict[str, Any]:
-    known = _CONSUMED | versions_of(fields).keys()
-    return {key: value for key, value in fields.items() if key not in known}
-
-
 NAME = "chrome"
 _UNIX_SINCE_2001_NS = 10**18
 _LATEST_NS = 2**63 - 1
@@ -267,12 +262,16 @@ def _metadata(
     listed = devices_of(fields)
     labels = _device_labels(tables["tracks"])
     schema_version = fields.get("schemaVersion")
+    known = _CONSUMED | versions_of(fields).keys()
+    counts: Counter[str] = Counter()
+    for piece in assembly.pieces:
+        counts.update(piece.phases)
     return Metadata(
         source=str(source.path),
         format="kineto" if "schemaVersion" in fields or listed else NAME,
         vendor=_vendor(fields, listed, labels, assembly, tables["device"]),
         events=assembly.events,
-        phases=_phase_counts(assembly.pieces),
+        phases=dict(counts),
         clock="unix" if _counts_from_1970(tables) else "monotonic",
         clock_offset_ns=offset_ns,
         devices=listed or _devices_in_use(tables["device"], labels),
@@ -282,7 +281,7 @@ def _metadata(
         framework=_framework(fields, assembly),
         schema_version=schema_version if isinstance(schema_version, int) else None,
         versions=versions_of(fields),
-        extra=extra_of(fields),
+        extra={key: value for key, value in fields.items() if key not in known},
     )
 
 
@@ -306,13 +305,6 @@ def _vendor(
         calls=calls,
         has_device_work=busy,
     )
-
-
-def _phase_counts(pieces: Sequence[Piece]) -> dict[str, int]:
-    counts: Counter[str] = Counter()
-    for piece in pieces:
-        counts.update(piece.phases)
-    return dict(counts)
 
 
 def _counts_from_1970(tables: Mapping[str, pl.DataFrame]) -> bool:

@@ -51,7 +51,10 @@ def device_frame(
         return pl.DataFrame()
     if kinds is None:
         kinds = joined.kinds(vendors.DEVICE_CATEGORIES, DEVICE_KINDS)
-    directions = _copy_directions(joined)
+    named = _named_direction(joined)
+    from_name = joined.map_words("name", _direction_number, NULL_CODE)
+    other = COPY_DIRECTIONS.index("other")
+    directions = np.where(named >= 0, named, np.where(from_name >= 0, from_name, other))
     copies = (kinds == DEVICE_KINDS.index("kernel")) & (_named_direction(joined) >= 0)
     kinds = np.where(copies, DEVICE_KINDS.index("memcpy"), kinds)
     is_copy = kinds == DEVICE_KINDS.index("memcpy")
@@ -74,13 +77,6 @@ def _direction_number(text: str) -> int:
 
 def _named_direction(joined: Joined) -> Array:
     return joined.map_words("direction", _direction_number, NULL_CODE)
-
-
-def _copy_directions(joined: Joined) -> Array:
-    named = _named_direction(joined)
-    from_name = joined.map_words("name", _direction_number, NULL_CODE)
-    other = COPY_DIRECTIONS.index("other")
-    return np.where(named >= 0, named, np.where(from_name >= 0, from_name, other))
 
 
 def _device_numbers(joined: Joined, tracks: pl.DataFrame, tally: Tally) -> Array:

@@ -231,13 +231,16 @@ def events(trace: Trace) -> Iterator[Event]:
     for row in _rows(trace, "memory"):
         given = _given(row, MEMORY_ARGUMENTS)
         yield {"ph": "i", "s": "t", "name": "[memory]", **_place(row, offset), "args": given}
-    moved = _moved(device)
+    # Lane of each slice that is not drawn where it was recorded, by what its arrow knows of it.
+    rows = _iterate(device.filter(_is_moved()))
+    moved = {(r["pid"], r["tid"], r["ts_ns"], r["correlation"]): r["lane"] for r in rows}
     for row in _rows(trace, "flows"):
         end = (row["pid"], row["tid"], row["ts_ns"], row["flow_id"])
         yield _flow_event({**row, "tid": moved.get(end, row["tid"])}, offset)
     sampled = trace.lazy("counters").filter(pl.col("source") != "profiler_range")
     for row in _iterate(sampled):
-        yield _counter_event(row, offset)
+        place = _place({**row, "pid": row["device"], "tid": None}, offset)
+        yield {"ph": "C", "name": row["counter"], **place, "args": {"value": row["value"]}}
 
 
 def _rows(trace: Trace, table: str) -> Iterator[Event]:
@@ -271,12 +274,6 @@ def _extra_tracks(trace: Trace, device: pl.LazyFrame) -> Iterator[Event]:
         suffix = row["lane"].removeprefix(row["tid"])
         name = f"stream {row['stream']}{suffix}"
         yield {**row, "tid": row["lane"], "name": name, "labels": None}
-
-
-def _moved(device: pl.LazyFrame) -> dict[tuple[str, str, int, int], str]:
-    """Lane of each slice that is not drawn where it was recorded, by what its arrow knows of it."""
-    rows = _iterate(device.filter(_is_moved()))
-    return {(r["pid"], r["tid"], r["ts_ns"], r["correlation"]): r["lane"] for r in rows}
 
 
 def _rare_arguments(trace: Trace) -> dict[int, Event]:
@@ -336,11 +333,6 @@ def _flow_event(row: Event, offset: int) -> Event:
         **_place(row, offset),
         **({"bp": "e"} if row["phase"] == "end" else {}),
     }
-
-
-def _counter_event(row: Event, offset: int) -> Event:
-    place = _place({**row, "pid": row["device"], "tid": None}, offset)
-    return {"ph": "C", "name": row["counter"], **place, "args": {"value": row["value"]}}
 
 
 def _label(row: Event) -> Event:

@@ -145,19 +145,6 @@ def _with_shape_metrics(
 # -- devices ---------------------------------------------------------------------------------------
 
 
-def list_devices(
-    gathered: GatheredLaunches, calls: pl.DataFrame, name: str = ""
-) -> tuple[Device, ...]:
-    """The devices of the launches, by number; `name` is that of an only one if no page says it."""
-    known = calls.group_by("device").agg(pl.col("compute_capability").drop_nulls().first())
-    found = known.drop_nulls("device").sort("device").rows()
-    alone = name if len(found) == 1 else ""
-    return tuple(
-        _device(number, capability, gathered.properties.get(str(number), {}), alone)
-        for number, capability in found
-    )
-
-
 def _device(
     number: int, capability: str | None, properties: Mapping[str, str], name: str
 ) -> Device:
@@ -247,7 +234,9 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:
         pages = _read_pages(lambda: exported_blocks(source), CsvPages)
         layout = "report"
     else:
-        form = _form_of(head)
+        # A file that begins with neither page may still have a CSV table behind much output.
+        text = head.removeprefix(_BOM)
+        form = TextPage if not has_header(text) and looks_like_text_page(text) else CsvPages
         pages = _read_pages(lambda: source.blocks(damage, options.progress), form)
         layout = pages.layout
     if not pages.launches.pieces:
@@ -260,12 +249,6 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:
         tables,
         [*health, mixed, *packing_health(damage), *pages.log.health(), *pages.health()],
     )
-
-
-def _form_of(head: bytes) -> Callable[[GatheredLaunches], Pages]:
-    """A file that begins with neither page may still have a CSV table behind much output."""
-    text = head.removeprefix(_BOM)
-    return TextPage if not has_header(text) and looks_like_text_page(text) else CsvPages
 
 
 def _read_pages(
@@ -305,12 +288,19 @@ def _describe(source: SourceFile, pages: Pages, layout: str, calls: pl.DataFrame
         extra["collected"] = collected
     name = collected.get("device")
     version = collected.get("ncu")
+    # The devices of the launches, by number; `name` is that of an only one if no page says it.
+    known = calls.group_by("device").agg(pl.col("compute_capability").drop_nulls().first())
+    found = known.drop_nulls("device").sort("device").rows()
+    alone = (name if isinstance(name, str) else "") if len(found) == 1 else ""
     return Metadata(
         source=str(source.path),
         format=NAME,
         vendor=NVIDIA.name,
         events=calls.height,
-        devices=list_devices(pages.launches, calls, name if isinstance(name, str) else ""),
+        devices=tuple(
+            _device(number, capability, pages.launches.properties.get(str(number), {}), alone)
+            for number, capability in found
+        ),
         versions={"ncu": str(version)} if version else {},
         extra=extra,
     )

@@ -84,38 +84,9 @@ def _to_device(gpu: dict[str, Any], number: int) -> Device:
     )
 
 
-def read_export_facts(database: Database) -> dict[str, str]:
-    """Names and values of every table that describes the export and the machine."""
-    facts: dict[str, str] = {}
-    for table in (*EXPORT_TABLES, "TARGET_INFO_SYSTEM_ENV"):
-        facts |= database.pairs(table)
-    return facts
-
-
 def labelled(facts: dict[str, str], labels: dict[str, str]) -> dict[str, str]:
     """Those of the facts that are there, as they are called here."""
     return {label: facts[name] for name, label in labels.items() if facts.get(name)}
-
-
-def schema_version_in(facts: dict[str, str]) -> int | None:
-    major = facts.get("EXPORT_SCHEMA_VERSION", "").partition(".")[0]
-    return int(major) if major.isdecimal() else None
-
-
-def read_session_start(database: Database) -> int | None:
-    """Unix time of the export's zero, in ns."""
-    starts = database.rows("TARGET_INFO_SESSION_START_TIME", {"utcEpochNs": INTEGER}).drop_nulls()
-    return None if starts.is_empty() else int(starts.item(0, 0))
-
-
-def read_tracks(
-    database: Database, strings: pl.DataFrame, device: pl.DataFrame | None
-) -> pl.DataFrame:
-    """Names of processes, threads and streams."""
-    names = [_process_names(database), _thread_names(database, strings)]
-    if device is not None:
-        names.append(list_lanes(device))
-    return pl.concat(names, how="diagonal")
 
 
 def _process_names(database: Database) -> pl.DataFrame:
@@ -156,20 +127,16 @@ def read_counters(database: Database, devices: tuple[Device, ...]) -> pl.DataFra
         how="left",
         maintain_order="left",
     )
+    # The lowest byte of the type is the machine's number of the GPU, not CUDA's.
+    numbers = {device.properties["id"]: device.id for device in devices}
+    machine_number = pl.col("typeId") % 256
     return named.select(
         "value",
         start="timestamp",
         counter=pl.coalesce("metricName", pl.format("metric {}", "metricId")),
-        device=pl.format("GPU {}", _device_of("typeId", devices)),
+        device=pl.format("GPU {}", machine_number.replace(numbers) if numbers else machine_number),
         source=pl.lit("trace"),
     )
-
-
-def _device_of(type_id: str, devices: tuple[Device, ...]) -> pl.Expr:
-    """The lowest byte of the type is the machine's number of the GPU, not CUDA's."""
-    numbers = {device.properties["id"]: device.id for device in devices}
-    machine_number = pl.col(type_id) % 256
-    return machine_number.replace(numbers) if numbers else machine_number
 
 
 def read_memory(database: Database) -> pl.DataFrame:
@@ -205,16 +172,40 @@ def sniff(head: bytes, name: str) -> bool:  # noqa: ARG001
 def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
     damage = Damage()
     with open_database(source, damage) as database:
-        _require_export(source, database)
+        known = {*activities.DEVICE_KINDS, *activities.HOST_KINDS, *EXPORT_TABLES}
+        if known.isdisjoint(database.columns):
+            raise UnreadableError.unrecognised(
+                source.path, "an SQLite database without tables of Nsight Systems"
+            )
         strings = activities.read_strings(database)
         devices = read_devices(database)
         tables, rows, health = _read_tables(database, strings, devices)
-        clock, offset = _find_clock(read_session_start(database), tables)
-        facts = read_export_facts(database)
+        # Unix time of the export's zero, in ns.
+        starts = database.rows(
+            "TARGET_INFO_SESSION_START_TIME", {"utcEpochNs": INTEGER}
+        ).drop_nulls()
+        clock, offset = _find_clock(None if starts.is_empty() else int(starts.item(0, 0)), tables)
+        # Names and values of every table that describes the export and the machine.
+        facts: dict[str, str] = {}
+        for table in (*EXPORT_TABLES, "TARGET_INFO_SYSTEM_ENV"):
+            facts |= database.pairs(table)
         shifted = pl.col("^ts_ns$") + offset
         tables = {name: frame.with_columns(shifted) for name, frame in tables.items()}
-        tables["tracks"] = read_tracks(database, strings, tables.get("device"))
-        health += _list_unread(database, rows)
+        # Names of processes, threads and streams.
+        device = tables.get("device")
+        names = [_process_names(database), _thread_names(database, strings)]
+        if device is not None:
+            names.append(list_lanes(device))
+        tables["tracks"] = pl.concat(names, how="diagonal")
+        unread = {
+            table: database.count(table)
+            for table in database.columns
+            if table.startswith(_ACTIVITY_PREFIX) and table not in rows
+        }
+        health += [
+            HealthEntry("unknown_phase", count, table) for table, count in unread.items() if count
+        ]
+    major = facts.get("EXPORT_SCHEMA_VERSION", "").partition(".")[0]
     metadata = Metadata(
         source=str(source.path),
         format=NAME,
@@ -223,20 +214,12 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
         clock=clock,
         clock_offset_ns=offset,
         devices=devices,
-        schema_version=schema_version_in(facts),
+        schema_version=int(major) if major.isdecimal() else None,
         versions=labelled(facts, VERSIONS),
         extra={**labelled(facts, MACHINE), "rows": rows},
     )
     health += packing_health(damage)
     return finish_trace(metadata, tables, health + _find_undecoded(tables))
-
-
-def _require_export(source: SourceFile, database: Database) -> None:
-    known = {*activities.DEVICE_KINDS, *activities.HOST_KINDS, *EXPORT_TABLES}
-    if known.isdisjoint(database.columns):
-        raise UnreadableError.unrecognised(
-            source.path, "an SQLite database without tables of Nsight Systems"
-        )
 
 
 def _read_tables(
@@ -305,15 +288,6 @@ def _find_clock(session_start_ns: int | None, tables: dict[str, pl.DataFrame]) -
     if isinstance(middle, float) and middle > _UNIX_SINCE_1973_NS:
         return "unix", 0
     return ("monotonic", 0) if session_start_ns is None else ("unix", session_start_ns)
-
-
-def _list_unread(database: Database, rows: dict[str, int]) -> list[HealthEntry]:
-    unread = {
-        table: database.count(table)
-        for table in database.columns
-        if table.startswith(_ACTIVITY_PREFIX) and table not in rows
-    }
-    return [HealthEntry("unknown_phase", count, table) for table, count in unread.items() if count]
 
 
 def _find_undecoded(tables: dict[str, pl.DataFrame]) -> list[HealthEntry]:

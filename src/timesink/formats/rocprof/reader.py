@@ -20,12 +20,10 @@ from timesink.formats.options import ReadOptions
 from timesink.formats.packing import SourceFile
 from timesink.formats.rocprof import records
 from timesink.formats.rocprof.records import (
-    Agent,
     Allocation,
     Copy,
     Decoder,
     KernelRecord,
-    Operations,
     Process,
     Record,
     Symbol,
@@ -58,22 +56,6 @@ class Names:
     operations: pl.DataFrame
     symbols: pl.DataFrame
     markers: Mapping[int, str]
-
-
-def number_gpus(agents: Sequence[Agent]) -> dict[int, int]:
-    """GPUs counted from 0 in the order of their nodes, by the handle of their agent."""
-    gpus = sorted((a for a in agents if a.type == GPU_AGENT), key=lambda agent: agent.node_id)
-    return {agent.id.handle: number for number, agent in enumerate(gpus)}
-
-
-def list_operations(kinds: Sequence[Operations]) -> pl.DataFrame:
-    rows = [
-        (number, operation, kind.kind, name)
-        for number, kind in enumerate(kinds)
-        for operation, name in enumerate(kind.operations)
-    ]
-    schema = {"kind": pl.Int64, "operation": pl.Int64, "category": pl.String, "call": pl.String}
-    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def list_symbols(symbols: Sequence[Symbol]) -> pl.DataFrame:
@@ -299,11 +281,19 @@ def _read_process(process: Process, health: list[HealthEntry]) -> _ProcessReadin
     kinds = decoder.many(process.strings.buffer_records, records.Operations, "operations")
     symbols = decoder.many(process.kernel_symbols, records.Symbol, "kernel_symbols")
     markers = decoder.many(process.strings.marker_api, records.Marker, "markers")
-    numbers = number_gpus(agents)
+    # GPUs counted from 0 in the order of their nodes, by the handle of their agent.
+    gpus = sorted((a for a in agents if a.type == GPU_AGENT), key=lambda agent: agent.node_id)
+    numbers = {agent.id.handle: number for number, agent in enumerate(gpus)}
+    rows = [
+        (number, operation, kind.kind, name)
+        for number, kind in enumerate(kinds)
+        for operation, name in enumerate(kind.operations)
+    ]
+    schema = {"kind": pl.Int64, "operation": pl.Int64, "category": pl.String, "call": pl.String}
     names = Names(
         pid=None if facts.pid is None else str(facts.pid),
         devices=numbers,
-        operations=list_operations(kinds),
+        operations=pl.DataFrame(rows, schema=schema, orient="row"),
         symbols=list_symbols(symbols),
         markers={marker.key: marker.value for marker in markers},
     )
