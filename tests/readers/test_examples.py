@@ -24,7 +24,13 @@ from timesink.formats.chrome.container import (
 from timesink.formats.chrome.decode import group_of_category
 from timesink.formats.chrome.repair import mend_text
 from timesink.formats.counters import device_of_lane, with_processes_apart
-from timesink.formats.csv_text import count_foreign_lines, header_of, separator_of, texts_of
+from timesink.formats.csv_text import (
+    count_foreign_lines,
+    header_of,
+    microseconds_as_ns,
+    separator_of,
+    texts_of,
+)
 from timesink.formats.file_names import (
     host_in_name,
     is_named_as_table,
@@ -51,7 +57,6 @@ from timesink.formats.ncu.pages import split_at_headers
 from timesink.formats.ncu.table import CsvTable
 from timesink.formats.options import tell_of_set
 from timesink.formats.packing import head_of_packed
-from timesink.formats.times import microseconds_as_ns
 from timesink.model.recorded_run import RecordedRun
 from timesink.model.schema import TABLES
 from timesink.model.trace import Metadata

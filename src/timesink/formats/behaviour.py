@@ -16,11 +16,10 @@ from pathlib import Path
 import polars as pl
 
 from timesink.errors import OutputError, UnreadableError
-from timesink.formats.csv_text import count_foreign_lines, header_of, texts_of
+from timesink.formats.csv_text import count_foreign_lines, header_of, microseconds_as_ns, texts_of
 from timesink.formats.finish import conform, finish_trace
 from timesink.formats.options import ReadOptions
 from timesink.formats.packing import SourceFile
-from timesink.formats.times import microseconds_as_ns
 from timesink.formats.written_files import written_aside
 from timesink.model.counter_units import published_unit
 from timesink.model.health import HealthEntry

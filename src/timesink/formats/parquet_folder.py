@@ -10,12 +10,11 @@ from typing import Any
 import polars as pl
 
 from timesink.errors import UnreadableError
-from timesink.formats.written_files import DESCRIPTION, is_folder, written_aside
+from timesink.formats.written_files import DESCRIPTION, SCHEMA_VERSION, is_folder, written_aside
 from timesink.model.health import RULES, HealthEntry
 from timesink.model.recorded_run import recorded_run
 from timesink.model.schema import TABLES
 from timesink.model.trace import Device, Distributed, Metadata, Trace
-from timesink.model.version import SCHEMA_VERSION
 
 _FEW_FILES = 128
 """Beyond this many open files in the process, tables are not held open any more."""

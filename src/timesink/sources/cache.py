@@ -24,8 +24,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from timesink.errors import OutputError, UnreadableError, UsageError
-from timesink.formats.written_files import is_folder
-from timesink.model.version import SCHEMA_VERSION
+from timesink.formats.written_files import SCHEMA_VERSION, is_folder
 
 if TYPE_CHECKING:
     from timesink.model.trace import Trace

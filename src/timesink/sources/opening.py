@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from timesink.errors import AmbiguousError, TimesinkError, UnreadableError
+from timesink.formats.chrome.container import DecoderCrew, looks_like_events
 from timesink.formats.file_names import rank_in_name
 from timesink.formats.options import IsChosen, Progress, ReadOptions
 from timesink.formats.packing import open_source
@@ -29,7 +30,6 @@ from timesink.sources.remote import on_this_machine, remote_key
 from timesink.sources.sidecars import find_beside, find_run, find_topology
 
 if TYPE_CHECKING:
-    from timesink.formats.chrome.crew import DecoderCrew
     from timesink.model.trace import Metadata, Trace
 
 
@@ -183,9 +183,6 @@ def _read(path: Path, how: ReadOptions) -> Trace:
 
 def _start_early(path: Path, how: ReadOptions) -> DecoderCrew | None:
     """Processes that decode a Chrome-format trace, already running; None for other files."""
-    from timesink.formats.chrome.container import looks_like_events  # noqa: PLC0415
-    from timesink.formats.chrome.crew import DecoderCrew  # noqa: PLC0415
-
     source = open_source(path)
     with contextlib.suppress(OSError):
         if looks_like_events(source.head()):

@@ -17,7 +17,7 @@ from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.formats.file_names import is_profiler_name, rank_in_name
 from timesink.formats.options import Progress
 from timesink.formats.packing import head_of_packed
-from timesink.model.version import SCHEMA_VERSION
+from timesink.formats.written_files import SCHEMA_VERSION
 from timesink.recorder.folder import CONTROL_FOLDER
 from timesink.sources.cache import READER_VERSION
 from timesink.sources.places import is_wild, password_in, without_password

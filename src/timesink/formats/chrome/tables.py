@@ -20,6 +20,7 @@ from timesink.formats.chrome.assembly import (
 )
 from timesink.formats.chrome.columns import NULL_CODE, NULL_INT, Tally
 from timesink.formats.counters import HOST_OF_PROCESS, device_of_lane, with_processes_apart
+from timesink.formats.finish import address_of
 from timesink.model import vendors
 from timesink.model.schema import (
     COPY_DIRECTIONS,
@@ -196,22 +197,11 @@ def with_launch_geometry(device: pl.DataFrame, runtime: Joined) -> pl.DataFrame:
 def memory_frame(joined: Joined) -> pl.DataFrame:
     frame = joined.frame(c for c in TABLES["memory"].schema if c != "address")
     if "address" in joined:
-        frame = frame.with_columns(pl.Series("address", _addresses(joined), dtype=pl.UInt64))
+        # Decimal or hexadecimal.
+        numbers = {text: address_of(text) for text in joined.distinct("address")}
+        addresses = [numbers.get(text) for text in joined.series("address").to_list()]
+        frame = frame.with_columns(pl.Series("address", addresses, dtype=pl.UInt64))
     return frame
-
-
-def _address(text: str) -> int | None:
-    try:
-        number = int(text, 0)
-    except ValueError:
-        return None
-    return number if 0 <= number < 2**64 else None
-
-
-def _addresses(joined: Joined) -> list[int | None]:
-    """Addresses as numbers, decimal or hexadecimal."""
-    numbers = {text: _address(text) for text in joined.distinct("address")}
-    return [numbers.get(text) for text in joined.series("address").to_list()]
 
 
 def flow_frame(joined: Joined) -> pl.DataFrame:

@@ -12,8 +12,8 @@ from pathlib import Path
 import polars as pl
 
 from timesink.errors import UnreadableError
+from timesink.formats.finish import lane
 from timesink.formats.packing import Damage, SourceFile
-from timesink.formats.times import lane
 from timesink.model.health import HealthEntry
 
 ROWS_AT_ONCE = 100_000

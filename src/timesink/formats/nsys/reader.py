@@ -13,12 +13,11 @@ from typing import Any
 import polars as pl
 
 from timesink.errors import UnreadableError
-from timesink.formats.finish import finish_trace
+from timesink.formats.finish import close_spans, finish_trace, list_lanes, place_samples
 from timesink.formats.nsys import database as activities
 from timesink.formats.nsys.database import INTEGER, REAL, TEXT, Database, open_database
 from timesink.formats.options import ReadOptions
 from timesink.formats.packing import Damage, SourceFile, packing_health
-from timesink.formats.times import close_spans, list_lanes, place_samples
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Device, Metadata, Trace
 from timesink.model.vendors import NVIDIA
