@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol
 
 from timesink.errors import TimesinkError, UnreadableError, UsageError
-from timesink.runtime.workers import start_interpreter, usable_cores
+from timesink.runtime.workers import pipe, start_interpreter, usable_cores
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,20 +139,20 @@ class Child:
 
     def fileno(self) -> int:
         """What becomes readable when an answer is there, or the process is gone."""
-        return _stream(self._process.stdout).fileno()
+        return pipe(self._process.stdout).fileno()
 
     def ask(self, place: int, item: object) -> None:
         """Hand over an item; a process that died already shows when it is asked for the answer."""
         self.place = place
         with suppress(OSError):
-            stdin = _stream(self._process.stdin)
+            stdin = pipe(self._process.stdin)
             pickle.dump(pickle.dumps(item), stdin)
             stdin.flush()
 
     def answer(self) -> Outcome | None:
         """What came of the item; None when the process is gone."""
         with suppress(EOFError, pickle.UnpicklingError, OSError):
-            outcome: Outcome = pickle.load(_stream(self._process.stdout))  # noqa: S301 - our own
+            outcome: Outcome = pickle.load(pipe(self._process.stdout))  # noqa: S301 - our own
             return outcome
         return None
 
@@ -162,7 +162,7 @@ class Child:
         for stream in (self._process.stdin, self._process.stdout):
             # What was still to be written to a process that is gone is of no use.
             with suppress(OSError):
-                _stream(stream).close()
+                pipe(stream).close()
         code = self._process.wait()
         if code == _OUT_OF_MEMORY:
             return "out of memory"
@@ -171,13 +171,6 @@ class Child:
         with suppress(ValueError):
             return f"killed by {signal.Signals(-code).name}"
         return f"killed by signal {-code}"
-
-
-def _stream(stream: IO[bytes] | None) -> IO[bytes]:
-    if stream is None:
-        msg = "a process was started without a pipe"
-        raise RuntimeError(msg)
-    return stream
 
 
 def serve(call: Call) -> None:
@@ -396,7 +389,11 @@ class _Driver:
             news = self._news(done, len(items))
             room += news.room
             while room and given < len(items):
-                self._ask(given, items[given])
+                # A process that is gone already shows when news is waited for.
+                with suppress(OSError):
+                    stdin = pipe(self._process.stdin)
+                    pickle.dump((given, pickle.dumps(items[given])), stdin)
+                    stdin.flush()
                 room, given = room - 1, given + 1
             if news.place is not None:
                 done += 1
@@ -404,18 +401,10 @@ class _Driver:
             elif news.error is not None:
                 raise news.error
 
-    def _ask(self, place: int, item: Any) -> None:
-        if self._process.stdin is not None:
-            # A process that is gone already shows when news is waited for.
-            with suppress(OSError):
-                pickle.dump((place, pickle.dumps(item)), self._process.stdin)
-                self._process.stdin.flush()
-
     def _news(self, done: int, total: int) -> News:
-        if self._process.stdout is not None:
-            with suppress(EOFError, pickle.UnpicklingError, OSError):
-                news: News = pickle.load(self._process.stdout)  # noqa: S301 - our own process
-                return news
+        with suppress(EOFError, pickle.UnpicklingError, OSError):
+            news: News = pickle.load(pipe(self._process.stdout))  # noqa: S301 - our own process
+            return news
         self._said.seek(0)
         said = last_words(self._said.read().decode(errors="replace"))
         raise TimesinkError(
@@ -425,11 +414,9 @@ class _Driver:
 
     def stop(self) -> None:
         """Let it take leave of Ray, and stop what it started; if it does not, end it."""
-        if self._process.stdin is not None:
-            with suppress(OSError):
-                self._process.stdin.close()
-        if self._process.stdout is not None:
-            self._process.stdout.close()
+        with suppress(OSError):
+            pipe(self._process.stdin).close()
+        pipe(self._process.stdout).close()
         try:
             self._process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:
