@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import io
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -146,12 +146,18 @@ def table_of(
 def _read_columns(complete: pl.DataFrame, cycle_type: str, spelling: Spelling) -> pl.DataFrame:
     """Every column as what it holds; null where that cannot be."""
     text = pl.col("device").str.strip_chars()
+    mark = pl.col("interpolated").str.strip_chars().fill_null("")
+    marks = {spelled.strip(): word for spelled, word in INTERPOLATION_MARKS.items()}
+    marks |= {word: word for word in INTERPOLATED}
+    sort = pl.col("cycle_type").str.to_lowercase()
     return complete.with_columns(
         *(spelling.as_ns(complete[name]).alias(name) for name in _TIMES),
         *(_finite(name) for name in _NUMBERS),
         *(_whole(name) for name in _COUNTS),
-        _marks(),
-        _cycle_types(cycle_type),
+        mark.replace_strict(marks, default=None).alias("interpolated"),
+        pl.coalesce(pl.when(sort.is_in(CYCLE_TYPES)).then(sort), pl.lit(cycle_type)).alias(
+            "cycle_type"
+        ),
         _meaningful("metric"),
         _meaningful("host"),
         pl.when(text != "").then(text).otherwise(pl.lit(NO_DEVICE)).alias("device"),
@@ -174,19 +180,6 @@ def _whole(name: str) -> pl.Expr:
 def _meaningful(name: str) -> pl.Expr:
     text = pl.col(name)
     return pl.when(~text.str.to_lowercase().is_in(_WITHOUT_MEANING)).then(text).alias(name)
-
-
-def _marks() -> pl.Expr:
-    text = pl.col("interpolated").str.strip_chars().fill_null("")
-    known = {mark.strip(): word for mark, word in INTERPOLATION_MARKS.items()}
-    words = {word: word for word in INTERPOLATED}
-    return text.replace_strict({**known, **words}, default=None).alias("interpolated")
-
-
-def _cycle_types(in_name: str) -> pl.Expr:
-    text = pl.col("cycle_type").str.to_lowercase()
-    known = pl.when(text.is_in(CYCLE_TYPES)).then(text)
-    return pl.coalesce(known, pl.lit(in_name)).alias("cycle_type")
 
 
 # -- what could not be used ------------------------------------------------------------------------
@@ -265,7 +258,12 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
     content, lost = source.content()
     of_format = _of_parquet if content.startswith(_PARQUET) else _of_csv
     table, health = of_format(content, source.path, type_in_name(source.name))
-    _check_rows(table, health, source.path)
+    bad = next((entry for entry in health if entry.code == "bad_behaviour_row"), None)
+    if table.is_empty() and bad is not None:
+        raise UnreadableError(
+            f"{source.path}: none of its {counted(bad.count, 'rows')} can be used ({bad.example})",
+            "a row needs a whole number as cycle, a function, its share and its time",
+        )
     start = table["cycle_ts_ns"].min()
     is_unix = isinstance(start, int) and start >= _EARLIEST_UNIX_NS
     metadata = Metadata(
@@ -316,16 +314,6 @@ def _of_parquet(
             "of a folder that timesink export wrote, name the folder",
         )
     return table_of(rows, cycle_type, spelling)
-
-
-def _check_rows(table: pl.DataFrame, health: Sequence[HealthEntry], path: Path) -> None:
-    """Refuse a table whose every row had to be left out, and say why."""
-    bad = next((entry for entry in health if entry.code == "bad_behaviour_row"), None)
-    if table.is_empty() and bad is not None:
-        raise UnreadableError(
-            f"{path}: none of its {counted(bad.count, 'rows')} can be used ({bad.example})",
-            "a row needs a whole number as cycle, a function, its share and its time",
-        )
 
 
 def type_in_name(name: str) -> str:
@@ -384,19 +372,19 @@ def behaviour_csv(table: pl.DataFrame) -> str:
     texts = table.with_columns(
         pl.col("metric").cast(pl.String).fill_null(NO_METRIC),
         pl.col("interpolated").cast(pl.String).replace_strict(marks, default=" "),
-        *(_as_microseconds(name) for name in ("dur_ns", "cycle_dur_ns", "cycle_ts_ns")),
+        *(
+            # Whole nanoseconds as microseconds with four decimals; a float would round the date.
+            pl.concat_str(
+                pl.when(pl.col(name) < 0).then(pl.lit("-")).otherwise(pl.lit("")),
+                (pl.col(name).abs() // 1000).cast(pl.String),
+                pl.lit("."),
+                (pl.col(name).abs() % 1000).cast(pl.String).str.pad_start(3, "0"),
+                pl.lit("0"),
+            ).alias(name)
+            for name in _TIMES
+        ),
     )
     columns = [pl.col(own).alias(name) for name, own in CSV_COLUMNS.items()]
     if (table["cycle_type"] != "generic").any():
         columns.append(pl.col("cycle_type").alias(TYPE_COLUMN))
     return texts.select(columns).write_csv(float_precision=_DECIMALS)
-
-
-def _as_microseconds(name: str) -> pl.Expr:
-    """Whole nanoseconds as microseconds with four decimals; a float would round the date."""
-    magnitude = pl.col(name).abs()
-    sign = pl.when(pl.col(name) < 0).then(pl.lit("-")).otherwise(pl.lit(""))
-    fraction = (magnitude % 1000).cast(pl.String).str.pad_start(3, "0")
-    return pl.concat_str(
-        sign, (magnitude // 1000).cast(pl.String), pl.lit("."), fraction, pl.lit("0")
-    ).alias(name)

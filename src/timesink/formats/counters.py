@@ -57,10 +57,8 @@ def device_of_lane(lane: str) -> str:
 # The layouts counters come in as CSV, brought to the columns of one: data and a few rules.
 #
 # * `timestamp_us,counter,device,value`: what timesink's own samplers write;
-# * `counter_name,timestamp,value,hostname`: exported beside a behaviour table; devices were left
-# out;
-# * `name,value,timestamp,category`, with `hostname` or `loc1,loc1_type`: beside
-# `micro_event.csv`.
+# * `counter_name,timestamp,value,hostname`: exported beside a behaviour table, without devices;
+# * `name,value,timestamp,category`, with `hostname` or `loc1,loc1_type`: beside `micro_event.csv`.
 
 COLUMNS = ("timestamp_us", "counter", "device", "value")
 
@@ -136,7 +134,9 @@ def _read_source(source: SourceFile) -> tuple[pl.DataFrame, list[HealthEntry]]:
     health.append(HealthEntry("invalid_utf8", count_foreign_lines(content), source.path.name))
     layout = layout_of(header_of(content))
     if layout is None:
-        reason = _why_no_layout(header_of(content))
+        missing = [name for name in COLUMNS if name not in header_of(content)]
+        no_header = len(missing) == len(COLUMNS)
+        reason = "no header line" if no_header else f"no column {' nor '.join(missing)}"
         raise UnreadableError(f"{source.path}: not a counter CSV ({reason})", _EXPECTED)
     texts = texts_of(content, numbers="value", strip=_STRIPPED, decimals=["value"])
     # Texts of any layout under the names of the first.
@@ -166,10 +166,3 @@ def _read_source(source: SourceFile) -> tuple[pl.DataFrame, list[HealthEntry]]:
         health.append(entry)
     usable = conform(samples.filter(is_sample), COUNTERS)
     return usable, [entry for entry in health if entry.count]
-
-
-def _why_no_layout(header: Sequence[str]) -> str:
-    missing = [name for name in COLUMNS if name not in header]
-    if len(missing) == len(COLUMNS):
-        return "no header line"
-    return f"no column {' nor '.join(missing)}"

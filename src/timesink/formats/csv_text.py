@@ -66,15 +66,21 @@ def texts_of(
     separator = separator_of(content).decode()
     whole = _split(content, separator)
     if whole is None or whole.height != content.count(b"\n"):
+        lines = content.split(b"\n")
+        closed = [line.replace(b'"', b"") if line.count(b'"') % 2 else line for line in lines]
         readings = (
             whole,
-            _split(_without_open_quotes(content), separator),
+            _split(b"\n".join(closed), separator),
             # What stands behind a closed quote makes the others fail; here it never does.
             _split(content.replace(b'"', b""), separator, quote=None),
         )
-        place = header.index(numbers)
+
+        def count_numbers(rows: pl.DataFrame) -> int:
+            column = rows.to_series(header.index(numbers)).str.strip_chars()
+            return column.cast(pl.Float64, strict=False).count()
+
         known = [reading for reading in readings if reading is not None]
-        whole = max(known, key=lambda reading: _count_numbers(reading, place), default=None)
+        whole = max(known, key=count_numbers, default=None)
     texts = pl.DataFrame() if whole is None else _named(whole, header, strip)
     if separator.encode() == _COMMA:
         return texts
@@ -94,17 +100,6 @@ def _split(content: bytes, separator: str, quote: str | None = '"') -> pl.DataFr
         )
     except pl.exceptions.PolarsError:
         return None
-
-
-def _without_open_quotes(content: bytes) -> bytes:
-    lines: Iterable[bytes] = content.split(b"\n")
-    return b"\n".join(line.replace(b'"', b"") if line.count(b'"') % 2 else line for line in lines)
-
-
-def _count_numbers(rows: pl.DataFrame, place: int) -> int:
-    column = rows.to_series(place)
-    numbers = column.str.strip_chars().cast(pl.Float64, strict=False)
-    return len(numbers) - numbers.null_count()
 
 
 def _named(rows: pl.DataFrame, header: list[str], strip: str) -> pl.DataFrame:

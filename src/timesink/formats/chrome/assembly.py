@@ -22,25 +22,22 @@ class TraceWords:
     """Every text of the trace, numbered once for all shares."""
 
     def __init__(self, shares: Sequence[Share]) -> None:
-        self._numbers: dict[str, dict[Any, int]] = {}
-        self._remaps = [
-            {name: self._adopt(name, words) for name, words in share.words.items()}
-            for share in shares
-        ]
+        numbers_of: dict[str, dict[Any, int]] = {}
+        self._remaps: list[dict[str, npt.NDArray[np.int32]]] = [{} for _ in shares]
+        for share, remap in zip(shares, self._remaps, strict=True):
+            for name, words in share.words.items():
+                numbers = numbers_of.setdefault(name, {})
+                codes = [numbers.setdefault(word, len(numbers)) for word in words]
+                # The last entry answers the code of a missing word, which is -1.
+                remap[name] = np.array([*codes, NULL_CODE], np.int32)
         self.texts: Mapping[str, list[str]] = {
             name: [_text_of_raw(word) if isinstance(word, bytes) else str(word) for word in numbers]
-            for name, numbers in self._numbers.items()
+            for name, numbers in numbers_of.items()
         }
         self._categories = {
             name: pl.Series([*texts, None], dtype=pl.String).cast(pl.Categorical)
             for name, texts in self.texts.items()
         }
-
-    def _adopt(self, vocabulary: str, words: Iterable[Any]) -> npt.NDArray[np.int32]:
-        numbers = self._numbers.setdefault(vocabulary, {})
-        codes = [numbers.setdefault(word, len(numbers)) for word in words]
-        # The last entry answers the code of a missing word, which is -1.
-        return np.array([*codes, NULL_CODE], np.int32)
 
     def translate(self, share: int, column: PieceColumn) -> Array:
         """Values of a column with the codes of one share replaced by the common ones."""

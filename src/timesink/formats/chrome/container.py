@@ -10,6 +10,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -68,17 +69,12 @@ def find_events(head: bytes | bytearray, search_from: int = 0) -> tuple[int, boo
         return bare.end(), True
     found = list(_EVENTS_KEY.finditer(head, max(start, search_from)))
     # A field of the same name deeper down is not the list; damaged metadata proves nothing.
-    whole = (match for match in found if _is_top_level(bytes(head[start : match.end()])))
-    keyed = next(whole, found[0] if found else None)
-    return (keyed.end(), False) if keyed else None
-
-
-def _is_top_level(before_events: bytes) -> bool:
-    try:
-        msgspec.json.decode(before_events + b"]}", type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return False
-    return True
+    for match in found:
+        with suppress(msgspec.DecodeError, UnicodeDecodeError):
+            text = bytes(head[start : match.end()]) + b"]}"
+            msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+            return match.end(), False
+    return (found[0].end(), False) if found else None
 
 
 def looks_like_events(head: bytes) -> bool:
@@ -103,15 +99,10 @@ def split_head(blocks: Iterable[bytes]) -> tuple[bytes, bool, Iterator[bytes]] |
         found = find_events(gathered, searched)
         if found is not None:
             at, bare = found
-            return bytes(gathered[:at]), bare, _chain(bytes(gathered[at:]), stream)
+            return bytes(gathered[:at]), bare, itertools.chain([bytes(gathered[at:])], stream)
         if len(gathered) > HEAD_LIMIT:
             return None
     return None
-
-
-def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
-    yield first
-    yield from rest
 
 
 def cut_pieces(
@@ -184,7 +175,12 @@ def _cut_behind_events(buffer: bytearray, segments: list[tuple[int, int]]) -> in
         if state == "damaged":
             damaged = end
             break
-    return damaged or _cut_before_early_phase(buffer, segments)
+    if damaged:
+        return damaged
+    # Where every event is damaged, one that starts with its phase is still recognised.
+    starts = (end for _, end in reversed(segments) if event_starts(buffer, end))
+    early = next(starts, None)
+    return early if early and _state_of_list(buffer, early) == "damaged" else None
 
 
 def _keys(buffer: bytearray, start: int, end: int) -> AbstractSet[str]:
@@ -209,15 +205,7 @@ def _state_of_list(buffer: bytearray, end: int) -> str:
     return "whole"
 
 
-def _cut_before_early_phase(buffer: bytearray, segments: list[tuple[int, int]]) -> int | None:
-    """Where every event is damaged, one that starts with its phase is still recognised."""
-    for _, end in reversed(segments):
-        if _EARLY_PHASE.match(buffer, end):
-            return end if _state_of_list(buffer, end) == "damaged" else None
-    return None
-
-
-def event_starts(text: bytes, at: int) -> bool:
+def event_starts(text: bytes | bytearray, at: int) -> bool:
     """Whether an event seems to start here, as far as its first keys tell."""
     return _EARLY_PHASE.match(text, at) is not None
 

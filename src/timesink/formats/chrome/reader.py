@@ -65,18 +65,15 @@ def read_fields(head: bytes, rest: bytes | None, *, bare: bool, tally: Tally) ->
 def _load_rest(rest: bytes, tally: Tally) -> dict[str, Any]:
     """Fields after the list; anything after the document itself is noted and ignored."""
     text = b'{"":0' + rest
-    if rest.strip() and closes_document(rest):
-        return _without_placeholder(_load(text, tally))
-    end = value_end(text, 0)
+    is_whole = bool(rest.strip()) and closes_document(rest)
+    end = len(text) if is_whole else value_end(text, 0)
     if end is None:
         tally.add("bad_metadata", 1, rest.strip()[:80] or "the document is not closed")
-        return _without_placeholder(_load_each_field(text + b"}")[0])
-    if text[end:].strip():
-        tally.add("trailing_content", 1, text[end:].strip()[:80])
-    return _without_placeholder(_load(text[:end], tally))
-
-
-def _without_placeholder(fields: dict[str, Any]) -> dict[str, Any]:
+        fields, _ = _load_each_field(text + b"}")
+    else:
+        if text[end:].strip():
+            tally.add("trailing_content", 1, text[end:].strip()[:80])
+        fields = _load(text[:end], tally)
     return {key: value for key, value in fields.items() if key}
 
 
@@ -95,21 +92,16 @@ def _load_each_field(text: bytes) -> tuple[dict[str, Any], int]:
     lost = 0
     at = text.find(b"{") + 1
     while match := _FIELD.search(text, at):
-        start, at = match.end(), _end_of_field(text, match.end())
+        start = match.end()
+        end = value_end(text, start) if text[start : start + 1] in b"{[" else None
+        after = _FIELD_END.search(text, start) if end is None else None
+        at = end or (after.start() if after else len(text))
         try:
             key = msgspec.json.decode(match.group(1), type=str)
             fields[key] = msgspec.json.decode(text[start:at])
         except (msgspec.DecodeError, UnicodeDecodeError):
             lost += 1
     return fields, lost
-
-
-def _end_of_field(text: bytes, start: int) -> int:
-    end = value_end(text, start) if text[start : start + 1] in b"{[" else None
-    if end is None:
-        after = _FIELD_END.search(text, start)
-        end = after.start() if after else len(text)
-    return end
 
 
 def devices_of(fields: Mapping[str, Any]) -> tuple[Device, ...]:
@@ -189,7 +181,12 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:
         crew = DecoderCrew(source, options.jobs, options.brief)
     shares = crew.decode(options.progress)
     if not shares[0].found:
-        raise _no_events(source, shares[0])
+        if shares[0].damage:
+            reason, hint = shares[0].damage[0], "copy the file again, or record again"
+        else:
+            reason = "the JSON holds no list of events"
+            hint = "give the trace itself; a trace has a `traceEvents` list"
+        raise UnreadableError.damaged(source.path, reason, hint)
     shares, rest = _end_of_list(source, shares)
     tally = Tally()
     assembly = Assembly(shares)
@@ -204,7 +201,13 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:
     brief = options.brief is not None
     tables = build_tables(assembly, tally, brief=brief)
     offset_ns = base_time_ns(fields)
-    tables = {name: _shifted(frame, offset_ns, tally) for name, frame in tables.items()}
+    for name, frame in tables.items():
+        if offset_ns and "ts_ns" in frame.columns:
+            latest = _LATEST_NS - offset_ns
+            too_late = int((frame["ts_ns"] > latest).sum())
+            tally.add("bad_value", too_late, "a timestamp beyond 64 bits")
+            times = frame["ts_ns"].clip(upper_bound=latest) if too_late else frame["ts_ns"]
+            tables[name] = frame.with_columns(times + offset_ns)
     metadata = _metadata(source, fields, assembly, tables, offset_ns)
     if brief:
         tables = {name: each for name, each in tables.items() if name not in LEFT_OUT_IN_BRIEF}
@@ -213,18 +216,6 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:
         for code, count in tally.counts.items()
     ]
     return finish_trace(metadata, tables, health)
-
-
-def _no_events(source: SourceFile, share: Share) -> UnreadableError:
-    if share.damage:
-        return UnreadableError.damaged(
-            source.path, share.damage[0], "copy the file again, or record again"
-        )
-    return UnreadableError.damaged(
-        source.path,
-        "the JSON holds no list of events",
-        "give the trace itself; a trace has a `traceEvents` list",
-    )
 
 
 def _end_of_list(source: SourceFile, shares: list[Share]) -> tuple[list[Share], bytes | None]:
@@ -245,16 +236,6 @@ def _end_of_list(source: SourceFile, shares: list[Share]) -> tuple[list[Share], 
     return kept, closing.rest + text_of_pieces_after(source, closing.number)
 
 
-def _shifted(frame: pl.DataFrame, offset_ns: int, tally: Tally) -> pl.DataFrame:
-    if not offset_ns or "ts_ns" not in frame.columns:
-        return frame
-    latest = _LATEST_NS - offset_ns
-    too_late = int((frame["ts_ns"] > latest).sum())
-    tally.add("bad_value", too_late, "a timestamp beyond 64 bits")
-    times = frame["ts_ns"].clip(upper_bound=latest) if too_late else frame["ts_ns"]
-    return frame.with_columns(times + offset_ns)
-
-
 def _metadata(
     source: SourceFile,
     fields: Mapping[str, Any],
@@ -266,6 +247,12 @@ def _metadata(
     listed = devices_of(fields)
     labels = _device_labels(tables["tracks"])
     schema_version = fields.get("schemaVersion")
+    framework = fields.get("Framework")
+    if not isinstance(framework, str):
+        operators = assembly.join("operator").distinct("name")
+        framework = "PyTorch" if any(name.startswith("aten::") for name in operators) else None
+    starts = [frame["ts_ns"].median() for frame in tables.values() if "ts_ns" in frame.columns]
+    is_unix = any(isinstance(start, float) and start > _UNIX_SINCE_2001_NS for start in starts)
     known = _CONSUMED | versions_of(fields).keys()
     counts: Counter[str] = Counter()
     for piece in assembly.pieces:
@@ -276,13 +263,13 @@ def _metadata(
         vendor=_vendor(fields, listed, labels, assembly, tables["device"]),
         events=assembly.events,
         phases=dict(counts),
-        clock="unix" if _counts_from_1970(tables) else "monotonic",
+        clock="unix" if is_unix else "monotonic",
         clock_offset_ns=offset_ns,
         devices=listed or _devices_in_use(tables["device"], labels),
         distributed=distributed_of(fields, source.path.name),
         worker=worker,
         span=span,
-        framework=_framework(fields, assembly),
+        framework=framework,
         schema_version=schema_version if isinstance(schema_version, int) else None,
         versions=versions_of(fields),
         extra={key: value for key, value in fields.items() if key not in known},
@@ -311,11 +298,6 @@ def _vendor(
     )
 
 
-def _counts_from_1970(tables: Mapping[str, pl.DataFrame]) -> bool:
-    starts = (frame["ts_ns"].median() for frame in tables.values() if "ts_ns" in frame.columns)
-    return any(isinstance(start, float) and start > _UNIX_SINCE_2001_NS for start in starts)
-
-
 def _device_labels(tracks: pl.DataFrame) -> dict[int, str]:
     """Names such as `MTIA 9` that processes of the trace carry, by device number."""
     found: dict[int, str] = {}
@@ -334,11 +316,3 @@ def _devices_in_use(device: pl.DataFrame, labels: Mapping[int, str]) -> tuple[De
     busy = device.filter(pl.col("kind").is_in(BUSY_KINDS))
     numbers = busy["device"].drop_nulls().unique().sort().to_list()
     return tuple(Device(id=number, name=labels.get(number, "")) for number in numbers)
-
-
-def _framework(fields: Mapping[str, Any], assembly: Assembly) -> str | None:
-    named = fields.get("Framework")
-    if isinstance(named, str):
-        return named
-    operators = assembly.join("operator").distinct("name")
-    return "PyTorch" if any(name.startswith("aten::") for name in operators) else None
