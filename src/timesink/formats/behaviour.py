@@ -21,7 +21,6 @@ from timesink.formats.finish import conform, finish_trace
 from timesink.formats.options import ReadOptions
 from timesink.formats.packing import SourceFile
 from timesink.formats.written_files import written_aside
-from timesink.model.counter_units import published_unit
 from timesink.model.health import HealthEntry
 from timesink.model.schema import (
     BEHAVIOUR,
@@ -35,7 +34,7 @@ from timesink.model.schema import (
     TYPE_COLUMN,
 )
 from timesink.model.trace import Metadata, Trace
-from timesink.model.units import counted
+from timesink.model.units import counted, published_unit
 from timesink.model.vendors import NO_ACCELERATOR, recognise_vendor
 
 # Rows as others write them, text or numbers, as rows of the model.

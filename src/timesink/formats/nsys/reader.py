@@ -15,7 +15,7 @@ import polars as pl
 from timesink.errors import UnreadableError
 from timesink.formats.finish import close_spans, finish_trace, list_lanes, place_samples
 from timesink.formats.nsys import database as activities
-from timesink.formats.nsys.database import INTEGER, REAL, TEXT, Database, open_database
+from timesink.formats.nsys.database import INTEGER, REAL, TEXT, Database, open_database, process_of
 from timesink.formats.options import ReadOptions
 from timesink.formats.packing import Damage, SourceFile, packing_health
 from timesink.model.health import HealthEntry
@@ -88,23 +88,6 @@ def labelled(facts: dict[str, str], labels: dict[str, str]) -> dict[str, str]:
     return {label: facts[name] for name, label in labels.items() if facts.get(name)}
 
 
-def _process_names(database: Database) -> pl.DataFrame:
-    rows = database.rows("PROCESSES", {"pid": INTEGER, "name": TEXT}).drop_nulls()
-    return rows.unique("pid", keep="last", maintain_order=True).cast({"pid": pl.String})
-
-
-def _thread_names(database: Database, strings: pl.DataFrame) -> pl.DataFrame:
-    rows = database.rows("ThreadNames", {"globalTid": INTEGER, "nameId": INTEGER}).drop_nulls()
-    named = rows.unique("globalTid", keep="last", maintain_order=True).join(
-        strings, left_on="nameId", right_on="id", maintain_order="left"
-    )
-    return named.select(
-        pid=(pl.col("globalTid") // 2**24 % 2**24).cast(pl.String),
-        tid=(pl.col("globalTid") % 2**24).cast(pl.String),
-        name="value",
-    )
-
-
 # Tables of an export that hold samples: hardware metrics and memory operations.
 
 METRICS = "GPU_METRICS"
@@ -146,7 +129,7 @@ def read_memory(database: Database) -> pl.DataFrame:
     on_host = pl.col("memKind").is_in(_HOST_MEMORY_KINDS).fill_null(value=False)
     return rows.select(
         "start",
-        pid=(pl.col("globalPid") // 2**24 % 2**24).cast(pl.String),
+        pid=process_of("globalPid"),
         device_type=pl.when(on_host).then(_CPU).otherwise(_CUDA),
         device=pl.when(on_host).then(-1).otherwise("deviceId"),
         address=pl.col("address").reinterpret(signed=False),
@@ -176,7 +159,8 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
             raise UnreadableError.unrecognised(
                 source.path, "an SQLite database without tables of Nsight Systems"
             )
-        strings = activities.read_strings(database)
+        texts = database.rows("StringIds", {"id": INTEGER, "value": TEXT})
+        strings = texts.drop_nulls().unique("id", keep="last")
         devices = read_devices(database)
         tables, rows, health = _read_tables(database, strings, devices)
         # Unix time of the export's zero, in ns.
@@ -192,7 +176,17 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
         tables = {name: frame.with_columns(shifted) for name, frame in tables.items()}
         # Names of processes, threads and streams.
         device = tables.get("device")
-        names = [_process_names(database), _thread_names(database, strings)]
+        processes = database.rows("PROCESSES", {"pid": INTEGER, "name": TEXT}).drop_nulls()
+        threads = database.rows("ThreadNames", dict.fromkeys(("globalTid", "nameId"), INTEGER))
+        threads = threads.drop_nulls().unique("globalTid", keep="last", maintain_order=True)
+        names = [
+            processes.unique("pid", keep="last", maintain_order=True).cast({"pid": pl.String}),
+            threads.join(strings, left_on="nameId", right_on="id", maintain_order="left").select(
+                pid=process_of("globalTid"),
+                tid=(pl.col("globalTid") % 2**24).cast(pl.String),
+                name="value",
+            ),
+        ]
         if device is not None:
             names.append(list_lanes(device))
         tables["tracks"] = pl.concat(names, how="diagonal")
@@ -218,7 +212,12 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
         extra={**labelled(facts, MACHINE), "rows": rows},
     )
     health += packing_health(damage)
-    return finish_trace(metadata, tables, health + _find_undecoded(tables))
+    for name in ("device", "host"):
+        if name in tables:
+            texts_of = tables[name].get_column("name")
+            undecoded = texts_of.filter(texts_of.str.contains("\ufffd", literal=True))
+            health.append(HealthEntry("invalid_utf8", len(undecoded), "".join(undecoded[:1])))
+    return finish_trace(metadata, tables, health)
 
 
 def _read_tables(
@@ -246,24 +245,21 @@ def _recorded(
     for table in activities.DEVICE_KINDS:
         if table in database.columns:
             yield "device", table, activities.read_device(database, table, strings)
-    for table in (*activities.HOST_KINDS, *_further_calls(database)):
-        if table in database.columns:
-            yield "host", table, activities.read_host(database, table, strings)
-    if METRICS in database.columns:
-        yield "counters", METRICS, read_counters(database, devices)
-    if MEMORY_USAGE in database.columns:
-        yield "memory", MEMORY_USAGE, read_memory(database)
-
-
-def _further_calls(database: Database) -> list[str]:
-    """Tables the reader does not know but whose rows are named spans of a thread."""
-    return [
+    # Beside the known ones, tables whose rows are named spans of a thread.
+    further = [
         table
         for table, columns in database.columns.items()
         if table not in activities.HOST_KINDS
         and _CALL_COLUMNS.issubset(columns)
         and not _NAME_COLUMNS.isdisjoint(columns)
     ]
+    for table in (*activities.HOST_KINDS, *further):
+        if table in database.columns:
+            yield "host", table, activities.read_host(database, table, strings)
+    if METRICS in database.columns:
+        yield "counters", METRICS, read_counters(database, devices)
+    if MEMORY_USAGE in database.columns:
+        yield "memory", MEMORY_USAGE, read_memory(database)
 
 
 def _place_in_time(frame: pl.DataFrame, table: str) -> tuple[pl.DataFrame, list[HealthEntry]]:
@@ -287,14 +283,3 @@ def _find_clock(session_start_ns: int | None, tables: dict[str, pl.DataFrame]) -
     if isinstance(middle, float) and middle > _UNIX_SINCE_1973_NS:
         return "unix", 0
     return ("monotonic", 0) if session_start_ns is None else ("unix", session_start_ns)
-
-
-def _find_undecoded(tables: dict[str, pl.DataFrame]) -> list[HealthEntry]:
-    found = []
-    for name in ("device", "host"):
-        if name in tables:
-            names = tables[name].get_column("name")
-            undecoded = names.filter(names.str.contains("\ufffd", literal=True))
-            if len(undecoded):
-                found.append(HealthEntry("invalid_utf8", len(undecoded), undecoded[0]))
-    return found
