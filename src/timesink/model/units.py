@@ -19,15 +19,11 @@ def count(value: int) -> str:
 
 def counted(value: int, things: str) -> str:
     """How many of something."""
-    if value == 1:
-        things = _singular(things)
+    if value == 1 and things.endswith("ies"):
+        things = f"{things[:-3]}y"
+    elif value == 1:
+        things = things.removesuffix("es" if things.endswith("sses") else "s")
     return f"{count(value)} {things}"
-
-
-def _singular(things: str) -> str:
-    if things.endswith("ies"):
-        return f"{things[:-3]}y"
-    return things.removesuffix("es" if things.endswith("sses") else "s")
 
 
 def listed(names: Sequence[str], most: int = 6, between: str = ", ") -> str:

@@ -111,10 +111,7 @@ def _is_one_run(
     """Whether folders of like names hold the ranks of one run."""
     named = {name: [one.rank for one in files] for name, files in inside.items()}
     says_so = all(folder.says_so for folder in folders)
-    if _is_known(named):
-        if _is_disjoint(named):
-            return True
-    elif says_so and _is_disjoint(named):
+    if _is_disjoint(named) and (_is_known(named) or says_so):
         return True
     stated = {name: [rank_of(one) for one in files] for name, files in inside.items()}
     if _is_disjoint(stated) and (_is_known(stated) or says_so):
@@ -122,8 +119,11 @@ def _is_one_run(
     if all(folder.is_host for folder in folders):
         # Ranks of their host, then, not of the run.
         return stated == named
+    # Folders called 0, 1, 2, ... as ranks are, and steps are not.
+    numbers = [int(folder.name) for folder in folders if folder.name.isdecimal()]
+    counted = len(numbers) == len(folders) > max(numbers, default=0) // 2 and 0 in numbers
     is_told = any(rank is not None for ranks in stated.values() for rank in ranks)
-    return not is_told and _are_counted_from_zero(folders)
+    return counted and not is_told
 
 
 def _is_known(ranks: _Ranks) -> bool:
@@ -134,12 +134,6 @@ def _is_disjoint(ranks: _Ranks) -> bool:
     """Whether no rank is in two folders; a folder may have several spans of one."""
     sets = [{rank for rank in of_folder if rank is not None} for of_folder in ranks.values()]
     return sum(map(len, sets)) == len(set().union(*sets))
-
-
-def _are_counted_from_zero(folders: Sequence[Folder]) -> bool:
-    """Whether folders are called 0, 1, 2, ... as ranks are, and steps are not."""
-    numbers = [int(folder.name) for folder in folders if folder.name.isdecimal()]
-    return len(numbers) == len(folders) > max(numbers, default=0) // 2 and 0 in numbers
 
 
 def _one_run_of_folders(

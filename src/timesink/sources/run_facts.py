@@ -48,19 +48,16 @@ def _partial(run: RecordedRun, own: RunProcess | None) -> Iterator[HealthEntry]:
         return
     recorded = run.cycles.recorded if own is None or own.cycles is None else own.cycles
     nothing = recorded == 0 and run.cycles.by != WHOLE_PROGRAM
-    said = run.why_partial or (own and own.why_partial) or _ending(run)
+    said = run.why_partial or (own and own.why_partial)
+    if not said and run.exit.signal:
+        said = f"the program was ended by {run.exit.signal}"
+    elif not said and run.exit.code:
+        said = f"the program ended with exit code {run.exit.code}"
     said = said or "the recorder does not say why"
     if recorded and recorded < (run.cycles.asked or 0) and "cycle" not in said:
         asked = units.counted(run.cycles.asked or 0, "cycles")
         said += f" ({units.count(recorded)} of {asked})"
     yield HealthEntry("lost_recording" if nothing else "partial_recording", 1, said)
-
-
-def _ending(run: RecordedRun) -> str:
-    """How the program ended, where that says why."""
-    if run.exit.signal:
-        return f"the program was ended by {run.exit.signal}"
-    return f"the program ended with exit code {run.exit.code}" if run.exit.code else ""
 
 
 def _overhead(run: RecordedRun) -> Iterator[HealthEntry]:
@@ -126,20 +123,15 @@ def _described(metadata: Metadata, run: RecordedRun, own: RunProcess | None) -> 
             rank=own.rank if distributed.rank is None else distributed.rank,
             world_size=distributed.world_size or own.world_size,
         )
-    versions = {_version_key(name): version for name, version in run.versions.items()}
-    if run.timesink:
-        versions[_version_key("timesink")] = run.timesink
+    # As traces spell them: `cuda_driver_version`.
+    said = {**run.versions, **({"timesink": run.timesink} if run.timesink else {})}
+    versions = {f"{name.removesuffix('_version')}_version": said[name] for name in said}
     return replace(
         metadata,
         run=run,
         distributed=distributed,
         versions={**versions, **metadata.versions},
     )
-
-
-def _version_key(name: str) -> str:
-    """As traces spell it: `cuda_driver_version`."""
-    return name if name.endswith("_version") else f"{name}_version"
 
 
 def samples_of_process(samples: pl.DataFrame, run: RecordedRun | None, trace: str) -> pl.DataFrame:
