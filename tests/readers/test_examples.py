@@ -75,11 +75,9 @@ from timesink.sources.discovery import (
 from timesink.sources.places import (
     folder_of,
     folders_below,
-    host_of,
     is_pattern,
     is_url,
     is_wild,
-    number_of,
     password_in,
     place_of,
     rank_of_folder,
@@ -304,17 +302,17 @@ def test_folder_names_folder_of() -> None:
 
 def test_folder_names_host_of() -> None:
     assert (
-        host_of(folder_of("host3/rank_1")),
-        host_of(folder_of("dgx-07")),
-        host_of(folder_of("3")),
+        folder_of("host3/rank_1").host,
+        folder_of("dgx-07").host,
+        folder_of("3").host,
     ) == ("host3", "dgx-07", None)
 
 
 def test_folder_names_number_of() -> None:
     assert (
-        number_of(folder_of("rank_3")),
-        number_of(folder_of("7")),
-        number_of(folder_of("host3")),
+        folder_of("rank_3").number,
+        folder_of("7").number,
+        folder_of("host3").number,
     ) == (3, 7, None)
 
 

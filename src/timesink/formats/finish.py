@@ -126,12 +126,8 @@ def _dense_codes(column: pl.Series) -> tuple[NDArray[np.int64], int]:
     if highest - lowest >= LARGEST_CODE_TABLE:
         values, numbers = np.unique(codes, return_inverse=True)
         return numbers, len(values)
-    return _numbered(codes, highest - lowest + 2)
-
-
-def _numbered(codes: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], int]:
-    """As :func:`numpy.unique` numbers them, by a table instead of a sort: far faster."""
-    number_of = np.zeros(size, dtype=np.int64)
+    # As numpy.unique numbers them, by a table instead of a sort: far faster.
+    number_of = np.zeros(highest - lowest + 2, dtype=np.int64)
     number_of[codes] = 1
     values = np.flatnonzero(number_of)
     number_of[values] = np.arange(len(values))
@@ -363,13 +359,26 @@ def finish_trace(
     complete = {name: conform(frame, TABLES[name]) for name, frame in tables.items()}
     for name, table in TABLES.items():
         complete.setdefault(name, table.empty())
-    odd_values = [
-        HealthEntry("bad_value", _new_nulls(frame, complete[name]), f"a number in {name}")
-        for name, frame in tables.items()
-    ]
+    odd_values = []
+    for name, before in tables.items():
+        after = complete[name]
+        # Values that were lost on the way to the schema.
+        changed = [one for one in before.columns if before[one].dtype != after.schema.get(one)]
+        lost = sum(
+            after[one].null_count() - before[one].null_count()
+            for one in changed
+            if one in after.columns and before.height
+        )
+        odd_values.append(HealthEntry("bad_value", lost, f"a number in {name}"))
     for name in ("host", "device"):
-        complete[name], endless = _within_64_bits(complete[name])
-        odd_values.append(HealthEntry("bad_value", endless, "an event that ends beyond 64 bits"))
+        # Events are cut where their end would not fit.
+        room = _LATEST_NS - pl.col("ts_ns").clip(lower_bound=0)
+        endless = complete[name].select((pl.col("dur_ns") > room).sum()).item()
+        if endless:
+            cut = pl.min_horizontal("dur_ns", room)
+            complete[name] = complete[name].with_columns(dur_ns=cut)
+            example = "an event that ends beyond 64 bits"
+            odd_values.append(HealthEntry("bad_value", int(endless), example))
     if complete["steps"].is_empty() and not complete["host"].is_empty():
         complete["steps"] = find_steps(complete["host"])
     found = find_oddities(complete, metadata)
@@ -395,28 +404,6 @@ def conform(frame: pl.DataFrame, table: TraceTable) -> pl.DataFrame:
         else pl.lit(None, dtype=column.dtype).alias(column.name)
         for column in table.columns
     )
-
-
-def _new_nulls(before: pl.DataFrame, after: pl.DataFrame) -> int:
-    """How many values were lost on the way to the schema."""
-    if before.is_empty():
-        return 0
-    return sum(
-        after[column].null_count() - before[column].null_count()
-        for column in before.columns
-        if column in after.columns and before[column].dtype != after[column].dtype
-    )
-
-
-def _within_64_bits(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """Events cut where their end would not fit; the number of those cut."""
-    if frame.is_empty():
-        return frame, 0
-    room = _LATEST_NS - pl.col("ts_ns").clip(lower_bound=0)
-    endless = frame.select((pl.col("dur_ns") > room).sum()).item()
-    if not endless:
-        return frame, 0
-    return frame.with_columns(dur_ns=pl.min_horizontal("dur_ns", room)), int(endless)
 
 
 def find_steps(host: pl.DataFrame) -> pl.DataFrame:

@@ -59,9 +59,14 @@ def read_folder(folder: Path, *, hold_open: bool = False) -> Trace:
         schema = description["timesink_schema"]
         if schema != SCHEMA_VERSION:
             raise UnreadableError.other_schema(folder, schema, SCHEMA_VERSION)
+        health = [HealthEntry(**entry) for entry in description["health"]]
+        unknown = [entry.code for entry in health if entry.code not in RULES]
+        if unknown:
+            msg = f"unknown health code {unknown[0]!r}"
+            raise ValueError(msg)
         return Trace(
             metadata=_metadata(description["metadata"]),
-            health=tuple(_health_entry(entry) for entry in description["health"]),
+            health=tuple(health),
             frames={
                 name: _scan_table(folder, name, hold_open=hold_open)
                 for name, rows in description["rows"].items()
@@ -87,25 +92,16 @@ _DAMAGE = (
 def _scan_table(folder: Path, name: str, *, hold_open: bool) -> pl.LazyFrame:
     """A table whose file is there, whole and of the right columns; its rows are not read."""
     file = folder / f"{name}.parquet"
-    frame = _scan_open(file) if hold_open else pl.scan_parquet(file)
+    if hold_open:
+        with file.open("rb") as opened:
+            # Numbers are given out from the lowest, so a high one means that many files are open.
+            frame = pl.scan_parquet(opened if opened.fileno() < _FEW_FILES else file)
+    else:
+        frame = pl.scan_parquet(file)
     if frame.collect_schema() != TABLES[name].schema:
         msg = f"{file.name} has other columns"
         raise ValueError(msg)
     return frame
-
-
-def _scan_open(file: Path) -> pl.LazyFrame:
-    with file.open("rb") as opened:
-        # Numbers are given out from the lowest, so a high one means that many files are open.
-        return pl.scan_parquet(opened if opened.fileno() < _FEW_FILES else file)
-
-
-def _health_entry(fields: dict[str, Any]) -> HealthEntry:
-    entry = HealthEntry(**fields)
-    if entry.code not in RULES:
-        msg = f"unknown health code {entry.code!r}"
-        raise ValueError(msg)
-    return entry
 
 
 def _metadata(fields: dict[str, Any]) -> Metadata:

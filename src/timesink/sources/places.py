@@ -110,17 +110,28 @@ class Folder:
     says_so: bool
     """Whether words say that these are such numbers."""
     is_host: bool
+    host: str | None
+    """The host it is of: by a word that says so, or its name where no word says anything."""
+    number: int | None
+    """The rank it states: the last number that is not of a host."""
 
 
 def folder_of(name: str) -> Folder:
     """What the name of a folder says."""
     parts = name.split("/")
     numbered = [part for part in parts if _alike(part) != part]
+    told = [part for part in parts if _ROLE.match(part) or _RANK_AT_END.search(part)]
+    hosts = [part for part in parts if (found := _ROLE.match(part)) and found["host"]]
+    others = [part for part in numbered if part not in told and not part.isdecimal()]
+    of_rank = set(told) - set(hosts)
+    ranks = [part for part in parts if _NUMBER.fullmatch(part) or part in of_rank]
     return Folder(
         name,
         "/".join(map(_alike, parts)),
-        bool(numbered) and all(_says_so(part) for part in numbered),
-        any(_is_host(part) for part in parts),
+        says_so=bool(numbered) and set(numbered) <= set(told),
+        is_host=bool(hosts),
+        host=next(iter([*hosts, *others]), None),
+        number=int(_NUMBER.findall(ranks[-1])[-1]) if ranks else None,
     )
 
 
@@ -132,33 +143,6 @@ def _alike(part: str) -> str:
     if _RUN.search(part) or any(len(number) > _LONGEST_NUMBER for number in digits):
         return part
     return _NUMBER.sub("*", part)
-
-
-def _says_so(part: str) -> bool:
-    return _ROLE.match(part) is not None or _RANK_AT_END.search(part) is not None
-
-
-def _is_host(part: str) -> bool:
-    found = _ROLE.match(part)
-    return found is not None and found["host"] is not None
-
-
-def host_of(folder: Folder) -> str | None:
-    """The host a folder is of: by a word that says so, or its name where no word says anything."""
-    parts = folder.name.split("/")
-    said = next((part for part in parts if _is_host(part)), None)
-    if said is not None:
-        return said
-    others = [part for part in parts if _alike(part) != part and not _says_so(part)]
-    return next((part for part in others if not part.isdecimal()), None)
-
-
-def number_of(folder: Folder) -> int | None:
-    """The rank a folder states: the last number that is not of a host."""
-    for part in reversed(folder.name.split("/")):
-        if part.isdecimal() or (_says_so(part) and not _is_host(part)):
-            return int(_NUMBER.findall(part)[-1])
-    return None
 
 
 def rank_of_folder(name: str) -> int | None:

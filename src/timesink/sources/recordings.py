@@ -15,8 +15,6 @@ from timesink.model.units import natural
 from timesink.sources.places import (
     Folder,
     folder_of,
-    host_of,
-    number_of,
     rank_of_folder,
     without_password,
 )
@@ -143,13 +141,13 @@ def _one_run_of_folders(
     workers = Counter(worker for files in inside.values() for worker in {f.worker for f in files})
     are_ranks = _is_disjoint({name: [one.rank for one in files] for name, files in inside.items()})
     # Whether the numbers of folders are ranks: none is there twice.
-    numbers = [number_of(folder) for folder in folders]
+    numbers = [folder.number for folder in folders]
     are_numbers = None not in numbers and len(set(numbers)) == len(numbers)
     told = []
     for folder in folders:
         files = inside[folder.name]
         alone = len({one.worker for one in files}) == 1
-        number = number_of(folder) if alone and are_numbers else None
+        number = folder.number if alone and are_numbers else None
         for one in files:
             own_name = folder.name if alone else f"{folder.name}/{one.worker}"
             rank = one.rank if are_ranks else None
@@ -159,7 +157,7 @@ def _one_run_of_folders(
                     run=run,
                     worker=own_name if workers[one.worker] > 1 else one.worker,
                     rank=number if rank is None else rank,
-                    host=one.host or host_of(folder),
+                    host=one.host or folder.host,
                 )
             )
     return told
