@@ -136,10 +136,7 @@ def microseconds_as_ns(values: pl.Series) -> pl.Series:
         exact = pl.col("whole").cast(pl.Int64, strict=False) * 1000
         rest = pl.col("rest").cast(pl.Int64, strict=False)
         return parts.select(pl.when(fits).then(exact + rest)).to_series()
-    return _of_text(values.cast(pl.String))
-
-
-def _of_text(texts: pl.Series) -> pl.Series:
+    texts = values.cast(pl.String)
     text = pl.col("text").str.strip_chars()
     decimal = text.cast(pl.Decimal(38, _DECIMALS), strict=False).to_physical()
     nearest = ((decimal + _NANOSECOND // 2) // _NANOSECOND).cast(pl.Int64, strict=False)

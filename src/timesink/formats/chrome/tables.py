@@ -211,12 +211,7 @@ def counter_frame(joined: Joined) -> pl.DataFrame:
     columns = ("ts_ns", "counter", "value", "index", "category", "pid", "tid")
     frame = joined.frame(columns).cast({"category": pl.String, "pid": pl.String, "tid": pl.String})
     named = pl.when(pl.Series(named_lane)).then("tid")
-    placed = frame.with_columns(source, device=_device_of_samples(frame, named))
-    return with_processes_apart(placed.drop("category", "pid", "tid"))
-
-
-def _device_of_samples(frame: pl.DataFrame, named_lane: pl.Expr) -> pl.Expr:
-    """The device by its lane, else by the category, else the process as recorded."""
+    # The device by its lane, else by the category, else the process as recorded.
     lanes = {
         text: device_of_lane(text)
         for column in ("category", "tid")
@@ -225,13 +220,14 @@ def _device_of_samples(frame: pl.DataFrame, named_lane: pl.Expr) -> pl.Expr:
     by_category = pl.col("category").replace_strict(
         {text: label for text, label in lanes.items() if label != text}, default=None
     )
-    by_lane = pl.coalesce(named_lane.replace(lanes), by_category)
+    by_lane = pl.coalesce(named.replace(lanes), by_category)
     hosts = frame["pid"].unique().str.extract(HOST_OF_PROCESS, 1).drop_nulls()
     if hosts.n_unique() > 1:
         # One trace of several machines: each has a device 0 of its own.
         host = pl.col("pid").str.extract(HOST_OF_PROCESS, 1)
         by_lane = pl.coalesce(pl.format("{} on {}", by_lane, host), by_lane)
-    return pl.coalesce(by_lane, "pid")
+    placed = frame.with_columns(source, device=pl.coalesce(by_lane, "pid"))
+    return with_processes_apart(placed.drop("category", "pid", "tid"))
 
 
 def collective_frame(joined: Joined) -> pl.DataFrame:
