@@ -5,11 +5,15 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
+
+_TIME_UNITS = ("ns", "us", "ms", "s")
+_WHOLE_UNITS = ("ns", "B")
+"""Of which there are no parts."""
 
 
 def count(value: int) -> str:
@@ -48,16 +52,17 @@ def number(value: float) -> str:
 
 def duration_ns(value: float) -> str:
     """A length of time with three or four digits and its unit."""
-    return _in_units(value, 100)
+    return _in_units(value, 1000, _TIME_UNITS, _digits)
 
 
-def _in_units(value: float, fine_below: int) -> str:
-    for size, unit in ((1, "ns"), (1_000, "us"), (1_000_000, "ms")):
-        shown = f"{value:.0f}" if size == 1 else _digits(value / size, fine_below)
-        # What rounds up to a thousand is one of the next unit.
-        if abs(float(shown)) < 1000:
-            return f"{shown} {unit}"
-    return f"{_digits(value / 1_000_000_000, fine_below)} s"
+def _in_units(value: float, step: int, units: Sequence[str], digits: Callable[[float], str]) -> str:
+    """In the first of the units, each of them `step` times the one before, that is large enough."""
+    for power, unit in enumerate(units):
+        shown = f"{value:.0f}" if unit in _WHOLE_UNITS else digits(value / step**power)
+        # What rounds up to a whole step is one of the next unit.
+        if abs(float(shown)) < step:
+            break
+    return f"{shown} {unit}"
 
 
 def _digits(value: float, fine_below: int = 100) -> str:
@@ -73,17 +78,12 @@ def moment_ns(value: int) -> str:
 
 def brief_ns(value: float) -> str:
     """A length of time for a sentence: one decimal from ten of a unit on."""
-    return _in_units(value, 10)
+    return _in_units(value, 1000, _TIME_UNITS, lambda size: _digits(size, 10))
 
 
 def size_bytes(value: float) -> str:
     """Bytes in binary units."""
-    for power, unit in enumerate(("B", "KiB", "MiB", "GiB")):
-        shown = f"{value / 1024**power:.1f}" if power else f"{value:.0f}"
-        # What rounds up to 1024 is one of the next unit.
-        if abs(float(shown)) < 1024:
-            return f"{shown} {unit}"
-    return f"{value / 1024**4:.1f} TiB"
+    return _in_units(value, 1024, ("B", "KiB", "MiB", "GiB", "TiB"), "{:.1f}".format)
 
 
 def share(part: float, whole: float) -> str:
@@ -93,12 +93,7 @@ def share(part: float, whole: float) -> str:
 
 def rate(value: float, things: str) -> str:
     """How much a second, in decimal units with three or four digits."""
-    for power, prefix in enumerate(("", "k", "M", "G", "T")):
-        shown = _digits(value / 1000**power)
-        # What rounds up to a thousand is one of the next unit.
-        if abs(float(shown)) < 1000:
-            return f"{shown} {prefix}{things}/s"
-    return f"{_digits(value / 1000**5)} P{things}/s"
+    return _in_units(value, 1000, [f"{prefix}{things}/s" for prefix in ("", *"kMGTP")], _digits)
 
 
 # Numbers of two sides beside each other, for people.

@@ -23,7 +23,7 @@ from timesink.formats.registry import read_trace, reader_of
 from timesink.model import units
 from timesink.model.health import HealthEntry, merge_entries
 from timesink.model.recorded_run import WHOLE_PROGRAM, RecordedRun, RunProcess
-from timesink.model.trace import Device, Metadata, Trace
+from timesink.model.trace import Device, Trace
 from timesink.recorder.counter_probes import Missing, missing_in_words
 from timesink.sources.places import folders_below
 from timesink.sources.sidecars import RunFile, find_topology
@@ -96,7 +96,23 @@ def with_run(trace: Trace, file: RunFile) -> Trace:
     if file.run is None:
         return replace(trace, health=merge_entries([*trace.health, *broken]))
     own = file.run.process_of(Path(trace.metadata.source).name)
-    metadata = _described(trace.metadata, file.run, own)
+    # What the trace says of itself comes first.
+    distributed = trace.metadata.distributed
+    if own is not None:
+        distributed = replace(
+            distributed,
+            rank=own.rank if distributed.rank is None else distributed.rank,
+            world_size=distributed.world_size or own.world_size,
+        )
+    # As traces spell them: `cuda_driver_version`.
+    said = {**file.run.versions, **({"timesink": file.run.timesink} if file.run.timesink else {})}
+    versions = {f"{name.removesuffix('_version')}_version": said[name] for name in said}
+    metadata = replace(
+        trace.metadata,
+        run=file.run,
+        distributed=distributed,
+        versions={**versions, **trace.metadata.versions},
+    )
     health = [*trace.health, *broken, *run_health(file.run, own)]
     if trace.metadata.format == "counters":
         # Why there are counters alone; a program without PyTorch has no cycles to lose.
@@ -112,26 +128,6 @@ def with_run(trace: Trace, file: RunFile) -> Trace:
         # A process without a rank, as its recorder saw it, is no part of a larger job.
         health = [entry for entry in health if entry.code != "rank_assumed"]
     return replace(trace, metadata=metadata, health=merge_entries(health))
-
-
-def _described(metadata: Metadata, run: RecordedRun, own: RunProcess | None) -> Metadata:
-    """What the trace says of itself comes first."""
-    distributed = metadata.distributed
-    if own is not None:
-        distributed = replace(
-            distributed,
-            rank=own.rank if distributed.rank is None else distributed.rank,
-            world_size=distributed.world_size or own.world_size,
-        )
-    # As traces spell them: `cuda_driver_version`.
-    said = {**run.versions, **({"timesink": run.timesink} if run.timesink else {})}
-    versions = {f"{name.removesuffix('_version')}_version": said[name] for name in said}
-    return replace(
-        metadata,
-        run=run,
-        distributed=distributed,
-        versions={**versions, **metadata.versions},
-    )
 
 
 def samples_of_process(samples: pl.DataFrame, run: RecordedRun | None, trace: str) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from itertools import compress
 from typing import Any, Literal
@@ -179,10 +179,15 @@ def samples(
     for row, series in enumerate(load_each(raws, tally)):
         name = str(names[codes[row]]) if codes[row] >= 0 else ""
         known = DEVICE.known if of_ranges else _NOT_SAMPLED
-        for key, value in _numbers(series, known, name, tally):
-            alone = len(series.keys() - known) == 1 or key == "value"
+        given = {key: value for key, value in series.items() if key not in known}
+        for key, value in given.items():
+            alone = len(given) == 1 or key == "value"
             counter = key if of_ranges else name if alone else f"{name} {key}"
-            rows.append((row, counter, value))
+            try:
+                # Numbers written as text count; true and false are no measurements.
+                rows.append((row, counter, float("" if isinstance(value, bool) else value)))
+            except (TypeError, ValueError, OverflowError):
+                tally.add("bad_value", 1, f"counter {name}: {key} = {value!r}")
     where = np.array([row for row, _, _ in rows], np.intp)
     taken = {key: PieceColumn(group[key].values[where], group[key].vocabulary) for key in _SAMPLED}
     return {
@@ -190,23 +195,6 @@ def samples(
         "counter": PieceColumn(words.names.encode(counter for _, counter, _ in rows), "names"),
         "value": PieceColumn(np.array([value for _, _, value in rows], np.float64)),
     }
-
-
-def _numbers(
-    series: dict[str, Any], skipped: frozenset[str], name: str, tally: Tally
-) -> Iterator[tuple[str, float]]:
-    for key, value in series.items():
-        if key in skipped:
-            continue
-        try:
-            # Numbers written as text count; true and false are no measurements.
-            number = None if isinstance(value, bool) else float(value)
-        except (TypeError, ValueError, OverflowError):
-            number = None
-        if number is None:
-            tally.add("bad_value", 1, f"counter {name}: {key} = {value!r}")
-        else:
-            yield key, number
 
 
 def append(groups: dict[str, Group], name: str, more: Group) -> None:

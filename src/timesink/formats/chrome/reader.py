@@ -106,28 +106,23 @@ def _load_each_field(text: bytes) -> tuple[dict[str, Any], int]:
 
 def devices_of(fields: Mapping[str, Any]) -> tuple[Device, ...]:
     """Devices the trace lists."""
-    listed: Sequence[Any] = next(
-        (fields[key] for key in _DEVICE_KEYS if isinstance(fields.get(key), list)), ()
-    )
-    return tuple(
-        _device(place, properties)
-        for place, properties in enumerate(listed)
-        if isinstance(properties, dict)
-    )
-
-
-def _device(place: int, properties: dict[str, Any]) -> Device:
-    major = properties.get("computeMajor", properties.get("major"))
-    minor = properties.get("computeMinor", properties.get("minor"))
-    number = properties.get("id", place)
-    return Device(
-        id=number if isinstance(number, int) else place,
-        name=str(properties.get("name") or ""),
-        memory_bytes=vendors.device_memory_bytes(properties),
-        compute_capability=None if major is None else f"{major}.{minor or 0}",
-        multiprocessors=vendors.multiprocessors(properties),
-        properties=properties,
-    )
+    listed = next((fields[key] for key in _DEVICE_KEYS if isinstance(fields.get(key), list)), ())
+    devices = []
+    for place, properties in enumerate(listed):
+        if isinstance(properties, dict):
+            major = properties.get("computeMajor", properties.get("major"))
+            minor = properties.get("computeMinor", properties.get("minor"))
+            number = properties.get("id", place)
+            device = Device(
+                id=number if isinstance(number, int) else place,
+                name=str(properties.get("name") or ""),
+                memory_bytes=vendors.device_memory_bytes(properties),
+                compute_capability=None if major is None else f"{major}.{minor or 0}",
+                multiprocessors=vendors.multiprocessors(properties),
+                properties=properties,
+            )
+            devices.append(device)
+    return tuple(devices)
 
 
 def distributed_of(fields: Mapping[str, Any], file_name: str) -> Distributed:
