@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -58,16 +58,11 @@ Mend = Callable[[bytes, Tally], bytes]
 _decode_envelope = msgspec.json.Decoder(TextEnvelope).decode
 
 
-class Mended(NamedTuple):
-    """Events of a damaged piece, in order, and how the piece ended."""
+def mend_piece(text: bytes, tally: Tally, *, last: bool) -> tuple[list[TextEnvelope], bytes | None]:
+    """The events of a damaged piece one by one, and the text behind the list if that ends in it.
 
-    envelopes: list[TextEnvelope]
-    rest: bytes
-    closed: bool
-
-
-def mend_piece(text: bytes, tally: Tally, *, last: bool) -> Mended:
-    """Decode a piece event by event; `last` says that the list should end in it."""
+    `last` says that it should.
+    """
     envelopes: list[TextEnvelope] = []
     finder = EventFinder(text)
     at = 1  # behind the opening bracket
@@ -78,7 +73,7 @@ def mend_piece(text: bytes, tally: Tally, *, last: bool) -> Mended:
             # It closes the event list where no event of the same document follows it.
             following = finder.next_after(at + 1)
             if following is None or _SECOND_LIST.search(text[at + 1 : following]):
-                return Mended(envelopes, text[at + 1 :], closed=True)
+                return envelopes, text[at + 1 :]
         if first != b"{":
             at = _skip_stray(text, at, finder, tally)
             continue
@@ -87,7 +82,7 @@ def mend_piece(text: bytes, tally: Tally, *, last: bool) -> Mended:
             envelopes.append(envelope)
     if last:
         tally.add("truncated_tail", 1, text[-120:])
-    return Mended(envelopes, b"", closed=False)
+    return envelopes, None
 
 
 def _skip_separators(text: bytes, at: int) -> int:

@@ -73,9 +73,9 @@ def _decode_cut(decoder: PieceDecoder, cut: PieceText, *, bare: bool) -> Piece:
         piece.tally.update(tally)
         return piece
     tally = Tally()
-    mended = mend_piece(cut.text, tally, last=cut.last)
-    piece = decoder.columns_of(cut.number, mended.envelopes, tally)
-    return replace(piece, rest=mended.rest, closed=mended.closed)
+    envelopes, rest = mend_piece(cut.text, tally, last=cut.last)
+    piece = decoder.columns_of(cut.number, envelopes, tally)
+    return replace(piece, rest=rest or b"", closed=rest is not None)
 
 
 def _decode_whole(decoder: PieceDecoder, cut: PieceText, *, bare: bool) -> Piece | None:
