@@ -131,7 +131,8 @@ class CsvPages:
     log: ProfilerLog = field(default_factory=ProfilerLog)
     table: CsvTable | None = None
     runs: int = 0
-    layouts: list[str] = field(default_factory=list)
+    layout: str = ""
+    """What the file is, by its first table."""
     bad_rows: int = 0
     bad_example: str = ""
     cut_line: str = ""
@@ -146,11 +147,6 @@ class CsvPages:
                 self._take_lines(text)
             yield
 
-    @property
-    def layout(self) -> str:
-        """What the file is, by its first table."""
-        return self.layouts[0] if self.layouts else ""
-
     def health(self) -> list[HealthEntry]:
         return [
             HealthEntry("bad_table_row", self.bad_rows, self.bad_example),
@@ -159,18 +155,12 @@ class CsvPages:
             HealthEntry("invalid_utf8", self.invalid_bytes),
         ]
 
-    def _begin_table(self, header: bytes) -> None:
-        self.table = CsvTable.from_header(header.rstrip(b"\n"))
-        self.runs += 1
-        self._units_follow = not self.table.is_details
-        self.layouts.append("details-csv" if self.table.is_details else "raw-csv")
-
     def _take_rows(self, text: bytes) -> bool:
         """Take lines that seem to be rows as they are; whether all of them were."""
         if self.table is None or self._units_follow or not self.table.is_quoted:
             return False
         try:
-            self._parse(self.table, text)
+            self.launches.add(self.table.part_of(text), self.runs)
         except BadRowsError:
             return False
         return True
@@ -178,7 +168,10 @@ class CsvPages:
     def _take_lines(self, text: bytes) -> None:
         for is_header, lines in split_at_headers(text):
             if is_header:
-                self._begin_table(lines)
+                self.table = CsvTable.from_header(lines.rstrip(b"\n"))
+                self.runs += 1
+                self._units_follow = not self.table.is_details
+                self.layout = self.layout or ("raw-csv" if self._units_follow else "details-csv")
             elif self.table is None:
                 self.log.add(lines)
             else:
@@ -217,7 +210,7 @@ class CsvPages:
         if not rows:
             return
         try:
-            self._parse(table, b"\n".join(rows))
+            self.launches.add(table.part_of(b"\n".join(rows)), self.runs)
         except BadRowsError:
             self._take_whole_rows(table, rows)
 
@@ -228,7 +221,7 @@ class CsvPages:
         self.invalid_bytes += text.count("\ufffd")
         try:
             if whole:
-                self._parse(table, text.encode())
+                self.launches.add(table.part_of(text.encode()), self.runs)
         except BadRowsError:
             self._note_bad(whole)
 
@@ -236,9 +229,6 @@ class CsvPages:
         self.bad_rows += len(rows)
         if rows and not self.bad_example:
             self.bad_example = shortened(rows[0], 120)
-
-    def _parse(self, table: CsvTable, rows: bytes) -> None:
-        self.launches.add(table.part_of(rows), self.runs)
 
 
 def split_at_headers(text: bytes) -> Iterator[tuple[bool, bytes]]:
@@ -313,6 +303,7 @@ class TextPage:
 
     launches: GatheredLaunches
     log: ProfilerLog = field(default_factory=ProfilerLog)
+    layout: str = "text"
     _process: dict[str, str | None] = field(default_factory=dict)
     _places: list[dict[str, str | None]] = field(default_factory=list)
     _rows: list[tuple[int, str, str, str, str]] = field(default_factory=list)
@@ -330,10 +321,6 @@ class TextPage:
             self._hand_over(len(self._places) - 1)
             yield
         self._hand_over(len(self._places))
-
-    @property
-    def layout(self) -> str:
-        return "text"
 
     def health(self) -> list[HealthEntry]:
         return []
