@@ -293,11 +293,12 @@ def close_spans(
         "negative_duration": end < start,
         "missing_name": pl.col("name").is_null(),
     }
-    health = [
-        entry
-        for code, condition in found.items()
-        if (entry := _count(frame.filter(condition), code, origin))
-    ]
+    health = []
+    for code, condition in found.items():
+        rows = frame.filter(condition)
+        for first in rows.select("name", "start", "end").head(1).iter_rows(named=True):
+            shown = ", ".join(f"{key} {value}" for key, value in first.items() if value is not None)
+            health.append(HealthEntry(code, rows.height, f"{origin}: {shown}"))
     closed = frame.filter(start.is_not_null()).with_columns(
         ts_ns=start,
         dur_ns=(end - start).clip(lower_bound=0).fill_null(0),
@@ -310,14 +311,6 @@ def place_samples(frame: pl.DataFrame, origin: str) -> tuple[pl.DataFrame, list[
     """Rename `start` to `ts_ns`; rows without it are left out."""
     placed = frame.drop_nulls("start").rename({"start": "ts_ns"})
     return placed, [HealthEntry("missing_ts", frame.height - placed.height, origin)]
-
-
-def _count(rows: pl.DataFrame, code: str, origin: str) -> HealthEntry | None:
-    if rows.is_empty():
-        return None
-    first = rows.select("name", "start", "end").row(0, named=True)
-    shown = ", ".join(f"{key} {value}" for key, value in first.items() if value is not None)
-    return HealthEntry(code, rows.height, f"{origin}: {shown}")
 
 
 def lane(device: pl.Expr, stream: pl.Expr) -> pl.Expr:

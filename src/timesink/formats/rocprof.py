@@ -96,21 +96,14 @@ class Allocation(Record, frozen=True, gc=False):
 
 
 class Symbol(msgspec.Struct, frozen=True, gc=False):
+    """A kernel; the names it goes by, the best to read first."""
+
     kernel_id: Integer
     formatted_kernel_name: Text = ""
     demangled_kernel_name: Text = ""
     truncated_kernel_name: Text = ""
     kernel_name: Text = ""
     arch_vgpr_count: Integer | None = None
-
-    def names(self) -> tuple[Text, ...]:
-        """The name as it is best read first."""
-        return (
-            self.formatted_kernel_name,
-            self.demangled_kernel_name,
-            self.truncated_kernel_name,
-            self.kernel_name,
-        )
 
 
 class Bank(msgspec.Struct, frozen=True, gc=False):
@@ -462,14 +455,11 @@ def _names_of(
         for number, kind in enumerate(kinds)
         for operation, name in enumerate(kind.operations)
     ]
-    kernels = [
-        (
-            symbol.kernel_id,
-            next((str(name) for name in symbol.names() if name), None),
-            symbol.arch_vgpr_count,
-        )
-        for symbol in symbols
-    ]
+    kernels = []
+    for symbol in symbols:
+        # Names come in the order in which they are best read.
+        kernel_id, *spelled, registers = msgspec.structs.astuple(symbol)
+        kernels.append((kernel_id, next((str(name) for name in spelled if name), None), registers))
     return Names(
         pid=None if facts.pid is None else str(facts.pid),
         devices={agent.id.handle: number for number, agent in enumerate(gpus)},
