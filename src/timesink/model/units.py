@@ -252,11 +252,6 @@ class _Line:
     at_most: float | None
     unit: str | None
 
-    def fits(self, counter: str, largest: float | None) -> bool:
-        if not fnmatchcase(counter, self.pattern):
-            return False
-        return self.at_most is None or (largest is not None and abs(largest) <= self.at_most)
-
 
 def unit_of(counter: str, largest: float | None = None) -> str | None:
     """The unit samples of a counter are in; None where it is not known.
@@ -297,8 +292,12 @@ def _times(value: float, factor: float) -> float:
 
 
 def _fitting(form: str, counter: str, largest: float | None) -> _Line | None:
-    name = counter.lower()
-    return next((line for line in _lines()[form] if line.fits(name, largest)), None)
+    for line in _lines()[form]:
+        limit = line.at_most
+        is_below = limit is None or (largest is not None and abs(largest) <= limit)
+        if is_below and fnmatchcase(counter.lower(), line.pattern):
+            return line
+    return None
 
 
 @lru_cache(maxsize=1)

@@ -121,12 +121,8 @@ def _device_number(text: str) -> int:
 
 def _stream_texts(joined: Joined) -> pl.Series:
     """Stream of each row: as recorded, else what its lane is called."""
-    lanes = joined.series("tid").cast(pl.String) if "tid" in joined else None
-    from_lane = (
-        pl.Series([None] * len(joined), dtype=pl.String)
-        if lanes is None
-        else lanes.str.extract(_STREAM_IN_LANE).fill_null(lanes)
-    )
+    lanes = joined.series("tid").cast(pl.String)
+    from_lane = lanes.str.extract(_STREAM_IN_LANE).fill_null(lanes)
     if "stream" not in joined:
         return from_lane.cast(pl.Categorical).alias("stream")
     recorded = joined.series("stream")
@@ -165,18 +161,16 @@ def with_launch_geometry(device: pl.DataFrame, runtime: Joined) -> pl.DataFrame:
         .drop_nulls()
         .unique("correlation", keep="first")
     )
-    joined = device.join(
+    columns = launches.columns[1:]
+    # The device table may have none of its own.
+    absent = [pl.lit(None, pl.Int64).alias(one) for one in columns if one not in device.columns]
+    joined = device.with_columns(absent).join(
         launches, on="correlation", how="left", suffix="_launch", maintain_order="left"
     )
-    is_kernel = pl.col("kind") == "kernel"
-    filled = []
-    for column in launches.columns[1:]:
-        if f"{column}_launch" in joined.columns:
-            launch = pl.col(f"{column}_launch")
-            filled.append(pl.coalesce(column, pl.when(is_kernel).then(launch)).alias(column))
-        else:
-            filled.append(pl.when(is_kernel).then(pl.col(column)).alias(column))
-    return joined.with_columns(filled).select(pl.exclude(r"^.*_launch$"))
+    of_launch = pl.when(pl.col("kind") == "kernel")
+    return joined.with_columns(
+        pl.coalesce(one, of_launch.then(pl.col(f"{one}_launch"))).alias(one) for one in columns
+    ).select(pl.exclude(r"^.*_launch$"))
 
 
 # The smaller tables: memory, flows, counters, collectives, rare arguments, tracks.
