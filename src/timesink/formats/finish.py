@@ -1,4 +1,4 @@
-"""The last step of every reader: schema, derived tables, health checks, one frozen trace."""
+"""What readers share, and the last step of each: schema, derived tables, health checks, one trace."""
 
 from __future__ import annotations
 
