@@ -1,4 +1,4 @@
-"""What readers share, and the last step of each: schema, derived tables, health checks, one trace."""
+"""What readers share, and their last step: schema, derived tables, checks, one frozen trace."""
 
 from __future__ import annotations
 
