@@ -356,11 +356,11 @@ def finish_trace(
     for name, before in tables.items():
         after = complete[name]
         # Values that were lost on the way to the schema.
-        changed = [one for one in before.columns if before[one].dtype != after.schema.get(one)]
+        schema = after.schema
         lost = sum(
             after[one].null_count() - before[one].null_count()
-            for one in changed
-            if one in after.columns and before.height
+            for one, dtype in before.schema.items()
+            if before.height and one in schema and schema[one] != dtype
         )
         odd_values.append(HealthEntry("bad_value", lost, f"a number in {name}"))
     for name in ("host", "device"):
