@@ -224,8 +224,9 @@ class Names:
 
 def kernel_rows(kernels: Sequence[KernelRecord], names: Names) -> pl.DataFrame:
     dispatches = [kernel.dispatch_info for kernel in kernels]
-    streams = [str(kernel.stream_id.handle) for kernel in kernels]
-    if not any(kernel.stream_id.handle for kernel in kernels):
+    if any(kernel.stream_id.handle for kernel in kernels):
+        streams = [str(kernel.stream_id.handle) for kernel in kernels]
+    else:
         # Handle 0 is on every record when no stream was recorded.
         streams = [f"queue {dispatch.queue_id.handle}" for dispatch in dispatches]
     rows = _common_rows(kernels, names).with_columns(
