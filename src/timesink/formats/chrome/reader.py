@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -26,9 +26,8 @@ from timesink.formats.file_names import rank_in_name, worker_and_span
 from timesink.formats.finish import finish_trace
 from timesink.formats.options import ReadOptions
 from timesink.formats.packing import SourceFile
-from timesink.model import vendors
+from timesink.model import schema, vendors
 from timesink.model.health import HealthEntry
-from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Device, Distributed, Metadata, Trace
 from timesink.model.vendors import DEVICE_LABEL, recognise_vendor
 
@@ -241,6 +240,18 @@ def _metadata(
     worker, span = worker_and_span(source.path.name)
     listed = devices_of(fields)
     labels = _device_labels(tables["tracks"])
+    # A table without rows has no columns either.
+    device = tables["device"] if tables["device"].height else schema.DEVICE.empty()
+    busy = device.select("kind", "device").filter(pl.col("kind").is_in(schema.BUSY_KINDS))
+    in_use = busy["device"].drop_nulls().unique().sort().to_list()
+    groups = [assembly.join(group) for group in ("runtime", "device", "untyped")]
+    vendor = recognise_vendor(
+        device_names=[*(one.name for one in listed), *labels.values()],
+        metadata_keys=fields,
+        categories=assembly.words.texts.get("categories", []),
+        calls=[name for group in groups for name in group.distinct("name")],
+        has_device_work=not busy.is_empty(),
+    )
     schema_version = fields.get("schemaVersion")
     framework = fields.get("Framework")
     if not isinstance(framework, str):
@@ -255,12 +266,13 @@ def _metadata(
     return Metadata(
         source=str(source.path),
         format="kineto" if "schemaVersion" in fields or listed else NAME,
-        vendor=_vendor(fields, listed, labels, assembly, tables["device"]),
+        vendor=vendor,
         events=assembly.events,
         phases=dict(counts),
         clock="unix" if is_unix else "monotonic",
         clock_offset_ns=offset_ns,
-        devices=listed or _devices_in_use(tables["device"], labels),
+        # Devices that did something, for traces that list none.
+        devices=listed or tuple(Device(id=one, name=labels.get(one, "")) for one in in_use),
         distributed=distributed_of(fields, source.path.name),
         worker=worker,
         span=span,
@@ -268,28 +280,6 @@ def _metadata(
         schema_version=schema_version if isinstance(schema_version, int) else None,
         versions=versions_of(fields),
         extra={key: value for key, value in fields.items() if key not in known},
-    )
-
-
-def _vendor(
-    fields: Mapping[str, Any],
-    devices: Sequence[Device],
-    labels: Mapping[int, str],
-    assembly: Assembly,
-    device: pl.DataFrame,
-) -> str:
-    busy = not device.is_empty() and bool(device["kind"].is_in(BUSY_KINDS).any())
-    calls = [
-        name
-        for group in ("runtime", "device", "untyped")
-        for name in assembly.join(group).distinct("name")
-    ]
-    return recognise_vendor(
-        device_names=[*(d.name for d in devices), *labels.values()],
-        metadata_keys=fields,
-        categories=assembly.words.texts.get("categories", []),
-        calls=calls,
-        has_device_work=busy,
     )
 
 
@@ -302,12 +292,3 @@ def _device_labels(tracks: pl.DataFrame) -> dict[int, str]:
             if match:
                 found.setdefault(int(match.group(2)), f"{match.group(1)} {match.group(2)}")
     return found
-
-
-def _devices_in_use(device: pl.DataFrame, labels: Mapping[int, str]) -> tuple[Device, ...]:
-    """Devices that did something, for traces that list none."""
-    if device.is_empty():
-        return ()
-    busy = device.filter(pl.col("kind").is_in(BUSY_KINDS))
-    numbers = busy["device"].drop_nulls().unique().sort().to_list()
-    return tuple(Device(id=number, name=labels.get(number, "")) for number in numbers)
