@@ -10,7 +10,6 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
 from dataclasses import dataclass
 
 import msgspec
@@ -62,11 +61,17 @@ def find_events(head: bytes | bytearray, search_from: int = 0) -> tuple[int, boo
     found = list(_EVENTS_KEY.finditer(head, max(start, search_from)))
     # A field of the same name deeper down is not the list; damaged metadata proves nothing.
     for match in found:
-        with suppress(msgspec.DecodeError, UnicodeDecodeError):
-            text = bytes(head[start : match.end()]) + b"]}"
-            msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+        if object_in(bytes(head[start : match.end()]) + b"]}") is not None:
             return match.end(), False
     return (found[0].end(), False) if found else None
+
+
+def object_in(text: bytes) -> dict[str, msgspec.Raw] | None:
+    """The fields of an object, as they are written; None when it is not one whole object."""
+    try:
+        return msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
 
 
 def looks_like_events(head: bytes) -> bool:
@@ -179,11 +184,7 @@ def _keys(buffer: bytearray, start: int, end: int) -> AbstractSet[str]:
     """Keys of the event between two boundaries; none when it is not one whole object."""
     if buffer.find(b'"ph"', start, end) < 0:
         return frozenset()
-    try:
-        text = bytes(buffer[start:end]).lstrip(b", \r\n\t")
-        return msgspec.json.decode(text, type=dict[str, msgspec.Raw]).keys()
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return frozenset()
+    return (object_in(bytes(buffer[start:end]).lstrip(b", \r\n\t")) or {}).keys()
 
 
 def _state_of_list(buffer: bytearray, end: int) -> str:
@@ -231,10 +232,4 @@ def split_end(text: bytes, *, bare: bool) -> tuple[bytes, bytes] | None:
 
 def closes_document(rest: bytes) -> bool:
     """Whether this text completes a document after its event list; a bare list needs no more."""
-    if not rest.strip():
-        return True
-    try:
-        msgspec.json.decode(b'{"":0' + rest, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return False
-    return True
+    return not rest.strip() or object_in(b'{"":0' + rest) is not None

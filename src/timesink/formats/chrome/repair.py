@@ -18,7 +18,7 @@ from msgspec import Raw
 
 from timesink.formats.chrome.arguments import NO_ARGUMENTS, NO_RAW
 from timesink.formats.chrome.columns import Tally
-from timesink.formats.chrome.container import closes_document, event_starts, value_end
+from timesink.formats.chrome.container import closes_document, event_starts, object_in, value_end
 from timesink.formats.chrome.decode import TextEnvelope
 
 _EVENT_END = re.compile(rb'\}(?=\s*,?\s*\{\s*"|\s*,?\s*\]|\s*,?\s*$)')
@@ -120,10 +120,7 @@ class EventFinder:
 
 def _is_event(text: bytes, at: int) -> bool:
     end = value_end(text, at, _NESTING_WINDOW)
-    try:
-        return end is not None and "ph" in msgspec.json.decode(text[at:end], type=dict[str, Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return False
+    return end is not None and "ph" in (object_in(text[at:end]) or ())
 
 
 def _end_of_damage(text: bytes, at: int, finder: EventFinder) -> int:
@@ -216,9 +213,8 @@ def _strict(segment: bytes, tally: Tally) -> TextEnvelope | None:
 
 def _coerced(segment: bytes, tally: Tally) -> TextEnvelope | None:
     """An event with fields of unexpected types: keep what fits, count what does not."""
-    try:
-        fields = msgspec.json.decode(segment, type=dict[str, Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    fields = object_in(segment)
+    if fields is None:
         return None
     kept: dict[str, Any] = {
         key: _as_text_or_int(key, fields[key], tally)
