@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.model import counter_units
-from timesink.model.counter_units import published_unit, quantity, unit_of
+from timesink.model import units
+from timesink.model.units import published_unit, quantity, unit_of
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_hundredth_is_exact(value: float) -> None:
 
 
 def test_the_lines_are_whole() -> None:
-    with Path(counter_units.__file__).with_name("counter_units.csv").open() as file:
+    with Path(units.__file__).with_name("counter_units.csv").open() as file:
         lines = list(csv.DictReader(file))
     assert {line["form"] for line in lines} == {"recorded", "published"}
     assert all(None not in line and None not in line.values() for line in lines)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from timesink.model.counter_units import published_unit, quantity, unit_of
 from timesink.model.health import HealthEntry, merge_entries
 from timesink.model.intervals import (
     clip,
@@ -33,10 +32,13 @@ from timesink.model.units import (
     interval_pct,
     natural,
     per_cycle,
+    published_unit,
+    quantity,
     shares,
     signed_ns,
     signed_pct,
     times,
+    unit_of,
 )
 from timesink.model.vendors import (
     is_collective_call,

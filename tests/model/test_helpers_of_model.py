@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from timesink.errors import UnreadableError
+from timesink.errors import UnreadableError, own_text
 from timesink.model.diagnosis import SteadyTimes
 from timesink.model.findings import Finding, gravest_first
 from timesink.model.intervals import first_come, holding
-from timesink.model.rule_files import own_text
 from timesink.model.units import (
     brief_ns,
     count,

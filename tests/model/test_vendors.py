@@ -32,7 +32,7 @@ ALLOWED = {
     "lab/": "programs, and recordings as one maker's profiler writes them",
     # Formats of one maker spell its tables and columns.
     "formats/nsys/": "tables of Nsight Systems",
-    "formats/rocprof/": "sections of rocprofv3",
+    "formats/rocprof.py": "sections of rocprofv3",
     # A dialect whose lanes are called CAT_XPU whoever made the accelerator.
     "formats/counters.py": "lanes of a dialect",
     "sources/run_facts.py": "categories of a dialect",

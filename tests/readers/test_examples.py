@@ -24,7 +24,13 @@ from timesink.formats.chrome.container import (
 from timesink.formats.chrome.decode import group_of_category
 from timesink.formats.chrome.repair import mend_text
 from timesink.formats.counters import device_of_lane, with_processes_apart
-from timesink.formats.csv_text import count_foreign_lines, header_of, separator_of, texts_of
+from timesink.formats.csv_text import (
+    count_foreign_lines,
+    header_of,
+    microseconds_as_ns,
+    separator_of,
+    texts_of,
+)
 from timesink.formats.file_names import (
     host_in_name,
     is_named_as_table,
@@ -51,7 +57,6 @@ from timesink.formats.ncu.pages import split_at_headers
 from timesink.formats.ncu.table import CsvTable
 from timesink.formats.options import tell_of_set
 from timesink.formats.packing import head_of_packed
-from timesink.formats.times import microseconds_as_ns
 from timesink.model.recorded_run import RecordedRun
 from timesink.model.schema import TABLES
 from timesink.model.trace import Metadata
@@ -70,11 +75,9 @@ from timesink.sources.discovery import (
 from timesink.sources.places import (
     folder_of,
     folders_below,
-    host_of,
     is_pattern,
     is_url,
     is_wild,
-    number_of,
     password_in,
     place_of,
     rank_of_folder,
@@ -299,17 +302,17 @@ def test_folder_names_folder_of() -> None:
 
 def test_folder_names_host_of() -> None:
     assert (
-        host_of(folder_of("host3/rank_1")),
-        host_of(folder_of("dgx-07")),
-        host_of(folder_of("3")),
+        folder_of("host3/rank_1").host,
+        folder_of("dgx-07").host,
+        folder_of("3").host,
     ) == ("host3", "dgx-07", None)
 
 
 def test_folder_names_number_of() -> None:
     assert (
-        number_of(folder_of("rank_3")),
-        number_of(folder_of("7")),
-        number_of(folder_of("host3")),
+        folder_of("rank_3").number,
+        folder_of("7").number,
+        folder_of("host3").number,
     ) == (3, 7, None)
 
 

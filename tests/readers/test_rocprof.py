@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 from timesink.errors import UnreadableError
+from timesink.formats import rocprof
 from timesink.formats.options import ReadOptions
 from timesink.formats.packing import open_source
-from timesink.formats.rocprof import reader as rocprof
 from timesink.model.schema import TABLES
 from timesink.model.trace import Trace
 

@@ -10,9 +10,9 @@ from timesink.analyses.behaviour.summary import BehaviourCounts, count_behaviour
 from timesink.analyses.columns import event_ranges
 from timesink.analyses.kernels.calls import call_time, kernel_calls, sampling_of, with_weights
 from timesink.model import intervals
-from timesink.model.counter_units import unit_of
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
+from timesink.model.units import unit_of
 
 _NOT_WORK = ("trace", "instant")
 """Host kinds that frame or mark a recording and do not belong to its span."""

@@ -9,20 +9,18 @@ from __future__ import annotations
 import gzip
 import io
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
 from timesink.errors import OutputError, UnreadableError
-from timesink.formats.csv_text import count_foreign_lines, header_of, texts_of
+from timesink.formats.csv_text import count_foreign_lines, header_of, microseconds_as_ns, texts_of
 from timesink.formats.finish import conform, finish_trace
 from timesink.formats.options import ReadOptions
 from timesink.formats.packing import SourceFile
-from timesink.formats.times import microseconds_as_ns
 from timesink.formats.written_files import written_aside
-from timesink.model.counter_units import published_unit
 from timesink.model.health import HealthEntry
 from timesink.model.schema import (
     BEHAVIOUR,
@@ -36,7 +34,7 @@ from timesink.model.schema import (
     TYPE_COLUMN,
 )
 from timesink.model.trace import Metadata, Trace
-from timesink.model.units import counted
+from timesink.model.units import counted, published_unit
 from timesink.model.vendors import NO_ACCELERATOR, recognise_vendor
 
 # Rows as others write them, text or numbers, as rows of the model.
@@ -104,11 +102,26 @@ def table_of(
 
     A row needs a cycle, a function, its share and its time; anything else may be missing.
     """
-    given = _in_model_columns(rows, spelling)
+    # Of columns the model knows those that are there, texts as text.
+    known = {own: theirs for own, theirs in spelling.names.items() if theirs in rows.columns}
+    named = rows.select(pl.col(theirs).alias(own) for own, theirs in known.items())
+    # Those of the columns that exist as text: a process may be held as a number, even as 12.0.
+    schema = named.schema
+    other = [name for name in _TEXTS if name in schema and schema[name] != pl.String]
+    given = named.with_columns(
+        pl.col(name).cast(pl.Int64, strict=False).cast(pl.String)
+        if schema[name].is_numeric()
+        else pl.col(name).cast(pl.String)
+        for name in other
+    )
     missing = [name for name in BEHAVIOUR.schema if name not in given.columns]
     complete = given.with_columns(pl.lit(None, dtype=pl.String).alias(name) for name in missing)
     read = _read_columns(complete, cycle_type, spelling)
-    health = [_missing_columns(missing, spelling)]
+    told = [name for name in _TOLD_BY if name in missing]
+    if "metric" in missing and "mu" in told:
+        told.remove("mu")  # a table of times alone
+    said = ", ".join(f"{spelling.names[name]} ({_TOLD_BY[name]})" for name in told)
+    health = [HealthEntry("missing_column", len(told), said)]
     if any(read[name].null_count() for name in NEEDED):
         is_row = read.select(pl.all_horizontal(pl.col(*NEEDED).is_not_null())).to_series()
         health.append(_bad_rows(complete, read, is_row, spelling))
@@ -117,27 +130,13 @@ def table_of(
     if "mu" not in missing:
         health.append(_missing_levels(complete, read, spelling))
     if "unit" in missing and spelling.publishes_units:
-        read = _with_published_units(read)
+        # With the unit each metric has in tables that do not say it: one per metric and file.
+        largest = read.group_by("metric").agg(pl.col("mu").abs().max()).rows()
+        units = {name: published_unit(name, mu or 0.0) for name, mu in largest if name is not None}
+        read = read.with_columns(
+            unit=pl.col("metric").replace_strict(units, default=None, return_dtype=pl.String)
+        )
     return conform(read, BEHAVIOUR), [entry for entry in health if entry.count]
-
-
-def _in_model_columns(rows: pl.DataFrame, spelling: Spelling) -> pl.DataFrame:
-    """Of columns the model knows those that are there, texts as text."""
-    known = {own: theirs for own, theirs in spelling.names.items() if theirs in rows.columns}
-    named = rows.select(pl.col(theirs).alias(own) for own, theirs in known.items())
-    return _as_texts(named, _TEXTS)
-
-
-def _as_texts(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Those of the columns that exist as text: a process may be held as a number, even as 12.0."""
-    schema = rows.schema
-    other = [name for name in columns if name in schema and schema[name] != pl.String]
-    return rows.with_columns(
-        pl.col(name).cast(pl.Int64, strict=False).cast(pl.String)
-        if schema[name].is_numeric()
-        else pl.col(name).cast(pl.String)
-        for name in other
-    )
 
 
 # -- what columns hold -----------------------------------------------------------------------------
@@ -145,16 +144,25 @@ def _as_texts(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
 
 def _read_columns(complete: pl.DataFrame, cycle_type: str, spelling: Spelling) -> pl.DataFrame:
     """Every column as what it holds; null where that cannot be."""
+    text = pl.col("device").str.strip_chars()
+    mark = pl.col("interpolated").str.strip_chars().fill_null("")
+    marks = {spelled.strip(): word for spelled, word in INTERPOLATION_MARKS.items()}
+    marks |= {word: word for word in INTERPOLATED}
+    sort = pl.col("cycle_type").str.to_lowercase()
     return complete.with_columns(
         *(spelling.as_ns(complete[name]).alias(name) for name in _TIMES),
         *(_finite(name) for name in _NUMBERS),
         *(_whole(name) for name in _COUNTS),
-        _marks(),
-        _cycle_types(cycle_type),
+        mark.replace_strict(marks, default=None).alias("interpolated"),
+        pl.coalesce(pl.when(sort.is_in(CYCLE_TYPES)).then(sort), pl.lit(cycle_type)).alias(
+            "cycle_type"
+        ),
         _meaningful("metric"),
         _meaningful("host"),
-        _device(),
-    ).with_columns(_not_negative(name) for name in (*_LENGTHS, "calls"))
+        pl.when(text != "").then(text).otherwise(pl.lit(NO_DEVICE)).alias("device"),
+    ).with_columns(
+        pl.when(pl.col(name) >= 0).then(pl.col(name)).alias(name) for name in (*_LENGTHS, "calls")
+    )
 
 
 def _finite(name: str) -> pl.Expr:
@@ -168,51 +176,12 @@ def _whole(name: str) -> pl.Expr:
     return pl.when(value == value.round()).then(value.cast(pl.Int64, strict=False)).alias(name)
 
 
-def _not_negative(name: str) -> pl.Expr:
-    return pl.when(pl.col(name) >= 0).then(pl.col(name)).alias(name)
-
-
 def _meaningful(name: str) -> pl.Expr:
     text = pl.col(name)
     return pl.when(~text.str.to_lowercase().is_in(_WITHOUT_MEANING)).then(text).alias(name)
 
 
-def _device() -> pl.Expr:
-    text = pl.col("device").str.strip_chars()
-    return pl.when(text != "").then(text).otherwise(pl.lit(NO_DEVICE)).alias("device")
-
-
-def _marks() -> pl.Expr:
-    text = pl.col("interpolated").str.strip_chars().fill_null("")
-    known = {mark.strip(): word for mark, word in INTERPOLATION_MARKS.items()}
-    words = {word: word for word in INTERPOLATED}
-    return text.replace_strict({**known, **words}, default=None).alias("interpolated")
-
-
-def _cycle_types(in_name: str) -> pl.Expr:
-    text = pl.col("cycle_type").str.to_lowercase()
-    known = pl.when(text.is_in(CYCLE_TYPES)).then(text)
-    return pl.coalesce(known, pl.lit(in_name)).alias("cycle_type")
-
-
-def _with_published_units(table: pl.DataFrame) -> pl.DataFrame:
-    """With the unit each metric has in tables that do not say it: one per metric and file."""
-    largest = table.group_by("metric").agg(pl.col("mu").abs().max()).rows()
-    units = {name: published_unit(name, mu or 0.0) for name, mu in largest if name is not None}
-    return table.with_columns(
-        unit=pl.col("metric").replace_strict(units, default=None, return_dtype=pl.String)
-    )
-
-
 # -- what could not be used ------------------------------------------------------------------------
-
-
-def _missing_columns(missing: Sequence[str], spelling: Spelling) -> HealthEntry:
-    told = [name for name in _TOLD_BY if name in missing]
-    if "metric" in missing and "mu" in told:
-        told.remove("mu")  # a table of times alone
-    said = ", ".join(f"{spelling.names[name]} ({_TOLD_BY[name]})" for name in told)
-    return HealthEntry("missing_column", len(told), said)
 
 
 def _bad_rows(
@@ -288,13 +257,20 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
     content, lost = source.content()
     of_format = _of_parquet if content.startswith(_PARQUET) else _of_csv
     table, health = of_format(content, source.path, type_in_name(source.name))
-    _check_rows(table, health, source.path)
+    bad = next((entry for entry in health if entry.code == "bad_behaviour_row"), None)
+    if table.is_empty() and bad is not None:
+        raise UnreadableError(
+            f"{source.path}: none of its {counted(bad.count, 'rows')} can be used ({bad.example})",
+            "a row needs a whole number as cycle, a function, its share and its time",
+        )
+    start = table["cycle_ts_ns"].min()
+    is_unix = isinstance(start, int) and start >= _EARLIEST_UNIX_NS
     metadata = Metadata(
         source=str(source.path),
         format=NAME,
         vendor=_vendor(table),
         events=table.height,
-        clock=_clock(table),
+        clock="unix" if is_unix else "monotonic",
     )
     return finish_trace(metadata, {"behaviour": table}, [*lost, *health])
 
@@ -339,16 +315,6 @@ def _of_parquet(
     return table_of(rows, cycle_type, spelling)
 
 
-def _check_rows(table: pl.DataFrame, health: Sequence[HealthEntry], path: Path) -> None:
-    """Refuse a table whose every row had to be left out, and say why."""
-    bad = next((entry for entry in health if entry.code == "bad_behaviour_row"), None)
-    if table.is_empty() and bad is not None:
-        raise UnreadableError(
-            f"{path}: none of its {counted(bad.count, 'rows')} can be used ({bad.example})",
-            "a row needs a whole number as cycle, a function, its share and its time",
-        )
-
-
 def type_in_name(name: str) -> str:
     """The sort of cycles a file's name says it holds."""
     found = _TYPE_IN_NAME.findall(name)
@@ -361,12 +327,6 @@ def _vendor(table: pl.DataFrame) -> str:
         return NO_ACCELERATOR
     calls = table["function"].unique().cast(pl.String).to_list()
     return recognise_vendor(device_names=labels, calls=calls)
-
-
-def _clock(table: pl.DataFrame) -> str:
-    start = table["cycle_ts_ns"].min()
-    is_unix = isinstance(start, int) and start >= _EARLIEST_UNIX_NS
-    return "unix" if is_unix else "monotonic"
 
 
 # A behaviour table as a file: Parquet, or the CSV of `model.behaviour_csv`, packed or not.
@@ -411,19 +371,19 @@ def behaviour_csv(table: pl.DataFrame) -> str:
     texts = table.with_columns(
         pl.col("metric").cast(pl.String).fill_null(NO_METRIC),
         pl.col("interpolated").cast(pl.String).replace_strict(marks, default=" "),
-        *(_as_microseconds(name) for name in ("dur_ns", "cycle_dur_ns", "cycle_ts_ns")),
+        *(
+            # Whole nanoseconds as microseconds with four decimals; a float would round the date.
+            pl.concat_str(
+                pl.when(pl.col(name) < 0).then(pl.lit("-")).otherwise(pl.lit("")),
+                (pl.col(name).abs() // 1000).cast(pl.String),
+                pl.lit("."),
+                (pl.col(name).abs() % 1000).cast(pl.String).str.pad_start(3, "0"),
+                pl.lit("0"),
+            ).alias(name)
+            for name in _TIMES
+        ),
     )
     columns = [pl.col(own).alias(name) for name, own in CSV_COLUMNS.items()]
     if (table["cycle_type"] != "generic").any():
         columns.append(pl.col("cycle_type").alias(TYPE_COLUMN))
     return texts.select(columns).write_csv(float_precision=_DECIMALS)
-
-
-def _as_microseconds(name: str) -> pl.Expr:
-    """Whole nanoseconds as microseconds with four decimals; a float would round the date."""
-    magnitude = pl.col(name).abs()
-    sign = pl.when(pl.col(name) < 0).then(pl.lit("-")).otherwise(pl.lit(""))
-    fraction = (magnitude % 1000).cast(pl.String).str.pad_start(3, "0")
-    return pl.concat_str(
-        sign, (magnitude // 1000).cast(pl.String), pl.lit("."), fraction, pl.lit("0")
-    ).alias(name)

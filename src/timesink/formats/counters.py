@@ -13,11 +13,10 @@ from pathlib import Path
 import polars as pl
 
 from timesink.errors import UnreadableError
-from timesink.formats.csv_text import count_foreign_lines, header_of, texts_of
+from timesink.formats.csv_text import count_foreign_lines, header_of, microseconds_as_ns, texts_of
 from timesink.formats.finish import conform, finish_trace
 from timesink.formats.options import ReadOptions
 from timesink.formats.packing import SourceFile, open_source
-from timesink.formats.times import microseconds_as_ns
 from timesink.model.health import HealthEntry
 from timesink.model.schema import COUNTERS, HOST_DEVICE
 from timesink.model.trace import Metadata, Trace
@@ -58,10 +57,8 @@ def device_of_lane(lane: str) -> str:
 # The layouts counters come in as CSV, brought to the columns of one: data and a few rules.
 #
 # * `timestamp_us,counter,device,value`: what timesink's own samplers write;
-# * `counter_name,timestamp,value,hostname`: exported beside a behaviour table; devices were left
-# out;
-# * `name,value,timestamp,category`, with `hostname` or `loc1,loc1_type`: beside
-# `micro_event.csv`.
+# * `counter_name,timestamp,value,hostname`: exported beside a behaviour table, without devices;
+# * `name,value,timestamp,category`, with `hostname` or `loc1,loc1_type`: beside `micro_event.csv`.
 
 COLUMNS = ("timestamp_us", "counter", "device", "value")
 
@@ -84,19 +81,6 @@ def layout_of(header: Sequence[str]) -> CounterLayout | None:
     """The layout of a header line, None where it is of no counters."""
     fitting = (layout for layout in LAYOUTS if layout.keys() <= set(header))
     return next((one for one in fitting if one is not _LOCATED or "category" in header), None)
-
-
-def in_own_columns(rows: pl.DataFrame, layout: CounterLayout) -> pl.DataFrame:
-    """Texts of any layout under the names of the first."""
-    if "device" in rows.columns:
-        device = pl.col("device")
-    else:
-        device = _place(rows.columns) if layout is _LOCATED else _host_name(rows.columns)
-    named = rows.select(
-        *(pl.col(theirs).alias(own) for theirs, own in layout.items() if own != "device"),
-        device=device,
-    )
-    return with_processes_apart(named).select(COLUMNS)
 
 
 def _host_name(columns: Sequence[str]) -> pl.Expr:
@@ -150,10 +134,21 @@ def _read_source(source: SourceFile) -> tuple[pl.DataFrame, list[HealthEntry]]:
     health.append(HealthEntry("invalid_utf8", count_foreign_lines(content), source.path.name))
     layout = layout_of(header_of(content))
     if layout is None:
-        reason = _why_no_layout(header_of(content))
+        missing = [name for name in COLUMNS if name not in header_of(content)]
+        no_header = len(missing) == len(COLUMNS)
+        reason = "no header line" if no_header else f"no column {' nor '.join(missing)}"
         raise UnreadableError(f"{source.path}: not a counter CSV ({reason})", _EXPECTED)
     texts = texts_of(content, numbers="value", strip=_STRIPPED, decimals=["value"])
-    rows = in_own_columns(texts, layout)
+    # Texts of any layout under the names of the first.
+    if "device" in texts.columns:
+        device = pl.col("device")
+    else:
+        device = _place(texts.columns) if layout is _LOCATED else _host_name(texts.columns)
+    named = texts.select(
+        *(pl.col(theirs).alias(own) for theirs, own in layout.items() if own != "device"),
+        device=device,
+    )
+    rows = with_processes_apart(named).select(COLUMNS)
     samples = rows.with_columns(
         ts_ns=microseconds_as_ns(rows["timestamp_us"]),
         value=pl.col("value").cast(pl.Float64, strict=False),
@@ -171,10 +166,3 @@ def _read_source(source: SourceFile) -> tuple[pl.DataFrame, list[HealthEntry]]:
         health.append(entry)
     usable = conform(samples.filter(is_sample), COUNTERS)
     return usable, [entry for entry in health if entry.count]
-
-
-def _why_no_layout(header: Sequence[str]) -> str:
-    missing = [name for name in COLUMNS if name not in header]
-    if len(missing) == len(COLUMNS):
-        return "no header line"
-    return f"no column {' nor '.join(missing)}"

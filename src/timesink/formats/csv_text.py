@@ -6,6 +6,7 @@ Values are parted by commas, or by what a header without any comma is parted by.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import ROUND_HALF_UP, Decimal
 from io import BytesIO
 
 import polars as pl
@@ -65,15 +66,21 @@ def texts_of(
     separator = separator_of(content).decode()
     whole = _split(content, separator)
     if whole is None or whole.height != content.count(b"\n"):
+        lines = content.split(b"\n")
+        closed = [line.replace(b'"', b"") if line.count(b'"') % 2 else line for line in lines]
         readings = (
             whole,
-            _split(_without_open_quotes(content), separator),
+            _split(b"\n".join(closed), separator),
             # What stands behind a closed quote makes the others fail; here it never does.
             _split(content.replace(b'"', b""), separator, quote=None),
         )
-        place = header.index(numbers)
+
+        def count_numbers(rows: pl.DataFrame) -> int:
+            column = rows.to_series(header.index(numbers)).str.strip_chars()
+            return column.cast(pl.Float64, strict=False).count()
+
         known = [reading for reading in readings if reading is not None]
-        whole = max(known, key=lambda reading: _count_numbers(reading, place), default=None)
+        whole = max(known, key=count_numbers, default=None)
     texts = pl.DataFrame() if whole is None else _named(whole, header, strip)
     if separator.encode() == _COMMA:
         return texts
@@ -95,17 +102,6 @@ def _split(content: bytes, separator: str, quote: str | None = '"') -> pl.DataFr
         return None
 
 
-def _without_open_quotes(content: bytes) -> bytes:
-    lines: Iterable[bytes] = content.split(b"\n")
-    return b"\n".join(line.replace(b'"', b"") if line.count(b'"') % 2 else line for line in lines)
-
-
-def _count_numbers(rows: pl.DataFrame, place: int) -> int:
-    column = rows.to_series(place)
-    numbers = column.str.strip_chars().cast(pl.Float64, strict=False)
-    return len(numbers) - numbers.null_count()
-
-
 def _named(rows: pl.DataFrame, header: list[str], strip: str) -> pl.DataFrame:
     texts = rows.select(
         pl.nth(header.index(name)).str.strip_chars(strip).alias(name)
@@ -119,3 +115,46 @@ def _named(rows: pl.DataFrame, header: list[str], strip: str) -> pl.DataFrame:
     if not all(column.null_count() for column in texts):
         return texts
     return texts.filter(~pl.all_horizontal(pl.all().is_null()))
+
+
+# Microseconds as whole nanoseconds, never through a float that cannot hold today's date.
+
+_DECIMALS = 15
+"""Decimals of a microsecond that count: far more than anybody writes."""
+_NANOSECOND = pl.lit(10 ** (_DECIMALS - 3), pl.Int128)
+
+
+def microseconds_as_ns(values: pl.Series) -> pl.Series:
+    """The nearest whole nanoseconds of numbers or of decimal text; null where it is no number."""
+    if values.dtype.is_integer():
+        return values.cast(pl.Int64, strict=False) * 1000
+    if values.dtype.is_float():
+        # The whole part times a thousand is beyond what a float holds; apart, both are exact.
+        whole = values.floor()
+        parts = pl.DataFrame({"whole": whole, "rest": ((values - whole) * 1000).round()})
+        fits = pl.col("whole").is_finite() & (pl.col("whole").abs() < 2**63 // 1000)
+        exact = pl.col("whole").cast(pl.Int64, strict=False) * 1000
+        rest = pl.col("rest").cast(pl.Int64, strict=False)
+        return parts.select(pl.when(fits).then(exact + rest)).to_series()
+    texts = values.cast(pl.String)
+    text = pl.col("text").str.strip_chars()
+    decimal = text.cast(pl.Decimal(38, _DECIMALS), strict=False).to_physical()
+    nearest = ((decimal + _NANOSECOND // 2) // _NANOSECOND).cast(pl.Int64, strict=False)
+    # Half of a nanosecond goes away from zero, which this is for what is not negative.
+    plain = texts.to_frame("text").select(pl.when(decimal >= 0).then(nearest)).to_series()
+    if plain.null_count() == texts.null_count():
+        return plain
+    odd = texts.filter(plain.is_null() & texts.is_not_null()).unique()
+    known = {text: _nearest(text) for text in odd.to_list()}
+    others = texts.replace_strict(known, default=None, return_dtype=pl.Int64)
+    return pl.select(pl.coalesce(plain, others)).to_series()
+
+
+def _nearest(text: str) -> int | None:
+    try:
+        nanoseconds = Decimal(text).scaleb(3)
+        if not nanoseconds.is_finite() or abs(nanoseconds) >= 2**63:
+            return None
+        return int(nanoseconds.to_integral_value(ROUND_HALF_UP))
+    except ArithmeticError:
+        return None

@@ -47,29 +47,24 @@ class EventRows(SourceFile):
         damage = Damage() if damage is None else damage
         # `super()` without arguments does not work in a class with slots.
         content = b"".join(SourceFile.blocks(self, damage, progress))
-        rows = _rows(content)
+        texts = texts_of(content, numbers="ts")
+        missing = [name for name in COLUMNS if name not in texts.columns]
+        rows = texts.with_columns(pl.lit(None, dtype=pl.String).alias(name) for name in missing)
         yield b'{"traceEvents": ['
         for place, part in enumerate(rows.iter_slices(_ROWS_AT_ONCE)):
-            yield (b",\n" if place else b"\n") + _spelled(part).encode()
+            # The rows as JSON objects with commas between them.
+            # The arguments as they are; what is no object goes on as text, to be counted as such.
+            text = pl.col("args").str.strip_chars()
+            is_object = text.str.starts_with("{") & text.str.json_path_match("$").is_not_null()
+            fields_of_event = (
+                *(_text(name) for name in ("name", "cat", "ph", "pid", "tid")),
+                *(_number(name) for name in ("ts", "dur")),
+                pl.when(is_object).then(pl.format('"args": {}', text)).otherwise(_text("args")),
+            )
+            joined = pl.concat_str(fields_of_event, separator=", ", ignore_nulls=True)
+            lines = part.select(pl.concat_str(pl.lit("{"), joined, pl.lit("}"))).to_series()
+            yield (b",\n" if place else b"\n") + ",\n".join(lines).encode()
         yield b"\n]}"
-
-
-def _rows(content: bytes) -> pl.DataFrame:
-    texts = texts_of(content, numbers="ts")
-    missing = [name for name in COLUMNS if name not in texts.columns]
-    return texts.with_columns(pl.lit(None, dtype=pl.String).alias(name) for name in missing)
-
-
-def _spelled(rows: pl.DataFrame) -> str:
-    """The rows as JSON objects with commas between them."""
-    fields_of_event = (
-        *(_text(name) for name in ("name", "cat", "ph", "pid", "tid")),
-        *(_number(name) for name in ("ts", "dur")),
-        _arguments(),
-    )
-    joined = pl.concat_str(fields_of_event, separator=", ", ignore_nulls=True)
-    lines = rows.select(pl.concat_str(pl.lit("{"), joined, pl.lit("}"))).to_series()
-    return ",\n".join(lines)
 
 
 def _text(name: str) -> pl.Expr:
@@ -78,13 +73,6 @@ def _text(name: str) -> pl.Expr:
     text = pl.col(name).str.strip_chars()
     escaped = pl.struct(text.alias(name)).struct.json_encode().str.strip_prefix("{")
     return pl.when(text != "").then(escaped.str.strip_suffix("}"))
-
-
-def _arguments() -> pl.Expr:
-    """The arguments as they are; what is no object goes on as text, to be counted as such."""
-    text = pl.col("args").str.strip_chars()
-    is_object = text.str.starts_with("{") & text.str.json_path_match("$").is_not_null()
-    return pl.when(is_object).then(pl.format('"args": {}', text)).otherwise(_text("args"))
 
 
 def _number(name: str) -> pl.Expr:

@@ -1,8 +1,8 @@
-"""The last step of every reader: schema, derived tables, health checks, one frozen trace."""
+"""What readers share, and their last step: schema, derived tables, checks, one frozen trace."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -44,8 +44,18 @@ def find_oddities(tables: Mapping[str, pl.DataFrame], metadata: Metadata) -> lis
         return []
     if host.is_empty() and device.is_empty() and not tables["counters"].is_empty():
         return [HealthEntry("counters_only", 1)]
-    launches = _launches(host)
-    busy = _busy_with_launch(device, launches)
+    # Runtime and driver calls that carry a correlation; zero and below mean there is none.
+    launches = host.select("kind", "name", "pid", "ts_ns", "correlation").filter(
+        pl.col("kind").is_in(LAUNCH_KINDS) & (pl.col("correlation") > 0)
+    )
+    # Device work with the start of its launch, null where the trace has no launch for it.
+    # The earliest of several calls: a runtime call encloses the driver call it makes.
+    first_launch = launches.group_by("correlation").agg(launch_ts_ns=pl.col("ts_ns").min())
+    busy = (
+        device.select("kind", "name", "pid", "device", "stream", "ts_ns", "dur_ns", "correlation")
+        .filter(pl.col("kind").is_in(BUSY_KINDS))
+        .join(first_launch, on="correlation", how="left", maintain_order="left")
+    )
     entries = [
         _overlapping_slices(busy),
         _overlapping_host(host),
@@ -68,24 +78,6 @@ def find_oddities(tables: Mapping[str, pl.DataFrame], metadata: Metadata) -> lis
 # -- what several checks need --------------------------------------------------------------------
 
 
-def _launches(host: pl.DataFrame) -> pl.DataFrame:
-    """Runtime and driver calls that carry a correlation; zero and below mean there is none."""
-    return host.select("kind", "name", "pid", "ts_ns", "correlation").filter(
-        pl.col("kind").is_in(LAUNCH_KINDS) & (pl.col("correlation") > 0)
-    )
-
-
-def _busy_with_launch(device: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
-    """Device work with the start of its launch, null where the trace has no launch for it."""
-    # The earliest of several calls: a runtime call encloses the driver call it makes.
-    first_launch = launches.group_by("correlation").agg(launch_ts_ns=pl.col("ts_ns").min())
-    return (
-        device.select("kind", "name", "pid", "device", "stream", "ts_ns", "dur_ns", "correlation")
-        .filter(pl.col("kind").is_in(BUSY_KINDS))
-        .join(first_launch, on="correlation", how="left", maintain_order="left")
-    )
-
-
 def _has_kind(frame: pl.DataFrame, kinds: Sequence[str]) -> bool:
     return bool(frame["kind"].is_in(kinds).any())
 
@@ -102,20 +94,14 @@ def _on_one_line(frame: pl.DataFrame, lane_columns: Sequence[str]) -> IntervalSe
     first, last = int(starts.min()), int(starts.max()) + int(durations.max())
     if (last - first + 1) * lanes >= 2**63:
         # A clock fault makes the axis too long; the order of the times is all that matters.
-        starts, durations = _ranks(starts, durations)
+        # Starts and durations counted in distinct times instead of nanoseconds.
+        # A corrupt timestamp may overflow; such an event then has no length.
+        ends = np.maximum(starts, starts + durations)
+        ranks = np.unique(np.concatenate([starts, ends]), return_inverse=True)[1]
+        starts, durations = ranks[: len(starts)], ranks[len(starts) :] - ranks[: len(starts)]
         first, last = 0, 2 * len(starts)
     line = lane * (last - first + 1) + (starts - first)
     return np.stack([line, line + durations]).T
-
-
-def _ranks(
-    starts: NDArray[np.int64], durations: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Starts and durations counted in distinct times instead of nanoseconds."""
-    # A corrupt timestamp may overflow; such an event then has no length.
-    ends = np.maximum(starts, starts + durations)
-    ranks = np.unique(np.concatenate([starts, ends]), return_inverse=True)[1]
-    return ranks[: len(starts)], ranks[len(starts) :] - ranks[: len(starts)]
 
 
 def _lanes(frame: pl.DataFrame, columns: Sequence[str]) -> tuple[NDArray[np.int64], int]:
@@ -140,12 +126,8 @@ def _dense_codes(column: pl.Series) -> tuple[NDArray[np.int64], int]:
     if highest - lowest >= LARGEST_CODE_TABLE:
         values, numbers = np.unique(codes, return_inverse=True)
         return numbers, len(values)
-    return _numbered(codes, highest - lowest + 2)
-
-
-def _numbered(codes: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], int]:
-    """As :func:`numpy.unique` numbers them, by a table instead of a sort: far faster."""
-    number_of = np.zeros(size, dtype=np.int64)
+    # As numpy.unique numbers them, by a table instead of a sort: far faster.
+    number_of = np.zeros(highest - lowest + 2, dtype=np.int64)
     number_of[codes] = 1
     values = np.flatnonzero(number_of)
     number_of[values] = np.arange(len(values))
@@ -153,6 +135,11 @@ def _numbered(codes: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], i
 
 
 # -- one function per code -----------------------------------------------------------------------
+
+
+def _entry(code: str, rows: NDArray[np.intp], example: Callable[[int], str]) -> HealthEntry:
+    """So many rows are odd in one way; the first of them is the example."""
+    return HealthEntry(code, len(rows), example(int(rows[0])) if len(rows) else "")
 
 
 def _overlapping_slices(busy: pl.DataFrame) -> HealthEntry:
@@ -163,13 +150,13 @@ def _overlapping_slices(busy: pl.DataFrame) -> HealthEntry:
     line = _on_one_line(rows, ["pid", "device", "stream"])
     order = np.argsort(line[:, 0])
     starts, ends = line[order, 0], line[order, 1]
+
+    def example(early: int) -> str:
+        later, earlier = int(order[early]), int(order[np.argmax(ends[:early])])
+        return f"{_name(rows, earlier)} and {_name(rows, later)}, stream {rows['stream'][later]}"
+
     early = np.flatnonzero(starts[1:] < np.maximum.accumulate(ends)[:-1]) + 1
-    if not len(early):
-        return HealthEntry("overlapping_slices", 0)
-    later = int(order[early[0]])
-    earlier = int(order[np.argmax(ends[: early[0]])])
-    example = f"{_name(rows, earlier)} and {_name(rows, later)}, stream {rows['stream'][later]}"
-    return HealthEntry("overlapping_slices", len(early), example)
+    return _entry("overlapping_slices", early, example)
 
 
 def _overlapping_host(host: pl.DataFrame) -> HealthEntry:
@@ -180,27 +167,28 @@ def _overlapping_host(host: pl.DataFrame) -> HealthEntry:
     if rows.is_empty():
         return HealthEntry("overlapping_host", 0)
     line = _on_one_line(rows, ["pid", "tid"])
-    cut = np.flatnonzero(crossed(line))
-    if not len(cut):
-        return HealthEntry("overlapping_host", 0)
-    first = int(cut[0])
-    start, end = line[first]
-    inside, beyond = (line[:, 0] > start) & (line[:, 0] < end), line[:, 1] > end
-    other = int(np.argmax(inside & beyond))
-    example = f"{_name(rows, first)} and {_name(rows, other)}, thread {rows['tid'][first]}"
-    return HealthEntry("overlapping_host", len(cut), example)
+
+    def example(first: int) -> str:
+        start, end = line[first]
+        inside, beyond = (line[:, 0] > start) & (line[:, 0] < end), line[:, 1] > end
+        other = int(np.argmax(inside & beyond))
+        return f"{_name(rows, first)} and {_name(rows, other)}, thread {rows['tid'][first]}"
+
+    return _entry("overlapping_host", np.flatnonzero(crossed(line)), example)
 
 
 def _unlinked_kernels(busy: pl.DataFrame, host: pl.DataFrame) -> HealthEntry:
     """Device work without its launch; silent where the host was not recorded at all."""
     if not _has_kind(host, NESTED_KINDS):
         return HealthEntry("unlinked_kernels", 0)
-    unlinked = busy["launch_ts_ns"].is_null().arg_true()
-    if unlinked.is_empty():
-        return HealthEntry("unlinked_kernels", 0)
-    correlation = busy["correlation"][unlinked[0]]
-    shown = "no correlation" if correlation is None else f"correlation {correlation}"
-    return HealthEntry("unlinked_kernels", len(unlinked), f"{_name(busy, unlinked[0])}, {shown}")
+
+    def example(row: int) -> str:
+        correlation = busy["correlation"][row]
+        shown = "no correlation" if correlation is None else f"correlation {correlation}"
+        return f"{_name(busy, row)}, {shown}"
+
+    unlinked = busy["launch_ts_ns"].is_null().arg_true().to_numpy()
+    return _entry("unlinked_kernels", unlinked, example)
 
 
 def _duplicate_correlation(launches: pl.DataFrame) -> HealthEntry:
@@ -230,10 +218,9 @@ def _cut_step(steps: pl.DataFrame, busy: pl.DataFrame) -> HealthEntry:
     starts, durations = steps["ts_ns"].to_numpy(), steps["dur_ns"].to_numpy()
     launched = np.sort(busy["launch_ts_ns"].drop_nulls().to_numpy())
     work = np.searchsorted(launched, starts + durations) - np.searchsorted(launched, starts)
+    values, share, unit = durations, CUT_STEP_DURATION_SHARE, "ns"
     if work.any():
         values, share, unit = work, CUT_STEP_DEVICE_SHARE, "device activities"
-    else:
-        values, share, unit = durations, CUT_STEP_DURATION_SHARE, "ns"
     examples = []
     for edge in (0, steps.height - 1):
         usual = np.median(np.delete(values, edge))
@@ -250,16 +237,18 @@ def _clock_fault(host: pl.DataFrame, device: pl.DataFrame) -> HealthEntry:
     timed = host.select("kind", "name", "ts_ns").filter(pl.col("kind") != "instant")
     events = pl.concat([timed.drop("kind"), device.select("name", "ts_ns")])
     times = events["ts_ns"].to_numpy()
-    if len(times) < FEWEST_TO_JUDGE_CLOCK:
+    if len(times) < FEWEST_TO_JUDGE_CLOCK or int(times.max()) - int(times.min()) <= CLOCK_FAULT_NS:
         return HealthEntry("clock_fault", 0)
-    if int(times.max()) - int(times.min()) <= CLOCK_FAULT_NS:
-        return HealthEntry("clock_fault", 0)
-    low, high = _plausible_times(times)
-    astray = np.flatnonzero((times < low) | (times > high))
-    if not len(astray):
-        return HealthEntry("clock_fault", 0)
-    row = int(astray[0])
-    return HealthEntry("clock_fault", len(astray), f"{_name(events, row)} at {times[row]} ns")
+    # Bounds around all but the outermost percent of the times, with a wide margin; at least one on
+    # either side may be wrong, however few there are.
+    tail = max(1, len(times) // 100)
+    ordered = np.partition(times, [tail, -1 - tail])
+    low, high = int(ordered[tail]), int(ordered[-1 - tail])
+    margin = max(CLOCK_FAULT_NS, CLOCK_FAULT_SPANS * (high - low))
+    whole = np.iinfo(np.int64)
+    too_early = times < max(low - margin, whole.min)
+    astray = np.flatnonzero(too_early | (times > min(high + margin, whole.max)))
+    return _entry("clock_fault", astray, lambda row: f"{_name(events, row)} at {times[row]} ns")
 
 
 def _window_end_fault(host: pl.DataFrame, device: pl.DataFrame) -> HealthEntry:
@@ -267,37 +256,85 @@ def _window_end_fault(host: pl.DataFrame, device: pl.DataFrame) -> HealthEntry:
     is_mark = host["kind"] == "instant"
     instants = host.select("name", "ts_ns").filter(is_mark)
     marks = instants["ts_ns"].filter(instants["name"].cast(pl.String) == "Record Window End")
-    if marks.is_empty():
-        return HealthEntry("window_end_fault", 0)
     work = pl.concat([host["ts_ns"].filter(~is_mark), device["ts_ns"]])
-    if work.is_empty():
+    if marks.is_empty() or work.is_empty():
         return HealthEntry("window_end_fault", 0)
-    first, last = work.to_numpy().min(), work.to_numpy().max()
-    late = marks.filter(marks - int(last) > max(int(last) - int(first), WINDOW_SLACK_NS))
+    first, last = int(work.to_numpy().min()), int(work.to_numpy().max())
+    late = marks.filter(marks - last > max(last - first, WINDOW_SLACK_NS))
     return HealthEntry("window_end_fault", len(late), f"Record Window End at {marks[0]} ns")
-
-
-def _plausible_times(times: NDArray[np.int64]) -> tuple[int, int]:
-    """Bounds around all but the outermost percent of the times, with a wide margin."""
-    # At least one on either side may be wrong, however few there are.
-    tail = max(1, len(times) // 100)
-    ordered = np.partition(times, [tail, -1 - tail])
-    low, high = int(ordered[tail]), int(ordered[-1 - tail])
-    margin = max(CLOCK_FAULT_NS, CLOCK_FAULT_SPANS * (high - low))
-    whole = np.iinfo(np.int64)
-    return max(low - margin, whole.min), min(high + margin, whole.max)
 
 
 def _device_before_launch(busy: pl.DataFrame) -> HealthEntry:
     """Device work that starts before the host asked for it."""
     lead = busy["launch_ts_ns"] - busy["ts_ns"]
-    early = (lead > CLOCK_DISAGREEMENT_NS).arg_true()
-    if early.is_empty():
-        return HealthEntry("device_before_launch", 0)
-    row = early[0]
-    example = f"{_name(busy, row)} starts {lead[row]} ns before its launch"
-    return HealthEntry("device_before_launch", len(early), example)
+    early = (lead > CLOCK_DISAGREEMENT_NS).arg_true().to_numpy()
+    return _entry(
+        "device_before_launch",
+        early,
+        lambda row: f"{_name(busy, row)} starts {lead[row]} ns before its launch",
+    )
 
+
+# -- what formats that record both ends of an activity share ---------------------------------------
+
+
+def close_spans(
+    frame: pl.DataFrame, origin: str, *, open_code: str = "missing_duration"
+) -> tuple[pl.DataFrame, list[HealthEntry]]:
+    """Replace `start` and `end` by `ts_ns` and `dur_ns`, and a missing name by an empty one.
+
+    Rows without a start are left out.  `origin` names the rows in the examples; `open_code` is
+    the health code of rows without an end.
+    """
+    start, end = pl.col("start"), pl.col("end")
+    found = {
+        "missing_ts": start.is_null(),
+        open_code: start.is_not_null() & end.is_null(),
+        "negative_duration": end < start,
+        "missing_name": pl.col("name").is_null(),
+    }
+    health = []
+    for code, condition in found.items():
+        rows = frame.filter(condition)
+        for first in rows.select("name", "start", "end").head(1).iter_rows(named=True):
+            shown = ", ".join(f"{key} {value}" for key, value in first.items() if value is not None)
+            health.append(HealthEntry(code, rows.height, f"{origin}: {shown}"))
+    closed = frame.filter(start.is_not_null()).with_columns(
+        ts_ns=start,
+        dur_ns=(end - start).clip(lower_bound=0).fill_null(0),
+        name=pl.col("name").fill_null(""),
+    )
+    return closed.drop("start", "end"), health
+
+
+def place_samples(frame: pl.DataFrame, origin: str) -> tuple[pl.DataFrame, list[HealthEntry]]:
+    """Rename `start` to `ts_ns`; rows without it are left out."""
+    placed = frame.drop_nulls("start").rename({"start": "ts_ns"})
+    return placed, [HealthEntry("missing_ts", frame.height - placed.height, origin)]
+
+
+def lane(device: pl.Expr, stream: pl.Expr) -> pl.Expr:
+    """`tid` of a device's stream, distinct from any thread's; of the device without a stream."""
+    on_stream = pl.format("GPU {} stream {}", device, stream)
+    return pl.coalesce(on_stream, pl.format("GPU {}", device))
+
+
+def list_lanes(device: pl.DataFrame) -> pl.DataFrame:
+    """Rows of `tracks` for the lanes of the `device` table."""
+    lanes = device.select("pid", "tid", "device").unique().sort("pid", "device", "tid")
+    return lanes.select("pid", "tid", name="tid", labels=pl.format("GPU {}", "device"))
+
+
+def address_of(recorded: str | int, base: int = 0) -> int | None:
+    """An address as a number; None where it is none."""
+    try:
+        number = int(recorded, base) if isinstance(recorded, str) else recorded
+    except ValueError:
+        return None
+    return number if 0 <= number < 2**64 else None
+
+
+# -- the trace itself ------------------------------------------------------------------------------
 
 _LATEST_NS = 2**63 - 1
 STEP_PATTERN = r"^ProfilerStep#(\d+)"
@@ -315,13 +352,26 @@ def finish_trace(
     complete = {name: conform(frame, TABLES[name]) for name, frame in tables.items()}
     for name, table in TABLES.items():
         complete.setdefault(name, table.empty())
-    odd_values = [
-        HealthEntry("bad_value", _new_nulls(frame, complete[name]), f"a number in {name}")
-        for name, frame in tables.items()
-    ]
+    odd_values = []
+    for name, before in tables.items():
+        after = complete[name]
+        # Values that were lost on the way to the schema.
+        schema = after.schema
+        lost = sum(
+            after[one].null_count() - before[one].null_count()
+            for one, dtype in before.schema.items()
+            if before.height and one in schema and schema[one] != dtype
+        )
+        odd_values.append(HealthEntry("bad_value", lost, f"a number in {name}"))
     for name in ("host", "device"):
-        complete[name], endless = _within_64_bits(complete[name])
-        odd_values.append(HealthEntry("bad_value", endless, "an event that ends beyond 64 bits"))
+        # Events are cut where their end would not fit.
+        room = _LATEST_NS - pl.col("ts_ns").clip(lower_bound=0)
+        endless = complete[name].select((pl.col("dur_ns") > room).sum()).item()
+        if endless:
+            cut = pl.min_horizontal("dur_ns", room)
+            complete[name] = complete[name].with_columns(dur_ns=cut)
+            example = "an event that ends beyond 64 bits"
+            odd_values.append(HealthEntry("bad_value", int(endless), example))
     if complete["steps"].is_empty() and not complete["host"].is_empty():
         complete["steps"] = find_steps(complete["host"])
     found = find_oddities(complete, metadata)
@@ -347,28 +397,6 @@ def conform(frame: pl.DataFrame, table: TraceTable) -> pl.DataFrame:
         else pl.lit(None, dtype=column.dtype).alias(column.name)
         for column in table.columns
     )
-
-
-def _new_nulls(before: pl.DataFrame, after: pl.DataFrame) -> int:
-    """How many values were lost on the way to the schema."""
-    if before.is_empty():
-        return 0
-    return sum(
-        after[column].null_count() - before[column].null_count()
-        for column in before.columns
-        if column in after.columns and before[column].dtype != after[column].dtype
-    )
-
-
-def _within_64_bits(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """Events cut where their end would not fit; the number of those cut."""
-    if frame.is_empty():
-        return frame, 0
-    room = _LATEST_NS - pl.col("ts_ns").clip(lower_bound=0)
-    endless = frame.select((pl.col("dur_ns") > room).sum()).item()
-    if not endless:
-        return frame, 0
-    return frame.with_columns(dur_ns=pl.min_horizontal("dur_ns", room)), int(endless)
 
 
 def find_steps(host: pl.DataFrame) -> pl.DataFrame:

@@ -32,6 +32,7 @@ PACKED_BLOCK = 64 * 1024
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZIP_MAGIC = b"PK\x03\x04"
+_BAD_ZIP = (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error, OSError)
 _OTHER_PACKINGS = {
     b"\x28\xb5\x2f\xfd": "zstd",
     b"\xfd7zXZ": "xz",
@@ -129,7 +130,12 @@ def open_source(path: Path) -> SourceFile:
     if magic.startswith(_GZIP_MAGIC):
         return SourceFile(path, "gzip", packed_size=size)
     if magic.startswith(_ZIP_MAGIC):
-        return _open_zip(path)
+        try:
+            return _zip_member(path)
+        except _BAD_ZIP as error:
+            raise UnreadableError.damaged(
+                path, f"broken zip archive: {error}", "copy the file again, or give the .json.gz"
+            ) from None
     for other, label in _OTHER_PACKINGS.items():
         if magic.startswith(other):
             raise UnreadableError(
@@ -150,15 +156,6 @@ def head_of_packed(packed: bytes) -> bytes:
     return b""
 
 
-def _open_zip(path: Path) -> SourceFile:
-    try:
-        return _zip_member(path)
-    except (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error, OSError) as error:
-        raise UnreadableError.damaged(
-            path, f"broken zip archive: {error}", "copy the file again, or give the .json.gz"
-        ) from None
-
-
 def _zip_member(path: Path) -> SourceFile:
     """The largest file in the archive that is named like a trace, else the largest."""
     with zipfile.ZipFile(path) as archive:
@@ -175,24 +172,20 @@ def _zip_member(path: Path) -> SourceFile:
             f"{path}: the archive is encrypted or uses an unusual compression",
             "unpack it first, or pack it with gzip",
         )
+    # The local header repeats the name and has an extra field of its own length.
+    with path.open("rb") as file:
+        file.seek(chosen.header_offset + 26)
+        name_length, extra_length = struct.unpack("<HH", file.read(4))
     return SourceFile(
         path,
         "zip",
-        offset=_zip_data_offset(path, chosen),
+        offset=chosen.header_offset + 30 + int(name_length) + int(extra_length),
         packed_size=chosen.compress_size,
         stored=chosen.compress_type == zipfile.ZIP_STORED,
         checksum=chosen.CRC,
         member=chosen.filename,
         other_members=tuple(m.filename for m in members if m is not chosen),
     )
-
-
-def _zip_data_offset(path: Path, member: zipfile.ZipInfo) -> int:
-    # The local header repeats the name and has an extra field of its own length.
-    with path.open("rb") as file:
-        file.seek(member.header_offset + 26)
-        name_length, extra_length = struct.unpack("<HH", file.read(4))
-    return member.header_offset + 30 + int(name_length) + int(extra_length)
 
 
 def _checked(blocks: Iterator[bytes], checksum: int | None, damage: Damage) -> Iterator[bytes]:

@@ -10,12 +10,11 @@ from typing import Any
 import polars as pl
 
 from timesink.errors import UnreadableError
-from timesink.formats.written_files import DESCRIPTION, is_folder, written_aside
+from timesink.formats.written_files import DESCRIPTION, SCHEMA_VERSION, is_folder, written_aside
 from timesink.model.health import RULES, HealthEntry
 from timesink.model.recorded_run import recorded_run
 from timesink.model.schema import TABLES
 from timesink.model.trace import Device, Distributed, Metadata, Trace
-from timesink.model.version import SCHEMA_VERSION
 
 _FEW_FILES = 128
 """Beyond this many open files in the process, tables are not held open any more."""
@@ -28,7 +27,11 @@ def write_folder(trace: Trace, folder: Path) -> None:
         frame = trace.lazy(name).collect()
         rows[name] = frame.height
         if frame.height:
-            _write_table(frame, folder / f"{name}.parquet")
+            try:
+                frame.write_parquet(folder / f"{name}.parquet", compression="lz4", statistics=False)
+            except pl.exceptions.PolarsError as error:
+                # A full disk comes as an error of the format.
+                raise OSError(str(error)) from None
     description = {
         "timesink_schema": SCHEMA_VERSION,
         "rows": rows,
@@ -37,14 +40,6 @@ def write_folder(trace: Trace, folder: Path) -> None:
     }
     # Written last: a folder without it is not complete.
     (folder / DESCRIPTION).write_text(json.dumps(description), encoding="ascii")
-
-
-def _write_table(frame: pl.DataFrame, file: Path) -> None:
-    try:
-        frame.write_parquet(file, compression="lz4", statistics=False)
-    except pl.exceptions.PolarsError as error:
-        # A full disk comes as an error of the format.
-        raise OSError(str(error)) from None
 
 
 def export_folder(trace: Trace, folder: Path, *, force: bool = False) -> None:
@@ -64,9 +59,14 @@ def read_folder(folder: Path, *, hold_open: bool = False) -> Trace:
         schema = description["timesink_schema"]
         if schema != SCHEMA_VERSION:
             raise UnreadableError.other_schema(folder, schema, SCHEMA_VERSION)
+        health = [HealthEntry(**entry) for entry in description["health"]]
+        unknown = [entry.code for entry in health if entry.code not in RULES]
+        if unknown:
+            msg = f"unknown health code {unknown[0]!r}"
+            raise ValueError(msg)
         return Trace(
             metadata=_metadata(description["metadata"]),
-            health=tuple(_health_entry(entry) for entry in description["health"]),
+            health=tuple(health),
             frames={
                 name: _scan_table(folder, name, hold_open=hold_open)
                 for name, rows in description["rows"].items()
@@ -74,7 +74,8 @@ def read_folder(folder: Path, *, hold_open: bool = False) -> Trace:
             },
         )
     except _DAMAGE as error:
-        raise UnreadableError.incomplete_export(folder, _first_line(error)) from None
+        text = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise UnreadableError.incomplete_export(folder, text.strip().partition("\n")[0]) from None
 
 
 _DAMAGE = (
@@ -91,30 +92,16 @@ _DAMAGE = (
 def _scan_table(folder: Path, name: str, *, hold_open: bool) -> pl.LazyFrame:
     """A table whose file is there, whole and of the right columns; its rows are not read."""
     file = folder / f"{name}.parquet"
-    frame = _scan_open(file) if hold_open else pl.scan_parquet(file)
+    if hold_open:
+        with file.open("rb") as opened:
+            # Numbers are given out from the lowest, so a high one means that many files are open.
+            frame = pl.scan_parquet(opened if opened.fileno() < _FEW_FILES else file)
+    else:
+        frame = pl.scan_parquet(file)
     if frame.collect_schema() != TABLES[name].schema:
         msg = f"{file.name} has other columns"
         raise ValueError(msg)
     return frame
-
-
-def _scan_open(file: Path) -> pl.LazyFrame:
-    with file.open("rb") as opened:
-        # Numbers are given out from the lowest, so a high one means that many files are open.
-        return pl.scan_parquet(opened if opened.fileno() < _FEW_FILES else file)
-
-
-def _first_line(error: Exception) -> str:
-    text = f"no {error}" if isinstance(error, KeyError) else str(error)
-    return text.strip().partition("\n")[0]
-
-
-def _health_entry(fields: dict[str, Any]) -> HealthEntry:
-    entry = HealthEntry(**fields)
-    if entry.code not in RULES:
-        msg = f"unknown health code {entry.code!r}"
-        raise ValueError(msg)
-    return entry
 
 
 def _metadata(fields: dict[str, Any]) -> Metadata:

@@ -35,7 +35,7 @@ READERS = (
     "counters",
     "event_csv",
     "nsys.reader",
-    "rocprof.reader",
+    "rocprof",
     "kernel_table",
     "ncu.reader",
     "chrome.reader",

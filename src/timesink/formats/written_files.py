@@ -46,19 +46,17 @@ def written_aside(path: Path, *, force: bool = True) -> Iterator[Path]:
     except OSError as error:
         raise OutputError.unwritable(path, error.strerror or str(error)) from None
     finally:
-        _remove(aside)
-
-
-def _remove(aside: Path) -> None:
-    if aside.is_dir():
-        shutil.rmtree(aside, ignore_errors=True)
-    else:
-        aside.unlink(missing_ok=True)
+        if aside.is_dir():
+            shutil.rmtree(aside, ignore_errors=True)
+        else:
+            aside.unlink(missing_ok=True)
 
 
 # How a folder written by timesink is told from others, without loading what reads it.
 
 DESCRIPTION = "trace.json"
+SCHEMA_VERSION = 3
+"""Raised whenever a table changes; part of every cache key and of every exported folder."""
 
 
 def is_folder(folder: Path) -> bool:

@@ -66,13 +66,9 @@ def merge_entries(entries: Iterable[HealthEntry]) -> tuple[HealthEntry, ...]:
     """Add up entries with the same code, keep the first example, order by severity then code."""
     merged: dict[str, HealthEntry] = {}
     for entry in entries:
-        known = merged.get(entry.code)
-        if known is None:
-            merged[entry.code] = entry
-        else:
-            merged[entry.code] = HealthEntry(
-                entry.code, known.count + entry.count, known.example or entry.example
-            )
+        known = merged.get(entry.code, HealthEntry(entry.code, 0))
+        example = known.example or entry.example
+        merged[entry.code] = HealthEntry(entry.code, known.count + entry.count, example)
     order = list(Severity)
     return tuple(
         sorted(

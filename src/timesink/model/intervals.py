@@ -32,9 +32,11 @@ def from_starts(ts_ns: ArrayLike, dur_ns: ArrayLike) -> IntervalSet:
 def merge(intervals: ArrayLike) -> IntervalSet:
     """Join what overlaps or touches; drop what is empty; sort the rest."""
     rows = _checked(intervals)
-    if _is_merged(rows):
-        return rows
-    starts, ends = _sorted_apart(rows)
+    starts, ends = rows[:, 0], rows[:, 1]
+    if (starts < ends).all() and (ends[:-1] < starts[1:]).all():
+        return rows  # far cheaper to see than to merge again
+    nonempty = starts < ends
+    starts, ends = np.sort(starts[nonempty]), np.sort(ends[nonempty])
     # The i-th start opens a new piece exactly when i intervals have ended before it, so starts
     # and ends can be sorted without keeping them together, which is much the cheaper sort.
     gap = starts[1:] > ends[:-1]
@@ -53,7 +55,11 @@ def intersect(a: ArrayLike, b: ArrayLike) -> IntervalSet:
 def subtract(a: ArrayLike, b: ArrayLike) -> IntervalSet:
     """What the first set covers and the second does not."""
     merged, taken = merge(a), merge(b)
-    return _intersect_merged(merged, _complement(taken)) if len(taken) else merged
+    if not len(taken):
+        return merged
+    starts = np.append(_BEGINNING_OF_TIME, taken[:, 1])
+    gaps = _pair(starts, np.append(taken[:, 0], _END_OF_TIME))
+    return _intersect_merged(merged, gaps[gaps[:, 0] < gaps[:, 1]])
 
 
 def clip(intervals: ArrayLike, start: int, end: int) -> IntervalSet:
@@ -134,10 +140,21 @@ def sweep(starts: ArrayLike, ends: ArrayLike, values: ArrayLike) -> tuple[Times,
     intervals = _checked(_pair(_times(starts), _times(ends)))
     amounts = _amounts(values, len(intervals))
     nonempty = intervals[:, 0] < intervals[:, 1]
-    times, changes, arrives = _changes(intervals[nonempty], amounts[nonempty])
-    sums = np.cumsum(changes)
+    intervals, amounts = intervals[nonempty], amounts[nonempty]
+    by_start, by_end = np.argsort(intervals[:, 0]), np.argsort(intervals[:, 1])
+    # Ends come first: at equal times the old leaves before the new arrives.
+    times = np.concatenate([intervals[by_end, 1], intervals[by_start, 0]])
+    changes = np.concatenate([-amounts[by_end], amounts[by_start]])
+    # Two sorted runs: the stable sort only merges them, in linear time.
+    order = np.argsort(times, kind="stable")
+    times, sums = times[order], np.cumsum(changes[order])
     if sums.dtype.kind == "f":
-        sums = _without_residue(sums, arrives)
+        # Take off what rounding left over at the latest moment with nothing active.
+        active = np.cumsum(np.where(order >= len(intervals), 1, -1))
+        idle = np.where(active == 0, np.arange(len(sums)), -1)
+        latest_idle = np.maximum.accumulate(idle)
+        residue = np.where(latest_idle < 0, 0.0, sums[np.maximum(latest_idle, 0)])
+        sums = sums - residue
     last_at_its_time = np.append(times[1:] != times[:-1], np.full(min(1, len(times)), True))
     return times[last_at_its_time], sums[last_at_its_time][:-1]
 
@@ -212,19 +229,6 @@ def _pair(starts: Times, ends: Times) -> IntervalSet:
     return np.stack([starts, ends]).T
 
 
-def _is_merged(rows: IntervalSet) -> bool:
-    """Whether there is nothing to merge: far cheaper to see than to merge again."""
-    starts, ends = rows[:, 0], rows[:, 1]
-    return bool((starts < ends).all() and (ends[:-1] < starts[1:]).all())
-
-
-def _sorted_apart(intervals: ArrayLike) -> tuple[Times, Times]:
-    """Starts and ends of the non-empty rows, each sorted by itself."""
-    rows = _checked(intervals)
-    nonempty = rows[:, 0] < rows[:, 1]
-    return np.sort(rows[nonempty, 0]), np.sort(rows[nonempty, 1])
-
-
 def _intersect_merged(a: IntervalSet, b: IntervalSet) -> IntervalSet:
     if not len(a) or not len(b):
         return _NOTHING
@@ -236,56 +240,22 @@ def _intersect_merged(a: IntervalSet, b: IntervalSet) -> IntervalSet:
     return _pair(starts[1:][both], ends[:-1][both])
 
 
-def _complement(merged: IntervalSet) -> IntervalSet:
-    gaps = _pair(
-        np.append(_BEGINNING_OF_TIME, merged[:, 1]),
-        np.append(merged[:, 0], _END_OF_TIME),
-    )
-    return gaps[gaps[:, 0] < gaps[:, 1]]
-
-
 def _covered_before(merged: IntervalSet, times: Times) -> Times:
     """Length covered before each of the times."""
     if not len(merged):
         return np.zeros(len(times), dtype=np.int64)
     starts, ends = merged[:, 0].copy(), merged[:, 1].copy()
     covered_at_start = np.cumsum(ends - starts) - (ends - starts)
-    latest = _last_at_or_before(starts, times)
+    if (times[1:] >= times[:-1]).all():
+        latest = np.searchsorted(starts, times, side="right") - 1
+    else:
+        # Looking up in time order keeps the search in cache: ten times faster on unsorted windows.
+        order = np.argsort(times)
+        latest = np.empty(len(times), dtype=np.intp)
+        latest[order] = np.searchsorted(starts, times[order], side="right") - 1
     reached = np.maximum(latest, 0)
     covered = covered_at_start[reached] + np.minimum(times, ends[reached]) - starts[reached]
     return np.where(latest < 0, 0, covered)
-
-
-def _last_at_or_before(starts: Times, times: Times) -> NDArray[np.intp]:
-    if (times[1:] >= times[:-1]).all():
-        return np.searchsorted(starts, times, side="right") - 1
-    # Looking up in time order keeps the search in cache: ten times faster on unsorted windows.
-    order = np.argsort(times)
-    latest = np.empty(len(times), dtype=np.intp)
-    latest[order] = np.searchsorted(starts, times[order], side="right") - 1
-    return latest
-
-
-def _changes(
-    intervals: IntervalSet, amounts: NDArray[Any]
-) -> tuple[Times, NDArray[Any], NDArray[np.bool_]]:
-    """Times at which the sum changes, in order, by how much, and whether something arrives."""
-    by_start, by_end = np.argsort(intervals[:, 0]), np.argsort(intervals[:, 1])
-    # Ends come first: at equal times the old leaves before the new arrives.
-    times = np.concatenate([intervals[by_end, 1], intervals[by_start, 0]])
-    changes = np.concatenate([-amounts[by_end], amounts[by_start]])
-    # Two sorted runs: the stable sort only merges them, in linear time.
-    order = np.argsort(times, kind="stable")
-    return times[order], changes[order], order >= len(intervals)
-
-
-def _without_residue(sums: NDArray[np.float64], arrives: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Take off what rounding left over at the latest moment with nothing active."""
-    active = np.cumsum(np.where(arrives, 1, -1))
-    idle = np.where(active == 0, np.arange(len(sums)), -1)
-    latest_idle = np.maximum.accumulate(idle)
-    residue = np.where(latest_idle < 0, 0.0, sums[np.maximum(latest_idle, 0)])
-    return sums - residue
 
 
 def _outer_first(intervals: IntervalSet) -> tuple[NDArray[np.intp], Times]:

@@ -6,7 +6,7 @@ None stands for what the recorder did not know.  `docs/recording_folder.md` desc
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, is_dataclass
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -213,7 +213,7 @@ def _section(kind: type[Section], values: Any, where: str, unused: list[str]) ->
         return kind()
     known = {
         name: _value(hint, values[name], f"{where}.{name}".lstrip("."), unused)
-        for name, hint in _hints(kind)
+        for name, hint in get_type_hints(kind).items()
         if values.get(name) is not None
     }
     return kind(**{name: value for name, value in known.items() if value is not None})
@@ -247,20 +247,15 @@ def _texts(values: Any, where: str, unused: list[str]) -> dict[str, str]:
     if not isinstance(values, Mapping):
         unused.append(_shown(where, values))
         return {}
-    told = {str(name): value for name, value in values.items() if value is not None}
-    unused += [_shown(f"{where}.{name}", v) for name, v in told.items() if _is_nested(v)]
-    return {name: str(value) for name, value in told.items() if not _is_nested(value)}
-
-
-def _is_nested(value: Any) -> bool:
-    return isinstance(value, (list, tuple, Mapping))
+    texts = {}
+    for name, value in values.items():
+        if isinstance(value, (list, tuple, Mapping)):
+            unused.append(_shown(f"{where}.{name}", value))
+        elif value is not None:
+            texts[str(name)] = str(value)
+    return texts
 
 
 def _shown(where: str, value: Any) -> str:
     text = repr(value)
     return f"{where}: {text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + '...'}"
-
-
-def _hints(kind: Any) -> list[tuple[str, Any]]:
-    hints = get_type_hints(kind)
-    return [(one.name, hints[one.name]) for one in fields(kind)]

@@ -1,12 +1,19 @@
-"""Numbers for people: times, sizes, counts and shares, worded alike everywhere."""
+"""Numbers for people: times, sizes, counts and shares, worded alike, and the units of counters."""
 
 from __future__ import annotations
 
+import csv
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path
 
-from timesink.model.counter_units import quantity
+_TIME_UNITS = ("ns", "us", "ms", "s")
+_WHOLE_UNITS = ("ns", "B")
+"""Of which there are no parts."""
 
 
 def count(value: int) -> str:
@@ -16,15 +23,11 @@ def count(value: int) -> str:
 
 def counted(value: int, things: str) -> str:
     """How many of something."""
-    if value == 1:
-        things = _singular(things)
+    if value == 1 and things.endswith("ies"):
+        things = f"{things[:-3]}y"
+    elif value == 1:
+        things = things.removesuffix("es" if things.endswith("sses") else "s")
     return f"{count(value)} {things}"
-
-
-def _singular(things: str) -> str:
-    if things.endswith("ies"):
-        return f"{things[:-3]}y"
-    return things.removesuffix("es" if things.endswith("sses") else "s")
 
 
 def listed(names: Sequence[str], most: int = 6, between: str = ", ") -> str:
@@ -49,16 +52,17 @@ def number(value: float) -> str:
 
 def duration_ns(value: float) -> str:
     """A length of time with three or four digits and its unit."""
-    return _in_units(value, 100)
+    return _in_units(value, 1000, _TIME_UNITS, _digits)
 
 
-def _in_units(value: float, fine_below: int) -> str:
-    for size, unit in ((1, "ns"), (1_000, "us"), (1_000_000, "ms")):
-        shown = f"{value:.0f}" if size == 1 else _digits(value / size, fine_below)
-        # What rounds up to a thousand is one of the next unit.
-        if abs(float(shown)) < 1000:
-            return f"{shown} {unit}"
-    return f"{_digits(value / 1_000_000_000, fine_below)} s"
+def _in_units(value: float, step: int, units: Sequence[str], digits: Callable[[float], str]) -> str:
+    """In the first of the units, each of them `step` times the one before, that is large enough."""
+    for power, unit in enumerate(units):
+        shown = f"{value:.0f}" if unit in _WHOLE_UNITS else digits(value / step**power)
+        # What rounds up to a whole step is one of the next unit.
+        if abs(float(shown)) < step:
+            break
+    return f"{shown} {unit}"
 
 
 def _digits(value: float, fine_below: int = 100) -> str:
@@ -74,17 +78,12 @@ def moment_ns(value: int) -> str:
 
 def brief_ns(value: float) -> str:
     """A length of time for a sentence: one decimal from ten of a unit on."""
-    return _in_units(value, 10)
+    return _in_units(value, 1000, _TIME_UNITS, lambda size: _digits(size, 10))
 
 
 def size_bytes(value: float) -> str:
     """Bytes in binary units."""
-    for power, unit in enumerate(("B", "KiB", "MiB", "GiB")):
-        shown = f"{value / 1024**power:.1f}" if power else f"{value:.0f}"
-        # What rounds up to 1024 is one of the next unit.
-        if abs(float(shown)) < 1024:
-            return f"{shown} {unit}"
-    return f"{value / 1024**4:.1f} TiB"
+    return _in_units(value, 1024, ("B", "KiB", "MiB", "GiB", "TiB"), "{:.1f}".format)
 
 
 def share(part: float, whole: float) -> str:
@@ -94,12 +93,7 @@ def share(part: float, whole: float) -> str:
 
 def rate(value: float, things: str) -> str:
     """How much a second, in decimal units with three or four digits."""
-    for power, prefix in enumerate(("", "k", "M", "G", "T")):
-        shown = _digits(value / 1000**power)
-        # What rounds up to a thousand is one of the next unit.
-        if abs(float(shown)) < 1000:
-            return f"{shown} {prefix}{things}/s"
-    return f"{_digits(value / 1000**5)} P{things}/s"
+    return _in_units(value, 1000, [f"{prefix}{things}/s" for prefix in ("", *"kMGTP")], _digits)
 
 
 # Numbers of two sides beside each other, for people.
@@ -224,3 +218,101 @@ def natural(text: str) -> list[tuple[int, str]]:
     """Sort key by which `GPU 2` comes before `GPU 10`."""
     parts = filter(None, _NUMBERS.split(text))
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+
+
+# In which unit a counter is, as data: `counter_units.csv` beside this file.
+#
+# The first line whose pattern fits decides.  `at_most` tells apart counters that some samplers
+# write in another unit: the line holds where the counter's largest value is not above it.
+# `recorded` is what samplers write.  `published` is what behaviour tables without a column for
+# units hold, where that is special; all else there is 100 times the recorded value, or the recorded
+# value itself where the name says that it is a share or a rate.
+
+_DATA = Path(__file__).with_name("counter_units.csv")
+_SCALES = {
+    "B/s": {"KiB/s": 1024.0, "MiB/s": 1024.0**2, "GiB/s": 1024.0**3}
+    | {"kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "TB/s": 1e12},
+    "B": {"KiB": 1024.0, "MiB": 1024.0**2, "GiB": 1024.0**3, "TiB": 1024.0**4}
+    | {"kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12},
+    "W": {"uW": 1e-6, "mW": 1e-3, "kW": 1e3},
+    "J": {"uJ": 1e-6, "mJ": 1e-3, "kJ": 1e3},
+    "MHz": {"Hz": 1e-6, "kHz": 1e-3, "GHz": 1e3},
+    "ns": {"us": 1e3, "ms": 1e6, "s": 1e9},
+}
+"""Units of one quantity, and how many of its base unit each is."""
+_BASES = {unit: (base, scale) for base, units in _SCALES.items() for unit, scale in units.items()}
+_FACTOR = re.compile(r"([0-9.eE+-]+) (.+)")
+_SHARES = ("usage", "rate", "util", "occupancy")
+"""Counters with one of these in the name are published as recorded: divided by 100, times 100."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    pattern: str
+    at_most: float | None
+    unit: str | None
+
+
+def unit_of(counter: str, largest: float | None = None) -> str | None:
+    """The unit samples of a counter are in; None where it is not known.
+
+    With the largest value seen, counters that are written as a fraction here and as percent there
+    are told apart.
+    """
+    line = _fitting("recorded", counter, largest)
+    return None if line is None else line.unit
+
+
+def published_unit(metric: str, typical: float) -> str | None:
+    """The unit of a metric in a table of behaviour that does not say it."""
+    line = _fitting("published", metric, typical)
+    if line is not None:
+        return line.unit
+    unit = unit_of(metric, typical)
+    if unit is None or any(word in metric.lower() for word in _SHARES):
+        return unit
+    return f"0.01 {unit}"
+
+
+def quantity(value: float, unit: str | None) -> tuple[float, str]:
+    """A value in the base unit of what it measures, without the factor its unit may begin with.
+
+    Values of one quantity, however it was written down, have the same unit afterwards.
+    """
+    found = _FACTOR.fullmatch(unit or "")
+    if found is not None:
+        value, unit = _times(value, float(found[1])), found[2]
+    base, scale = _BASES.get(unit or "", (unit or "", 1.0))
+    return (value if scale == 1 else _times(value, scale)), base
+
+
+def _times(value: float, factor: float) -> float:
+    # A division by 100 is exact where a multiplication with 0.01 is not.
+    return value * factor if factor >= 1 else value / round(1 / factor, 9)
+
+
+def _fitting(form: str, counter: str, largest: float | None) -> _Line | None:
+    for line in _lines()[form]:
+        limit = line.at_most
+        is_below = limit is None or (largest is not None and abs(largest) <= limit)
+        if is_below and fnmatchcase(counter.lower(), line.pattern):
+            return line
+    return None
+
+
+@lru_cache(maxsize=1)
+def _lines() -> dict[str, tuple[_Line, ...]]:
+    with _DATA.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    return {
+        form: tuple(
+            _Line(
+                row["pattern"],
+                float(row["at_most"]) if row["at_most"] else None,
+                row["unit"] or None,
+            )
+            for row in rows
+            if row["form"] == form
+        )
+        for form in ("recorded", "published")
+    }

@@ -15,9 +15,8 @@ from timesink.analyses.statistics.drift import mean_changes
 from timesink.analyses.statistics.means import QUIETLY, two_sided_p
 from timesink.analyses.statistics.ranks import false_discovery
 from timesink.model.arrays import Floats, Ints
-from timesink.model.counter_units import quantity
 from timesink.model.schema import HOST_DEVICE
-from timesink.model.units import amount, counted
+from timesink.model.units import amount, counted, quantity
 from timesink.rules.counter_names import Resource, only_own, resource_of
 
 _NO_CYCLES = np.zeros(0, dtype=np.int64)

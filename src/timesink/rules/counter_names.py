@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from timesink.analyses.kernels.peaks import find_peaks
-from timesink.model.counter_units import quantity, unit_of
+from timesink.model.units import quantity, unit_of
 from timesink.model.vendors import DEVICE_WORDS, every
 
 _FLOOR = 0.1
@@ -78,7 +78,7 @@ UNKNOWN = Resource("*", "", "", "symptom")
 def resource_of(counter: str, unit: str | None = None) -> Resource:
     """What a counter says; the first line that fits decides, if its scale knows the unit.
 
-    `unit` is a base unit as of `counter_units.quantity`; without, the name tells.
+    `unit` is a base unit as of `units.quantity`; without, the name tells.
     """
     found = _resource_of(plain_name(counter))
     known = quantity(1.0, unit_of(counter))[1] if unit is None else unit

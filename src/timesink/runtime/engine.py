@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol
 
 from timesink.errors import TimesinkError, UnreadableError, UsageError
-from timesink.runtime.workers import start_interpreter, usable_cores
+from timesink.runtime.workers import Peer, pipe, start_interpreter, usable_cores
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,41 +129,31 @@ _OUT_OF_MEMORY = 77
 """What a process ends with that got no more memory: it is not asked anything again."""
 
 
-class Child:
+class Child(Peer):
     """A process of ours that makes the same call for one item at a time."""
 
     def __init__(self, call: Call) -> None:
-        self._process = start_interpreter(__name__, "serve", call, environment=ONE_THREAD)
+        super().__init__(start_interpreter(__name__, "serve", call, environment=ONE_THREAD))
         self.place = -1
         """Of the item it is at work on."""
 
     def fileno(self) -> int:
         """What becomes readable when an answer is there, or the process is gone."""
-        return _stream(self._process.stdout).fileno()
+        return pipe(self.process.stdout).fileno()
 
     def ask(self, place: int, item: object) -> None:
-        """Hand over an item; a process that died already shows when it is asked for the answer."""
+        """Hand over an item."""
         self.place = place
-        with suppress(OSError):
-            stdin = _stream(self._process.stdin)
-            pickle.dump(pickle.dumps(item), stdin)
-            stdin.flush()
-
-    def answer(self) -> Outcome | None:
-        """What came of the item; None when the process is gone."""
-        with suppress(EOFError, pickle.UnpicklingError, OSError):
-            outcome: Outcome = pickle.load(_stream(self._process.stdout))  # noqa: S301 - our own
-            return outcome
-        return None
+        self.tell(pickle.dumps(item))
 
     def stop(self) -> str:
         """End it at once, and say how it ended if it had ended before."""
-        self._process.kill()
-        for stream in (self._process.stdin, self._process.stdout):
+        self.process.kill()
+        for stream in (self.process.stdin, self.process.stdout):
             # What was still to be written to a process that is gone is of no use.
             with suppress(OSError):
-                _stream(stream).close()
-        code = self._process.wait()
+                pipe(stream).close()
+        code = self.process.wait()
         if code == _OUT_OF_MEMORY:
             return "out of memory"
         if code >= 0:
@@ -171,13 +161,6 @@ class Child:
         with suppress(ValueError):
             return f"killed by {signal.Signals(-code).name}"
         return f"killed by signal {-code}"
-
-
-def _stream(stream: IO[bytes] | None) -> IO[bytes]:
-    if stream is None:
-        msg = "a process was started without a pipe"
-        raise RuntimeError(msg)
-    return stream
 
 
 def serve(call: Call) -> None:
@@ -285,7 +268,7 @@ class _Crew:
 
     def _finish(self, busy: selectors.BaseSelector, child: Any, waiting: deque[int]) -> Done | None:
         """The answer of a process, which gets another item; None when it is gone."""
-        place, outcome = child.place, child.answer()
+        place, outcome = child.place, child.hear()
         if outcome is not None and waiting:
             self._ask(child, waiting)
         else:
@@ -378,25 +361,28 @@ class News(NamedTuple):
     error: TimesinkError | None = None
 
 
-class _Driver:
+class _Driver(Peer):
     """The process that speaks to Ray."""
 
     def __init__(self, call: Call, address: str | None, jobs: int | None, said: IO[bytes]) -> None:
         self._said = said
         self._cluster = f"the Ray cluster at {address}" if address else "Ray"
-        self._process = start_interpreter(
+        process = start_interpreter(
             "timesink.runtime.ray_driver", "drive", call, address, jobs,
             environment=_environment(address), errors=said,
         )  # fmt: skip
+        super().__init__(process)
 
     def work(self, items: Sequence[Any]) -> Iterator[Done]:
         """Hand over items as there is room for them, and give what comes back."""
         room, given, done = 0, 0, 0
         while done < len(items):
-            news = self._news(done, len(items))
+            news: News | None = self.hear()
+            if news is None:
+                raise self._gone(done, len(items))
             room += news.room
             while room and given < len(items):
-                self._ask(given, items[given])
+                self.tell((given, pickle.dumps(items[given])))
                 room, given = room - 1, given + 1
             if news.place is not None:
                 done += 1
@@ -404,37 +390,24 @@ class _Driver:
             elif news.error is not None:
                 raise news.error
 
-    def _ask(self, place: int, item: Any) -> None:
-        if self._process.stdin is not None:
-            # A process that is gone already shows when news is waited for.
-            with suppress(OSError):
-                pickle.dump((place, pickle.dumps(item)), self._process.stdin)
-                self._process.stdin.flush()
-
-    def _news(self, done: int, total: int) -> News:
-        if self._process.stdout is not None:
-            with suppress(EOFError, pickle.UnpicklingError, OSError):
-                news: News = pickle.load(self._process.stdout)  # noqa: S301 - our own process
-                return news
+    def _gone(self, done: int, total: int) -> TimesinkError:
         self._said.seek(0)
         said = last_words(self._said.read().decode(errors="replace"))
-        raise TimesinkError(
+        return TimesinkError(
             f"{self._cluster} is gone after {done} of {total} ({said})",
             "see its logs; to go on with what is not done yet, start it and ask again",
         )
 
     def stop(self) -> None:
         """Let it take leave of Ray, and stop what it started; if it does not, end it."""
-        if self._process.stdin is not None:
-            with suppress(OSError):
-                self._process.stdin.close()
-        if self._process.stdout is not None:
-            self._process.stdout.close()
+        with suppress(OSError):
+            pipe(self.process.stdin).close()
+        pipe(self.process.stdout).close()
         try:
-            self._process.wait(_PATIENCE)
+            self.process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+            self.process.kill()
+            self.process.wait()
 
 
 def _environment(address: str | None) -> dict[str, str]:

@@ -31,27 +31,45 @@ pickle.dump(call(*arguments), sys.stdout.buffer, protocol=5)
 """
 
 
+class Peer:
+    """A process of ours that is told pickled things, and tells some."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
+
+    def tell(self, thing: Any) -> None:
+        """Tell it something; a process that is gone already shows when it is listened to."""
+        with suppress(OSError):
+            stdin = pipe(self.process.stdin)
+            pickle.dump(thing, stdin)
+            stdin.flush()
+
+    def hear(self) -> Any:
+        """What it tells next; None when it is gone, for whatever reason."""
+        with suppress(EOFError, pickle.UnpicklingError, OSError):
+            return pickle.load(pipe(self.process.stdout))  # noqa: S301 - our own process
+        return None
+
+
 class Worker:
     """One process at work on one call, named so that the caller need not load it."""
 
     def __init__(self, module: str, function: str, *arguments: Any) -> None:
-        self._process = _start((module, function, *arguments))
+        self._peer = None
+        # Where none can be started, there is no result.
+        with suppress(OSError):
+            self._peer = Peer(start_interpreter(module, function, *arguments))
+            pipe(self._peer.process.stdin).close()
 
     def result(self) -> Any:
         """What the function returned; None when the process failed, for whatever reason."""
-        if self._process is None or self._process.stdout is None:
-            return None
-        with suppress(EOFError, pickle.UnpicklingError, OSError):
-            return pickle.load(self._process.stdout)  # noqa: S301 - written by our own worker
-        return None
+        return None if self._peer is None else self._peer.hear()
 
     def stop(self) -> None:
-        if self._process is None:
-            return
-        if self._process.stdout is not None:
-            self._process.stdout.close()
-        self._process.kill()
-        self._process.wait()
+        if self._peer is not None:
+            pipe(self._peer.process.stdout).close()
+            self._peer.process.kill()
+            self._peer.process.wait()
 
 
 class Workers:
@@ -77,17 +95,6 @@ class Workers:
             worker.stop()
 
 
-def _start(task: tuple[Any, ...]) -> subprocess.Popen[bytes] | None:
-    """A process for one call, which reads nothing more; None when none can be started."""
-    try:
-        process = start_interpreter(*task)
-    except OSError:
-        return None
-    with suppress(OSError):
-        _pipe(process.stdin).close()
-    return process
-
-
 def start_interpreter(
     module: str,
     function: str,
@@ -109,13 +116,14 @@ def start_interpreter(
     )
     # A process that died already shows when it is asked for a result.
     with suppress(OSError):
-        stdin = _pipe(process.stdin)
+        stdin = pipe(process.stdin)
         stdin.write(pickle.dumps(sys.path) + pickle.dumps((module, function, arguments)))
         stdin.flush()
     return process
 
 
-def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
+def pipe(stream: IO[bytes] | None) -> IO[bytes]:
+    """The input or output of a process that was started with one."""
     if stream is None:
         msg = "a process was started without a pipe"
         raise RuntimeError(msg)

@@ -7,7 +7,6 @@ any number of processes may share the cache.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import hashlib
 import math
@@ -24,8 +23,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from timesink.errors import OutputError, UnreadableError, UsageError
-from timesink.formats.written_files import is_folder
-from timesink.model.version import SCHEMA_VERSION
+from timesink.formats.written_files import SCHEMA_VERSION, is_folder
 
 if TYPE_CHECKING:
     from timesink.model.trace import Trace
@@ -63,8 +61,22 @@ class Cache:
     def default(cls) -> Cache:
         """The user's cache: `TIMESINK_CACHE_DIR`, else the system's place for caches."""
         asked = os.environ.get("TIMESINK_CACHE_DIR")
-        root = Path(asked) if asked else _place_for_caches() / "timesink"
-        return cls(root, _limit_from_environment())
+        if asked:
+            root = Path(asked)
+        else:
+            # A user without a home, as in some containers: nowhere to write, which is no error.
+            place = Path(os.devnull)
+            with suppress(RuntimeError):
+                place = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+            root = place / "timesink"
+        text = os.environ.get("TIMESINK_CACHE_MAX_GB") or _DEFAULT_LIMIT_GB
+        try:
+            gigabytes = float(text)
+        except ValueError:
+            raise UsageError.bad_cache_limit(text) from None
+        if not math.isfinite(gigabytes) or gigabytes < 0:
+            raise UsageError.bad_cache_limit(text)
+        return cls(root, int(gigabytes * 1024**3))
 
     def load(self, key: str) -> Trace | None:
         """A cached trace, or None; a broken entry counts as absent and is removed."""
@@ -79,7 +91,7 @@ class Cache:
         except UnreadableError:
             _discard(folder)
             return None
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             os.utime(folder)
         return trace
 
@@ -87,12 +99,16 @@ class Cache:
         """Keep a trace; a cache that cannot be written is not an error."""
         from timesink.formats.parquet_folder import write_folder  # noqa: PLC0415
 
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             self._traces.mkdir(parents=True, exist_ok=True)
             aside = Path(tempfile.mkdtemp(prefix=".writing-", dir=self._traces))
             try:
                 write_folder(trace, aside)
-                self._put(aside, key)
+                folder = self.folder(key)
+                if folder.exists() and not is_folder(folder):
+                    _discard(folder)
+                # Fails when another process was first; its entry is as good as this one.
+                aside.rename(folder)
             finally:
                 shutil.rmtree(aside, ignore_errors=True)
         self.settle()
@@ -138,7 +154,7 @@ class Cache:
         for file in [*_named(self.summaries, _SUMMARY), *_named(self.summaries, _TEMPORARY)]:
             _discard(file)
         for note in _named(self._index, _KEY):
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 note.unlink()
         if any(entry.folder.exists() for entry in removed):
             raise OutputError.not_cleared(self.root)
@@ -161,13 +177,6 @@ class Cache:
         """Folders of this cache; what else a user keeps in the same place is not touched."""
         return (child for child in _named(self._traces, name) if child.is_dir())
 
-    def _put(self, aside: Path, key: str) -> None:
-        folder = self._traces / key
-        if folder.exists() and not is_folder(folder):
-            _discard(folder)
-        # Fails when another process was first; its entry is as good as this one.
-        aside.rename(folder)
-
     def _content_hash(self, file: Path) -> bytes:
         stat = file.stat()
         # The time of change, unlike that of modification, cannot be set back.
@@ -177,12 +186,12 @@ class Cache:
         note = self._index / name.hexdigest()
         if time.time_ns() - changed_ns <= _SETTLED_NS:
             return _hash_file(file)
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             known = note.read_bytes()
             if len(known) == 20:
                 return known
         content = _hash_file(file)
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             self._index.mkdir(parents=True, exist_ok=True)
             note.write_bytes(content)
         return content
@@ -191,7 +200,7 @@ class Cache:
         """Drop leftovers of crashed processes, and the least recently used beyond the limit."""
         abandoned_before = time.time() - _ABANDONED_SECONDS
         for left in [*self._own_folders(_TEMPORARY), *_named(self.summaries, _TEMPORARY)]:
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 if left.stat().st_mtime < abandoned_before:
                     _remove(left)
         if self.limit_bytes is None:
@@ -208,7 +217,7 @@ class Cache:
 def _discard(entry: Path) -> None:
     """Remove an entry: gone by its name first, so that nobody reads what is half removed."""
     gone = entry.with_name(f".gone-{os.getpid()}-{entry.name}")
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         entry.rename(gone)
         _remove(gone)
 
@@ -225,7 +234,7 @@ def _entries(places: Iterable[Path]) -> list[Entry]:
     found = []
     for place in places:
         # Another process may remove it at any moment.
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             files = place.iterdir() if place.is_dir() else [place]
             size = sum(file.stat().st_size for file in files)
             found.append(Entry(place, size, place.stat().st_mtime))
@@ -246,28 +255,6 @@ def _hash_file(file: Path) -> bytes:
         while block := stream.read(1024 * 1024):
             digest.update(block)
     return digest.digest()
-
-
-def _place_for_caches() -> Path:
-    asked = os.environ.get("XDG_CACHE_HOME")
-    if asked:
-        return Path(asked)
-    try:
-        return Path.home() / ".cache"
-    except RuntimeError:
-        # A user without a home, as in some containers: nowhere to write, which is no error.
-        return Path(os.devnull)
-
-
-def _limit_from_environment() -> int:
-    text = os.environ.get("TIMESINK_CACHE_MAX_GB") or _DEFAULT_LIMIT_GB
-    try:
-        gigabytes = float(text)
-    except ValueError:
-        raise UsageError.bad_cache_limit(text) from None
-    if not math.isfinite(gigabytes) or gigabytes < 0:
-        raise UsageError.bad_cache_limit(text)
-    return int(gigabytes * 1024**3)
 
 
 # Memory that is no longer needed goes back to the system.

@@ -39,10 +39,25 @@ def files_at(path: Path) -> list[Path]:
             f"{path}: neither a file nor a folder", "give the trace as a file; pipes are not read"
         )
     # Folders inside a run are not part of it; a folder of runs has no trace of its own.
-    files = _recorded_in(path) or _recorded_below(path) or _behaviour_tables(path)
+    files = _recorded_in(path) or _recorded_below(path)
     if not files:
-        raise _nothing_in(path)
-    return files
+        from timesink.sources.run_facts import find_behaviour_tables  # noqa: PLC0415 - few need it
+
+        files = find_behaviour_tables(path)
+    if files:
+        return files
+    if (path / CONTROL_FOLDER).is_dir():
+        raise UnreadableError(
+            f"{path}: a recording that has not ended",
+            "wait until `timesink record` says so; if it was killed, record again",
+        )
+    run = run_file_in(path)
+    if run is not None:
+        raise UnreadableError(
+            f"{path}: a recording without a trace and without counters",
+            (run.run and run.run.why_partial) or "record a program that uses PyTorch, or counters",
+        )
+    raise UnreadableError.no_trace(path)
 
 
 def matching(pattern: str) -> list[Path]:
@@ -63,21 +78,6 @@ def matching(pattern: str) -> list[Path]:
 def _each_once(files: list[Path]) -> list[Path]:
     """A file is there once, however many ways and links lead to it; the first of them counts."""
     return list({file.resolve(): file for file in reversed(files)}.values())[::-1]
-
-
-def _nothing_in(folder: Path) -> UnreadableError:
-    if (folder / CONTROL_FOLDER).is_dir():
-        return UnreadableError(
-            f"{folder}: a recording that has not ended",
-            "wait until `timesink record` says so; if it was killed, record again",
-        )
-    run = run_file_in(folder)
-    if run is not None:
-        return UnreadableError(
-            f"{folder}: a recording without a trace and without counters",
-            (run.run and run.run.why_partial) or "record a program that uses PyTorch, or counters",
-        )
-    return UnreadableError.no_trace(folder)
 
 
 def traces_in(folder: Path) -> list[Path]:
@@ -108,13 +108,6 @@ def _recorded_in(folder: Path) -> list[Path]:
 
 def _recorded_below(folder: Path) -> list[Path]:
     return [file for run in folders_below(folder) for file in _recorded_in(run)]
-
-
-def _behaviour_tables(folder: Path) -> list[Path]:
-    """What a folder without traces may hold instead."""
-    from timesink.sources.run_facts import find_behaviour_tables  # noqa: PLC0415 - few folders need it
-
-    return find_behaviour_tables(folder)
 
 
 def is_named_by_profiler(recording: Recording) -> bool:
@@ -190,16 +183,14 @@ def stated_rank(recording: Recording) -> int | None:
         return recording.rank  # every look costs a way over the network
     stated = None
     with suppress(UnreadableError, OSError):
-        stated = rank_in_head(_head(recording))
+        if recording.remote is None:
+            head = open_source(recording.path).head()
+        else:
+            from timesink.sources.remote import remote_head  # noqa: PLC0415
+
+            head = remote_head(recording.remote.url)
+        stated = rank_in_head(head)
     return recording.rank if stated is None else stated
-
-
-def _head(recording: Recording) -> bytes:
-    if recording.remote is None:
-        return open_source(recording.path).head()
-    from timesink.sources.remote import remote_head  # noqa: PLC0415
-
-    return remote_head(recording.remote.url)
 
 
 def distinct_labels(recordings: Sequence[Recording]) -> list[str]:
@@ -231,71 +222,48 @@ def one_run(found: Sequence[Recording], place: Place) -> tuple[list[Recording], 
     runs = runs_among(found)
     if len(runs) > 1:
         raise _several_runs(runs, place)
-    first, notes = _first_spans(found)
-    kept, copies = _without_copies(first)
-    ranks, others = _without_strays(kept)
-    # Refuse two files of one rank: nobody could tell which of them goes with the others.
-    of_rank: defaultdict[int, list[str]] = defaultdict(list)
-    for recording in ranks:
-        if recording.rank is not None:
-            of_rank[recording.rank].append(recording.path.name)
-    for rank, names in of_rank.items():
-        if len(names) > 1:
-            raise AmbiguousError(
-                f"{shown(place)}: two files are of rank {rank} ({names[0]}, {names[1]}), "
-                "as if of two runs",
-                "choose the files of one run by a pattern in quotes, e.g. "
-                f"'{_pattern(names[0])}', or name one of them",
-            )
-    return ranks, [*notes, *copies, *others, *_beside(place)]
-
-
-def _first_spans(found: Sequence[Recording]) -> tuple[list[Recording], list[str]]:
-    """The first span of each worker; a file without a number comes before all that have one."""
-    of_worker: defaultdict[str, list[int]] = defaultdict(list)
+    # The first span of each worker; a file without a number comes before all that have one.
+    spans: defaultdict[str, set[int]] = defaultdict(set)
     for recording in found:
-        of_worker[recording.worker].append(recording.span or 0)
-    first = [one for one in found if (one.span or 0) == min(of_worker[one.worker])]
-    most = max(len(set(spans)) for spans in of_worker.values())
-    if most == 1:
-        return first, []
-    shown_as = min(one.span or 1 for one in first)
-    return first, [f"{most} spans: this is span {shown_as}, choose with --span"]
-
-
-def _several_runs(runs: dict[str, list[Recording]], place: Place) -> AmbiguousError:
-    names = sorted(runs, key=natural)
-    more = ", ..." if len(names) > _MOST_SHOWN else ""
-    first = sorted(Path(one.source).parent.as_posix() for one in runs[names[0]])
-    if runs[names[0]][0].remote is not None:
-        first = sorted(one.source.rpartition("/")[0] for one in runs[names[0]])
-    return AmbiguousError(
-        f"{shown(place)}: holds {len(names)} runs ({', '.join(names[:_MOST_SHOWN])}{more})",
-        f"name one run folder, e.g. {first[0]}, or a pattern of its files in quotes",
-    )
-
-
-def _beside(place: Place) -> list[str]:
-    """What is told of traces in a folder that were not taken for those of the run."""
-    left_out = traces_left_out(place) if isinstance(place, Path) and place.is_dir() else []
-    if not left_out:
-        return []
-    names = listed([sayable(file.name) for file in left_out], most=_MOST_SHOWN)
-    return [f"left out, because others are named as a profiler names them: {names}"]
-
-
-def _without_copies(recordings: Sequence[Recording]) -> tuple[list[Recording], list[str]]:
-    """Recordings without those that are another one in another form, as `a.json.gz`."""
-    kept: dict[tuple[Path, str], Recording] = {}
+        spans[recording.worker].add(recording.span or 0)
+    first = [one for one in found if (one.span or 0) == min(spans[one.worker])]
     notes = []
-    for recording in recordings:
+    if (most := max(map(len, spans.values()))) > 1:
+        shown_as = min(one.span or 1 for one in first)
+        notes.append(f"{most} spans: this is span {shown_as}, choose with --span")
+    # Without those that are another one in another form, as `a.json.gz`.
+    kept: dict[tuple[Path, str], Recording] = {}
+    for recording in first:
         known = kept.setdefault((recording.path.parent, stem_of(recording.path.name)), recording)
         if known is not recording:
             notes.append(
                 f"{recording.path.name} is named as {known.path.name}, in another form: "
                 "only the latter is read"
             )
-    return list(kept.values()), notes
+    ranks, others = _without_strays(list(kept.values()))
+    _refuse_two_of_a_rank(ranks, place)
+    left_out = traces_left_out(place) if isinstance(place, Path) and place.is_dir() else []
+    if left_out:
+        said = listed([sayable(file.name) for file in left_out], most=_MOST_SHOWN)
+        others.append(f"left out, because others are named as a profiler names them: {said}")
+    return ranks, [*notes, *others]
+
+
+def _refuse_two_of_a_rank(ranks: Sequence[Recording], place: Place) -> None:
+    """Nobody could tell which of two files of one rank goes with the others."""
+    of_rank: defaultdict[int, list[str]] = defaultdict(list)
+    for recording in ranks:
+        if recording.rank is not None:
+            of_rank[recording.rank].append(recording.path.name)
+    for rank, names in of_rank.items():
+        if len(names) > 1:
+            alike = re.sub(r"(rank[-_. =]?)[0-9]+", r"\1*", names[0], count=1, flags=re.IGNORECASE)
+            raise AmbiguousError(
+                f"{shown(place)}: two files are of rank {rank} ({names[0]}, {names[1]}), "
+                "as if of two runs",
+                "choose the files of one run by a pattern in quotes, e.g. "
+                f"'{alike}', or name one of them",
+            )
 
 
 def _without_strays(recordings: list[Recording]) -> tuple[list[Recording], list[str]]:
@@ -308,6 +276,13 @@ def _without_strays(recordings: list[Recording]) -> tuple[list[Recording], list[
     return [one for one in recordings if one not in strays], sorted(notes)
 
 
-def _pattern(name: str) -> str:
-    """A pattern for the files of other ranks that are named like this one."""
-    return re.sub(r"(rank[-_. =]?)[0-9]+", r"\1*", name, count=1, flags=re.IGNORECASE)
+def _several_runs(runs: dict[str, list[Recording]], place: Place) -> AmbiguousError:
+    names = sorted(runs, key=natural)
+    more = ", ..." if len(names) > _MOST_SHOWN else ""
+    first = sorted(Path(one.source).parent.as_posix() for one in runs[names[0]])
+    if runs[names[0]][0].remote is not None:
+        first = sorted(one.source.rpartition("/")[0] for one in runs[names[0]])
+    return AmbiguousError(
+        f"{shown(place)}: holds {len(names)} runs ({', '.join(names[:_MOST_SHOWN])}{more})",
+        f"name one run folder, e.g. {first[0]}, or a pattern of its files in quotes",
+    )

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from timesink.errors import AmbiguousError, TimesinkError, UnreadableError
+from timesink.formats.chrome.container import looks_like_events
+from timesink.formats.chrome.crew import DecoderCrew
 from timesink.formats.file_names import rank_in_name
 from timesink.formats.options import IsChosen, Progress, ReadOptions
 from timesink.formats.packing import open_source
@@ -29,8 +31,7 @@ from timesink.sources.remote import on_this_machine, remote_key
 from timesink.sources.sidecars import find_beside, find_run, find_topology
 
 if TYPE_CHECKING:
-    from timesink.formats.chrome.crew import DecoderCrew
-    from timesink.model.trace import Metadata, Trace
+    from timesink.model.trace import Trace
 
 
 _HOST_KEYS = ("hostname", "host_name", "host")
@@ -161,7 +162,12 @@ def files_beside(path: Path) -> list[Path]:
 
 
 def _read(path: Path, how: ReadOptions) -> Trace:
-    crew = _start_early(path, how)
+    # Processes that decode a Chrome-format trace are started before anything else is loaded.
+    crew = None
+    source = open_source(path)
+    with contextlib.suppress(OSError):
+        if looks_like_events(source.head()):
+            crew = DecoderCrew(source, how.jobs, how.brief)
     with crew or contextlib.nullcontext():
         from timesink.formats.registry import read_trace  # noqa: PLC0415 - the crew works meanwhile
 
@@ -181,18 +187,6 @@ def _read(path: Path, how: ReadOptions) -> Trace:
     return trace if counters is None else _with_counters(trace, counters)
 
 
-def _start_early(path: Path, how: ReadOptions) -> DecoderCrew | None:
-    """Processes that decode a Chrome-format trace, already running; None for other files."""
-    from timesink.formats.chrome.container import looks_like_events  # noqa: PLC0415
-    from timesink.formats.chrome.crew import DecoderCrew  # noqa: PLC0415
-
-    source = open_source(path)
-    with contextlib.suppress(OSError):
-        if looks_like_events(source.head()):
-            return DecoderCrew(source, how.jobs, how.brief)
-    return None
-
-
 def _without_folder(trace: Trace, path: Path, recording: Recording) -> Trace:
     """The trace of a copy, whose health does not name the folder of the copy: it goes away."""
     if recording.remote is None:
@@ -204,25 +198,21 @@ def _without_folder(trace: Trace, path: Path, recording: Recording) -> Trace:
 
 def _as_recorded(trace: Trace, recording: Recording) -> Trace:
     """The trace under the place it was asked by; equal files share one cache entry."""
+    # The rank a trace states, else that of its file among the others of the run.
+    told = trace.metadata.distributed
+    is_of_name = told.rank == rank_in_name(recording.path.name)
+    if told.rank is None or (is_of_name and told.world_size is None and told.backend is None):
+        told = replace(told, rank=recording.rank)
     metadata = replace(
         trace.metadata,
         source=recording.source,
         worker=recording.worker,
         span=recording.span,
-        distributed=replace(trace.metadata.distributed, rank=_rank(trace.metadata, recording)),
+        distributed=told,
     )
     if recording.host is not None and not any(metadata.extra.get(key) for key in _HOST_KEYS):
         metadata = replace(metadata, extra={**metadata.extra, "host": recording.host})
     return replace(trace, metadata=metadata)
-
-
-def _rank(about: Metadata, recording: Recording) -> int | None:
-    """The rank a trace states, else that of its file among the others of the run."""
-    told = about.distributed
-    is_of_name = told.rank == rank_in_name(recording.path.name)
-    if told.rank is None or (is_of_name and told.world_size is None and told.backend is None):
-        return recording.rank
-    return told.rank
 
 
 def _with_counters(trace: Trace, counters: Path) -> Trace:
@@ -276,8 +266,11 @@ def open_each(
         _read_into(store, recordings, jobs or usable_cores(), progress)
         for recording in recordings:
             opened = _open(recording, store, jobs, None)
-            # Without a cache the folder goes away, so the tables must be in memory.
-            yield opened if cache else _loaded(opened)
+            if opened.trace is not None and not cache:
+                # The folder goes away, so the tables must be in memory.
+                frames = {name: each.collect().lazy() for name, each in opened.trace.frames.items()}
+                opened = replace(opened, trace=replace(opened.trace, frames=frames))
+            yield opened
 
 
 def _open(
@@ -287,13 +280,6 @@ def _open(
         return Opened(recording, open_recording(recording, store, jobs=jobs, progress=progress))
     except TimesinkError as error:
         return Opened(recording, None, error)
-
-
-def _loaded(opened: Opened) -> Opened:
-    if opened.trace is None:
-        return opened
-    frames = {name: frame.collect().lazy() for name, frame in opened.trace.frames.items()}
-    return replace(opened, trace=replace(opened.trace, frames=frames))
 
 
 def _read_into(

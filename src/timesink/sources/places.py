@@ -34,25 +34,19 @@ _SIGNATURE = re.compile(
 def place_of(source: str | Path) -> Place:
     """What a user named: a path where it is one, else the text as it is."""
     if isinstance(source, Path):
-        return _restored(source)
+        # What was meant by a path that is none: paths keep one slash of two.
+        text = str(source)
+        if (_FLAT_URL.match(text) or is_wild(text)) and not source.exists():
+            return _FLAT_SCHEME.sub(
+                lambda link: link[0] + ("//" if link[1] in _HERE else "/"), text
+            )
+        return source
     if _OF_THIS_MACHINE.match(source):
-        source = _local_part(source)
+        # The path in a URL of this machine; what stands where a host would is part of the path.
+        parts = urlsplit(source.replace("?", "%3F").replace("#", "%23"))
+        host = "" if parts.netloc.lower() == "localhost" else parts.netloc
+        source = unquote(host + parts.path)
     return source if is_url(source) or is_pattern(source) else Path(source)
-
-
-def _restored(path: Path) -> Place:
-    """What was meant by a path that is none: paths keep one slash of two."""
-    text = str(path)
-    if (_FLAT_URL.match(text) or is_wild(text)) and not path.exists():
-        return _FLAT_SCHEME.sub(lambda link: link[0] + ("//" if link[1] in _HERE else "/"), text)
-    return path
-
-
-def _local_part(url: str) -> str:
-    """The path in a URL of this machine; what stands where a host would is part of the path."""
-    parts = urlsplit(url.replace("?", "%3F").replace("#", "%23"))
-    host = "" if parts.netloc.lower() == "localhost" else parts.netloc
-    return unquote(host + parts.path)
 
 
 def is_url(place: Place) -> bool:
@@ -116,17 +110,28 @@ class Folder:
     says_so: bool
     """Whether words say that these are such numbers."""
     is_host: bool
+    host: str | None
+    """The host it is of: by a word that says so, or its name where no word says anything."""
+    number: int | None
+    """The rank it states: the last number that is not of a host."""
 
 
 def folder_of(name: str) -> Folder:
     """What the name of a folder says."""
     parts = name.split("/")
     numbered = [part for part in parts if _alike(part) != part]
+    told = [part for part in parts if _ROLE.match(part) or _RANK_AT_END.search(part)]
+    hosts = [part for part in parts if (found := _ROLE.match(part)) and found["host"]]
+    others = [part for part in numbered if part not in told and not part.isdecimal()]
+    of_rank = set(told) - set(hosts)
+    ranks = [part for part in parts if _NUMBER.fullmatch(part) or part in of_rank]
     return Folder(
         name,
         "/".join(map(_alike, parts)),
-        bool(numbered) and all(_says_so(part) for part in numbered),
-        any(_is_host(part) for part in parts),
+        says_so=bool(numbered) and set(numbered) <= set(told),
+        is_host=bool(hosts),
+        host=next(iter([*hosts, *others]), None),
+        number=int(_NUMBER.findall(ranks[-1])[-1]) if ranks else None,
     )
 
 
@@ -138,33 +143,6 @@ def _alike(part: str) -> str:
     if _RUN.search(part) or any(len(number) > _LONGEST_NUMBER for number in digits):
         return part
     return _NUMBER.sub("*", part)
-
-
-def _says_so(part: str) -> bool:
-    return _ROLE.match(part) is not None or _RANK_AT_END.search(part) is not None
-
-
-def _is_host(part: str) -> bool:
-    found = _ROLE.match(part)
-    return found is not None and found["host"] is not None
-
-
-def host_of(folder: Folder) -> str | None:
-    """The host a folder is of: by a word that says so, or its name where no word says anything."""
-    parts = folder.name.split("/")
-    said = next((part for part in parts if _is_host(part)), None)
-    if said is not None:
-        return said
-    others = [part for part in parts if _alike(part) != part and not _says_so(part)]
-    return next((part for part in others if not part.isdecimal()), None)
-
-
-def number_of(folder: Folder) -> int | None:
-    """The rank a folder states: the last number that is not of a host."""
-    for part in reversed(folder.name.split("/")):
-        if part.isdecimal() or (_says_so(part) and not _is_host(part)):
-            return int(_NUMBER.findall(part)[-1])
-    return None
 
 
 def rank_of_folder(name: str) -> int | None:

@@ -15,8 +15,6 @@ from timesink.model.units import natural
 from timesink.sources.places import (
     Folder,
     folder_of,
-    host_of,
-    number_of,
     rank_of_folder,
     without_password,
 )
@@ -111,10 +109,7 @@ def _is_one_run(
     """Whether folders of like names hold the ranks of one run."""
     named = {name: [one.rank for one in files] for name, files in inside.items()}
     says_so = all(folder.says_so for folder in folders)
-    if _is_known(named):
-        if _is_disjoint(named):
-            return True
-    elif says_so and _is_disjoint(named):
+    if _is_disjoint(named) and (_is_known(named) or says_so):
         return True
     stated = {name: [rank_of(one) for one in files] for name, files in inside.items()}
     if _is_disjoint(stated) and (_is_known(stated) or says_so):
@@ -122,11 +117,11 @@ def _is_one_run(
     if all(folder.is_host for folder in folders):
         # Ranks of their host, then, not of the run.
         return stated == named
-    return not any(map(_any_known, stated.values())) and _are_counted_from_zero(folders)
-
-
-def _any_known(ranks: Sequence[int | None]) -> bool:
-    return any(rank is not None for rank in ranks)
+    # Folders called 0, 1, 2, ... as ranks are, and steps are not.
+    numbers = [int(folder.name) for folder in folders if folder.name.isdecimal()]
+    counted = len(numbers) == len(folders) > max(numbers, default=0) // 2 and 0 in numbers
+    is_told = any(rank is not None for ranks in stated.values() for rank in ranks)
+    return counted and not is_told
 
 
 def _is_known(ranks: _Ranks) -> bool:
@@ -139,24 +134,20 @@ def _is_disjoint(ranks: _Ranks) -> bool:
     return sum(map(len, sets)) == len(set().union(*sets))
 
 
-def _are_counted_from_zero(folders: Sequence[Folder]) -> bool:
-    """Whether folders are called 0, 1, 2, ... as ranks are, and steps are not."""
-    numbers = [int(folder.name) for folder in folders if folder.name.isdecimal()]
-    return len(numbers) == len(folders) > max(numbers, default=0) // 2 and 0 in numbers
-
-
 def _one_run_of_folders(
     run: str, folders: Sequence[Folder], inside: Mapping[str, Sequence[Recording]]
 ) -> list[Recording]:
     """The recordings of one run, with names, ranks and hosts that tell them apart."""
     workers = Counter(worker for files in inside.values() for worker in {f.worker for f in files})
     are_ranks = _is_disjoint({name: [one.rank for one in files] for name, files in inside.items()})
-    are_numbers = _tells(folders)
+    # Whether the numbers of folders are ranks: none is there twice.
+    numbers = [folder.number for folder in folders]
+    are_numbers = None not in numbers and len(set(numbers)) == len(numbers)
     told = []
     for folder in folders:
         files = inside[folder.name]
         alone = len({one.worker for one in files}) == 1
-        number = number_of(folder) if alone and are_numbers else None
+        number = folder.number if alone and are_numbers else None
         for one in files:
             own_name = folder.name if alone else f"{folder.name}/{one.worker}"
             rank = one.rank if are_ranks else None
@@ -166,16 +157,10 @@ def _one_run_of_folders(
                     run=run,
                     worker=own_name if workers[one.worker] > 1 else one.worker,
                     rank=number if rank is None else rank,
-                    host=one.host or host_of(folder),
+                    host=one.host or folder.host,
                 )
             )
     return told
-
-
-def _tells(folders: Sequence[Folder]) -> bool:
-    """Whether the numbers of folders are ranks: none is there twice."""
-    numbers = [number_of(folder) for folder in folders]
-    return None not in numbers and len(set(numbers)) == len(numbers)
 
 
 # Several files of one rank: spans of it, or ranks of other hosts, or not to be told.
@@ -226,7 +211,8 @@ def _of_one_rank(own: list[Recording], rank_of: RankOf) -> list[Recording]:
     names = {one: without_rank(one.path.name) for one in own}
     if len({_HOST.sub("", name) for name in names.values()}) == 1 < len(set(names.values())):
         return [replace(one, rank=None) for one in own]
-    if len({_without_numbers(name) for name in names.values()}) > 1:
+    # What of a name is the same in the files of every step and time.
+    if len({_MONTHS.sub("", _NUMBERS.sub("", name)) for name in names.values()}) > 1:
         return own  # of several runs, as it seems
     places = {name: place for place, name in enumerate(sorted(set(names.values()), key=natural))}
     return [_as_span(one, places[names[one]]) for one in own]
@@ -236,11 +222,6 @@ def _as_span(recording: Recording, span: int) -> Recording:
     if recording.rank is None:
         return recording
     return replace(recording, worker=f"rank{recording.rank}", span=span)
-
-
-def _without_numbers(name: str) -> str:
-    """What of a name is the same in the files of every step and time."""
-    return _MONTHS.sub("", _NUMBERS.sub("", name))
 
 
 _TRACE_NAME = re.compile(r"\.(?:(?:json|sqlite|csv)(?:\.gz)?|json\.zip|parquet)$", re.IGNORECASE)

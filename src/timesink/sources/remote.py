@@ -17,7 +17,7 @@ from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.formats.file_names import is_profiler_name, rank_in_name
 from timesink.formats.options import Progress
 from timesink.formats.packing import head_of_packed
-from timesink.model.version import SCHEMA_VERSION
+from timesink.formats.written_files import SCHEMA_VERSION
 from timesink.recorder.folder import CONTROL_FOLDER
 from timesink.sources.cache import READER_VERSION
 from timesink.sources.places import is_wild, password_in, without_password
@@ -113,7 +113,9 @@ class RemoteUrl:
         links = url.split("::")
         own = next(number for number, link in enumerate(links) if "://" in link)
         link = links[own] if links[own].endswith("://") else links[own].rstrip("/")
-        alike = _alike_at_end(link, place)
+        # How many characters at the end of two texts are the same.
+        pairs = zip(reversed(link), reversed(place), strict=False)
+        alike = next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(link), len(place)))
         return cls(
             "".join(f"{link}::" for link in links[:own]),
             link[: len(link) - alike],
@@ -136,12 +138,6 @@ class RemoteUrl:
         own = own.partition("?")[0] if _PAGES.match(own) else own
         around = [link for link in reversed(self.after.split("::")) if link]
         return Path(without_password("/".join([*around, own])))
-
-
-def _alike_at_end(one: str, other: str) -> int:
-    """How many characters at the end of two texts are the same."""
-    pairs = zip(reversed(one), reversed(other), strict=False)
-    return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
 
 # Recordings behind a URL: what a file system lists, without reading the traces.
@@ -175,11 +171,23 @@ def remote_recordings(url: str) -> list[Recording]:
                 return _chosen(parts, listed, listed)
             about = system.info(place)
             if about.get("type") != "directory":
-                return _chosen(parts, {place: about}, _neighbours(system, place))
+                beside: _Listed = {}
+                # Who may read a file may not always see what is beside it.
+                with suppress(Exception):
+                    if "://" not in place:
+                        near = system.ls(place.rpartition("/")[0], detail=True)
+                        beside = _files({one["name"]: one for one in near})
+                return _chosen(parts, {place: about}, beside)
             listed = _files(system.find(place, detail=True))
     except FileNotFoundError:
         raise UnreadableError.missing(said) from None
-    found = _traces_of_folder(system, place, listed)
+    # Traces of the folder itself, else those of folders below.
+    folders: defaultdict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
+    for file, about in listed.items():
+        folders[file.rpartition("/")[0].strip("/")][file] = about
+    traces = {folder: _traces(system, files) for folder, files in folders.items()}
+    below = {file: about for files in traces.values() for file, about in files.items()}
+    found = traces.get(place.strip("/")) or below
     if not found:
         raise UnreadableError.no_trace(said)
     return _chosen(parts, found, listed)
@@ -205,57 +213,35 @@ def _files(listed: Mapping[str, Mapping[str, Any]]) -> _Listed:
     }
 
 
-def _neighbours(system: Any, place: str) -> _Listed:
-    """Files in the folder of a file; none where the file system does not list."""
-    folder = place.rpartition("/")[0]
-    if "://" in place:
-        return {}
-    # Who may read a file may not always see what is beside it.
-    with suppress(Exception):
-        return _files({one["name"]: one for one in system.ls(folder, detail=True)})
-    return {}
-
-
-def _traces_of_folder(system: Any, root: str, listed: _Listed) -> _Listed:
-    """Traces of the folder itself, else those of folders below."""
-    folders: defaultdict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
-    for place, about in listed.items():
-        folders[place.rpartition("/")[0].strip("/")][place] = about
-    found = {folder: _traces(system, files) for folder, files in folders.items()}
-    own = found.get(root.strip("/"))
-    return own or {place: about for files in found.values() for place, about in files.items()}
-
-
 def _traces(system: Any, files: _Listed) -> _Listed:
     """Traces of one folder: those with the profiler's names if there are any, else by content."""
     named = {place: about for place, about in files.items() if _is_named_like_trace(place)}
     by_profiler = [place for place in named if is_profiler_name(place)]
     if by_profiler:
         return {place: named[place] for place in by_profiler}
-    doubtful = [place for place in named if not _is_named_by_rank(PurePosixPath(place).name)]
+    names = {place: PurePosixPath(place).name for place in named}
+    doubtful = [
+        place
+        for place, name in names.items()
+        # An ending of traces, and a rank: that says enough.
+        if rank_in_name(name) is None or is_named_by_rank_alone(name)
+    ]
     if len(doubtful) > _MOST_HEADS:
         return named
-    others = {place for place in doubtful if not _may_be_trace(system, place)}
+    others = set()
+    for place in doubtful:
+        # What cannot be read is reported by whoever opens it.
+        with suppress(Exception):
+            head = _head(system, place)
+            told = is_named_as_event_table(names[place]) or not head
+            if not told and not head_may_be_trace(head, is_whole=len(head) < HEAD_BYTES):
+                others.add(place)
     return {place: about for place, about in named.items() if place not in others}
-
-
-def _is_named_by_rank(name: str) -> bool:
-    """Whether a name says enough: an ending of traces, and a rank."""
-    return rank_in_name(name) is not None and not is_named_by_rank_alone(name)
 
 
 def _is_named_like_trace(place: str) -> bool:
     name = PurePosixPath(place).name
     return is_named_like_trace(name) and name != RUN_FILE
-
-
-def _may_be_trace(system: Any, place: str) -> bool:
-    # What cannot be read is reported by whoever opens it.
-    with suppress(Exception):
-        head = _head(system, place)
-        named = is_named_as_event_table(PurePosixPath(place).name)
-        return named or not head or head_may_be_trace(head, is_whole=len(head) < HEAD_BYTES)
-    return True
 
 
 def _chosen(parts: RemoteUrl, files: _Listed, listed: _Listed) -> list[Recording]:
@@ -341,20 +327,16 @@ def on_this_machine(recording: Recording, progress: Progress | None = None) -> I
 def _copy(file: RemoteFile, target: Path, progress: Progress | None = None) -> None:
     """Copy a remote file, piece by piece."""
     system, place = connected(file.url)
+    told: dict[str, Any] = {}
+    if progress is not None and file.size_bytes:
+
+        def tell(_size: int | None, done: int, **_: object) -> None:
+            progress(min(done, file.size_bytes), file.size_bytes)
+
+        callbacks = importlib.import_module("fsspec.callbacks")
+        told["callback"] = callbacks.Callback(hooks={"progress": tell})
     try:
         with saying(file.url, "cannot be copied"):
-            system.get_file(place, str(target), **_told(progress, file.size_bytes))
+            system.get_file(place, str(target), **told)
     except FileNotFoundError:
         raise UnreadableError.missing(without_password(file.url)) from None
-
-
-def _told(progress: Progress | None, size: int) -> dict[str, Any]:
-    """How a file system tells how far it is, where anybody wants to know."""
-    if progress is None or not size:
-        return {}
-    callbacks = importlib.import_module("fsspec.callbacks")
-
-    def tell(_size: int | None, done: int, **_: object) -> None:
-        progress(min(done, size), size)
-
-    return {"callback": callbacks.Callback(hooks={"progress": tell})}

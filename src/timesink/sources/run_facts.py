@@ -23,7 +23,7 @@ from timesink.formats.registry import read_trace, reader_of
 from timesink.model import units
 from timesink.model.health import HealthEntry, merge_entries
 from timesink.model.recorded_run import WHOLE_PROGRAM, RecordedRun, RunProcess
-from timesink.model.trace import Device, Metadata, Trace
+from timesink.model.trace import Device, Trace
 from timesink.recorder.counter_probes import Missing, missing_in_words
 from timesink.sources.places import folders_below
 from timesink.sources.sidecars import RunFile, find_topology
@@ -48,19 +48,16 @@ def _partial(run: RecordedRun, own: RunProcess | None) -> Iterator[HealthEntry]:
         return
     recorded = run.cycles.recorded if own is None or own.cycles is None else own.cycles
     nothing = recorded == 0 and run.cycles.by != WHOLE_PROGRAM
-    said = run.why_partial or (own and own.why_partial) or _ending(run)
+    said = run.why_partial or (own and own.why_partial)
+    if not said and run.exit.signal:
+        said = f"the program was ended by {run.exit.signal}"
+    elif not said and run.exit.code:
+        said = f"the program ended with exit code {run.exit.code}"
     said = said or "the recorder does not say why"
     if recorded and recorded < (run.cycles.asked or 0) and "cycle" not in said:
         asked = units.counted(run.cycles.asked or 0, "cycles")
         said += f" ({units.count(recorded)} of {asked})"
     yield HealthEntry("lost_recording" if nothing else "partial_recording", 1, said)
-
-
-def _ending(run: RecordedRun) -> str:
-    """How the program ended, where that says why."""
-    if run.exit.signal:
-        return f"the program was ended by {run.exit.signal}"
-    return f"the program ended with exit code {run.exit.code}" if run.exit.code else ""
 
 
 def _overhead(run: RecordedRun) -> Iterator[HealthEntry]:
@@ -99,49 +96,38 @@ def with_run(trace: Trace, file: RunFile) -> Trace:
     if file.run is None:
         return replace(trace, health=merge_entries([*trace.health, *broken]))
     own = file.run.process_of(Path(trace.metadata.source).name)
-    metadata = _described(trace.metadata, file.run, own)
-    health = [*trace.health, *broken, *run_health(file.run, own)]
-    if trace.metadata.format == "counters":
-        health = _of_counters(health, file.run)
-    if own is not None:
-        # A process without a rank, as its recorder saw it, is no part of a larger job.
-        health = [entry for entry in health if entry.code != "rank_assumed"]
-    return replace(trace, metadata=metadata, health=merge_entries(health))
-
-
-def _of_counters(health: Iterable[HealthEntry], run: RecordedRun) -> list[HealthEntry]:
-    """Why there are counters alone; a program without PyTorch has no cycles to lose."""
-    lost = "" if run.uses_torch else "lost_recording"
-    return [
-        replace(entry, example=run.why_no_calls) if entry.code == "counters_only" else entry
-        for entry in health
-        if entry.code != lost
-    ]
-
-
-def _described(metadata: Metadata, run: RecordedRun, own: RunProcess | None) -> Metadata:
-    """What the trace says of itself comes first."""
-    distributed = metadata.distributed
+    # What the trace says of itself comes first.
+    distributed = trace.metadata.distributed
     if own is not None:
         distributed = replace(
             distributed,
             rank=own.rank if distributed.rank is None else distributed.rank,
             world_size=distributed.world_size or own.world_size,
         )
-    versions = {_version_key(name): version for name, version in run.versions.items()}
-    if run.timesink:
-        versions[_version_key("timesink")] = run.timesink
-    return replace(
-        metadata,
-        run=run,
+    # As traces spell them: `cuda_driver_version`.
+    said = {**file.run.versions, **({"timesink": file.run.timesink} if file.run.timesink else {})}
+    versions = {f"{name.removesuffix('_version')}_version": said[name] for name in said}
+    metadata = replace(
+        trace.metadata,
+        run=file.run,
         distributed=distributed,
-        versions={**versions, **metadata.versions},
+        versions={**versions, **trace.metadata.versions},
     )
-
-
-def _version_key(name: str) -> str:
-    """As traces spell it: `cuda_driver_version`."""
-    return name if name.endswith("_version") else f"{name}_version"
+    health = [*trace.health, *broken, *run_health(file.run, own)]
+    if trace.metadata.format == "counters":
+        # Why there are counters alone; a program without PyTorch has no cycles to lose.
+        lost = "" if file.run.uses_torch else "lost_recording"
+        health = [
+            replace(entry, example=file.run.why_no_calls)
+            if entry.code == "counters_only"
+            else entry
+            for entry in health
+            if entry.code != lost
+        ]
+    if own is not None:
+        # A process without a rank, as its recorder saw it, is no part of a larger job.
+        health = [entry for entry in health if entry.code != "rank_assumed"]
+    return replace(trace, metadata=metadata, health=merge_entries(health))
 
 
 def samples_of_process(samples: pl.DataFrame, run: RecordedRun | None, trace: str) -> pl.DataFrame:

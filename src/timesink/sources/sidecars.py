@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,11 +52,6 @@ def counters_name(run: RecordedRun | None) -> str:
     return name if name and Path(name).name == name else "counters.csv"
 
 
-def describes_run(content: bytes) -> bool:
-    """Whether the content of a file says that it describes a recorded run."""
-    return _MARK in content
-
-
 def run_file_in(folder: Path) -> RunFile | None:
     """The description of the run recorded into a folder; None where there is none.
 
@@ -64,7 +60,9 @@ def run_file_in(folder: Path) -> RunFile | None:
     path = folder / RUN_FILE
     if not path.is_file():
         return None
-    content = _content(path)
+    content = b""
+    with suppress(OSError), path.open("rb") as file:
+        content = file.read(_LARGEST_BYTES)
     try:
         values = msgspec.json.decode(content)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -76,14 +74,6 @@ def run_file_in(folder: Path) -> RunFile | None:
     if run.schema != SCHEMA:
         unused.append(f"schema: {run.schema!r}, and {SCHEMA} is known here")
     return RunFile(path, run, tuple(f"{RUN_FILE}: {one}" for one in unused))
-
-
-def _content(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(_LARGEST_BYTES)
-    except OSError:
-        return b""
 
 
 _PACKINGS = ("", ".gz")
@@ -141,7 +131,7 @@ def may_be_trace(name: str, head_of: Callable[[], bytes], *, certain: bool = Fal
     except (UnreadableError, OSError):
         return not certain
     if certain:
-        is_description = name == RUN_FILE and describes_run(head)
+        is_description = name == RUN_FILE and _MARK in head
         return _is_trace(head) and not is_description
     return head_may_be_trace(head, is_whole=len(head) < HEAD_BYTES)
 
@@ -164,19 +154,17 @@ def head_may_be_trace(head: bytes, *, is_whole: bool) -> bool:
     """Whether a file that begins like this is a trace, or was meant to be one."""
     if any(mark in head for mark in _COUNTER_MARKS):
         return False
-    return _is_trace(head) or (is_whole and not _is_json(head))
+    if _is_trace(head):
+        return True
+    try:
+        msgspec.json.decode(head, type=msgspec.Raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return is_whole  # and broken
+    return False
 
 
 def _is_trace(head: bytes) -> bool:
     return looks_like_events(head) or any(mark in head for mark in _TRACE_MARKS)
-
-
-def _is_json(content: bytes) -> bool:
-    try:
-        msgspec.json.decode(content, type=msgspec.Raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return False
-    return True
 
 
 # -- what lies beside them -------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from timesink.errors import UsageError
-from timesink.model.counter_units import unit_of
+from timesink.model.units import unit_of
 from timesink.recorder.counter_probes import COUNTERS, GROUPS, wanted
 from timesink.rules.counter_names import UNKNOWN, resource_of
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from behaviour_files import COLUMNS, ROW, SYNC, changed, csv_file
 from timesink.errors import UnreadableError
 from timesink.formats import behaviour
+from timesink.formats.csv_text import microseconds_as_ns
 from timesink.formats.registry import read_trace
-from timesink.formats.times import microseconds_as_ns
 from timesink.model.schema import BEHAVIOUR
 from timesink.model.trace import Trace
 

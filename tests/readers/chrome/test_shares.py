@@ -23,7 +23,7 @@ SMALL_PIECE = 4_000
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut small traces like large ones; a worker process would cut them as usual."""
     monkeypatch.setitem(container.cut_pieces.__kwdefaults__, "size", SMALL_PIECE)
-    monkeypatch.setattr(workers, "_start", lambda _: None)
+    monkeypatch.setattr(workers, "_COMMAND", ("/no/such/python",))
 
 
 def read_with(path: Path, jobs: int) -> Trace:

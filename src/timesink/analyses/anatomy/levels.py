@@ -21,10 +21,9 @@ from timesink.analyses.behaviour.counters import (
 )
 from timesink.analyses.behaviour.samples import CounterLevels, Series, Spans, levels
 from timesink.model.arrays import Floats, Ints
-from timesink.model.counter_units import quantity, unit_of
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Trace
-from timesink.model.units import listed
+from timesink.model.units import listed, quantity, unit_of
 from timesink.model.vendors import DEVICE_WORDS
 
 OF_DEVICE = re.compile(rf"(?:^|_)(?:{DEVICE_WORDS})(?:_|$)")

@@ -13,9 +13,9 @@ import polars as pl
 from timesink.analyses.behaviour.calls import HOST_NUMBER, NO_NUMBER
 from timesink.analyses.behaviour.samples import Series
 from timesink.analyses.names import device_word
-from timesink.model.counter_units import unit_of
 from timesink.model.schema import HOST_DEVICE, host_and_pid
 from timesink.model.trace import Trace
+from timesink.model.units import unit_of
 from timesink.model.vendors import DEVICE_WORDS
 
 # What counters are of: the host, a process or an accelerator, whatever the label says.

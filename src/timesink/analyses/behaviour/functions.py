@@ -23,9 +23,8 @@ from timesink.analyses.columns import (
 )
 from timesink.analyses.cycles.cycles import family_name
 from timesink.analyses.roles import is_communication
-from timesink.errors import UsageError
+from timesink.errors import UsageError, own_text
 from timesink.model import vendors
-from timesink.model.rule_files import own_text
 from timesink.model.schema import BUSY_KINDS, COPY_DIRECTIONS, HOST_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import CALL_PREFIXES

@@ -21,9 +21,8 @@ from timesink.analyses.behaviour.summary import once_per_cycle
 from timesink.analyses.comparison.pair import Role
 from timesink.analyses.kernels.families import load_families
 from timesink.model.arrays import Flags, Floats, Ints
-from timesink.model.counter_units import quantity
 from timesink.model.schema import HOST_DEVICE
-from timesink.model.units import natural
+from timesink.model.units import natural, quantity
 
 CYCLE, TIME, CALLS, METRIC = "cycle", "time", "calls", "metric"
 COLLECTIVE = "collective"
@@ -230,7 +229,7 @@ METRIC_FLOORS = {
     "B/s": 5e7,
     "B": 1e8,
 }
-"""In base units (`model.counter_units`)."""
+"""In base units (`model.units`)."""
 OTHER_FLOOR = 0.05
 """For other units: this share of the median level over all roles."""
 WAITING_SHARE = 0.1

@@ -22,9 +22,8 @@ from timesink.analyses.anatomy.timeline import anatomy_of
 from timesink.analyses.behaviour.functions import FUNCTION_CLASSES
 from timesink.analyses.comparison.pair import Role
 from timesink.model.arrays import Flags, Floats, Ints
-from timesink.model.counter_units import quantity
 from timesink.model.schema import HOST_DEVICE, NO_DEVICE
-from timesink.model.units import natural
+from timesink.model.units import natural, quantity
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -30,10 +30,9 @@ from timesink.analyses.comparison.times import (
 from timesink.analyses.comparison.workload import check_workload
 from timesink.analyses.statistics.ranks import ALPHA, false_discovery
 from timesink.model import units
-from timesink.model.counter_units import quantity
 from timesink.model.diagnosis import CycleJudgement, CycleTime
 from timesink.model.schema import HOST_DEVICE
-from timesink.model.units import change, interval_pct, times
+from timesink.model.units import change, interval_pct, quantity, times
 
 _FEWEST = 4
 """Cycles a side needs before a rank test can reach ALPHA at all."""

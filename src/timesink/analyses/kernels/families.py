@@ -18,8 +18,7 @@ from timesink.analyses.names import (
     short_name,
     telling_word,
 )
-from timesink.errors import UsageError
-from timesink.model.rule_files import own_text
+from timesink.errors import UsageError, own_text
 from timesink.model.vendors import CALL_PREFIXES, COLLECTIVES
 
 OTHER = "other"

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from timesink.analyses.memory.curve import CPU, memory_curve
 from timesink.analyses.timeline.tracks import COUNTER, MEMORY, Naming, Track
 from timesink.model.arrays import Floats, Ints
-from timesink.model.counter_units import quantity, unit_of
 from timesink.model.trace import Trace
+from timesink.model.units import quantity, unit_of
 
 FINEST_NS = 4096
 """Below this the slices themselves are few enough."""

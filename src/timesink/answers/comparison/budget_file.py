@@ -22,9 +22,8 @@ from timesink.analyses.kernels.families import OTHER
 from timesink.analyses.statistics.levels import warm_up
 from timesink.answers.comparison.baseline_content import Baseline
 from timesink.answers.comparison.naming import RoleChoice, members_of
-from timesink.errors import UnreadableError, UsageError
+from timesink.errors import UnreadableError, UsageError, own_text
 from timesink.model.arrays import Floats
-from timesink.model.rule_files import own_text
 from timesink.model.units import brief_ns, counted, signed_ns
 from timesink.rules.case_functions import family_of
 

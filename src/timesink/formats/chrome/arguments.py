@@ -8,6 +8,7 @@ tables drive a slower, forgiving path over dicts, for that group of events only.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from operator import attrgetter
 from typing import Annotated, Any
 
@@ -49,20 +50,15 @@ def load_each(raws: Sequence[Raw], tally: Tally) -> list[dict[str, Any]]:
         if not isinstance(value, dict):
             tally.add("bad_value", 1, f"args: {value!r}")
             value = {}
-        loaded.append(_unpacked(value))
+        packed = value.get(PACKED_ARGUMENTS)
+        if isinstance(packed, str):
+            with suppress(msgspec.DecodeError):
+                inner = msgspec.json.decode(packed)
+                if isinstance(inner, dict):
+                    del value[PACKED_ARGUMENTS]
+                    value = {**inner, **value}
+        loaded.append(value)
     return loaded
-
-
-def _unpacked(arguments: dict[str, Any]) -> dict[str, Any]:
-    packed = arguments.get(PACKED_ARGUMENTS)
-    if not isinstance(packed, str):
-        return arguments
-    try:
-        inner = msgspec.json.decode(packed)
-    except msgspec.DecodeError:
-        return arguments
-    rest = {key: value for key, value in arguments.items() if key != PACKED_ARGUMENTS}
-    return {**inner, **rest} if isinstance(inner, dict) else arguments
 
 
 def _as_int(value: Any) -> int | None:
@@ -84,14 +80,10 @@ def _as_float(value: Any) -> float | None:
         return None
 
 
-def _as_lane(value: Any) -> int | str | None:
-    return value if isinstance(value, (int, str)) and not isinstance(value, bool) else None
-
-
 CONVERSIONS: dict[ValueType, Callable[[Any], Any]] = {
     "int": _as_int,
     "float": _as_float,
-    "lane": _as_lane,
+    "lane": lambda value: value if type(value) in (int, str) else None,
     "text": msgspec.json.encode,
 }
 """A value as what its column holds; None where it is no such thing."""
@@ -120,7 +112,9 @@ def _struct_for(
     fields = [
         (
             _field(argument, place),
-            _type(argument, is_kept=argument in kept),
+            _CHECKED_ONLY
+            if argument.type == "int" and argument not in kept
+            else _FIELD_TYPES[argument.type],
             msgspec.field(name=key, default=_ABSENT[argument.type]),
         )
         for argument in arguments.kept
@@ -133,10 +127,6 @@ def _struct_for(
         for place, key in enumerate(_marker_keys(arguments))
     ]
     return msgspec.defstruct(name, fields + markers, gc=False)
-
-
-def _type(argument: Argument, *, is_kept: bool) -> Any:
-    return _FIELD_TYPES[argument.type] if is_kept or argument.type != "int" else _CHECKED_ONLY
 
 
 def _field(argument: Argument, place: int) -> str:

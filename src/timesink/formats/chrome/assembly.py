@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from timesink.formats.chrome.columns import NULL_CODE, NULL_INT, Group, Piece, PieceColumn
+from timesink.formats.chrome.columns import NULL_CODE, NULL_INT, Group, Piece
 from timesink.formats.chrome.shares import Share
 
 Array = npt.NDArray[Any]
@@ -22,36 +22,22 @@ class TraceWords:
     """Every text of the trace, numbered once for all shares."""
 
     def __init__(self, shares: Sequence[Share]) -> None:
-        self._numbers: dict[str, dict[Any, int]] = {}
-        self._remaps = [
-            {name: self._adopt(name, words) for name, words in share.words.items()}
-            for share in shares
-        ]
+        numbers_of: dict[str, dict[Any, int]] = {}
+        self.remaps: list[dict[str, npt.NDArray[np.int32]]] = [{} for _ in shares]
+        for share, remap in zip(shares, self.remaps, strict=True):
+            for name, words in share.words.items():
+                numbers = numbers_of.setdefault(name, {})
+                codes = [numbers.setdefault(word, len(numbers)) for word in words]
+                # The last entry answers the code of a missing word, which is -1.
+                remap[name] = np.array([*codes, NULL_CODE], np.int32)
         self.texts: Mapping[str, list[str]] = {
             name: [_text_of_raw(word) if isinstance(word, bytes) else str(word) for word in numbers]
-            for name, numbers in self._numbers.items()
+            for name, numbers in numbers_of.items()
         }
-        self._categories = {
+        self.categories = {
             name: pl.Series([*texts, None], dtype=pl.String).cast(pl.Categorical)
             for name, texts in self.texts.items()
         }
-
-    def _adopt(self, vocabulary: str, words: Iterable[Any]) -> npt.NDArray[np.int32]:
-        numbers = self._numbers.setdefault(vocabulary, {})
-        codes = [numbers.setdefault(word, len(numbers)) for word in words]
-        # The last entry answers the code of a missing word, which is -1.
-        return np.array([*codes, NULL_CODE], np.int32)
-
-    def translate(self, share: int, column: PieceColumn) -> Array:
-        """Values of a column with the codes of one share replaced by the common ones."""
-        if not column.vocabulary:
-            return column.values
-        codes: Array = self._remaps[share][column.vocabulary][column.values]
-        return codes
-
-    def categorical(self, vocabulary: str, codes: Array) -> pl.Series:
-        # The code of a missing word is -1, which is the last of them.
-        return self._categories[vocabulary][codes]
 
 
 def _text_of_raw(raw: bytes) -> str:
@@ -78,9 +64,6 @@ class Joined:
     def take(self, rows: BoolArray) -> Joined:
         arrays = {key: values[rows] for key, values in self.arrays.items()}
         return Joined(arrays, self.vocabularies, self.words)
-
-    def codes(self, key: str) -> Array:
-        return self.arrays[key]
 
     def map_words(self, key: str, function: Callable[[str], Any], missing: Any) -> Array:
         """A function of the text of a column, called once per distinct text."""
@@ -111,7 +94,8 @@ class Joined:
         values = self.arrays[key]
         vocabulary = self.vocabularies[key]
         if vocabulary:
-            return self.words.categorical(vocabulary, values).alias(key)
+            # The code of a missing word is -1, which is the last of them.
+            return self.words.categories[vocabulary][values].alias(key)
         if values.dtype == np.float64:
             return pl.Series(key, values, nan_to_null=True)
         return nullable(values).alias(key)
@@ -187,4 +171,8 @@ class Assembly:
         if column is None:
             missing = {"f": np.nan, "i": NULL_INT if dtype.itemsize == 8 else NULL_CODE}
             return np.full(len(group["index"].values), missing[dtype.kind], dtype)
-        return column.values + offset if key == "index" else self.words.translate(share, column)
+        if column.vocabulary:
+            # Codes of one share become the common ones.
+            codes: Array = self.words.remaps[share][column.vocabulary][column.values]
+            return codes
+        return column.values + offset if key == "index" else column.values

@@ -60,17 +60,18 @@ def find_events(head: bytes | bytearray, search_from: int = 0) -> tuple[int, boo
         return bare.end(), True
     found = list(_EVENTS_KEY.finditer(head, max(start, search_from)))
     # A field of the same name deeper down is not the list; damaged metadata proves nothing.
-    whole = (match for match in found if _is_top_level(bytes(head[start : match.end()])))
-    keyed = next(whole, found[0] if found else None)
-    return (keyed.end(), False) if keyed else None
+    for match in found:
+        if object_in(bytes(head[start : match.end()]) + b"]}") is not None:
+            return match.end(), False
+    return (found[0].end(), False) if found else None
 
 
-def _is_top_level(before_events: bytes) -> bool:
+def object_in(text: bytes) -> dict[str, msgspec.Raw] | None:
+    """The fields of an object, as they are written; None when it is not one whole object."""
     try:
-        msgspec.json.decode(before_events + b"]}", type=dict[str, msgspec.Raw])
+        return msgspec.json.decode(text, type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return False
-    return True
+        return None
 
 
 def looks_like_events(head: bytes) -> bool:
@@ -95,15 +96,10 @@ def split_head(blocks: Iterable[bytes]) -> tuple[bytes, bool, Iterator[bytes]] |
         found = find_events(gathered, searched)
         if found is not None:
             at, bare = found
-            return bytes(gathered[:at]), bare, _chain(bytes(gathered[at:]), stream)
+            return bytes(gathered[:at]), bare, itertools.chain([bytes(gathered[at:])], stream)
         if len(gathered) > HEAD_LIMIT:
             return None
     return None
-
-
-def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
-    yield first
-    yield from rest
 
 
 def cut_pieces(
@@ -176,18 +172,19 @@ def _cut_behind_events(buffer: bytearray, segments: list[tuple[int, int]]) -> in
         if state == "damaged":
             damaged = end
             break
-    return damaged or _cut_before_early_phase(buffer, segments)
+    if damaged:
+        return damaged
+    # Where every event is damaged, one that starts with its phase is still recognised.
+    starts = (end for _, end in reversed(segments) if event_starts(buffer, end))
+    early = next(starts, None)
+    return early if early and _state_of_list(buffer, early) == "damaged" else None
 
 
 def _keys(buffer: bytearray, start: int, end: int) -> AbstractSet[str]:
     """Keys of the event between two boundaries; none when it is not one whole object."""
     if buffer.find(b'"ph"', start, end) < 0:
         return frozenset()
-    try:
-        text = bytes(buffer[start:end]).lstrip(b", \r\n\t")
-        return msgspec.json.decode(text, type=dict[str, msgspec.Raw]).keys()
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return frozenset()
+    return (object_in(bytes(buffer[start:end]).lstrip(b", \r\n\t")) or {}).keys()
 
 
 def _state_of_list(buffer: bytearray, end: int) -> str:
@@ -201,15 +198,7 @@ def _state_of_list(buffer: bytearray, end: int) -> str:
     return "whole"
 
 
-def _cut_before_early_phase(buffer: bytearray, segments: list[tuple[int, int]]) -> int | None:
-    """Where every event is damaged, one that starts with its phase is still recognised."""
-    for _, end in reversed(segments):
-        if _EARLY_PHASE.match(buffer, end):
-            return end if _state_of_list(buffer, end) == "damaged" else None
-    return None
-
-
-def event_starts(text: bytes, at: int) -> bool:
+def event_starts(text: bytes | bytearray, at: int) -> bool:
     """Whether an event seems to start here, as far as its first keys tell."""
     return _EARLY_PHASE.match(text, at) is not None
 
@@ -243,10 +232,4 @@ def split_end(text: bytes, *, bare: bool) -> tuple[bytes, bytes] | None:
 
 def closes_document(rest: bytes) -> bool:
     """Whether this text completes a document after its event list; a bare list needs no more."""
-    if not rest.strip():
-        return True
-    try:
-        msgspec.json.decode(b'{"":0' + rest, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return False
-    return True
+    return not rest.strip() or object_in(b'{"":0' + rest) is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from itertools import compress
 from typing import Any, Literal
@@ -179,10 +179,15 @@ def samples(
     for row, series in enumerate(load_each(raws, tally)):
         name = str(names[codes[row]]) if codes[row] >= 0 else ""
         known = DEVICE.known if of_ranges else _NOT_SAMPLED
-        for key, value in _numbers(series, known, name, tally):
-            alone = len(series.keys() - known) == 1 or key == "value"
+        given = {key: value for key, value in series.items() if key not in known}
+        for key, value in given.items():
+            alone = len(given) == 1 or key == "value"
             counter = key if of_ranges else name if alone else f"{name} {key}"
-            rows.append((row, counter, value))
+            try:
+                # Numbers written as text count; true and false are no measurements.
+                rows.append((row, counter, float("" if isinstance(value, bool) else value)))
+            except (TypeError, ValueError, OverflowError):
+                tally.add("bad_value", 1, f"counter {name}: {key} = {value!r}")
     where = np.array([row for row, _, _ in rows], np.intp)
     taken = {key: PieceColumn(group[key].values[where], group[key].vocabulary) for key in _SAMPLED}
     return {
@@ -190,23 +195,6 @@ def samples(
         "counter": PieceColumn(words.names.encode(counter for _, counter, _ in rows), "names"),
         "value": PieceColumn(np.array([value for _, _, value in rows], np.float64)),
     }
-
-
-def _numbers(
-    series: dict[str, Any], skipped: frozenset[str], name: str, tally: Tally
-) -> Iterator[tuple[str, float]]:
-    for key, value in series.items():
-        if key in skipped:
-            continue
-        try:
-            # Numbers written as text count; true and false are no measurements.
-            number = None if isinstance(value, bool) else float(value)
-        except (TypeError, ValueError, OverflowError):
-            number = None
-        if number is None:
-            tally.add("bad_value", 1, f"counter {name}: {key} = {value!r}")
-        else:
-            yield key, number
 
 
 def append(groups: dict[str, Group], name: str, more: Group) -> None:
@@ -363,11 +351,17 @@ class PieceDecoder:
             else:
                 raws = list(compress(args, mask))
                 self._add_arguments(groups, group_name, group, raws, tally)
-        return Piece(number, count, groups, tally, self._phase_counts(base))
+        counts = np.bincount(base["phase"].values + 1)
+        names = ["", *words.phases.words()]
+        phases = {name: int(n) for name, n in zip(names, counts, strict=False) if n}
+        return Piece(number, count, groups, tally, phases)
 
     def _place(self, base: Group, tally: Tally) -> list[tuple[str, npt.NDArray[np.intp]]]:
         """Rows of each group, in file order; unusable events are counted and left out."""
-        slices = self._are_slices(base)
+        # Events with a duration; one that lost its phase still counts.
+        phases = base["phase"].values
+        slices: npt.NDArray[np.bool_] = phases == self.vocabularies.phases.get("X", -2)
+        slices |= (phases == NULL_CODE) & (base["dur_ns"].values != NULL_INT)
         places = self._groups_of(base, slices)
         unplaced = places == _DROPPED
         tally.add("unknown_phase", unplaced.sum(), self._describe(base, unplaced))
@@ -378,7 +372,12 @@ class PieceDecoder:
         places[timeless] = _DROPPED
 
         slices &= ~timeless
-        self._mend_durations(base, slices, tally)
+        durations: Int64Array = base["dur_ns"].values
+        missing = slices & (durations == NULL_INT)
+        negative = slices & (durations < 0) & ~missing
+        tally.add("missing_duration", missing.sum(), self._describe(base, missing))
+        tally.add("negative_duration", negative.sum(), self._describe(base, negative))
+        durations[missing | negative] = 0
         nameless = slices & (base["name"].values == NULL_CODE)
         tally.add("missing_name", nameless.sum(), self._describe(base, nameless))
         order = np.argsort(places, kind="stable")
@@ -388,13 +387,6 @@ class PieceDecoder:
             for code, name in enumerate(GROUPS)
             if code != _DROPPED and bounds[code] < bounds[code + 1]
         ]
-
-    def _are_slices(self, base: Group) -> npt.NDArray[np.bool_]:
-        """Events with a duration; one that lost its phase still counts."""
-        phases = base["phase"].values
-        slices: npt.NDArray[np.bool_] = phases == self.vocabularies.phases.get("X", -2)
-        slices |= (phases == NULL_CODE) & (base["dur_ns"].values != NULL_INT)
-        return slices
 
     def _groups_of(self, base: Group, slices: npt.NDArray[np.bool_]) -> npt.NDArray[np.int8]:
         words = self.vocabularies
@@ -415,19 +407,6 @@ class PieceDecoder:
         )
         places[is_memory] = GROUPS.index("memory")
         return places
-
-    def _mend_durations(self, base: Group, slices: npt.NDArray[np.bool_], tally: Tally) -> None:
-        durations: Int64Array = base["dur_ns"].values
-        missing = slices & (durations == NULL_INT)
-        negative = slices & (durations < 0) & ~missing
-        tally.add("missing_duration", missing.sum(), self._describe(base, missing))
-        tally.add("negative_duration", negative.sum(), self._describe(base, negative))
-        durations[missing | negative] = 0
-
-    def _phase_counts(self, base: Group) -> dict[str, int]:
-        counts = np.bincount(base["phase"].values + 1)
-        names = ["", *self.vocabularies.phases.words()]
-        return {name: int(n) for name, n in zip(names, counts, strict=False) if n}
 
     def _describe(self, base: Group, rows: npt.NDArray[np.bool_]) -> str:
         """The first of these events, for a health entry."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +13,12 @@ import polars as pl
 
 from timesink.errors import UnreadableError
 from timesink.formats.chrome.assembly import Assembly
-from timesink.formats.chrome.columns import Piece, Tally
-from timesink.formats.chrome.container import closes_document, looks_like_events, value_end
+from timesink.formats.chrome.columns import Tally
+from timesink.formats.chrome.container import (
+    closes_document,
+    looks_like_events,
+    value_end,
+)
 from timesink.formats.chrome.crew import DecoderCrew
 from timesink.formats.chrome.shares import Share, text_of_pieces_after
 from timesink.formats.chrome.tables import LEFT_OUT_IN_BRIEF, build_tables
@@ -22,9 +26,8 @@ from timesink.formats.file_names import rank_in_name, worker_and_span
 from timesink.formats.finish import finish_trace
 from timesink.formats.options import ReadOptions
 from timesink.formats.packing import SourceFile
-from timesink.model import vendors
+from timesink.model import schema, vendors
 from timesink.model.health import HealthEntry
-from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Device, Distributed, Metadata, Trace
 from timesink.model.vendors import DEVICE_LABEL, recognise_vendor
 
@@ -61,18 +64,15 @@ def read_fields(head: bytes, rest: bytes | None, *, bare: bool, tally: Tally) ->
 def _load_rest(rest: bytes, tally: Tally) -> dict[str, Any]:
     """Fields after the list; anything after the document itself is noted and ignored."""
     text = b'{"":0' + rest
-    if rest.strip() and closes_document(rest):
-        return _without_placeholder(_load(text, tally))
-    end = value_end(text, 0)
+    is_whole = bool(rest.strip()) and closes_document(rest)
+    end = len(text) if is_whole else value_end(text, 0)
     if end is None:
         tally.add("bad_metadata", 1, rest.strip()[:80] or "the document is not closed")
-        return _without_placeholder(_load_each_field(text + b"}")[0])
-    if text[end:].strip():
-        tally.add("trailing_content", 1, text[end:].strip()[:80])
-    return _without_placeholder(_load(text[:end], tally))
-
-
-def _without_placeholder(fields: dict[str, Any]) -> dict[str, Any]:
+        fields, _ = _load_each_field(text + b"}")
+    else:
+        if text[end:].strip():
+            tally.add("trailing_content", 1, text[end:].strip()[:80])
+        fields = _load(text[:end], tally)
     return {key: value for key, value in fields.items() if key}
 
 
@@ -91,7 +91,10 @@ def _load_each_field(text: bytes) -> tuple[dict[str, Any], int]:
     lost = 0
     at = text.find(b"{") + 1
     while match := _FIELD.search(text, at):
-        start, at = match.end(), _end_of_field(text, match.end())
+        start = match.end()
+        end = value_end(text, start) if text[start : start + 1] in b"{[" else None
+        after = _FIELD_END.search(text, start) if end is None else None
+        at = end or (after.start() if after else len(text))
         try:
             key = msgspec.json.decode(match.group(1), type=str)
             fields[key] = msgspec.json.decode(text[start:at])
@@ -100,38 +103,25 @@ def _load_each_field(text: bytes) -> tuple[dict[str, Any], int]:
     return fields, lost
 
 
-def _end_of_field(text: bytes, start: int) -> int:
-    end = value_end(text, start) if text[start : start + 1] in b"{[" else None
-    if end is None:
-        after = _FIELD_END.search(text, start)
-        end = after.start() if after else len(text)
-    return end
-
-
 def devices_of(fields: Mapping[str, Any]) -> tuple[Device, ...]:
     """Devices the trace lists."""
-    listed: Sequence[Any] = next(
-        (fields[key] for key in _DEVICE_KEYS if isinstance(fields.get(key), list)), ()
-    )
-    return tuple(
-        _device(place, properties)
-        for place, properties in enumerate(listed)
-        if isinstance(properties, dict)
-    )
-
-
-def _device(place: int, properties: dict[str, Any]) -> Device:
-    major = properties.get("computeMajor", properties.get("major"))
-    minor = properties.get("computeMinor", properties.get("minor"))
-    number = properties.get("id", place)
-    return Device(
-        id=number if isinstance(number, int) else place,
-        name=str(properties.get("name") or ""),
-        memory_bytes=vendors.device_memory_bytes(properties),
-        compute_capability=None if major is None else f"{major}.{minor or 0}",
-        multiprocessors=vendors.multiprocessors(properties),
-        properties=properties,
-    )
+    listed = next((fields[key] for key in _DEVICE_KEYS if isinstance(fields.get(key), list)), ())
+    devices = []
+    for place, properties in enumerate(listed):
+        if isinstance(properties, dict):
+            major = properties.get("computeMajor", properties.get("major"))
+            minor = properties.get("computeMinor", properties.get("minor"))
+            number = properties.get("id", place)
+            device = Device(
+                id=number if isinstance(number, int) else place,
+                name=str(properties.get("name") or ""),
+                memory_bytes=vendors.device_memory_bytes(properties),
+                compute_capability=None if major is None else f"{major}.{minor or 0}",
+                multiprocessors=vendors.multiprocessors(properties),
+                properties=properties,
+            )
+            devices.append(device)
+    return tuple(devices)
 
 
 def distributed_of(fields: Mapping[str, Any], file_name: str) -> Distributed:
@@ -167,11 +157,6 @@ def versions_of(fields: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def extra_of(fields: Mapping[str, Any]) -> dict[str, Any]:
-    known = _CONSUMED | versions_of(fields).keys()
-    return {key: value for key, value in fields.items() if key not in known}
-
-
 NAME = "chrome"
 _UNIX_SINCE_2001_NS = 10**18
 _LATEST_NS = 2**63 - 1
@@ -190,7 +175,12 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:
         crew = DecoderCrew(source, options.jobs, options.brief)
     shares = crew.decode(options.progress)
     if not shares[0].found:
-        raise _no_events(source, shares[0])
+        if shares[0].damage:
+            reason, hint = shares[0].damage[0], "copy the file again, or record again"
+        else:
+            reason = "the JSON holds no list of events"
+            hint = "give the trace itself; a trace has a `traceEvents` list"
+        raise UnreadableError.damaged(source.path, reason, hint)
     shares, rest = _end_of_list(source, shares)
     tally = Tally()
     assembly = Assembly(shares)
@@ -205,7 +195,13 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:
     brief = options.brief is not None
     tables = build_tables(assembly, tally, brief=brief)
     offset_ns = base_time_ns(fields)
-    tables = {name: _shifted(frame, offset_ns, tally) for name, frame in tables.items()}
+    for name, frame in tables.items():
+        if offset_ns and "ts_ns" in frame.columns:
+            latest = _LATEST_NS - offset_ns
+            too_late = int((frame["ts_ns"] > latest).sum())
+            tally.add("bad_value", too_late, "a timestamp beyond 64 bits")
+            times = frame["ts_ns"].clip(upper_bound=latest) if too_late else frame["ts_ns"]
+            tables[name] = frame.with_columns(times + offset_ns)
     metadata = _metadata(source, fields, assembly, tables, offset_ns)
     if brief:
         tables = {name: each for name, each in tables.items() if name not in LEFT_OUT_IN_BRIEF}
@@ -214,18 +210,6 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:
         for code, count in tally.counts.items()
     ]
     return finish_trace(metadata, tables, health)
-
-
-def _no_events(source: SourceFile, share: Share) -> UnreadableError:
-    if share.damage:
-        return UnreadableError.damaged(
-            source.path, share.damage[0], "copy the file again, or record again"
-        )
-    return UnreadableError.damaged(
-        source.path,
-        "the JSON holds no list of events",
-        "give the trace itself; a trace has a `traceEvents` list",
-    )
 
 
 def _end_of_list(source: SourceFile, shares: list[Share]) -> tuple[list[Share], bytes | None]:
@@ -246,16 +230,6 @@ def _end_of_list(source: SourceFile, shares: list[Share]) -> tuple[list[Share], 
     return kept, closing.rest + text_of_pieces_after(source, closing.number)
 
 
-def _shifted(frame: pl.DataFrame, offset_ns: int, tally: Tally) -> pl.DataFrame:
-    if not offset_ns or "ts_ns" not in frame.columns:
-        return frame
-    latest = _LATEST_NS - offset_ns
-    too_late = int((frame["ts_ns"] > latest).sum())
-    tally.add("bad_value", too_late, "a timestamp beyond 64 bits")
-    times = frame["ts_ns"].clip(upper_bound=latest) if too_late else frame["ts_ns"]
-    return frame.with_columns(times + offset_ns)
-
-
 def _metadata(
     source: SourceFile,
     fields: Mapping[str, Any],
@@ -266,58 +240,47 @@ def _metadata(
     worker, span = worker_and_span(source.path.name)
     listed = devices_of(fields)
     labels = _device_labels(tables["tracks"])
+    # A table without rows has no columns either.
+    device = tables["device"] if tables["device"].height else schema.DEVICE.empty()
+    busy = device.select("kind", "device").filter(pl.col("kind").is_in(schema.BUSY_KINDS))
+    in_use = busy["device"].drop_nulls().unique().sort().to_list()
+    groups = [assembly.join(group) for group in ("runtime", "device", "untyped")]
+    vendor = recognise_vendor(
+        device_names=[*(one.name for one in listed), *labels.values()],
+        metadata_keys=fields,
+        categories=assembly.words.texts.get("categories", []),
+        calls=[name for group in groups for name in group.distinct("name")],
+        has_device_work=not busy.is_empty(),
+    )
     schema_version = fields.get("schemaVersion")
+    framework = fields.get("Framework")
+    if not isinstance(framework, str):
+        operators = assembly.join("operator").distinct("name")
+        framework = "PyTorch" if any(name.startswith("aten::") for name in operators) else None
+    starts = [frame["ts_ns"].median() for frame in tables.values() if "ts_ns" in frame.columns]
+    is_unix = any(isinstance(start, float) and start > _UNIX_SINCE_2001_NS for start in starts)
+    known = _CONSUMED | versions_of(fields).keys()
+    counts: Counter[str] = Counter()
+    for piece in assembly.pieces:
+        counts.update(piece.phases)
     return Metadata(
         source=str(source.path),
         format="kineto" if "schemaVersion" in fields or listed else NAME,
-        vendor=_vendor(fields, listed, labels, assembly, tables["device"]),
+        vendor=vendor,
         events=assembly.events,
-        phases=_phase_counts(assembly.pieces),
-        clock="unix" if _counts_from_1970(tables) else "monotonic",
+        phases=dict(counts),
+        clock="unix" if is_unix else "monotonic",
         clock_offset_ns=offset_ns,
-        devices=listed or _devices_in_use(tables["device"], labels),
+        # Devices that did something, for traces that list none.
+        devices=listed or tuple(Device(id=one, name=labels.get(one, "")) for one in in_use),
         distributed=distributed_of(fields, source.path.name),
         worker=worker,
         span=span,
-        framework=_framework(fields, assembly),
+        framework=framework,
         schema_version=schema_version if isinstance(schema_version, int) else None,
         versions=versions_of(fields),
-        extra=extra_of(fields),
+        extra={key: value for key, value in fields.items() if key not in known},
     )
-
-
-def _vendor(
-    fields: Mapping[str, Any],
-    devices: Sequence[Device],
-    labels: Mapping[int, str],
-    assembly: Assembly,
-    device: pl.DataFrame,
-) -> str:
-    busy = not device.is_empty() and bool(device["kind"].is_in(BUSY_KINDS).any())
-    calls = [
-        name
-        for group in ("runtime", "device", "untyped")
-        for name in assembly.join(group).distinct("name")
-    ]
-    return recognise_vendor(
-        device_names=[*(d.name for d in devices), *labels.values()],
-        metadata_keys=fields,
-        categories=assembly.words.texts.get("categories", []),
-        calls=calls,
-        has_device_work=busy,
-    )
-
-
-def _phase_counts(pieces: Sequence[Piece]) -> dict[str, int]:
-    counts: Counter[str] = Counter()
-    for piece in pieces:
-        counts.update(piece.phases)
-    return dict(counts)
-
-
-def _counts_from_1970(tables: Mapping[str, pl.DataFrame]) -> bool:
-    starts = (frame["ts_ns"].median() for frame in tables.values() if "ts_ns" in frame.columns)
-    return any(isinstance(start, float) and start > _UNIX_SINCE_2001_NS for start in starts)
 
 
 def _device_labels(tracks: pl.DataFrame) -> dict[int, str]:
@@ -329,20 +292,3 @@ def _device_labels(tracks: pl.DataFrame) -> dict[int, str]:
             if match:
                 found.setdefault(int(match.group(2)), f"{match.group(1)} {match.group(2)}")
     return found
-
-
-def _devices_in_use(device: pl.DataFrame, labels: Mapping[int, str]) -> tuple[Device, ...]:
-    """Devices that did something, for traces that list none."""
-    if device.is_empty():
-        return ()
-    busy = device.filter(pl.col("kind").is_in(BUSY_KINDS))
-    numbers = busy["device"].drop_nulls().unique().sort().to_list()
-    return tuple(Device(id=number, name=labels.get(number, "")) for number in numbers)
-
-
-def _framework(fields: Mapping[str, Any], assembly: Assembly) -> str | None:
-    named = fields.get("Framework")
-    if isinstance(named, str):
-        return named
-    operators = assembly.join("operator").distinct("name")
-    return "PyTorch" if any(name.startswith("aten::") for name in operators) else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -18,7 +18,7 @@ from msgspec import Raw
 
 from timesink.formats.chrome.arguments import NO_ARGUMENTS, NO_RAW
 from timesink.formats.chrome.columns import Tally
-from timesink.formats.chrome.container import closes_document, event_starts, value_end
+from timesink.formats.chrome.container import closes_document, event_starts, object_in, value_end
 from timesink.formats.chrome.decode import TextEnvelope
 
 _EVENT_END = re.compile(rb'\}(?=\s*,?\s*\{\s*"|\s*,?\s*\]|\s*,?\s*$)')
@@ -58,24 +58,22 @@ Mend = Callable[[bytes, Tally], bytes]
 _decode_envelope = msgspec.json.Decoder(TextEnvelope).decode
 
 
-class Mended(NamedTuple):
-    """Events of a damaged piece, in order, and how the piece ended."""
+def mend_piece(text: bytes, tally: Tally, *, last: bool) -> tuple[list[TextEnvelope], bytes | None]:
+    """The events of a damaged piece one by one, and the text behind the list if that ends in it.
 
-    envelopes: list[TextEnvelope]
-    rest: bytes
-    closed: bool
-
-
-def mend_piece(text: bytes, tally: Tally, *, last: bool) -> Mended:
-    """Decode a piece event by event; `last` says that the list should end in it."""
+    `last` says that it should.
+    """
     envelopes: list[TextEnvelope] = []
     finder = EventFinder(text)
     at = 1  # behind the opening bracket
     end = len(text) if last else len(text) - 1  # the bracket that closes a piece is our own
     while (at := _skip_separators(text, at)) < end:
         first = text[at : at + 1]
-        if first == b"]" and _ends_list(text, at, finder):
-            return Mended(envelopes, text[at + 1 :], closed=True)
+        if first == b"]":
+            # It closes the event list where no event of the same document follows it.
+            following = finder.next_after(at + 1)
+            if following is None or _SECOND_LIST.search(text[at + 1 : following]):
+                return envelopes, text[at + 1 :]
         if first != b"{":
             at = _skip_stray(text, at, finder, tally)
             continue
@@ -84,7 +82,7 @@ def mend_piece(text: bytes, tally: Tally, *, last: bool) -> Mended:
             envelopes.append(envelope)
     if last:
         tally.add("truncated_tail", 1, text[-120:])
-    return Mended(envelopes, b"", closed=False)
+    return envelopes, None
 
 
 def _skip_separators(text: bytes, at: int) -> int:
@@ -120,21 +118,9 @@ class EventFinder:
         return None
 
 
-def _ends_list(text: bytes, bracket: int, finder: EventFinder) -> bool:
-    """Whether this bracket closes the event list: no event of the same document follows it."""
-    following = finder.next_after(bracket + 1)
-    if following is None:
-        return True
-    between = text[bracket + 1 : following]
-    return _SECOND_LIST.search(between) is not None
-
-
 def _is_event(text: bytes, at: int) -> bool:
     end = value_end(text, at, _NESTING_WINDOW)
-    try:
-        return end is not None and "ph" in msgspec.json.decode(text[at:end], type=dict[str, Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return False
+    return end is not None and "ph" in (object_in(text[at:end]) or ())
 
 
 def _end_of_damage(text: bytes, at: int, finder: EventFinder) -> int:
@@ -144,18 +130,16 @@ def _end_of_damage(text: bytes, at: int, finder: EventFinder) -> int:
         return following
     for match in _EVENT_END.finditer(text, at, at + _LONGEST_MENDABLE):
         bracket = _skip_separators(text, match.end())
-        if text[bracket : bracket + 1] != b"]" or not _may_be_whole(text[at : match.end()]):
+        if text[bracket : bracket + 1] != b"]":
             continue
-        rest = text[bracket + 1 :]
+        segment, rest = text[at : match.end()], text[bracket + 1 :]
+        # Brackets must match, unless that cannot be told because a quote is missing.
+        is_open = b'"' in _STRING_TOKEN.sub(b"", segment)
+        if not is_open and value_end(segment, 0) != len(segment):
+            continue
         if rest.strip() and closes_document(rest):
             return bracket
     return value_end(text, at) or len(text)
-
-
-def _may_be_whole(segment: bytes) -> bool:
-    """Whether brackets match, or cannot be told to match because a quote is missing."""
-    open_string = b'"' in _STRING_TOKEN.sub(b"", segment)
-    return open_string or value_end(segment, 0) == len(segment)
 
 
 def _nested_end(text: bytes, at: int, limit: int) -> int | None:
@@ -206,9 +190,12 @@ def _next_event(
         if envelope is not None:
             return envelope, whole
     for match in islice(_EVENT_END.finditer(text, at, limit), _MOST_ENDS):
-        envelope = _mended(text[at : match.end()], tally)
-        if envelope is not None:
-            return envelope, match.end()
+        segment = text[at : match.end()]
+        if len(segment) <= _LONGEST_MENDABLE:
+            envelope = _mended_by(_MENDS, segment, tally)
+            envelope = envelope or _mended_by(_QUOTES_FIRST, segment, tally)
+            if envelope is not None:
+                return envelope, match.end()
     tally.add("lost_events", 1, text[at : min(limit, at + 120)])
     return None, limit
 
@@ -226,9 +213,8 @@ def _strict(segment: bytes, tally: Tally) -> TextEnvelope | None:
 
 def _coerced(segment: bytes, tally: Tally) -> TextEnvelope | None:
     """An event with fields of unexpected types: keep what fits, count what does not."""
-    try:
-        fields = msgspec.json.decode(segment, type=dict[str, Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    fields = object_in(segment)
+    if fields is None:
         return None
     kept: dict[str, Any] = {
         key: _as_text_or_int(key, fields[key], tally)
@@ -257,12 +243,6 @@ def _as_text_or_int(key: str, raw: Raw, tally: Tally) -> int | str | None:
 
 
 # -- mends ---------------------------------------------------------------------------------------
-
-
-def _mended(segment: bytes, tally: Tally) -> TextEnvelope | None:
-    if len(segment) > _LONGEST_MENDABLE:
-        return None
-    return _mended_by(_MENDS, segment, tally) or _mended_by(_QUOTES_FIRST, segment, tally)
 
 
 def _mended_by(mends: Sequence[Mend], segment: bytes, tally: Tally) -> TextEnvelope | None:
@@ -321,30 +301,27 @@ def _mend_bare_words(segment: bytes, tally: Tally) -> bytes:
         return segment
 
     def replace(match: re.Match[bytes]) -> bytes:
-        if match.group("nan"):
-            tally.add("nan_value", 1, segment[max(0, match.start() - 40) : match.end()])
-            return b"null"
-        if match.group("word"):
-            tally.add("bare_word", 1, segment[max(0, match.start() - 40) : match.end()])
-            return b"null"
-        return match.group()
+        if not match.lastgroup:
+            return match.group()
+        code = "nan_value" if match.lastgroup == "nan" else "bare_word"
+        tally.add(code, 1, segment[max(0, match.start() - 40) : match.end()])
+        return b"null"
 
     return _BARE_WORD.sub(replace, segment)
 
 
 def _mend_quotes(segment: bytes, tally: Tally) -> bytes:
+    def escape_lone(match: re.Match[bytes]) -> bytes:
+        # A quote or backslash that stands alone gets one in front; whole escapes stay.
+        return b"\\" + match.group() if len(match.group()) == 1 else match.group()
+
     def escape(match: re.Match[bytes]) -> bytes:
-        value = _ESCAPE.sub(_escape_lone, match.group(2))
+        value = _ESCAPE.sub(escape_lone, match.group(2))
         if value != match.group(2):
             tally.add("unescaped_quotes", 1, match.group(2)[:80])
         return match.group(1) + value + match.group(3)
 
     return _VALUE.sub(escape, segment)
-
-
-def _escape_lone(match: re.Match[bytes]) -> bytes:
-    """A quote or backslash that stands alone gets one in front; whole escapes stay."""
-    return b"\\" + match.group() if len(match.group()) == 1 else match.group()
 
 
 _MENDS: tuple[Mend, ...] = (
@@ -401,13 +378,10 @@ def _quotes(text: bytes) -> Positions:
     characters = np.frombuffer(text, np.uint8)
     quotes = np.flatnonzero(characters == _QUOTE)
     behind_backslash = quotes[characters[quotes - 1] == _BACKSLASH]
-    escaped = [at for at in behind_backslash.tolist() if _is_escaped(text, at)]
+    # Two backslashes are one that is escaped itself.
+    before = ((at, text[max(0, at - 64) : at]) for at in behind_backslash.tolist())
+    escaped = [at for at, some in before if (len(some) - len(some.rstrip(b"\\"))) % 2]
     return np.setdiff1d(quotes, escaped, assume_unique=True)
-
-
-def _is_escaped(text: bytes, at: int) -> bool:
-    before = text[max(0, at - 64) : at]
-    return (len(before) - len(before.rstrip(b"\\"))) % 2 == 1
 
 
 def _is_inside(quotes: Positions, places: npt.ArrayLike) -> npt.NDArray[np.bool_]:

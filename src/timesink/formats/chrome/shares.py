@@ -50,7 +50,9 @@ def decode_share(
         return Share([], {}, source.head(), bare=False, found=False, damage=damage)
     head, bare, stream = opened
     decoder = PieceDecoder(brief)
-    _keep_freed_memory()
+    # The C library hands blocks of a few MB back to the system each time they are freed, and
+    # faults them in again page by page.  Freeing one large block tells it to keep them.
+    np.empty(31 * 1024 * 1024, np.uint8)
     with _collector_paused():
         pieces = [
             _decode_cut(decoder, cut, bare=bare)
@@ -70,7 +72,10 @@ def _decode_cut(decoder: PieceDecoder, cut: PieceText, *, bare: bool) -> Piece:
     if piece is not None:
         piece.tally.update(tally)
         return piece
-    return _decode_each(decoder, cut)
+    tally = Tally()
+    envelopes, rest = mend_piece(cut.text, tally, last=cut.last)
+    piece = decoder.columns_of(cut.number, envelopes, tally)
+    return replace(piece, rest=rest or b"", closed=rest is not None)
 
 
 def _decode_whole(decoder: PieceDecoder, cut: PieceText, *, bare: bool) -> Piece | None:
@@ -87,13 +92,6 @@ def _decode_whole(decoder: PieceDecoder, cut: PieceText, *, bare: bool) -> Piece
     return replace(piece, rest=rest, closed=cut.last)
 
 
-def _decode_each(decoder: PieceDecoder, cut: PieceText) -> Piece:
-    tally = Tally()
-    mended = mend_piece(cut.text, tally, last=cut.last)
-    piece = decoder.columns_of(cut.number, mended.envelopes, tally)
-    return replace(piece, rest=mended.rest, closed=mended.closed)
-
-
 def text_of_pieces_after(source: SourceFile, number: int) -> bytes:
     """Raw text of the pieces after this one: metadata longer than a piece."""
     opened = split_head(source.blocks())
@@ -102,12 +100,6 @@ def text_of_pieces_after(source: SourceFile, number: int) -> bytes:
     later = (cut for cut in cut_pieces(opened[2]) if cut.number > number)
     # The brackets around a piece are ours.
     return b",".join(cut.text[1:] if cut.last else cut.text[1:-1] for cut in later)
-
-
-def _keep_freed_memory() -> None:
-    # The C library hands blocks of a few MB back to the system each time they are freed, and
-    # faults them in again page by page.  Freeing one large block tells it to keep them.
-    np.empty(31 * 1024 * 1024, np.uint8)
 
 
 @contextmanager

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -20,6 +19,7 @@ from timesink.formats.chrome.assembly import (
 )
 from timesink.formats.chrome.columns import NULL_CODE, NULL_INT, Tally
 from timesink.formats.counters import HOST_OF_PROCESS, device_of_lane, with_processes_apart
+from timesink.formats.finish import address_of
 from timesink.model import vendors
 from timesink.model.schema import (
     COPY_DIRECTIONS,
@@ -51,8 +51,11 @@ def device_frame(
         return pl.DataFrame()
     if kinds is None:
         kinds = joined.kinds(vendors.DEVICE_CATEGORIES, DEVICE_KINDS)
-    directions = _copy_directions(joined)
-    copies = (kinds == DEVICE_KINDS.index("kernel")) & (_named_direction(joined) >= 0)
+    named = joined.map_words("direction", _direction_number, NULL_CODE)
+    from_name = joined.map_words("name", _direction_number, NULL_CODE)
+    other = COPY_DIRECTIONS.index("other")
+    directions = np.where(named >= 0, named, np.where(from_name >= 0, from_name, other))
+    copies = (kinds == DEVICE_KINDS.index("kernel")) & (named >= 0)
     kinds = np.where(copies, DEVICE_KINDS.index("memcpy"), kinds)
     is_copy = kinds == DEVICE_KINDS.index("memcpy")
     return joined.frame(_AS_RECORDED).with_columns(
@@ -72,17 +75,6 @@ def _direction_number(text: str) -> int:
     return NULL_CODE
 
 
-def _named_direction(joined: Joined) -> Array:
-    return joined.map_words("direction", _direction_number, NULL_CODE)
-
-
-def _copy_directions(joined: Joined) -> Array:
-    named = _named_direction(joined)
-    from_name = joined.map_words("name", _direction_number, NULL_CODE)
-    other = COPY_DIRECTIONS.index("other")
-    return np.where(named >= 0, named, np.where(from_name >= 0, from_name, other))
-
-
 def _device_numbers(joined: Joined, tracks: pl.DataFrame, tally: Tally) -> Array:
     """Device of each row: as recorded, else from its lane, its process label or its pid."""
     numbers = joined.map_words("device", _device_number, NULL_INT)
@@ -93,8 +85,17 @@ def _device_numbers(joined: Joined, tracks: pl.DataFrame, tally: Tally) -> Array
     )
     tally.add("bad_value", strange.sum(), ", ".join(joined.take(strange).distinct("device")[:3]))
     labels = _device_of_process(tracks)
-    by_lane = joined.map_words("tid", _search_number(_DEVICE_IN_LANE), NULL_INT)
-    by_process = joined.map_words("pid", lambda pid: labels.get(pid, _small(pid)), NULL_INT)
+
+    def of_lane(tid: str) -> int:
+        match = _DEVICE_IN_LANE.search(tid)
+        return _device_number(match.group(1)) if match else NULL_INT
+
+    def of_process(pid: str) -> int:
+        number = _device_number(pid)
+        return labels.get(pid, number if number < _LARGEST_DEVICE_PID else NULL_INT)
+
+    by_lane = joined.map_words("tid", of_lane, NULL_INT)
+    by_process = joined.map_words("pid", of_process, NULL_INT)
     by_lane = np.where(by_lane != NULL_INT, by_lane, by_process)
     return np.where(numbers != NULL_INT, numbers, by_lane)
 
@@ -114,31 +115,14 @@ def _device_of_process(tracks: pl.DataFrame) -> dict[str, int]:
     return found
 
 
-def _small(pid: str) -> int:
-    number = _device_number(pid)
-    return number if number < _LARGEST_DEVICE_PID else NULL_INT
-
-
 def _device_number(text: str) -> int:
     return int(text) if _DEVICE_NUMBER.match(text) else NULL_INT
 
 
-def _search_number(pattern: re.Pattern[str]) -> Callable[[str], int]:
-    def search(text: str) -> int:
-        match = pattern.search(text)
-        return _device_number(match.group(1)) if match else NULL_INT
-
-    return search
-
-
 def _stream_texts(joined: Joined) -> pl.Series:
     """Stream of each row: as recorded, else what its lane is called."""
-    lanes = joined.series("tid").cast(pl.String) if "tid" in joined else None
-    from_lane = (
-        pl.Series([None] * len(joined), dtype=pl.String)
-        if lanes is None
-        else lanes.str.extract(_STREAM_IN_LANE).fill_null(lanes)
-    )
+    lanes = joined.series("tid").cast(pl.String)
+    from_lane = lanes.str.extract(_STREAM_IN_LANE).fill_null(lanes)
     if "stream" not in joined:
         return from_lane.cast(pl.Categorical).alias("stream")
     recorded = joined.series("stream")
@@ -149,21 +133,20 @@ def _stream_texts(joined: Joined) -> pl.Series:
 
 def _geometry(joined: Joined) -> list[pl.Series]:
     return [
-        nullable(joined.map_words(key, _coordinate(axis), NULL_INT)).alias(f"{key}_{letter}")
+        nullable(joined.map_words(key, partial(_coordinate, axis), NULL_INT)).alias(
+            f"{key}_{letter}"
+        )
         for key in ("grid", "block")
         if key in joined
         for axis, letter in enumerate("xyz")
     ]
 
 
-def _coordinate(axis: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        numbers = re.findall(r"-?\d+", text)
-        if len(numbers) <= axis or len(numbers[axis]) > _MOST_DIGITS:
-            return NULL_INT
-        return int(numbers[axis])
-
-    return read
+def _coordinate(axis: int, text: str) -> int:
+    numbers = re.findall(r"-?\d+", text)
+    if len(numbers) <= axis or len(numbers[axis]) > _MOST_DIGITS:
+        return NULL_INT
+    return int(numbers[axis])
 
 
 def with_launch_geometry(device: pl.DataFrame, runtime: Joined) -> pl.DataFrame:
@@ -178,18 +161,16 @@ def with_launch_geometry(device: pl.DataFrame, runtime: Joined) -> pl.DataFrame:
         .drop_nulls()
         .unique("correlation", keep="first")
     )
-    joined = device.join(
+    columns = launches.columns[1:]
+    # The device table may have none of its own.
+    absent = [pl.lit(None, pl.Int64).alias(one) for one in columns if one not in device.columns]
+    joined = device.with_columns(absent).join(
         launches, on="correlation", how="left", suffix="_launch", maintain_order="left"
     )
-    is_kernel = pl.col("kind") == "kernel"
-    filled = []
-    for column in launches.columns[1:]:
-        if f"{column}_launch" in joined.columns:
-            launch = pl.col(f"{column}_launch")
-            filled.append(pl.coalesce(column, pl.when(is_kernel).then(launch)).alias(column))
-        else:
-            filled.append(pl.when(is_kernel).then(pl.col(column)).alias(column))
-    return joined.with_columns(filled).select(pl.exclude(r"^.*_launch$"))
+    of_launch = pl.when(pl.col("kind") == "kernel")
+    return joined.with_columns(
+        pl.coalesce(one, of_launch.then(pl.col(f"{one}_launch"))).alias(one) for one in columns
+    ).select(pl.exclude(r"^.*_launch$"))
 
 
 # The smaller tables: memory, flows, counters, collectives, rare arguments, tracks.
@@ -200,22 +181,11 @@ def with_launch_geometry(device: pl.DataFrame, runtime: Joined) -> pl.DataFrame:
 def memory_frame(joined: Joined) -> pl.DataFrame:
     frame = joined.frame(c for c in TABLES["memory"].schema if c != "address")
     if "address" in joined:
-        frame = frame.with_columns(pl.Series("address", _addresses(joined), dtype=pl.UInt64))
+        # Decimal or hexadecimal.
+        numbers = {text: address_of(text) for text in joined.distinct("address")}
+        addresses = [numbers.get(text) for text in joined.series("address").to_list()]
+        frame = frame.with_columns(pl.Series("address", addresses, dtype=pl.UInt64))
     return frame
-
-
-def _address(text: str) -> int | None:
-    try:
-        number = int(text, 0)
-    except ValueError:
-        return None
-    return number if 0 <= number < 2**64 else None
-
-
-def _addresses(joined: Joined) -> list[int | None]:
-    """Addresses as numbers, decimal or hexadecimal."""
-    numbers = {text: _address(text) for text in joined.distinct("address")}
-    return [numbers.get(text) for text in joined.series("address").to_list()]
 
 
 def flow_frame(joined: Joined) -> pl.DataFrame:
@@ -235,12 +205,7 @@ def counter_frame(joined: Joined) -> pl.DataFrame:
     columns = ("ts_ns", "counter", "value", "index", "category", "pid", "tid")
     frame = joined.frame(columns).cast({"category": pl.String, "pid": pl.String, "tid": pl.String})
     named = pl.when(pl.Series(named_lane)).then("tid")
-    placed = frame.with_columns(source, device=_device_of_samples(frame, named))
-    return with_processes_apart(placed.drop("category", "pid", "tid"))
-
-
-def _device_of_samples(frame: pl.DataFrame, named_lane: pl.Expr) -> pl.Expr:
-    """The device by its lane, else by the category, else the process as recorded."""
+    # The device by its lane, else by the category, else the process as recorded.
     lanes = {
         text: device_of_lane(text)
         for column in ("category", "tid")
@@ -249,17 +214,14 @@ def _device_of_samples(frame: pl.DataFrame, named_lane: pl.Expr) -> pl.Expr:
     by_category = pl.col("category").replace_strict(
         {text: label for text, label in lanes.items() if label != text}, default=None
     )
-    by_lane = pl.coalesce(named_lane.replace(lanes), by_category)
+    by_lane = pl.coalesce(named.replace(lanes), by_category)
     hosts = frame["pid"].unique().str.extract(HOST_OF_PROCESS, 1).drop_nulls()
     if hosts.n_unique() > 1:
         # One trace of several machines: each has a device 0 of its own.
         host = pl.col("pid").str.extract(HOST_OF_PROCESS, 1)
         by_lane = pl.coalesce(pl.format("{} on {}", by_lane, host), by_lane)
-    return pl.coalesce(by_lane, "pid")
-
-
-def rare_frame(joined: Joined) -> pl.DataFrame:
-    return joined.frame(("index", "key", "value"))
+    placed = frame.with_columns(source, device=pl.coalesce(by_lane, "pid"))
+    return with_processes_apart(placed.drop("category", "pid", "tid"))
 
 
 def collective_frame(joined: Joined) -> pl.DataFrame:
@@ -275,26 +237,15 @@ def track_frame(joined: Joined) -> pl.DataFrame:
     if not len(joined):
         return TABLES["tracks"].empty()
     of_process = joined.map_words("name", lambda name: name.startswith("process_"), missing=False)
-    frame = pl.DataFrame(
-        {
-            "pid": joined.series("pid"),
-            "tid": joined.series("tid"),
-            **{key: _lane_argument(joined, key) for key in ("lane_name", "labels", "sort_index")},
-        }
+    columns = {"lane_name": pl.Categorical(), "labels": pl.Categorical(), "sort_index": pl.Int64()}
+    frame = joined.frame(("pid", "tid", *columns)).with_columns(
+        pl.lit(None, dtype).alias(key) for key, dtype in columns.items() if key not in joined
     )
     frame = frame.with_columns(tid=pl.when(~pl.Series(of_process)).then(pl.col("tid")))
-    return frame.group_by("pid", "tid", maintain_order=True).agg(
-        name=pl.col("lane_name").drop_nulls().last(),
-        labels=pl.col("labels").drop_nulls().last(),
-        sort_index=pl.col("sort_index").drop_nulls().last(),
+    told = frame.group_by("pid", "tid", maintain_order=True).agg(
+        pl.col(*columns).drop_nulls().last()
     )
-
-
-def _lane_argument(joined: Joined, key: str) -> pl.Series:
-    if key in joined:
-        return joined.series(key)
-    dtype: Any = pl.Int64 if key == "sort_index" else pl.Categorical
-    return pl.Series(key, [None] * len(joined), dtype=dtype)
+    return told.rename({"lane_name": "name"})
 
 
 _KIND = {name: number for number, name in enumerate(HOST_KINDS)}
@@ -307,7 +258,7 @@ _SIDE_TABLES = {
     "counters": ("samples", counter_frame),
     "flows": ("flow", flow_frame),
     "collectives": ("collectives", collective_frame),
-    "event_args": ("event_args", rare_frame),
+    "event_args": ("event_args", lambda joined: joined.frame(("index", "key", "value"))),
 }
 """Tables of one group of events each."""
 
@@ -432,25 +383,13 @@ def _split_untyped(
     if len(host):
         example = ", ".join(host.take(placeless).distinct("name")[:3]) if placeless.any() else ""
         tally.add("missing_category", int(placeless.sum()), example)
-    return (
-        device_frame(device, tracks, tally, _untyped_device_kinds(device, names)),
-        _host_frame(host, host_kinds),
-    )
-
-
-def _untyped_device_kinds(joined: Joined, names: dict[str, str]) -> Array:
-    by_process = joined.map_words(
+    # A task that is no kernel says so; else the process tells.
+    tasks = {task: DEVICE_KINDS.index(kind) for task, kind in vendors.TASK_KINDS.items()}
+    by_task = device.map_words("task_type", lambda task: tasks.get(task, NULL_CODE), NULL_CODE)
+    by_process = device.map_words(
         "pid",
         lambda pid: DEVICE_KINDS.index(vendors.DEVICE_PROCESSES[names[pid]]),
         DEVICE_KINDS.index("other"),
     )
-    by_task = joined.map_words(
-        "task_type",
-        lambda task: (
-            DEVICE_KINDS.index(vendors.TASK_KINDS[task])
-            if task in vendors.TASK_KINDS
-            else NULL_CODE
-        ),
-        NULL_CODE,
-    )
-    return np.where(by_task >= 0, by_task, by_process)
+    kinds = np.where(by_task >= 0, by_task, by_process)
+    return device_frame(device, tracks, tally, kinds), _host_frame(host, host_kinds)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -12,50 +12,36 @@ import polars as pl
 from isal import igzip
 
 from timesink.errors import OutputError
-from timesink.formats.chrome.argument_sets import COLLECTIVE_KEYS, FLOW_PHASE_NAMES
+from timesink.formats.chrome import argument_sets
+from timesink.formats.chrome.argument_sets import (
+    COLLECTIVE_KEYS,
+    FLOW_PHASE_NAMES,
+    OPERATOR,
+    PYTHON,
+    RUNTIME,
+    ArgumentSet,
+)
 from timesink.formats.written_files import written_aside
+from timesink.model.schema import DEVICE, HOST, MEMORY, TraceTable
 from timesink.model.trace import Device, Trace
 
 # What columns and kinds are called in Chrome JSON.
 
-HOST_ARGUMENTS = {
-    "external_id": "External id",
-    "correlation": "correlation",
-    "sequence_number": "Sequence number",
-    "fwd_thread_id": "Fwd thread id",
-    "python_id": "Python id",
-    "python_parent_id": "Python parent id",
-    "python_module_id": "Python module id",
-    "call_stack": "Call stack",
-    "module_hierarchy": "Module Hierarchy",
-}
-HOST_JSON_ARGUMENTS = {
-    "input_dims": "Input Dims",
-    "input_types": "Input type",
-    "concrete_inputs": "Concrete Inputs",
-}
-DEVICE_ARGUMENTS = {
-    "device": "device",
-    "correlation": "correlation",
-    "external_id": "External id",
-    "registers_per_thread": "registers per thread",
-    "shared_memory_bytes": "shared memory",
-    "blocks_per_sm": "blocks per SM",
-    "warps_per_sm": "warps per SM",
-    "occupancy_pct": "est. achieved occupancy %",
-    "bytes": "bytes",
-    "graph_id": "graph id",
-    "graph_node_id": "graph node id",
-}
+
+def _arguments(table: TraceTable, *kept: ArgumentSet) -> dict[str, str]:
+    """Columns of a table, and what their arguments are called by who reads them back."""
+    every = (argument for one in kept for argument in one.kept)
+    return {one.column: one.keys[0] for one in every if one.column in table.schema}
+
+
+_OF_HOST = _arguments(HOST, OPERATOR, PYTHON, RUNTIME)
+_JSON_COLUMNS = ("input_dims", "input_types", "concrete_inputs")
+HOST_JSON_ARGUMENTS = {column: _OF_HOST[column] for column in _JSON_COLUMNS}
+HOST_ARGUMENTS = {column: _OF_HOST[column] for column in _OF_HOST if column not in _JSON_COLUMNS}
+_OF_DEVICE = _arguments(DEVICE, argument_sets.DEVICE)
+DEVICE_ARGUMENTS = {column: key for column, key in _OF_DEVICE.items() if column != "stream"}
+MEMORY_ARGUMENTS = _arguments(MEMORY, argument_sets.MEMORY)
 COLLECTIVE_ARGUMENTS = {column: key for key, column in COLLECTIVE_KEYS.items()}
-MEMORY_ARGUMENTS = {
-    "device_type": "Device Type",
-    "device": "Device Id",
-    "address": "Addr",
-    "bytes": "Bytes",
-    "total_allocated_bytes": "Total Allocated",
-    "total_reserved_bytes": "Total Reserved",
-}
 FLOW_PHASES = {name: phase for phase, name in FLOW_PHASE_NAMES.items()}
 
 HOST_CATEGORIES = {
@@ -103,11 +89,17 @@ def number_lanes(slices: pl.DataFrame) -> pl.Series:
 
 def _lane_numbers(spans: Iterable[tuple[int, int]]) -> list[int]:
     """Lane of each span; spans come by start, the longer first."""
+    # Ends of the spans of each lane that are still open, the innermost last.
     lanes: list[list[int]] = [[]]
     placed = []
     for start, end in spans:
-        fitting = (number for number, ends in enumerate(lanes) if _fits(ends, start, end))
-        number = next(fitting, len(lanes))
+        number = len(lanes)
+        for place, ends in enumerate(lanes):
+            while ends and ends[-1] <= start:
+                ends.pop()
+            if not ends or end <= ends[-1]:
+                number = place
+                break
         if number == len(lanes):
             lanes.append([])
         lanes[number].append(end)
@@ -115,14 +107,8 @@ def _lane_numbers(spans: Iterable[tuple[int, int]]) -> list[int]:
     return placed
 
 
-def _fits(ends: list[int], start: int, end: int) -> bool:
-    """Whether a span fits a lane; `ends` are those of its spans still open, the innermost last."""
-    while ends and ends[-1] <= start:
-        ends.pop()
-    return not ends or end <= ends[-1]
-
-
 _CHROME_FORMATS = ("kineto", "chrome", "event-csv")
+"""Of traces whose names were recorded as readers of this format expect them."""
 _BATCH_ROWS = 50_000
 _AROUND_EVENTS = 2
 """Texts that are no events: the head and the end."""
@@ -140,21 +126,14 @@ def write_chrome_json(trace: Trace, path: Path) -> int:
             "give -o a folder instead: the tables are written as Parquet",
         )
     packed = path.name.lower().endswith(".gz")
-    with written_aside(path) as aside, _create(aside, packed=packed) as file:
-        return _write(trace, file)
-
-
-def _create(path: Path, *, packed: bool) -> BinaryIO:
-    if not packed:
-        return path.open("wb")
-    return cast("BinaryIO", igzip.open(path, "wb"))  # type: ignore[no-untyped-call]
-
-
-def _write(trace: Trace, file: BinaryIO) -> int:
     written = 0
-    for text in json_texts(trace):
-        file.write(text)
-        written += 1
+    with (
+        written_aside(path) as aside,
+        igzip.open(aside, "wb") if packed else aside.open("wb") as file,  # type: ignore[no-untyped-call]
+    ):
+        for text in json_texts(trace):
+            file.write(text)
+            written += 1
     return written - _AROUND_EVENTS
 
 
@@ -182,7 +161,8 @@ def _top_level(trace: Trace) -> dict[str, Any]:
     top: dict[str, Any] = {
         "schemaVersion": metadata.schema_version or 1,
         "deviceProperties": [
-            _device_properties(device, as_recorded=_is_chrome(trace)) for device in metadata.devices
+            _device_properties(device, as_recorded=metadata.format in _CHROME_FORMATS)
+            for device in metadata.devices
         ],
         **({"distributedInfo": info} if info else {}),
         **metadata.versions,
@@ -207,17 +187,17 @@ def _device_properties(device: Device, *, as_recorded: bool) -> dict[str, Any]:
     return {**named, **{key: value for key, value in known.items() if value is not None}}
 
 
-def _is_chrome(trace: Trace) -> bool:
-    """Whether names were recorded as readers of this format expect them."""
-    return trace.metadata.format in _CHROME_FORMATS
-
-
 def events(trace: Trace) -> Iterator[Event]:
     """Every event of the trace, table by table."""
     rare = _rare_arguments(trace)
     offset = trace.metadata.clock_offset_ns
-    as_recorded = _is_chrome(trace)
-    device = _with_lanes(trace)
+    as_recorded = trace.metadata.format in _CHROME_FORMATS
+    # The lane each row is drawn on; `tid` is the one it was recorded on.
+    recorded = trace.lazy("device").collect()
+    extra = number_lanes(recorded)
+    beside = pl.format("{} (overlap {})", pl.col("tid").cast(pl.String), extra)
+    lane = pl.when(extra > 0).then(beside).otherwise(pl.col("tid").cast(pl.String))
+    device = recorded.lazy().with_columns(lane=lane)
     for row in [*_rows(trace, "tracks"), *_extra_tracks(trace, device)]:
         yield from _track_events(row)
     for row in _rows(trace, "host"):
@@ -231,13 +211,22 @@ def events(trace: Trace) -> Iterator[Event]:
     for row in _rows(trace, "memory"):
         given = _given(row, MEMORY_ARGUMENTS)
         yield {"ph": "i", "s": "t", "name": "[memory]", **_place(row, offset), "args": given}
-    moved = _moved(device)
+    # Lane of each slice that is not drawn where it was recorded, by what its arrow knows of it.
+    rows = _iterate(device.filter(_is_moved()))
+    moved = {(r["pid"], r["tid"], r["ts_ns"], r["correlation"]): r["lane"] for r in rows}
     for row in _rows(trace, "flows"):
         end = (row["pid"], row["tid"], row["ts_ns"], row["flow_id"])
-        yield _flow_event({**row, "tid": moved.get(end, row["tid"])}, offset)
+        yield {
+            "ph": FLOW_PHASES[row["phase"]],
+            "id": row["flow_id"],
+            **_label({**row, "name": row["category"]}),
+            **_place({**row, "tid": moved.get(end, row["tid"])}, offset),
+            **({"bp": "e"} if row["phase"] == "end" else {}),
+        }
     sampled = trace.lazy("counters").filter(pl.col("source") != "profiler_range")
     for row in _iterate(sampled):
-        yield _counter_event(row, offset)
+        place = _place({**row, "pid": row["device"], "tid": None}, offset)
+        yield {"ph": "C", "name": row["counter"], **place, "args": {"value": row["value"]}}
 
 
 def _rows(trace: Trace, table: str) -> Iterator[Event]:
@@ -248,15 +237,6 @@ def _iterate(frame: pl.LazyFrame) -> Iterator[Event]:
     plain = frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String)).collect()
     for batch in plain.iter_slices(_BATCH_ROWS):
         yield from batch.iter_rows(named=True)
-
-
-def _with_lanes(trace: Trace) -> pl.LazyFrame:
-    """The device table with the lane each row is drawn on; `tid` is the one it was recorded on."""
-    device = trace.lazy("device").collect()
-    extra = number_lanes(device)
-    beside = pl.format("{} (overlap {})", pl.col("tid").cast(pl.String), extra)
-    lane = pl.when(extra > 0).then(beside).otherwise(pl.col("tid").cast(pl.String))
-    return device.lazy().with_columns(lane=lane)
 
 
 def _is_moved() -> pl.Expr:
@@ -271,12 +251,6 @@ def _extra_tracks(trace: Trace, device: pl.LazyFrame) -> Iterator[Event]:
         suffix = row["lane"].removeprefix(row["tid"])
         name = f"stream {row['stream']}{suffix}"
         yield {**row, "tid": row["lane"], "name": name, "labels": None}
-
-
-def _moved(device: pl.LazyFrame) -> dict[tuple[str, str, int, int], str]:
-    """Lane of each slice that is not drawn where it was recorded, by what its arrow knows of it."""
-    rows = _iterate(device.filter(_is_moved()))
-    return {(r["pid"], r["tid"], r["ts_ns"], r["correlation"]): r["lane"] for r in rows}
 
 
 def _rare_arguments(trace: Trace) -> dict[int, Event]:
@@ -326,21 +300,6 @@ def _device_event(row: Event, offset: int, rare: Mapping[int, Event]) -> Event:
 def _slice(row: Event, offset: int, given: Event) -> Event:
     dur = _microseconds(row["dur_ns"])
     return {"ph": "X", **_label(row), **_place(row, offset), "dur": dur, "args": given}
-
-
-def _flow_event(row: Event, offset: int) -> Event:
-    return {
-        "ph": FLOW_PHASES[row["phase"]],
-        "id": row["flow_id"],
-        **_label({**row, "name": row["category"]}),
-        **_place(row, offset),
-        **({"bp": "e"} if row["phase"] == "end" else {}),
-    }
-
-
-def _counter_event(row: Event, offset: int) -> Event:
-    place = _place({**row, "pid": row["device"], "tid": None}, offset)
-    return {"ph": "C", "name": row["counter"], **place, "args": {"value": row["value"]}}
 
 
 def _label(row: Event) -> Event:

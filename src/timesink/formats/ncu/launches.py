@@ -311,18 +311,14 @@ def merge_pieces(launches: pl.DataFrame, values: pl.DataFrame, *, repeats: bool)
         values = values.unique(
             ["piece", "metric", "unit", "value"], keep="first", maintain_order=True
         )
-    if not _has_repeated_keys(launches):
+    # The text page does not number its launches, and never prints one in two pieces.
+    numbered = launches.select(KEY).filter(pl.col("launch_id").is_not_null())
+    # Hashes may be equal by chance, which costs a closer look and nothing else.
+    if not (numbered.hash_rows().n_unique() < numbered.height):
         return launches.rename({"piece": "index"}), values.rename({"piece": "index"}), []
     own = pl.col("launch_id").is_null()
     first = pl.when(own).then("piece").otherwise(pl.col("piece").min().over(KEY))
     return _merged(launches.with_columns(first=first), values)
-
-
-def _has_repeated_keys(launches: pl.DataFrame) -> bool:
-    # The text page does not number its launches, and never prints one in two pieces.
-    numbered = launches.select(KEY).filter(pl.col("launch_id").is_not_null())
-    # Hashes may be equal by chance, which costs a closer look and nothing else.
-    return numbered.hash_rows().n_unique() < numbered.height
 
 
 def _split_pieces(
@@ -356,7 +352,18 @@ def _merged(firsts: pl.DataFrame, values: pl.DataFrame) -> Merged:
     rows = values.join(shared, on="piece", how="inner", maintain_order="left").with_columns(
         before=pl.col("value").shift(1).over("first", *_SAME_VALUE)
     )
-    sorted_out = _sort_out(shared, rows)
+    # The launch of every piece: a piece that contradicts what came before is another launch.
+    # `shared` are pieces that have their key in common with others, `rows` their values, with the
+    # value that came before. A launch goes by the number of its first piece.
+    contradicts = pl.col("before").is_not_null() & (pl.col("before") != pl.col("value"))
+    differing = rows.group_by("piece").agg(differs=contradicts.any())
+    sorted_out = (
+        shared.join(differing, on="piece", how="left", maintain_order="left")
+        .with_columns(pl.col("differs").fill_null(value=False))
+        .with_columns(time=pl.col("differs").cum_sum().over("first"))
+        .with_columns(launch=pl.col("piece").min().over("first", "time"))
+        .select("piece", "launch", "differs")
+    )
     repeated = (
         rows.join(sorted_out.filter(~pl.col("differs")), on="piece", how="semi")
         .filter(pl.col("before").is_not_null())
@@ -380,23 +387,6 @@ def _merged(firsts: pl.DataFrame, values: pl.DataFrame) -> Merged:
         HealthEntry("restarted_ids", again.height, _named(again, firsts)),
     ]
     return launches, joined, health
-
-
-def _sort_out(shared: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
-    """The launch of every piece: a piece that contradicts what came before is another launch.
-
-    `shared` are pieces that have their key in common with others, `rows` their values, with the
-    value that came before.  A launch goes by the number of its first piece.
-    """
-    contradicts = pl.col("before").is_not_null() & (pl.col("before") != pl.col("value"))
-    differing = rows.group_by("piece").agg(differs=contradicts.any())
-    return (
-        shared.join(differing, on="piece", how="left", maintain_order="left")
-        .with_columns(pl.col("differs").fill_null(value=False))
-        .with_columns(time=pl.col("differs").cum_sum().over("first"))
-        .with_columns(launch=pl.col("piece").min().over("first", "time"))
-        .select("piece", "launch", "differs")
-    )
 
 
 def _named(pieces: pl.DataFrame, launches: pl.DataFrame) -> str:

@@ -141,10 +141,8 @@ def is_missing(texts: pl.Series) -> pl.Series:
 
 # Units as Nsight Compute prints them, and the base unit each is a power of ten of.
 #
-# The same metric is printed as `26,336 ns`, `26.34 us` or `26.34 usecond`, depending on the size
-# of
-# the value, the version and `--print-units`.  The power of ten is written behind the printed
-# digits
+# The same metric is printed as `26,336 ns`, `26.34 us` or `26.34 usecond`, depending on the size of
+# the value, the version and `--print-units`.  The power of ten is written behind the printed digits
 # before they become a number (`26.34e3`), so no value passes through a product that rounds.
 
 _SECONDS = {"second": 0, "s": 0, "sec": 0, "m": -3, "u": -6, "µ": -6, "n": -9, "p": -12}
@@ -179,9 +177,9 @@ class PrintedUnit:
 def unit_of(printed: str) -> PrintedUnit:
     """What a printed unit means."""
     above, slash, below = printed.strip().partition("/")
-    if not slash:
-        return _single(above, of_time="ns", time_power=_NANO)
     upper = _single(above, of_time="ns", time_power=_NANO)
+    if not slash:
+        return upper
     # Rates are per second whatever time they are printed for.
     lower = _single(below, of_time="s", time_power=0)
     base = f"{upper.base}/{lower.base}"
@@ -189,14 +187,11 @@ def unit_of(printed: str) -> PrintedUnit:
 
 
 def _single(printed: str, *, of_time: str, time_power: int) -> PrintedUnit:
-    time = _TIME.match(printed)
-    if time:
+    if time := _TIME.match(printed):
         return PrintedUnit(of_time, _SECONDS.get(time["prefix"], 0) + time_power)
-    prefixed = _PREFIXED.match(printed)
-    if prefixed:
-        return PrintedUnit(
-            _SAME.get(prefixed["unit"], prefixed["unit"]), _POWERS[prefixed["prefix"]]
-        )
+    if prefixed := _PREFIXED.match(printed):
+        base = _SAME.get(prefixed["unit"], prefixed["unit"])
+        return PrintedUnit(base, _POWERS[prefixed["prefix"]])
     return PrintedUnit(_SAME.get(printed, printed))
 
 
@@ -212,21 +207,25 @@ _BOM = b"\xef\xbb\xbf"
 
 def stretches(blocks: Iterable[bytes], size: int = STRETCH) -> Iterator[bytes]:
     r"""Whole lines of about `size` bytes in all, ended by `\n`; only the last line may lack it."""
+
+    def plain_ends(text: bytes) -> bytes:
+        return text.replace(b"\r\n", b"\n") if b"\r" in text else text
+
     held: list[bytes] = []
     length = 0
-    for block in _without_mark(blocks):
-        held.append(block)
-        length += len(block)
+    for place, block in enumerate(blocks):
+        held.append(block if place else block.removeprefix(_BOM))
+        length += len(held[-1])
         if length < size:
             continue
         text = b"".join(held)
         end = text.rfind(b"\n") + 1
         if end:
-            yield _plain_ends(text[:end])
+            yield plain_ends(text[:end])
         held = [text[end:]] if end < len(text) else []
         length = len(text) - end
     if held:
-        yield _plain_ends(b"".join(held))
+        yield plain_ends(b"".join(held))
 
 
 def ahead(items: Iterator[_Item]) -> Iterator[_Item]:
@@ -236,15 +235,6 @@ def ahead(items: Iterator[_Item]) -> Iterator[_Item]:
         while (item := coming.result()) is not None:
             coming = pool.submit(next, items, None)
             yield item
-
-
-def _without_mark(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    for place, block in enumerate(blocks):
-        yield block if place else block.removeprefix(_BOM)
-
-
-def _plain_ends(text: bytes) -> bytes:
-    return text.replace(b"\r\n", b"\n") if b"\r" in text else text
 
 
 def count_lines(text: bytes) -> int:

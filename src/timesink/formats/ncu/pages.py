@@ -7,19 +7,120 @@ others are lines looked at one by one.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 
 from timesink.formats.ncu.launches import PLACE, GatheredLaunches, LaunchPart
 from timesink.formats.ncu.numbers import ahead, all_quoted_rows, stretches
-from timesink.formats.ncu.report_file import ProfilerLog, shortened
 from timesink.formats.ncu.table import BadRowsError, CsvTable
 from timesink.model.health import HealthEntry
+from timesink.recorder.ncu.table import MARK
 
-_SEPARATORS = b",;\t"
+# The lines around the tables: what the profiler and the profiled program said.
+
+COLLECTED = MARK.encode()
+"""How the line starts in which `timesink ncu` says what it recorded, and how."""
+_COLLECTED_LINE = re.compile(rb"^" + re.escape(COLLECTED) + rb"([^\n]*)$", re.MULTILINE)
+_SAID = re.compile(rb"==(PROF|WARNING|ERROR)== ?([^\n]*)|^ +(Warning): ([^\n]*)", re.MULTILINE)
+_SPECIAL = {
+    "uncontrolled_clocks": re.compile(r"unmodified GPU clocks|without fixed GPU frequencies"),
+    "uncontrolled_caches": re.compile(r"(?i)uncontrolled GPU caches|without .*cache control"),
+}
+"""Warnings that mean something for the numbers."""
+_NOTHING = re.compile(r"No (?:kernels|ranges|results) were profiled", re.IGNORECASE)
+_REPORT = "Report: "
+_MOST_NOTES = 100
+_LONGEST_EXAMPLE = 160
+
+
+@dataclass(slots=True)
+class ProfilerLog:
+    """What was said around the tables of one file."""
+
+    warnings: dict[str, int] = field(default_factory=dict)
+    errors: dict[str, int] = field(default_factory=dict)
+    program_lines: int = 0
+    program_example: str = ""
+    collected: dict[str, Any] = field(default_factory=dict)
+    """What `timesink ncu` wrote about its recording."""
+    report: str = ""
+    """Where the profiler says that it wrote its report."""
+
+    def add(self, text: bytes) -> None:
+        """Take in lines that belong to no table."""
+        if not text.strip():
+            return
+        if COLLECTED in text:
+            text = _COLLECTED_LINE.sub(self._note_collected, text)
+        for found in _SAID.finditer(text):
+            self._note(found)
+        lines = [line for line in _SAID.sub(b"", text).split(b"\n") if line.strip()]
+        self.program_lines += len(lines)
+        if lines and not self.program_example:
+            self.program_example = shortened(lines[0].strip(), _LONGEST_EXAMPLE)
+
+    def _note(self, found: re.Match[bytes]) -> None:
+        kind = (found[1] or found[3]).upper()
+        said = (found[2] or found[4] or b"").decode("utf-8", "replace").strip()
+        if kind == b"PROF" and said.startswith(_REPORT):
+            self.report = said.removeprefix(_REPORT).strip()
+        if kind == b"PROF" or not said:
+            return
+        notes = self.errors if kind == b"ERROR" else self.warnings
+        notes[said] = notes.get(said, 0) + 1
+
+    def _note_collected(self, line: re.Match[bytes]) -> bytes:
+        """Keep what the first recording of the file says; what is no such line stays."""
+        try:
+            facts = json.loads(line[1])
+        except ValueError:
+            return line[0]
+        if not isinstance(facts, dict):
+            return line[0]
+        self.collected = self.collected or facts
+        return b""
+
+    @property
+    def notes(self) -> list[str]:
+        """Distinct warnings and errors, errors first."""
+        return [*self.errors, *self.warnings][:_MOST_NOTES]
+
+    @property
+    def says_nothing_profiled(self) -> bool:
+        return any(_NOTHING.search(note) for note in self.warnings)
+
+    def health(self) -> list[HealthEntry]:
+        """The notes as health: those with a meaning of their own apart."""
+        entries = [
+            HealthEntry("profiler_error", count, said) for said, count in self.errors.items()
+        ]
+        entries.append(HealthEntry("log_lines", self.program_lines, self.program_example))
+        # Versions word the same in several ways; it is still one fact about the run.
+        special: dict[str, HealthEntry] = {}
+        for said, count in self.warnings.items():
+            code = next((code for code, words in _SPECIAL.items() if words.search(said)), "")
+            if code:
+                special.setdefault(code, HealthEntry(code, 1, said))
+            else:
+                entries.append(HealthEntry("profiler_warning", count, said))
+        return [*entries, *special.values()]
+
+
+def shortened(line: bytes, longest: int) -> str:
+    text = line.decode("utf-8", "replace")
+    return text if len(text) <= longest else text[: longest - 3] + "..."
+
+
+_HEADER_STARTS = tuple(
+    re.compile(mark + rb"(?=[,;\t])(?=[^\n]*Process ID)(?=[^\n]*Kernel Name)")
+    # With its quotes, or at the beginning of a line; what is literal comes first, which is fast.
+    for mark in (rb'"ID"', rb"ID(?<![^\n]ID)")
+)
 
 
 @dataclass(slots=True)
@@ -30,7 +131,8 @@ class CsvPages:
     log: ProfilerLog = field(default_factory=ProfilerLog)
     table: CsvTable | None = None
     runs: int = 0
-    layouts: list[str] = field(default_factory=list)
+    layout: str = ""
+    """What the file is, by its first table."""
     bad_rows: int = 0
     bad_example: str = ""
     cut_line: str = ""
@@ -45,11 +147,6 @@ class CsvPages:
                 self._take_lines(text)
             yield
 
-    @property
-    def layout(self) -> str:
-        """What the file is, by its first table."""
-        return self.layouts[0] if self.layouts else ""
-
     def health(self) -> list[HealthEntry]:
         return [
             HealthEntry("bad_table_row", self.bad_rows, self.bad_example),
@@ -58,18 +155,12 @@ class CsvPages:
             HealthEntry("invalid_utf8", self.invalid_bytes),
         ]
 
-    def _begin_table(self, header: bytes) -> None:
-        self.table = CsvTable.from_header(header.rstrip(b"\n"))
-        self.runs += 1
-        self._units_follow = not self.table.is_details
-        self.layouts.append("details-csv" if self.table.is_details else "raw-csv")
-
     def _take_rows(self, text: bytes) -> bool:
         """Take lines that seem to be rows as they are; whether all of them were."""
         if self.table is None or self._units_follow or not self.table.is_quoted:
             return False
         try:
-            self._parse(self.table, text)
+            self.launches.add(self.table.part_of(text), self.runs)
         except BadRowsError:
             return False
         return True
@@ -77,7 +168,10 @@ class CsvPages:
     def _take_lines(self, text: bytes) -> None:
         for is_header, lines in split_at_headers(text):
             if is_header:
-                self._begin_table(lines)
+                self.table = CsvTable.from_header(lines.rstrip(b"\n"))
+                self.runs += 1
+                self._units_follow = not self.table.is_details
+                self.layout = self.layout or ("raw-csv" if self._units_follow else "details-csv")
             elif self.table is None:
                 self.log.add(lines)
             else:
@@ -116,7 +210,7 @@ class CsvPages:
         if not rows:
             return
         try:
-            self._parse(table, b"\n".join(rows))
+            self.launches.add(table.part_of(b"\n".join(rows)), self.runs)
         except BadRowsError:
             self._take_whole_rows(table, rows)
 
@@ -127,7 +221,7 @@ class CsvPages:
         self.invalid_bytes += text.count("\ufffd")
         try:
             if whole:
-                self._parse(table, text.encode())
+                self.launches.add(table.part_of(text.encode()), self.runs)
         except BadRowsError:
             self._note_bad(whole)
 
@@ -135,9 +229,6 @@ class CsvPages:
         self.bad_rows += len(rows)
         if rows and not self.bad_example:
             self.bad_example = shortened(rows[0], 120)
-
-    def _parse(self, table: CsvTable, rows: bytes) -> None:
-        self.launches.add(table.part_of(rows), self.runs)
 
 
 def split_at_headers(text: bytes) -> Iterator[tuple[bool, bytes]]:
@@ -160,33 +251,7 @@ def has_header(text: bytes) -> bool:
 
 def _header_starts(text: bytes) -> list[int]:
     """Where header lines begin; a program may have left its last line open before a quoted one."""
-    quoted = _places(text, b'"ID"')
-    plain = [0] if text.startswith(b"ID") else []
-    plain += [place + 1 for place in _places(text, b"\nID")]
-    return sorted(
-        [start for start in quoted if _is_header(text, start, b'"ID"')]
-        + [start for start in plain if _is_header(text, start, b"ID")]
-    )
-
-
-def _places(text: bytes, mark: bytes) -> list[int]:
-    found = []
-    place = text.find(mark)
-    while place >= 0:
-        found.append(place)
-        place = text.find(mark, place + 1)
-    return found
-
-
-def _is_header(text: bytes, start: int, mark: bytes) -> bool:
-    separator = text[start + len(mark) : start + len(mark) + 1]
-    line = text[start : text.find(b"\n", start) + 1 or len(text)]
-    return (
-        separator != b""
-        and separator in _SEPARATORS
-        and b"Process ID" in line
-        and b"Kernel Name" in line
-    )
+    return sorted(found.start() for mark in _HEADER_STARTS for found in mark.finditer(text))
 
 
 # The pages as text: one block per launch, tables between dashed rules, advice in prose.
@@ -238,6 +303,7 @@ class TextPage:
 
     launches: GatheredLaunches
     log: ProfilerLog = field(default_factory=ProfilerLog)
+    layout: str = "text"
     _process: dict[str, str | None] = field(default_factory=dict)
     _places: list[dict[str, str | None]] = field(default_factory=list)
     _rows: list[tuple[int, str, str, str, str]] = field(default_factory=list)
@@ -255,10 +321,6 @@ class TextPage:
             self._hand_over(len(self._places) - 1)
             yield
         self._hand_over(len(self._places))
-
-    @property
-    def layout(self) -> str:
-        return "text"
 
     def health(self) -> list[HealthEntry]:
         return []

@@ -7,8 +7,12 @@ tables, `kernel_calls` and `kernel_metrics`; there is no timeline.
 
 from __future__ import annotations
 
+import os
 import re
+import struct
+import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -24,14 +28,21 @@ from timesink.formats.ncu.launches import (
     merge_pieces,
 )
 from timesink.formats.ncu.numbers import COMMA, POINT
-from timesink.formats.ncu.pages import CsvPages, TextPage, has_header, looks_like_text_page
-from timesink.formats.ncu.report_file import COLLECTED, exported_blocks, looks_like_report
+from timesink.formats.ncu.pages import (
+    COLLECTED,
+    CsvPages,
+    TextPage,
+    has_header,
+    looks_like_text_page,
+)
 from timesink.formats.options import ReadOptions
 from timesink.formats.packing import Damage, SourceFile, packing_health
 from timesink.model.health import HealthEntry
 from timesink.model.schema import KERNEL_CALLS, KERNEL_METRICS
 from timesink.model.trace import Device, Metadata, Trace
 from timesink.model.vendors import NVIDIA
+from timesink.recorder.ncu.command import REPORT_SUFFIX, find_ncu, import_commands, shown
+from timesink.recorder.ncu.table import PLAIN_NUMBERS, TABLE_HEAD
 
 # From gathered launches to the tables of a trace, its devices and its health.
 
@@ -46,15 +57,20 @@ def build_tables(gathered: GatheredLaunches) -> tuple[dict[str, pl.DataFrame], l
     metrics = [name for name in values["metric"].unique().to_list() if name]
     placed = []
     for rule in COLUMN_RULES:
-        column, best = _column(rule, values, metrics, calls.height)
-        calls = calls.with_columns(column)
+        filled, best = _column(rule, values, metrics, calls.height)
+        calls = calls.with_columns(filled)
         placed.append(best)
     lacking = {
         rule.column: calls[rule.column].null_count()
         for rule in COLUMN_RULES
         if rule.choices(gathered.asked)
     }
-    calls = _with_shape_metrics(calls, values, metrics)
+    # Shapes from metrics, where the page does not print them beside the name.
+    for column, metric in SHAPE_METRICS.items():
+        if metric in metrics and calls[column].null_count():
+            found = values.filter(_is_any("metric", [metric]))
+            sizes = _per_launch(found, calls.height, one_metric=True).cast(pl.Int64, strict=False)
+            calls = calls.with_columns(pl.col(column).fill_null(sizes))
     named = [f"{metric} is {text}" for metric, text in gathered.words.items()]
     health.append(HealthEntry("text_metrics", len(named), named[0] if named else ""))
     health += _missing(gathered, lacking, calls.height)
@@ -80,25 +96,17 @@ def _column(
     the values.
     """
     column = pl.Series(rule.column, [None], dtype=pl.Float64).new_from_index(0, launches)
-    placed = pl.lit(value=False)
-    for place, names in enumerate(_present(rule, values, metrics)):
+    placed = None
+    for names in rule.choices(metrics):
         fits = _is_any("metric", names) & _is_any("unit", rule.units)
         found = values.lazy().filter(fits).select("index", "value").collect()
-        column = column.fill_null(_per_launch(found, launches, one_metric=len(names) == 1))
-        if place == 0:
-            placed = fits
+        if found.height:
+            column = column.fill_null(_per_launch(found, launches, one_metric=len(names) == 1))
+            placed = fits if placed is None else placed
     if rule.column == "dur_ns":
         # Nothing lasts less than no time: such a value says as little as none.
         column = column.set(column < 0, None).round().cast(pl.Int64, strict=False)
-    return column, placed
-
-
-def _present(rule: ColumnRule, values: pl.DataFrame, metrics: Iterable[str]) -> Iterator[list[str]]:
-    """The choices of a rule that have a value in one of its units."""
-    for names in rule.choices(metrics):
-        fits = _is_any("metric", names) & _is_any("unit", rule.units)
-        if values.lazy().select(fits.any()).collect().item():
-            yield names
+    return column, pl.lit(value=False) if placed is None else placed
 
 
 def _is_any(column: str, texts: Sequence[str]) -> pl.Expr:
@@ -129,64 +137,31 @@ def _with_shapes(launches: pl.DataFrame) -> pl.DataFrame:
     return launches
 
 
-def _with_shape_metrics(
-    calls: pl.DataFrame, values: pl.DataFrame, metrics: Iterable[str]
-) -> pl.DataFrame:
-    """Shapes from metrics, where the page does not print them beside the name."""
-    named = set(metrics)
-    for column, metric in SHAPE_METRICS.items():
-        if metric in named and calls[column].null_count():
-            found = values.filter(_is_any("metric", [metric]))
-            sizes = _per_launch(found, calls.height, one_metric=True).cast(pl.Int64, strict=False)
-            calls = calls.with_columns(pl.col(column).fill_null(sizes))
-    return calls
-
-
 # -- devices ---------------------------------------------------------------------------------------
-
-
-def list_devices(
-    gathered: GatheredLaunches, calls: pl.DataFrame, name: str = ""
-) -> tuple[Device, ...]:
-    """The devices of the launches, by number; `name` is that of an only one if no page says it."""
-    known = calls.group_by("device").agg(pl.col("compute_capability").drop_nulls().first())
-    found = known.drop_nulls("device").sort("device").rows()
-    alone = name if len(found) == 1 else ""
-    return tuple(
-        _device(number, capability, gathered.properties.get(str(number), {}), alone)
-        for number, capability in found
-    )
 
 
 def _device(
     number: int, capability: str | None, properties: Mapping[str, str], name: str
 ) -> Device:
-    facts = {
-        metric.removeprefix(DEVICE_ATTRIBUTE): _fact(text)
-        for metric, text in properties.items()
-        if metric.startswith(DEVICE_ATTRIBUTE) and text
-    }
+    facts: dict[str, Any] = {}
+    for metric, text in properties.items():
+        if metric.startswith(DEVICE_ATTRIBUTE) and text:
+            # Whole numbers in any grouping, or names.
+            digits = "".join(letter for letter in text if letter not in ",.'\u00a0\u202f")
+            fact = int(digits) if digits.isdecimal() else text
+            facts[metric.removeprefix(DEVICE_ATTRIBUTE)] = fact
+    numbers = {key: fact for key, fact in facts.items() if isinstance(fact, int)}
     major, minor = (facts.get(f"compute_capability_{part}") for part in ("major", "minor"))
     if capability is None and major is not None:
         capability = f"{major}.{minor or 0}"
     return Device(
         id=number,
         name=str(facts.get("display_name") or name),
-        memory_bytes=_whole(facts.get("total_memory")),
+        memory_bytes=numbers.get("total_memory"),
         compute_capability=capability,
-        multiprocessors=_whole(facts.get("multiprocessor_count")),
+        multiprocessors=numbers.get("multiprocessor_count"),
         properties=facts,
     )
-
-
-def _fact(text: str) -> int | str:
-    """Attributes of devices are whole numbers in any grouping, or names."""
-    digits = "".join(character for character in text if character not in ",.'\u00a0\u202f")
-    return int(digits) if digits.isdecimal() else text
-
-
-def _whole(fact: Any) -> int | None:
-    return fact if isinstance(fact, int) else None
 
 
 # -- health ----------------------------------------------------------------------------------------
@@ -204,14 +179,79 @@ def _missing(
     counts = {name: count for name, count in (*lacking.items(), *others.items()) if count}
     some = [f"{name}: {counts[name]} of {launches}" for name in counts if name not in never]
     most = max((count for name, count in counts.items() if name not in never), default=0)
+
+    def listed(names: list[str]) -> str:
+        return ", ".join(names[:_MOST_NAMED]) + (", ..." if len(names) > _MOST_NAMED else "")
+
     return [
-        HealthEntry("missing_metric", most, _listed(some)),
-        HealthEntry("unavailable_metrics", len(never), _listed(never)),
+        HealthEntry("missing_metric", most, listed(some)),
+        HealthEntry("unavailable_metrics", len(never), listed(never)),
     ]
 
 
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:_MOST_NAMED]) + (", ..." if len(names) > _MOST_NAMED else "")
+# Binary reports (`.ncu-rep`): read through `ncu --import`, where Nsight Compute is installed.
+
+_MAGIC = b"NVR\0"
+_LONGEST_HEADER = 1 << 16
+_BLOCK = 1024 * 1024
+_ERROR = re.compile(rb"==ERROR== ?([^\n]*)")
+_HEAD_BYTES = 64 * 1024
+
+
+def looks_like_report(head: bytes, name: str) -> bool:
+    """Whether a file is a binary report: by its first bytes, or its name where it is binary."""
+    if head.startswith(_MAGIC) and len(head) >= 8:
+        (header,) = struct.unpack_from("<I", head, len(_MAGIC))
+        if header < _LONGEST_HEADER:
+            return True
+    return name.lower().endswith(REPORT_SUFFIX) and b"\0" in head[:1024]
+
+
+def exported_blocks(source: SourceFile) -> Iterator[bytes]:
+    """The raw page of a report as CSV, block by block."""
+    program = find_ncu()
+    if program is None:
+        path = source.path
+        is_named = path.name.lower().endswith(REPORT_SUFFIX)
+        stem = path.name[: -len(REPORT_SUFFIX)] if is_named else path.name
+        command = shown(import_commands("ncu", path.name)[0])
+        raise UnreadableError(
+            f"{path}: a binary Nsight Compute report, and ncu is not installed here",
+            f"where it is, run  {command} > {shown([f'{stem}.csv'])}  and give the .csv; "
+            "or set TIMESINK_NCU to the program",
+        )
+    with source.plain_file(f"report{REPORT_SUFFIX}") as report:
+        yield from _printed(import_commands(program, report), source.path)
+
+
+def _printed(commands: Sequence[list[str]], path: Path) -> Iterator[bytes]:
+    """What the first of the commands prints that knows its options."""
+    environment = {**os.environ, **PLAIN_NUMBERS}
+    for command in commands:
+        with subprocess.Popen(  # noqa: S603
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment
+        ) as process:
+            assert process.stdout is not None  # noqa: S101
+            head = process.stdout.read(_BLOCK)
+            # One that refuses its options prints no table, and the next may know better.
+            is_passed_on = TABLE_HEAD in head or len(head) == _BLOCK
+            if is_passed_on:
+                yield head
+            while block := process.stdout.read(_BLOCK):
+                yield block
+        if not process.returncode and not is_passed_on:
+            yield head
+        if not process.returncode:
+            return
+        if is_passed_on:
+            break
+    said = _ERROR.search(head[:_HEAD_BYTES])
+    code = f"exit code {process.returncode}"
+    reason = said[1].decode("utf-8", "replace").strip() if said else code
+    raise UnreadableError(
+        f"{path}: ncu cannot read this report ({reason})",
+        "use an ncu at least as new as the one that wrote it (TIMESINK_NCU names the program)",
+    )
 
 
 NAME = "ncu"
@@ -247,11 +287,24 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:
         pages = _read_pages(lambda: exported_blocks(source), CsvPages)
         layout = "report"
     else:
-        form = _form_of(head)
+        # A file that begins with neither page may still have a CSV table behind much output.
+        text = head.removeprefix(_BOM)
+        form = TextPage if not has_header(text) and looks_like_text_page(text) else CsvPages
         pages = _read_pages(lambda: source.blocks(damage, options.progress), form)
         layout = pages.layout
     if not pages.launches.pieces:
-        raise _without_launches(source, pages)
+        # Why a file of Nsight Compute holds no launch, as far as it says.
+        reason = next(iter(pages.log.errors), "only its log")
+        if pages.log.says_nothing_profiled:
+            reason = "no kernels were profiled"
+        hint = (
+            "let the program reach its kernels; check --kernel-name, --launch-skip and permissions"
+        )
+        if pages.log.report:
+            hint = f"its counters are in the report: give {pages.log.report}"
+        raise UnreadableError(
+            f"{source.path}: Nsight Compute output without a kernel ({reason})", hint
+        )
     tables, health = build_tables(pages.launches)
     mixed = HealthEntry("mixed_decimals", int(pages.launches.evidence.is_mixed))
     metadata = _describe(source, pages, layout, tables["kernel_calls"])
@@ -260,12 +313,6 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:
         tables,
         [*health, mixed, *packing_health(damage), *pages.log.health(), *pages.health()],
     )
-
-
-def _form_of(head: bytes) -> Callable[[GatheredLaunches], Pages]:
-    """A file that begins with neither page may still have a CSV table behind much output."""
-    text = head.removeprefix(_BOM)
-    return TextPage if not has_header(text) and looks_like_text_page(text) else CsvPages
 
 
 def _read_pages(
@@ -284,20 +331,6 @@ def _read_pages(
     return pages
 
 
-def _without_launches(source: SourceFile, pages: Pages) -> UnreadableError:
-    """Why a file of Nsight Compute holds no launch, as far as it says."""
-    if pages.log.says_nothing_profiled:
-        reason = "no kernels were profiled"
-    else:
-        reason = next(iter(pages.log.errors), "only its log")
-    hint = "let the program reach its kernels; check --kernel-name, --launch-skip and permissions"
-    if pages.log.report:
-        hint = f"its counters are in the report: give {pages.log.report}"
-    return UnreadableError(
-        f"{source.path}: Nsight Compute output without a kernel ({reason})", hint
-    )
-
-
 def _describe(source: SourceFile, pages: Pages, layout: str, calls: pl.DataFrame) -> Metadata:
     collected = pages.log.collected
     extra: dict[str, Any] = {"layout": layout, "profiler_notes": pages.log.notes}
@@ -305,12 +338,19 @@ def _describe(source: SourceFile, pages: Pages, layout: str, calls: pl.DataFrame
         extra["collected"] = collected
     name = collected.get("device")
     version = collected.get("ncu")
+    # The devices of the launches, by number; `name` is that of an only one if no page says it.
+    known = calls.group_by("device").agg(pl.col("compute_capability").drop_nulls().first())
+    found = known.drop_nulls("device").sort("device").rows()
+    alone = (name if isinstance(name, str) else "") if len(found) == 1 else ""
     return Metadata(
         source=str(source.path),
         format=NAME,
         vendor=NVIDIA.name,
         events=calls.height,
-        devices=list_devices(pages.launches, calls, name if isinstance(name, str) else ""),
+        devices=tuple(
+            _device(number, capability, pages.launches.properties.get(str(number), {}), alone)
+            for number, capability in found
+        ),
         versions={"ncu": str(version)} if version else {},
         extra=extra,
     )

@@ -113,15 +113,6 @@ class CsvTable:
         last = self.columns.index(_LAST_OF_DETAILS) if self.is_details else len(self.columns) - 1
         return len(_fields(line, self.separator)) > last
 
-    def _is_text(self, line: bytes) -> bool:
-        if line.isascii():
-            return True
-        try:
-            line.decode()
-        except UnicodeDecodeError:
-            return False
-        return self.is_whole(line)
-
     def row_inside(self, line: bytes) -> int:
         """Where a whole row begins behind other text on its line; -1 if there is none."""
         found = self._row_start.search(line) if self.is_quoted else None
@@ -163,14 +154,23 @@ class CsvTable:
         self, rows: bytes, wanted: Mapping[str, str], *, texts: AbstractSet[str]
     ) -> pl.DataFrame:
         """The wanted columns under their new names; those of `texts` as plain text."""
-        if not rows.isascii() and not all(self._is_text(line) for line in rows.split(b"\n")):
+        if not rows.isascii():
             # The parser may cut a character in two where quotes do not fit.
-            raise BadRowsError
+            odd = [line for line in rows.split(b"\n") if not line.isascii()]
+            try:
+                b"\n".join(odd).decode()
+            except UnicodeDecodeError as error:
+                raise BadRowsError from error
+            if not all(map(self.is_whole, odd)):
+                raise BadRowsError
         places = {self.columns.index(column): name for column, name in wanted.items()}
-        schema = {
-            f"column_{place}": _dtype(places.get(place), texts)
-            for place in range(len(self.columns))
-        }
+        schema: dict[str, pl.DataType] = {}
+        for place in range(len(self.columns)):
+            name = places.get(place)
+            plain = name is None or name in texts
+            schema[f"column_{place}"] = pl.String() if plain else pl.Categorical()
+            if name == "launch_id":
+                schema[f"column_{place}"] = pl.Int64()
         # A header of our own: without one the first row would say how many columns there are.
         header = self.separator.join(schema).encode() + b"\n"
         try:
@@ -213,12 +213,6 @@ def _long(frame: pl.DataFrame, metrics: list[str], units: dict[str, str]) -> pl.
         .select("piece", pl.lit(None, pl.Categorical).alias("section"), "metric", "unit", "text")
         .sort("piece", maintain_order=True)
     )
-
-
-def _dtype(name: str | None, texts: AbstractSet[str]) -> pl.DataType:
-    if name == "launch_id":
-        return pl.Int64()
-    return pl.String() if name is None or name in texts else pl.Categorical()
 
 
 def _fields(line: bytes, separator: str) -> list[str]:

@@ -12,8 +12,8 @@ from pathlib import Path
 import polars as pl
 
 from timesink.errors import UnreadableError
+from timesink.formats.finish import lane
 from timesink.formats.packing import Damage, SourceFile
-from timesink.formats.times import lane
 from timesink.model.health import HealthEntry
 
 ROWS_AT_ONCE = 100_000
@@ -43,25 +43,22 @@ class Database:
     def rows(self, table: str, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
         """The wanted columns in the order recorded; null where the export has no such column."""
         present = [name for name in schema if name in self.columns.get(table, ())]
-        frame = self._select(table, {name: schema[name] for name in present})
-        return frame.select(
+        known = {name: schema[name] for name in present}
+        parts = [pl.DataFrame(schema=known)]
+        if known:
+            # What holds texts is read row by row, numbers faster.
+            read = self._read_rows if TEXT in known.values() else self._read_numbers
+            parts += read(table, known)
+        return pl.concat(parts).select(
             pl.col(name) if name in present else pl.lit(None, dtype=dtype).alias(name)
             for name, dtype in schema.items()
         )
 
-    def _select(self, table: str, schema: dict[str, pl.DataType]) -> pl.DataFrame:
-        nothing = pl.DataFrame(schema=schema)
-        if not schema:
-            return nothing
-        read = self._read_rows if TEXT in schema.values() else self._read_numbers
-        return pl.concat([nothing, *read(table, schema)])
-
     # Names in the queries come from the export's own catalogue and the reader's constants.
 
     def _read_rows(self, table: str, schema: dict[str, pl.DataType]) -> Iterator[pl.DataFrame]:
-        cursor = self.connection.execute(
-            f'SELECT {", ".join(_typed(schema))} FROM "{table}"'  # noqa: S608
-        )
+        typed = [_AS_TYPE[dtype].format(f'"{name}"') for name, dtype in schema.items()]
+        cursor = self.connection.execute(f'SELECT {", ".join(typed)} FROM "{table}"')  # noqa: S608
         while rows := cursor.fetchmany(ROWS_AT_ONCE):
             yield pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -78,7 +75,16 @@ class Database:
             last, *texts = self.connection.execute(query, (last, ROWS_AT_ONCE)).fetchone()
             if last is None:
                 return
-            yield _split_numbers(dict(zip(schema, texts, strict=True)), schema)
+            columns = {
+                name: pl.Series([text]).str.split(_SEPARATOR).explode()
+                for name, text in zip(schema, texts, strict=True)
+            }
+            if len({len(column) for column in columns.values()}) != 1:
+                message = "a column of numbers holds other data"
+                raise sqlite3.DataError(message)
+            yield pl.DataFrame(columns).select(
+                pl.col(name).cast(dtype, strict=False) for name, dtype in schema.items()
+            )
 
     def count(self, table: str) -> int:
         (count,) = self.connection.execute(f'SELECT count(*) FROM "{table}"').fetchone()  # noqa: S608
@@ -97,7 +103,7 @@ def open_database(source: SourceFile, damage: Damage) -> Iterator[Database]:
         address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
         try:
             with closing(sqlite3.connect(address, uri=True)) as connection:
-                connection.text_factory = _decode_leniently
+                connection.text_factory = lambda text: text.decode("utf-8", "replace")
                 _check_length(connection, path)
                 yield Database(connection, _columns_of(connection))
         # A damaged schema is quoted in SQLite's message, as bytes that may be no text.
@@ -127,26 +133,6 @@ def _columns_of(connection: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
         )
         for (table,) in tables.fetchall()
     }
-
-
-def _split_numbers(texts: dict[str, str], schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
-    columns = {
-        name: pl.Series([text]).str.split(_SEPARATOR).explode() for name, text in texts.items()
-    }
-    if len({len(column) for column in columns.values()}) != 1:
-        message = "a column of numbers holds other data"
-        raise sqlite3.DataError(message)
-    return pl.DataFrame(columns).select(
-        pl.col(name).cast(dtype, strict=False) for name, dtype in schema.items()
-    )
-
-
-def _typed(schema: Mapping[str, pl.DataType]) -> list[str]:
-    return [_AS_TYPE[dtype].format(f'"{name}"') for name, dtype in schema.items()]
-
-
-def _decode_leniently(text: bytes) -> str:
-    return text.decode("utf-8", "replace")
 
 
 # Activity tables of an export as rows of `device` and `host`.
@@ -211,12 +197,6 @@ _HOST_SCHEMA = {
 }
 
 
-def read_strings(database: Database) -> pl.DataFrame:
-    """Text of every string id."""
-    strings = database.rows("StringIds", {"id": INTEGER, "value": TEXT})
-    return strings.drop_nulls().unique("id", keep="last")
-
-
 def read_device(database: Database, table: str, strings: pl.DataFrame) -> pl.DataFrame:
     rows = database.rows(table, _DEVICE_SCHEMA)
     rows = _look_up(rows, strings, _KERNEL_NAMES)
@@ -228,7 +208,7 @@ def read_device(database: Database, table: str, strings: pl.DataFrame) -> pl.Dat
         kind=pl.lit(DEVICE_KINDS[table]),
         category=pl.lit(table),
         name=_device_name(table),
-        pid=_process_of("globalPid"),
+        pid=process_of("globalPid"),
         tid=lane(pl.col("deviceId"), stream),
         device="deviceId",
         stream=stream.cast(pl.String),
@@ -257,7 +237,7 @@ def read_host(database: Database, table: str, strings: pl.DataFrame) -> pl.DataF
         kind=pl.lit(kind),
         category=pl.lit(table),
         name=name,
-        pid=_process_of("globalTid"),
+        pid=process_of("globalTid"),
         tid=(pl.col("globalTid") % 2**24).cast(pl.String),
         correlation="correlationId",
     )
@@ -302,10 +282,11 @@ def _look_up(rows: pl.DataFrame, strings: pl.DataFrame, ids: tuple[str, ...]) ->
 
 def _device_name(table: str) -> pl.Expr:
     if table == MEMCPY:
-        ends = pl.format(" ({} -> {})", _memory_kind("srcKind"), _memory_kind("dstKind"))
+        kinds = (_labelled(end, _MEMORY_KINDS) for end in ("srcKind", "dstKind"))
+        ends = pl.format(" ({} -> {})", *kinds)
         return pl.format("Memcpy {}{}", _direction(), ends.fill_null(""))
     if table == MEMSET:
-        return pl.format("Memset ({})", _memory_kind("memKind").fill_null("Unknown"))
+        return pl.format("Memset ({})", _labelled("memKind", _MEMORY_KINDS).fill_null("Unknown"))
     if table == SYNCHRONIZATION:
         return _labelled("syncType", _SYNC_KINDS).fill_null("Sync")
     if table == GRAPH_TRACE:
@@ -317,13 +298,10 @@ def _direction() -> pl.Expr:
     return _labelled("copyKind", _COPY_DIRECTIONS).fill_null("other")
 
 
-def _memory_kind(column: str) -> pl.Expr:
-    return _labelled(column, _MEMORY_KINDS)
-
-
 def _labelled(column: str, labels: dict[int, str]) -> pl.Expr:
     return pl.col(column).replace_strict(labels, default=None, return_dtype=pl.String)
 
 
-def _process_of(global_id: str) -> pl.Expr:
+def process_of(global_id: str) -> pl.Expr:
+    """The process in the global number of a process or thread."""
     return (pl.col(global_id) // 2**24 % 2**24).cast(pl.String)

@@ -13,12 +13,11 @@ from typing import Any
 import polars as pl
 
 from timesink.errors import UnreadableError
-from timesink.formats.finish import finish_trace
+from timesink.formats.finish import close_spans, finish_trace, list_lanes, place_samples
 from timesink.formats.nsys import database as activities
-from timesink.formats.nsys.database import INTEGER, REAL, TEXT, Database, open_database
+from timesink.formats.nsys.database import INTEGER, REAL, TEXT, Database, open_database, process_of
 from timesink.formats.options import ReadOptions
 from timesink.formats.packing import Damage, SourceFile, packing_health
-from timesink.formats.times import close_spans, list_lanes, place_samples
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Device, Metadata, Trace
 from timesink.model.vendors import NVIDIA
@@ -84,55 +83,9 @@ def _to_device(gpu: dict[str, Any], number: int) -> Device:
     )
 
 
-def read_export_facts(database: Database) -> dict[str, str]:
-    """Names and values of every table that describes the export and the machine."""
-    facts: dict[str, str] = {}
-    for table in (*EXPORT_TABLES, "TARGET_INFO_SYSTEM_ENV"):
-        facts |= database.pairs(table)
-    return facts
-
-
 def labelled(facts: dict[str, str], labels: dict[str, str]) -> dict[str, str]:
     """Those of the facts that are there, as they are called here."""
     return {label: facts[name] for name, label in labels.items() if facts.get(name)}
-
-
-def schema_version_in(facts: dict[str, str]) -> int | None:
-    major = facts.get("EXPORT_SCHEMA_VERSION", "").partition(".")[0]
-    return int(major) if major.isdecimal() else None
-
-
-def read_session_start(database: Database) -> int | None:
-    """Unix time of the export's zero, in ns."""
-    starts = database.rows("TARGET_INFO_SESSION_START_TIME", {"utcEpochNs": INTEGER}).drop_nulls()
-    return None if starts.is_empty() else int(starts.item(0, 0))
-
-
-def read_tracks(
-    database: Database, strings: pl.DataFrame, device: pl.DataFrame | None
-) -> pl.DataFrame:
-    """Names of processes, threads and streams."""
-    names = [_process_names(database), _thread_names(database, strings)]
-    if device is not None:
-        names.append(list_lanes(device))
-    return pl.concat(names, how="diagonal")
-
-
-def _process_names(database: Database) -> pl.DataFrame:
-    rows = database.rows("PROCESSES", {"pid": INTEGER, "name": TEXT}).drop_nulls()
-    return rows.unique("pid", keep="last", maintain_order=True).cast({"pid": pl.String})
-
-
-def _thread_names(database: Database, strings: pl.DataFrame) -> pl.DataFrame:
-    rows = database.rows("ThreadNames", {"globalTid": INTEGER, "nameId": INTEGER}).drop_nulls()
-    named = rows.unique("globalTid", keep="last", maintain_order=True).join(
-        strings, left_on="nameId", right_on="id", maintain_order="left"
-    )
-    return named.select(
-        pid=(pl.col("globalTid") // 2**24 % 2**24).cast(pl.String),
-        tid=(pl.col("globalTid") % 2**24).cast(pl.String),
-        name="value",
-    )
 
 
 # Tables of an export that hold samples: hardware metrics and memory operations.
@@ -156,20 +109,16 @@ def read_counters(database: Database, devices: tuple[Device, ...]) -> pl.DataFra
         how="left",
         maintain_order="left",
     )
+    # The lowest byte of the type is the machine's number of the GPU, not CUDA's.
+    numbers = {device.properties["id"]: device.id for device in devices}
+    machine_number = pl.col("typeId") % 256
     return named.select(
         "value",
         start="timestamp",
         counter=pl.coalesce("metricName", pl.format("metric {}", "metricId")),
-        device=pl.format("GPU {}", _device_of("typeId", devices)),
+        device=pl.format("GPU {}", machine_number.replace(numbers) if numbers else machine_number),
         source=pl.lit("trace"),
     )
-
-
-def _device_of(type_id: str, devices: tuple[Device, ...]) -> pl.Expr:
-    """The lowest byte of the type is the machine's number of the GPU, not CUDA's."""
-    numbers = {device.properties["id"]: device.id for device in devices}
-    machine_number = pl.col(type_id) % 256
-    return machine_number.replace(numbers) if numbers else machine_number
 
 
 def read_memory(database: Database) -> pl.DataFrame:
@@ -180,7 +129,7 @@ def read_memory(database: Database) -> pl.DataFrame:
     on_host = pl.col("memKind").is_in(_HOST_MEMORY_KINDS).fill_null(value=False)
     return rows.select(
         "start",
-        pid=(pl.col("globalPid") // 2**24 % 2**24).cast(pl.String),
+        pid=process_of("globalPid"),
         device_type=pl.when(on_host).then(_CPU).otherwise(_CUDA),
         device=pl.when(on_host).then(-1).otherwise("deviceId"),
         address=pl.col("address").reinterpret(signed=False),
@@ -205,16 +154,51 @@ def sniff(head: bytes, name: str) -> bool:  # noqa: ARG001
 def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
     damage = Damage()
     with open_database(source, damage) as database:
-        _require_export(source, database)
-        strings = activities.read_strings(database)
+        known = {*activities.DEVICE_KINDS, *activities.HOST_KINDS, *EXPORT_TABLES}
+        if known.isdisjoint(database.columns):
+            raise UnreadableError.unrecognised(
+                source.path, "an SQLite database without tables of Nsight Systems"
+            )
+        texts = database.rows("StringIds", {"id": INTEGER, "value": TEXT})
+        strings = texts.drop_nulls().unique("id", keep="last")
         devices = read_devices(database)
         tables, rows, health = _read_tables(database, strings, devices)
-        clock, offset = _find_clock(read_session_start(database), tables)
-        facts = read_export_facts(database)
+        # Unix time of the export's zero, in ns.
+        starts = database.rows(
+            "TARGET_INFO_SESSION_START_TIME", {"utcEpochNs": INTEGER}
+        ).drop_nulls()
+        clock, offset = _find_clock(None if starts.is_empty() else int(starts.item(0, 0)), tables)
+        # Names and values of every table that describes the export and the machine.
+        facts: dict[str, str] = {}
+        for table in (*EXPORT_TABLES, "TARGET_INFO_SYSTEM_ENV"):
+            facts |= database.pairs(table)
         shifted = pl.col("^ts_ns$") + offset
         tables = {name: frame.with_columns(shifted) for name, frame in tables.items()}
-        tables["tracks"] = read_tracks(database, strings, tables.get("device"))
-        health += _list_unread(database, rows)
+        # Names of processes, threads and streams.
+        device = tables.get("device")
+        processes = database.rows("PROCESSES", {"pid": INTEGER, "name": TEXT}).drop_nulls()
+        threads = database.rows("ThreadNames", dict.fromkeys(("globalTid", "nameId"), INTEGER))
+        threads = threads.drop_nulls().unique("globalTid", keep="last", maintain_order=True)
+        names = [
+            processes.unique("pid", keep="last", maintain_order=True).cast({"pid": pl.String}),
+            threads.join(strings, left_on="nameId", right_on="id", maintain_order="left").select(
+                pid=process_of("globalTid"),
+                tid=(pl.col("globalTid") % 2**24).cast(pl.String),
+                name="value",
+            ),
+        ]
+        if device is not None:
+            names.append(list_lanes(device))
+        tables["tracks"] = pl.concat(names, how="diagonal")
+        unread = {
+            table: database.count(table)
+            for table in database.columns
+            if table.startswith(_ACTIVITY_PREFIX) and table not in rows
+        }
+        health += [
+            HealthEntry("unknown_phase", count, table) for table, count in unread.items() if count
+        ]
+    major = facts.get("EXPORT_SCHEMA_VERSION", "").partition(".")[0]
     metadata = Metadata(
         source=str(source.path),
         format=NAME,
@@ -223,20 +207,17 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
         clock=clock,
         clock_offset_ns=offset,
         devices=devices,
-        schema_version=schema_version_in(facts),
+        schema_version=int(major) if major.isdecimal() else None,
         versions=labelled(facts, VERSIONS),
         extra={**labelled(facts, MACHINE), "rows": rows},
     )
     health += packing_health(damage)
-    return finish_trace(metadata, tables, health + _find_undecoded(tables))
-
-
-def _require_export(source: SourceFile, database: Database) -> None:
-    known = {*activities.DEVICE_KINDS, *activities.HOST_KINDS, *EXPORT_TABLES}
-    if known.isdisjoint(database.columns):
-        raise UnreadableError.unrecognised(
-            source.path, "an SQLite database without tables of Nsight Systems"
-        )
+    for name in ("device", "host"):
+        if name in tables:
+            texts_of = tables[name].get_column("name")
+            undecoded = texts_of.filter(texts_of.str.contains("\ufffd", literal=True))
+            health.append(HealthEntry("invalid_utf8", len(undecoded), "".join(undecoded[:1])))
+    return finish_trace(metadata, tables, health)
 
 
 def _read_tables(
@@ -264,24 +245,21 @@ def _recorded(
     for table in activities.DEVICE_KINDS:
         if table in database.columns:
             yield "device", table, activities.read_device(database, table, strings)
-    for table in (*activities.HOST_KINDS, *_further_calls(database)):
-        if table in database.columns:
-            yield "host", table, activities.read_host(database, table, strings)
-    if METRICS in database.columns:
-        yield "counters", METRICS, read_counters(database, devices)
-    if MEMORY_USAGE in database.columns:
-        yield "memory", MEMORY_USAGE, read_memory(database)
-
-
-def _further_calls(database: Database) -> list[str]:
-    """Tables the reader does not know but whose rows are named spans of a thread."""
-    return [
+    # Beside the known ones, tables whose rows are named spans of a thread.
+    further = [
         table
         for table, columns in database.columns.items()
         if table not in activities.HOST_KINDS
         and _CALL_COLUMNS.issubset(columns)
         and not _NAME_COLUMNS.isdisjoint(columns)
     ]
+    for table in (*activities.HOST_KINDS, *further):
+        if table in database.columns:
+            yield "host", table, activities.read_host(database, table, strings)
+    if METRICS in database.columns:
+        yield "counters", METRICS, read_counters(database, devices)
+    if MEMORY_USAGE in database.columns:
+        yield "memory", MEMORY_USAGE, read_memory(database)
 
 
 def _place_in_time(frame: pl.DataFrame, table: str) -> tuple[pl.DataFrame, list[HealthEntry]]:
@@ -305,23 +283,3 @@ def _find_clock(session_start_ns: int | None, tables: dict[str, pl.DataFrame]) -
     if isinstance(middle, float) and middle > _UNIX_SINCE_1973_NS:
         return "unix", 0
     return ("monotonic", 0) if session_start_ns is None else ("unix", session_start_ns)
-
-
-def _list_unread(database: Database, rows: dict[str, int]) -> list[HealthEntry]:
-    unread = {
-        table: database.count(table)
-        for table in database.columns
-        if table.startswith(_ACTIVITY_PREFIX) and table not in rows
-    }
-    return [HealthEntry("unknown_phase", count, table) for table, count in unread.items() if count]
-
-
-def _find_undecoded(tables: dict[str, pl.DataFrame]) -> list[HealthEntry]:
-    found = []
-    for name in ("device", "host"):
-        if name in tables:
-            names = tables[name].get_column("name")
-            undecoded = names.filter(names.str.contains("\ufffd", literal=True))
-            if len(undecoded):
-                found.append(HealthEntry("invalid_utf8", len(undecoded), undecoded[0]))
-    return found

@@ -1,1 +1,0 @@
-"""JSON of rocprofv3."""
