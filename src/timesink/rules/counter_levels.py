@@ -57,7 +57,16 @@ class CounterReading:
 
 def readings(pair: Pair, base: Anatomy, new: Anatomy) -> list[CounterReading]:
     """Counters that both sides have, in units that meet."""
-    names = _same_devices(pair, base, new)
+    # The pair calls the devices of NEW as BASE does; counters have the names of the recording.
+    used = own_devices(pair)
+    ours, theirs = (
+        set(side.levels["device"].drop_nulls().cast(pl.String)) - {HOST_DEVICE}
+        for side in (base, new)
+    )
+    missing, free = sorted(used & ours - theirs), sorted(theirs - ours)
+    if not missing and len(ours) == len(theirs) == 1:
+        missing, free = sorted(ours), sorted(theirs)
+    names = dict(zip(free, missing, strict=False))
     before = _values(only_own(base.levels, pair.base.pid), {})
     after = _values(only_own(new.levels, pair.new.pid), names)
     found = []
@@ -87,23 +96,6 @@ def _values(levels: pl.DataFrame, names: Mapping[str, str]) -> _Values:
     return found
 
 
-def _same_devices(pair: Pair, base: Anatomy, new: Anatomy) -> dict[str, str]:
-    """How devices of NEW are called in BASE, where the pair brought them together.
-
-    The pair calls the devices of NEW as BASE does; counters still have the names of the recording.
-    """
-    used = own_devices(pair)
-    ours, theirs = (
-        set(side.levels["device"].drop_nulls().cast(pl.String)) - {HOST_DEVICE}
-        for side in (base, new)
-    )
-    missing = sorted(used & ours - theirs)
-    free = sorted(theirs - ours)
-    if not missing and len(ours) == len(theirs) == 1:
-        return dict(zip(sorted(theirs), sorted(ours), strict=True))
-    return dict(zip(free, missing, strict=False))
-
-
 def own_devices(pair: Pair) -> set[str]:
     """Devices on which the process does something."""
     runs = pl.col("function_class").cast(pl.String).str.starts_with("gpu_")
@@ -114,10 +106,13 @@ def own_devices(pair: Pair) -> set[str]:
 # -- counters that no sampler writes ---------------------------------------------------------------
 
 
-_BITS = {"power_throttle": 0x4 | 0x80, "thermal_throttle": 0x20 | 0x40}
+_BITS = {
+    "power_throttle": ("gpu_power_cap", 0x4 | 0x80),
+    "thermal_throttle": ("gpu_thermal", 0x20 | 0x40),
+}
 """Reasons of NVIDIA's management library: power cap and power brake; heat, told by software and by
 hardware.  0x8 (hardware slowdown) is set with either, 0x1 on every idle device."""
-_CAUSES = {"power_throttle": "gpu_power_cap", "thermal_throttle": "gpu_thermal"}
+_MASK = "throttle_mask"
 
 
 def derived(pair: Pair, found: list[CounterReading]) -> list[CounterReading]:
@@ -130,7 +125,14 @@ def derived(pair: Pair, found: list[CounterReading]) -> list[CounterReading]:
             before, after = base[metric].to_numpy(), new[metric].to_numpy()
             at, resource = new["cycle"].to_numpy(), resource_of(metric)
             known.append(CounterReading(metric, HOST_DEVICE, unit, resource, before, after, at))
-    return [*known, *_reasons(found)]
+    for mask in found:
+        for reason, (cause, bits) in _BITS.items() if mask.resource.resource == _MASK else ():
+            # The share of cycles in which the device gave a reason, in percent.
+            resource = Resource(mask.metric, reason, cause, "exogenous", "up", "flag")
+            before, after = (_with_bits(side, bits) for side in (mask.base, mask.new))
+            name, at = f"{mask.metric}: {reason}", mask.cycles
+            known.append(CounterReading(name, mask.device, "%", resource, before, after, at))
+    return known
 
 
 def _host_times(behaviour: pl.DataFrame) -> pl.DataFrame:
@@ -158,24 +160,6 @@ def _host_times(behaviour: pl.DataFrame) -> pl.DataFrame:
         )
         .collect()
     )
-
-
-def _reasons(found: list[CounterReading]) -> list[CounterReading]:
-    """Share of cycles in which a device gave a reason, in percent, for each sort of reason."""
-    masks = [one for one in found if one.resource.resource == "throttle_mask"]
-    return [
-        CounterReading(
-            f"{mask.metric}: {reason}",
-            mask.device,
-            "%",
-            Resource(mask.metric, reason, _CAUSES[reason], "exogenous", "up", "flag"),
-            _with_bits(mask.base, bits),
-            _with_bits(mask.new, bits),
-            mask.cycles,
-        )
-        for mask in masks
-        for reason, bits in _BITS.items()
-    ]
 
 
 def _with_bits(masks: Floats, bits: int) -> Floats:
@@ -336,13 +320,10 @@ def _chances(base: Floats, new: Floats) -> Floats:
     if fewer >= 2:
         # A counter that rises a thousandfold may do so in steps, which neighbouring cycles share.
         return mean_changes(base, new, floor=_FLOOR, neighbours=False).p
-    if fewer == 1 and more >= _ENOUGH:
-        return _chances_of_one(*sorted((base, new), key=len))
-    return np.full(base.shape[1], np.nan)
-
-
-def _chances_of_one(one: Floats, several: Floats) -> Floats:
-    """Single values against the spread of the others."""
+    if fewer < 1 or more < _ENOUGH:
+        return np.full(base.shape[1], np.nan)
+    # Single values against the spread of the others.
+    one, several = sorted((base, new), key=len)
     level = several.mean(axis=0)
     spread = np.hypot(several.std(axis=0, ddof=1), _FLOOR * level)
     error = spread * np.sqrt(1 + 1 / len(several))

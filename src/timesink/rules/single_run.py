@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -73,6 +75,20 @@ class Steps:
         """Said after a number that is one of an average step; nothing where no step is marked."""
         return " a step" if self.marked else ""
 
+    def found(
+        self,
+        rule: str,
+        sentence: str,
+        lost_ns: float,
+        evidence: Iterable[Evidence],
+        words: Mapping[str, str] | None = None,
+        **more: Any,
+    ) -> list[Finding]:
+        """What a rule says that found time lost in a step, by default all to be gained."""
+        share = lost_ns / self.length_ns if self.length_ns else 0.0
+        parts = {"share": share, "cost_ns": lost_ns, **more}
+        return [finding("run", rule, sentence, words, evidence=tuple(evidence), **parts)]
+
 
 @once_per_trace
 def complete_steps(trace: Trace) -> Steps:
@@ -86,9 +102,6 @@ def complete_steps(trace: Trace) -> Steps:
         length_ns=total / max(1, len(bounds)),
         marked=bool(steps["marked"].any()),
     )
-
-
-# -- evidence --------------------------------------------------------------------------------------
 
 
 def most_by_name(
@@ -116,9 +129,6 @@ def worst_step(trace: Trace, part: str) -> Evidence:
     step = step_breakdown(trace).filter("complete").sort(f"{part}_ns").row(-1, named=True)
     numbers = {f"{part}_us": step[f"{part}_ns"] / 1000, "step_us": step["total_ns"] / 1000}
     return Evidence("step", step["name"], numbers=numbers)
-
-
-# -- the recording itself --------------------------------------------------------------------------
 
 
 def cut_steps(trace: Trace) -> list[Finding]:
