@@ -98,7 +98,21 @@ def functions_of(base: pl.DataFrame, new: pl.DataFrame) -> CaseFunctions:
         ),
         strict=True,
     )
-    return CaseFunctions(_described(table), *times, *calls)
+    # Functions with the part of the cycle they belong to, and the family of kernels.
+    computing = ~on_host() & (pl.col("function_class") == "gpu_compute")
+    names = table.filter(computing)["function"].unique().to_list()
+    families = {name: family_of(name) for name in names}
+    family = pl.col("function").replace_strict(families, default=None, return_dtype=pl.String)
+    loaders = [name for name in table["function"].unique() if is_data_loader(name)]
+    part = (
+        pl.when(pl.col("function").is_in(loaders))
+        .then(pl.lit("data_loading"))
+        .when(pl.col("function") == NO_CALL)
+        .then(pl.lit("idle"))
+        .otherwise(pl.col("function_class").replace_strict(PART_OF_CLASS, default="host_cpu"))
+    )
+    described = table.with_columns(part=part, family=pl.when(computing).then(family))
+    return CaseFunctions(described, *times, *calls)
 
 
 def _per_cycle(side: pl.DataFrame) -> pl.DataFrame:
@@ -125,23 +139,6 @@ def cycle_matrices(
     for name, matrix in zip(values, found, strict=True):
         np.add.at(matrix, where, placed[name].fill_null(0).to_numpy().astype(np.float64))
     return found
-
-
-def _described(table: pl.DataFrame) -> pl.DataFrame:
-    """Functions with the part of the cycle they belong to, and the family of kernels."""
-    computing = ~on_host() & (pl.col("function_class") == "gpu_compute")
-    names = table.filter(computing)["function"].unique().to_list()
-    families = {name: family_of(name) for name in names}
-    family = pl.col("function").replace_strict(families, default=None, return_dtype=pl.String)
-    loaders = [name for name in table["function"].unique() if is_data_loader(name)]
-    part = (
-        pl.when(pl.col("function").is_in(loaders))
-        .then(pl.lit("data_loading"))
-        .when(pl.col("function") == NO_CALL)
-        .then(pl.lit("idle"))
-        .otherwise(pl.col("function_class").replace_strict(PART_OF_CLASS, default="host_cpu"))
-    )
-    return table.select(*_KEY, part.alias("part"), pl.when(computing).then(family).alias("family"))
 
 
 @lru_cache(maxsize=4096)

@@ -111,8 +111,16 @@ def synchronisation(case: DiagnosisCase) -> Iterator[Claim]:
     own = added_in_cycles(functions, taken, added)
     parts = functions.table.filter(pl.Series(taken)).with_columns(rise=pl.Series(added))
     summed = parts.group_by("part", "family").agg(pl.col("rise").sum())
-    exposed = _exposed_work(case)
-    total, interval = change(own[0] + exposed[0], own[1] + exposed[1])
+    # Less the host's work that ran beside the device, per cycle: it grows where that is lost.
+    works = functions.where(on_host(), ~waits())
+    base, new = (
+        side - ran[:, works].sum(axis=1)
+        for side, ran in zip(case.both(*HOST_PARTS), (functions.base, functions.new), strict=True)
+    )
+    from_timelines = case.base.anatomy.from_timeline and case.new.anatomy.from_timeline
+    lost = new.mean() - base.mean() if min(len(base), len(new)) else 0.0
+    exposed = float(from_timelines and lost > 0)
+    total, interval = change(own[0] + exposed * base, own[1] + exposed * new)
     rise = float(own[1].mean() - own[0].mean()) if min(map(len, own)) else 0.0
     shown = by_change(functions, taken)
     others = list(dict.fromkeys(case.names(each for each in shown if each != first)))
@@ -134,19 +142,6 @@ def synchronisation(case: DiagnosisCase) -> Iterator[Claim]:
         ),
         functions=tuple(functions.table["function"].filter(pl.Series(taken))),
     )
-
-
-def _exposed_work(case: DiagnosisCase) -> tuple[Floats, Floats]:
-    """Less the host's work that ran beside the device, per cycle: it grows where that is lost."""
-    works = case.functions.where(on_host(), ~waits())
-    base, new = case.both(*HOST_PARTS)
-    base = base - case.functions.base[:, works].sum(axis=1)
-    new = new - case.functions.new[:, works].sum(axis=1)
-    from_timelines = case.base.anatomy.from_timeline and case.new.anatomy.from_timeline
-    lost = new.mean() - base.mean() if min(len(base), len(new)) else 0.0
-    if not from_timelines or lost <= 0:
-        return np.zeros(len(base)), np.zeros(len(new))
-    return base, new
 
 
 def more_operators(case: DiagnosisCase) -> Iterator[Claim]:

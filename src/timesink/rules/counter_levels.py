@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,7 +18,7 @@ from timesink.analyses.statistics.ranks import false_discovery
 from timesink.model.arrays import Floats, Ints
 from timesink.model.counter_units import quantity
 from timesink.model.schema import HOST_DEVICE
-from timesink.model.units import amount, counted
+from timesink.model.units import amount, amounts, change, counted
 from timesink.rules.counter_names import Resource, only_own, resource_of
 
 _NO_CYCLES = np.zeros(0, dtype=np.int64)
@@ -48,6 +49,18 @@ class CounterReading:
     @property
     def rise(self) -> float:
         return self.new_mean - self.base_mean
+
+    @property
+    def levels(self) -> dict[str, Any]:
+        """What evidence and findings hold of it."""
+        named = {"device": self.device, "metric": self.metric, "unit": self.unit or None}
+        return {**named, "base": self.base_mean, "new": self.new_mean}
+
+    @property
+    def change(self) -> str:
+        """From where to where it went, and by how much, in words."""
+        base, new = self.base_mean, self.new_mean
+        return f"{amounts(base, new, self.unit)} ({change(base, new)})"
 
     def less(self, own_base: float, own_new: float) -> CounterReading:
         """What is left of it without a share of each side; nothing is less than nothing."""
@@ -209,7 +222,15 @@ def impossible_levels(pair: Pair, base: Anatomy, new: Anatomy) -> Iterator[str]:
 def _is_impossible(levels: pl.DataFrame) -> pl.Series:
     """Which levels are outside of what their counter can read; those not known are not."""
     kinds = levels.select("metric", "unit").unique(maintain_order=True)
-    ranges = [(metric, unit, *_range(metric, unit)) for metric, unit in kinds.iter_rows()]
+    ranges = []
+    for metric, unit in kinds.iter_rows():
+        # Least and most a counter can read, in its unit.
+        factor, base_unit = quantity(1.0, unit)
+        resource = resource_of(metric, base_unit or None)
+        least, most = _RANGES.get(base_unit, (-inf, inf))
+        if resource.scale == "percent" and resource.resource not in _ADDED_UP:
+            least, most = 0.0, _WHOLE
+        ranges.append((metric, unit, least / factor, most / factor))
     schema = {"metric": pl.String, "unit": pl.String, "least": pl.Float64, "most": pl.Float64}
     known = levels.join(
         pl.DataFrame(ranges, schema=schema, orient="row"),
@@ -218,16 +239,6 @@ def _is_impossible(levels: pl.DataFrame) -> pl.Series:
     value = pl.col("value")
     outside = (value < pl.col("least")) | (value > pl.col("most")) | value.is_infinite()
     return known.select((outside & value.is_not_nan()).fill_null(value=False)).to_series()
-
-
-def _range(metric: str, unit: str | None) -> tuple[float, float]:
-    """Least and most a counter can read, in its unit."""
-    factor, base_unit = quantity(1.0, unit)
-    resource = resource_of(metric, base_unit or None)
-    least, most = _RANGES.get(base_unit, (-inf, inf))
-    if resource.scale == "percent" and resource.resource not in _ADDED_UP:
-        least, most = 0.0, _WHOLE
-    return least / factor, most / factor
 
 
 # -- whether levels differ by more than noise ------------------------------------------------------

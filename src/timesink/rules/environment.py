@@ -166,18 +166,13 @@ def _anomaly(group: Sequence[Suspect], context: Context) -> Finding:
         texts["advice"],
         share=first.severity,
         evidence=tuple(said.values()),
-        device=first.device,
-        metric=reading.metric,
-        unit=unit or None,
-        base=base,
-        new=new,
         q_value=first.q_value,
+        **reading.levels,
     )
 
 
 def counter_evidence(reading: CounterReading, context: Context | None = None) -> Evidence:
     """A counter on both sides; with a context, also the cycle that shows it best."""
-    base, new = reading.base_mean, reading.new_mean
     when: dict[str, Any] = {}
     if context is not None and len(reading.cycles) and len(reading.cycles) == len(reading.new):
         # The cycle of NEW in which it is farthest in the harmful direction.
@@ -185,21 +180,8 @@ def counter_evidence(reading: CounterReading, context: Context | None = None) ->
         cycle = int(reading.cycles[int(farthest(reading.new))])
         start, end = context.new.span(cycle)
         when = {"side": "new", "cycle": cycle, "start_ns": start, "end_ns": end}
-    told = f"{units.amounts(base, new, reading.unit)} ({units.change(base, new)})"
-    return _counter(reading.metric, reading.device, reading.unit, told, (base, new), **when)
-
-
-def _counter(
-    metric: str,
-    device: str,
-    unit: str | None,
-    told: str,
-    levels: tuple[float, float],
-    **when: Any,
-) -> Evidence:
-    base, new = levels
-    when |= {"device": device, "metric": metric, "unit": unit or None}
-    return Evidence("counter", f"{metric} of {device}: {told}", base=base, new=new, **when)
+    text = f"{reading.metric} of {reading.device}: {reading.change}"
+    return Evidence("counter", text, **reading.levels, **when)
 
 
 def _symptoms(
@@ -229,19 +211,9 @@ def _key(one: CounterReading) -> tuple[str, str]:
 
 def _symptom(one: CounterReading, refuted: str | None = None) -> Finding:
     """That a counter changed, and why that is no reason."""
-    base, new = one.base_mean, one.new_mean
-    told = f"{one.metric} of {one.device} changed {units.amounts(base, new, one.unit)}"
     because = f"; no anomaly: {refuted}." if refuted else "."
-    return Finding(
-        "symptom",
-        f"{told} ({units.change(base, new)}){because}",
-        device=one.device,
-        metric=one.metric,
-        unit=one.unit or None,
-        base=base,
-        new=new,
-        why=refuted,
-    )
+    told = f"{one.metric} of {one.device} changed {one.change}{because}"
+    return Finding("symptom", told, why=refuted, **one.levels)
 
 
 # -- causes: what a resource explains that is less there, or there again ---------------------------
@@ -309,44 +281,34 @@ def host_environment(case: DiagnosisCase) -> Iterator[Claim]:
 
 def _device_growths(case: DiagnosisCase, anomaly: Finding) -> Iterator[_Growth]:
     """What the anomaly acts on, without functions that another one explains already."""
+    functions, device = case.functions, pl.col("device") == anomaly.device
     taken = {column for claim in case.settled for column in claim.columns}
-    free = ~np.isin(np.arange(case.functions.table.height), list(taken))
+    free = ~np.isin(np.arange(functions.table.height), list(taken))
+    equal = functions.called_equally
     if anomaly.cause in _COMPUTING:
-        yield from _kernels(case, anomaly, free)
+        # Kernels launched equally often, or for which others were chosen, family by family.
+        kernels = free & functions.where(pl.col("part") == "device_compute", device)
+        kernels &= only_swapped(functions) | equal
+        for family in functions.table["family"].drop_nulls().unique().sort():
+            which = kernels & functions.where(pl.col("family") == family)
+            yield from _growth(case, which, f"device_compute/{family}")
     if anomaly.cause in _SHARED:
-        yield from _copies_and_waits(case, anomaly, free)
+        # Copies, and calls of the host that wait for them or the device beyond the host's pace.
+        copies = free & equal & functions.where(pl.col("part") == "copies", device)
+        yield from _growth(case, copies, "copies")
+        host = equal & functions.where(on_host())
+        pace = max(1.0, slowdown(functions.base, functions.new, host & functions.where(~waits())))
+        copying, waiting = (
+            free & host & functions.where(pl.col("function_class") == kind)
+            for kind in ("cpu_copy", "cpu_sync")
+        )
+        yield from _growth(case, copying, "launch_gap", pace)
+        # The rest of the time in these calls is that of the work they wait for.
+        if waiting.any():
+            shown = tuple(by_change(functions, waiting))
+            yield _Growth(*case.both("synchronisation"), "synchronisation", shown)
     if anomaly.cause in _LINKS:
         yield _Growth(*case.both(_TALKING), _TALKING)
-
-
-def _kernels(case: DiagnosisCase, anomaly: Finding, free: np.ndarray) -> Iterator[_Growth]:
-    """Kernels launched equally often, or for which others were chosen, family by family."""
-    functions = case.functions
-    equal = free & functions.where(
-        pl.col("part") == "device_compute", pl.col("device") == anomaly.device
-    )
-    if not only_swapped(functions):
-        equal &= functions.called_equally
-    for family in functions.table["family"].drop_nulls().unique().sort():
-        which = equal & functions.where(pl.col("family") == family)
-        yield from _growth(case, which, f"device_compute/{family}")
-
-
-def _copies_and_waits(case: DiagnosisCase, anomaly: Finding, free: np.ndarray) -> Iterator[_Growth]:
-    """Copies, and calls of the host that wait for them or the device beyond the host's pace."""
-    functions = case.functions
-    free = free & functions.called_equally
-    copies = functions.where(pl.col("part") == "copies", pl.col("device") == anomaly.device)
-    yield from _growth(case, free & copies, "copies")
-    host = functions.where(on_host()) & functions.called_equally
-    pace = max(1.0, slowdown(functions.base, functions.new, host & functions.where(~waits())))
-    copying = free & host & functions.where(pl.col("function_class") == "cpu_copy")
-    yield from _growth(case, copying, "launch_gap", pace)
-    # The rest of the time in these calls is that of the work they wait for.
-    waiting = free & host & functions.where(pl.col("function_class") == "cpu_sync")
-    if waiting.any():
-        shown = tuple(by_change(functions, waiting))
-        yield _Growth(*case.both("synchronisation"), "synchronisation", shown)
 
 
 def _growth(
@@ -396,9 +358,8 @@ def _claims(
         advice = catalogue()["causes"]["relieved"]["advice"]
     # In the order in which the runs were given.
     told = units.amounts(*levels, anomaly.unit)
-    counter = _counter(
-        anomaly.metric, anomaly.device, anomaly.unit, told, (anomaly.base, anomaly.new)
-    )
+    seen = {name: getattr(anomaly, name) for name in ("device", "metric", "unit", "base", "new")}
+    counter = Evidence("counter", f"{anomaly.metric} of {anomaly.device}: {told}", **seen)
     order = sorted(rising, key=lambda each: -each.rise_ns)
     parts = list(dict.fromkeys(each.component.partition("/")[0] for each in order))[:_SHOWN]
     *most, last = (catalogue()["parts"][part]["longer"] for part in parts)

@@ -244,12 +244,6 @@ _PLAIN = ("tracks", "slices", "counters", "slice", "flows", "search")
 _TIMELINE = "timeline"
 
 
-def timeline_routes() -> Mapping[str, Answer]:
-    """What answers `api/timeline/NAME`."""
-    plain = {f"timeline/{name}": partial(_plain, name) for name in _PLAIN}
-    return {**plain, "timeline/aggregate": _aggregate, "timeline/export": _export}
-
-
 def _plain(name: str, desk: Desk, query: Query) -> Any:
     timeline = _timeline(desk, query)
     from timesink.answers.timeline.details import ROUTES  # noqa: PLC0415 - loads what draws timelines
@@ -301,6 +295,8 @@ API: Mapping[str, Answer] = {
     "stacks": stacks,
     "compare": comparison,
     "utilisation": utilisation,
-    **timeline_routes(),
+    **{f"timeline/{name}": partial(_plain, name) for name in _PLAIN},
+    "timeline/aggregate": _aggregate,
+    "timeline/export": _export,
 }
 """What answers `api/NAME`."""
