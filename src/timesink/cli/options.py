@@ -131,10 +131,11 @@ def add_option(
             more.setdefault("action", "store_true")
     else:
         more["metavar"] = value
-    if completed:
-        more.setdefault("type", not_empty)
-    argument = parser.add_argument(*names, help=help, **more)
-    argument.complete = _COMPLETED.get(completed)  # type: ignore[attr-defined]
+    if not completed:
+        parser.add_argument(*names, help=help, **more)
+        return
+    argument = parser.add_argument(*names, help=help, **{"type": not_empty, **more})
+    argument.complete = _COMPLETED[completed]  # type: ignore[attr-defined]
 
 
 def add_input(parser: argparse.ArgumentParser) -> None:

@@ -20,6 +20,8 @@ from timesink.rules.resource_load import Context, of_others
 Suspects = Sequence[Suspect]
 Checked = Suspect | str | None
 """What a check gives: a suspect that is known better, why it is not believed, or nothing to say."""
+Check = Callable[[Suspect, Suspects, Context], Checked]
+CheckOfAll = Callable[[Suspects, Context], list[Suspect]]
 
 _SLOWER = 1.05
 """Own kernels that take this many times as long show that a device is shared or slower."""
@@ -59,17 +61,13 @@ _MUCH_TRAFFIC = 0.15
 """A network this full holds others up now and then, whoever they are."""
 
 
-def about(
-    *resources: str, again: bool = False
-) -> Callable[[Callable[[Suspect, Suspects, Context], Checked]], Callable[..., list[Suspect]]]:
+def about(*resources: str, again: bool = False) -> Callable[[Check], CheckOfAll]:
     """Makes a check of one suspect one of all those of some resources, or of any.
 
     What is not believed is left alone, unless `again` lets a later word stand for the first.
     """
 
-    def of_all(
-        check: Callable[[Suspect, Suspects, Context], Checked],
-    ) -> Callable[..., list[Suspect]]:
+    def of_all(check: Check) -> CheckOfAll:
         @wraps(check)
         def checked(suspects: Suspects, context: Context) -> list[Suspect]:
             found = []
