@@ -241,7 +241,6 @@ def _listed(run: ServedRun, now: float) -> dict[str, Any]:
 
 
 _PLAIN = ("tracks", "slices", "counters", "slice", "flows", "search")
-_TIMELINE = "timeline"
 
 
 def _plain(name: str, desk: Desk, query: Query) -> Any:
@@ -275,16 +274,11 @@ def _timeline(desk: Desk, query: Query) -> Timeline:
     run = desk.library.run(query.required("run"))
     worker, span = query.required("worker"), query.required("span")
     recording = run.recording(worker, span)
-    known: Timeline | None = desk.library.made_already(run, recording, _TIMELINE)
+    known = desk.library.timeline_at_hand(run, recording)
     if known is not None:
         return known
-
-    def opened(report: Report) -> Any:
-        from timesink.answers.timeline.opening import open_timeline  # noqa: PLC0415 - as above
-
-        return desk.library.made(run, recording, _TIMELINE, open_timeline, report)
-
-    timeline: Timeline = desk.soon(("timeline", run.state, worker, span), opened)
+    work = partial(desk.library.timeline, run, recording)
+    timeline: Timeline = desk.soon(("timeline", run.state, worker, span), work)
     return timeline
 
 

@@ -26,6 +26,7 @@ from timesink.sources.recordings import Recording
 
 if TYPE_CHECKING:
     from timesink.analyses.ranks.rank_set import RankSet
+    from timesink.answers.timeline.opening import Timeline
     from timesink.model.trace import Trace
     from timesink.sources.opening import Opened
 
@@ -50,8 +51,8 @@ class KeptValue(Generic[Value]):
     future: Future[Value] = field(default_factory=Future)
     report: Report = field(default_factory=Report)
     """How far whoever makes it has come."""
-    made: dict[str, Any] = field(default_factory=dict)
-    """What is worth keeping as long as the value."""
+    timeline: Timeline | None = None
+    """Of a trace, laid out: worth keeping as long as the trace is."""
     making: Lock = field(default_factory=Lock)
     size: int = 0
 
@@ -296,29 +297,23 @@ class RunLibrary:
         """The trace of one worker and span."""
         return self._get(run, [run.recording(worker, span)], report)[0].future.result()
 
-    def made(
-        self,
-        run: ServedRun,
-        recording: Recording,
-        name: str,
-        make: Callable[[Trace], Any],
-        report: Report | None = None,
-    ) -> Any:
-        """What is made of a trace, once, and kept as long as the trace is."""
+    def timeline(self, run: ServedRun, recording: Recording, report: Report) -> Timeline:
+        """The timeline of a trace, laid out once, and kept as long as the trace is."""
+        from timesink.answers.timeline.opening import open_timeline  # noqa: PLC0415 - loads much
+
         place = self._get(run, [recording], report)[0]
         trace = place.future.result()
-        if report is not None:
-            report.start(f"laying out the {name}")
+        report.start("laying out the timeline")
         with place.making:
-            if name not in place.made:
-                place.made[name] = make(trace)
-            return place.made[name]
+            if place.timeline is None:
+                place.timeline = open_timeline(trace)
+            return place.timeline
 
-    def made_already(self, run: ServedRun, recording: Recording, name: str) -> Any | None:
-        """What was made of a trace that is open; None where nothing is there yet."""
+    def timeline_at_hand(self, run: ServedRun, recording: Recording) -> Timeline | None:
+        """The timeline of a trace that is open; None where it is not laid out yet."""
         run.inside.check([recording.path])
         place = self._opened.known(recording)
-        return None if place is None else place.made.get(name)
+        return None if place is None else place.timeline
 
     def ranks(
         self,
