@@ -27,7 +27,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from timesink.answers.comparison.gate_result import Limit
+from timesink.answers.comparison.gate_result import Gate, Limit
 from timesink.cli.options import (
     CYCLE_TYPES,
     add_cycle_options,
@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from timesink.answers.comparison import Compared, Comparison
     from timesink.answers.comparison.budget_file import Budgets
     from timesink.answers.comparison.budgets import BudgetResult
-    from timesink.answers.comparison.gate_result import Gate
 
 
 # Whether NEW passes: `--fail-on` and `--budget`.
@@ -79,13 +78,15 @@ def _needs_gate(options: argparse.Namespace, form: str) -> bool:
 
 def _check_gate(options: argparse.Namespace) -> None:
     """Refuse what has no verdict, before anything is read."""
-    from timesink.answers.comparison.sides import find_cases  # noqa: PLC0415 - --help is quick
-
     if options.explore:
         raise _nothing_to_judge("--explore tells processes apart, and judges none")
-    # Each of several paths has to hold both sides; one that is not there is another error.
-    paths = [Path(path) for path in options.paths]
-    if len(paths) != 2 and not all(not path.exists() or find_cases(path) for path in paths):
+    if len(options.paths) == 2:
+        return
+    from timesink.answers.comparison.sides import find_cases  # noqa: PLC0415 - most have two
+
+    # Each path has to hold both sides; one that is not there is another error.
+    paths = (Path(path) for path in options.paths)
+    if not all(not path.exists() or find_cases(path) for path in paths):
         raise _nothing_to_judge(_TOLD_APART)
 
 
@@ -155,8 +156,6 @@ def _option(name: str, value: str) -> tuple[str, ...]:
 
 
 # What `timesink compare` says on the screen or in one file.
-
-_SHOWN = 4
 
 
 def _answer(
@@ -270,7 +269,7 @@ def _only_pair(comparison: Comparison) -> Compared:
     else:
         from timesink.answers.comparison.pairing import as_options  # noqa: PLC0415
 
-        which = units.listed(comparison.pair_names, _SHOWN, "; ")
+        which = units.listed(comparison.pair_names, 4, "; ")
         options = as_options(comparison.choices)
         named = f"choose one, as with {options}" if options else "give the files of one pair"
         choose = f"{named}, or "
