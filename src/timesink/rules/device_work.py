@@ -13,6 +13,7 @@ from timesink.analyses.columns import (
     device_columns,
     device_names,
     device_numbers,
+    event_ranges,
     host_columns,
     host_names,
     once_per_trace,
@@ -181,8 +182,8 @@ def pageable_copies(trace: Trace) -> list[Finding]:
     copies = _named_in_steps(trace, steps, lambda name: "Pageable" in name, "memcpy")
     if copies.is_empty():
         return []
-    ranges = intervals.from_starts(copies["ts_ns"].to_numpy(), copies["dur_ns"].to_numpy())
-    exposed_ns = steps.per_step_ns(intervals.subtract(ranges, role_ranges(trace)["kernel"]))
+    exposed = intervals.subtract(event_ranges(copies), role_ranges(trace)["kernel"])
+    exposed_ns = steps.per_step_ns(exposed)
     if exposed_ns <= LEAST_COPIES * steps.length_ns:
         return []
     sizes = trace.lazy("device").select("bytes").collect()["bytes"]

@@ -14,7 +14,7 @@ from timesink.analyses.device.idle import host_meanwhile
 from timesink.analyses.device.idle_causes import CAUSES, holding_calls, idle_causes, idle_ranges
 from timesink.analyses.device.utilisation import device_utilisation
 from timesink.analyses.names import device_word, is_data_loader, short_kernel_name
-from timesink.analyses.roles import PARTS, average_step, role_ranges
+from timesink.analyses.roles import average_step, role_ranges
 from timesink.analyses.steps import find_steps
 from timesink.model import intervals, units
 from timesink.model.findings import Evidence, Finding
@@ -92,17 +92,12 @@ def time_between(trace: Trace) -> Between:
     if len(windows) < 2:
         return Between(0, 0, dict.fromkeys(_HOST_DID, 0))
     pauses = np.stack([windows[:-1, 1], windows[1:, 0]]).T
-    parts, left = {}, pauses
-    for part in PARTS:
-        rest = left[:0]
-        if part != "other":
-            rest = intervals.subtract(left, _touching(role_ranges(trace)[part], pauses))
-        parts[part] = intervals.coverage(left) - intervals.coverage(rest)
-        left = rest
+    layers = {part: _touching(ranges, pauses) for part, ranges in role_ranges(trace).items()}
+    parts, parts["other"] = intervals.waterfall(layers, pauses)
     return Between(
         window_ns=int(windows[-1, 1] - windows[0, 0]),
         pauses=steps.count - 1,
-        parts={part: ns for part, ns in parts.items() if part not in _ON_DEVICE},
+        parts={part: int(ns.sum()) for part, ns in parts.items() if part not in _ON_DEVICE},
     )
 
 

@@ -330,8 +330,7 @@ def _summed(causes: list[Finding]) -> Finding:
         first,
         cost_ns=first.cost_ns + more,
         interval_ns=(sum(low for low, _ in ends), sum(high for _, high in ends)) if known else None,
-        sentence=f"{first.sentence} {what} {'-' if more < 0 else '+'}{brief_ns(abs(more))} "
-        "per cycle.",
+        sentence=f"{first.sentence} {what} {units.signed_ns(more)} per cycle.",
         evidence=tuple(proof for each in (first, *others) for proof in each.evidence),
         claims=largest_first(claims),
     )

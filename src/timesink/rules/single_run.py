@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from timesink.analyses.columns import once_per_trace
+from timesink.analyses.columns import event_ranges, once_per_trace
 from timesink.analyses.roles import step_breakdown
 from timesink.analyses.steps import find_steps
 from timesink.model import intervals, units
@@ -48,15 +48,11 @@ class Steps:
 
     def time_of(self, events: pl.DataFrame) -> float:
         """How much of an average step events cover."""
-        starts, lengths = events["ts_ns"].to_numpy(), events["dur_ns"].to_numpy()
-        return self.per_step_ns(intervals.from_starts(starts, lengths))
+        return self.per_step_ns(event_ranges(events))
 
     def hold(self, times: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which of these moments are inside a step."""
-        if not len(self.windows):
-            return np.zeros(len(times), dtype=np.bool_)
-        place = np.searchsorted(self.windows[:, 0].copy(), times, side="right") - 1
-        inside: NDArray[np.bool_] = (place >= 0) & (times < self.windows[place, 1])
+        inside: NDArray[np.bool_] = intervals.holding(times, *self.windows.T.copy()) >= 0
         return inside
 
     def part(self, ns: float) -> str:
