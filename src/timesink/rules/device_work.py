@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from timesink.analyses.arrays import names_of
 from timesink.analyses.columns import (
     device_columns,
     device_names,
@@ -105,9 +106,7 @@ def _missed_kernels(trace: Trace, steps: Steps) -> pl.DataFrame:
     by_operator: NDArray[np.bool_] = node_times(trace).eligible_by_name & (forest.role == OPERATOR)
     rows = np.flatnonzero(kernels & without & (links.node >= 0) & by_operator[links.node])
     rows = rows[steps.hold(device["ts_ns"].to_numpy()[rows])]
-    operators = pl.Series(forest.names, dtype=pl.String).gather(
-        pl.Series(forest.name[links.node[rows]])
-    )
+    operators = names_of(forest, links.node[rows])
     return device.select("name", "ts_ns", "dur_ns")[rows].with_columns(operator=operators)
 
 
@@ -223,10 +222,13 @@ def many_waits(trace: Trace) -> list[Finding]:
     nodes = links.call_node[waits[links.calls]]
     nodes = np.unique(forest.stands_for[nodes[nodes >= 0]])
     nodes = nodes[(forest.role[nodes] == OPERATOR) & steps.hold(forest.start[nodes])]
-    names = pl.Series("name", forest.names, dtype=pl.String).gather(pl.Series(forest.name[nodes]))
-    waiting = names.to_frame().with_columns(
-        start_ns=pl.Series(forest.start[nodes], dtype=pl.Int64),
-        end_ns=pl.Series(forest.end[nodes], dtype=pl.Int64),
+    waiting = (
+        names_of(forest, nodes)
+        .to_frame("name")
+        .with_columns(
+            start_ns=pl.Series(forest.start[nodes], dtype=pl.Int64),
+            end_ns=pl.Series(forest.end[nodes], dtype=pl.Int64),
+        )
     )
     calls = waiting.height / steps.count
     spent = steps.per_step_ns(waiting.select("start_ns", "end_ns").to_numpy())
