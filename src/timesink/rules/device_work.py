@@ -222,13 +222,10 @@ def many_waits(trace: Trace) -> list[Finding]:
     nodes = links.call_node[waits[links.calls]]
     nodes = np.unique(forest.stands_for[nodes[nodes >= 0]])
     nodes = nodes[(forest.role[nodes] == OPERATOR) & steps.hold(forest.start[nodes])]
-    waiting = (
-        names_of(forest, nodes)
-        .to_frame("name")
-        .with_columns(
-            start_ns=pl.Series(forest.start[nodes], dtype=pl.Int64),
-            end_ns=pl.Series(forest.end[nodes], dtype=pl.Int64),
-        )
+    waiting = names_of(forest, nodes).to_frame("name")
+    waiting = waiting.with_columns(
+        start_ns=pl.Series(forest.start[nodes], dtype=pl.Int64),
+        end_ns=pl.Series(forest.end[nodes], dtype=pl.Int64),
     )
     calls = waiting.height / steps.count
     spent = steps.per_step_ns(waiting.select("start_ns", "end_ns").to_numpy())

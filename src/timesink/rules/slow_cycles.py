@@ -147,6 +147,8 @@ class SlowCycle:
     """A function that takes longer in one cycle than in any typical one."""
 
     cycle: int
+    longer_ns: float
+    """How much longer the cycle takes than typical ones."""
     function: str
     device: str
     time_ns: float
@@ -181,5 +183,5 @@ def excesses(role: Role, split: CycleSplit) -> list[SlowCycle]:
     )
     slow = slow.sort("cycle", beyond, "function", descending=[False, True, False])
     first = slow.unique("cycle", keep="first", maintain_order=True)
-    columns = ("cycle", "function", "device", "dur_ns", "most")
+    columns = ("cycle", "longer", "function", "device", "dur_ns", "most")
     return [SlowCycle(*row) for row in first.select(columns).iter_rows()]
