@@ -47,9 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "--group-by", "what operator rows are", choices=GROUPS, default="")
     views = f"print one table: {', '.join(VIEWS)}"
     add_option(parser, "--view NAME", views, choices=tuple(VIEWS))
+    add_option(parser, "--format", "how to say it", choices=_FORMATS)
     add_engine_options(parser)
     what = "write to a file; .json, .md, .csv, .html and .txt choose the format"
-    add_output(parser, what, _FORMATS)
+    add_output(parser, what)
 
 
 def run(options: argparse.Namespace) -> int:

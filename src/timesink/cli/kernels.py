@@ -86,9 +86,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(how, "--peaks SPEC", peaks)
     add_choice(parser)
     add_reading(parser)
+    add_option(parser, "--format", "how to say it", choices=_FORMATS)
     add_option(parser, "--picture", "which picture svg and png hold", choices=PICTURES)
     files = "write to a file; .txt, .csv, .json, .md, .html, .svg, .png choose the format"
-    add_output(parser, files, _FORMATS)
+    add_output(parser, files)
 
 
 def _device_name(text: str) -> str:

@@ -290,8 +290,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run_arguments(made["run"])
     add_ranks_arguments(made["ranks"])
     add_option(made["score"], "folder DIR", "what `timesink lab run` wrote", completed="folder")
+    add_option(made["score"], "--format", "how to say it", choices=_FORMATS)
     add_option(made["score"], "--no-cache", "read again, keep nothing")
-    add_output(made["score"], "write to a file (.txt, .md, .json)", _FORMATS)
+    add_output(made["score"], "write to a file (.txt, .md, .json)")
 
 
 def run(options: argparse.Namespace) -> int:
