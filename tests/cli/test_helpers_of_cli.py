@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from timesink.cli.options import (
+    CHOICE,
     engine_from,
     file_only,
     file_or_stdout,
@@ -59,7 +60,13 @@ def test_file_only() -> None:
 
 def test_reading_of() -> None:
     told = argparse.Namespace(worker=None, span=1, rank=None, no_cache=True, jobs=2)
-    assert reading_of(told) == {"worker": None, "span": 1, "rank": None, "cache": False, "jobs": 2}
+    assert reading_of(told, *CHOICE) == {
+        "worker": None,
+        "span": 1,
+        "rank": None,
+        "cache": False,
+        "jobs": 2,
+    }
 
 
 def test_program_in() -> None:

@@ -6,9 +6,15 @@ import numpy as np
 import polars as pl
 
 from timesink.model.schema import BEHAVIOUR
-from timesink.rules.case_functions import CaseFunctions, companions, functions_of, in_proportion
+from timesink.rules.case_functions import (
+    CaseFunctions,
+    companions,
+    excess,
+    functions_of,
+    in_proportion,
+    slowdown,
+)
 from timesink.rules.host_places import HostPlace
-from timesink.rules.pace import excess, slowdown
 
 
 def functions(base: list[float], new: list[float]) -> CaseFunctions:

@@ -87,15 +87,6 @@ def _parsers_of(*complete: str) -> tuple[_Parser, Mapping[str, _Parser]]:
     return parser, commands.choices
 
 
-def _parsed(words: Sequence[str], meant: str) -> argparse.Namespace:
-    # Arguments of the other commands would only be built to be ignored.
-    parser, commands = _parsers_of(meant)
-    options, unknown = parser.parse_known_args(words)
-    if unknown:
-        commands[options.command].error(_why_unknown(unknown))
-    return options
-
-
 def _why_unknown(words: Sequence[str]) -> str:
     """What to say of words no option takes: most paths too many are a pattern without quotes."""
     if os.path.exists(words[0]):  # noqa: PTH110 - pathlib would be loaded for it
@@ -114,7 +105,10 @@ _RARELY = (200_000, 20, 100)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line; the exit code says how it went."""
-    _accept_any_text()
+    # Names in traces and of files may hold what the terminal's encoding cannot show.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     # A command leaves few cycles of objects behind and ends soon: at its usual rhythm, the
     # collector takes a twentieth of a short one.
     gc.set_threshold(*_RARELY)
@@ -124,7 +118,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     meant = next((word for word in words if not word.startswith("-")), "")
     debug = False
     try:
-        options = _parsed(words, meant)
+        # Arguments of the other commands would only be built to be ignored.
+        parser, commands = _parsers_of(meant)
+        options, unknown = parser.parse_known_args(words)
+        if unknown:
+            commands[options.command].error(_why_unknown(unknown))
         debug = options.debug
         code: int = _module_of(options.command).run(options)
         sys.stdout.flush()
@@ -159,13 +157,6 @@ def _report_error(error: Exception, command: str) -> int:
     return _report(
         f"internal error ({what})", "this is a bug: report it with the output of --debug", 1
     )
-
-
-def _accept_any_text() -> None:
-    """Names in traces and of files may hold what the terminal's encoding cannot show."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
 
 
 def _report(message: str, hint: str, code: int) -> int:

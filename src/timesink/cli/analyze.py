@@ -9,23 +9,28 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
 
 from timesink.answers.views import GROUPS, VIEWS, check_group
 from timesink.cli.options import (
+    CHOICE,
     add_engine_options,
     add_input,
+    add_option,
     add_output,
     engine_from,
     progress_bar,
     reading_of,
     row_count,
 )
-from timesink.cli.outputs import check_output, check_page, format_of, give, give_document
+from timesink.cli.outputs import (
+    check_answer,
+    format_of,
+    give,
+    give_document,
+    give_frame,
+    give_json,
+)
 from timesink.errors import UsageError
-
-if TYPE_CHECKING:
-    from timesink.answers.analysis.report import Analysis
 
 _FORMATS = ("text", "json", "md", "csv", "html")
 _WIDEST = 160
@@ -37,87 +42,64 @@ _TOP = 10
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink analyze`."""
     add_input(parser)
-    parser.add_argument("--steps", metavar="RANGE", help="only these steps, e.g. 5-8 or 5,7,9")
-    parser.add_argument("--top", metavar="N", type=row_count, help="rows to show of a table")
-    parser.add_argument("--group-by", choices=GROUPS, default="", help="what operator rows are")
-    parser.add_argument("--view", metavar="NAME", choices=tuple(VIEWS), help=_views_help())
-    parser.add_argument("--format", choices=_FORMATS, help="how to say it")
+    add_option(parser, "--steps RANGE", "only these steps, e.g. 5-8 or 5,7,9")
+    add_option(parser, "--top N", "rows to show of a table", type=row_count)
+    add_option(parser, "--group-by", "what operator rows are", choices=GROUPS, default="")
+    views = f"print one table: {', '.join(VIEWS)}"
+    add_option(parser, "--view NAME", views, choices=tuple(VIEWS))
+    add_option(parser, "--format", "how to say it", choices=_FORMATS)
     add_engine_options(parser)
-    add_output(parser, "write to a file; .json, .md, .csv, .html and .txt choose the format")
-
-
-def _views_help() -> str:
-    return f"print one table: {', '.join(VIEWS)}"
+    what = "write to a file; .json, .md, .csv, .html and .txt choose the format"
+    add_output(parser, what)
 
 
 def run(options: argparse.Namespace) -> int:
     """Analyse what the options name and say it as they ask."""
-    form = format_of(options, _FORMATS)
-    if form == "html" and options.view is not None:
+    form, view = format_of(options, _FORMATS), options.view
+    if form == "html" and view is not None:
         raise UsageError("a single table has no page", "leave out --view, or try --format md")
-    if form == "csv" and options.view is None:
+    if form == "csv" and view is None:
         raise UsageError("csv holds one table", "choose it with --view, e.g. --view operators")
-    check_group(options.group_by, options.view)
-    check_page(form)
-    if options.output is not None:
-        check_output(options.output, options.path, force=options.force)
-    analysis = _analyze(options)
-    if options.view is None:
-        _give_whole(analysis, options, form)
-    elif form in {"csv", "json"}:
-        _give_data(analysis, options, form)
-    else:
-        _give_table(analysis, options, form)
-    return 0
-
-
-def _analyze(options: argparse.Namespace) -> Analysis:
+    check_group(options.group_by, view)
+    check_answer(options, form, options.path)
     from timesink.answers.analysis.report import analyze  # noqa: PLC0415 - --help should not wait for it
 
     with progress_bar() as progress:
-        return analyze(
+        analysis = analyze(
             options.path,
-            steps=options.steps,
-            group_by=options.group_by,
-            **reading_of(options),
+            **reading_of(options, "steps", "group_by", *CHOICE),
             engine=engine_from(options),
             progress=progress,
         )
+    if form == "json" and view is None:
+        give_json(analysis.to_json(), options.output)
+        return 0
+    if view is not None and form in {"csv", "json"}:
+        # A table for programs has every column; why it is empty is said beside it.
+        from timesink.answers.analysis.sections import in_microseconds, lists_as_text  # noqa: PLC0415
 
-
-def _give_whole(analysis: Analysis, options: argparse.Namespace, form: str) -> None:
-    if form == "json":
-        from timesink.output.json import indented  # noqa: PLC0415 - text needs far more loaded
-
-        give(indented(analysis.to_json()), options.output)
-        return
-    from timesink.answers.analysis.document import analysis_document, analysis_report  # noqa: PLC0415
+        table = in_microseconds(analysis.table(view))
+        if table.is_empty():
+            said = VIEWS[view].absent
+            print("; ".join(filter(None, (said.reason, said.hint))), file=sys.stderr)
+        shown = table if options.top is None else table.head(options.top)
+        give_frame(shown if form == "json" else lists_as_text(shown), form, options.output)
+        return 0
+    from timesink.answers.analysis.document import (  # noqa: PLC0415
+        analysis_document,
+        analysis_report,
+        view_document,
+    )
 
     if form == "html":
         give(analysis_report(analysis, rows=options.top), options.output)
-        return
-    document = analysis_document(analysis, rows=options.top or _TOP, brief=True)
-    give_document(document, form, options)
+    elif view is None:
+        document = analysis_document(analysis, rows=options.top or _TOP, brief=True)
+        give_document(document, form, options)
+    else:
+        from timesink.analyses.device.utilisation import timeline  # noqa: PLC0415
 
-
-def _give_table(analysis: Analysis, options: argparse.Namespace, form: str) -> None:
-    """One table for people."""
-    from timesink.analyses.device.utilisation import timeline  # noqa: PLC0415
-    from timesink.answers.analysis.document import view_document  # noqa: PLC0415
-
-    start, _ = timeline(analysis.trace)
-    document = view_document(analysis, options.view, start_ns=start, rows=options.top)
-    give_document(document, form, options, _WIDEST)
-
-
-def _give_data(analysis: Analysis, options: argparse.Namespace, form: str) -> None:
-    """One table for programs: every column; why it is empty is said beside it."""
-    from timesink.answers.analysis.sections import in_microseconds, lists_as_text  # noqa: PLC0415
-    from timesink.output.json import frame_csv, frame_json  # noqa: PLC0415
-
-    table = in_microseconds(analysis.table(options.view))
-    if table.is_empty():
-        said = VIEWS[options.view].absent
-        print("; ".join(filter(None, (said.reason, said.hint))), file=sys.stderr)
-    shown = table if options.top is None else table.head(options.top)
-    give(frame_json(shown) if form == "json" else frame_csv(lists_as_text(shown)), options.output)
+        start, _ = timeline(analysis.trace)
+        document = view_document(analysis, view, start_ns=start, rows=options.top)
+        give_document(document, form, options, _WIDEST)
+    return 0

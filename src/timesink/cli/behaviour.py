@@ -13,23 +13,20 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from timesink.cli.options import (
+    CHOICE,
     add_cycle_options,
     add_input,
+    add_option,
     add_output,
     progress_bar,
     reading_of,
     row_count,
 )
-from timesink.cli.outputs import check_output, format_of, give, give_document
+from timesink.cli.outputs import check_answer, format_of, give, give_document
 from timesink.errors import UsageError
-
-if TYPE_CHECKING:
-    from timesink.answers.behaviour import BehaviourReport
 
 _FORMATS = ("text", "csv", "json")
 _TABLES = (".parquet", ".csv", ".csv.gz")
@@ -39,12 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink behaviour`."""
     add_input(parser)
     add_cycle_options(parser)
-    parser.add_argument("--top", metavar="N", type=row_count, default=15, help="functions to show")
-    parser.add_argument("--format", choices=_FORMATS, help="how to say it")
-    add_output(
-        parser,
-        "write to a file; .parquet, .csv and .csv.gz keep the table, .json and .txt the rest",
-    )
+    add_option(parser, "--top N", "functions to show", type=row_count, default=15)
+    what = "write to a file; .parquet, .csv and .csv.gz keep the table, .json and .txt the rest"
+    add_output(parser, what, _FORMATS)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -54,24 +48,26 @@ def run(options: argparse.Namespace) -> int:
     form = "table" if is_table and options.format in {None, "csv"} else _format(options)
     if is_table and form != "table":
         raise UsageError(f"{output}: holds a table, not {form}", "leave out --format")
-    if output is not None:
-        for source in (options.path, options.map):
-            if source is not None:
-                check_output(output, source, force=options.force)
-    report = _report(options)
+    check_answer(options, form, options.path, options.map)
+    from timesink.answers.behaviour import behaviour, behaviour_document  # noqa: PLC0415 - --help should not wait
+    from timesink.formats.behaviour import behaviour_csv, write_behaviour  # noqa: PLC0415
+    from timesink.model.units import counted  # noqa: PLC0415
+
+    with progress_bar() as progress:
+        asked = reading_of(options, "marker", "by", "map", *CHOICE)
+        report = behaviour(options.path, **asked, progress=progress)
     if output is not None and is_table:
-        _write_table(report, output)
-        return 0
-    _say_notes(report.notes if form == "csv" else ())
-    if form == "json":
-        give(json.dumps(report.to_dict(), indent=2), options.output)
+        write_behaviour(report.table, output)
+    if form in {"csv", "table"}:
+        for note in report.notes:
+            print(note, file=sys.stderr)
+    if form == "table":
+        print(f"Wrote {output} ({counted(report.table.height, 'rows')})")
+    elif form == "json":
+        give(json.dumps(report.to_dict(), indent=2), output)
     elif form == "csv":
-        from timesink.formats.behaviour import behaviour_csv  # noqa: PLC0415
-
-        give(behaviour_csv(report.table).rstrip("\n"), options.output)
+        give(behaviour_csv(report.table).rstrip("\n"), output)
     else:
-        from timesink.answers.behaviour import behaviour_document  # noqa: PLC0415
-
         give_document(behaviour_document(report, options.top), form, options)
     return 0
 
@@ -83,31 +79,3 @@ def _format(options: argparse.Namespace) -> str:
     except UsageError as error:
         endings = ", ".join((*_TABLES, ".json", ".txt"))
         raise UsageError(error.message, f"end the name in {endings}, or add --format") from None
-
-
-def _report(options: argparse.Namespace) -> BehaviourReport:
-    from timesink.answers.behaviour import behaviour  # noqa: PLC0415 - --help should not wait
-
-    with progress_bar() as progress:
-        return behaviour(
-            options.path,
-            marker=options.marker,
-            by=options.by,
-            metric_map=options.map,
-            **reading_of(options),
-            progress=progress,
-        )
-
-
-def _write_table(report: BehaviourReport, output: Path) -> None:
-    from timesink.formats.behaviour import write_behaviour  # noqa: PLC0415
-    from timesink.model.units import counted  # noqa: PLC0415
-
-    write_behaviour(report.table, output)
-    _say_notes(report.notes)
-    print(f"Wrote {output} ({counted(report.table.height, 'rows')})")
-
-
-def _say_notes(notes: Sequence[str]) -> None:
-    for note in notes:
-        print(note, file=sys.stderr)

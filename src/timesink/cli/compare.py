@@ -18,208 +18,242 @@ pass, and 1 where that cannot be judged.
 from __future__ import annotations
 
 import argparse
+import os
+import socket
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
-from timesink.cli.gate import (
-    add_gate,
-    budgets_of,
-    check_gate,
-    command_of,
-    concluded,
-    gate_for,
-    gate_for_error,
-    handed_over,
-    is_asked,
-    junit,
-    needs_gate,
-)
+from timesink.answers.comparison.gate_result import Gate, Limit
 from timesink.cli.options import (
+    CYCLE_TYPES,
     add_cycle_options,
     add_engine_options,
+    add_option,
     add_output,
     add_reading,
     engine_from,
     not_empty,
     progress_bar,
+    reading_of,
     row_count,
 )
-from timesink.cli.outputs import as_bytes, check_output, check_page, format_of, save
+from timesink.cli.outputs import (
+    as_bytes,
+    check_answer,
+    check_folder,
+    format_of,
+    output_folder,
+    save,
+)
 from timesink.errors import AmbiguousError, NotFoundError, OutputError, TimesinkError, UsageError
 from timesink.model import units
+from timesink.sources.places import without_password
 
 if TYPE_CHECKING:
     from timesink.answers.comparison import Compared, Comparison
-    from timesink.answers.comparison.gate_result import Gate
+    from timesink.answers.comparison.budget_file import Budgets
+    from timesink.answers.comparison.budgets import BudgetResult
+
+
+# Whether NEW passes: `--fail-on` and `--budget`.
+
+_CHOICES = ("pid", "rank", "device", "cycles", "marker", "by", "map")
+"""Options that choose what is compared, and how cycles are found."""
+_TOLD_APART = "these paths are told apart, and not compared as two runs"
+
+
+def _is_asked(options: argparse.Namespace) -> bool:
+    """Whether the exit code says if the run passes."""
+    return options.fail_on is not None or options.budget is not None
+
+
+def _needs_gate(options: argparse.Namespace, form: str) -> bool:
+    """Whether there is something to judge: test results are a judgement."""
+    return _is_asked(options) or form == "junit"
+
+
+def _check_gate(options: argparse.Namespace) -> None:
+    """Refuse what has no verdict, before anything is read."""
+    if options.explore:
+        raise _nothing_to_judge("--explore tells processes apart, and judges none")
+    if len(options.paths) == 2:
+        return
+    from timesink.answers.comparison.sides import find_cases  # noqa: PLC0415 - most have two
+
+    # Each path has to hold both sides; one that is not there is another error.
+    paths = (Path(path) for path in options.paths)
+    if not all(not path.exists() or find_cases(path) for path in paths):
+        raise _nothing_to_judge(_TOLD_APART)
+
+
+def _gate_for(comparison: Comparison, options: argparse.Namespace, budgets: Budgets | None) -> Gate:
+    """The gate of a comparison; where none is asked for, that of any regression."""
+    from timesink.answers.comparison.gate_result import gate_of  # noqa: PLC0415 - --help is quick
+
+    if comparison.exploration is not None:
+        raise _nothing_to_judge(_TOLD_APART)
+    results: tuple[BudgetResult, ...] = ()
+    if budgets is not None:
+        from timesink.answers.comparison.budgets import evaluate  # noqa: PLC0415
+
+        results = evaluate(budgets, comparison)
+    limit = options.fail_on if _is_asked(options) else Limit()
+    asked = " ".join(_judged(options))
+    return gate_of(comparison, limit, results, asked=asked, command=_command_of(options))
+
+
+def _nothing_to_judge(why: str) -> UsageError:
+    return UsageError(f"{why}: there is nothing to pass or fail", "give BASE and NEW, two runs")
+
+
+def _handed_over(give: Callable[[], None], stream: TextIO) -> None:
+    """Say something; a reader who leaves early, as `head` does, does not make a gate pass."""
+    try:
+        give()
+        stream.flush()
+    except BrokenPipeError:
+        with open(os.devnull, "w") as nowhere:  # noqa: PTH123 - it is no file
+            os.dup2(nowhere.fileno(), stream.fileno())
+
+
+def _junit(gate: Gate) -> str:
+    """The gate as JUnit XML, of now and here."""
+    from timesink.answers.comparison.gate import screen  # noqa: PLC0415
+    from timesink.output.junit import junit_xml  # noqa: PLC0415
+
+    return junit_xml(gate, screen(gate), datetime.now(), socket.gethostname())  # noqa: DTZ005 - it has no zone
+
+
+def _command_of(options: argparse.Namespace, *more: str) -> tuple[str, ...]:
+    """A command line that compares the same, and judges it the same unless `more` is asked."""
+    chosen: list[str] = []
+    for name in _CHOICES:
+        value = getattr(options, name)
+        if value is not None:
+            chosen += _option(name, str(value))
+    if options.store is not None:
+        # Others read the comment and the log.
+        chosen += _option("store", without_password(options.store))
+    if options.ignore_hosts:
+        chosen.append("--ignore-hosts")
+    judged = () if more else _judged(options)
+    return ("timesink", "compare", *options.paths, *chosen, *judged, *more)
+
+
+def _judged(options: argparse.Namespace) -> Iterator[str]:
+    if options.fail_on is not None:
+        yield from _option("fail-on", options.fail_on.text)
+    if options.budget is not None:
+        yield from _option("budget", options.budget)
+
+
+def _option(name: str, value: str) -> tuple[str, ...]:
+    return (f"--{name}={value}",) if value.startswith("-") else (f"--{name}", value)
 
 
 # What `timesink compare` says on the screen or in one file.
 
-_SHOWN = 4
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class JudgedComparison:
-    """What there is to say."""
-
-    comparison: Comparison
-    gate: Gate | None = None
-
-
-def give_answer(said: JudgedComparison, options: argparse.Namespace, form: str) -> None:
-    """Say it on the screen or in a file."""
-    keep_sources(said.comparison, options.output)
-    _GIVERS[form](said, options)
-
-
-def give_error(gate: Gate, error: TimesinkError, options: argparse.Namespace, form: str) -> None:
-    """What test results, comments, pages and JSON show of runs that cannot be compared.
-
-    Tables and reports show nothing: a file that an earlier run left goes.
-    """
+def _answer(
+    form: str, comparison: Comparison, gate: Gate | None, options: argparse.Namespace
+) -> str:
+    """Everything there is to say, in a format that has no choice of tables."""
     if form == "md":
-        _give_text(comment_of_error(gate), options.output)
-    elif form == "junit":
-        _give_text(junit(gate), options.output)
-    elif form == "json":
-        _give_text(json_of_error(gate, error), options.output)
-    elif form == "html":
-        _give_text(page_of_error(gate, error), options.output)
-    elif options.output is not None:
-        options.output.unlink(missing_ok=True)
+        # The comment on a pull request, with the command that says all of it.
+        from timesink.answers.comparison.words import comment_md  # noqa: PLC0415
+
+        return comment_md(comparison, gate, _command_of(options, "--format", "report"))
+    if form == "report":
+        from timesink.answers.comparison.published_report import comparison_md  # noqa: PLC0415
+
+        return comparison_md(comparison).removesuffix("\n")
+    if form == "junit" and gate is not None:  # this format has one
+        return _junit(gate)
+    from timesink.answers.comparison.document import comparison_document, indented_json  # noqa: PLC0415
+
+    if form == "json":
+        return indented_json(comparison, gate)
+    from timesink.output.html import report_html  # noqa: PLC0415
+
+    return report_html(comparison_document(comparison, gate))
 
 
-def _give_text(text: str, path: Path | None, notices: Iterable[str] = ()) -> None:
+def _error_answer(form: str, gate: Gate, error: TimesinkError) -> str | None:
+    """What test results, comments, pages and JSON show of runs that cannot be compared."""
+    if form == "md":
+        from timesink.answers.comparison.words import gate_md  # noqa: PLC0415
+
+        return gate_md(gate)
+    if form == "json":
+        from timesink.answers.comparison.document import error_json  # noqa: PLC0415
+
+        return error_json(gate, error)
+    if form == "html":
+        from timesink.answers.comparison.gate import error_document  # noqa: PLC0415
+        from timesink.output.html import report_html  # noqa: PLC0415
+
+        return report_html(error_document(gate, error))
+    return _junit(gate) if form == "junit" else None
+
+
+def _give(text: str, path: Path | None, notices: Iterable[str] = ()) -> None:
     """Hand over a result, files first: whoever reads the screen may have left."""
     if path is None:
-        say(notices)
-        handed_over(lambda: print(text), sys.stdout)
+        _say(notices)
+        _handed_over(lambda: print(text), sys.stdout)
     else:
         save(as_bytes(text), path)
-        say([*notices, f"Wrote {path}"])
+        _say([*notices, f"Wrote {path}"])
 
 
-def say(notices: Iterable[str]) -> None:
-    """Lines on standard error."""
+def _say(notices: Iterable[str]) -> None:
     lines = list(notices)
     if lines:
-        handed_over(lambda: print("\n".join(lines), file=sys.stderr), sys.stderr)
+        _handed_over(lambda: print("\n".join(lines), file=sys.stderr), sys.stderr)
 
 
-def keep_sources(comparison: Comparison, output: Path | None) -> None:
+def _keep_sources(comparison: Comparison, output: Path | None) -> None:
     """Never overwrite what was read, whatever --force says."""
-    if output is not None and _was_read(comparison, output):
+    sources = {Path(role.source).resolve() for role in comparison.roles}
+    if output is not None and output.resolve() in sources:
         raise OutputError(f"{output}: is what is read, and is not overwritten", "choose another -o")
 
 
-def _was_read(comparison: Comparison, output: Path) -> bool:
-    return output.resolve() in {Path(role.source).resolve() for role in comparison.roles}
+def _give_answer(
+    form: str, comparison: Comparison, gate: Gate | None, options: argparse.Namespace
+) -> None:
+    """Say it on the screen or in one file."""
+    _keep_sources(comparison, options.output)
+    if form == "text":
+        from timesink.answers.comparison import document as documents  # noqa: PLC0415
+        from timesink.output import terminal  # noqa: PLC0415
 
+        top = options.top or documents.TOP
+        if options.table is None:
+            # The gate says its part on standard error.
+            document = documents.comparison_document(comparison, top=top)
+        else:
+            document = documents.one_table_document(comparison, options.table, top)
+        if options.output is None:
+            _handed_over(lambda: terminal.print_text(document), sys.stdout)
+        else:
+            _give(terminal.to_text(document), options.output)
+    elif form == "csv":
+        from timesink.answers.comparison.published_tables import table_csv  # noqa: PLC0415
 
-def _give_terminal(said: JudgedComparison, options: argparse.Namespace) -> None:
-    from timesink.answers.comparison.document import TOP, comparison_document, one_table_document  # noqa: PLC0415
-    from timesink.output import terminal  # noqa: PLC0415
-
-    top = options.top or TOP
-    if options.table is None:
-        # The gate says its part on standard error.
-        document = comparison_document(said.comparison, top=top)
+        one = _only_pair(comparison)
+        notices = [*_warnings(comparison), *_said_of_table(one, options.table)]
+        _give(table_csv(one.pair, options.table, options.top), options.output, notices)
     else:
-        document = one_table_document(said.comparison, options.table, top)
-    if options.output is None:
-        handed_over(lambda: terminal.print_text(document), sys.stdout)
-    else:
-        _give_text(terminal.to_text(document), options.output)
-
-
-def _give_csv(said: JudgedComparison, options: argparse.Namespace) -> None:
-    from timesink.answers.comparison.published_tables import table_csv  # noqa: PLC0415
-
-    one = _only_pair(said.comparison)
-    notices = [*warnings(said.comparison), *said_of_table(one, options.table)]
-    _give_text(table_csv(one.pair, options.table, options.top), options.output, notices)
-
-
-def _give_md(said: JudgedComparison, options: argparse.Namespace) -> None:
-    notices = _unequal_work(said.comparison) if said.gate is None else ()
-    _give_text(comment(said, options), options.output, notices)
-
-
-def comment(said: JudgedComparison, options: argparse.Namespace) -> str:
-    """The comment on a pull request, with the command that says all of it."""
-    from timesink.answers.comparison.words import comment_md  # noqa: PLC0415
-
-    everything = command_of(options, "--format", "report")
-    return comment_md(said.comparison, said.gate, everything)
-
-
-def comment_of_error(gate: Gate) -> str:
-    """The comment of runs that cannot be compared."""
-    from timesink.answers.comparison.words import gate_md  # noqa: PLC0415
-
-    return gate_md(gate)
-
-
-def json_of_error(gate: Gate, error: TimesinkError) -> str:
-    """The JSON of runs that cannot be compared."""
-    from timesink.answers.comparison.document import error_json  # noqa: PLC0415
-
-    return error_json(gate, error)
-
-
-def page_of_error(gate: Gate, error: TimesinkError) -> str:
-    """The page of runs that cannot be compared."""
-    from timesink.answers.comparison.gate import error_document  # noqa: PLC0415
-    from timesink.output.html import report_html  # noqa: PLC0415
-
-    return report_html(error_document(gate, error))
-
-
-def page(said: JudgedComparison) -> str:
-    """Everything as one page that needs nothing else."""
-    from timesink.answers.comparison.document import comparison_document  # noqa: PLC0415
-    from timesink.output.html import report_html  # noqa: PLC0415
-
-    return report_html(comparison_document(said.comparison, said.gate))
-
-
-def _give_html(said: JudgedComparison, options: argparse.Namespace) -> None:
-    notices = _unequal_work(said.comparison) if said.gate is None else ()
-    _give_text(page(said), options.output, notices)
-
-
-def _give_report(said: JudgedComparison, options: argparse.Namespace) -> None:
-    from timesink.answers.comparison.published_report import comparison_md  # noqa: PLC0415
-
-    text = comparison_md(said.comparison).removesuffix("\n")
-    _give_text(text, options.output, _unequal_work(said.comparison))
-
-
-def _give_json(said: JudgedComparison, options: argparse.Namespace) -> None:
-    from timesink.answers.comparison.document import indented_json  # noqa: PLC0415
-
-    text = indented_json(said.comparison, said.gate)
-    _give_text(text, options.output, warnings(said.comparison))
-
-
-def _give_junit(said: JudgedComparison, options: argparse.Namespace) -> None:
-    if said.gate is not None:  # this format has one
-        _give_text(junit(said.gate), options.output)
-
-
-_GIVERS: dict[str, Callable[[JudgedComparison, argparse.Namespace], None]] = {
-    "text": _give_terminal,
-    "csv": _give_csv,
-    "md": _give_md,
-    "report": _give_report,
-    "json": _give_json,
-    "junit": _give_junit,
-    "html": _give_html,
-}
+        notices = list(_warnings(comparison) if form == "json" else _unequal_work(comparison))
+        # A gate says itself that work is unlike.
+        is_said = gate is not None and form not in {"json", "report"}
+        text = _answer(form, comparison, gate, options)
+        _give(text, options.output, () if is_said else notices)
 
 
 def _only_pair(comparison: Comparison) -> Compared:
@@ -228,31 +262,24 @@ def _only_pair(comparison: Comparison) -> Compared:
     if len(pairs) == 1:
         return pairs[0]
     if not pairs:
-        raise nothing_to_compare()
+        raise _nothing_to_compare()
+    if comparison.exploration is not None:
+        # Groups of roles are what they are; of other pairs one can be named.
+        which, choose = f"of {len(comparison.exploration.clusters)} groups of roles", ""
+    else:
+        from timesink.answers.comparison.pairing import as_options  # noqa: PLC0415
+
+        which = units.listed(comparison.pair_names, 4, "; ")
+        options = as_options(comparison.choices)
+        named = f"choose one, as with {options}" if options else "give the files of one pair"
+        choose = f"{named}, or "
     raise AmbiguousError(
-        f"csv holds one pair, and there are {len(pairs)} ({_which(comparison)})",
-        f"{_how_to_choose(comparison)}write all of them with -o DIR",
+        f"csv holds one pair, and there are {len(pairs)} ({which})",
+        f"{choose}write all of them with -o DIR",
     )
 
 
-def _which(comparison: Comparison) -> str:
-    """Which pairs there are."""
-    if comparison.exploration is not None:
-        return f"of {len(comparison.exploration.clusters)} groups of roles"
-    return units.listed(comparison.pair_names, _SHOWN, "; ")
-
-
-def _how_to_choose(comparison: Comparison) -> str:
-    """Groups of roles are what they are; of other pairs one can be named."""
-    if comparison.exploration is not None:
-        return ""
-    from timesink.answers.comparison.pairing import as_options  # noqa: PLC0415
-
-    options = as_options(comparison.choices)
-    return f"choose one, as with {options}, or " if options else "give the files of one pair, or "
-
-
-def nothing_to_compare() -> NotFoundError:
+def _nothing_to_compare() -> NotFoundError:
     """Roles that are all alike make no pair."""
     return NotFoundError(
         "all roles behave alike: there are no two groups to compare",
@@ -260,7 +287,7 @@ def nothing_to_compare() -> NotFoundError:
     )
 
 
-def said_of_table(one: Compared, table: str | None) -> Iterator[str]:
+def _said_of_table(one: Compared, table: str | None) -> Iterator[str]:
     """That a CSV holds times where nobody asked for them, or why it holds no rows."""
     from timesink.answers.comparison.published_tables import table_of  # noqa: PLC0415
 
@@ -275,7 +302,7 @@ def said_of_table(one: Compared, table: str | None) -> Iterator[str]:
         yield f"{one.title}: {NO_FAMILIES}"
 
 
-def warnings(comparison: Comparison) -> Iterator[str]:
+def _warnings(comparison: Comparison) -> Iterator[str]:
     """What tables cannot say: unlike work first, then what was left out."""
     yield from _unequal_work(comparison)
     yield from comparison.notes
@@ -291,103 +318,55 @@ def _unequal_work(comparison: Comparison) -> Iterator[str]:
 
 # What `timesink compare -o DIR` writes: tables, reports and JSON, and what a gate says of them.
 
-_COMMENT, _RESULTS = "comment.md", "junit.xml"
-"""What a pipeline publishes."""
-_WHOLE = "comparison.json"
-"""What programs read."""
-_PAGE = "comparison.html"
-"""What people look at."""
+
+_FILES = {
+    "md": "comment.md",
+    "junit": "junit.xml",
+    "json": "comparison.json",
+    "html": "comparison.html",
+}
+"""What a pipeline publishes, programs read and people look at, by format."""
 
 
-def output_folder(output: Path | None) -> Path | None:
-    """The folder results go to: one that is there, or a name without an ending."""
-    if output is None:
-        return None
-    return output if output.is_dir() or not output.suffix else None
-
-
-def check_folder(folder: Path, options: argparse.Namespace, form: str) -> None:
-    """Refuse a folder that cannot work before the long work starts.
-
-    What says "passed" of an earlier run must not be taken for that of this one, however this one
-    ends.
-    """
-    if form == "text":
-        raise UsageError("a folder holds no text", "name a file with -o FILE.txt")
-    if folder.is_file():
-        raise OutputError.unwritable(folder, "it is a file")
-    if not folder.parent.is_dir():
-        raise OutputError.no_folder(folder)
-    for name in _with_outcome(form, gated=needs_gate(options, form)):
-        _check_file(folder / name, force=options.force)
-
-
-def write_folder(
-    said: JudgedComparison, options: argparse.Namespace, form: str, folder: Path
+def _write_folder(
+    comparison: Comparison, gate: Gate | None, options: argparse.Namespace, form: str, folder: Path
 ) -> None:
-    """Every file of the comparison, or those of one format."""
-    files = list(_files(said, options, form))
+    """Every file of the comparison, or those of one format; of a gate, what it says as well."""
+    from timesink.answers.comparison.document import FORMATS, files_of  # noqa: PLC0415
+
+    formats = (form,) if form else FORMATS
+    files = list(files_of(comparison, formats, options.table, options.top, gate))
+    files += (
+        (_FILES[one], partial(_answer, one, comparison, gate, options))
+        for one in _with_outcome(form, gated=gate is not None)
+        if one != "json"  # which is among them
+    )
     if not files:
-        raise nothing_to_compare()
+        raise _nothing_to_compare()
     for name, _ in files:
-        keep_sources(said.comparison, folder / name)
+        _keep_sources(comparison, folder / name)
         _check_file(folder / name, force=options.force)
     # Files first: whoever reads the screen may have left.
     folder.mkdir(exist_ok=True)
     for name, make in files:
         save(as_bytes(make().removesuffix("\n")), folder / name)
-    tables = said.comparison.all_pairs if form in {"", "csv"} else ()
-    notices = [line for one in tables for line in said_of_table(one, options.table)]
+    tables = comparison.all_pairs if form in {"", "csv"} else ()
+    notices = [line for one in tables for line in _said_of_table(one, options.table)]
     wrote = f"Wrote {units.counted(len(files), 'files')} to {folder}"
     # Of many ranks the same is to say, under one title.
-    say([*dict.fromkeys([*warnings(said.comparison), *notices]), wrote])
-
-
-def write_error(gate: Gate, error: TimesinkError, form: str, folder: Path) -> None:
-    """What a pipeline publishes of runs that cannot be compared."""
-    makers = {
-        _COMMENT: partial(comment_of_error, gate),
-        _RESULTS: partial(junit, gate),
-        _WHOLE: partial(json_of_error, gate, error),
-        _PAGE: partial(page_of_error, gate, error),
-    }
-    for name in _with_outcome(form, gated=True):
-        folder.mkdir(exist_ok=True)
-        save(as_bytes(makers[name]()), folder / name)
+    _say([*dict.fromkeys([*_warnings(comparison), *notices]), wrote])
 
 
 def _with_outcome(form: str, *, gated: bool) -> Iterator[str]:
-    """Files that say how it ended, whatever was compared."""
-    yield from _published(form, gated=gated)
-    if form in {"", "json"}:
-        yield _WHOLE
-    if form == "html":
-        yield _PAGE
-
-
-def _published(form: str, *, gated: bool) -> Iterator[str]:
+    """Formats of the files that say how it ended, whatever was compared."""
     if form == "md" or (gated and not form):
-        yield _COMMENT
+        yield "md"
     if gated and form in {"", "junit"}:
-        yield _RESULTS
-
-
-def _files(
-    said: JudgedComparison, options: argparse.Namespace, form: str
-) -> Iterator[tuple[str, Callable[[], str]]]:
-    """Tables, reports and JSON; of a gate, a comment and test results as well."""
-    from timesink.answers.comparison.document import FORMATS, files_of  # noqa: PLC0415
-
-    formats = (form,) if form else FORMATS
-    gate = said.gate
-    yield from files_of(said.comparison, formats, options.table, options.top, gate)
-    for name in _published(form, gated=gate is not None):
-        if name == _COMMENT:
-            yield name, partial(comment, said, options)
-        elif gate is not None:
-            yield name, partial(junit, gate)
+        yield "junit"
+    if form in {"", "json"}:
+        yield "json"
     if form == "html":
-        yield _PAGE, partial(page, said)
+        yield "html"
 
 
 def _check_file(path: Path, *, force: bool) -> None:
@@ -398,8 +377,6 @@ def _check_file(path: Path, *, force: bool) -> None:
 
 
 TABLES = ("rows", "times", "families")
-CYCLE_TYPES = ("prefill", "decode", "layer", "generic")
-"""Sorts of cycles; `timesink.answers.comparison.pairing` has them too, and is slow to load."""
 _FORMATS = ("text", "csv", "md", "report", "json", "junit", "html")
 _ENDINGS = ("text", "csv", "md", "json", "xml", "html")
 _WITHOUT_CHOICE = ("md", "report", "json", "junit", "html")
@@ -408,69 +385,82 @@ _WITHOUT_CHOICE = ("md", "report", "json", "junit", "html")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink compare`."""
-    paths = parser.add_argument(
-        "paths", metavar="PATH", nargs="+", type=not_empty, help="BASE and NEW, a case, or roles"
-    )
-    paths.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
+    what = "BASE and NEW, a case, or roles"
+    add_option(parser, "paths PATH", what, completed="file", nargs="+")
     which = parser.add_argument_group("what to compare")
-    which.add_argument("--pid", metavar="P", help="one process, or BASE,NEW")
-    which.add_argument("--rank", metavar="N", type=int, help="one rank")
-    which.add_argument("--device", metavar="D", type=not_empty, help="one device: Host, 7, 'GPU 7'")
-    which.add_argument("--cycles", choices=CYCLE_TYPES, help="one sort of cycle")
-    which.add_argument("--explore", action="store_true", help="tell roles apart, pair none")
-    which.add_argument("--ignore-hosts", action="store_true", help="processes by number alone")
+    add_option(which, "--pid P", "one process, or BASE,NEW")
+    add_option(which, "--rank N", "one rank", type=int)
+    add_option(which, "--device D", "one device: Host, 7, 'GPU 7'", type=not_empty)
+    add_option(which, "--cycles", "one sort of cycle", choices=CYCLE_TYPES)
+    add_option(which, "--explore", "tell roles apart, pair none")
+    add_option(which, "--ignore-hosts", "processes by number alone")
     add_cycle_options(parser)
-    add_gate(parser)
-    parser.add_argument("--table", choices=TABLES, help="one table: text or csv")
-    parser.add_argument("--top", metavar="N", type=row_count, help="rows to show of a table")
+    passes = parser.add_argument_group("whether it passes: exit code 3 where it does not")
+    limit = "regression: a certain slow-down; or 5%%: one by more than that, as best estimated"
+    add_option(passes, "--fail-on LIMIT", limit, type=Limit.of)
+    add_option(passes, "--budget FILE", "TOML: how long operators, ... may take", completed="file")
+    add_option(passes, "--store DIR", "folder or URL of baselines, for @NAME", type=not_empty)
+    add_option(parser, "--table", "one table: text or csv", choices=TABLES)
+    add_option(parser, "--top N", "rows to show of a table", type=row_count)
     add_reading(parser)
     add_engine_options(parser)
-    parser.add_argument("--format", choices=_FORMATS, help="how to say it")
-    add_output(parser, "write to a file (.txt, .csv, .md, .json, .xml, .html), or to a folder")
+    place = "write to a file (.txt, .csv, .md, .json, .xml, .html), or to a folder"
+    add_output(parser, place, _FORMATS)
 
 
 def run(options: argparse.Namespace) -> int:
     """Compare what the options name, and say it as they ask."""
     folder = output_folder(options.output)
-    form = (options.format or "") if folder else _format(options)
+    form = options.format or ""
+    if folder is None:
+        found = format_of(options, _ENDINGS)
+        form = "junit" if found == "xml" else found
     _check(options, form, folder)
     try:
-        budgets = budgets_of(options)
+        budgets = None
+        if options.budget is not None:
+            # Before the long work starts.
+            from timesink.answers.comparison.budget_file import load_budgets  # noqa: PLC0415
+
+            budgets = load_budgets(options.budget)
         comparison = _compare(options)
-        gate = gate_for(comparison, options, budgets) if needs_gate(options, form) else None
+        gate = _gate_for(comparison, options, budgets) if _needs_gate(options, form) else None
     except TimesinkError as error:
         _give_error(error, options, form, folder)
         raise
-    _give(JudgedComparison(comparison, gate), options, form, folder)
-    return concluded(gate) if gate is not None and is_asked(options) else 0
-
-
-def _give(
-    said: JudgedComparison, options: argparse.Namespace, form: str, folder: Path | None
-) -> None:
     if folder is None:
-        give_answer(said, options, form)
+        _give_answer(form, comparison, gate, options)
     else:
-        write_folder(said, options, form, folder)
+        _write_folder(comparison, gate, options, form, folder)
+    if gate is None or not _is_asked(options):
+        return 0
+    from timesink.answers.comparison.gate import screen  # noqa: PLC0415
+
+    _say([screen(gate)])
+    return gate.exit_code
 
 
 def _give_error(
     error: TimesinkError, options: argparse.Namespace, form: str, folder: Path | None
 ) -> None:
     """What a gate says of runs that cannot be compared, or of budgets that cannot be read."""
-    if not needs_gate(options, form):
+    if not _needs_gate(options, form):
         return
-    gate = gate_for_error(error, options)
+    from timesink.answers.comparison.gate_result import gate_of_error  # noqa: PLC0415
+
+    subject, asked = " vs ".join(options.paths), " ".join(_judged(options))
+    gate = gate_of_error(error, subject, asked=asked, command=_command_of(options))
+    # Tables and reports show nothing: a file that an earlier run left goes.
     if folder is None:
-        give_error(gate, error, options, form)
-    else:
-        write_error(gate, error, form, folder)
-
-
-def _format(options: argparse.Namespace) -> str:
-    """The format asked for, or that of the ending."""
-    found = format_of(options, _ENDINGS)
-    return "junit" if found == "xml" else found
+        text = _error_answer(form, gate, error)
+        if text is not None:
+            _give(text, options.output)
+        elif options.output is not None:
+            options.output.unlink(missing_ok=True)
+        return
+    for one in _with_outcome(form, gated=True):
+        folder.mkdir(exist_ok=True)
+        save(as_bytes(_error_answer(one, gate, error) or ""), folder / _FILES[one])
 
 
 def _check(options: argparse.Namespace, form: str, folder: Path | None) -> None:
@@ -478,13 +468,17 @@ def _check(options: argparse.Namespace, form: str, folder: Path | None) -> None:
     if form in _WITHOUT_CHOICE and (options.table or options.top):
         left_out = "--table" if options.table else "--top"
         raise UsageError(f"{form} has no choice of tables", f"leave out {left_out}, or try csv")
-    check_gate(options, form)
-    check_page(form)
+    if _needs_gate(options, form):
+        _check_gate(options)
+    check_answer(options, form, *(options.paths if folder is None else ()))
     if folder is not None:
-        check_folder(folder, options, form)
-    elif options.output is not None:
-        for path in options.paths:
-            check_output(options.output, path, force=options.force)
+        # Refuse a folder that cannot work before the long work starts. What says "passed" of an
+        # earlier run must not be taken for that of this one, however this one ends.
+        if form == "text":
+            raise UsageError("a folder holds no text", "name a file with -o FILE.txt")
+        check_folder(folder)
+        for one in _with_outcome(form, gated=_needs_gate(options, form)):
+            _check_file(folder / _FILES[one], force=options.force)
 
 
 def _compare(options: argparse.Namespace) -> Comparison:
@@ -499,18 +493,7 @@ def _compare(options: argparse.Namespace) -> Comparison:
 
         return compare(
             *options.paths,
-            pid=options.pid,
-            rank=options.rank,
-            device=options.device,
-            cycle_type=options.cycles,
-            marker=options.marker,
-            by=options.by,
-            metric_map=options.map,
-            explore=options.explore,
-            ignore_hosts=options.ignore_hosts,
-            store=options.store,
-            cache=not options.no_cache,
-            jobs=options.jobs,
+            **reading_of(options, *_CHOICES, "explore", "ignore_hosts", "store"),
             progress=progress,
             engine=engine_from(options),
         )

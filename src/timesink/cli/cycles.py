@@ -15,13 +15,15 @@ import argparse
 import sys
 
 from timesink.cli.options import (
+    CHOICE,
     add_cycle_options,
     add_input,
+    add_option,
     add_output,
     progress_bar,
     reading_of,
 )
-from timesink.cli.outputs import check_output, format_of, give, give_document
+from timesink.cli.outputs import check_answer, format_of, give_document, give_frame, give_json
 
 _FORMATS = ("text", "csv", "md", "json")
 
@@ -30,39 +32,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink cycles`."""
     add_input(parser)
     add_cycle_options(parser, counters=False)
-    parser.add_argument("--pid", metavar="P", help="only this process")
-    parser.add_argument("--format", choices=_FORMATS, help="how to say it")
-    add_output(parser, "write to a file; .txt, .csv, .md, .json choose the format")
+    add_option(parser, "--pid P", "only this process")
+    add_output(parser, "write to a file; .txt, .csv, .md, .json choose the format", _FORMATS)
 
 
 def run(options: argparse.Namespace) -> int:
     """Find cycles and say which, as the options ask."""
     form = format_of(options, _FORMATS)
-    if options.output is not None:
-        check_output(options.output, options.path, force=options.force)
-    from timesink.answers.cycles import cycles  # noqa: PLC0415 - --help should not wait for it
+    check_answer(options, form, options.path)
+    from timesink.answers.cycles import cycles, cycles_document  # noqa: PLC0415 - --help should not wait for it
 
     with progress_bar() as progress:
-        report = cycles(
-            options.path,
-            marker=options.marker,
-            by=options.by,
-            pid=options.pid,
-            **reading_of(options),
-            progress=progress,
-        )
+        asked = reading_of(options, "marker", "by", "pid", *CHOICE)
+        report = cycles(options.path, **asked, progress=progress)
     if form == "json":
-        from timesink.output.json import indented  # noqa: PLC0415
-
-        give(indented(report.to_json()), options.output)
+        give_json(report.to_json(), options.output)
     elif form == "csv":
-        from timesink.output.json import frame_csv  # noqa: PLC0415
-
         for why in report.refused:
             print(why.message, file=sys.stderr)
-        give(frame_csv(report.table), options.output)
+        give_frame(report.table, form, options.output)
     else:
-        from timesink.answers.cycles import cycles_document  # noqa: PLC0415
-
         give_document(cycles_document(report, detail=form == "md"), form, options)
     return 0

@@ -11,18 +11,16 @@ import argparse
 from pathlib import Path
 
 from timesink import sample, sample_runs
-from timesink.cli.options import add_force, file_only, progress_bar
-from timesink.cli.outputs import check_output, check_page, write_text
+from timesink.cli.options import add_force, add_option, file_only, progress_bar
+from timesink.cli.outputs import check_output, check_page, give
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink demo`."""
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", type=file_only, default=Path("timesink-demo.html"),
-        help="where the page goes (default: %(default)s)",
-    )  # fmt: skip
+    place, what = Path("timesink-demo.html"), "where the page goes (default: %(default)s)"
+    add_option(parser, "-o --output FILE", what, type=file_only, default=place)
     add_force(parser)
-    parser.add_argument("--no-cache", action="store_true", help="read the file, keep nothing")
+    add_option(parser, "--no-cache", "read the file, keep nothing")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -51,9 +49,9 @@ def run(options: argparse.Namespace) -> int:
     print_text(analysis_document(found, rows=8, brief=True))
     print(f"\nOne step, kernel by kernel: {counted.headline}")
     print(f"\nA decode loop, and again with the clock lowered: {compared.headline}\n")
-    write_text(analysis_report(found), page)
-    write_text(report_html(kernels_document([counted])), beside[0])
-    write_text(report_html(comparison_document(compared)), beside[1])
+    give(analysis_report(found), page)
+    give(report_html(kernels_document([counted])), beside[0])
+    give(report_html(comparison_document(compared)), beside[1])
     print(
         f"\nNext: open {page}, {beside[0]} and {beside[1]} in a browser, then\n"
         "  timesink analyze YOUR_TRACE.json.gz -o report.html\n"

@@ -13,15 +13,26 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from timesink.cli.compare import CYCLE_TYPES, output_folder
-from timesink.cli.options import add_cycle_options, add_output, add_reading, not_empty, progress_bar
-from timesink.cli.outputs import check_output, check_page, format_of, give, give_document
-from timesink.errors import OutputError, UsageError
-
-if TYPE_CHECKING:
-    from timesink.answers.diagnosis_report import Diagnosed
+from timesink.cli.options import (
+    CYCLE_TYPES,
+    add_cycle_options,
+    add_option,
+    add_output,
+    add_reading,
+    progress_bar,
+    reading_of,
+)
+from timesink.cli.outputs import (
+    check_folder,
+    check_output,
+    check_page,
+    format_of,
+    give_document,
+    give_json,
+    output_folder,
+)
+from timesink.errors import UsageError
 
 _FORMATS = ("text", "md", "json", "html")
 _IN_FOLDER = ("md", "json")
@@ -29,18 +40,15 @@ _IN_FOLDER = ("md", "json")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink diagnose`."""
-    path = parser.add_argument(
-        "path", metavar="PATH", type=not_empty, help="a recording, a folder of them, or a table"
-    )
-    path.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
+    what = "a recording, a folder of them, or a table"
+    add_option(parser, "path PATH", what, completed="file")
     which = parser.add_argument_group("what to look at")
-    which.add_argument("--pid", metavar="P", help="one process")
-    which.add_argument("--rank", metavar="N", type=int, help="one rank")
-    which.add_argument("--cycles", choices=CYCLE_TYPES, help="one sort of cycle")
+    add_option(which, "--pid P", "one process")
+    add_option(which, "--rank N", "one rank", type=int)
+    add_option(which, "--cycles", "one sort of cycle", choices=CYCLE_TYPES)
     add_cycle_options(parser)
     add_reading(parser)
-    parser.add_argument("--format", choices=_FORMATS, help="how to say it")
-    add_output(parser, "write to a file (.txt, .md, .json, .html), or to a folder")
+    add_output(parser, "write to a file (.txt, .md, .json, .html), or to a folder", _FORMATS)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -53,39 +61,21 @@ def run(options: argparse.Namespace) -> int:
         if path == options.output or path.parent.is_dir():
             for source in filter(None, (options.path, options.map)):
                 check_output(path, source, force=options.force)
-    from timesink.answers.diagnosis_report import diagnose  # noqa: PLC0415 - --help is quick
+    from timesink.answers.diagnosis import diagnosis_document  # noqa: PLC0415 - --help is quick
+    from timesink.answers.diagnosis_report import diagnose  # noqa: PLC0415
 
     with progress_bar() as progress:
-        report = diagnose(
-            options.path,
-            pid=options.pid,
-            rank=options.rank,
-            cycle_type=options.cycles,
-            marker=options.marker,
-            by=options.by,
-            metric_map=options.map,
-            cache=not options.no_cache,
-            jobs=options.jobs,
-            progress=progress,
-        )
+        asked = reading_of(options, "pid", "rank", "cycles", "marker", "by", "map")
+        report = diagnose(options.path, **asked, progress=progress)
     for place, form in files.items():
-        _give(report, form, place)
+        if place is not None:
+            place.parent.mkdir(exist_ok=True)
+        if form == "json":
+            give_json(report.to_json(), place)
+        else:
+            document = diagnosis_document(report, brief=form != "html")
+            give_document(document, form, argparse.Namespace(output=place))
     return 0
-
-
-def _give(report: Diagnosed, form: str, path: Path | None) -> None:
-    if path is not None:
-        path.parent.mkdir(exist_ok=True)
-    if form == "json":
-        from timesink.output.json import indented  # noqa: PLC0415
-
-        give(indented(report.to_json()), path)
-        return
-    from timesink.answers.diagnosis import diagnosis_document  # noqa: PLC0415
-
-    give_document(
-        diagnosis_document(report, brief=form != "html"), form, argparse.Namespace(output=path)
-    )
 
 
 def _files(options: argparse.Namespace) -> dict[Path | None, str]:
@@ -95,9 +85,6 @@ def _files(options: argparse.Namespace) -> dict[Path | None, str]:
         return {options.output: format_of(options, _FORMATS)}
     if options.format == "text":
         raise UsageError("a folder holds md and json", "name a file with -o FILE.txt")
-    if folder.is_file():
-        raise OutputError.unwritable(folder, "it is a file")
-    if not folder.parent.is_dir():
-        raise OutputError.no_folder(folder)
+    check_folder(folder)
     forms = (options.format,) if options.format else _IN_FOLDER
     return {folder / f"diagnosis.{form}": form for form in forms}

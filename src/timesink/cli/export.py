@@ -12,24 +12,21 @@ from __future__ import annotations
 import argparse
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from timesink.cli.options import add_force, add_input, file_only, open_chosen
+from timesink.cli.options import add_force, add_input, add_option, file_only, open_chosen
 from timesink.cli.outputs import check_output, check_output_folder
 from timesink.errors import UsageError
-
-if TYPE_CHECKING:
-    from timesink.model.trace import Trace
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_input(parser)
-    output = parser.add_argument(
-        "-o", "--output", metavar="DIR|FILE", type=file_only, required=True,
-        help="a folder for Parquet, or a name ending in .json or .json.gz; "
-        "of a behaviour table also .parquet, .csv or .csv.gz",
-    )  # fmt: skip
-    output.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
+    what = (
+        "a folder for Parquet, or a name ending in .json or .json.gz; "
+        "of a behaviour table also .parquet, .csv or .csv.gz"
+    )
+    add_option(
+        parser, "-o --output DIR|FILE", what, completed="file", type=file_only, required=True
+    )
     add_force(parser)
 
 
@@ -68,12 +65,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         export_folder(trace, output, force=options.force)
         print(f"Wrote {output} (one Parquet file per table)")
-        table = _telling_table(trace)
+        sorts = ("steps", trace.has_timeline), ("behaviour", trace.has_behaviour)
+        table = next((name for name, has in sorts if has), "kernel_calls")
         print(f"Next: timesink query {quoted} 'select * from {table}'")  # noqa: S608 - a hint
     return 0
-
-
-def _telling_table(trace: Trace) -> str:
-    if trace.has_timeline:
-        return "steps"
-    return "behaviour" if trace.has_behaviour else "kernel_calls"

@@ -19,14 +19,23 @@ import argparse
 import json
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from timesink.cli.options import add_output, file_only, not_empty, whole_number
-from timesink.cli.outputs import check_output, format_of, give, give_document
+from timesink.cli.options import (
+    add_actions,
+    add_option,
+    add_output,
+    file_only,
+    refused,
+    whole_number,
+)
+from timesink.cli.outputs import check_answer, format_of, give, give_document
 from timesink.errors import OutputError, UsageError
+from timesink.model.units import brief_ns, counted
 
 if TYPE_CHECKING:
     from timesink.lab.driver import Outcome
@@ -50,66 +59,58 @@ _SPELLED = "KIND:RANK or KIND:RANK:INTENSITY, such as slow_clock:37 or data_load
 
 def add_ranks_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink lab ranks`."""
-    output = parser.add_argument(
-        "-o", "--output", metavar="DIR", type=file_only, required=True,
-        help="a folder that is not there yet or empty",
+    add_option(
+        parser, "-o --output DIR", "a folder that is not there yet or empty",
+        completed="folder", type=file_only, required=True,
     )  # fmt: skip
-    output.complete = {"bash": "_shtab_compgen_dirs", "zsh": "_files -/"}  # type: ignore[attr-defined]
-    for name, default, what in _COUNTS:
-        parser.add_argument(
-            f"--{name}", metavar="N", default=default, help=f"{what} (default: %(default)s)",
-            type=partial(whole_number, things=what),
-        )  # fmt: skip
-    parser.add_argument(
-        "--straggler", metavar="KIND:RANK[:SHARE]", action="append", default=[],
-        help="slowness put in, and how much longer a step takes by it (default: 25%%); "
+    _add_counts(parser, _COUNTS)
+    add_option(
+        parser, "--straggler KIND:RANK[:SHARE]",
+        "slowness put in, and how much longer a step takes by it (default: 25%%); "
         "may be given several times; see `timesink lab list`",
+        action="append", default=[],
     )  # fmt: skip
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="another one, another run")
-    parser.add_argument(
-        "--skew-us", metavar="US", type=float, default=5000.0,
-        help="how far clocks of nodes are apart at most (default: %(default)g)",
-    )  # fmt: skip
-    parser.add_argument("--sharded", action="store_true", help="shard the states of the optimizer")
-    parser.add_argument(
-        "--naming", choices=("rank", "handler"), default="rank",
-        help="files named by rank, or as PyTorch's handler does: host_pid.time",
-    )  # fmt: skip
-    parser.add_argument(
-        "--jobs", metavar="N", type=partial(whole_number, things="processes"),
-        help="processes to write with",
-    )  # fmt: skip
+    add_option(parser, "--seed N", "another one, another run", type=int, default=0)
+    skew = "how far clocks of nodes are apart at most (default: %(default)g)"
+    add_option(parser, "--skew-us US", skew, type=float, default=5000.0)
+    add_option(parser, "--sharded", "shard the states of the optimizer")
+    naming = "files named by rank, or as PyTorch's handler does: host_pid.time"
+    add_option(parser, "--naming", naming, choices=("rank", "handler"), default="rank")
+    processes = partial(whole_number, things="processes")
+    add_option(parser, "--jobs N", "processes to write with", type=processes)
+
+
+def _add_counts(parser: argparse.ArgumentParser, counts: Iterable[tuple[str, int, str]]) -> None:
+    for name, default, what in counts:
+        told, number = f"{what} (default: %(default)s)", partial(whole_number, things=what)
+        add_option(parser, f"--{name} N", told, default=default, type=number)
 
 
 def run_ranks(options: argparse.Namespace) -> int:
     """Write the run, and say what is in it."""
     from timesink.lab.ranks.generated import generate_ranks  # noqa: PLC0415 - --help is quick
-    from timesink.lab.ranks.plan import write_truth  # noqa: PLC0415
+    from timesink.lab.ranks.plan import Plan, write_truth  # noqa: PLC0415
 
-    plan, folder = _plan(options), options.output
-    _check_new(folder)
+    names = (*(name.replace("-", "_") for name, _, _ in _COUNTS), "seed", "skew_us", "sharded")
+    stragglers = tuple(_straggler(text) for text in options.straggler)
+    plan = Plan(**{name: getattr(options, name) for name in names}, stragglers=stragglers)
+    folder = options.output
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+        # Ranks of another run in the same folder would be taken for ranks of this one.
+        raise OutputError(f"{folder}: is there already", "choose another -o")
     try:
         truth = generate_ranks(
-            plan, folder, naming=options.naming, jobs=options.jobs, progress=_show_count
+            plan,
+            folder,
+            naming=options.naming,
+            jobs=options.jobs,
+            progress=_counting("wrote {} ranks"),
         )
         write_truth(folder, plan, truth)
     except OSError as error:
         raise OutputError.unwritable(folder, error.strerror or str(error)) from None
     print("\n".join(_lines(folder, plan, truth)))
     return 0
-
-
-def _plan(options: argparse.Namespace) -> Plan:
-    from timesink.lab.ranks.plan import Plan  # noqa: PLC0415
-
-    counts = {name.replace("-", "_") for name, _, _ in _COUNTS}
-    return Plan(
-        **{name: getattr(options, name) for name in counts},
-        seed=options.seed,
-        skew_us=options.skew_us,
-        sharded=options.sharded,
-        stragglers=tuple(_straggler(text) for text in options.straggler),
-    )
 
 
 def _straggler(text: str) -> PlannedStraggler:
@@ -125,21 +126,18 @@ def _straggler(text: str) -> PlannedStraggler:
         raise UsageError(f"{text!r} is not a straggler", f"write {_SPELLED}") from None
 
 
-def _check_new(folder: Path) -> None:
-    """Ranks of another run in the same folder would be taken for ranks of this one."""
-    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
-        raise OutputError(f"{folder}: is there already", "choose another -o")
+def _counting(said: str) -> Callable[[int, int], None]:
+    """Says how far it is, on a terminal: many recordings take minutes."""
 
+    def count(done: int, total: int) -> None:
+        if sys.stderr.isatty():
+            end = "\n" if done == total else "\r"
+            print(said.format(f"{done} of {total}"), end=end, file=sys.stderr, flush=True)
 
-def _show_count(done: int, total: int) -> None:
-    if sys.stderr.isatty():
-        end = "\n" if done == total else "\r"
-        print(f"wrote {done} of {total} ranks", end=end, file=sys.stderr, flush=True)
+    return count
 
 
 def _lines(folder: Path, plan: Plan, truth: Truth) -> Iterator[str]:
-    from timesink.model.units import counted  # noqa: PLC0415
-
     size = sum(Path(file).stat().st_size for file in truth.files)
     yield (
         f"Wrote {counted(plan.ranks, 'ranks')} on {counted(plan.nodes, 'nodes')} to {folder}: "
@@ -149,11 +147,11 @@ def _lines(folder: Path, plan: Plan, truth: Truth) -> Iterator[str]:
     roles = ("data", "tensor", "pipeline", "expert")
     yield f"Groups: {', '.join(f'{role} {getattr(plan, role)}' for role in roles)}"
     for answer in truth.answers:
-        from timesink.model.units import brief_ns, counted  # noqa: PLC0415
-
         share = 100 * answer.cost_us / truth.healthy_run_us
+        first, last = answer.ranks[0], answer.ranks[-1]
+        who = f"rank {first}" if first == last else f"ranks {first} to {last}"
         said = (
-            f"Put in: {answer.kind} ({answer.cause}), {_ranks(answer.ranks)}, "
+            f"Put in: {answer.kind} ({answer.cause}), {who}, "
             f"in {len(answer.steps)} of {counted(plan.steps, 'steps')}; "
             f"the run takes {brief_ns(1000 * answer.cost_us)} ({share:.1f} %) longer"
         )
@@ -165,71 +163,47 @@ def _lines(folder: Path, plan: Plan, truth: Truth) -> Iterator[str]:
     yield f"Next: timesink analyze {shlex.quote(str(folder))}"
 
 
-def _ranks(ranks: tuple[int, ...]) -> str:
-    if len(ranks) == 1:
-        return f"rank {ranks[0]}"
-    return f"ranks {ranks[0]} to {ranks[-1]}"
-
-
 # `timesink lab run`: record workloads with and without faults.
 
 _LONGEST = 10_000
 _SIZES = ("auto", "small", "medium", "large")
+_SEVERAL: dict[str, Any] = {"action": "extend", "nargs": "+"}
+_ROUNDS = (
+    ("repeat", 2, "rounds"),
+    ("cycles", 40, "cycles of a recording"),
+    ("skip", 10, "cycles that pass before it"),
+)
 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink lab run`."""
-    output = parser.add_argument(
-        "-o", "--output", metavar="DIR", type=file_only, required=True,
-        help="the folder of all recordings; one that was begun is gone on with",
+    add_option(
+        parser, "-o --output DIR",
+        "the folder of all recordings; one that was begun is gone on with",
+        completed="folder", type=file_only, required=True,
     )  # fmt: skip
-    output.complete = {"bash": "_shtab_compgen_dirs", "zsh": "_files -/"}  # type: ignore[attr-defined]
-    parser.add_argument(
-        "--workload", metavar="W", action="extend", nargs="+",
-        help="which workloads (default: all)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--fault", metavar="F", action="extend", nargs="+",
-        help="which faults (default: all that can be put in here)",
-    )  # fmt: skip
-    for name, default, what in (
-        ("repeat", 2, "rounds"),
-        ("cycles", 40, "cycles of a recording"),
-        ("skip", 10, "cycles that pass before it"),
-    ):
-        parser.add_argument(
-            f"--{name}", metavar="N", default=default, help=f"{what} (default: %(default)s)",
-            type=partial(whole_number, things=what),
-        )  # fmt: skip
-    parser.add_argument(
-        "--minutes", metavar="M", type=partial(_duration, unit="minutes"),
-        help="begin no run that would end later",
-    )  # fmt: skip
-    parser.add_argument(
-        "--deadline", metavar="S", type=partial(_duration, unit="seconds"), default=300.0,
-        help="give up a run that takes longer than S seconds (default: %(default)g)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--parts", metavar="DIR", type=file_only,
-        help="also pack each recording as it comes into .tar.xz files of 15 MB at most in DIR",
-    )  # fmt: skip
+    add_option(parser, "--workload W", "which workloads (default: all)", **_SEVERAL)
+    faults = "which faults (default: all that can be put in here)"
+    add_option(parser, "--fault F", faults, **_SEVERAL)
+    _add_counts(parser, _ROUNDS)
+    minutes = partial(_duration, unit="minutes")
+    add_option(parser, "--minutes M", "begin no run that would end later", type=minutes)
+    longer = "give up a run that takes longer than S seconds (default: %(default)g)"
+    seconds = partial(_duration, unit="seconds")
+    add_option(parser, "--deadline S", longer, type=seconds, default=300.0)
+    pack = "also pack each recording as it comes into .tar.xz files of 15 MB at most in DIR"
+    add_option(parser, "--parts DIR", pack, type=file_only)
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
-    parser.add_argument(
-        "--size", choices=_SIZES, default="auto",
-        help="of the workloads (default: small on a CPU, large from 70 GB of device memory)",
-    )  # fmt: skip
-    parser.add_argument("--dry-run", action="store_true", help="print the plan, record nothing")
+    size = "of the workloads (default: small on a CPU, large from 70 GB of device memory)"
+    add_option(parser, "--size", size, choices=_SIZES, default="auto")
+    add_option(parser, "--dry-run", "print the plan, record nothing")
 
 
 def _duration(text: str, *, unit: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < _LONGEST:
-        msg = f"{text!r} is not a number of {unit}"
-        raise argparse.ArgumentTypeError(msg)
-    return value
+    with suppress(ValueError):
+        if 0 < float(text) < _LONGEST:
+            return float(text)
+    raise refused(text, f"a number of {unit}")
 
 
 def run_lab(options: argparse.Namespace) -> int:
@@ -284,19 +258,15 @@ def _tell(outcome: Outcome, folder: Path, minutes: float | None) -> int:
         _say(f"no run was begun: {minutes:g} min are too short for one; give more with --minutes")
         return 1
     if outcome.left:
-        _say(f"no time was left for {_runs(outcome.left)}: the same command goes on")
+        _say(f"no time was left for {counted(len(outcome.left), 'runs')}: the same command goes on")
     if outcome.failed:
         names = ", ".join(one.folder for one in outcome.failed)
-        _say(f"{_runs(outcome.failed)} failed: {names}")
+        _say(f"{counted(len(outcome.failed), 'runs')} failed: {names}")
         _say(f"hint: see {folder / 'logs'}; the same command tries them again")
     if outcome.failed and not outcome.recorded:
         return 1
     _say(f"Next: timesink lab score {shlex.quote(str(folder))}")
     return 0
-
-
-def _runs(some: Sequence[object]) -> str:
-    return "1 run" if len(some) == 1 else f"{len(some)} runs"
 
 
 def _say(text: str) -> None:
@@ -316,22 +286,15 @@ _WIDTH = 160
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink lab`."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    made = {name: actions.add_parser(name, help=said) for name, said in _ACTIONS.items()}
+    made = add_actions(parser, _ACTIONS)
     for name, one in made.items():
         one.description = _ACTIONS[name][0].upper() + _ACTIONS[name][1:] + "."
-        # Given before or after the action; the default is that of the command.
-        one.add_argument("--debug", action="store_true", default=argparse.SUPPRESS,
-                         help="show the Python traceback of an error")  # fmt: skip
     made["list"].add_argument("--format", choices=("text", "json"), default="text")
     add_run_arguments(made["run"])
     add_ranks_arguments(made["ranks"])
-    folder = made["score"].add_argument(
-        "folder", metavar="DIR", type=not_empty, help="what `timesink lab run` wrote"
-    )
-    folder.complete = {"bash": "_shtab_compgen_dirs", "zsh": "_files -/"}  # type: ignore[attr-defined]
-    made["score"].add_argument("--format", choices=_FORMATS, help="how to say it")
-    made["score"].add_argument("--no-cache", action="store_true", help="read again, keep nothing")
+    add_option(made["score"], "folder DIR", "what `timesink lab run` wrote", completed="folder")
+    add_option(made["score"], "--format", "how to say it", choices=_FORMATS)
+    add_option(made["score"], "--no-cache", "read again, keep nothing")
     add_output(made["score"], "write to a file (.txt, .md, .json)")
 
 
@@ -350,21 +313,15 @@ def _list(options: argparse.Namespace) -> int:
 
 def _score(options: argparse.Namespace) -> int:
     form = format_of(options, _FORMATS)
-    if options.output is not None:
-        check_output(options.output, options.folder, force=options.force)
+    check_answer(options, form, options.folder)
     from timesink.lab.cases import score  # noqa: PLC0415
     from timesink.lab.score_document import score_document  # noqa: PLC0415 - --help is quick
 
-    found = score(Path(options.folder), cache=not options.no_cache, progress=_count)
+    found = score(
+        Path(options.folder), cache=not options.no_cache, progress=_counting("compared {} pairs")
+    )
     if form == "json":
         give(json.dumps(found.to_dict(), indent=1), options.output)
     else:
         give_document(score_document(found), form, options, _WIDTH)
     return 0
-
-
-def _count(done: int, total: int) -> None:
-    """How far it is, on a terminal: many recordings take minutes."""
-    if sys.stderr.isatty():
-        end = "\n" if done == total else "\r"
-        print(f"compared {done} of {total} pairs", end=end, file=sys.stderr, flush=True)

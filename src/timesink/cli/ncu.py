@@ -33,7 +33,15 @@ import warnings
 from pathlib import Path
 
 from timesink import __version__
-from timesink.cli.options import add_force, add_program, file_only, not_empty, program_in
+from timesink.cli.options import (
+    add_force,
+    add_option,
+    add_program,
+    file_only,
+    not_empty,
+    program_in,
+    refused,
+)
 from timesink.errors import CollectError
 from timesink.model.units import counted
 from timesink.recorder.ncu.collection import Collected, collect
@@ -60,71 +68,52 @@ _STACK = ("isal", "msgspec", "numpy", "polars", "rich")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink ncu`."""
-    output = parser.add_argument(
-        "-o", "--output", metavar="FILE", type=file_only, default=Path("timesink-ncu.csv"),
-        help="where the table goes, as CSV; .csv.gz packs it (default: %(default)s)",
-    )  # fmt: skip
-    output.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
+    table = "where the table goes, as CSV; .csv.gz packs it (default: %(default)s)"
+    place = Path("timesink-ncu.csv")
+    add_option(parser, "-o --output FILE", table, completed="file", type=file_only, default=place)
     add_force(parser)
-    _add_what(parser)
-    _add_how(parser)
+    every = f"one launch in N of each kernel, {SMALLEST} to {LARGEST}; prefer a prime"
+    add_option(parser, "--every N", every, type=_every)
+    launches = (
+        "COUNT launches from START on, counted from 0 among those --kernel and --every pick; "
+        "either may be left out"
+    )
+    add_option(parser, "--range START:COUNT", launches, type=_launches)
+    metrics = (
+        f"{', '.join(METRIC_SETS)}, or names of ncu separated by commas, which "
+        "ncu --query-metrics lists (default: %(default)s)"
+    )
+    add_option(parser, "--metrics SET|NAMES", metrics, default="utilisation")
+    named = "only kernels whose function name matches (without namespace and template arguments)"
+    add_option(parser, "--kernel REGEX", named, type=_expression)
+    start = (
+        "no: only between cudaProfilerStart and cudaProfilerStop "
+        "(torch.cuda.profiler.start, .stop) (default: %(default)s)"
+    )
+    add_option(parser, "--from-start", start, choices=("yes", "no"), default="yes")
+    clocks = (
+        "base: lock the clocks while measuring, for all who share the card "
+        "(default: %(default)s, clocks are left alone)"
+    )
+    add_option(parser, "--clock-control", clocks, choices=("none", "base"), default="none")
+    caches = (
+        "none: keep the caches as the kernel before left them "
+        "(default: %(default)s, each kernel starts with empty caches)"
+    )
+    add_option(parser, "--cache-control", caches, choices=("none", "all"), default="all")
+    report = "keep the report, for the Nsight Compute user interface; with PyTorch about 100 MB"
+    add_option(parser, f"--keep-report FILE{REPORT_SUFFIX}", report, completed="file", type=_report)
+    which = (
+        "which ncu to run (default: $TIMESINK_NCU, else that of PATH, else the newest installed)"
+    )
+    add_option(parser, "--ncu PATH", which, type=not_empty)
+    add_option(parser, "--dry-run", "print the commands, run nothing")
     add_program(parser, "ncu")
-
-
-def _add_what(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--every", metavar="N", type=_every,
-        help=f"one launch in N of each kernel, {SMALLEST} to {LARGEST}; prefer a prime",
-    )  # fmt: skip
-    parser.add_argument(
-        "--range", metavar="START:COUNT", type=_launches,
-        help="COUNT launches from START on, counted from 0 among those --kernel and --every pick; "
-        "either may be left out",
-    )  # fmt: skip
-    parser.add_argument(
-        "--metrics", metavar="SET|NAMES", default="utilisation",
-        help=f"{', '.join(METRIC_SETS)}, or names of ncu separated by commas, which "
-        "ncu --query-metrics lists (default: %(default)s)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--kernel", metavar="REGEX", type=_expression,
-        help="only kernels whose function name matches (without namespace and template arguments)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--from-start", choices=("yes", "no"), default="yes",
-        help="no: only between cudaProfilerStart and cudaProfilerStop "
-        "(torch.cuda.profiler.start, .stop) (default: %(default)s)",
-    )  # fmt: skip
-
-
-def _add_how(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--clock-control", choices=("none", "base"), default="none",
-        help="base: lock the clocks while measuring, for all who share the card "
-        "(default: %(default)s, clocks are left alone)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--cache-control", choices=("none", "all"), default="all",
-        help="none: keep the caches as the kernel before left them "
-        "(default: %(default)s, each kernel starts with empty caches)",
-    )  # fmt: skip
-    report = parser.add_argument(
-        "--keep-report", metavar=f"FILE{REPORT_SUFFIX}", type=_report,
-        help="keep the report, for the Nsight Compute user interface; with PyTorch about 100 MB",
-    )  # fmt: skip
-    report.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
-    parser.add_argument(
-        "--ncu", metavar="PATH", type=not_empty,
-        help="which ncu to run (default: $TIMESINK_NCU, else that of PATH, else the newest "
-        "installed)",
-    )  # fmt: skip
-    parser.add_argument("--dry-run", action="store_true", help="print the commands, run nothing")
 
 
 def _every(text: str) -> int:
     if not (text.isascii() and text.isdigit() and SMALLEST <= int(text[:9]) <= LARGEST):
-        msg = f"{text!r} is not a number from {SMALLEST} to {LARGEST}"
-        raise argparse.ArgumentTypeError(msg)
+        raise refused(text, f"a number from {SMALLEST} to {LARGEST}")
     return int(text)
 
 
@@ -132,11 +121,8 @@ def _launches(text: str) -> tuple[int, int | None]:
     first, colon, count = text.partition(":")
     given = [part for part in (first, count) if part]
     if not (colon and given and all(part.isascii() and part.isdigit() for part in given)):
-        msg = (
-            f"{text!r} is not START:COUNT, such as 1000:500, 1000: or :500; "
-            "START and COUNT are whole numbers from 0"
-        )
-        raise argparse.ArgumentTypeError(msg)
+        such = "such as 1000:500, 1000: or :500; START and COUNT are whole numbers from 0"
+        raise refused(text, f"START:COUNT, {such}")
     if count and not int(count):
         msg = f"{text!r} holds no launch"
         raise argparse.ArgumentTypeError(msg)
@@ -153,8 +139,7 @@ def _expression(text: str) -> str:
             warnings.simplefilter("ignore")
             re.compile(text)
     except re.error as error:
-        msg = f"{text!r} is not a regular expression: {error}"
-        raise argparse.ArgumentTypeError(msg) from None
+        raise refused(text, f"a regular expression: {error}") from None
     return text
 
 
@@ -167,11 +152,28 @@ def _report(text: str) -> Path:
 
 def run(options: argparse.Namespace) -> int:
     """Measure, write the table, show its summary."""
-    plan = _plan(options)
+    program = program_in(options, "ncu", "measure")
+    metric_set, metrics = metrics_named(options.metrics)
+    plan = NcuPlan(
+        program=program,
+        metrics=metrics,
+        metric_set=metric_set,
+        every=sampling(options.every) if options.every else None,
+        launches=options.range,
+        kernel=options.kernel or "",
+        from_start=options.from_start == "yes",
+        clock_control=options.clock_control,
+        cache_control=options.cache_control,
+        keeps_report=options.keep_report is not None,
+    )
     places = NcuOutputs(options.output, options.keep_report, options.force)
     places.check_names()
     if options.dry_run:
-        _show_commands(options.ncu or "ncu", plan, places)
+        # The commands to run by hand: what they print is a file for `timesink kernels` as well.
+        called, report = options.ncu or "ncu", places.report or places.beside
+        print(shown(profile_command(called, plan, report)))
+        show, _ = import_commands(called, report, plan.metrics)
+        print(f"{shown(show)} > {shown([str(places.output)])}")
         return 0
     if os.name != "posix":
         raise CollectError("timesink ncu runs on Linux only", "run what --dry-run prints by hand")
@@ -184,31 +186,6 @@ def run(options: argparse.Namespace) -> int:
     if collected.failure is not None:
         raise collected.failure
     return code
-
-
-def _plan(options: argparse.Namespace) -> NcuPlan:
-    program = program_in(options, "ncu", "measure")
-    metric_set, metrics = metrics_named(options.metrics)
-    return NcuPlan(
-        program=program,
-        metrics=metrics,
-        metric_set=metric_set,
-        every=sampling(options.every) if options.every else None,
-        launches=options.range,
-        kernel=options.kernel or "",
-        from_start=options.from_start == "yes",
-        clock_control=options.clock_control,
-        cache_control=options.cache_control,
-        keeps_report=options.keep_report is not None,
-    )
-
-
-def _show_commands(ncu: str, plan: NcuPlan, places: NcuOutputs) -> None:
-    """The commands to run by hand: what they print is a file for `timesink kernels` as well."""
-    report = places.report or places.beside
-    print(shown(profile_command(ncu, plan, report)))
-    show, _ = import_commands(ncu, report, plan.metrics)
-    print(f"{shown(show)} > {shown([str(places.output)])}")
 
 
 def _tell(collected: Collected, options: argparse.Namespace) -> int:

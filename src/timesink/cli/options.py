@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
 # Values of options, for `type=`: what cannot be meant is refused in words.
 
+_SHARE = "a share between 0 and 1, such as 1/3, 0.25 or 25%"
 _MOST_PROCESSES = 64
 """On machines with fewer cores than this."""
 _MOST_ROWS = 2**31
@@ -38,6 +38,11 @@ def not_empty(text: str) -> str:
     return text
 
 
+def refused(text: str, what: str) -> argparse.ArgumentTypeError:
+    """Why a value cannot be meant."""
+    return argparse.ArgumentTypeError(f"{text!r} is not {what}")
+
+
 def process_count(text: str) -> int:
     """A number of processes; more than are of any use are not started."""
     return min(whole_number(text, "processes"), max(_MOST_PROCESSES, os.cpu_count() or 1))
@@ -51,8 +56,7 @@ def row_count(text: str) -> int:
 def whole_number(text: str, things: str) -> int:
     """A count of something."""
     if not (text.isascii() and text.isdigit() and text.strip("0")):
-        msg = f"{text!r} is not a number of {things}, 1 or more"
-        raise argparse.ArgumentTypeError(msg)
+        raise refused(text, f"a number of {things}, 1 or more")
     # Beyond twenty digits the number is large, whichever it is; Python converts only so many.
     return int(text.lstrip("0")[:20])
 
@@ -61,37 +65,27 @@ def fraction(text: str) -> float:
     """A part of a whole between 0 and 1: a decimal, a fraction or a percentage."""
     value = fraction_or_all(text)
     if value in {0, 1}:
-        raise _no_fraction(text)
+        raise refused(text, _SHARE)
     return value
 
 
 def fraction_or_all(text: str) -> float:
     """A part of a whole that may be none or all of it."""
     number, percent = text.strip().removesuffix("%"), text.strip().endswith("%")
-    try:
+    with suppress(ValueError, ZeroDivisionError):
         value = Fraction(number) / (100 if percent else 1)
-    except (ValueError, ZeroDivisionError):
-        raise _no_fraction(text) from None
-    if not 0 <= value <= 1:
-        raise _no_fraction(text)
-    return float(value)
-
-
-def _no_fraction(text: str) -> argparse.ArgumentTypeError:
-    msg = f"{text!r} is not a share between 0 and 1, such as 1/3, 0.25 or 25%"
-    return argparse.ArgumentTypeError(msg)
+        if 0 <= value <= 1:
+            return float(value)
+    raise refused(text, _SHARE)
 
 
 def percentage(text: str) -> float:
     """Percent of a whole; the sign may be left out."""
-    try:
+    with suppress(ValueError):
         value = float(text.strip().removesuffix("%"))
-    except ValueError:
-        value = math.nan
-    if not 0 <= value <= 100:
-        msg = f"{text!r} is not a percentage between 0 and 100"
-        raise argparse.ArgumentTypeError(msg)
-    return value
+        if 0 <= value <= 100:
+            return value
+    raise refused(text, "a percentage between 0 and 100")
 
 
 def file_or_stdout(text: str) -> Path | None:
@@ -109,71 +103,109 @@ def file_only(text: str) -> Path:
 
 CYCLE_METHODS = ("step", "marker", "python", "layer", "kernels")
 """As in `analyses.cycles.cycles`, which the help must not wait for."""
+CYCLE_TYPES = ("prefill", "decode", "layer", "generic")
+"""Sorts of cycles; `timesink.answers.comparison.pairing` has them too, and is slow to load."""
+_COMPLETED = {
+    "file": {"bash": "_shtab_compgen_files", "zsh": "_files"},
+    "folder": {"bash": "_shtab_compgen_dirs", "zsh": "_files -/"},
+}
+"""What shells offer for an argument."""
+
+
+def add_option(
+    parser: argparse._ActionsContainer,
+    spelled: str,
+    help: str,  # noqa: A002 - as argparse calls it
+    *,
+    completed: str = "",
+    **more: Any,
+) -> None:
+    """An argument as the help spells it, `-o --output FILE`; one without a value is a switch.
+
+    What shells complete is a path, and not empty.
+    """
+    *names, value = spelled.split()
+    if not names or value.startswith("-"):
+        names.append(value)
+        if "choices" not in more:
+            more.setdefault("action", "store_true")
+    else:
+        more["metavar"] = value
+    if not completed:
+        parser.add_argument(*names, help=help, **more)
+        return
+    argument = parser.add_argument(*names, help=help, **{"type": not_empty, **more})
+    argument.complete = _COMPLETED[completed]  # type: ignore[attr-defined]
 
 
 def add_input(parser: argparse.ArgumentParser) -> None:
     """The trace to read and how to read it."""
-    path = parser.add_argument(
-        "path",
-        metavar="PATH",
-        type=not_empty,
-        help="a trace, a folder that holds one or one of each rank, a quoted pattern, or a URL",
-    )
-    path.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
+    what = "a trace, a folder that holds one or one of each rank, a quoted pattern, or a URL"
+    add_option(parser, "path PATH", what, completed="file")
     add_choice(parser)
     add_reading(parser)
 
 
 def add_choice(parser: argparse.ArgumentParser) -> None:
     """Which trace of a folder."""
-    parser.add_argument("--worker", metavar="NAME", help="which worker of a folder")
-    parser.add_argument("--span", metavar="N", type=int, help="which span of the worker, from 1")
-    parser.add_argument("--rank", metavar="N", type=int, help="which rank of a folder")
+    add_option(parser, "--worker NAME", "which worker of a folder")
+    add_option(parser, "--span N", "which span of the worker, from 1", type=int)
+    add_option(parser, "--rank N", "which rank of a folder", type=int)
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """How to read, for commands that choose what to read themselves."""
-    parser.add_argument("--no-cache", action="store_true", help="read the file, keep nothing")
-    parser.add_argument("--jobs", metavar="N", type=process_count, help="processes to read with")
+    add_option(parser, "--no-cache", "read the file, keep nothing")
+    add_option(parser, "--jobs N", "processes to read with", type=process_count)
 
 
 def add_cycle_options(parser: argparse.ArgumentParser, *, counters: bool = True) -> None:
     """What a cycle is, and with `counters` which of these matter to a function."""
     group = parser.add_argument_group("what a cycle is")
-    group.add_argument(
-        "--marker", metavar="NAME", help="annotation, call or kernel that marks one; * fits all"
-    )
-    group.add_argument("--by", choices=CYCLE_METHODS, help="only this way to find them")
+    add_option(group, "--marker NAME", "annotation, call or kernel that marks one; * fits all")
+    add_option(group, "--by", "only this way to find them", choices=CYCLE_METHODS)
     if counters:
-        own_map = group.add_argument(
-            "--map", metavar="FILE", type=not_empty, help="CSV: which counters matter to functions"
-        )
-        own_map.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
+        what = "CSV: which counters matter to functions"
+        add_option(group, "--map FILE", what, completed="file")
 
 
-def reading_of(options: argparse.Namespace) -> dict[str, Any]:
-    """What `add_choice` and `add_reading` were told, as arguments of the functions that read."""
-    return {
-        "worker": options.worker,
-        "span": options.span,
-        "rank": options.rank,
-        "cache": not options.no_cache,
-        "jobs": options.jobs,
-    }
+CHOICE = ("worker", "span", "rank")
+"""What `add_choice` adds."""
+_CALLED = {"map": "metric_map", "cycles": "cycle_type"}
+"""Arguments of functions that are called otherwise than their option."""
 
 
-def add_output(parser: argparse.ArgumentParser, what: str) -> None:
-    """Where the result goes: a file, or standard output."""
-    output = parser.add_argument(
-        "-o", "--output", metavar="FILE", type=file_or_stdout, help=f"{what}; - is the screen"
-    )
-    output.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
+def reading_of(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """What `add_reading` and the named options were told, as arguments of functions that read."""
+    given = {_CALLED.get(name, name): getattr(options, name) for name in names}
+    return {**given, "cache": not options.no_cache, "jobs": options.jobs}
+
+
+def add_output(parser: argparse.ArgumentParser, what: str, formats: Sequence[str] = ()) -> None:
+    """How the result is said, and where it goes: a file, or standard output."""
+    if formats:
+        add_option(parser, "--format", "how to say it", choices=formats)
+    what = f"{what}; - is the screen"
+    add_option(parser, "-o --output FILE", what, completed="file", type=file_or_stdout)
     add_force(parser)
 
 
 def add_force(parser: argparse.ArgumentParser) -> None:
     """Leave to overwrite the output."""
-    parser.add_argument("--force", action="store_true", help="overwrite what is there")
+    add_option(parser, "--force", "overwrite what is there")
+
+
+def add_actions(
+    parser: argparse.ArgumentParser, actions: Mapping[str, str]
+) -> dict[str, argparse.ArgumentParser]:
+    """Parsers of what a command can do, by the names of these actions."""
+    added = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    made = {name: added.add_parser(name, help=said) for name, said in actions.items()}
+    for one in made.values():
+        # Given before or after the action; the default is that of the command.
+        what = "show the Python traceback of an error"
+        add_option(one, "--debug", what, default=argparse.SUPPRESS)
+    return made
 
 
 def open_chosen(options: argparse.Namespace) -> Trace:
@@ -181,11 +213,7 @@ def open_chosen(options: argparse.Namespace) -> Trace:
     from timesink.sources.opening import open_trace  # noqa: PLC0415 - --help should not wait for it
 
     with progress_bar() as progress:
-        return open_trace(
-            options.path,
-            **reading_of(options),
-            progress=progress,
-        )
+        return open_trace(options.path, **reading_of(options, *CHOICE), progress=progress)
 
 
 @contextmanager
@@ -201,16 +229,11 @@ def progress_bar() -> Iterator[Progress | None]:
         bar.close()
 
 
-# The program that a command runs: what follows two dashes.
-
-
 def add_program(parser: argparse.ArgumentParser, command: str) -> None:
     """The last argument of a command that runs a program."""
     parser.usage = f"timesink {command} [options] -- CMD [ARGUMENT ...]"
-    program = parser.add_argument(
-        "program", metavar="CMD", nargs=argparse.REMAINDER, help="the program and its arguments"
-    )
-    program.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
+    what, rest = "the program and its arguments", argparse.REMAINDER
+    add_option(parser, "program CMD", what, completed="file", nargs=rest, type=None)
 
 
 def program_in(options: argparse.Namespace, command: str, what: str) -> tuple[str, ...]:
@@ -222,24 +245,13 @@ def program_in(options: argparse.Namespace, command: str, what: str) -> tuple[st
     return tuple(words)
 
 
-# Where many recordings are read: options that commands on sets of ranks share.
-
-
 def add_engine_options(parser: argparse.ArgumentParser) -> None:
     """Which engine reads the recordings of a set."""
     group = parser.add_argument_group("many ranks")
-    group.add_argument(
-        "--engine",
-        choices=ENGINES,
-        default="local",
-        help="where they are read: processes of this machine, or a Ray cluster",
-    )
-    group.add_argument(
-        "--ray-address",
-        metavar="ADDRESS",
-        type=not_empty,
-        help="of a running cluster, HOST:PORT or auto; without one, RAY_ADDRESS or this machine",
-    )
+    where = "where they are read: processes of this machine, or a Ray cluster"
+    add_option(group, "--engine", where, choices=ENGINES, default="local")
+    address = "of a running cluster, HOST:PORT or auto; without one, RAY_ADDRESS or this machine"
+    add_option(group, "--ray-address ADDRESS", address, type=not_empty)
 
 
 def engine_from(options: argparse.Namespace) -> Engine:

@@ -14,6 +14,7 @@ from timesink.errors import OutputError, TimesinkError, UsageError
 from timesink.formats.written_files import BASELINE_ENDING, is_folder
 
 if TYPE_CHECKING:
+    import polars as pl
     from rich.progress import Progress, ProgressColumn
 
     from timesink.output.blocks import Document
@@ -75,6 +76,19 @@ def _read_from(source: str | Path) -> Iterator[Path]:
             yield from files_beside(recording.path)
 
 
+def output_folder(output: Path | None) -> Path | None:
+    """The folder results go to: one that is there, or a name without an ending."""
+    return output if output is not None and (output.is_dir() or not output.suffix) else None
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that cannot be written to, or made, before the long work starts."""
+    if folder.is_file():
+        raise OutputError.unwritable(folder, "it is a file")
+    if not folder.parent.is_dir():
+        raise OutputError.no_folder(folder)
+
+
 def format_of(options: argparse.Namespace, known: tuple[str, ...]) -> str:
     """The format asked for, else the one the output's name ends in, else text."""
     if options.format:
@@ -99,12 +113,20 @@ def check_page(form: str) -> None:
         bundle()
 
 
+def check_answer(options: argparse.Namespace, form: str, *sources: str | None) -> None:
+    """Refuse an answer that cannot be given before the long work starts; `sources` are read."""
+    check_page(form)
+    if options.output is not None:
+        for source in filter(None, sources):
+            check_output(options.output, source, force=options.force)
+
+
 def give(text: str, path: Path | None) -> None:
     """Hand over a result: on the screen, or in a file."""
     if path is None:
         print(text)
     else:
-        write_text(text, path)
+        write_bytes(as_bytes(text), path)
 
 
 def give_document(
@@ -120,7 +142,7 @@ def give_document(
         if options.output is None:
             terminal.print_text(document, width or terminal.WIDEST)
         else:
-            write_text(terminal.to_text(document, width or terminal.FILE_WIDTH), options.output)
+            give(terminal.to_text(document, width or terminal.FILE_WIDTH), options.output)
     elif form == "md":
         from timesink.output.markdown import to_markdown  # noqa: PLC0415
 
@@ -131,9 +153,18 @@ def give_document(
         give(report_html(document), options.output)
 
 
-def write_text(text: str, path: Path) -> None:
-    """Write a result to a file and say so."""
-    write_bytes(as_bytes(text), path)
+def give_frame(frame: pl.DataFrame, form: str, path: Path | None) -> None:
+    """Hand over a table for programs, as JSON or CSV."""
+    from timesink.output.json import frame_csv, frame_json  # noqa: PLC0415 - people need no such
+
+    give(frame_json(frame) if form == "json" else frame_csv(frame), path)
+
+
+def give_json(content: bytes, path: Path | None) -> None:
+    """Hand over JSON in lines that people can read too."""
+    from timesink.output.json import indented  # noqa: PLC0415 - people need no such
+
+    give(indented(content), path)
 
 
 def as_bytes(text: str) -> bytes:
@@ -142,7 +173,7 @@ def as_bytes(text: str) -> bytes:
 
 
 def write_bytes(content: bytes, path: Path) -> None:
-    """Write a result that is no text to a file and say so."""
+    """Write a result to a file and say so."""
     save(content, path)
     print(f"Wrote {path}", file=sys.stderr)
 
@@ -153,9 +184,6 @@ def save(content: bytes, path: Path) -> None:
         path.write_bytes(content)
     except OSError as error:
         raise OutputError.unwritable(path, error.strerror or str(error)) from None
-
-
-# The bar on the screen while files are read.
 
 
 class ReadingBar:

@@ -25,11 +25,20 @@ import argparse
 import shlex
 import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from timesink import __version__
-from timesink.cli.options import add_force, add_program, file_only, program_in, whole_number
+from timesink.cli.options import (
+    add_force,
+    add_option,
+    add_program,
+    file_only,
+    program_in,
+    refused,
+    whole_number,
+)
 from timesink.errors import UsageError
 from timesink.model.units import counted
 from timesink.recorder.counter_probes import Missing, missing_in_words, wanted
@@ -49,48 +58,28 @@ from timesink.recorder.recording import Conclusion, Request, record_program
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink record`."""
-    output = parser.add_argument(
-        "-o", "--output", metavar="DIR", type=file_only, default=Path("timesink-run"),
-        help="the folder of the recording (default: %(default)s)",
-    )  # fmt: skip
-    output.complete = {"bash": "_shtab_compgen_dirs", "zsh": "_files -/"}  # type: ignore[attr-defined]
+    what, place = "the folder of the recording (default: %(default)s)", Path("timesink-run")
+    add_option(parser, "-o --output DIR", what, completed="folder", type=file_only, default=place)
     add_force(parser)
-    _add_what(parser)
+    count = partial(whole_number, things="cycles")
+    cycles = "cycles to record (default: %(default)s)"
+    add_option(parser, "--cycles N", cycles, type=count, default=DEFAULT_CYCLES)
+    skip = "cycles to let pass first (default: %(default)s)"
+    add_option(parser, "--skip N", skip, type=_skipped, default=DEFAULT_SKIP)
+    marker = (
+        "what begins a cycle: a Python function or an annotation; * and ? fit any text "
+        "(default: a step of an optimizer ends one)"
+    )
+    add_option(parser, "--marker NAME", marker, default="")
+    add_option(parser, "--whole", "record all of the program, from the import of torch")
+    add_option(parser, "--stop", "end the program once its cycles are recorded")
+    more = f"more in the timeline, at a price: {', '.join(EXTRAS)}, separated by commas"
+    add_option(parser, "--with LIST", more, dest="extras", type=_extras, default=())
+    groups = "all, none, or groups and names such as gpu,cpu,host_mem* (default: %(default)s)"
+    add_option(parser, "--counters LIST", groups, default="all")
+    between = "milliseconds between samples of counters (default: %(default)g)"
+    add_option(parser, "--interval MS", between, type=_interval, default=DEFAULT_INTERVAL_MS)
     add_program(parser, "record")
-
-
-def _add_what(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--cycles", metavar="N", type=lambda text: whole_number(text, "cycles"),
-        default=DEFAULT_CYCLES, help="cycles to record (default: %(default)s)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--skip", metavar="N", type=_skipped, default=DEFAULT_SKIP,
-        help="cycles to let pass first (default: %(default)s)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--marker", metavar="NAME", default="",
-        help="what begins a cycle: a Python function or an annotation; * and ? fit any text "
-        "(default: a step of an optimizer ends one)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--whole", action="store_true", help="record all of the program, from the import of torch"
-    )
-    parser.add_argument(
-        "--stop", action="store_true", help="end the program once its cycles are recorded"
-    )
-    parser.add_argument(
-        "--with", dest="extras", metavar="LIST", type=_extras, default=(),
-        help=f"more in the timeline, at a price: {', '.join(EXTRAS)}, separated by commas",
-    )  # fmt: skip
-    parser.add_argument(
-        "--counters", metavar="LIST", default="all",
-        help="all, none, or groups and names such as gpu,cpu,host_mem* (default: %(default)s)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--interval", metavar="MS", type=_interval, default=DEFAULT_INTERVAL_MS,
-        help="milliseconds between samples of counters (default: %(default)g)",
-    )  # fmt: skip
 
 
 def _skipped(text: str) -> int:
@@ -101,8 +90,7 @@ def _interval(text: str) -> float:
     with suppress(ValueError):
         if is_interval(float(text)):
             return float(text)
-    msg = f"{text!r} is not a time {INTERVALS}"
-    raise argparse.ArgumentTypeError(msg)
+    raise refused(text, f"a time {INTERVALS}")
 
 
 def _extras(text: str) -> tuple[str, ...]:
@@ -116,35 +104,30 @@ def _extras(text: str) -> tuple[str, ...]:
 
 def run(options: argparse.Namespace) -> int:
     """Run the program, leave a recording, say what is in it."""
-    request = _request(options)
-    check_program(request.command)
-    request.place.check(force=options.force)
-    conclusion, ended = record_program(request, _say)
-    _tell(conclusion, options.output)
-    return ended.status
-
-
-def _request(options: argparse.Namespace) -> Request:
     program = program_in(options, "record", "record")
     if options.whole and (options.marker or options.stop):
         other = "--marker" if options.marker else "--stop"
         raise UsageError(f"--whole and {other} cannot go together", f"leave out {other}")
-    plan = RecordPlan(
-        cycles=options.cycles,
-        skip=options.skip,
-        marker=options.marker,
-        whole=options.whole,
-        stop=options.stop,
-        extras=options.extras,
-    )
-    return Request(
+    request = Request(
         command=program,
-        plan=plan,
+        plan=RecordPlan(
+            cycles=options.cycles,
+            skip=options.skip,
+            marker=options.marker,
+            whole=options.whole,
+            stop=options.stop,
+            extras=options.extras,
+        ),
         place=RecordingFolder(options.output.absolute()),
         counters=wanted(options.counters),
         interval_ms=options.interval,
         timesink=__version__,
     )
+    check_program(request.command)
+    request.place.check(force=options.force)
+    conclusion, ended = record_program(request, _say)
+    _tell(conclusion, options.output)
+    return ended.status
 
 
 def _tell(conclusion: Conclusion, folder: Path) -> None:
@@ -156,7 +139,11 @@ def _tell(conclusion: Conclusion, folder: Path) -> None:
         _say(f"the recording is partial: {run['why_partial']}")
     if conclusion.advice:
         print(f"hint: {conclusion.advice}", file=sys.stderr)
-    print(f"Recorded {_content(run)} in {folder}{_cost(run)}", file=sys.stderr)
+    slower, cost = run["overhead"]["profiler_pct"], ""
+    if slower is not None:
+        longer = f"{slower:.1f} % longer" if slower > 0 else "no longer"
+        cost = f"; cycles took {longer} with the profiler on"
+    print(f"Recorded {_content(run)} in {folder}{cost}", file=sys.stderr)
     if any(process["trace"] for process in run["processes"]):
         print(f"Next: timesink analyze {shlex.quote(str(folder))}", file=sys.stderr)
 
@@ -175,14 +162,6 @@ def _content(run: dict[str, Any]) -> str:
     if run["counters"]["file"]:
         parts.append(counted(len(run["counters"]["recorded"]), "counters"))
     return " and ".join(parts) or "nothing"
-
-
-def _cost(run: dict[str, Any]) -> str:
-    slower = run["overhead"]["profiler_pct"]
-    if slower is None:
-        return ""
-    longer = f"{slower:.1f} % longer" if slower > 0 else "no longer"
-    return f"; cycles took {longer} with the profiler on"
 
 
 def _say(text: str) -> None:

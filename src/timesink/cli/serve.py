@@ -16,7 +16,7 @@ import socket
 import webbrowser
 from pathlib import Path
 
-from timesink.cli.options import add_reading, not_empty
+from timesink.cli.options import add_option, add_reading, not_empty, refused
 from timesink.errors import TimesinkError
 from timesink.model.units import counted
 
@@ -27,29 +27,17 @@ _SECONDS_TO_FINISH = 1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink serve`."""
-    logdir = parser.add_argument(
-        "logdir", metavar="LOGDIR", type=_path, help="a folder of runs, a run, or one trace"
-    )
-    logdir.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
-    parser.add_argument(
-        "--host", default="127.0.0.1",
-        help="address to listen on; 0.0.0.0 lets other machines in (default: %(default)s)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--port", metavar="N", type=_port, default=6006,
-        help="port to listen on; 0 takes a free one (default: %(default)s)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--path-prefix", metavar="/PATH", default="", help="what every address starts with"
-    )
-    parser.add_argument(
-        "--allow-host", metavar="NAME", action="append", default=[], type=not_empty,
-        help="a further name it may be asked by, such as that of a proxy",
-    )  # fmt: skip
-    parser.add_argument(
-        "--follow-links", action="store_true", help="also serve what links to other folders hold"
-    )
-    parser.add_argument("--open", action="store_true", help="open the page in the browser")
+    what = "a folder of runs, a run, or one trace"
+    add_option(parser, "logdir LOGDIR", what, completed="file", type=_path)
+    address = "address to listen on; 0.0.0.0 lets other machines in (default: %(default)s)"
+    parser.add_argument("--host", default="127.0.0.1", help=address)
+    port = "port to listen on; 0 takes a free one (default: %(default)s)"
+    add_option(parser, "--port N", port, type=_port, default=6006)
+    add_option(parser, "--path-prefix /PATH", "what every address starts with", default="")
+    name = "a further name it may be asked by, such as that of a proxy"
+    add_option(parser, "--allow-host NAME", name, action="append", default=[], type=not_empty)
+    add_option(parser, "--follow-links", "also serve what links to other folders hold")
+    add_option(parser, "--open", "open the page in the browser")
     add_reading(parser)
 
 
@@ -59,8 +47,7 @@ def _path(text: str) -> Path:
 
 def _port(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) < 2**16):
-        msg = f"{text!r} is not a port, 0 to 65535"
-        raise argparse.ArgumentTypeError(msg)
+        raise refused(text, "a port, 0 to 65535")
     return int(text)
 
 
@@ -93,7 +80,11 @@ def run(options: argparse.Namespace) -> int:
     )
     with _listen(options.host, options.port) as listener:
         address = _address(options.host, listener, clean_prefix(options.path_prefix))
-        print(_welcome(options.logdir, len(library.all_runs()), address), flush=True)
+        logdir, runs = options.logdir, len(library.all_runs())
+        said = f"Serving {counted(runs, 'runs')} of {logdir} at {address}"
+        if not runs:
+            said = f"{logdir} holds no runs yet; they will appear at {address}"
+        print(f"{said}\nPress Ctrl-C to stop", flush=True)
         if options.open:
             webbrowser.open(address)
         try:
@@ -126,10 +117,3 @@ def _address(host: str, listener: socket.socket, prefix: str) -> str:
     port = listener.getsockname()[1]
     name = socket.gethostname() if host in _EVERYWHERE else host
     return f"http://{f'[{name}]' if ':' in name else name}:{port}{prefix}/"
-
-
-def _welcome(logdir: Path, runs: int, address: str) -> str:
-    stop = "Press Ctrl-C to stop"
-    if not runs:
-        return f"{logdir} holds no runs yet; they will appear at {address}\n{stop}"
-    return f"Serving {counted(runs, 'runs')} of {logdir} at {address}\n{stop}"

@@ -23,7 +23,7 @@ from timesink.model.diagnosis import Component
 from timesink.model.findings import Evidence, Finding, Interval
 from timesink.model.schema import HOST_DEVICE
 from timesink.rules.case_functions import CaseFunctions, functions_of
-from timesink.rules.ledger import Claim, Demand, mirrored
+from timesink.rules.ledger import Claim, Demand, mirrored, turned
 from timesink.rules.registry import finding
 
 LEAST_SHARE = 0.01
@@ -88,7 +88,18 @@ class DiagnosisCase:
             base=self.new,
             new=self.base,
             functions=self.functions.swapped(),
-            attribution=tuple(_swapped_part(part) for part in self.attribution),
+            # What each component adds to the change back.
+            attribution=tuple(
+                replace(
+                    part,
+                    base_ns=part.new_ns,
+                    new_ns=part.base_ns,
+                    interval_ns=turned(part.interval_ns),
+                    same_launches_ns=None if same is None else -same,
+                )
+                for part in self.attribution
+                for same in [part.same_launches_ns]
+            ),
             anomalies=self.relieved,
             relieved=self.anomalies,
             backwards=not self.backwards,
@@ -124,8 +135,30 @@ class DiagnosisCase:
         self, columns: Iterable[int], values: Floats, *, calls: bool = False
     ) -> tuple[Evidence, ...]:
         """Functions, by their time or by their calls, and the cycle that shows `values` best."""
-        told = _calls_evidence if calls else _time_evidence
-        return (*(told(self, column) for column in columns), *_cycle_evidence(self.new, values))
+        found = [self._of_function(column, calls=calls) for column in columns]
+        if len(values):
+            # That of the new side at the median shows something as it usually is.
+            number = self.new.cycles[median_place(values)]
+            text = f"cycle {number} shows it as most do"
+            found.append(Evidence("cycle", text, "new", number, *self.new.anatomy.span(number)))
+        return tuple(found)
+
+    def _of_function(self, column: int, *, calls: bool) -> Evidence:
+        """How often a function runs per cycle on both sides, or also how long it takes."""
+        row = self.functions.table.row(column, named=True)
+        function, device = row["function"], row["device"]
+        sides = self.functions.calls if calls else self.functions.times
+        base, new = (float(side[column]) for side in sides)
+        kind, unit = "calls", "calls per cycle"
+        text = f"{told_name(function)}: {self.calls(base, new)} calls per cycle"
+        if not calls:
+            kind, unit = "function" if device == HOST_DEVICE else "kernel", "ns"
+            where = "" if device == HOST_DEVICE else f" on {device}"
+            text = f"{self.times(base, new)} in {self.often(column)} calls per cycle"
+            text = f"{told_name(function)}{where}: {text}"
+            if function == STEP_MARK:
+                text = f"{STEP_MARK_TOLD}: {self.times(base, new)} per cycle"
+        return Evidence(kind, text, function=function, device=device, unit=unit, base=base, new=new)
 
     def claim(
         self,
@@ -143,18 +176,6 @@ class DiagnosisCase:
             "causes", cause, sentence, advice=advice, interval_ns=interval_ns, evidence=evidence
         )
         return Claim(said, tuple(demands), **more)
-
-
-def _swapped_part(part: Component) -> Component:
-    """What a component adds to the change back."""
-    interval, same = part.interval_ns, part.same_launches_ns
-    return replace(
-        part,
-        base_ns=part.new_ns,
-        new_ns=part.base_ns,
-        interval_ns=None if interval is None else (-interval[1], -interval[0]),
-        same_launches_ns=None if same is None else -same,
-    )
 
 
 def case_of(
@@ -181,48 +202,6 @@ def case_of(
         blurred=frozenset(blurred),
         relieved=relieved,
     )
-
-
-# -- evidence --------------------------------------------------------------------------------------
-
-
-def _calls_evidence(case: DiagnosisCase, column: int) -> Evidence:
-    """How often a function runs per cycle on both sides."""
-    row = case.functions.table.row(column, named=True)
-    base, new = (float(side[column]) for side in case.functions.calls)
-    text = f"{told_name(row['function'])}: {case.calls(base, new)} calls per cycle"
-    return _function_evidence("calls", text, row, "calls per cycle", (base, new))
-
-
-def _time_evidence(case: DiagnosisCase, column: int) -> Evidence:
-    """How long a function takes per cycle on both sides, and how often it runs."""
-    row = case.functions.table.row(column, named=True)
-    base, new = (float(side[column]) for side in case.functions.times)
-    is_host = row["device"] == HOST_DEVICE
-    where = "" if is_host else f" on {row['device']}"
-    text = (
-        f"{told_name(row['function'])}{where}: {case.times(base, new)} in {case.often(column)} "
-        "calls per cycle"
-    )
-    if row["function"] == STEP_MARK:
-        text = f"{STEP_MARK_TOLD}: {case.times(base, new)} per cycle"
-    return _function_evidence("function" if is_host else "kernel", text, row, "ns", (base, new))
-
-
-def _function_evidence(
-    kind: str, text: str, row: dict[str, Any], unit: str, sides: tuple[float, float]
-) -> Evidence:
-    where = {"function": row["function"], "device": row["device"]}
-    return Evidence(kind, text, **where, unit=unit, base=sides[0], new=sides[1])
-
-
-def _cycle_evidence(side: CaseSide, values: Floats) -> Iterator[Evidence]:
-    """The cycle of the new side that shows something as it usually is: the one at its median."""
-    if len(values):
-        number = side.cycles[median_place(values)]
-        start, end = side.anatomy.span(number)
-        text = f"cycle {number} shows it as most do"
-        yield Evidence("cycle", text, "new", int(number), start, end)
 
 
 def median_place(values: Floats) -> int:

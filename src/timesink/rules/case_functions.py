@@ -15,7 +15,7 @@ from timesink.analyses.comparison.recorded import equally_often
 from timesink.analyses.kernels.families import load_families
 from timesink.analyses.names import is_data_loader
 from timesink.analyses.statistics.means import QUIETLY
-from timesink.model.arrays import Floats
+from timesink.model.arrays import Floats, Ints
 from timesink.model.schema import HOST_DEVICE
 
 _KEY = ["function", "function_class", "device"]
@@ -90,35 +90,15 @@ def functions_of(base: pl.DataFrame, new: pl.DataFrame) -> CaseFunctions:
     """Every function of two behaviour tables."""
     sides = [_per_cycle(side) for side in (base, new)]
     table = pl.concat([side.select(_KEY) for side in sides]).unique(maintain_order=True)
-    table = table.sort(_KEY).with_row_index("column")
-    arrays = [_arrays(rows, side, table) for rows, side in zip(sides, (base, new), strict=True)]
-    return CaseFunctions(_described(table), arrays[0][0], arrays[1][0], arrays[0][1], arrays[1][1])
-
-
-def _per_cycle(side: pl.DataFrame) -> pl.DataFrame:
-    columns = ["cycle", *_KEY, "dur_ns", "calls"]
-    rows = plain_texts(once_per_cycle(side.select(columns)))
-    rows = rows.with_columns(pl.col("function_class", "device").cast(pl.String))
-    # Where an object lies in memory is another place in every run.
-    named = pl.col("function").str.replace_all(_ADDRESS, "")
-    return rows.filter(pl.col("function").is_not_null()).with_columns(named)
-
-
-def _arrays(rows: pl.DataFrame, side: pl.DataFrame, table: pl.DataFrame) -> tuple[Floats, Floats]:
-    cycles = side["cycle"].unique().sort()
-    row = pl.DataFrame({"cycle": cycles}).with_row_index("row")
-    placed = rows.join(row, "cycle", "inner").join(table, _KEY, "inner", nulls_equal=True)
-    where = placed["row"].to_numpy(), placed["column"].to_numpy()
-    found = []
-    for column in ("dur_ns", "calls"):
-        values = np.zeros((len(cycles), table.height))
-        np.add.at(values, where, placed[column].fill_null(0).to_numpy().astype(np.float64))
-        found.append(values)
-    return found[0], found[1]
-
-
-def _described(table: pl.DataFrame) -> pl.DataFrame:
-    """Functions with the part of the cycle they belong to, and the family of kernels."""
+    table = table.sort(_KEY)
+    times, calls = zip(
+        *(
+            cycle_matrices(rows, side["cycle"].unique().sort(), table, "dur_ns", "calls")
+            for rows, side in zip(sides, (base, new), strict=True)
+        ),
+        strict=True,
+    )
+    # Functions with the part of the cycle they belong to, and the family of kernels.
     computing = ~on_host() & (pl.col("function_class") == "gpu_compute")
     names = table.filter(computing)["function"].unique().to_list()
     families = {name: family_of(name) for name in names}
@@ -131,7 +111,34 @@ def _described(table: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit("idle"))
         .otherwise(pl.col("function_class").replace_strict(PART_OF_CLASS, default="host_cpu"))
     )
-    return table.select(*_KEY, part.alias("part"), pl.when(computing).then(family).alias("family"))
+    described = table.with_columns(part=part, family=pl.when(computing).then(family))
+    return CaseFunctions(described, *times, *calls)
+
+
+def _per_cycle(side: pl.DataFrame) -> pl.DataFrame:
+    columns = ["cycle", *_KEY, "dur_ns", "calls"]
+    rows = plain_texts(once_per_cycle(side.select(columns)))
+    rows = rows.with_columns(pl.col("function_class", "device").cast(pl.String))
+    # Where an object lies in memory is another place in every run.
+    named = pl.col("function").str.replace_all(_ADDRESS, "")
+    return rows.filter(pl.col("function").is_not_null()).with_columns(named)
+
+
+def cycle_matrices(
+    rows: pl.DataFrame, cycles: pl.Series, columns: pl.DataFrame, *values: str
+) -> list[Floats]:
+    """Sums of each of the values by cycle and column, zero where there is no row.
+
+    What the rows of `columns` hold, such as a function and a device, tells the column of a row.
+    """
+    placed = rows.join(cycles.to_frame("cycle").with_row_index("row"), "cycle").join(
+        columns.with_row_index("column"), columns.columns, nulls_equal=True
+    )
+    where = placed["row"].to_numpy(), placed["column"].to_numpy()
+    found = [np.zeros((len(cycles), columns.height)) for _ in values]
+    for name, matrix in zip(values, found, strict=True):
+        np.add.at(matrix, where, placed[name].fill_null(0).to_numpy().astype(np.float64))
+    return found
 
 
 @lru_cache(maxsize=4096)
@@ -229,7 +236,7 @@ def in_proportion(functions: CaseFunctions, ratio: float) -> np.ndarray:
 
 def same_work(functions: CaseFunctions) -> bool:
     """Whether the usual function runs about as often as before."""
-    return _is_same(_usual_ratio(functions))
+    return 1 / _SAME_WORK <= _usual_ratio(functions) <= _SAME_WORK
 
 
 def more_of_all(functions: CaseFunctions) -> float | None:
@@ -238,9 +245,9 @@ def more_of_all(functions: CaseFunctions) -> float | None:
     None where the usual function runs about as often as before, or where only a part does not, as
     of a model with more layers between the same ends.
     """
-    ratio = _usual_ratio(functions)
-    if _is_same(ratio):
+    if same_work(functions):
         return None
+    ratio = _usual_ratio(functions)
     agree, total = in_proportion(functions, ratio), np.sum(functions.times, axis=0)
     for there in (is_program(), pl.col("part") == "device_compute"):
         part = functions.where(there)
@@ -255,5 +262,139 @@ def _usual_ratio(functions: CaseFunctions) -> float:
     return float(np.median(new[both] / base[both])) if both.any() else 1.0
 
 
-def _is_same(ratio: float) -> bool:
-    return 1 / _SAME_WORK <= ratio <= _SAME_WORK
+# -- how much slower everything became alike, and what more calls add ------------------------------
+
+
+_MOST_WEIGHT = 0.1
+"""No function has more than this part of the say, so that a large one does not judge itself."""
+_NEARLY_ALWAYS = 0.8
+CLEARLY = 0.25
+"""Part by which something is slower than all else before it stands out."""
+_PART_OF_MEAN = 0.25
+"""Part of the usual excess that a cycle must have to count as one that has it."""
+_USUAL = 0.9
+"""Quantile of the base's own scatter that counts as usual."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PaceExcess:
+    """What each column has beyond its share of the common slowdown."""
+
+    base: Floats
+    """Per cycle and column; scatters around zero."""
+    new: Floats
+    stands_out: np.ndarray
+    """Which columns have clearly more than that, in nearly every cycle."""
+    slowdown: Floats
+    """Factor by which the others of each column grew; what shrank with them is no excess."""
+
+
+@QUIETLY
+def excess(
+    base: Floats, new: Floats, comparable: np.ndarray, owner: Ints | None = None
+) -> PaceExcess:
+    """What each column took beyond what the slowdown of the others lets expect.
+
+    `comparable` are the columns that tell the slowdown: what runs equally often on both sides, and
+    works rather than waits.  Columns of one `owner` are of one thing, and do not judge each other.
+    """
+    typical = np.median(base, axis=0) if len(base) else np.zeros(base.shape[1])
+    speeds = [_middle(side, typical, comparable) for side in (base, new)]
+    means = [column_means(side) for side in (base, new)]
+    owners = np.arange(len(typical)) if owner is None else owner
+    others = _without_each(means[0], means[1], comparable, owners)
+    usual = base - speeds[0][:, None] * means[0]
+    # The mean of the others counts too: pauses that hit at random miss short functions, and then
+    # the typical function is not slower while a long one always is.
+    factor = np.maximum(speeds[1][:, None], others)
+    # What only did not get faster as all others did is not to blame for anything.
+    at_least = np.maximum(factor, 1.0)
+    beyond = new - at_least * means[0]
+    expected = column_means(at_least) * means[0]
+    return PaceExcess(usual, beyond, _stands_out(usual, beyond, expected), column_means(factor))
+
+
+@QUIETLY
+def slowdown(base: Floats, new: Floats, comparable: np.ndarray) -> float:
+    """Factor by which the usual column grew, of comparable ones; 1 where there is none."""
+    before, after = column_means(base), column_means(new)
+    return float(_middle(after[None, :], before, comparable)[0])
+
+
+def _middle(side: Floats, typical: Floats, comparable: np.ndarray) -> Floats:
+    """How slow each cycle is: weighted median over columns of their time against the typical."""
+    told = comparable & (typical > 0)
+    if not told.any():
+        return np.ones(len(side))
+    weights = np.minimum(typical[told], _MOST_WEIGHT * typical[told].sum())
+    ratios = side[:, told] / typical[told]
+    order = np.argsort(ratios, axis=1)
+    reached = np.cumsum(weights[order], axis=1) >= weights.sum() / 2
+    middle = np.take_along_axis(order, reached.argmax(axis=1)[:, None], axis=1)
+    return np.take_along_axis(ratios, middle, axis=1)[:, 0]
+
+
+def _without_each(base: Floats, new: Floats, comparable: np.ndarray, owner: Ints) -> Floats:
+    """Growth of all comparable functions together but that of the owner that is judged."""
+    before, after = (
+        np.bincount(owner, np.where(comparable, side, 0.0))[owner] if len(owner) else side
+        for side in (base, new)
+    )
+    others = base[comparable].sum() - before
+    growth = (new[comparable].sum() - after) / np.where(others > 0, others, 1.0)
+    return np.where(others > 0, growth, 1.0)
+
+
+def _stands_out(usual: Floats, beyond: Floats, expected: Floats) -> np.ndarray:
+    if not len(beyond) or not len(usual):
+        return np.zeros(len(expected), dtype=bool)
+    scatter = np.quantile(usual, _USUAL, axis=0)
+    mean = column_means(beyond)
+    # Pauses at random are long in few cycles and next to nothing in the others.
+    often = (beyond > np.maximum(scatter, _PART_OF_MEAN * mean)).mean(axis=0) >= _NEARLY_ALWAYS
+    return np.asarray(often & (mean > 0) & (mean >= CLEARLY * expected))
+
+
+@QUIETLY
+def added_calls(functions: CaseFunctions, which: np.ndarray) -> Floats:
+    """What each of the functions gained by more calls, or lost by fewer; mean per cycle.
+
+    That calls take longer now is no part of it, and nor is what one of many calls takes that was
+    there before: of the pace of a function itself and that of the others, the one counts by which
+    less was added.  Calls that wait have no pace.
+    """
+    base, new = functions.base[:, which], functions.new[:, which]
+    often = [side[which] for side in functions.calls]
+    before, after = (column_means(side) for side in (base, new))
+    both = (before > 0) & (after > 0) & (often[0] > 0) & (often[1] > 0)
+    same_calls = new * np.where(both, often[0] / np.where(often[1] > 0, often[1], 1.0), 1.0)
+    own = np.where(both, column_means(same_calls) / np.where(before > 0, before, 1.0), 1.0)
+    own[functions.where(waits())[which]] = 1.0
+    # Pace of calls of the host, and of those of the device; of those that wait 1.
+    sides = (base, same_calls)
+    waiting, on_the_host = (functions.where(sort)[which] for sort in (waits(), on_host()))
+    common = np.ones(len(both))
+    for place in (on_the_host & ~waiting, ~on_the_host):
+        common[place] = slowdown(*sides, both & place)
+    grown = after / np.where(before > 0, before, 1.0)
+    pace = np.where(
+        often[1] >= often[0],
+        np.minimum(np.maximum(own, common), grown),
+        np.maximum(np.minimum(own, common), grown),
+    )
+    return np.asarray(after - np.where(both, pace, 1.0) * before)
+
+
+def added_in_cycles(
+    functions: CaseFunctions, which: np.ndarray, added: Floats
+) -> tuple[Floats, Floats]:
+    """The same of all of them in each cycle of both sides: where the calls are that are more.
+
+    How the pace of a host wanders tells nothing about how many calls there are.
+    """
+    sides = []
+    for times, sign in ((functions.base[:, which], -1.0), (functions.new[:, which], 1.0)):
+        mean = column_means(times)
+        share = np.where(mean > 0, np.maximum(sign * added, 0.0) / np.where(mean > 0, mean, 1.0), 0)
+        sides.append(times @ share)
+    return sides[0], sides[1]

@@ -10,23 +10,27 @@ from itertools import zip_longest
 import numpy as np
 import polars as pl
 
+from timesink.analyses.behaviour.functions import UNTRACED
 from timesink.model import units as amounts
-from timesink.model.arrays import Floats
-from timesink.model.findings import Evidence
+from timesink.model.arrays import Floats, Ints
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.units import listed
 from timesink.rules.case import DiagnosisCase, both_ways, by_change, told_name
-from timesink.rules.case_functions import CaseFunctions, computes_on_host, more_of_all
-from timesink.rules.launches import (
-    SAME_WORK,
-    Launching,
-    has_other_work,
-    is_other_work,
-    launching,
-    work_ratios,
+from timesink.rules.case_functions import (
+    CaseFunctions,
+    added_calls,
+    added_in_cycles,
+    companions,
+    computes_on_host,
+    excess,
+    in_proportion,
+    is_program,
+    more_of_all,
+    on_host,
+    slowdown,
+    waits,
 )
 from timesink.rules.ledger import Claim, Demand, change, is_certain
-from timesink.rules.pace import excess, slowdown
 
 _FORMATS = (
     ("fp8", r"e4m3|e5m2|fp8|float8"),
@@ -56,6 +60,16 @@ _NEARLY_ALL = 0.5
 """Part of the time: the kernel that is judged has some of the rest."""
 _FEWEST = 4
 """Cycles a side needs before all of one being longer than all of the other means something."""
+SAME_WORK = 0.02
+"""Blocks or bytes per launch that differ by less than this part are as many."""
+_MOST_OF_IT = 0.5
+_LEAST_MORE = 0.02
+"""Part by which kernels run more often before others may do so in the same proportion."""
+_SOME = 4
+"""Launches of one kernel per cycle that calls are not more by just by chance."""
+_FAR_LONGER = 20.0
+_AS_MANY = 0.3
+"""Launches that differ from those of kernels by less than this part are the launches of these."""
 
 
 def precision(kernel: str) -> str | None:
@@ -210,9 +224,6 @@ def _is_wider(functions: CaseFunctions) -> bool:
     return wide[1] > wide[0] and wide[1] * others[0] > _GREW_MORE * wide[0] * others[1]
 
 
-# -- longer kernels --------------------------------------------------------------------------------
-
-
 @both_ways
 def longer_kernels(case: DiagnosisCase) -> Iterator[Claim]:
     """Kernels that stand out of the pace of all, in every cycle or over larger grids.
@@ -259,9 +270,6 @@ def _is_steady(functions: CaseFunctions, kernels: np.ndarray) -> bool:
     return float(base[same].sum()) >= _NEARLY_ALL * float(base[kernels].sum())
 
 
-# -- other work ------------------------------------------------------------------------------------
-
-
 def workload_change(case: DiagnosisCase) -> Iterator[Claim]:
     """Nearly all functions run more or less often, or most kernels do so over other grids.
 
@@ -303,15 +311,162 @@ def workload_change(case: DiagnosisCase) -> Iterator[Claim]:
             "per cycle.",
             demands,
             change(base, new)[1],
-            tuple(_with_work(case.evidence(shown[:_SHOWN], new), ratios[shown[:_SHOWN]])),
+            # Kernels with the work they are given; the cycle after them is as it was.
+            tuple(
+                each
+                if ratio is None
+                else replace(
+                    each,
+                    text=f"{each.text}, {amounts.digits(float(ratio))} times the work per launch",
+                )
+                for each, ratio in zip_longest(
+                    case.evidence(shown[:_SHOWN], new), ratios[shown[:_SHOWN]]
+                )
+            ),
         )
 
 
-def _with_work(found: tuple[Evidence, ...], ratios: Floats) -> Iterator[Evidence]:
-    """Kernels with the work they are given; the cycle after them is as it was."""
-    for each, ratio in zip_longest(found, ratios):
-        if ratio is None:
-            yield each
-        else:
-            by = amounts.digits(float(ratio))
-            yield replace(each, text=f"{each.text}, {by} times the work per launch")
+# -- what launches are given to do -----------------------------------------------------------------
+
+
+def work_ratios(case: DiagnosisCase) -> Floats:
+    """How many times as much work a launch of each function is given; NaN where not known.
+
+    Known it is of functions launched equally often on both sides.
+    """
+    given = []
+    for side in (case.base, case.new):
+        # Blocks and bytes of a launch of each function.
+        sums = side.anatomy.launches.group_by("function")
+        rows = sums.agg(pl.col("calls", "blocks", "bytes").sum()).iter_rows()
+        given.append({name: (blocks / calls, size / calls) for name, calls, blocks, size in rows})
+    base, new = given
+    known = case.functions.called_equally & case.functions.where(~on_host())
+    ratios = np.full(len(known), np.nan)
+    for column in np.flatnonzero(known).tolist():
+        name = case.functions.table["function"][column]
+        both = zip(base.get(name, ()), new.get(name, ()), strict=False)
+        ratios[column] = next((now / ago for ago, now in both if ago > 0 and now > 0), np.nan)
+    return ratios
+
+
+def has_other_work(ratios: Floats) -> np.ndarray:
+    """Which functions are given more or less per launch."""
+    return np.asarray(np.abs(np.nan_to_num(ratios, nan=1.0) - 1) > SAME_WORK)
+
+
+def is_other_work(case: DiagnosisCase, ratios: Floats) -> bool:
+    """Whether most of the time of kernels launched equally often is in ones given other work."""
+    kernels = case.functions.called_equally & case.functions.where(
+        pl.col("part") == "device_compute"
+    )
+    time = np.sum(case.functions.times, axis=0)
+    total, other = time[kernels].sum(), time[kernels & has_other_work(ratios)].sum()
+    return bool(total > 0 and other >= _MOST_OF_IT * total)
+
+
+# -- what the host does more with kernels ----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Launching:
+    """Functions of the host that run more or less often with kernels, and the code around them."""
+
+    case: DiagnosisCase
+    which: np.ndarray
+    ratio: float | None
+    """How many times as often most kernels and operators run, where that is one number."""
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """Names of all of them."""
+        return tuple(self.case.functions.table["function"].filter(pl.Series(self.which)))
+
+    @property
+    def sides(self) -> tuple[Floats, Floats]:
+        """What was added in each cycle of both sides, with the code around the calls."""
+        columns, around = self._around()
+        which = np.concatenate([np.flatnonzero(self.which), columns])
+        added = np.concatenate([added_calls(self.case.functions, self.which), around])
+        return added_in_cycles(self.case.functions, which, added)
+
+    def demands(self) -> Iterator[Demand]:
+        """What was added in each part; the code around the calls only as far as it is there."""
+        parts = self.case.functions.table["part"].to_numpy()
+        added = added_calls(self.case.functions, self.which)
+        for part in np.unique(parts[self.which]):
+            ns = float(added[parts[self.which] == part].sum())
+            yield Demand(ns, (str(part),), structural=True)
+        for column, ns in zip(*self._around(), strict=True):
+            yield Demand(float(ns), (str(parts[column]), "host_cpu", "idle"))
+
+    def _around(self) -> tuple[Ints, Floats]:
+        """Marks and time in no call, and what they gained by lying around more calls."""
+        functions = self.case.functions
+        marks = functions.where(
+            on_host(),
+            pl.col("function_class").is_in(["cpu_annotation", UNTRACED]),
+            pl.col("part") != "data_loading",
+            ~pl.col("function").is_in([*self.case.taken, *self.case.blurred]),
+        )
+        called = functions.where(on_host()) & ~marks
+        often = [float(side[called].sum()) for side in functions.calls]
+        share = (often[1] - often[0]) / max(*often, 1.0) if self.ratio is not None else 0.0
+        before, after = functions.times
+        most, gained = share * np.maximum(before, after), after - before
+        some = np.flatnonzero(marks & ~self.which & (most * gained > 0))
+        return some, np.where(gained > 0, np.minimum(most, gained), np.maximum(most, gained))[some]
+
+
+def launching(case: DiagnosisCase, kernels: list[np.ndarray]) -> Launching:
+    """What comes with kernels that run more or less often; `kernels` are these, by family."""
+    functions = case.functions
+    changed = np.any(kernels, axis=0)
+    ratio = common_ratio(functions, changed)
+    found = np.zeros(functions.table.height, dtype=bool)
+    base, new = functions.calls
+    total = float((new - base)[changed].sum())
+    rises = {float((new - base)[which].sum()) for which in kernels}
+    if abs(total) >= 1:
+        rises |= {float(rise) for rise in (new - base)[changed] if abs(rise) >= _SOME}
+    for rise in rises:
+        if abs(rise) >= 1:
+            found |= companions(functions if rise > 0 else functions.swapped(), abs(rise))
+    # Which functions take what others take per call: what takes far longer does other things.
+    calls, times = np.sum(functions.calls, axis=0), np.sum(functions.times, axis=0)
+    each = times / np.where(calls > 0, calls, np.inf)
+    usual = each[functions.where(is_program()) & (each > 0)]
+    found &= np.asarray(each <= _FAR_LONGER * np.median(usual) if len(usual) else each <= 0)
+    if ratio is not None:
+        found |= in_proportion(functions, ratio)
+    found |= _launches(functions, total)
+    own = functions.where(on_host(), ~waits(), ~pl.col("function").is_in(list(case.taken)))
+    return Launching(case, np.asarray(found & own), ratio)
+
+
+def common_ratio(functions: CaseFunctions, changed: np.ndarray) -> float | None:
+    """How many times as often most of the changed kernels run; None where they do not agree."""
+    base, new = functions.calls
+    both = changed & (base > 0) & (new > 0)
+    if not both.any():
+        return None
+    total = np.sum(functions.times, axis=0)
+    ratios, times = (new / np.where(base > 0, base, 1.0))[both], total[both]
+    order = np.argsort(ratios)
+    middle = np.searchsorted(np.cumsum(times[order]), times.sum() / 2)
+    ratio = float(ratios[order][min(int(middle), len(order) - 1)])
+    if abs(ratio - 1) < _LEAST_MORE:
+        return None
+    agree = changed & in_proportion(functions, ratio)
+    return ratio if total[agree].sum() >= _MOST_OF_IT * total[changed].sum() else None
+
+
+def _launches(functions: CaseFunctions, rise: float) -> np.ndarray:
+    """Calls that launch kernels, where there are more of them by as many as there are kernels."""
+    base, new = functions.calls
+    found = functions.where(
+        pl.col("function_class") == "cpu_launch", pl.col("function").str.contains("Launch")
+    )
+    found &= ~functions.called_equally
+    agrees = abs(float((new - base)[found].sum()) - rise) <= _AS_MANY * abs(rise)
+    return np.asarray(found & (agrees and abs(rise) >= 1))

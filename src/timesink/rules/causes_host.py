@@ -11,11 +11,12 @@ import polars as pl
 from timesink.analyses.behaviour.functions import NO_CALL, STEP_MARK
 from timesink.analyses.statistics.means import moments, welch_interval
 from timesink.model.arrays import Floats
-from timesink.model.findings import Interval
 from timesink.model.units import listed
 from timesink.rules.case import DiagnosisCase, both_ways, by_change, told_name
 from timesink.rules.case_functions import (
-    CaseFunctions,
+    CLEARLY,
+    added_calls,
+    added_in_cycles,
     along,
     computes_on_host,
     in_proportion,
@@ -23,23 +24,19 @@ from timesink.rules.case_functions import (
     more_calls,
     on_host,
     same_work,
+    slowdown,
     waits,
 )
+from timesink.rules.causes_device import Launching, common_ratio
 from timesink.rules.host_places import (
     FEW,
     HostPace,
-    change_of,
     gap_claims,
     host_of,
     marks_of,
-    pace_of_gaps,
-    pace_told,
     places_of,
-    stands,
 )
-from timesink.rules.launches import Launching, common_ratio
 from timesink.rules.ledger import HOST_PARTS, Claim, Demand, change, is_certain
-from timesink.rules.pace import CLEARLY, added_calls, added_in_cycles, slowdown
 
 _HOST = ("host_cpu", "launch_gap", "idle")
 """Where the host's work shows that ran beside the device before."""
@@ -96,9 +93,6 @@ def _shown_share(parts_ns: float, functions_ns: float) -> float:
     return min(1.0, parts_ns / functions_ns) if functions_ns > 0 else 1.0
 
 
-# -- more waits for the device ---------------------------------------------------------------------
-
-
 @both_ways
 def synchronisation(case: DiagnosisCase) -> Iterator[Claim]:
     """Calls that wait for the device and run more often, with all that came with them.
@@ -113,9 +107,20 @@ def synchronisation(case: DiagnosisCase) -> Iterator[Claim]:
         return
     first = int(np.argmax(np.where(more, rises, 0)))
     taken = more | along(functions, float(rises[first]))
-    own = added_in_cycles(functions, taken, added_calls(functions, taken))
-    exposed = _exposed_work(case)
-    total, interval = change(own[0] + exposed[0], own[1] + exposed[1])
+    added = added_calls(functions, taken)
+    own = added_in_cycles(functions, taken, added)
+    parts = functions.table.filter(pl.Series(taken)).with_columns(rise=pl.Series(added))
+    summed = parts.group_by("part", "family").agg(pl.col("rise").sum())
+    # Less the host's work that ran beside the device, per cycle: it grows where that is lost.
+    works = functions.where(on_host(), ~waits())
+    base, new = (
+        side - ran[:, works].sum(axis=1)
+        for side, ran in zip(case.both(*HOST_PARTS), (functions.base, functions.new), strict=True)
+    )
+    from_timelines = case.base.anatomy.from_timeline and case.new.anatomy.from_timeline
+    lost = new.mean() - base.mean() if min(len(base), len(new)) else 0.0
+    exposed = float(from_timelines and lost > 0)
+    total, interval = change(own[0] + exposed * base, own[1] + exposed * new)
     rise = float(own[1].mean() - own[0].mean()) if min(map(len, own)) else 0.0
     shown = by_change(functions, taken)
     others = list(dict.fromkeys(case.names(each for each in shown if each != first)))
@@ -124,38 +129,19 @@ def synchronisation(case: DiagnosisCase) -> Iterator[Claim]:
         "synchronisation",
         f"{case.names([first])[0]} waits for the device {case.often(first)} times per cycle."
         f"{came} calls take {case.took(shown)} per cycle.",
-        (*_wait_demands(functions, taken), Demand(total - rise, _HOST)),
+        (
+            *(
+                Demand(ns, (part if family is None else f"{part}/{family}",), structural=True)
+                for part, family, ns in summed.sort("part", "family").iter_rows()
+            ),
+            Demand(total - rise, _HOST),
+        ),
         interval,
         case.evidence(
             [first, *(each for each in shown[:_SHOWN] if each != first)], own[1], calls=True
         ),
         functions=tuple(functions.table["function"].filter(pl.Series(taken))),
     )
-
-
-def _wait_demands(functions: CaseFunctions, taken: np.ndarray) -> Iterator[Demand]:
-    parts = functions.table.filter(pl.Series(taken)).select("part", "family")
-    rises = parts.with_columns(rise=pl.Series(added_calls(functions, taken)))
-    summed = rises.group_by("part", "family").agg(pl.col("rise").sum())
-    for part, family, rise in summed.sort("part", "family").iter_rows():
-        name = part if family is None else f"{part}/{family}"
-        yield Demand(rise, (name,), structural=True)
-
-
-def _exposed_work(case: DiagnosisCase) -> tuple[Floats, Floats]:
-    """Less the host's work that ran beside the device, per cycle: it grows where that is lost."""
-    works = case.functions.where(on_host(), ~waits())
-    base, new = case.both(*HOST_PARTS)
-    base = base - case.functions.base[:, works].sum(axis=1)
-    new = new - case.functions.new[:, works].sum(axis=1)
-    from_timelines = case.base.anatomy.from_timeline and case.new.anatomy.from_timeline
-    lost = new.mean() - base.mean() if min(len(base), len(new)) else 0.0
-    if not from_timelines or lost <= 0:
-        return np.zeros(len(base)), np.zeros(len(new))
-    return base, new
-
-
-# -- other work of a program that computes on the host ---------------------------------------------
 
 
 def more_operators(case: DiagnosisCase) -> Iterator[Claim]:
@@ -189,9 +175,6 @@ def more_operators(case: DiagnosisCase) -> Iterator[Claim]:
         case.evidence(shown[:_SHOWN], functions.new[:, which].sum(axis=1), calls=True),
         functions=host.functions,
     )
-
-
-# -- other calls -----------------------------------------------------------------------------------
 
 
 def host_calls(case: DiagnosisCase) -> Iterator[Claim]:
@@ -234,9 +217,6 @@ def host_calls(case: DiagnosisCase) -> Iterator[Claim]:
     )
 
 
-# -- places and functions --------------------------------------------------------------------------
-
-
 @both_ways
 def host_code(case: DiagnosisCase) -> Iterator[Claim]:
     """Places first, then functions that run as often as before."""
@@ -250,11 +230,14 @@ def host_code(case: DiagnosisCase) -> Iterator[Claim]:
             explained[inside] = explained.get(inside, 0.0) + max(0.0, ns)
     for column in list(_standing_functions(host, explained))[:FEW]:
         function, part = case.functions.table.select("function", "part").row(column)
-        rise, interval = change_of(host, [column])
+        rise, interval = host.change_of([column])
+        name = "Code outside of recorded calls" if function == NO_CALL else told_name(function)
+        told = f"{name} takes {case.took(column)} per cycle for as many calls"
+        if function == STEP_MARK:
+            told = f"The host spends {case.took(column)} per cycle between recorded calls"
         yield case.claim(
             "host_code",
-            f"{_function_told(function, case.took(column))}, in nearly every cycle; "
-            f"{pace_told(host, column)}.",
+            f"{told}, in nearly every cycle; {host.pace_told(column)}.",
             [Demand(rise, tuple(dict.fromkeys((part, *_CODE))), structural=True)],
             interval,
             case.evidence([column], case.functions.new[:, column]),
@@ -277,33 +260,10 @@ def _standing_functions(host: HostPace, explained: dict[str | None, float]) -> I
         known = explained.get(name, 0.0) + (explained.get(None, 0.0) if name in marks else 0.0)
         left = host.rise(column) - known
         base, new = (float(side[column]) for side in host.case.functions.times)
-        if name in marks and new < (1 + CLEARLY) * pace_of_gaps(host, None) * base:
+        if name in marks and new < (1 + CLEARLY) * host.pace_of_gaps(None) * base:
             continue  # it only grew as the gaps in it did, all of them alike
-        if stands(host, column) and left >= max(host.case.least_ns, host.rise(column) / 2):
+        if host.stands(column) and left >= max(host.case.least_ns, host.rise(column) / 2):
             yield column
-
-
-def _function_told(function: str, times: str) -> str:
-    if function == STEP_MARK:
-        return f"The host spends {times} per cycle between recorded calls"
-    name = "Code outside of recorded calls" if function == NO_CALL else told_name(function)
-    return f"{name} takes {times} per cycle for as many calls"
-
-
-# -- data ------------------------------------------------------------------------------------------
-
-
-def _change_of_waiting(base: Floats, new: Floats) -> tuple[float, Interval | None]:
-    """Change of the waiting and its interval.
-
-    A loader that is too slow holds up cycles now and then, whenever what it had ready is used up.
-    Where many of them wait longer than any did before, that they are uneven is how it shows.
-    """
-    rise, interval = change(base, new)
-    if is_certain(interval) or (new > base.max()).sum() < _OFTEN:
-        return rise, interval
-    before, after = (moments(np.zeros(len(side), dtype=np.int64), side, 1) for side in (base, new))
-    return rise, welch_interval(before, after)
 
 
 def _is_starved(case: DiagnosisCase, rise: float) -> bool:
@@ -328,7 +288,15 @@ def data_loading(case: DiagnosisCase) -> Iterator[Claim]:
     base, new = case.both("data_loading")
     if not len(base) or not len(new):
         return
-    rise, interval = _change_of_waiting(base, new)
+    rise, interval = change(base, new)
+    if not is_certain(interval) and (new > base.max()).sum() >= _OFTEN:
+        # A loader that is too slow holds up cycles now and then, whenever what it had ready is used
+        # up.  Where many of them wait longer than any did before, that they are uneven is how it
+        # shows.
+        before, after = (
+            moments(np.zeros(len(side), dtype=np.int64), side, 1) for side in (base, new)
+        )
+        interval = welch_interval(before, after)
     if rise < max(case.least_ns, CLEARLY * float(base.mean())) or _is_starved(case, rise):
         return
     loaders = case.functions.where(pl.col("part") == "data_loading")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import polars as pl
 
 from timesink.analyses.columns import device_columns, device_numbers, host_columns, host_names
@@ -15,7 +13,7 @@ from timesink.model.findings import HIGH, MEDIUM, Evidence, Finding
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import NVIDIA, is_collective_call
-from timesink.rules.registry import catalogue, finding
+from timesink.rules.registry import catalogue
 from timesink.rules.single_run import complete_steps, longest_by_name, worst_step
 
 LEAST_TALKING = 0.1
@@ -32,17 +30,14 @@ def exposed_communication(trace: Trace) -> list[Finding]:
     if not average or average["communication_ns"] <= LEAST_TALKING * average["total_ns"]:
         return []
     exposed, total = average["communication_ns"], average["total_ns"]
-    return [
-        finding(
-            "run",
-            "exposed-communication",
-            f"{units.duration_ns(exposed)} of {steps.each} "
-            f"({units.share(exposed, total)}) go to communication that no computation overlaps.",
-            share=exposed / total,
-            cost_ns=exposed,
-            evidence=(*_collectives(trace), worst_step(trace, "communication")),
-        )
-    ]
+    return steps.found(
+        "exposed-communication",
+        f"{units.duration_ns(exposed)} of {steps.each} "
+        f"({units.share(exposed, total)}) go to communication that no computation overlaps.",
+        exposed,
+        (*_collectives(trace), worst_step(trace, "communication")),
+        share=exposed / total,
+    )
 
 
 def _collectives(trace: Trace) -> tuple[Evidence, ...]:
@@ -68,18 +63,14 @@ def gloo_on_devices(trace: Trace) -> list[Finding]:
         return []
     spent = int(calls.filter(through_host)["dur_ns"].sum())
     exposed = average_step(trace)["communication_ns"]
-    return [
-        finding(
-            "run",
-            "gloo-on-devices",
-            f"{units.counted(int(through_host.sum()), 'gloo calls')} take "
-            f"{units.duration_ns(spent)} in all; {units.share(exposed, steps.length_ns)} of "
-            f"{steps.each} is gloo communication that nothing overlaps.",
-            share=exposed / steps.length_ns,
-            cost_ns=exposed,
-            evidence=_collectives(trace),
-        )
-    ]
+    return steps.found(
+        "gloo-on-devices",
+        f"{units.counted(int(through_host.sum()), 'gloo calls')} take "
+        f"{units.duration_ns(spent)} in all; {units.share(exposed, steps.length_ns)} of "
+        f"{steps.each} is gloo communication that nothing overlaps.",
+        exposed,
+        _collectives(trace),
+    )
 
 
 def data_parallel(trace: Trace) -> list[Finding]:
@@ -94,23 +85,18 @@ def data_parallel(trace: Trace) -> list[Finding]:
         return []
     per_step = steps.time_of(calls)
     numbers = {"calls": calls.height, "host_us_per_step": per_step / 1000}
-    return [
-        finding(
-            "run",
-            "data-parallel",
-            f"{DATA_PARALLEL} ran {units.counted(calls.height, 'times')} for {len(devices)} "
-            f"devices and takes {units.duration_ns(per_step)} of {steps.each} on the host.",
-            share=per_step / steps.length_ns,
-            evidence=(
-                Evidence("call", DATA_PARALLEL, numbers=numbers),
-                *(Evidence("device", str(number)) for number in devices),
-            ),
-            least_severity=MEDIUM,
-        )
-    ]
-
-
-# -- ranks that the others wait for ----------------------------------------------------------------
+    return steps.found(
+        "data-parallel",
+        f"{DATA_PARALLEL} ran {units.counted(calls.height, 'times')} for {len(devices)} "
+        f"devices and takes {units.duration_ns(per_step)} of {steps.each} on the host.",
+        per_step,
+        (
+            Evidence("call", DATA_PARALLEL, numbers=numbers),
+            *(Evidence("device", str(number)) for number in devices),
+        ),
+        cost_ns=0.0,
+        least_severity=MEDIUM,
+    )
 
 
 def stragglers(ranks: RankSet) -> list[Finding]:
@@ -132,11 +118,17 @@ def stragglers(ranks: RankSet) -> list[Finding]:
     alike = several and len({each.cause for each in late}) == 1
     worker = workers[worst.rank]
     most, why = f"{worker} most, " * (several and not alike), why_late(worst.cause, several=alike)
+    # Those after the costliest, and why they are late.
+    said = [
+        f"{workers[each.rank]} {units.share(each.share, 1)} ({why_late(each.cause)})"
+        for each in late[1:]
+    ]
+    others = f" Also {units.listed(said, most=4)}." if said else ""
     return [
         Finding(
             "stragglers",
             f"{wait}: {units.duration_ns(cost)}{' a step' if marked else ''} "
-            f"({units.share(share, 1)}){often}. {worst.sentence}{_others(late[1:], workers)}",
+            f"({units.share(share, 1)}){often}. {worst.sentence}{others}",
             advice_on(worst.cause, worker),
             f"{wait}: {most}{why}",
             share=share,
@@ -161,15 +153,6 @@ def stragglers(ranks: RankSet) -> list[Finding]:
             marked=marked,
         )
     ]
-
-
-def _others(late: Sequence[Finding], workers: dict[int, str]) -> str:
-    """Those after the costliest, and why they are late."""
-    said = [
-        f"{workers[each.rank]} {units.share(each.share, 1)} ({why_late(each.cause)})"
-        for each in late
-    ]
-    return f" Also {units.listed(said, most=4)}." if said else ""
 
 
 def why_late(cause: str, *, several: bool = False) -> str:

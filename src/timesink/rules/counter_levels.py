@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,7 +17,7 @@ from timesink.analyses.statistics.means import QUIETLY, two_sided_p
 from timesink.analyses.statistics.ranks import false_discovery
 from timesink.model.arrays import Floats, Ints
 from timesink.model.schema import HOST_DEVICE
-from timesink.model.units import amount, counted, quantity
+from timesink.model.units import amount, amounts, change, counted, quantity
 from timesink.rules.counter_names import Resource, only_own, resource_of
 
 _NO_CYCLES = np.zeros(0, dtype=np.int64)
@@ -48,6 +49,18 @@ class CounterReading:
     def rise(self) -> float:
         return self.new_mean - self.base_mean
 
+    @property
+    def levels(self) -> dict[str, Any]:
+        """What evidence and findings hold of it."""
+        named = {"device": self.device, "metric": self.metric, "unit": self.unit or None}
+        return {**named, "base": self.base_mean, "new": self.new_mean}
+
+    @property
+    def change(self) -> str:
+        """From where to where it went, and by how much, in words."""
+        base, new = self.base_mean, self.new_mean
+        return f"{amounts(base, new, self.unit)} ({change(base, new)})"
+
     def less(self, own_base: float, own_new: float) -> CounterReading:
         """What is left of it without a share of each side; nothing is less than nothing."""
         base = np.maximum(self.base - own_base, 0.0)
@@ -56,7 +69,16 @@ class CounterReading:
 
 def readings(pair: Pair, base: Anatomy, new: Anatomy) -> list[CounterReading]:
     """Counters that both sides have, in units that meet."""
-    names = _same_devices(pair, base, new)
+    # The pair calls the devices of NEW as BASE does; counters have the names of the recording.
+    used = own_devices(pair)
+    ours, theirs = (
+        set(side.levels["device"].drop_nulls().cast(pl.String)) - {HOST_DEVICE}
+        for side in (base, new)
+    )
+    missing, free = sorted(used & ours - theirs), sorted(theirs - ours)
+    if not missing and len(ours) == len(theirs) == 1:
+        missing, free = sorted(ours), sorted(theirs)
+    names = dict(zip(free, missing, strict=False))
     before = _values(only_own(base.levels, pair.base.pid), {})
     after = _values(only_own(new.levels, pair.new.pid), names)
     found = []
@@ -86,23 +108,6 @@ def _values(levels: pl.DataFrame, names: Mapping[str, str]) -> _Values:
     return found
 
 
-def _same_devices(pair: Pair, base: Anatomy, new: Anatomy) -> dict[str, str]:
-    """How devices of NEW are called in BASE, where the pair brought them together.
-
-    The pair calls the devices of NEW as BASE does; counters still have the names of the recording.
-    """
-    used = own_devices(pair)
-    ours, theirs = (
-        set(side.levels["device"].drop_nulls().cast(pl.String)) - {HOST_DEVICE}
-        for side in (base, new)
-    )
-    missing = sorted(used & ours - theirs)
-    free = sorted(theirs - ours)
-    if not missing and len(ours) == len(theirs) == 1:
-        return dict(zip(sorted(theirs), sorted(ours), strict=True))
-    return dict(zip(free, missing, strict=False))
-
-
 def own_devices(pair: Pair) -> set[str]:
     """Devices on which the process does something."""
     runs = pl.col("function_class").cast(pl.String).str.starts_with("gpu_")
@@ -113,10 +118,13 @@ def own_devices(pair: Pair) -> set[str]:
 # -- counters that no sampler writes ---------------------------------------------------------------
 
 
-_BITS = {"power_throttle": 0x4 | 0x80, "thermal_throttle": 0x20 | 0x40}
+_BITS = {
+    "power_throttle": ("gpu_power_cap", 0x4 | 0x80),
+    "thermal_throttle": ("gpu_thermal", 0x20 | 0x40),
+}
 """Reasons of NVIDIA's management library: power cap and power brake; heat, told by software and by
 hardware.  0x8 (hardware slowdown) is set with either, 0x1 on every idle device."""
-_CAUSES = {"power_throttle": "gpu_power_cap", "thermal_throttle": "gpu_thermal"}
+_MASK = "throttle_mask"
 
 
 def derived(pair: Pair, found: list[CounterReading]) -> list[CounterReading]:
@@ -129,7 +137,14 @@ def derived(pair: Pair, found: list[CounterReading]) -> list[CounterReading]:
             before, after = base[metric].to_numpy(), new[metric].to_numpy()
             at, resource = new["cycle"].to_numpy(), resource_of(metric)
             known.append(CounterReading(metric, HOST_DEVICE, unit, resource, before, after, at))
-    return [*known, *_reasons(found)]
+    for mask in found:
+        for reason, (cause, bits) in _BITS.items() if mask.resource.resource == _MASK else ():
+            # The share of cycles in which the device gave a reason, in percent.
+            resource = Resource(mask.metric, reason, cause, "exogenous", "up", "flag")
+            before, after = (_with_bits(side, bits) for side in (mask.base, mask.new))
+            name, at = f"{mask.metric}: {reason}", mask.cycles
+            known.append(CounterReading(name, mask.device, "%", resource, before, after, at))
+    return known
 
 
 def _host_times(behaviour: pl.DataFrame) -> pl.DataFrame:
@@ -157,24 +172,6 @@ def _host_times(behaviour: pl.DataFrame) -> pl.DataFrame:
         )
         .collect()
     )
-
-
-def _reasons(found: list[CounterReading]) -> list[CounterReading]:
-    """Share of cycles in which a device gave a reason, in percent, for each sort of reason."""
-    masks = [one for one in found if one.resource.resource == "throttle_mask"]
-    return [
-        CounterReading(
-            f"{mask.metric}: {reason}",
-            mask.device,
-            "%",
-            Resource(mask.metric, reason, _CAUSES[reason], "exogenous", "up", "flag"),
-            _with_bits(mask.base, bits),
-            _with_bits(mask.new, bits),
-            mask.cycles,
-        )
-        for mask in masks
-        for reason, bits in _BITS.items()
-    ]
 
 
 def _with_bits(masks: Floats, bits: int) -> Floats:
@@ -224,7 +221,15 @@ def impossible_levels(pair: Pair, base: Anatomy, new: Anatomy) -> Iterator[str]:
 def _is_impossible(levels: pl.DataFrame) -> pl.Series:
     """Which levels are outside of what their counter can read; those not known are not."""
     kinds = levels.select("metric", "unit").unique(maintain_order=True)
-    ranges = [(metric, unit, *_range(metric, unit)) for metric, unit in kinds.iter_rows()]
+    ranges = []
+    for metric, unit in kinds.iter_rows():
+        # Least and most a counter can read, in its unit.
+        factor, base_unit = quantity(1.0, unit)
+        resource = resource_of(metric, base_unit or None)
+        least, most = _RANGES.get(base_unit, (-inf, inf))
+        if resource.scale == "percent" and resource.resource not in _ADDED_UP:
+            least, most = 0.0, _WHOLE
+        ranges.append((metric, unit, least / factor, most / factor))
     schema = {"metric": pl.String, "unit": pl.String, "least": pl.Float64, "most": pl.Float64}
     known = levels.join(
         pl.DataFrame(ranges, schema=schema, orient="row"),
@@ -233,16 +238,6 @@ def _is_impossible(levels: pl.DataFrame) -> pl.Series:
     value = pl.col("value")
     outside = (value < pl.col("least")) | (value > pl.col("most")) | value.is_infinite()
     return known.select((outside & value.is_not_nan()).fill_null(value=False)).to_series()
-
-
-def _range(metric: str, unit: str | None) -> tuple[float, float]:
-    """Least and most a counter can read, in its unit."""
-    factor, base_unit = quantity(1.0, unit)
-    resource = resource_of(metric, base_unit or None)
-    least, most = _RANGES.get(base_unit, (-inf, inf))
-    if resource.scale == "percent" and resource.resource not in _ADDED_UP:
-        least, most = 0.0, _WHOLE
-    return least / factor, most / factor
 
 
 # -- whether levels differ by more than noise ------------------------------------------------------
@@ -335,13 +330,10 @@ def _chances(base: Floats, new: Floats) -> Floats:
     if fewer >= 2:
         # A counter that rises a thousandfold may do so in steps, which neighbouring cycles share.
         return mean_changes(base, new, floor=_FLOOR, neighbours=False).p
-    if fewer == 1 and more >= _ENOUGH:
-        return _chances_of_one(*sorted((base, new), key=len))
-    return np.full(base.shape[1], np.nan)
-
-
-def _chances_of_one(one: Floats, several: Floats) -> Floats:
-    """Single values against the spread of the others."""
+    if fewer < 1 or more < _ENOUGH:
+        return np.full(base.shape[1], np.nan)
+    # Single values against the spread of the others.
+    one, several = sorted((base, new), key=len)
     level = several.mean(axis=0)
     spread = np.hypot(several.std(axis=0, ddof=1), _FLOOR * level)
     error = spread * np.sqrt(1 + 1 / len(several))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -56,14 +56,14 @@ class Resource:
     resource: str
     """What is measured; several counters may measure the same: `device_clock`, `pcie`, ..."""
     cause: str
-    """One of `diagnosis.CAUSES`, for exogenous ones."""
+    """A cause of the catalogue, for exogenous ones."""
     role: str
     harm: str = ""
     """`up` or `down`: the direction that hurts."""
     scale: str = ""
-    """How a change becomes a share of the capacity: a key of `severity.SCALES`."""
+    """How a change becomes a share of the capacity: a key of `resource_load.SCALES`."""
     own: str = ""
-    """How the load of the process itself is taken off: a key of `own_load.TAKEN_OFF`."""
+    """How the load of the process itself is taken off: a key of `resource_load.TAKEN_OFF`."""
     floor: float = _FLOOR
     """Least share of the capacity that is worth an entry."""
     hurts_from: float | None = None
@@ -80,14 +80,14 @@ def resource_of(counter: str, unit: str | None = None) -> Resource:
 
     `unit` is a base unit as of `units.quantity`; without, the name tells.
     """
-    found = _resource_of(plain_name(counter))
+    found = _line_for(plain_name(counter))
     known = quantity(1.0, unit_of(counter))[1] if unit is None else unit
     fits = not known or found.role != "exogenous" or known in _UNITS[found.scale]
     return found if fits else UNKNOWN
 
 
 @lru_cache(maxsize=1024)
-def _resource_of(name: str) -> Resource:
+def _line_for(name: str) -> Resource:
     return next((line for line in load_resources() if fits(name, line.pattern)), UNKNOWN)
 
 
@@ -212,15 +212,6 @@ class Hardware:
     power_w: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Rate:
-    """What links of a kind carry, in bytes per second."""
-
-    kind: str
-    most: float
-    usual: bool
-
-
 @lru_cache(maxsize=64)
 def hardware_of(name: str | None) -> Hardware | None:
     """What is known about a device of that name."""
@@ -244,9 +235,12 @@ def capacity_of(
     known = getattr(hardware, kind, None)
     if known is not None and seen <= known:
         return float(known)
-    of_kind = [rate for rate in _rates() if rate.kind == kind and rate.most >= seen]
     full = -1.0 if steady is None else steady
-    fitting = [one.most for one in of_kind if one.usual or _FILLED * one.most <= full <= one.most]
+    fitting = [
+        most
+        for most, usual in _rates().get(kind, ())
+        if most >= seen and (usual or _FILLED * most <= full <= most)
+    ]
     return min(fitting, default=seen)
 
 
@@ -262,8 +256,10 @@ def _devices() -> tuple[Hardware, ...]:
 
 
 @lru_cache(maxsize=1)
-def _rates() -> tuple[_Rate, ...]:
-    return tuple(
-        _Rate(row["kind"], float(row["gb_per_s"]) * _GIGA, row["usual"] == "yes")
-        for row in table(_LINK_RATES)
-    )
+def _rates() -> Mapping[str, list[tuple[float, bool]]]:
+    """What links of a kind carry, in bytes per second, and whether that is usual."""
+    found: dict[str, list[tuple[float, bool]]] = {}
+    for row in table(_LINK_RATES):
+        rate = float(row["gb_per_s"]) * _GIGA, row["usual"] == "yes"
+        found.setdefault(row["kind"], []).append(rate)
+    return found

@@ -9,10 +9,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from timesink.analyses.arrays import names_of
 from timesink.analyses.columns import (
     device_columns,
     device_names,
     device_numbers,
+    event_ranges,
     host_columns,
     host_names,
     once_per_trace,
@@ -56,9 +58,6 @@ _AROUND_IT = re.compile(r"nchw\w*to|nhwc\w*to|tonchw|tonhwc|reduce|im2col|transp
 """Kernels that prepare or finish the product: no tensor core would help them."""
 
 
-# -- kernels ---------------------------------------------------------------------------------------
-
-
 def tensor_cores_unused(trace: Trace) -> list[Finding]:
     """Kernels of eligible operators that surely do not use tensor cores."""
     steps = complete_steps(trace)
@@ -72,25 +71,20 @@ def tensor_cores_unused(trace: Trace) -> list[Finding]:
     all_kernels = int(node_times(trace).kernel_self[call_forest(trace).is_operator].sum())
     tf32 = ", or allow TF32 (torch.set_float32_matmul_precision('high'))"
     time = pl.col("dur_ns").sum() / 1000
-    return [
-        finding(
-            "run",
-            "tensor-cores-unused",
-            f"Operators that can use tensor cores spend {units.duration_ns(per_step)} "
-            f"of {steps.each} in kernels that do not "
-            f"({units.share(int(missed['dur_ns'].sum()), all_kernels)} of all kernel time of "
-            "operators).",
-            {"tf32": tf32 if newest >= FIRST_TF32 else ""},
-            share=per_step / steps.length_ns,
-            cost_ns=per_step * (1 - 1 / TENSOR_CORE_SPEEDUP),
-            evidence=(
-                *most_by_name(
-                    "operator", missed, "kernel_us", "operator", kernels=pl.len(), kernel_us=time
-                ),
-                *longest_by_name("kernel", missed),
-            ),
-        )
-    ]
+    operators = most_by_name(
+        "operator", missed, "kernel_us", "operator", kernels=pl.len(), kernel_us=time
+    )
+    return steps.found(
+        "tensor-cores-unused",
+        f"Operators that can use tensor cores spend {units.duration_ns(per_step)} "
+        f"of {steps.each} in kernels that do not "
+        f"({units.share(int(missed['dur_ns'].sum()), all_kernels)} of all kernel time of "
+        "operators).",
+        per_step,
+        (*operators, *longest_by_name("kernel", missed)),
+        {"tf32": tf32 if newest >= FIRST_TF32 else ""},
+        cost_ns=per_step * (1 - 1 / TENSOR_CORE_SPEEDUP),
+    )
 
 
 def _major(device: Device) -> int:
@@ -112,9 +106,7 @@ def _missed_kernels(trace: Trace, steps: Steps) -> pl.DataFrame:
     by_operator: NDArray[np.bool_] = node_times(trace).eligible_by_name & (forest.role == OPERATOR)
     rows = np.flatnonzero(kernels & without & (links.node >= 0) & by_operator[links.node])
     rows = rows[steps.hold(device["ts_ns"].to_numpy()[rows])]
-    operators = pl.Series(forest.names, dtype=pl.String).gather(
-        pl.Series(forest.name[links.node[rows]])
-    )
+    operators = names_of(forest, links.node[rows])
     return device.select("name", "ts_ns", "dur_ns")[rows].with_columns(operator=operators)
 
 
@@ -126,17 +118,12 @@ def layout_conversions(trace: Trace) -> list[Finding]:
     if kernels.is_empty() or per_step <= LEAST_SHARE * steps.length_ns:
         return []
     often = units.counted(round(kernels.height / steps.count), "kernels")
-    return [
-        finding(
-            "run",
-            "layout-conversions",
-            f"{often}{steps.a_step} only turn tensors between NCHW and NHWC: "
-            f"{steps.part(per_step)}.",
-            share=per_step / steps.length_ns,
-            cost_ns=per_step,
-            evidence=longest_by_name("kernel", kernels),
-        )
-    ]
+    return steps.found(
+        "layout-conversions",
+        f"{often}{steps.a_step} only turn tensors between NCHW and NHWC: {steps.part(per_step)}.",
+        per_step,
+        longest_by_name("kernel", kernels),
+    )
 
 
 def _named_in_steps(trace: Trace, steps: Steps, fits: Any, kind: str) -> pl.DataFrame:
@@ -171,28 +158,21 @@ def tiny_kernels(trace: Trace) -> list[Finding]:
     if not found:
         return []
     lost_ns, waited_ns, tiny, number = max(found, key=lambda one: one[0])
-    return [
-        finding(
-            "run",
-            "tiny-kernels",
-            f"{units.share(len(tiny), number)} of the kernels "
-            f"({units.count(len(tiny) // steps.count)}{steps.a_step}) run less than "
-            f"{units.duration_ns(TINY_NS)}, about what a launch costs; the device waits "
-            f"{units.duration_ns(waited_ns)} of {steps.each} for launches.",
-            share=lost_ns / steps.length_ns,
-            cost_ns=lost_ns,
-            evidence=most_by_name(
-                "kernel",
-                events.select("name", "dur_ns")[tiny],
-                "calls_per_step",
-                calls_per_step=pl.len() / steps.count,
-                mean_us=pl.col("dur_ns").mean() / 1000,
-            ),
-        )
-    ]
-
-
-# -- copies and waits ------------------------------------------------------------------------------
+    return steps.found(
+        "tiny-kernels",
+        f"{units.share(len(tiny), number)} of the kernels "
+        f"({units.count(len(tiny) // steps.count)}{steps.a_step}) run less than "
+        f"{units.duration_ns(TINY_NS)}, about what a launch costs; the device waits "
+        f"{units.duration_ns(waited_ns)} of {steps.each} for launches.",
+        lost_ns,
+        most_by_name(
+            "kernel",
+            events.select("name", "dur_ns")[tiny],
+            "calls_per_step",
+            calls_per_step=pl.len() / steps.count,
+            mean_us=pl.col("dur_ns").mean() / 1000,
+        ),
+    )
 
 
 def pageable_copies(trace: Trace) -> list[Finding]:
@@ -201,33 +181,30 @@ def pageable_copies(trace: Trace) -> list[Finding]:
     copies = _named_in_steps(trace, steps, lambda name: "Pageable" in name, "memcpy")
     if copies.is_empty():
         return []
-    ranges = intervals.from_starts(copies["ts_ns"].to_numpy(), copies["dur_ns"].to_numpy())
-    exposed_ns = steps.per_step_ns(intervals.subtract(ranges, role_ranges(trace)["kernel"]))
+    exposed = intervals.subtract(event_ranges(copies), role_ranges(trace)["kernel"])
+    exposed_ns = steps.per_step_ns(exposed)
     if exposed_ns <= LEAST_COPIES * steps.length_ns:
         return []
     sizes = trace.lazy("device").select("bytes").collect()["bytes"]
     copies = copies.with_columns(sizes[copies["row"].to_numpy()])
     volume = int(copies["bytes"].sum() or 0)
     size = f" ({units.size_bytes(volume)})" if volume else ""
-    return [
-        finding(
-            "run",
-            "pageable-copies",
-            f"{units.counted(copies.height, 'copies')}{size} "
-            f"{'uses' if copies.height == 1 else 'use'} pageable host memory; "
-            f"{steps.part(exposed_ns)} goes to such copies while no kernel runs.",
-            share=exposed_ns / steps.length_ns,
-            cost_ns=exposed_ns * (1 - 1 / PINNED_SPEEDUP),
-            evidence=most_by_name(
-                "copy",
-                copies,
-                "total_us",
-                copies=pl.len(),
-                total_us=pl.col("dur_ns").sum() / 1000,
-                bytes=pl.col("bytes").sum(),
-            ),
-        )
-    ]
+    return steps.found(
+        "pageable-copies",
+        f"{units.counted(copies.height, 'copies')}{size} "
+        f"{'uses' if copies.height == 1 else 'use'} pageable host memory; "
+        f"{steps.part(exposed_ns)} goes to such copies while no kernel runs.",
+        exposed_ns,
+        most_by_name(
+            "copy",
+            copies,
+            "total_us",
+            copies=pl.len(),
+            total_us=pl.col("dur_ns").sum() / 1000,
+            bytes=pl.col("bytes").sum(),
+        ),
+        cost_ns=exposed_ns * (1 - 1 / PINNED_SPEEDUP),
+    )
 
 
 def many_waits(trace: Trace) -> list[Finding]:
@@ -238,58 +215,43 @@ def many_waits(trace: Trace) -> list[Finding]:
     steps, idle = complete_steps(trace), idle_causes(trace)
     if not steps.length_ns or idle.is_empty():
         return []
-    waiting = _waiting_operators(trace, steps)
-    calls = waiting.height / steps.count
-    spent = steps.per_step_ns(waiting.select("start_ns", "end_ns").to_numpy())
-    cost = min(spent, int(idle["idle_ns"].to_numpy().max()) / steps.count)
-    if calls < FEWEST_WAITS_PER_STEP or cost < LEAST_WAITING * steps.length_ns:
-        return []
-    return [
-        finding(
-            "run",
-            "many-waits",
-            f"{units.count(round(calls))} operators{steps.a_step} wait for the device; "
-            f"they take {steps.part(spent)} on the host.",
-            share=cost / steps.length_ns,
-            cost_ns=cost,
-            evidence=most_by_name(
-                "operator",
-                waiting,
-                "host_us",
-                calls_per_step=pl.len() / steps.count,
-                host_us=(pl.col("end_ns") - pl.col("start_ns")).sum() / 1000,
-            ),
-        )
-    ]
-
-
-def _waiting_operators(trace: Trace, steps: Steps) -> pl.DataFrame:
-    """Operators that made a waiting call themselves, inside the steps."""
+    # Operators that made a waiting call themselves, inside the steps.
     forest, links = call_forest(trace), link_launches(trace)
     waits = np.zeros(host_columns(trace).height, dtype=np.bool_)
     waits[host_names(trace).rows(waits_for_device)] = True
     nodes = links.call_node[waits[links.calls]]
     nodes = np.unique(forest.stands_for[nodes[nodes >= 0]])
     nodes = nodes[(forest.role[nodes] == OPERATOR) & steps.hold(forest.start[nodes])]
-    names = pl.Series("name", forest.names, dtype=pl.String).gather(pl.Series(forest.name[nodes]))
-    return pl.DataFrame(
-        [
-            names,
-            pl.Series("start_ns", forest.start[nodes], dtype=pl.Int64),
-            pl.Series("end_ns", forest.end[nodes], dtype=pl.Int64),
-        ]
+    waiting = names_of(forest, nodes).to_frame("name")
+    waiting = waiting.with_columns(
+        start_ns=pl.Series(forest.start[nodes], dtype=pl.Int64),
+        end_ns=pl.Series(forest.end[nodes], dtype=pl.Int64),
     )
-
-
-# -- memory ----------------------------------------------------------------------------------------
+    calls = waiting.height / steps.count
+    spent = steps.per_step_ns(waiting.select("start_ns", "end_ns").to_numpy())
+    cost = min(spent, int(idle["idle_ns"].to_numpy().max()) / steps.count)
+    if calls < FEWEST_WAITS_PER_STEP or cost < LEAST_WAITING * steps.length_ns:
+        return []
+    return steps.found(
+        "many-waits",
+        f"{units.count(round(calls))} operators{steps.a_step} wait for the device; "
+        f"they take {steps.part(spent)} on the host.",
+        cost,
+        most_by_name(
+            "operator",
+            waiting,
+            "host_us",
+            calls_per_step=pl.len() / steps.count,
+            host_us=(pl.col("end_ns") - pl.col("start_ns")).sum() / 1000,
+        ),
+    )
 
 
 def memory_limit(trace: Trace) -> list[Finding]:
     """Peak allocation above nine tenths of the device's memory; one finding for all devices."""
-    peaks = memory_peaks(trace).to_dicts()
-    full = sorted(
-        (peak for peak in peaks if _fullness(peak) > NEAR_LIMIT), key=_fullness, reverse=True
-    )
+    fullness = pl.col("peak_allocated_bytes") / pl.col("capacity_bytes")
+    known = memory_peaks(trace).filter(pl.col("capacity_bytes") > 0, fullness > NEAR_LIMIT)
+    full = known.sort(fullness, descending=True, maintain_order=True).to_dicts()
     if not full:
         return []
     worst, many = full[0], len(full) > 1
@@ -314,8 +276,3 @@ def memory_limit(trace: Trace) -> list[Finding]:
             least_severity=MEDIUM,
         )
     ]
-
-
-def _fullness(peak: dict[str, Any]) -> float:
-    capacity = peak["capacity_bytes"] or 0
-    return float(peak["peak_allocated_bytes"] / capacity) if capacity > 0 else 0.0

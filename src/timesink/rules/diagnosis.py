@@ -2,149 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.anatomy.anatomy import PARTS, Anatomy
 from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.comparison.pair import WITHIN, Pair
 from timesink.analyses.comparison.recorded import equally_often
 from timesink.analyses.comparison.sides import anatomy_of_role
-from timesink.analyses.comparison.verdict import compare_roles
+from timesink.analyses.comparison.verdict import compare_roles, cycle_change, judge_lengths
 from timesink.analyses.statistics.drift import mean_changes
-from timesink.model import vendors
-from timesink.model.diagnosis import Component, CycleTime, Diagnosis
+from timesink.model import units, vendors
+from timesink.model.diagnosis import Component, CycleJudgement, CycleTime, Diagnosis
 from timesink.model.findings import Finding
 from timesink.model.schema import HOST_DEVICE
 from timesink.rules.case import case_of
-from timesink.rules.case_functions import family_of
+from timesink.rules.case_functions import cycle_matrices, family_of
 from timesink.rules.causes_host import local_changes
 from timesink.rules.counter_levels import impossible_levels
 from timesink.rules.environment import find_anomalies
-from timesink.rules.judgement import judge
 from timesink.rules.ledger import Ledger, known_interval, largest_first
 from timesink.rules.registry import rules_for
 
-# What each part of a cycle adds to the change of the mean cycle.
-
-Floats = NDArray[np.float64]
-Key = tuple[str, str | None]
-"""Part and family of kernels."""
-
-
-def attribution(pair: Pair, base: Anatomy, new: Anatomy) -> tuple[Component, ...]:
-    """Components of the change, largest first; their changes add up to that of the mean cycle."""
-    both = [side.parts.select(pl.col("part").cast(pl.String), "family") for side in (base, new)]
-    found = pl.concat(both).unique().rows()
-    keys = sorted(found, key=lambda key: (PARTS.index(key[0]), key[1] or ""))
-    before, after = _matrix(base, keys), _matrix(new, keys)
-    if not keys or not len(before) or not len(after):
-        return ()
-    changes = mean_changes(before, after)
-    means = before.mean(axis=0), after.mean(axis=0)
-    total = (means[0] + means[1]).tolist()
-    exposed = {key[1]: time for key, time in zip(keys, total, strict=True) if key[1] is not None}
-    same = same_launches(pair, exposed)
-    parts = [
-        Component(
-            part=key[0],
-            family=key[1],
-            base_ns=float(means[0][place]),
-            new_ns=float(means[1][place]),
-            interval_ns=known_interval(changes.low[place], changes.high[place]),
-            p_value=float(changes.p[place]) if np.isfinite(changes.p[place]) else None,
-            same_launches_ns=same.get(key[1] or "") if key[0] == "device_compute" else None,
-        )
-        for place, key in enumerate(keys)
-    ]
-    return tuple(sorted(parts, key=lambda one: -abs(one.delta_ns)))
-
-
-def _matrix(anatomy: Anatomy, keys: list[Key]) -> Floats:
-    """Time by cycle and component, cycles in order; a part that is not there took no time."""
-    cycles = anatomy.cycles["cycle"].sort().to_frame().with_row_index("row")
-    columns = pl.DataFrame(
-        {"part": [part for part, _ in keys], "family": [family for _, family in keys]},
-        schema={"part": pl.String, "family": pl.String},
-    ).with_row_index("column")
-    rows = anatomy.parts.with_columns(pl.col("part").cast(pl.String)).join(cycles, "cycle")
-    rows = rows.join(columns, ["part", "family"], nulls_equal=True)
-    matrix = np.zeros((cycles.height, len(keys)))
-    where = rows["row"].to_numpy(), rows["column"].to_numpy()
-    np.add.at(matrix, where, rows["dur_ns"].to_numpy())
-    return matrix
-
-
-# -- kernels launched equally often ----------------------------------------------------------------
-
-
+FEWEST_PUT_TOGETHER = 3
+"""Cycles a side needs for a verdict after cycles were put together: these are few, long ones whose
+borders are a guess."""
+_FEW = 4
 _KEY = ["function", "device"]
-
-
-def same_launches(pair: Pair, exposed: Mapping[str, float]) -> dict[str, float]:
-    """Of each family of kernels: the change in those that are launched equally often, in ns.
-
-    That is what a launch takes more now than before, as often as both sides have it: cycles of
-    which only a part was recorded have fewer.  `exposed` is the time of each family on both sides
-    that counts for it in the cycle: kernels that run at the same time as others count for their
-    share.
-    """
-    kernels = _kernels(pair)
-    if kernels.is_empty():
-        return {}
-    longer = pl.col("new_ns") / pl.col("calls_new") - pl.col("base_ns") / pl.col("calls_base")
-    often = pl.min_horizontal("calls_base", "calls_new")
-    sums = kernels.group_by("family").agg(
-        (pl.col("base_ns") + pl.col("new_ns")).sum().alias("total"),
-        (longer * often).filter("equal").sum().alias("same"),
-    )
-    return {
-        family: same * min(1.0, exposed.get(family, 0.0) / total) if total > 0 else 0.0
-        for family, total, same in sums.select("family", "total", "same").iter_rows()
-    }
-
-
-def _kernels(pair: Pair) -> pl.DataFrame:
-    """Rows of `Pair.times` that compute, with their family and whether launches are equal."""
-    computing = pl.col("function_class") == "gpu_compute"
-    rows = pair.times.filter(computing, pl.col("device") != HOST_DEVICE)
-    talks = [name for name in rows["function"].unique() if vendors.is_collective_kernel(name)]
-    rows = rows.filter(~pl.col("function").is_in(talks))
-    if rows.is_empty():
-        return rows
-    family = {name: family_of(name) for name in rows["function"].unique()}
-    rows = rows.with_columns(
-        family=pl.col("function").replace_strict(family, return_dtype=pl.String)
-    )
-    for role, column in ((pair.base, "usual_base"), (pair.new, "usual_new")):
-        rows = rows.join(_usual_calls(role.behaviour, column), _KEY, "left")
-    return rows.with_columns(_is_equal(rows))
-
-
-def _usual_calls(behaviour: pl.DataFrame, column: str) -> pl.DataFrame:
-    """How often kernels run in a cycle that has them: the median."""
-    columns = ["cycle", *_KEY, "function_class", "calls"]
-    computing = behaviour.select(columns).filter(
-        pl.col("function_class").cast(pl.String) == "gpu_compute"
-    )
-    once = plain_texts(once_per_cycle(computing))
-    each = once.group_by("cycle", *_KEY).agg(pl.col("calls").sum())
-    return each.group_by(_KEY).agg(pl.col("calls").median().alias(column))
-
-
-def _is_equal(rows: pl.DataFrame) -> pl.Series:
-    """Which both sides launch, as often on average or in a usual cycle."""
-    calls = rows.select(pl.col("^(?:calls|usual)_(?:base|new)$").cast(pl.Float64))
-    known = {name: calls[name].fill_null(np.nan).to_numpy() for name in calls.columns}
-    both = (known["calls_base"] > 0) & (known["calls_new"] > 0)
-    alike = [
-        equally_often(known[f"{sort}_base"], known[f"{sort}_new"]) for sort in ("calls", "usual")
-    ]
-    return pl.Series("equal", both & (alike[0] | alike[1]))
 
 
 def diagnose(pair: Pair) -> Diagnosis:
@@ -243,3 +130,152 @@ def unexplained(
     for name, ns in (claim for cause in causes for claim in cause.claims):
         left[name] = left.get(name, 0.0) - ns
     return largest_first(left)
+
+
+# -- whether cycles take longer --------------------------------------------------------------------
+
+
+def judge(pair: Pair) -> CycleJudgement:
+    """The verdict on a pair; on equal work, where cycles as recorded do not hold the same."""
+    if pair.workload.comparable:
+        return _judged(pair)
+    unequal = " ".join(["Cycles do not hold the same work.", *pair.workload.reasons[:1]])
+    put_together = pair.equal_work
+    if put_together is None and pair.cycle_times.one_run:
+        found = _judged(pair)
+        return replace(found, notes=(unequal, *found.notes))
+    if put_together is None:
+        as_recorded = CycleTime(*pair.cycle_times.means_ns, None, None, None)
+        return CycleJudgement("incomparable", unequal, as_recorded)
+    found, lengths = _judged(put_together), put_together.cycle_times
+    if lengths.fewest < FEWEST_PUT_TOGETHER:
+        sides = (put_together.base, lengths.base_ns), (put_together.new, lengths.new_ns)
+        counts = " and ".join(f"{len(known)} of {role.label}" for role, known in sides)
+        took = units.times(*lengths.means_ns)
+        few = f"Put together to equal work there are too few cycles: {counts} ({took})."
+        return CycleJudgement("incomparable", f"{unequal} {few}", found.cycle_time)
+    note = f"{unequal} They were put together until they do."
+    return replace(found, notes=(note, *found.notes))
+
+
+def _judged(pair: Pair) -> CycleJudgement:
+    """The verdict on cycles that hold the same work."""
+    found = judge_lengths(pair.cycle_times)
+    if found.verdict == "incomparable":
+        return found
+    return replace(found, notes=tuple(_notes(pair)))
+
+
+def _notes(pair: Pair) -> Iterator[str]:
+    lengths = pair.cycle_times
+    sides = (
+        (pair.base.label, lengths.base_ns, lengths.warm_up[0], lengths.levels_ns[0]),
+        (pair.new.label, lengths.new_ns, lengths.warm_up[1], lengths.levels_ns[1]),
+    )
+    for label, known, warm, levels in sides:
+        if warm:
+            one = warm == 1
+            took, later = sum(known[:warm]) / warm, sum(known[warm:]) / (len(known) - warm)
+            yield (
+                f"The {'first cycle' if one else f'first {warm} cycles'} of {label} "
+                f"{'is' if one else 'are'} warm-up ({units.brief_ns(took)}, later ones "
+                f"{units.brief_ns(later)}): means hold {'it' if one else 'them'}, "
+                "the test does not."
+            )
+        if levels:
+            low, high = (units.brief_ns(end(levels)) for end in (min, max))
+            yield (
+                f"Cycle time of {label} drifts: it goes through {len(levels)} levels,"
+                f" from {low} to {high}."
+            )
+    if lengths.one_run and (cycle_change(lengths) != "none" or any(lengths.levels_ns)):
+        yield "Both sides are parts of one run: another level within it is drift, not a change."
+    if lengths.fewest < _FEW:
+        yield f"With {units.counted(lengths.fewest, 'cycles')} on a side only large changes show."
+
+
+# -- what each part of a cycle adds to the change of the mean cycle --------------------------------
+
+
+def attribution(pair: Pair, base: Anatomy, new: Anatomy) -> tuple[Component, ...]:
+    """Components of the change, largest first; their changes add up to that of the mean cycle."""
+    sides = [side.parts.with_columns(pl.col("part").cast(pl.String)) for side in (base, new)]
+    found = pl.concat([side.select("part", "family") for side in sides]).unique().rows()
+    keys = sorted(found, key=lambda key: (PARTS.index(key[0]), key[1] or ""))
+    columns = pl.DataFrame(keys, {"part": pl.String, "family": pl.String}, orient="row")
+    (before,), (after,) = (
+        cycle_matrices(rows, side.cycles["cycle"].sort(), columns, "dur_ns")
+        for rows, side in zip(sides, (base, new), strict=True)
+    )
+    if not keys or not len(before) or not len(after):
+        return ()
+    changes = mean_changes(before, after)
+    means = before.mean(axis=0), after.mean(axis=0)
+    total = (means[0] + means[1]).tolist()
+    exposed = {key[1]: time for key, time in zip(keys, total, strict=True) if key[1] is not None}
+    same = same_launches(pair, exposed)
+    parts = [
+        Component(
+            part=key[0],
+            family=key[1],
+            base_ns=float(means[0][place]),
+            new_ns=float(means[1][place]),
+            interval_ns=known_interval(changes.low[place], changes.high[place]),
+            p_value=float(changes.p[place]) if np.isfinite(changes.p[place]) else None,
+            same_launches_ns=same.get(key[1] or "") if key[0] == "device_compute" else None,
+        )
+        for place, key in enumerate(keys)
+    ]
+    return tuple(sorted(parts, key=lambda one: -abs(one.delta_ns)))
+
+
+def same_launches(pair: Pair, exposed: Mapping[str, float]) -> dict[str, float]:
+    """Of each family of kernels: the change in those that are launched equally often, in ns.
+
+    That is what a launch takes more now than before, as often as both sides have it: cycles of
+    which only a part was recorded have fewer.  `exposed` is the time of each family on both sides
+    that counts for it in the cycle: kernels that run at the same time as others count for their
+    share.
+    """
+    kernels = _kernels(pair)
+    if kernels.is_empty():
+        return {}
+    longer = pl.col("new_ns") / pl.col("calls_new") - pl.col("base_ns") / pl.col("calls_base")
+    often = pl.min_horizontal("calls_base", "calls_new")
+    sums = kernels.group_by("family").agg(
+        (pl.col("base_ns") + pl.col("new_ns")).sum().alias("total"),
+        (longer * often).filter("equal").sum().alias("same"),
+    )
+    return {
+        family: same * min(1.0, exposed.get(family, 0.0) / total) if total > 0 else 0.0
+        for family, total, same in sums.select("family", "total", "same").iter_rows()
+    }
+
+
+def _kernels(pair: Pair) -> pl.DataFrame:
+    """Rows of `Pair.times` that compute, with their family and whether launches are equal."""
+    computing = pl.col("function_class") == "gpu_compute"
+    rows = pair.times.filter(computing, pl.col("device") != HOST_DEVICE)
+    talks = [name for name in rows["function"].unique() if vendors.is_collective_kernel(name)]
+    rows = rows.filter(~pl.col("function").is_in(talks))
+    if rows.is_empty():
+        return rows
+    family = {name: family_of(name) for name in rows["function"].unique()}
+    rows = rows.with_columns(
+        family=pl.col("function").replace_strict(family, return_dtype=pl.String)
+    )
+    for role, column in ((pair.base, "usual_base"), (pair.new, "usual_new")):
+        # How often kernels run in a cycle that has them: the median.
+        named = role.behaviour.select("cycle", *_KEY, "function_class", "calls")
+        ran = named.filter(pl.col("function_class").cast(pl.String) == "gpu_compute")
+        each = plain_texts(once_per_cycle(ran)).group_by("cycle", *_KEY).agg(pl.col("calls").sum())
+        usual = each.group_by(_KEY).agg(pl.col("calls").median().alias(column))
+        rows = rows.join(usual, _KEY, "left")
+    # Which both sides launch, as often on average or in a usual cycle.
+    calls = rows.select(pl.col("^(?:calls|usual)_(?:base|new)$").cast(pl.Float64))
+    known = {name: calls[name].fill_null(np.nan).to_numpy() for name in calls.columns}
+    both = (known["calls_base"] > 0) & (known["calls_new"] > 0)
+    alike = [
+        equally_often(known[f"{sort}_base"], known[f"{sort}_new"]) for sort in ("calls", "usual")
+    ]
+    return rows.with_columns(pl.Series("equal", both & (alike[0] | alike[1])))

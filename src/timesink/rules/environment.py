@@ -1,17 +1,28 @@
-"""What is different in the environment of two runs, each resource of each device once."""
+"""What is different in the environment of two runs, each resource of each device once.
+
+Anomalies are resources that are less there than they were, and causes of a change by the time that
+what they act on gained: kernels, copies, parts of the host.  Asked with the sides changed over,
+the same rules tell of what is there again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from timesink.analyses.anatomy.anatomy import Anatomy
 from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.statistics.ranks import ALPHA
+from timesink.model import units
+from timesink.model.arrays import Floats
 from timesink.model.findings import Evidence, Finding
-from timesink.model.units import amount, amounts, change
+from timesink.rules.case import DiagnosisCase, both_ways, by_change
+from timesink.rules.case_functions import on_host, slowdown, waits
+from timesink.rules.causes_device import only_swapped
 from timesink.rules.counter_levels import (
     CounterReading,
     chances,
@@ -21,6 +32,8 @@ from timesink.rules.counter_levels import (
     readings,
     without_impossible,
 )
+from timesink.rules.counter_names import resource_of
+from timesink.rules.ledger import Claim, Demand, change, is_certain
 from timesink.rules.registry import catalogue, rules_for
 from timesink.rules.resource_load import Context, capacity, ground, of_others, severity
 
@@ -108,21 +121,22 @@ def _ranked(suspects: Iterable[Suspect]) -> list[list[Suspect]]:
     done: list[list[Suspect]] = []
     while waiting:
         # What follows from another one waits for it, unless both wait for each other.
-        ready = next((one for one in waiting if not _blocked(one, waiting)), waiting[0])
+        left = {(group[0].cause, group[0].device): group for group in waiting}
+        ready = next(
+            (
+                group
+                for group in waiting
+                if not any(
+                    left.get((cause, group[0].device), group) is not group
+                    for one in group
+                    for cause in one.after
+                )
+            ),
+            waiting[0],
+        )
         waiting.remove(ready)
         done.append(ready)
     return done
-
-
-def _blocked(group: Sequence[Suspect], waiting: Iterable[Sequence[Suspect]]) -> bool:
-    before = {cause for one in group for cause in one.after}
-    return any(
-        other is not group and other[0].cause in before and other[0].device == group[0].device
-        for other in waiting
-    )
-
-
-# -- in words --------------------------------------------------------------------------------------
 
 
 def _anomaly(group: Sequence[Suspect], context: Context) -> Finding:
@@ -144,45 +158,30 @@ def _anomaly(group: Sequence[Suspect], context: Context) -> Finding:
         texts["sentence"].format(
             device=first.device,
             metric=reading.metric,
-            amounts=amounts(base, new, unit),
-            change=change(base, new),
-            own=f", {amount(others, unit)} of it by others" if own else "",
-            capacity="" if limit is None else f", of {amount(limit, unit)} it can carry",
+            amounts=units.amounts(base, new, unit),
+            change=units.change(base, new),
+            own=f", {units.amount(others, unit)} of it by others" if own else "",
+            capacity="" if limit is None else f", of {units.amount(limit, unit)} it can carry",
         ),
         texts["advice"],
         share=first.severity,
         evidence=tuple(said.values()),
-        device=first.device,
-        metric=reading.metric,
-        unit=unit or None,
-        base=base,
-        new=new,
         q_value=first.q_value,
+        **reading.levels,
     )
 
 
 def counter_evidence(reading: CounterReading, context: Context | None = None) -> Evidence:
     """A counter on both sides; with a context, also the cycle that shows it best."""
-    base, new, cycle = reading.base_mean, reading.new_mean, None
-    span: tuple[int | None, int | None] = None, None
+    when: dict[str, Any] = {}
     if context is not None and len(reading.cycles) and len(reading.cycles) == len(reading.new):
         # The cycle of NEW in which it is farthest in the harmful direction.
         farthest = np.argmin if reading.resource.harm == "down" else np.argmax
         cycle = int(reading.cycles[int(farthest(reading.new))])
-        span = context.new.span(cycle)
-    told = f"{amounts(base, new, reading.unit)} ({change(base, new)})"
-    return Evidence(
-        "counter",
-        f"{reading.metric} of {reading.device}: {told}",
-        None if cycle is None else "new",
-        cycle,
-        *span,
-        device=reading.device,
-        metric=reading.metric,
-        unit=reading.unit or None,
-        base=base,
-        new=new,
-    )
+        start, end = context.new.span(cycle)
+        when = {"side": "new", "cycle": cycle, "start_ns": start, "end_ns": end}
+    text = f"{reading.metric} of {reading.device}: {reading.change}"
+    return Evidence("counter", text, **reading.levels, **when)
 
 
 def _symptoms(
@@ -194,38 +193,199 @@ def _symptoms(
     """
     suspected = {_key(one.reading) for one in (*refuted, *believed)}
     told = [one for one in found if one.resource.role in _TOLD and _key(one) not in suspected]
-    q_values = corrected(chances(told))
-    moved = [one for one, q in zip(told, q_values, strict=True) if q < ALPHA and _is_large(one)]
-    moved.sort(key=lambda one: (-_part(one), *_key(one)))
+    moved = []
+    for one, q in zip(told, corrected(chances(told)), strict=True):
+        largest = max(abs(one.base_mean), abs(one.new_mean))
+        part = abs(one.rise) / largest if largest else 0.0
+        is_large = part >= _LEAST_PART and abs(one.rise) >= _LEAST_CHANGE.get(one.unit, 0.0)
+        if q < ALPHA and is_large:
+            moved.append((-part, _key(one), one))
+    moved.sort(key=lambda each: each[:2])
     first = (_symptom(one.reading, one.refuted) for one in refuted)
-    return (*first, *(_symptom(one) for one in moved))
+    return (*first, *(_symptom(one) for _, _, one in moved))
 
 
 def _key(one: CounterReading) -> tuple[str, str]:
     return one.device, one.metric
 
 
-def _part(one: CounterReading) -> float:
-    largest = max(abs(one.base_mean), abs(one.new_mean))
-    return abs(one.rise) / largest if largest else 0.0
-
-
-def _is_large(one: CounterReading) -> bool:
-    return _part(one) >= _LEAST_PART and abs(one.rise) >= _LEAST_CHANGE.get(one.unit, 0.0)
-
-
 def _symptom(one: CounterReading, refuted: str | None = None) -> Finding:
     """That a counter changed, and why that is no reason."""
-    base, new = one.base_mean, one.new_mean
-    told = f"{one.metric} of {one.device} changed {amounts(base, new, one.unit)}"
     because = f"; no anomaly: {refuted}." if refuted else "."
-    return Finding(
-        "symptom",
-        f"{told} ({change(base, new)}){because}",
-        device=one.device,
-        metric=one.metric,
-        unit=one.unit or None,
-        base=base,
-        new=new,
-        why=refuted,
+    told = f"{one.metric} of {one.device} changed {one.change}{because}"
+    return Finding("symptom", told, why=refuted, **one.levels)
+
+
+# -- causes: what a resource explains that is less there, or there again ---------------------------
+
+
+_CLOCKS = frozenset({"device_clock", "memory_clock", "host_clock"})
+_COMPUTING = frozenset(
+    {"gpu_clock", "gpu_power_cap", "gpu_thermal", "gpu_contention", "hbm_contention"}
+)
+_SHARED = frozenset({"gpu_contention", "hbm_contention", "pcie_contention"})
+_HOST_PARTS = {
+    "cpu_contention": ("run_queue", "host_cpu", "launch_gap", "idle", "data_loading"),
+    "cpu_clock": ("host_cpu", "launch_gap", "idle", "data_loading"),
+    "host_memory": ("io", "data_loading", "host_cpu", "idle"),
+    "disk_io": ("io", "data_loading", "idle"),
+}
+_LINKS, _TALKING = frozenset({"nvlink_contention", "network"}), "exposed_communication"
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Growth:
+    """Time that an anomaly may explain."""
+
+    base: Floats
+    """Per cycle; what it would be had only the pace of its neighbours changed."""
+    new: Floats
+    component: str
+    columns: tuple[int, ...] = ()
+    """Functions behind it."""
+
+    @property
+    def rise_ns(self) -> float:
+        """What it gained on average."""
+        known = len(self.base) and len(self.new)
+        return float(self.new.mean() - self.base.mean()) if known else 0.0
+
+
+@both_ways
+def device_environment(case: DiagnosisCase) -> Iterator[Claim]:
+    """Anomalies of devices and links: kernels, copies and waits that grew for equal calls."""
+    for anomaly in case.anomalies:
+        if anomaly.cause in _HOST_PARTS:
+            continue
+        growths = list(_device_growths(case, anomaly))
+        limit = _limit(anomaly, growths)
+        if anomaly.cause in _LINKS:
+            # It may as well be waiting for others; waiting that only moved from one process to
+            # another leaves the cycle as long as it was.
+            limit = min(limit, max(0.0, sum(part.delta_ns for part in case.attribution)))
+        whole = not np.isfinite(limit)
+        columns = tuple(column for each in growths for column in each.columns) if whole else ()
+        yield from _claims(case, anomaly, growths, limit, columns)
+
+
+@both_ways
+def host_environment(case: DiagnosisCase) -> Iterator[Claim]:
+    """Anomalies of the host: parts in which it works, waits its turn or reads."""
+    for anomaly in case.anomalies:
+        parts = _HOST_PARTS.get(anomaly.cause, ())
+        growths = [_Growth(*case.both(part), part) for part in parts]
+        growths = [each for each in growths if each.rise_ns > 0]
+        yield from _claims(case, anomaly, growths, _limit(anomaly, growths))
+
+
+def _device_growths(case: DiagnosisCase, anomaly: Finding) -> Iterator[_Growth]:
+    """What the anomaly acts on, without functions that another one explains already."""
+    functions, device = case.functions, pl.col("device") == anomaly.device
+    taken = {column for claim in case.settled for column in claim.columns}
+    free = ~np.isin(np.arange(functions.table.height), list(taken))
+    equal = functions.called_equally
+    if anomaly.cause in _COMPUTING:
+        # Kernels launched equally often, or for which others were chosen, family by family.
+        kernels = free & functions.where(pl.col("part") == "device_compute", device)
+        kernels &= only_swapped(functions) | equal
+        for family in functions.table["family"].drop_nulls().unique().sort():
+            which = kernels & functions.where(pl.col("family") == family)
+            yield from _growth(case, which, f"device_compute/{family}")
+    if anomaly.cause in _SHARED:
+        # Copies, and calls of the host that wait for them or the device beyond the host's pace.
+        copies = free & equal & functions.where(pl.col("part") == "copies", device)
+        yield from _growth(case, copies, "copies")
+        host = equal & functions.where(on_host())
+        pace = max(1.0, slowdown(functions.base, functions.new, host & functions.where(~waits())))
+        copying, waiting = (
+            free & host & functions.where(pl.col("function_class") == kind)
+            for kind in ("cpu_copy", "cpu_sync")
+        )
+        yield from _growth(case, copying, "launch_gap", pace)
+        # The rest of the time in these calls is that of the work they wait for.
+        if waiting.any():
+            shown = tuple(by_change(functions, waiting))
+            yield _Growth(*case.both("synchronisation"), "synchronisation", shown)
+    if anomaly.cause in _LINKS:
+        yield _Growth(*case.both(_TALKING), _TALKING)
+
+
+def _growth(
+    case: DiagnosisCase, which: np.ndarray, component: str, pace: float = 1.0
+) -> Iterator[_Growth]:
+    if which.any():
+        functions = case.functions
+        base, new = (side[:, which].sum(axis=1) for side in (functions.base, functions.new))
+        yield _Growth(pace * base, new, component, tuple(by_change(functions, which)))
+
+
+def _limit(anomaly: Finding, growths: list[_Growth]) -> float:
+    """The most that a resource can have cost: work takes longer as the clock goes down."""
+    base = float(sum(each.base.mean() for each in growths if len(each.base)))
+    if resource_of(anomaly.metric).resource in _CLOCKS and anomaly.new > 0:
+        return base * max(0.0, anomaly.base / anomaly.new - 1)
+    return np.inf
+
+
+def _claims(
+    case: DiagnosisCase,
+    anomaly: Finding,
+    growths: list[_Growth],
+    limit: float,
+    columns: tuple[int, ...] = (),
+) -> Iterator[Claim]:
+    """That the anomaly explains what rose, if anything did."""
+    rising = [each for each in growths if each.rise_ns > 0]
+    if not rising:
+        return
+    if not is_certain(change(*_together(rising))[1]):
+        # Only what rises beyond noise: how the pace of a host wanders must not hide that its
+        # threads wait for a core.
+        sure = [each for each in rising if is_certain(change(each.base, each.new)[1])]
+        rising = sure or rising
+    base, new = _together(rising)
+    rise, interval = change(base, new)
+    share = min(1.0, limit / rise)
+    if interval is not None:
+        interval = interval[0] * share, interval[1] * share
+    before, after = case.functions.times
+    shown = [column for each in rising for column in each.columns]
+    shown.sort(key=lambda each: -(after[each] - before[each]))
+    sentence, advice, levels = anomaly.sentence, anomaly.advice, (anomaly.base, anomaly.new)
+    if case.backwards:
+        sentence, levels = relief_sentence(anomaly), levels[::-1]
+        advice = catalogue()["causes"]["relieved"]["advice"]
+    # In the order in which the runs were given.
+    told = units.amounts(*levels, anomaly.unit)
+    seen = {name: getattr(anomaly, name) for name in ("device", "metric", "unit", "base", "new")}
+    counter = Evidence("counter", f"{anomaly.metric} of {anomaly.device}: {told}", **seen)
+    order = sorted(rising, key=lambda each: -each.rise_ns)
+    parts = list(dict.fromkeys(each.component.partition("/")[0] for each in order))[:_SHOWN]
+    *most, last = (catalogue()["parts"][part]["longer"] for part in parts)
+    what = f"{', '.join(most)} and {last}" if most else last
+    took = case.times(float(base.mean()), float(new.mean()))
+    finding = Finding(
+        anomaly.id,
+        f"{sentence} Meanwhile {what} took {took} per cycle.",
+        advice,
+        interval_ns=interval,
+        evidence=(counter, *case.evidence(shown[:_SHOWN], new)),
+        device=anomaly.device,
     )
+    demands = tuple(Demand(share * each.rise_ns, (each.component,)) for each in rising)
+    yield Claim(finding, demands, columns=columns)
+
+
+def _together(growths: list[_Growth]) -> tuple[Floats, Floats]:
+    base, new = (
+        np.sum(side, axis=0) for side in zip(*((g.base, g.new) for g in growths), strict=True)
+    )
+    return base, new
+
+
+def relief_sentence(anomaly: Finding) -> str:
+    """What became of an anomaly of the first run, which is told as seen from the second."""
+    told = catalogue()["causes"][anomaly.id]["relief"].format(device=anomaly.device)
+    amount = units.amounts(anomaly.new, anomaly.base, anomaly.unit)
+    return f"{told}: {anomaly.metric} {amount}."

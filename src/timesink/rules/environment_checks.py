@@ -1,29 +1,32 @@
 """Counters checked against each other and against the trace, before one is believed.
 
-A check gets all suspects and returns them, some with a word against them, some under the name of
-what is behind them, some with more evidence; `registry.py` has their order.
+A check looks at one suspect beside all of them, and says why that is not believed, or gives it back
+with more evidence or under the name of what is behind it; `registry.py` has their order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import wraps
 
 from timesink.analyses.statistics.ranks import ALPHA
 from timesink.model.findings import Evidence
 from timesink.model.schema import HOST_DEVICE
-from timesink.rules.counter_levels import CounterReading, chance
+from timesink.rules.counter_levels import CounterReading, chance, own_devices
 from timesink.rules.environment import Suspect, counter_evidence
 from timesink.rules.resource_load import Context, of_others
 
 Suspects = Sequence[Suspect]
+Checked = Suspect | str | None
+"""What a check gives: a suspect that is known better, why it is not believed, or nothing to say."""
+Check = Callable[[Suspect, Suspects, Context], Checked]
+CheckOfAll = Callable[[Suspects, Context], list[Suspect]]
 
 _SLOWER = 1.05
 """Own kernels that take this many times as long show that a device is shared or slower."""
 _LOAD = ("gpu_contention", "hbm_contention")
 _COPIES = ("pcie", "link")
-_USES = ("device_use", "others_device_use")
-_CLOCKS = ("device_clock", "memory_clock")
 _FLAGS = ("power_throttle", "thermal_throttle")
 _POWER_OF_LIMIT = 0.05
 """A device whose power rose by this part of its limit does more than before ..."""
@@ -58,72 +61,71 @@ _MUCH_TRAFFIC = 0.15
 """A network this full holds others up now and then, whoever they are."""
 
 
-def _refuted(suspects: Suspects, why: str, which: Callable[[Suspect], bool]) -> list[Suspect]:
-    """The suspects, those chosen with a word against them."""
-    return [replace(one, refuted=why) if which(one) else one for one in suspects]
+def about(*resources: str, again: bool = False) -> Callable[[Check], CheckOfAll]:
+    """Makes a check of one suspect one of all those of some resources, or of any.
 
+    What is not believed is left alone, unless `again` lets a later word stand for the first.
+    """
 
-def _checked(
-    suspects: Suspects, resources: Sequence[str], check: Callable[[Suspect], Suspect]
-) -> list[Suspect]:
-    """The suspects, those of some resources that are still believed after a check."""
-    return [
-        check(one) if one.resource in resources and one.refuted is None else one for one in suspects
-    ]
+    def of_all(check: Check) -> CheckOfAll:
+        @wraps(check)
+        def checked(suspects: Suspects, context: Context) -> list[Suspect]:
+            found = []
+            for one in suspects:
+                said: Checked = None
+                if (not resources or one.resource in resources) and (again or not one.refuted):
+                    said = check(one, suspects, context)
+                found.append(replace(one, refuted=said) if isinstance(said, str) else said or one)
+            return found
+
+        return checked
+
+    return of_all
 
 
 def _kernels(device: str, ratio: float) -> Evidence:
     """Own kernels that take longer, though there are no more of them."""
-    return Evidence(
-        "kernel",
-        f"own kernels on {device} that are launched as often as before take {ratio:.2f} times as"
-        " long",
-        device=device,
-        base=1.0,
-        new=ratio,
-    )
+    text = f"own kernels on {device} that are launched as often as before take {ratio:.2f} times as"
+    return Evidence("kernel", f"{text} long", device=device, base=1.0, new=ratio)
 
 
 # -- use of a device -------------------------------------------------------------------------------
 
 
-def used_devices(suspects: Suspects, context: Context) -> list[Suspect]:
+@about()
+def used_devices(one: Suspect, _: Suspects, context: Context) -> Checked:
     """A device the process does nothing on cannot hold it up, where it is known which it uses."""
-    used = context.own_devices | {HOST_DEVICE}
-    if len(used) == 1:
-        return list(suspects)
-    why = "the process does not use this device"
-    return _refuted(suspects, why, lambda one: one.device not in used)
+    used = own_devices(context.pair)
+    unused = used and one.device not in {*used, HOST_DEVICE}
+    return "the process does not use this device" if unused else None
 
 
-def device_use(suspects: Suspects, context: Context) -> list[Suspect]:
+@about("device_use", "others_device_use")
+def device_use(one: Suspect, suspects: Suspects, context: Context) -> Checked:
     """A busy device: kernels of others slow the own ones or draw power, copies of others do not.
 
     Believes others' use of a device only where power, multiprocessors or own kernels show it.
     """
-    copied = {one.device for one in suspects if one.resource in _COPIES and one.refuted is None}
-
-    def check(one: Suspect) -> Suspect:
-        answers = [_power(one.device, context), _multiprocessors(one.device, context)]
-        if one.device not in copied:
-            # Copies slow kernels as well: beside them, slower kernels prove nothing.
-            ratio = context.kernel_ratio(one.device)
-            slower = ratio is not None and ratio >= _SLOWER
-            proof = [_kernels(one.device, ratio)] if ratio is not None and slower else []
-            answers.append(None if ratio is None else proof)
-        elif all(answer is None for answer in answers):
-            return replace(one, refuted="others copy to or from the device, which keeps it busy")
-        asked = [answer for answer in answers if answer is not None]
-        proofs = [proof for answer in asked for proof in answer]
-        if asked and not proofs:
-            return replace(
-                one,
-                refuted="neither power nor the time of own kernels rose: "
-                "others copy, or the device waits, and nobody computes",
-            )
-        return replace(one, evidence=(*one.evidence, *proofs))
-
-    return _checked(suspects, _USES, check)
+    answers = [_power(one.device, context), _multiprocessors(one.device, context)]
+    if not any(
+        each.resource in _COPIES and each.device == one.device and each.refuted is None
+        for each in suspects
+    ):
+        # Copies slow kernels as well: beside them, slower kernels prove nothing.
+        ratio = context.kernel_ratio(one.device)
+        slower = ratio is not None and ratio >= _SLOWER
+        proof = [_kernels(one.device, ratio)] if ratio is not None and slower else []
+        answers.append(None if ratio is None else proof)
+    elif all(answer is None for answer in answers):
+        return "others copy to or from the device, which keeps it busy"
+    asked = [answer for answer in answers if answer is not None]
+    proofs = [proof for answer in asked for proof in answer]
+    if asked and not proofs:
+        return (
+            "neither power nor the time of own kernels rose: "
+            "others copy, or the device waits, and nobody computes"
+        )
+    return replace(one, evidence=(*one.evidence, *proofs))
 
 
 def _power(device: str, context: Context) -> list[Evidence] | None:
@@ -145,55 +147,53 @@ def _multiprocessors(device: str, context: Context) -> list[Evidence] | None:
     return [counter_evidence(found)] if rose else []
 
 
-def multiprocessors(suspects: Suspects, context: Context) -> list[Suspect]:
+@about("sm_busy", again=True)
+def multiprocessors(one: Suspect, suspects: Suspects, context: Context) -> Checked:
     """Use of multiprocessors varies with what the process launches, more than its time tells.
 
     Believes it beside others' use of the device; where that is unknown, beside slower kernels.
     """
-    shared = {one.device for one in suspects if one.resource == "device_use" and not one.refuted}
+    if any(
+        each.resource == "device_use" and each.device == one.device and not each.refuted
+        for each in suspects
+    ):
+        return None
+    known = context.reading("device_use", one.device) is not None
+    is_own = known or (context.kernel_ratio(one.device) or 0.0) < _SLOWER
+    return "others do not use the device for longer" if is_own else None
 
-    def is_own(one: Suspect) -> bool:
-        if one.resource != "sm_busy" or one.device in shared:
-            return False
-        known = context.reading("device_use", one.device) is not None
-        return known or (context.kernel_ratio(one.device) or 0.0) < _SLOWER
 
-    return _refuted(suspects, "others do not use the device for longer", is_own)
-
-
-def device_memory(suspects: Suspects, _: Context) -> list[Suspect]:
+@about(again=True)
+def device_memory(one: Suspect, suspects: Suspects, _: Context) -> Checked:
     """Memory of a device that others use tells more than that they are there, and is told first."""
-    strongest: dict[str, float] = {}
-    for one in suspects:
-        if one.cause == "hbm_contention" and one.refuted is None:
-            strongest[one.device] = max(one.severity, strongest.get(one.device, 0.0))
-    return [
-        replace(one, after=(*one.after, "hbm_contention"))
-        if one.cause == "gpu_contention"
-        and strongest.get(one.device, 0.0) >= _MOSTLY * one.severity
-        else one
-        for one in suspects
-    ]
+    strongest = max(
+        (
+            each.severity
+            for each in suspects
+            if each.cause == "hbm_contention" and each.device == one.device and not each.refuted
+        ),
+        default=0.0,
+    )
+    if one.cause == "gpu_contention" and strongest >= _MOSTLY * one.severity:
+        return replace(one, after=(*one.after, "hbm_contention"))
+    return None
 
 
 # -- clocks ----------------------------------------------------------------------------------------
 
 
-def device_clock(suspects: Suspects, context: Context) -> list[Suspect]:
+@about("device_clock", "memory_clock")
+def device_clock(one: Suspect, _: Suspects, context: Context) -> Checked:
     """A lower clock makes kernels longer; one that does not is of a device without work."""
-
-    def check(one: Suspect) -> Suspect:
-        ratio = context.kernel_ratio(one.device)
-        slower = one.reading.base_mean / max(one.reading.new_mean, 1e-9)
-        if ratio is not None and ratio - 1 < max(_LEAST_SLOWER, _PART * min(slower - 1, 1.0)):
-            return replace(one, refuted="own kernels take as long as before")
-        if (ratio is None or one.severity < 0.5) and _is_idle(one.device, context):
-            return replace(one, refuted="the device has less to do")
-        if ratio is None:
-            return one
-        return replace(one, evidence=(*one.evidence, _kernels(one.device, ratio)))
-
-    return _checked(suspects, _CLOCKS, check)
+    ratio = context.kernel_ratio(one.device)
+    slower = one.reading.base_mean / max(one.reading.new_mean, 1e-9)
+    if ratio is not None and ratio - 1 < max(_LEAST_SLOWER, _PART * min(slower - 1, 1.0)):
+        return "own kernels take as long as before"
+    if (ratio is None or one.severity < 0.5) and _is_idle(one.device, context):
+        return "the device has less to do"
+    if ratio is None:
+        return None
+    return replace(one, evidence=(*one.evidence, _kernels(one.device, ratio)))
 
 
 def _is_idle(device: str, context: Context) -> bool:
@@ -208,24 +208,21 @@ def _is_idle(device: str, context: Context) -> bool:
     return busy is not None and busy[1] < 0.5 * busy[0]
 
 
-def power_and_heat(suspects: Suspects, context: Context) -> list[Suspect]:
+@about("device_clock", "memory_clock")
+def power_and_heat(one: Suspect, _: Suspects, context: Context) -> Checked:
     """Why a clock fell: heat, the power limit, or neither; after the load that led to it."""
-
-    def named(one: Suspect) -> Suspect:
-        heat = context.reading("temperature", one.device)
-        hot = heat is not None and heat.rise > 0 and heat.new_mean >= _HOT_C
-        for cause, proof in (
-            ("gpu_thermal", _flag("thermal_throttle", one.device, context)),
-            ("gpu_power_cap", _flag("power_throttle", one.device, context)),
-            ("gpu_thermal", heat if hot else None),
-            ("gpu_power_cap", _at_power_limit(one.device, context)),
-        ):
-            if proof is not None:
-                proofs = (*one.evidence, counter_evidence(proof))
-                return replace(one, cause=cause, evidence=proofs, after=(*one.after, *_LOAD))
-        return one
-
-    return _checked(suspects, _CLOCKS, named)
+    heat = context.reading("temperature", one.device)
+    hot = heat is not None and heat.rise > 0 and heat.new_mean >= _HOT_C
+    for cause, proof in (
+        ("gpu_thermal", _flag("thermal_throttle", one.device, context)),
+        ("gpu_power_cap", _flag("power_throttle", one.device, context)),
+        ("gpu_thermal", heat if hot else None),
+        ("gpu_power_cap", _at_power_limit(one.device, context)),
+    ):
+        if proof is not None:
+            proofs = (*one.evidence, counter_evidence(proof))
+            return replace(one, cause=cause, evidence=proofs, after=(*one.after, *_LOAD))
+    return None
 
 
 def _flag(reason: str, device: str, context: Context) -> CounterReading | None:
@@ -245,75 +242,67 @@ def _at_power_limit(device: str, context: Context) -> CounterReading | None:
 
 
 def throttling(suspects: Suspects, context: Context) -> list[Suspect]:
-    """A device that says it slows down, where no counter tells its clock, which tells more.
-
-    Believes the reason where own kernels take longer.
-    """
-
-    def check(one: Suspect) -> Suspect:
-        ratio = context.kernel_ratio(one.device)
-        if one.severity < _MOSTLY:
-            return replace(one, refuted="the device slows down now and then only")
-        if ratio is None:
-            return replace(one, refuted="no kernel shows whether it does")
-        if ratio < _SLOWER:
-            return replace(one, refuted="own kernels take as long as before")
-        proofs = (*one.evidence, _kernels(one.device, ratio))
-        # What is lost is the time kernels take longer, and not the time in which it is said.
-        lost = min(one.severity, 1.0 - 1.0 / ratio)
-        return replace(one, severity=lost, evidence=proofs, after=(*one.after, *_LOAD))
-
+    """A device that says it slows down, where no counter tells its clock, which tells more."""
     told = [
         one
         for one in suspects
         if one.resource not in _FLAGS or context.reading("device_clock", one.device) is None
     ]
-    return _checked(told, _FLAGS, check)
+    return _throttled(told, context)
 
 
-def power_limit(suspects: Suspects, context: Context) -> list[Suspect]:
+@about(*_FLAGS)
+def _throttled(one: Suspect, _: Suspects, context: Context) -> Checked:
+    """Believes the reason where own kernels take longer."""
+    ratio = context.kernel_ratio(one.device)
+    if one.severity < _MOSTLY:
+        return "the device slows down now and then only"
+    if ratio is None:
+        return "no kernel shows whether it does"
+    if ratio < _SLOWER:
+        return "own kernels take as long as before"
+    proofs = (*one.evidence, _kernels(one.device, ratio))
+    # What is lost is the time kernels take longer, and not the time in which it is said.
+    lost = min(one.severity, 1.0 - 1.0 / ratio)
+    return replace(one, severity=lost, evidence=proofs, after=(*one.after, *_LOAD))
+
+
+@about("power_limit", again=True)
+def power_limit(one: Suspect, suspects: Suspects, context: Context) -> Checked:
     """A lower power limit matters to a device that would draw more."""
-    capped = {
-        one.device
-        for one in suspects
-        if one.resource == "device_clock" and one.cause == "gpu_power_cap" and not one.refuted
-    }
-
-    def is_spare(one: Suspect) -> bool:
-        unknown = context.reading("power", one.device) is None
-        reached = unknown or one.device in capped or _at_power_limit(one.device, context)
-        return one.resource == "power_limit" and not reached
-
-    return _refuted(suspects, "the device draws less than that", is_spare)
+    capped = any(
+        each.resource == "device_clock" and each.cause == "gpu_power_cap" and not each.refuted
+        for each in suspects
+        if each.device == one.device
+    )
+    unknown = context.reading("power", one.device) is None
+    reached = unknown or capped or _at_power_limit(one.device, context)
+    return None if reached else "the device draws less than that"
 
 
 # -- the host --------------------------------------------------------------------------------------
 
 
-def processor(suspects: Suspects, context: Context) -> list[Suspect]:
+@about("host_cpu", again=True)
+def processor(one: Suspect, suspects: Suspects, context: Context) -> Checked:
     """Load of others on the processor hurts where threads wait for cores.
 
     Where nothing tells how long they wait, it hurts where cores run out or the host slows down.
     """
-    if any(one.resource in _CORE_WAITS and one.refuted is None for one in suspects):
-        return list(suspects)
-    measured = [one for one in context.readings if one.resource.resource in _MEASURED_WAITS]
-    waits = max((one.rise for one in measured), default=None)
+    if any(each.resource in _CORE_WAITS and each.refuted is None for each in suspects):
+        return None
+    measured = [each for each in context.readings if each.resource.resource in _MEASURED_WAITS]
+    waits = max((each.rise for each in measured), default=None)
     if waits is not None and waits < _SHORT_WAIT:
-        why = "no thread waits longer for a core"
-        return _refuted(suspects, why, lambda one: one.resource == "host_cpu")
+        return "no thread waits longer for a core"
     base, new = context.part_ns(*_HOST_PARTS)
     slows = context.cycle_ratio is None or (base > 0 and new >= 1.05 * base)
-    return _refuted(
-        suspects,
-        "there are cores to spare, and the process does not wait for one",
-        lambda one: (
-            one.resource == "host_cpu" and one.reading.new_mean < _HALF_OF_CORES and not slows
-        ),
-    )
+    spare = one.reading.new_mean < _HALF_OF_CORES and not slows
+    return "there are cores to spare, and the process does not wait for one" if spare else None
 
 
-def processor_clock(suspects: Suspects, context: Context) -> list[Suspect]:
+@about("host_clock", again=True)
+def processor_clock(_: Suspect, _suspects: Suspects, context: Context) -> Checked:
     """A lower clock of the processor makes the host slower; an idle one saves power."""
     ratios = [context.cycle_ratio]
     if context.cycle_ratio is not None:
@@ -321,36 +310,28 @@ def processor_clock(suspects: Suspects, context: Context) -> list[Suspect]:
     known = [ratio for ratio in ratios if ratio is not None]
     # Whether anything shows it, or nothing could.
     slower = not known or max(known) >= 1 + _LEAST_SLOWER
-    return _refuted(
-        suspects,
-        "nothing on the host takes longer",
-        lambda one: one.resource == "host_clock" and not slower,
-    )
+    return None if slower else "nothing on the host takes longer"
 
 
-def disk(suspects: Suspects, context: Context) -> list[Suspect]:
+@about("disk_rate", "file_calls", again=True)
+def disk(one: Suspect, suspects: Suspects, context: Context) -> Checked:
     """Bytes to and from disks say little about what these can do; waiting for them does.
 
     Calls that take longer are about disks only where the processor is not what slows them.
     """
-    believed = [one for one in suspects if one.refuted is None]
+    believed = [each for each in suspects if each.refuted is None]
+    if one.resource == "file_calls":
+        slowed = any(each.cause in _HOST_CAUSES for each in believed)
+        return "the processor is slower for all calls" if slowed else None
     base, new = context.part_ns("io", "data_loading")
     longer = (context.host_ratio("disk_read_and_write") or 0.0) > _LONGER or new > _LONGER * base
-    if not longer and not any(one.resource in _DISK_WAITS for one in believed):
-        why = "nobody waits for a disk"
-        suspects = _refuted(suspects, why, lambda one: one.resource == "disk_rate")
-    if any(one.cause in _HOST_CAUSES for one in believed):
-        why = "the processor is slower for all calls"
-        suspects = _refuted(suspects, why, lambda one: one.resource == "file_calls")
-    return list(suspects)
+    waits = longer or any(each.resource in _DISK_WAITS for each in believed)
+    return None if waits else "nobody waits for a disk"
 
 
-def network(suspects: Suspects, context: Context) -> list[Suspect]:
+@about("network_rate", again=True)
+def network(one: Suspect, _: Suspects, context: Context) -> Checked:
     """Traffic on a network of unknown speed counts where it is much, or where the process waits."""
     base, new = context.part_ns("exposed_communication", "io", "data_loading")
-    waits = new > _LONGER * base
-    return _refuted(
-        suspects,
-        "the process does not wait for the network",
-        lambda one: one.resource == "network_rate" and one.severity < _MUCH_TRAFFIC and not waits,
-    )
+    waits = one.severity >= _MUCH_TRAFFIC or new > _LONGER * base
+    return None if waits else "the process does not wait for the network"

@@ -11,12 +11,18 @@ import polars as pl
 from timesink.analyses.anatomy.anatomy import LEAST_PLACE
 from timesink.analyses.behaviour.functions import NO_CALL
 from timesink.model import units
-from timesink.model.arrays import Floats, Ints
+from timesink.model.arrays import Floats
 from timesink.model.findings import Evidence, Interval
 from timesink.rules.case import CaseSide, DiagnosisCase, median_place, told_name
-from timesink.rules.case_functions import is_program
+from timesink.rules.case_functions import (
+    CLEARLY,
+    PaceExcess,
+    cycle_matrices,
+    excess,
+    is_program,
+    slowdown,
+)
 from timesink.rules.ledger import HOST_PARTS, Claim, Demand, change
-from timesink.rules.pace import CLEARLY, PaceExcess, excess, slowdown
 
 _SORT = ["inside", "after", "before"]
 _PLACE = [*_SORT, "occurrence"]
@@ -89,35 +95,26 @@ def places_of(case: DiagnosisCase) -> HostPlaces:
         for inside, after, before, turn in chosen.iter_rows()
     )
     base, new = (
-        np.hstack([_times(side, single, _PLACE), _times(side, sorts, _SORT)])
+        np.hstack(
+            [
+                cycle_matrices(side.anatomy.places, cycles, columns, "dur_ns")[0]
+                for columns in (single, sorts.select(_SORT))
+            ]
+        )
         for side in (case.base, case.new)
+        for cycles in [pl.Series(side.cycles, dtype=pl.Int64)]
     )
-    base[:, single.height :] += _left_out(case.base, single, sorts)
-    return HostPlaces(which, base, new)
-
-
-def _left_out(side: CaseSide, single: pl.DataFrame, sorts: pl.DataFrame) -> Floats:
-    """What the places of each sort may take that a side has not kept, as each takes too little."""
+    # What the places of each sort may take that a side has not kept, as each takes too little.
     missing = single.join(
-        side.anatomy.places.select(_PLACE).unique(), _PLACE, "anti", nulls_equal=True
+        case.base.anatomy.places.select(_PLACE).unique(), _PLACE, "anti", nulls_equal=True
     )
     counts = sorts.join(
         missing.group_by(_SORT).len(), _SORT, "left", nulls_equal=True, maintain_order="left"
     )
-    lengths = side.anatomy.cycles["dur_ns"].median()
+    lengths = case.base.anatomy.cycles["dur_ns"].median()
     least = LEAST_PLACE * (lengths if isinstance(lengths, float) else 0.0)
-    return least * counts["len"].fill_null(0).to_numpy().astype(np.float64)
-
-
-def _times(side: CaseSide, places: pl.DataFrame, key: list[str]) -> Floats:
-    cycles = side.cycles
-    values = np.zeros((len(cycles), places.height))
-    rows = pl.DataFrame({"cycle": cycles}, schema={"cycle": pl.Int64()}).with_row_index("row")
-    columns = places.select(key).with_row_index("column")
-    found = side.anatomy.places.join(rows, "cycle").join(columns, key, nulls_equal=True)
-    where = found["row"].to_numpy(), found["column"].to_numpy()
-    np.add.at(values, where, found["dur_ns"].to_numpy().astype(np.float64))
-    return values
+    base[:, single.height :] += least * counts["len"].fill_null(0).to_numpy().astype(np.float64)
+    return HostPlaces(which, base, new)
 
 
 def place_evidence(side: CaseSide, place: HostPlace, values: Floats) -> Evidence:
@@ -159,6 +156,32 @@ class HostPace:
         """What a column gained beyond the pace of the others, on average."""
         return float(self.excess.new[:, column].mean() - self.excess.base[:, column].mean())
 
+    def stands(self, column: int) -> bool:
+        """Whether a column stands out, and by enough to be a cause."""
+        return bool(self.excess.stands_out[column]) and self.rise(column) >= self.case.least_ns
+
+    def change_of(self, columns: list[int]) -> tuple[float, Interval | None]:
+        """What columns gained together beyond the pace of the others, with its interval."""
+        sides = self.excess.base, self.excess.new
+        return change(*(side[:, columns].sum(axis=1) for side in sides))
+
+    def pace_told(self, column: int) -> str:
+        """What became of the rest of the host, in words."""
+        if self.case.backwards:
+            return "the rest of the host did not change by as much"
+        factor = float(self.excess.slowdown[column])
+        return f"the rest of the host takes {factor:.2f} times as long as before"
+
+    def pace_of_gaps(self, inside: str | None, but: HostPlace | None = None) -> float:
+        """By how much the usual gap grew, of those inside of calls or of those between them."""
+        others = [
+            place.occurrence is not None
+            and (place.inside is None) == (inside is None)
+            and (but is None or not _overlap(place, but))
+            for place in self.places.which
+        ]
+        return slowdown(self.places.base, self.places.new, np.array(others, dtype=bool))
+
 
 def host_of(case: DiagnosisCase) -> HostPace:
     """The host of a case, without functions whose time is explained already."""
@@ -171,46 +194,25 @@ def host_of(case: DiagnosisCase) -> HostPace:
         ~pl.col("function").is_in([*case.taken, *case.blurred]),
     )
     places = places_of(case)
+    # A number per function and place: that of the function whose own time it is.
+    marks = marks_of(case)
+    names = [*functions.table["function"], *(place.inside for place in places.which)]
+    owners = ["" if name is None or name in marks else name for name in names]
+    owner = np.unique(np.array(owners, dtype=str), return_inverse=True)[1].ravel()
     comparable = np.append(works & functions.called_equally, np.zeros(len(places.which), bool))
     found = excess(
         np.hstack([functions.base, places.base]),
         np.hstack([functions.new, places.new]),
         comparable,
-        _owners(case, places),
+        owner,
     )
     return HostPace(case, places, found, works)
-
-
-def _owners(case: DiagnosisCase, places: HostPlaces) -> Ints:
-    """A number per function and place: that of the function whose own time it is."""
-    marks = marks_of(case)
-    names = [*case.functions.table["function"], *(place.inside for place in places.which)]
-    owners = ["" if name is None or name in marks else name for name in names]
-    return np.unique(np.array(owners, dtype=str), return_inverse=True)[1].ravel()
 
 
 def marks_of(case: DiagnosisCase) -> frozenset[str]:
     """Functions that stand for the time of a cycle in no other call."""
     anchors = {case.base.role.anchor, case.new.role.anchor}
     return frozenset({NO_CALL, *filter(None, anchors)})
-
-
-def stands(host: HostPace, column: int) -> bool:
-    """Whether a column stands out, and by enough to be a cause."""
-    return bool(host.excess.stands_out[column]) and host.rise(column) >= host.case.least_ns
-
-
-def change_of(host: HostPace, columns: list[int]) -> tuple[float, Interval | None]:
-    """What columns gained together beyond the pace of the others, with its interval."""
-    return change(*(side[:, columns].sum(axis=1) for side in (host.excess.base, host.excess.new)))
-
-
-def pace_told(host: HostPace, column: int) -> str:
-    """What became of the rest of the host, in words."""
-    factor = float(host.excess.slowdown[column])
-    if host.case.backwards:
-        return "the rest of the host did not change by as much"
-    return f"the rest of the host takes {factor:.2f} times as long as before"
 
 
 # -- places that are to blame ----------------------------------------------------------------------
@@ -241,17 +243,16 @@ def _standing_places(host: HostPace) -> list[int]:
     found = [
         each
         for each in columns
-        if stands(host, each) and not _is_common(host, each) and _is_backed(host, each)
+        if host.stands(each) and not _is_common(host, each) and _is_backed(host, each)
     ]
-    found.sort(key=lambda each: -host.rise(each))
-    # Sorts of places come after the one place that is nearly all of them.
-    found.sort(
-        key=lambda each: (
-            -host.rise(each) * (_NEARLY_ALL if _place(host, each).occurrence is None else 1)
-        )
-    )
+
+    def rank(column: int) -> tuple[float, float]:
+        # Sorts of places come after the one place that is nearly all of them.
+        whole = _place(host, column).occurrence is None
+        return -host.rise(column) * (_NEARLY_ALL if whole else 1), -host.rise(column)
+
     chosen: list[int] = []
-    for column in found:
+    for column in sorted(found, key=rank):
         place = _place(host, column)
         if not any(_overlap(place, _place(host, other)) for other in chosen):
             chosen.append(column)
@@ -272,7 +273,7 @@ def _is_backed(host: HostPace, column: int) -> bool:
     inside, functions = _place(host, column).inside, host.case.functions
     if inside is None:
         # Time in no call beyond the pace of the host, which holds waits for a core.
-        base, new = (_idle(side) for side in (host.case.base, host.case.new))
+        base, new = map(_idle, (host.case.base, host.case.new))
         gained = new - float(host.excess.slowdown[column]) * base
     else:
         # What functions gained against the pace of the others, where all got faster too.
@@ -294,26 +295,15 @@ def _is_common(host: HostPace, column: int) -> bool:
     """Whether the other gaps of its sort grew as much: gaps that all grew have none to blame."""
     own = _place(host, column)
     base, new = (side[:, column - host.functions] for side in (host.places.base, host.places.new))
-    pace = pace_of_gaps(host, own.inside, own)
+    pace = host.pace_of_gaps(own.inside, own)
     return float(new.mean()) < (1 + CLEARLY) * pace * float(base.mean())
-
-
-def pace_of_gaps(host: HostPace, inside: str | None, but: HostPlace | None = None) -> float:
-    """By how much the usual gap grew, of those inside of calls or of those between them."""
-    others = [
-        place.occurrence is not None
-        and (place.inside is None) == (inside is None)
-        and (but is None or not _overlap(place, but))
-        for place in host.places.which
-    ]
-    return slowdown(host.places.base, host.places.new, np.array(others, dtype=bool))
 
 
 def _place_claim(host: HostPace, columns: list[int]) -> Claim:
     case, place = host.case, _place(host, columns[0])
     at = [column - host.functions for column in columns]
     base, new = (side[:, at].sum(axis=1) for side in (host.places.base, host.places.new))
-    rise, interval = change_of(host, columns)
+    rise, interval = host.change_of(columns)
     took = case.times(float(base.mean()), float(new.mean()))
     parts = ("idle", "host_cpu") if place.inside is None else ("host_cpu", "idle")
     where = place.words
@@ -323,7 +313,7 @@ def _place_claim(host: HostPace, columns: list[int]) -> Claim:
     return case.claim(
         "host_code",
         f"The host spends {took} per cycle {where}, in nearly every cycle; "
-        f"{pace_told(host, columns[0])}.",
+        f"{host.pace_told(columns[0])}.",
         [Demand(rise, (*parts, "launch_gap"), structural=True)],
         interval,
         tuple(

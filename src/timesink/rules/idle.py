@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,7 +14,7 @@ from timesink.analyses.device.idle import host_meanwhile
 from timesink.analyses.device.idle_causes import CAUSES, holding_calls, idle_causes, idle_ranges
 from timesink.analyses.device.utilisation import device_utilisation
 from timesink.analyses.names import device_word, is_data_loader, short_kernel_name
-from timesink.analyses.roles import PARTS, average_step, role_ranges
+from timesink.analyses.roles import average_step, role_ranges
 from timesink.analyses.steps import find_steps
 from timesink.model import intervals, units
 from timesink.model.findings import Evidence, Finding
@@ -24,8 +23,8 @@ from timesink.model.trace import Trace
 from timesink.model.vendors import is_collective_call
 from timesink.rules.communication import LEAST_TALKING
 from timesink.rules.device_work import tiny_kernels
-from timesink.rules.registry import catalogue, finding
-from timesink.rules.single_run import Steps, complete_steps, longest_by_name, worst_step
+from timesink.rules.registry import catalogue
+from timesink.rules.single_run import complete_steps, longest_by_name, worst_step
 
 LEAST_BETWEEN = 0.1
 LEAST_LOADING = 0.05
@@ -61,9 +60,6 @@ _BOUND = {
 """The rule about devices that are idle mostly for a cause."""
 
 
-# -- between steps ---------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Between:
     """What lies between the complete steps, from the first to the last."""
@@ -96,17 +92,12 @@ def time_between(trace: Trace) -> Between:
     if len(windows) < 2:
         return Between(0, 0, dict.fromkeys(_HOST_DID, 0))
     pauses = np.stack([windows[:-1, 1], windows[1:, 0]]).T
-    parts, left = {}, pauses
-    for part in PARTS:
-        rest = left[:0]
-        if part != "other":
-            rest = intervals.subtract(left, _touching(role_ranges(trace)[part], pauses))
-        parts[part] = intervals.coverage(left) - intervals.coverage(rest)
-        left = rest
+    layers = {part: _touching(ranges, pauses) for part, ranges in role_ranges(trace).items()}
+    parts, parts["other"] = intervals.waterfall(layers, pauses)
     return Between(
         window_ns=int(windows[-1, 1] - windows[0, 0]),
         pauses=steps.count - 1,
-        parts={part: ns for part, ns in parts.items() if part not in _ON_DEVICE},
+        parts={part: int(ns.sum()) for part, ns in parts.items() if part not in _ON_DEVICE},
     )
 
 
@@ -130,21 +121,16 @@ def between_steps(trace: Trace) -> list[Finding]:
     # What fetching data takes is told, and to be gained, under that heading.
     told_elsewhere = loading if between.share(loading) > LEAST_LOADING else 0
     numbers = {f"{part}_us": ns / 1000 for part, ns in did.items()}
-    return [
-        finding(
-            "run",
-            "between-steps",
-            f"Between two steps devices stand still for {units.duration_ns(between.each_ns(idle))},"
-            f" {units.share(idle, between.window_ns)} of the time from the first step "
-            f"to the last. Meanwhile the host {' and '.join(doing)}.",
-            share=between.share(idle),
-            between_ns=between.each_ns(idle - told_elsewhere),
-            evidence=(Evidence("gap", "between two steps", numbers=numbers),),
-        )
-    ]
-
-
-# -- waiting for data ------------------------------------------------------------------------------
+    return complete_steps(trace).found(
+        "between-steps",
+        f"Between two steps devices stand still for {units.duration_ns(between.each_ns(idle))},"
+        f" {units.share(idle, between.window_ns)} of the time from the first step "
+        f"to the last. Meanwhile the host {' and '.join(doing)}.",
+        0.0,
+        [Evidence("gap", "between two steps", numbers=numbers)],
+        share=between.share(idle),
+        between_ns=between.each_ns(idle - told_elsewhere),
+    )
 
 
 def data_loading(trace: Trace) -> list[Finding]:
@@ -174,20 +160,14 @@ def data_loading(trace: Trace) -> list[Finding]:
     called = host_columns(trace)[host_names(trace).rows(is_data_loader)]
     loaders = called.filter(pl.col("kind").is_in(["operator", "annotation"]))
     slowest = [worst_step(trace, "data_loader")] if inside else []
-    return [
-        finding(
-            "run",
-            "data-loading",
-            " ".join(said),
-            share=min(1.0, max(shares)),
-            cost_ns=waited,
-            between_ns=between.each_ns(fetching),
-            evidence=(*longest_by_name("call", loaders), *slowest),
-        )
-    ]
-
-
-# -- devices that stand still for most of a step ---------------------------------------------------
+    return steps.found(
+        "data-loading",
+        " ".join(said),
+        waited,
+        (*longest_by_name("call", loaders), *slowest),
+        share=min(1.0, max(shares)),
+        between_ns=between.each_ns(fetching),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +180,7 @@ class _IdleDevice:
     cause: str
     lost_ns: int
     """To that cause, in all steps."""
-    causes: dict[str, int]
+    evidence: Evidence
     """Idle time by cause."""
 
 
@@ -210,25 +190,12 @@ def low_utilisation(trace: Trace) -> list[Finding]:
     Devices with the same main cause share a finding.  Where nothing tells why a device waits,
     nothing is said.
     """
-    if not complete_steps(trace).length_ns:
+    steps = complete_steps(trace)
+    if not steps.length_ns:
         return []
     lazy = device_utilisation(trace).filter(pl.col("within_steps") < LEAST_UTILISATION)
     used = dict(lazy.select("device", "within_steps").rows())
-    said = _said_elsewhere(trace)
-    found: dict[str, list[_IdleDevice]] = {}
-    for row in idle_causes(trace).to_dicts():
-        if row["device"] in used and row["idle_ns"]:
-            device = _main_cause(row, used[row["device"]])
-            if device.cause in _BOUND and device.cause not in said:
-                found.setdefault(device.cause, []).append(device)
-    return [
-        _low_utilisation(trace, sorted(devices, key=lambda one: -one.lost_ns))
-        for devices in found.values()
-    ]
-
-
-def _said_elsewhere(trace: Trace) -> set[str]:
-    """Causes that have a rule of their own, where that rule speaks up."""
+    # Causes that have a rule of their own, where that rule speaks up.
     average, said = average_step(trace), set()
     if average["data_loader_ns"] > LEAST_LOADING * average["total_ns"]:
         said.add("data_loading")
@@ -236,20 +203,34 @@ def _said_elsewhere(trace: Trace) -> set[str]:
         said.add("communication")
     if tiny_kernels(trace):
         said.add("host")
-    return said
+    found: dict[str, list[_IdleDevice]] = {}
+    for row in idle_causes(trace).to_dicts():
+        number, whole = row["device"], row["steps_ns"]
+        if number not in used or not row["idle_ns"]:
+            continue
+        causes = {cause: row[f"{cause}_ns"] for cause in CAUSES}
+        cause = max(causes, key=lambda name: causes[name])
+        lost = causes[cause]
+        copying = whole - row["idle_ns"] - round(used[number] * whole)
+        if copying > COPY_BOUND_SHARE * whole and copying > lost:
+            cause, lost = "copies", copying
+        if cause in _BOUND and cause not in said:
+            idle = {"idle": sum(causes.values()), **causes}
+            numbers = {
+                f"{name}_us_per_step": ns / steps.count / 1000 for name, ns in idle.items() if ns
+            }
+            numbers = {"utilisation_pct": 100 * used[number], **numbers}
+            evidence = Evidence("device", _device_names(trace, [number]), numbers=numbers)
+            device = _IdleDevice(number, used[number], cause, lost, evidence)
+            found.setdefault(cause, []).append(device)
+    return [
+        one
+        for devices in found.values()
+        for one in _low_utilisation(trace, sorted(devices, key=lambda one: -one.lost_ns))
+    ]
 
 
-def _main_cause(row: dict[str, Any], utilisation: float) -> _IdleDevice:
-    causes = {cause: row[f"{cause}_ns"] for cause in CAUSES}
-    cause = max(causes, key=lambda name: causes[name])
-    lost = causes[cause]
-    copying = row["steps_ns"] - row["idle_ns"] - round(utilisation * row["steps_ns"])
-    if copying > COPY_BOUND_SHARE * row["steps_ns"] and copying > lost:
-        cause, lost = "copies", copying
-    return _IdleDevice(row["device"], utilisation, cause, lost, causes)
-
-
-def _low_utilisation(trace: Trace, devices: list[_IdleDevice]) -> Finding:
+def _low_utilisation(trace: Trace, devices: list[_IdleDevice]) -> list[Finding]:
     steps, worst = complete_steps(trace), devices[0]
     rule, many = _BOUND[worst.cause], len(devices) > 1
     lost = worst.lost_ns / steps.count
@@ -257,20 +238,15 @@ def _low_utilisation(trace: Trace, devices: list[_IdleDevice]) -> Finding:
     used = [device.utilisation for device in devices]
     low, high = units.share(min(used), 1), units.share(max(used), 1)
     doing = "busy with copies" if worst.cause == "copies" else "idle"
-    return finding(
-        "run",
+    return steps.found(
         rule,
         f"{names} {'run' if many else 'runs'} kernels {low if low == high else f'{low} to {high}'} "
         f"of the time{' inside steps' if steps.marked else ''}. "
         f"Main cause: {catalogue()['run'][rule]['because']}; "
         f"{'on the worst of them ' if many else ''}{steps.part(lost)}.",
+        lost,
+        (*_holding_calls(trace, worst), *(device.evidence for device in devices)),
         {"names": names, "are": "are" if many else "is", "doing": doing},
-        share=lost / steps.length_ns,
-        cost_ns=lost,
-        evidence=(
-            *_holding_calls(trace, worst),
-            *(_idle_evidence(trace, device, steps) for device in devices),
-        ),
     )
 
 
@@ -282,13 +258,6 @@ def _device_names(trace: Trace, numbers: list[int]) -> str:
     if len(numbers) > _MOST_NAMED:
         return f"{len(numbers)} {word}s ({numbers[0]} to {numbers[-1]})"
     return f"{word}s {', '.join(map(str, numbers))}"
-
-
-def _idle_evidence(trace: Trace, device: _IdleDevice, steps: Steps) -> Evidence:
-    idle = {"idle": sum(device.causes.values()), **device.causes}
-    numbers = {f"{name}_us_per_step": ns / steps.count / 1000 for name, ns in idle.items() if ns}
-    used = {"utilisation_pct": 100 * device.utilisation}
-    return Evidence("device", _device_names(trace, [device.device]), numbers=used | numbers)
 
 
 def _holding_calls(trace: Trace, idle: _IdleDevice) -> tuple[Evidence, ...]:
@@ -303,20 +272,15 @@ def _holding_calls(trace: Trace, idle: _IdleDevice) -> tuple[Evidence, ...]:
     return longest_by_name("call", host_columns(trace).select("name", "dur_ns")[rows])
 
 
-# -- single long gaps ------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class _LargeGap:
     """A gap inside a step, between two activities of a device."""
 
-    start_ns: int
     length_ns: int
     step: str
-    before: str
-    after: str
     host_name: str | None
     """What the host did for most of it."""
+    evidence: Evidence
 
 
 def large_gaps(trace: Trace) -> list[Finding]:
@@ -336,28 +300,15 @@ def large_gaps(trace: Trace) -> list[Finding]:
         if longest.host_name is None
         else f"while the host was in {longest.host_name}"
     )
-    return [
-        finding(
-            "run",
-            "large-gaps",
-            f"{units.counted(len(gaps), 'gaps')} of {units.duration_ns(least)} or more "
-            f"{'takes' if len(gaps) == 1 else 'take'} {units.share(per_step, steps.length_ns)} of "
-            f"{'the steps' if steps.marked else steps.each}; the longest lasts "
-            f"{units.duration_ns(longest.length_ns)}{where}, {meanwhile}.",
-            share=per_step / steps.length_ns,
-            cost_ns=per_step,
-            evidence=tuple(_gap_evidence(gap, steps) for gap in gaps[:_SHOWN]),
-        )
-    ]
-
-
-def _gap_evidence(gap: _LargeGap, steps: Steps) -> Evidence:
-    name = f"in step {gap.step} " if steps.marked else ""
-    name += f"from {short_kernel_name(gap.before)} to {short_kernel_name(gap.after)}"
-    if gap.host_name is not None:
-        name += f", host in {gap.host_name}"
-    numbers = {"gap_us": gap.length_ns / 1000, "start_ns": gap.start_ns}
-    return Evidence("gap", name, numbers=numbers)
+    return steps.found(
+        "large-gaps",
+        f"{units.counted(len(gaps), 'gaps')} of {units.duration_ns(least)} or more "
+        f"{'takes' if len(gaps) == 1 else 'take'} {units.share(per_step, steps.length_ns)} of "
+        f"{'the steps' if steps.marked else steps.each}; the longest lasts "
+        f"{units.duration_ns(longest.length_ns)}{where}, {meanwhile}.",
+        per_step,
+        (gap.evidence for gap in gaps[:_SHOWN]),
+    )
 
 
 def _gaps_by_device(trace: Trace, least: float) -> Iterator[Gaps]:
@@ -382,16 +333,15 @@ def _unexplained(trace: Trace, gaps: Gaps) -> Iterator[_LargeGap]:
     """Gaps that no other rule speaks about: fetching data and communication have their own."""
     work, device, host = device_activities(trace), device_columns(trace), host_columns(trace)
     before, after = (device["name"][work.row[side]] for side in (gaps.before, gaps.after))
-    names = find_steps(trace)["name"].to_list()
+    names, marked = find_steps(trace)["name"].to_list(), complete_steps(trace).marked
     step = np.searchsorted(find_steps(trace)["start_ns"].to_numpy(), gaps.start, side="right") - 1
     for place, meanwhile in enumerate(host_meanwhile(trace, work, gaps)):
         host_name = host["name"][meanwhile.row] if meanwhile.row >= 0 else None
         if not meanwhile.loading and not is_collective_call(host_name or ""):
-            yield _LargeGap(
-                start_ns=int(gaps.start[place]),
-                length_ns=int(gaps.length[place]),
-                step=names[step[place]],
-                before=before[place] or "",
-                after=after[place] or "",
-                host_name=host_name,
-            )
+            name, length = names[step[place]], int(gaps.length[place])
+            ends = (short_kernel_name(side[place] or "") for side in (before, after))
+            told = f"{f'in step {name} ' if marked else ''}from {' to '.join(ends)}"
+            if host_name is not None:
+                told += f", host in {host_name}"
+            numbers = {"gap_us": length / 1000, "start_ns": int(gaps.start[place])}
+            yield _LargeGap(length, name, host_name, Evidence("gap", told, numbers=numbers))

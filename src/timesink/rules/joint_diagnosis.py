@@ -6,16 +6,21 @@ to arrive.  What holds up one of them holds up all, and shows as waiting in the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import erfc, fsum, sqrt
 from statistics import fmean, median
 
+import numpy as np
+
 from timesink.analyses.comparison.pair import Pair
-from timesink.model.diagnosis import Component, Diagnosis
-from timesink.model.findings import Evidence, Finding
+from timesink.analyses.statistics.ranks import ALPHA, false_discovery
+from timesink.model import units
+from timesink.model.arrays import Floats
+from timesink.model.diagnosis import Component, CycleJudgement, CycleTime, Diagnosis, SteadyTimes
+from timesink.model.findings import Evidence, Finding, Interval
 from timesink.model.units import brief_ns, listed
 from timesink.rules.diagnosis import change_ns, diagnose, explaining
-from timesink.rules.judgement import ProcessDiagnosis, judge_together
 from timesink.rules.ledger import largest_first, within
 from timesink.rules.registry import finding
 
@@ -26,7 +31,18 @@ _FEWEST = 3
 """Processes that are needed to tell the one that is not like the others."""
 _LEAST_SHARE = 0.01
 _MOST_OF_IT = 0.5
+_Z95 = 1.96
+_TOLD = {"regression": "longer", "improvement": "shorter"}
 _TOGETHER = frozenset({"exposed_communication", "synchronisation"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProcessDiagnosis:
+    """One process among those read together."""
+
+    process: str
+    diagnosis: Diagnosis
+    host: str | None = None
 
 
 def diagnose_together(pairs: Sequence[Pair], own: Sequence[Diagnosis] = ()) -> Diagnosis:
@@ -53,12 +69,20 @@ def diagnose_together(pairs: Sequence[Pair], own: Sequence[Diagnosis] = ()) -> D
             told = replace(each, process=one.process)
             symptoms.setdefault((one.host, told.device, told.metric), told)
     causes = tuple(sorted([*merged, *late], key=lambda one: -abs(one.cost_ns)))
+    # Anomalies with what they explain; devices of two machines may have the same name.
+    hosts = {each.process: each.host for each in members}
+    found = {(each.host, cause.cause) for each in members for cause in each.diagnosis.causes}
     return Diagnosis(
         verdict=judged.verdict,
         reason=judged.reason,
         cycle_time=judged.cycle_time,
         attribution=parts,
-        anomalies=_explaining(members, causes),
+        anomalies=tuple(
+            anomaly
+            if (hosts[anomaly.process or ""], anomaly.cause) in found
+            else replace(anomaly, cost_ns=0.0)
+            for anomaly in explaining(_anomalies(members), causes)
+        ),
         causes=causes,
         unexplained_ns=change - sum(cause.cost_ns for cause in causes),
         unexplained=waits_left(parts, causes),
@@ -73,50 +97,171 @@ def process_name(pair: Pair) -> str:
     return f"pid {pair.new.pid}" if rank is None else f"rank {rank}"
 
 
-# -- components ------------------------------------------------------------------------------------
+# -- one verdict on several processes --------------------------------------------------------------
+
+
+def judge_together(members: Sequence[ProcessDiagnosis]) -> CycleJudgement:
+    """The verdict on several processes, of which each was tested for itself.
+
+    With many of them one differs by chance, so what counts is what is left after Benjamini and
+    Hochberg: if that got longer, it is a regression, however many of the others did not.
+    """
+    times = [each.diagnosis.cycle_time for each in members]
+    chances = [np.nan if each.p_value is None else each.p_value for each in times]
+    corrected = false_discovery(np.array(chances, dtype=np.float64))
+    changed = {
+        verdict: [
+            place
+            for place, each in enumerate(members)
+            if each.diagnosis.verdict == verdict and not corrected[place] >= ALPHA
+        ]
+        for verdict in _TOLD
+    }
+    base, new = _means(times)
+    verdict, p = _verdict(members, times, corrected, changed)
+    change = None
+    if base and any(each.change_pct is not None for each in times):
+        change = 100 * (new - base) / base
+    interval = _interval(times, verdict, changed)
+    steady = _steady(times, verdict, changed)
+    return CycleJudgement(
+        verdict,
+        _reason(members, verdict, changed, (base, new)),
+        CycleTime(base, new, change, interval, p, steady),
+    )
+
+
+_Changed = Mapping[str, Sequence[int]]
+"""Which processes certainly got longer, and which shorter."""
+
+
+def _means(times: Sequence[CycleTime]) -> tuple[float, float]:
+    return fmean(each.base_ns for each in times), fmean(each.new_ns for each in times)
+
+
+def _verdict(
+    members: Sequence[ProcessDiagnosis],
+    times: Sequence[CycleTime],
+    p: Floats,
+    changed: _Changed,
+) -> tuple[str, float | None]:
+    """The verdict, and how likely it is by chance."""
+
+    def lowest(p: Floats) -> float | None:
+        known = p[~np.isnan(p)]
+        return float(known.min()) if len(known) else None
+
+    if {each.diagnosis.verdict for each in members} == {"incomparable"}:
+        return "incomparable", lowest(p)
+    base, new = _means(times)
+    longer, shorter = changed["regression"], changed["improvement"]
+    if longer and shorter:
+        # What the mean of all says.
+        low, high = _ends(times, range(len(times)))
+        chance = erfc(abs(new - base) / (max(high - low, 1e-9) / 2) * _Z95 / sqrt(2))
+        moved = "regression" if new > base else "improvement"
+        return "no_change" if chance >= ALPHA else moved, chance
+    if longer and new > base:
+        return "regression", lowest(p[longer])
+    if shorter and new < base:
+        return "improvement", lowest(p[shorter])
+    # Some changed, and the others by more in the other direction, which may be noise.
+    return "no_change", 1.0 if longer or shorter else lowest(p)
+
+
+def _interval(times: Sequence[CycleTime], verdict: str, changed: _Changed) -> Interval | None:
+    """95 % interval of the change of the mean over processes, in percent.
+
+    Processes that wait for each other measure the same thing: together they know no more than one.
+    Where the verdict is that of some of them, the others count as they were measured.
+    """
+    base, new = _means(times)
+    if not base or not any(each.interval_pct is not None for each in times):
+        return None
+    low, high = _ends(times, range(len(times)))
+    if verdict in changed and low <= 0 <= high:
+        low, high = _ends(times, [place for places in changed.values() for place in places])
+    low, high = min(low, new - base), max(high, new - base)
+    if verdict == "no_change":
+        low, high = min(low, 0.0), max(high, 0.0)
+    return 100 * low / base, 100 * high / base
+
+
+def _steady(times: Sequence[CycleTime], verdict: str, changed: _Changed) -> SteadyTimes | None:
+    """Means over processes of what was tested in each; of one that was not, of all its cycles."""
+    if not any(each.steady is not None for each in times):
+        return None
+    tested = [
+        one
+        if (known := one.steady) is None
+        else CycleTime(
+            known.base_ns, known.new_ns, known.change_pct, known.interval_pct, one.p_value
+        )
+        for one in times
+    ]
+    base, new = _means(tested)
+    bounds = _interval(tested, verdict, changed)
+    ends = None if bounds is None else (bounds[0] * base / 100, bounds[1] * base / 100)
+    return SteadyTimes(base, new, ends)
+
+
+def _ends(times: Sequence[CycleTime], uncertain: Sequence[int]) -> tuple[float, float]:
+    """Mean of the ends of the intervals, in ns; of all but `uncertain` ones the measured change."""
+    ends = []
+    for place, each in enumerate(times):
+        if each.interval_pct is None or place not in uncertain:
+            ends.append((each.new_ns - each.base_ns, each.new_ns - each.base_ns))
+        else:
+            low, high = each.interval_pct
+            ends.append((low * each.base_ns / 100, high * each.base_ns / 100))
+    return fmean(low for low, _ in ends), fmean(high for _, high in ends)
+
+
+def _reason(
+    members: Sequence[ProcessDiagnosis],
+    verdict: str,
+    changed: _Changed,
+    means: tuple[float, float],
+) -> str:
+    if verdict == "incomparable":
+        return members[0].diagnosis.reason
+    took, many = f"{units.times(*means)} on average ({units.change(*means)})", len(members)
+    told = []
+    for kind, word in _TOLD.items():
+        names = [members[place].process for place in changed[kind]]
+        if len(names) == many:
+            told.append(f"All {many} processes have {word} cycles")
+        elif names:
+            have = "has" if len(names) == 1 else "have"
+            who = f"{len(names)} of {many} processes ({units.listed(names)})"
+            told.append(f"{who} {have} {word} cycles")
+    if not told:
+        return f"All {many} processes have cycles that are the same within noise: {took}."
+    but = "; together that is no change" if verdict == "no_change" else ""
+    return f"{' and '.join(told)}{but}: {took}."
 
 
 def _mean_components(members: Sequence[ProcessDiagnosis]) -> tuple[Component, ...]:
+    """Means over processes; one that does not have a component takes no time for it."""
     found = [{part.name: part for part in each.diagnosis.attribution} for each in members]
-    names = dict.fromkeys(name for each in found for name in each)
-    means = [_mean_component([each.get(name) for each in found]) for name in names]
+    means = []
+    for name in dict.fromkeys(name for each in found for name in each):
+        there = [each[name] for each in found if name in each]
+        share = len(there) / len(found)
+        ends = [part.interval_ns for part in there if part.interval_ns is not None]
+        same = [part.same_launches_ns for part in there if part.same_launches_ns is not None]
+        low_high = [share * fmean(side) for side in zip(*ends, strict=True)]
+        means.append(
+            replace(
+                there[0],
+                base_ns=fsum(part.base_ns for part in there) / len(found),
+                new_ns=fsum(part.new_ns for part in there) / len(found),
+                interval_ns=(low_high[0], low_high[1]) if len(ends) == len(there) else None,
+                p_value=None,
+                same_launches_ns=share * fmean(same) if same else None,
+            )
+        )
     return tuple(sorted(means, key=lambda part: -abs(part.delta_ns)))
-
-
-def _mean_component(parts: list[Component | None]) -> Component:
-    """The mean over processes; one that does not have it takes no time for it."""
-    there = [part for part in parts if part is not None]
-    share = len(there) / len(parts)
-    ends = [part.interval_ns for part in there if part.interval_ns is not None]
-    same = [part.same_launches_ns for part in there if part.same_launches_ns is not None]
-    interval = None
-    if len(ends) == len(there):
-        interval = share * fmean(low for low, _ in ends), share * fmean(high for _, high in ends)
-    return replace(
-        there[0],
-        base_ns=fmean(0.0 if part is None else part.base_ns for part in parts),
-        new_ns=fmean(0.0 if part is None else part.new_ns for part in parts),
-        interval_ns=interval,
-        p_value=None,
-        same_launches_ns=share * fmean(same) if same else None,
-    )
-
-
-# -- lists -----------------------------------------------------------------------------------------
-
-
-def _explaining(
-    members: Sequence[ProcessDiagnosis], causes: tuple[Finding, ...]
-) -> tuple[Finding, ...]:
-    """Anomalies with what they explain; devices of two machines may have the same name."""
-    hosts = {each.process: each.host for each in members}
-    found = {(each.host, cause.cause) for each in members for cause in each.diagnosis.causes}
-    return tuple(
-        anomaly
-        if (hosts[anomaly.process or ""], anomaly.cause) in found
-        else replace(anomaly, cost_ns=0.0)
-        for anomaly in explaining(_anomalies(members), causes)
-    )
 
 
 def _anomalies(members: Sequence[ProcessDiagnosis]) -> tuple[Finding, ...]:
@@ -143,10 +288,22 @@ def merged_causes(members: Sequence[ProcessDiagnosis], change_ns: float) -> list
     for each in members:
         own: dict[tuple[str, ...], list[Finding]] = {}
         for cause in each.diagnosis.causes:
-            own.setdefault(_key(cause), []).append(replace(cause, process=each.process))
+            key: tuple[str, ...] = (cause.cause,)
+            if cause.evidence and cause.cause == "host_code":
+                # Code of the host is the same one in the same function.
+                key = (cause.cause, cause.evidence[0].kind, cause.evidence[0].function or "")
+            own.setdefault(key, []).append(replace(cause, process=each.process))
         for key, causes in own.items():
             groups.setdefault(key, []).append(_summed(causes))
-    link_ns = _transfer_rise(members)
+    # What collectives gained for the process that waits least in them: that is no waiting. The
+    # others wait for it, and who that is changes from run to run.
+    talking = [
+        [part for part in each.diagnosis.attribution if part.part == "exposed_communication"]
+        for each in members
+    ]
+    base = min(sum(part.base_ns for part in parts) for parts in talking)
+    new = min(sum(part.new_ns for part in parts) for parts in talking)
+    link_ns = max(0.0, new - base)
     merged = [_merged(group, len(members), change_ns) for group in groups.values()]
     # A link explains what a transfer gained, and not what others wait for it.
     capped = [
@@ -154,14 +311,6 @@ def merged_causes(members: Sequence[ProcessDiagnosis], change_ns: float) -> list
         for cause in merged
     ]
     return [cause for cause in capped if cause.cost_ns]
-
-
-def _key(cause: Finding) -> tuple[str, ...]:
-    """What makes causes of two processes the same one."""
-    first = cause.evidence[0] if cause.evidence else None
-    if first is None or cause.cause != "host_code":
-        return (cause.cause,)
-    return cause.cause, first.kind, first.function or ""
 
 
 def _summed(causes: list[Finding]) -> Finding:
@@ -181,25 +330,10 @@ def _summed(causes: list[Finding]) -> Finding:
         first,
         cost_ns=first.cost_ns + more,
         interval_ns=(sum(low for low, _ in ends), sum(high for _, high in ends)) if known else None,
-        sentence=f"{first.sentence} {what} {'-' if more < 0 else '+'}{brief_ns(abs(more))} "
-        "per cycle.",
+        sentence=f"{first.sentence} {what} {units.signed_ns(more)} per cycle.",
         evidence=tuple(proof for each in (first, *others) for proof in each.evidence),
         claims=largest_first(claims),
     )
-
-
-def _transfer_rise(members: Sequence[ProcessDiagnosis]) -> float:
-    """What collectives gained for the process that waits least in them: that is no waiting.
-
-    The others wait for it, and who that is changes from run to run.
-    """
-    talking = [
-        [part for part in each.diagnosis.attribution if part.part == "exposed_communication"]
-        for each in members
-    ]
-    base = min(sum(part.base_ns for part in parts) for parts in talking)
-    new = min(sum(part.new_ns for part in parts) for parts in talking)
-    return max(0.0, new - base)
 
 
 def _merged(group: list[Finding], processes: int, change_ns: float) -> Finding:
@@ -248,9 +382,6 @@ def waits_left(
             first = cause.claims[0][0]
             left[first] = left.get(first, 0.0) - missing
     return largest_first(left)
-
-
-# -- a process that the others wait for ------------------------------------------------------------
 
 
 def stragglers(

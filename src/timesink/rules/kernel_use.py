@@ -93,7 +93,18 @@ def advise(
     found: list[Finding] = []
     for use in devices:
         number = None if use.device is None else known.get(use.device)
-        device = DeviceCalls(use, _prepared(of_device(calls, use)), thresholds, number)
+        timed = of_device(calls, use).with_columns(call_weight().alias("weight"))
+        timed = timed.filter(pl.col("dur_ns").is_not_null())
+        # Launches with their `time` and `headroom`, and which only change a layout.
+        timed = timed.with_columns(
+            (pl.col("dur_ns") * pl.col("weight")).alias("time"),
+            (headroom() * pl.col("weight")).alias("headroom"),
+            pl.col("family").cast(pl.String()),
+            images=_named(timed, IMAGE_LAYOUT),
+            turned=_named(timed, _TURNED) & (timed["family"].cast(pl.String()) == "copy"),
+        )
+        low, high = 100 * thresholds.low, 100 * thresholds.high
+        device = DeviceCalls(use, timed, low, high, number)
         whole = _total(device.calls)
         own = [advice for rule in rules_for("kernels") for advice in rule(device)]
         # Where there is no honest number, all of the time counts.
@@ -102,34 +113,17 @@ def advise(
     return tuple(found)
 
 
-def _prepared(calls: pl.DataFrame) -> pl.DataFrame:
-    """Launches with a duration, their `time` and `headroom`, and which only change a layout."""
-    timed = calls.with_columns(call_weight().alias("weight")).filter(pl.col("dur_ns").is_not_null())
-    return timed.with_columns(
-        (pl.col("dur_ns") * pl.col("weight")).alias("time"),
-        (headroom() * pl.col("weight")).alias("headroom"),
-        pl.col("family").cast(pl.String()),
-        images=_named(timed, IMAGE_LAYOUT),
-        turned=_named(timed, _TURNED) & (timed["family"].cast(pl.String()) == "copy"),
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class DeviceCalls:
     """The launches of a device that have a duration, with `time`, `turned` and other marks."""
 
     use: DeviceUse
     calls: pl.DataFrame
-    thresholds: Thresholds
+    low_pct: float
+    """Below this share of its peak a unit is hardly used ..."""
+    high_pct: float
+    """... and from this one on it is the roof."""
     multiprocessors: int | None
-
-    @property
-    def low_pct(self) -> float:
-        return 100 * self.thresholds.low
-
-    @property
-    def high_pct(self) -> float:
-        return 100 * self.thresholds.high
 
     def share_pct(self, part: pl.DataFrame) -> float:
         whole = _total(self.calls)
@@ -164,9 +158,6 @@ class DeviceCalls:
             kernels=tuple(longest["short_name"].drop_nulls().head(_MOST_NAMES)),
             **more,
         )
-
-
-# -- rules -----------------------------------------------------------------------------------------
 
 
 def tensor_cores_unused(device: DeviceCalls) -> Iterator[Finding]:

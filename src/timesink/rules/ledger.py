@@ -69,22 +69,24 @@ def is_certain(interval: Interval | None) -> bool:
     return interval is not None and (interval[0] > 0 or interval[1] < 0)
 
 
+def turned(interval: Interval | None) -> Interval | None:
+    """The interval of the opposite."""
+    return None if interval is None else (-interval[1], -interval[0])
+
+
 def mirrored(claim: Claim) -> Claim:
     """A claim about changed-over sides as one about the sides as they were given."""
-    interval, evidence = claim.finding.interval_ns, claim.finding.evidence
     sides = {None: None, "base": "new", "new": "base"}
     finding = replace(
         claim.finding,
-        interval_ns=None if interval is None else (-interval[1], -interval[0]),
+        interval_ns=turned(claim.finding.interval_ns),
         evidence=tuple(
-            replace(each, side=sides[each.side], base=each.new, new=each.base) for each in evidence
+            replace(each, side=sides[each.side], base=each.new, new=each.base)
+            for each in claim.finding.evidence
         ),
     )
     demands = tuple(replace(each, ns=-each.ns) for each in claim.demands)
     return replace(claim, finding=finding, demands=demands)
-
-
-# -- what is left to explain -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +130,16 @@ class Ledger:
             structural = 0.0 if same is None else float(each.delta_ns - same)
             self._changes[each.name] = _Change(structural, float(each.delta_ns) - structural)
         self._local = local
-        self._exposed = (
-            _exposed([(each.part, each.base_ns) for each in components]),
-            _exposed([(each.part, each.new_ns) for each in components]),
-        )
+        # Part of a cycle in which the device does nothing: the host's time shows in full there.
+        on_device = [each for each in components if each.part in _DEVICE]
+        sides = [
+            (sum(each.base_ns for each in some), sum(each.new_ns for each in some))
+            for some in (on_device, components)
+        ]
+        self._exposed = [
+            max(0.0, 1 - device / total) if total > 0 else 1.0
+            for device, total in zip(*sides, strict=True)
+        ]
 
     @property
     def left(self) -> dict[str, float]:
@@ -216,10 +224,3 @@ def largest_first(times: dict[str, float]) -> tuple[tuple[str, float], ...]:
     """Names and times that are not nothing, the largest first."""
     some = [(name, ns) for name, ns in times.items() if ns]
     return tuple(sorted(some, key=lambda each: -abs(each[1])))
-
-
-def _exposed(parts: list[tuple[str, float]]) -> float:
-    """Part of a cycle in which the device does nothing: the host's time shows in full there."""
-    total = sum(ns for _, ns in parts)
-    device = sum(ns for part, ns in parts if part in _DEVICE)
-    return max(0.0, 1 - device / total) if total > 0 else 1.0

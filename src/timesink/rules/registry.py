@@ -71,12 +71,12 @@ RULES: Mapping[str, tuple[str, ...]] = {
         "causes_device:workload_change",
         "causes_host:more_operators",
         "causes_device:kernel_change",
-        "causes_environment:device_environment",
+        "environment:device_environment",
         "causes_device:longer_kernels",
         "causes_host:host_calls",
         "causes_host:host_code",
         "causes_host:data_loading",
-        "causes_environment:host_environment",
+        "environment:host_environment",
     ),
     # The same between cycles that do not hold the same work.
     "other work": (

@@ -12,7 +12,7 @@ from timesink.analyses.anatomy.anatomy import Anatomy
 from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.comparison.recorded import equally_often
 from timesink.rules.case_functions import family_of
-from timesink.rules.counter_levels import CounterReading, own_devices
+from timesink.rules.counter_levels import CounterReading
 from timesink.rules.counter_names import Hardware, capacity_of, hardware_of
 
 _ENOUGH = 0.05
@@ -74,33 +74,18 @@ class Context:
     # -- own work ----------------------------------------------------------------------------------
 
     @property
-    def own_devices(self) -> set[str]:
-        return own_devices(self.pair)
-
-    @property
     def cycles_ns(self) -> tuple[float, float]:
         """Mean length of the cycles of both sides."""
         return self.pair.cycle_times.means_ns
 
     def busy(self, device: str) -> tuple[float, float] | None:
         """Share of the cycle in which the process itself keeps a device busy, on both sides."""
-        rows = self._device_rows(device)
-        base, new, *_ = _sums(rows.filter(_CLASS.str.starts_with("gpu_")))
-        whole_base, whole_new = self.cycles_ns
-        shares = (
-            min(base / whole_base, 1.0) if whole_base > 0 else 0.0,
-            min(new / whole_new, 1.0) if whole_new > 0 else 0.0,
+        work = _sums(self.device_rows(device).filter(_CLASS.str.starts_with("gpu_")))
+        base, new = (
+            min(ns / whole, 1.0) if whole > 0 else 0.0
+            for ns, whole in zip(work[:2], self.cycles_ns, strict=True)
         )
-        return shares if any(shares) else None
-
-    def copies(self, device: str) -> DeviceWork:
-        """Copies between host and device."""
-        return _sums(self._device_rows(device).filter(_CLASS.is_in(_COPIES)))
-
-    def communication(self, device: str) -> DeviceWork:
-        """Kernels that talk to other devices, and copies between devices."""
-        rows = self._device_rows(device)
-        return _sums(rows.filter(_communicates(rows)))
+        return (base, new) if base or new else None
 
     def kernel_ratio(self, device: str) -> float | None:
         """How many times as long own kernels take that are launched about equally often.
@@ -129,7 +114,7 @@ class Context:
 
     def _same_kernels(self, device: str) -> tuple[pl.DataFrame, float]:
         """Kernels launched about equally often, launch by launch, and the time of all in BASE."""
-        rows = self._device_rows(device)
+        rows = self.device_rows(device)
         kernels = rows.filter(~_communicates(rows), _CLASS == "gpu_compute")
         launches = pl.col("calls_new") / pl.col("calls_base")
         often = kernels.select(pl.col("calls_base", "calls_new").cast(pl.Float64)).to_numpy()
@@ -138,7 +123,8 @@ class Context:
         # Cycles of a run differ a little in what they launch.
         return same.with_columns(pl.col("new_ns") / launches), _sums(kernels)[0]
 
-    def _device_rows(self, device: str) -> pl.DataFrame:
+    def device_rows(self, device: str) -> pl.DataFrame:
+        """What ran on a device, kernels, copies and talk to other devices among it."""
         return self.pair.times.filter(pl.col("device").cast(pl.String) == device)
 
     def host_ratio(self, *classes: str) -> float | None:
@@ -158,7 +144,11 @@ class Context:
 
     def part_ns(self, *parts: str) -> tuple[float, float]:
         """Mean time per cycle of parts of the cycle, on both sides."""
-        return _mean_part(self.base, parts), _mean_part(self.new, parts)
+        means = []
+        for side in (self.base.parts, self.new.parts):
+            chosen = side.filter(pl.col("part").cast(pl.String).is_in(parts))["dur_ns"]
+            means.append(float(chosen.sum()) / max(side["cycle"].n_unique(), 1))
+        return means[0], means[1]
 
 
 def _sums(rows: pl.DataFrame) -> DeviceWork:
@@ -171,14 +161,6 @@ def _communicates(rows: pl.DataFrame) -> pl.Expr:
     talking = [name for name in names if family_of(name) == "collective"]
     told = pl.col("function").is_in(talking).fill_null(value=False)
     return (_CLASS == "gpu_comm") | (_CLASS == "gpu_memcpy_d2d") | told
-
-
-def _mean_part(anatomy: Anatomy, parts: Sequence[str]) -> float:
-    cycles = anatomy.parts["cycle"].n_unique()
-    if not cycles:
-        return 0.0
-    chosen = anatomy.parts.filter(pl.col("part").cast(pl.String).is_in(parts))
-    return float(chosen["dur_ns"].sum()) / cycles
 
 
 # -- the load of others ----------------------------------------------------------------------------
@@ -260,8 +242,9 @@ def _without_calls(reading: CounterReading, context: Context) -> CounterReading:
 
     Own traffic grows with own calls per time; what was not there before is own while it runs.
     """
-    does = context.copies if reading.resource.own == "copies" else context.communication
-    work = does(reading.device)
+    rows = context.device_rows(reading.device)
+    is_copy = reading.resource.own == "copies"
+    work = _sums(rows.filter(_CLASS.is_in(_COPIES) if is_copy else _communicates(rows)))
     base_ns, new_ns = context.cycles_ns
     if base_ns <= 0 or new_ns <= 0 or work.calls_new <= 0:
         return reading

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from timesink.analyses.columns import once_per_trace
+from timesink.analyses.columns import event_ranges, once_per_trace
 from timesink.analyses.roles import step_breakdown
 from timesink.analyses.steps import find_steps
 from timesink.model import intervals, units
@@ -46,15 +48,11 @@ class Steps:
 
     def time_of(self, events: pl.DataFrame) -> float:
         """How much of an average step events cover."""
-        starts, lengths = events["ts_ns"].to_numpy(), events["dur_ns"].to_numpy()
-        return self.per_step_ns(intervals.from_starts(starts, lengths))
+        return self.per_step_ns(event_ranges(events))
 
     def hold(self, times: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which of these moments are inside a step."""
-        if not len(self.windows):
-            return np.zeros(len(times), dtype=np.bool_)
-        place = np.searchsorted(self.windows[:, 0].copy(), times, side="right") - 1
-        inside: NDArray[np.bool_] = (place >= 0) & (times < self.windows[place, 1])
+        inside: NDArray[np.bool_] = intervals.holding(times, *self.windows.T.copy()) >= 0
         return inside
 
     def part(self, ns: float) -> str:
@@ -73,6 +71,20 @@ class Steps:
         """Said after a number that is one of an average step; nothing where no step is marked."""
         return " a step" if self.marked else ""
 
+    def found(
+        self,
+        rule: str,
+        sentence: str,
+        lost_ns: float,
+        evidence: Iterable[Evidence],
+        words: Mapping[str, str] | None = None,
+        **more: Any,
+    ) -> list[Finding]:
+        """What a rule says that found time lost in a step, by default all to be gained."""
+        share = lost_ns / self.length_ns if self.length_ns else 0.0
+        parts = {"share": share, "cost_ns": lost_ns, **more}
+        return [finding("run", rule, sentence, words, evidence=tuple(evidence), **parts)]
+
 
 @once_per_trace
 def complete_steps(trace: Trace) -> Steps:
@@ -86,9 +98,6 @@ def complete_steps(trace: Trace) -> Steps:
         length_ns=total / max(1, len(bounds)),
         marked=bool(steps["marked"].any()),
     )
-
-
-# -- evidence --------------------------------------------------------------------------------------
 
 
 def most_by_name(
@@ -116,9 +125,6 @@ def worst_step(trace: Trace, part: str) -> Evidence:
     step = step_breakdown(trace).filter("complete").sort(f"{part}_ns").row(-1, named=True)
     numbers = {f"{part}_us": step[f"{part}_ns"] / 1000, "step_us": step["total_ns"] / 1000}
     return Evidence("step", step["name"], numbers=numbers)
-
-
-# -- the recording itself --------------------------------------------------------------------------
 
 
 def cut_steps(trace: Trace) -> list[Finding]:

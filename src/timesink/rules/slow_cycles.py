@@ -12,7 +12,6 @@ from timesink.analyses.comparison.pair import Role
 from timesink.analyses.statistics.drift import without_outliers
 from timesink.analyses.statistics.levels import Segment, segments, warm_up
 from timesink.analyses.statistics.means import NORMAL
-from timesink.model.arrays import Floats, Ints
 
 _LEAST_EXCESS = 0.1
 """An outlier takes longer by this part of a typical cycle ..."""
@@ -70,7 +69,10 @@ def split_cycles(role: Role) -> CycleSplit:
 
     Where a run goes through levels, the lowest that holds a quarter of the cycles is typical.
     """
-    numbers, lengths = _lengths(role.behaviour)
+    # Numbers and lengths of all cycles whose length is known, in order.
+    known = role.behaviour.lazy().select("cycle", "cycle_dur_ns").filter(pl.col("cycle_dur_ns") > 0)
+    each = known.group_by("cycle").agg(pl.col("cycle_dur_ns").max()).sort("cycle").collect()
+    numbers, lengths = each["cycle"].to_numpy(), each["cycle_dur_ns"].to_numpy().astype(np.float64)
     if not len(lengths):
         return CycleSplit((), (), (), (), (), 0.0)
     warm = warm_up(lengths)
@@ -122,16 +124,6 @@ def only_cycles_of(role: Role, cycles: tuple[int, ...]) -> Role:
     return replace(role, behaviour=rows, anatomy=anatomy)
 
 
-def _lengths(behaviour: pl.DataFrame) -> tuple[Ints, Floats]:
-    """Numbers and lengths of all cycles whose length is known, in order."""
-    known = behaviour.lazy().select("cycle", "cycle_dur_ns").filter(pl.col("cycle_dur_ns") > 0)
-    each = known.group_by("cycle").agg(pl.col("cycle_dur_ns").max()).sort("cycle").collect()
-    return each["cycle"].to_numpy(), each["cycle_dur_ns"].to_numpy().astype(np.float64)
-
-
-# -- levels ----------------------------------------------------------------------------------------
-
-
 def _at_typical_level(found: list[Segment], number: int) -> list[int]:
     """Places of the cycles at the lowest level that holds enough of them, or else of all."""
     order = sorted(found, key=lambda one: one.level)
@@ -142,9 +134,6 @@ def _at_typical_level(found: list[Segment], number: int) -> list[int]:
         if sum(one.length for one in alike) >= max(_LEAST_SHARE * number, FEWEST_TYPICAL):
             return [place for one in alike for place in range(one.start, one.end)]
     return list(range(number))
-
-
-# -- single cycles ---------------------------------------------------------------------------------
 
 
 _LEAST_EXPLAINED = 0.5

@@ -26,22 +26,34 @@ if TYPE_CHECKING:
     from timesink.answers.timeline import Timeline
 
 
-# Two runs: whether one is slower, and why.
-
 _LONGEST_MARKER = 1000
+_MOST_FILES = 8
+"""Files of Nsight Compute that are read for one page."""
+_OF_ALL_WORKERS = ("overview", "distributed")
+"""Pages that compare workers; the others need one."""
+_PAGE_ROWS = 1000
+"""Rows of a table on a page; `api/table` gives more."""
+
+
+# What `make` loads in the functions below is every analysis: a listing of runs waits for none.
 
 
 def comparison(desk: Desk, query: Query) -> Encoded:
     """What `timesink compare BASE NEW` finds, as a document."""
-    base, new = (_comparable(desk, query.required(side)) for side in ("base", "new"))
+    base, new = (desk.library.run(query.required(side)) for side in ("base", "new"))
+    for run in (base, new):
+        if not run.recordings and not run.tables:
+            raise NotFoundError(
+                f"{run.name}: has neither a timeline nor a behaviour table",
+                "choose a run that has one of them",
+            )
     marker = query.text("marker") or None
     if marker and len(marker) > _LONGEST_MARKER:
         raise UsageError("the parameter 'marker' is too long", "name one annotation or function")
 
-    def make(report: Report) -> Encoded:
+    def make(report: Report) -> Any:
         from timesink.answers.comparison import compare  # noqa: PLC0415
-        from timesink.answers.comparison.document import comparison_document  # noqa: PLC0415 - loads every analysis
-        from timesink.output.json import to_json  # noqa: PLC0415
+        from timesink.answers.comparison.document import comparison_document  # noqa: PLC0415
 
         both = f"{base.name} and {new.name}"
         for run in (base, new):
@@ -54,24 +66,9 @@ def comparison(desk: Desk, query: Query) -> Encoded:
             jobs=desk.library.jobs,
             progress=report.start(f"reading {both}", f"comparing {both}"),
         )
-        return Encoded(to_json(comparison_document(found)))
+        return comparison_document(found)
 
     return desk.document(("compare", base.state, new.state, marker), make)
-
-
-def _comparable(desk: Desk, name: str) -> ServedRun:
-    run = desk.library.run(name)
-    if not run.recordings and not run.tables:
-        raise NotFoundError(
-            f"{name}: has neither a timeline nor a behaviour table",
-            "choose a run that has one of them",
-        )
-    return run
-
-
-# How well the kernels of a run use the hardware, where Nsight Compute counted it.
-
-_MOST_FILES = 8
 
 
 def utilisation(desk: Desk, query: Query) -> Encoded:
@@ -83,33 +80,25 @@ def utilisation(desk: Desk, query: Query) -> Encoded:
             "record them with  timesink ncu  and put the file into the folder of the run",
         )
 
-    def make(report: Report) -> Encoded:
+    def make(report: Report) -> Any:
         from timesink.answers.kernels.document import kernels_document  # noqa: PLC0415
         from timesink.answers.kernels.reading import kernels  # noqa: PLC0415
-        from timesink.output.json import to_json  # noqa: PLC0415 - loads much
 
-        files = run.counters[:_MOST_FILES]
+        files, how = run.counters[:_MOST_FILES], desk.library
         run.inside.check(files)
-        reports = [
-            kernels(
-                path,
-                cache=desk.library.cache,
-                jobs=desk.library.jobs,
-                progress=report.start(f"reading {path.name}"),
-            )
-            for path in files
-        ]
-        return Encoded(to_json(kernels_document(reports)))
+        return kernels_document(
+            [
+                kernels(
+                    path,
+                    cache=how.cache,
+                    jobs=how.jobs,
+                    progress=report.start(f"reading {path.name}"),
+                )
+                for path in files
+            ]
+        )
 
     return desk.document(("utilisation", run.state), make)
-
-
-# Pages of a run, its tables, and the call stacks of an operator.
-
-_OF_ALL_WORKERS = ("overview", "distributed")
-"""Pages that compare workers; the others need one."""
-_PAGE_ROWS = 1000
-"""Rows of a table on a page; `api/table` gives more."""
 
 
 @dataclass(frozen=True)
@@ -141,14 +130,12 @@ def document(desk: Desk, query: Query) -> Encoded:
     page = query.choice("page", *PAGES) or next(iter(PAGES))
     rows = row_limit(query) or _PAGE_ROWS
 
-    def make(report: Report) -> Encoded:
+    def make(report: Report) -> Any:
         from timesink.answers.analysis.document import analysis_document  # noqa: PLC0415
-        from timesink.output.json import to_json  # noqa: PLC0415
 
         analysis, start_ns = _found(desk, chosen, report, together=page in _OF_ALL_WORKERS)
         report.start(f"finding what {chosen.worker} spent its time on")
-        made = analysis_document(analysis, page=page, rows=rows, start_ns=start_ns)
-        return Encoded(to_json(made))
+        return analysis_document(analysis, page=page, rows=rows, start_ns=start_ns)
 
     return desk.document(("document", chosen.state, page, rows), make)
 
@@ -162,15 +149,16 @@ def table(desk: Desk, query: Query) -> Encoded:
     group = query.choice("group_by", *GROUPS)
     column, value, rows = query.text("column"), query.text("equals"), row_limit(query)
 
-    def make(report: Report) -> Encoded:
-        from timesink.answers.analysis.tables import device_work_ns  # noqa: PLC0415 - as above
+    def make(report: Report) -> Any:
+        from timesink.answers.analysis.tables import device_work_ns  # noqa: PLC0415
+        from timesink.answers.tables import table_block  # noqa: PLC0415
 
         analysis, start_ns = _found(desk, chosen, report, together=VIEWS[view].per_span)
         frame = analysis.table(view, group or None)
         if column:
-            return _block(_with_value(frame, column, value), view, start_ns, rows)
-        whole = device_work_ns(analysis) if view == "operators" else None
-        return _block(frame, view, start_ns, rows, whole)
+            frame = _with_value(frame, column, value)
+        whole = device_work_ns(analysis) if view == "operators" and not column else None
+        return table_block(frame, view, start_ns=start_ns, rows=rows, whole=whole)
 
     return desk.document(("table", chosen.state, view, group, column, value, rows), make)
 
@@ -181,13 +169,15 @@ def stacks(desk: Desk, query: Query) -> Encoded:
     operator, dims = query.required("operator"), query.text("dims")
     rows = row_limit(query)
 
-    def make(report: Report) -> Encoded:
+    def make(report: Report) -> Any:
+        from timesink.answers.tables import table_block  # noqa: PLC0415
+
         analysis, start_ns = _found(desk, chosen, report, together=False)
         frame = analysis.table("operators", "shape-stack" if dims else "stack")
         frame = _with_value(frame, "name", operator)
         if dims:
             frame = _with_value(frame, "input_dims", dims)
-        return _block(frame, "operators", start_ns, rows)
+        return table_block(frame, "operators", start_ns=start_ns, rows=rows)
 
     return desk.document(("stacks", chosen.state, operator, dims, rows), make)
 
@@ -217,18 +207,6 @@ def _with_value(frame: pl.DataFrame, column: str, value: str) -> pl.DataFrame:
         )
     return frame.filter(pl.col(column).cast(pl.String, strict=False) == value)
 
-
-def _block(
-    frame: pl.DataFrame, view: str, start_ns: int, rows: int | None, whole: int | None = None
-) -> Encoded:
-    from timesink.answers.tables import table_block  # noqa: PLC0415
-    from timesink.output.json import to_json  # noqa: PLC0415 - as above
-
-    block = table_block(frame, view, start_ns=start_ns, rows=rows, whole=whole)
-    return Encoded(to_json(block))
-
-
-# Which runs there are, for a page that asks every other second.
 
 _JUST_NOW_SECONDS = 5.0
 """A file that changed so shortly ago may still be written."""
@@ -262,16 +240,7 @@ def _listed(run: ServedRun, now: float) -> dict[str, Any]:
     }
 
 
-# The timeline of a recording: what is visible of it, and no more.
-
 _PLAIN = ("tracks", "slices", "counters", "slice", "flows", "search")
-_TIMELINE = "timeline"
-
-
-def timeline_routes() -> Mapping[str, Answer]:
-    """What answers `api/timeline/NAME`."""
-    plain = {f"timeline/{name}": partial(_plain, name) for name in _PLAIN}
-    return {**plain, "timeline/aggregate": _aggregate, "timeline/export": _export}
 
 
 def _plain(name: str, desk: Desk, query: Query) -> Any:
@@ -305,16 +274,11 @@ def _timeline(desk: Desk, query: Query) -> Timeline:
     run = desk.library.run(query.required("run"))
     worker, span = query.required("worker"), query.required("span")
     recording = run.recording(worker, span)
-    known: Timeline | None = desk.library.made_already(run, recording, _TIMELINE)
+    known = desk.library.timeline_at_hand(run, recording)
     if known is not None:
         return known
-
-    def opened(report: Report) -> Any:
-        from timesink.answers.timeline import open_timeline  # noqa: PLC0415 - as above
-
-        return desk.library.made(run, recording, _TIMELINE, open_timeline, report)
-
-    timeline: Timeline = desk.soon(("timeline", run.state, worker, span), opened)
+    work = partial(desk.library.timeline, run, recording)
+    timeline: Timeline = desk.soon(("timeline", run.state, worker, span), work)
     return timeline
 
 
@@ -325,6 +289,8 @@ API: Mapping[str, Answer] = {
     "stacks": stacks,
     "compare": comparison,
     "utilisation": utilisation,
-    **timeline_routes(),
+    **{f"timeline/{name}": partial(_plain, name) for name in _PLAIN},
+    "timeline/aggregate": _aggregate,
+    "timeline/export": _export,
 }
 """What answers `api/NAME`."""

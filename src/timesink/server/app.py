@@ -76,9 +76,6 @@ class _Face:
             return sentence_reply(asked, "the server is stopping", "start it again", 503)
 
 
-# Connections that do not wait forever for clients that say or take nothing.
-
-
 class BoundedConnection(H11Protocol):
     """Closed when no whole request comes, or when an answer is not taken.
 

@@ -16,8 +16,6 @@ from typing import Any, TypeVar
 from timesink.errors import TimesinkError
 from timesink.formats.options import Progress
 
-# How far a piece of work has come, for whoever waits for it.
-
 
 @dataclass(eq=False)
 class Report:
@@ -224,8 +222,6 @@ class Jobs:
                 surplus -= job.size
                 del self._jobs[job.key]
 
-
-# Long work beside the event loop, in threads that do not keep the program from ending.
 
 Result = TypeVar("Result")
 

@@ -18,7 +18,7 @@ from timesink.errors import NotFoundError, TimesinkError, UnreadableError
 from timesink.formats.options import Progress
 from timesink.model.units import count, counted
 from timesink.server.jobs import Jobs, Report
-from timesink.server.replies import Encoded, encoded
+from timesink.server.replies import Encoded
 from timesink.server.runs import ALL_WORKERS, Inside, Scan, ServedRun
 from timesink.sources.cache import return_free_memory
 from timesink.sources.opening import files_beside
@@ -26,6 +26,7 @@ from timesink.sources.recordings import Recording
 
 if TYPE_CHECKING:
     from timesink.analyses.ranks.rank_set import RankSet
+    from timesink.answers.timeline import Timeline
     from timesink.model.trace import Trace
     from timesink.sources.opening import Opened
 
@@ -50,8 +51,8 @@ class KeptValue(Generic[Value]):
     future: Future[Value] = field(default_factory=Future)
     report: Report = field(default_factory=Report)
     """How far whoever makes it has come."""
-    made: dict[str, Any] = field(default_factory=dict)
-    """What is worth keeping as long as the value."""
+    timeline: Timeline | None = None
+    """Of a trace, laid out: worth keeping as long as the trace is."""
     making: Lock = field(default_factory=Lock)
     size: int = 0
 
@@ -94,28 +95,10 @@ class Shelf(Generic[Value]):
             found = [self._kept[key] for key in keys]
             for key in keys:
                 self._kept.move_to_end(key)
-        if missing:
-            self._make(missing, {key: found[place] for key, place in missing.items()}, make, own)
-        for kept in found:
-            if report is not None and not kept.future.done():
-                # Another request is making it.
-                report.follow(kept.report)
-            kept.future.exception()
-        with self._lock:
-            self._let_go()
-        return found
-
-    def _make(
-        self,
-        missing: dict[Hashable, int],
-        kept: dict[Hashable, KeptValue[Value]],
-        make: Callable[[list[int], Report], Outcomes[Value]],
-        own: Report,
-    ) -> None:
         waiting = list(missing)
         try:
-            for value, error, size in make(list(missing.values()), own):
-                one = kept[waiting.pop(0)]
+            for value, error, size in make(list(missing.values()), own) if missing else ():
+                one = found[missing[waiting.pop(0)]]
                 one.size = size
                 if value is not None:
                     one.future.set_result(value)
@@ -126,8 +109,16 @@ class Shelf(Generic[Value]):
                 for key in waiting:
                     self._kept.pop(key, None)
             for key in waiting:
-                kept[key].future.set_exception(error)
+                found[missing[key]].future.set_exception(error)
             raise
+        for kept in found:
+            if report is not None and not kept.future.done():
+                # Another request is making it.
+                report.follow(kept.report)
+            kept.future.exception()
+        with self._lock:
+            self._let_go()
+        return found
 
     def _let_go(self) -> None:
         """Drop the values used longest ago beyond the limit; the lock is held."""
@@ -185,8 +176,6 @@ def _state(path: Path) -> tuple[int, ...]:
         return ()
     return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino
 
-
-# Summaries of the ranks of a run, kept between requests: their traces stay closed.
 
 MOST_RANKS = 4096
 """Of sets used before; the one used last is kept whatever its size."""
@@ -308,29 +297,23 @@ class RunLibrary:
         """The trace of one worker and span."""
         return self._get(run, [run.recording(worker, span)], report)[0].future.result()
 
-    def made(
-        self,
-        run: ServedRun,
-        recording: Recording,
-        name: str,
-        make: Callable[[Trace], Any],
-        report: Report | None = None,
-    ) -> Any:
-        """What is made of a trace, once, and kept as long as the trace is."""
+    def timeline(self, run: ServedRun, recording: Recording, report: Report) -> Timeline:
+        """The timeline of a trace, laid out once, and kept as long as the trace is."""
+        from timesink.answers.timeline import open_timeline  # noqa: PLC0415 - loads much
+
         place = self._get(run, [recording], report)[0]
         trace = place.future.result()
-        if report is not None:
-            report.start(f"laying out the {name}")
+        report.start("laying out the timeline")
         with place.making:
-            if name not in place.made:
-                place.made[name] = make(trace)
-            return place.made[name]
+            if place.timeline is None:
+                place.timeline = open_timeline(trace)
+            return place.timeline
 
-    def made_already(self, run: ServedRun, recording: Recording, name: str) -> Any | None:
-        """What was made of a trace that is open; None where nothing is there yet."""
+    def timeline_at_hand(self, run: ServedRun, recording: Recording) -> Timeline | None:
+        """The timeline of a trace that is open; None where it is not laid out yet."""
         run.inside.check([recording.path])
         place = self._opened.known(recording)
-        return None if place is None else place.made.get(name)
+        return None if place is None else place.timeline
 
     def ranks(
         self,
@@ -363,23 +346,17 @@ class RunLibrary:
         # At once, so that they are read side by side.
         self._get(run, [recordings[0] for recordings in spans[:_MOST_SAMPLES]])
         found: list[Trace] = []
-        reasons: list[TimesinkError] = []
+        reason: TimesinkError | None = None
         for recordings in spans:
-            if len(found) < _MOST_SAMPLES:
+            for recording in recordings if len(found) < _MOST_SAMPLES else ():
                 try:
-                    found.append(self._first_readable(run, recordings))
+                    found.append(self._get(run, [recording])[0].future.result())
+                    break
                 except TimesinkError as error:
-                    reasons.append(error)
-        if not found:
-            raise reasons[-1]
+                    reason = error
+        if not found and reason is not None:
+            raise reason
         return found
-
-    def _first_readable(self, run: ServedRun, recordings: Sequence[Recording]) -> Trace:
-        *others, last = recordings
-        for recording in others:
-            with suppress(TimesinkError):
-                return self._get(run, [recording])[0].future.result()
-        return self._get(run, [last])[0].future.result()
 
     def _get(
         self, run: ServedRun, recordings: Sequence[Recording], report: Report | None = None
@@ -443,10 +420,14 @@ class Desk:
         return self.jobs.ask(key, work, wait_s=WAIT_SECONDS, keep=False)
 
     def document(self, key: Hashable, work: Callable[[Report], Any]) -> Encoded:
-        """What the work gives as JSON, kept for a while."""
-        told: Encoded = self.jobs.ask(
-            key, lambda report: encoded(work(report)), wait_s=WAIT_SECONDS
-        )
+        """What the work gives, a document or a block of one, as JSON that is kept for a while."""
+
+        def written(report: Report) -> Encoded:
+            from timesink.output.json import to_json  # noqa: PLC0415 - loads what it needs itself
+
+            return Encoded(to_json(work(report)))
+
+        told: Encoded = self.jobs.ask(key, written, wait_s=WAIT_SECONDS)
         return told
 
     def awaited(self, work: Callable[[Report], Any]) -> Any:

@@ -23,8 +23,6 @@ from timesink.errors import (
 )
 from timesink.server.jobs import BusyError
 
-# A request and a reply, whatever server they come and go through.
-
 MOST_QUERY = 8 * 1024
 MOST_PARAMETERS = 64
 METHODS = ("GET", "HEAD")
@@ -169,8 +167,6 @@ def _packed(blocks: Iterator[bytes]) -> Iterator[bytes]:
     yield packer.flush()
 
 
-# How much one request may ask for.
-
 MOST_ROWS = 100_000
 MOST_PIXELS = 8192
 MOST_TRACKS = 1024
@@ -201,8 +197,7 @@ def check_bounds(query: Query) -> None:
 
 # Which function answers which route.
 #
-# Functions are named as `module:function` of :mod:`timesink.answers.plugin` and imported when
-# they
+# Functions are named as `module:function` of :mod:`timesink.answers.plugin` and imported when they
 # are first asked for: the server starts at once, and one that fails to load takes no other down.
 
 PLUGIN_PATH = "/data/plugin/pytorch_profiler"

@@ -27,8 +27,6 @@ from timesink.sources.places import folder_of
 from timesink.sources.recordings import Recording, sayable, told_runs
 from timesink.sources.sidecars import TRACE_ENDINGS
 
-# What lies inside the served folder: links are not ways out of it.
-
 
 @dataclass(frozen=True)
 class Inside:
@@ -157,9 +155,6 @@ def _shown(names: list[str]) -> str:
     return ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
 
 
-# Folders that hold one rank each are one run, not many.
-
-
 def with_ranks_joined(runs: list[ServedRun], root: Path) -> list[ServedRun]:
     """Runs, in which folders such as `rank_0` and `rank_1` of one folder are that folder.
 
@@ -204,8 +199,6 @@ def _joined(folder: Path, runs: list[ServedRun], root: Path) -> Iterator[ServedR
     )
 
 
-# Runs below a folder: every folder with something that was recorded.
-
 _TABLE_ENDINGS = (".csv", ".csv.gz", ".parquet")
 _COUNTER_ENDINGS = (".csv", ".csv.gz", ".ncu-rep")
 _ENDINGS = tuple({*TRACE_ENDINGS, *_TABLE_ENDINGS, *_COUNTER_ENDINGS})
@@ -245,8 +238,12 @@ class Scan:
             if run.name != "." or len(runs) == 1 or any(map(is_named_by_profiler, run.recordings))
         ]
         runs = with_ranks_joined(runs, root)
-        named = [replace(run, name=self._named(run.name)) for run in _with_root_named(runs, root)]
-        return {run.name: run for run in named}
+        # The run that is the folder itself takes its name, unless a run below has it already.
+        own = sayable(Path(os.path.abspath(root)).name)  # noqa: PTH100 - a link keeps its own name
+        taken = {run.name for run in runs} | {""}
+        found_as = [own if run.name == "." and own not in taken else run.name for run in runs]
+        named = zip(map(self._named, found_as), runs, strict=True)
+        return {name: replace(run, name=name) for name, run in named}
 
     def _named(self, name: str) -> str:
         return f"{self.prefix}/{name}" if self.prefix else name
@@ -336,17 +333,6 @@ def _is_counted(path: Path) -> bool:
         return any(reader.sniff(head, path.name) for reader in (ncu, kernel_table))
     return False
 
-
-def _with_root_named(runs: list[ServedRun], root: Path) -> Iterator[ServedRun]:
-    """The run that is the folder itself takes its name, unless a run below has it already."""
-    whole = os.path.abspath(root)  # noqa: PTH100 - a link keeps its own name
-    name = sayable(Path(whole).name)
-    taken = {run.name for run in runs} | {""}
-    for run in runs:
-        yield replace(run, name=name) if run.name == "." and name not in taken else run
-
-
-# Which folders TensorBoard shows.
 
 _ADDRESS = re.compile(r"[a-zA-Z][0-9a-zA-Z.]*://")
 

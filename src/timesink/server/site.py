@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 
-# The routes of PyTorch's former TensorBoard plugin.
-
 _DISTRIBUTED = "Distributed"
 
 
@@ -167,8 +165,6 @@ def is_allowed(host: str, allowed: Iterable[str] | None) -> bool:
         return False
     return name.rstrip(".") in set(allowed)
 
-
-# The files of the app: a fixed list, read from the package; no part of an address is a path.
 
 _MEDIA: Mapping[str, str] = {
     "app.js": "text/javascript; charset=utf-8",
@@ -313,8 +309,6 @@ class Site:
             reply.body = b"" if asked.method == "HEAD" else self.desk.in_turn(reply.body)
         return reply
 
-
-# The site as WSGI applications, one per route, for servers that route by themselves.
 
 Environment: TypeAlias = "dict[str, Any]"
 StartResponse: TypeAlias = Callable[..., Any]

@@ -34,13 +34,19 @@ def site_of(context: base_plugin.TBContext) -> Site:
     return _sites[context]
 
 
-class TimesinkPlugin(base_plugin.TBPlugin):
+class _SitePlugin(base_plugin.TBPlugin):
+    def __init__(self, context: base_plugin.TBContext) -> None:
+        self._site = site_of(context)
+
+    def data_plugin_names(self) -> tuple[str, ...]:
+        """Nothing of ours is in event files."""
+        return ()
+
+
+class TimesinkPlugin(_SitePlugin):
     """The tab with the app."""
 
     plugin_name = "timesink"
-
-    def __init__(self, context: base_plugin.TBContext) -> None:
-        self._site = site_of(context)
 
     def get_plugin_apps(self) -> Mapping[str, WsgiApp]:
         paths = [f"static/{name}" for name in STATIC_FILES] + [f"api/{name}" for name in API]
@@ -55,12 +61,8 @@ class TimesinkPlugin(base_plugin.TBPlugin):
             es_module_path="/static/app.js", tab_name="timesink", disable_reload=True
         )
 
-    def data_plugin_names(self) -> tuple[str, ...]:
-        """Nothing of ours is in event files."""
-        return ()
 
-
-class FormerPlugin(base_plugin.TBPlugin, ExperimentalPlugin):
+class FormerPlugin(_SitePlugin, ExperimentalPlugin):
     """The routes of PyTorch's profiler plugin at their own address.
 
     It has nothing to show: TensorBoard does not list plugins that are marked as experimental.
@@ -68,17 +70,11 @@ class FormerPlugin(base_plugin.TBPlugin, ExperimentalPlugin):
 
     plugin_name = "pytorch_profiler"
 
-    def __init__(self, context: base_plugin.TBContext) -> None:
-        self._site = site_of(context)
-
     def get_plugin_apps(self) -> Mapping[str, WsgiApp]:
         return _former_apps(self._site)
 
     def is_active(self) -> bool:
         return False
-
-    def data_plugin_names(self) -> tuple[str, ...]:
-        return ()
 
 
 def _former_apps(site: Site) -> dict[str, WsgiApp]:

@@ -12,7 +12,7 @@ from compared import BUSY_HOST, pair_of, two_runs
 from many_roles import one_role
 from timesink.analyses.comparison.pair import CycleTimes, Pair, Role, Workload
 from timesink.analyses.comparison.verdict import compare_roles
-from timesink.rules.judgement import judge
+from timesink.rules.diagnosis import judge
 
 UNEQUAL = Workload(comparable=False, reasons=("Other kernels run.",), work_ratio=None)
 

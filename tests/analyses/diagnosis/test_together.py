@@ -12,8 +12,14 @@ from slowed import MS, USUAL, Call, Program, pair
 from timesink.analyses.comparison.pair import Pair
 from timesink.model.diagnosis import CycleTime
 from timesink.model.findings import Finding
-from timesink.rules.joint_diagnosis import diagnose_together, merged_causes, stragglers, waits_left
-from timesink.rules.judgement import ProcessDiagnosis, judge_together
+from timesink.rules.joint_diagnosis import (
+    ProcessDiagnosis,
+    diagnose_together,
+    judge_together,
+    merged_causes,
+    stragglers,
+    waits_left,
+)
 
 WAITING = "ncclDevKernel_AllReduce_Sum_bf16"
 

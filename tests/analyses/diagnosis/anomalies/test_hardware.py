@@ -75,14 +75,9 @@ def test_a_known_link_is_not_taken_for_a_slower_one():
 
 
 def test_every_kind_has_usual_rates_and_slower_ones():
-    for kind in {rate.kind for rate in counter_names._rates()}:
+    for rates in counter_names._rates().values():
         usual, others = (
-            [
-                rate.most
-                for rate in counter_names._rates()
-                if rate.kind == kind and rate.usual is is_usual
-            ]
-            for is_usual in (True, False)
+            [most for most, known in rates if known is is_usual] for is_usual in (True, False)
         )
         assert max(others) < min(usual)
 

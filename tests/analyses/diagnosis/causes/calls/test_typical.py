@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.rules.pace import excess, slowdown
+from timesink.rules.case_functions import excess, slowdown
 
 ALL = np.ones(6, dtype=bool)
 
