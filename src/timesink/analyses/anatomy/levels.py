@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,24 +34,21 @@ _MASK = re.compile(r"(?:throttle_?|event_?)reasons|reasons[._]active", re.IGNORE
 """Counters whose bits mean something each, and whose mean means nothing."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sampled:
-    """Counters that were sampled while a process worked on some devices."""
+def level_rows(
+    book: CounterBook,
+    of_devices: Iterable[tuple[str, list[Series]]],
+    windows: Windows,
+    cycle: Ints,
+) -> pl.DataFrame:
+    """Rows of `LEVELS` for cycles; `cycle` is the number of each row of the table of cycles.
 
-    book: CounterBook
-    devices: Devices
-    process: str
-    used: Sequence[int]
-    """Numbers of the devices it worked on."""
-
-
-def level_rows(sampled: Sampled, windows: Windows, cycle: Ints) -> pl.DataFrame:
-    """Rows of `LEVELS` for cycles; `cycle` is the number of each row of the table of cycles."""
+    `of_devices` are the counters of each device, as `series_by_device` finds them.
+    """
     length = windows.end - windows.start
     spans = Spans(np.arange(len(length)), windows.start, windows.end, length, groups=len(length))
     found = [
         (label, each, level)
-        for label, series in _by_label(sampled)
+        for label, series in of_devices
         for each, level in levels(series, spans)
     ]
     many = [len(level.group) for _, _, level in found]
@@ -61,7 +57,7 @@ def level_rows(sampled: Sampled, windows: Windows, cycle: Ints) -> pl.DataFrame:
     texts: dict[str, Sequence[str | None]] = {
         "metric": [series.counter for _, series, _ in found],
         "device": [label for label, _, _ in found],
-        "unit": [sampled.book.units[series.counter] for _, series, _ in found],
+        "unit": [book.units[series.counter] for _, series, _ in found],
     }
     rows = np.repeat(np.arange(len(found)), many)
     return pl.DataFrame(
@@ -85,10 +81,14 @@ def _values(series: Series, level: CounterLevels, windows: Windows) -> Floats:
     return series.value[np.where(earlier, before, after)]
 
 
-def _by_label(sampled: Sampled) -> Iterator[tuple[str, list[Series]]]:
-    """Counters of each device, and those of the process and its host, each of them once."""
-    book, devices, process = sampled.book, sampled.devices, sampled.process
-    numbers = list(sampled.used) or _sampled(book)
+def series_by_device(
+    book: CounterBook, devices: Devices, process: str, used: Sequence[int]
+) -> Iterator[tuple[str, list[Series]]]:
+    """Counters of each device, and those of the process and its host, each of them once.
+
+    `used` are numbers of the devices it worked on.
+    """
+    numbers = list(used) or _sampled(book)
     near_host = devices.places(process, HOST_NUMBER)
     # A sampler that names no device means the only one there is.
     unnamed = len(numbers) == 1
@@ -168,13 +168,8 @@ def levels_beside(
         )
         for each, level in levels([each for each, _ in found], spans)
     ]
-    return pl.concat([pl.DataFrame(schema=LEVELS), *parts]), _left_out(mixed)
-
-
-def _left_out(mixed: Sequence[str]) -> tuple[str, ...]:
-    if not mixed:
-        return ()
-    return (f"counters that mix several devices were left out: {listed(sorted(mixed))}",)
+    note = f"counters that mix several devices were left out: {listed(sorted(mixed))}"
+    return pl.concat([pl.DataFrame(schema=LEVELS), *parts]), (note,) if mixed else ()
 
 
 def _host_series(

@@ -275,7 +275,7 @@ def host_ranges(trace: Trace, crew: Crew, marks: Flags) -> dict[str, IntervalSet
         "launch_gap": _ranges(trace, rows[np.isin(kind, _LAUNCH) & ~sync]),
         WAITING: _ranges(trace, rows[sleeps]),
         "host_cpu": np.concatenate(
-            [_inside(_ranges_apart(trace, own), crew.windows)]
+            [_inside(event_ranges(host_columns(trace), own), crew.windows)]
             + [_ranges(trace, more) for more in (crew.instead, on_cpu)]
         ),
     }
@@ -304,12 +304,7 @@ def _collectives(trace: Trace, crew: Crew) -> IntervalSet:
 
 
 def _ranges(trace: Trace, rows: Rows) -> IntervalSet:
-    return intervals.merge(_ranges_apart(trace, rows))
-
-
-def _ranges_apart(trace: Trace, rows: Rows) -> IntervalSet:
-    host = host_columns(trace)
-    return event_ranges(host, rows)
+    return intervals.merge(event_ranges(host_columns(trace), rows))
 
 
 _COMPUTING = PARTS.index("device_compute")

@@ -69,7 +69,7 @@ def place_rows(trace: Trace, crew: Crew, marks: Flags, cycle: Ints) -> pl.DataFr
     functions = _without_addresses(functions_of(host_names(trace)))
     calls = _nested(trace, np.concatenate([crew.own[~marks[crew.own]], crew.instead]), functions)
     found = _in_windows(_stretches(calls), calls, crew.windows)
-    return _rows(found, _PlaceNames(calls.function, functions.texts), crew.windows, cycle)
+    return _rows(found, calls.function, functions.texts, crew.windows, cycle)
 
 
 def _without_addresses(functions: Texts) -> Texts:
@@ -151,38 +151,26 @@ def _holds(calls: _ThreadCalls, call: Ints, begin: Ints, finish: Ints) -> Flags:
     return np.asarray(begun & ended & (call != _NONE))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _PlaceNames:
-    """What calls are called."""
-
-    function: Ints
-    texts: Sequence[str]
-
-    def code(self, call: Ints) -> Ints:
-        """A number per call, 0 for none."""
-        if not len(self.function):
-            return np.zeros(len(call), dtype=np.int64)
-        return np.where(call == _NONE, 0, self.function[call] + 1)
-
-    def text(self, code: Ints) -> pl.Series:
-        return pl.Series([None, *self.texts], dtype=pl.String).gather(code)
-
-
-def _rows(found: _Stretches, named: _PlaceNames, windows: Windows, cycle: Ints) -> pl.DataFrame:
-    """One row per place and cycle, of the places that matter."""
+def _rows(
+    found: _Stretches, function: Ints, texts: Sequence[str], windows: Windows, cycle: Ints
+) -> pl.DataFrame:
+    """One row per place and cycle, of the places that matter; `texts` by `function` of a call."""
+    # A number per call, 0 for none: its place in the names.
+    code_of = np.append(function + 1, 0)
+    names = pl.Series([None, *texts], dtype=pl.String)
     least = LEAST_PLACE * float(np.median(windows.end - windows.start))
     # Stretches inside of functions and after functions that have one of the least length.
     chosen = np.ones(len(found.start), dtype=np.bool_)
     is_long = found.end - found.start >= least
     for calls in (found.inside, found.after):
-        code = named.code(calls)
-        some = np.zeros(len(named.texts) + 1, dtype=np.bool_)
+        code = code_of[calls]
+        some = np.zeros(len(names), dtype=np.bool_)
         some[code[is_long]] = True
         chosen &= some[code]
     columns = (getattr(found, each.name)[chosen] for each in fields(found))
     found = _Stretches(*columns)
-    inside, after, before = map(named.code, (found.inside, found.after, found.before))
-    many = len(named.texts) + 1
+    inside, after, before = (code_of[one] for one in (found.inside, found.after, found.before))
+    many = len(names)
     sort = (inside * many + after) * many + before
     time = found.end - found.start
     worth = np.flatnonzero(np.isin(sort, np.unique(sort[time >= least])))
@@ -190,9 +178,9 @@ def _rows(found: _Stretches, named: _PlaceNames, windows: Windows, cycle: Ints) 
     table = pl.DataFrame(
         {
             "cycle": cycle[found.row[order]],
-            "inside": named.text(inside[order]),
-            "after": named.text(after[order]),
-            "before": named.text(before[order]),
+            "inside": names.gather(inside[order]),
+            "after": names.gather(after[order]),
+            "before": names.gather(before[order]),
             "occurrence": _turns(found.row[order], sort[order]),
             "ts_ns": found.start[order],
             "dur_ns": time[order],

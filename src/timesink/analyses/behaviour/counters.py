@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -180,7 +179,10 @@ def match_devices(
     themselves otherwise than the machine does.
     """
     word, numbers = device_word(trace), _numbers_of_processes(trace)
-    places, process_notes = _match_processes(book, processes, _recorded_pids(trace))
+    # Processes as their recorder saw them, which it would have sampled under these numbers.
+    run = trace.metadata.run
+    recorded = () if run is None else [str(one.pid) for one in run.processes]
+    places, process_notes = _match_processes(book, processes, recorded)
     plain = Devices(word, numbers, places, notes=process_notes)
     sampled = book.places("device")
     if len(devices) != 1 or not sampled or numbers:
@@ -208,18 +210,8 @@ def _numbers_of_processes(trace: Trace) -> dict[str, list[int]]:
     found = topology.get("gpus_of_process") if isinstance(topology, Mapping) else None
     if not isinstance(found, Mapping):
         return {}
-    return {str(pid): _whole_numbers(value) for pid, value in found.items()}
-
-
-def _whole_numbers(value: Any) -> list[int]:
-    """Numbers of devices, written as 7, "6,7" or [6, 7]."""
-    return [int(number) for number in _NUMBER.findall(str(value))]
-
-
-def _recorded_pids(trace: Trace) -> frozenset[str]:
-    """Processes as their recorder saw them, which it would have sampled under these numbers."""
-    run = trace.metadata.run
-    return frozenset() if run is None else frozenset(str(one.pid) for one in run.processes)
+    # Numbers of devices are written as 7, "6,7" or [6, 7].
+    return {str(pid): list(map(int, _NUMBER.findall(str(told)))) for pid, told in found.items()}
 
 
 def _match_processes(

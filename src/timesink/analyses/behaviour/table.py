@@ -32,7 +32,6 @@ from timesink.analyses.behaviour.samples import (
     NONE,
     REACH_IN_INTERVALS,
     CounterLevels,
-    Series,
     Spans,
     levels,
 )
@@ -211,15 +210,11 @@ def _counter_notes(book: CounterBook, use: CounterUse) -> Iterator[str]:
             "times, on another clock or of another device"
         )
     if use.read:
-        yield _reach_note([s for (counter, _), s in book.series.items() if counter in use.read])
-
-
-def _reach_note(series: Sequence[Series]) -> str:
-    reach = units.duration_ns(max(each.reach_ns for each in series))
-    return (
-        f"between samples counters are interpolated, from samples at most {reach} away "
-        f"({REACH_IN_INTERVALS} sampling intervals)"
-    )
+        reach = max(s.reach_ns for (counter, _), s in book.series.items() if counter in use.read)
+        yield (
+            "between samples counters are interpolated, from samples at most "
+            f"{units.duration_ns(reach)} away ({REACH_IN_INTERVALS} sampling intervals)"
+        )
 
 
 def _listed(thing: str, names: Sequence[str]) -> str:
@@ -245,62 +240,39 @@ def behaviour_table(trace: Trace, cycles: Cycles, classes: Classes | None = None
     book = counter_book(trace, list(windows), numbers)
     devices = match_devices(trace, book, numbers, list(windows))
     groups = grouped(calls)
-    sources = _Sources(book, devices, classes or load_classes())
+    # Counters that matter to each class of functions of the run.
+    known = classes or load_classes()
+    wanted = {
+        each: known.counters_of(FUNCTION_CLASSES[each], book.counters)
+        for each in np.unique(groups.function_class).tolist()
+    }
     # Who waits for other threads works on nothing: counters tell about those.
     unread = host.functions.index(WAITING)
-    measured = list(_measured(groups, cycles, sources, unread))
-    rows = _rows(groups, measured)
-    named = _Names(cycles, devices, book, host.functions, device.functions)
-    table = _table(rows, groups, named)
-    read = frozenset(counter for counter, _ in measured)
-    # Counters that matter to some function of the run.
-    present = [FUNCTION_CLASSES[each] for each in np.unique(groups.function_class)]
-    counters = (sources.classes.counters_of(each, sources.book.counters) for each in present)
-    use = CounterUse(frozenset(chain.from_iterable(counters)), read, _of_recorder(trace))
-    return Behaviour(table, (*notes_of(device, host, book, use), *devices.notes))
-
-
-# -- counters of functions -------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Sources:
-    """Where counters come from, and which matter to whom."""
-
-    book: CounterBook
-    devices: Devices
-    classes: Classes
-
-
-def _of_recorder(trace: Trace) -> frozenset[str]:
-    run = trace.metadata.run
-    return frozenset() if run is None else frozenset(run.counters.recorded)
-
-
-def _measured(
-    groups: CallGroups, cycles: Cycles, sources: _Sources, unread: int
-) -> Iterator[tuple[str, CounterLevels]]:
+    measured: list[tuple[str, CounterLevels]] = []
     process_of_row, processes = _process_of_row(cycles)
     for part in alike(groups, process_of_row, unread):
-        yield from _measured_alike(part, processes[part.process], sources)
+        places = devices.places(processes[part.process], part.device)
+        found = (book.find(counter, places) for counter in wanted[part.function_class])
+        series = [each for each in found if each is not None]
+        measured += (
+            (each.counter, replace(level, group=part.groups[level.group]))
+            for each, level in levels(series, part.spans)
+        )
+    names = host.functions, device.functions
+    table = _table(_rows(groups, measured), groups, cycles, devices, book, names=names)
+    run = trace.metadata.run
+    use = CounterUse(
+        wanted=frozenset(chain.from_iterable(wanted.values())),
+        read=frozenset(counter for counter, _ in measured),
+        of_recorder=frozenset() if run is None else frozenset(run.counters.recorded),
+    )
+    return Behaviour(table, (*notes_of(device, host, book, use), *devices.notes))
 
 
 def _process_of_row(cycles: Cycles) -> tuple[Ints, list[str]]:
     """A number per cycle for its process, and what each number stands for."""
     codes, pids = encode(cycles.table["pid"])
     return codes, [pid or "" for pid in pids]
-
-
-def _measured_alike(
-    part: Alike, process: str, sources: _Sources
-) -> Iterator[tuple[str, CounterLevels]]:
-    book = sources.book
-    wanted = sources.classes.counters_of(FUNCTION_CLASSES[part.function_class], book.counters)
-    places = sources.devices.places(process, part.device)
-    found = (book.find(counter, places) for counter in wanted)
-    series = [each for each in found if each is not None]
-    for each, level in levels(series, part.spans):
-        yield each.counter, replace(level, group=part.groups[level.group])
 
 
 # -- rows ------------------------------------------------------------------------------------------
@@ -348,54 +320,45 @@ def _rows(groups: CallGroups, measured: Sequence[tuple[str, CounterLevels]]) -> 
 # -- the table -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Names:
-    """What numbers in rows stand for."""
-
-    cycles: Cycles
-    devices: Devices
-    book: CounterBook
-    host_functions: Sequence[str]
-    device_functions: Sequence[str]
-
-    @property
-    def functions(self) -> list[str]:
-        return [*self.host_functions, *self.device_functions]
-
-    @property
-    def short_names(self) -> list[str]:
-        """Names of kernels shortened; what stands in brackets on the host is no argument."""
-        return [*self.host_functions, *map(short_kernel_name, self.device_functions)]
-
-
-def _table(rows: _Rows, groups: CallGroups, named: _Names) -> pl.DataFrame:
+def _table(
+    rows: _Rows,
+    groups: CallGroups,
+    cycles: Cycles,
+    devices: Devices,
+    book: CounterBook,
+    *,
+    names: tuple[Sequence[str], Sequence[str]],
+) -> pl.DataFrame:
+    """The rows in words; `names` are those of the functions of the host and of devices."""
     group = rows.group
     function = groups.function[group]
+    # Names of kernels are shortened; what stands in brackets on the host is no argument.
+    shortened = [*names[0], *map(short_kernel_name, names[1])]
     # What the device of each group is called.
-    number, processes = _process_of_row(named.cycles)
+    number, processes = _process_of_row(cycles)
     keys = np.stack([number[groups.row], groups.device])
     kinds, kind = np.unique(keys, axis=1, return_inverse=True)
-    labels = [
-        named.devices.label(processes[process], device) for process, device in kinds.T.tolist()
-    ]
+    labels = [devices.label(processes[process], device) for process, device in kinds.T.tolist()]
     frame = pl.DataFrame(
         {
             "row": groups.row[group],
-            "function": _texts(named.functions, function),
-            "short_name": _texts(named.short_names, function),
+            "function": _texts([*names[0], *names[1]], function),
+            "short_name": _texts(shortened, function),
             "metric": _texts(rows.counters, rows.counter),
-            "unit": _texts([named.book.units[each] for each in rows.counters], rows.counter),
+            "unit": _texts([book.units[each] for each in rows.counters], rows.counter),
             "device": _texts(labels, kind.reshape(-1))[group],
             "function_class": _texts(FUNCTION_CLASSES, groups.function_class[group]),
             "mu": rows.mean,
             "sigma": rows.spread,
             "dur_ns": groups.time[group],
             "calls": groups.calls[group],
-            "interpolated": _enum(rows.interpolated),
+            "interpolated": pl.Series(INTERPOLATED, dtype=pl.Enum(INTERPOLATED)).gather(
+                rows.interpolated
+            ),
         },
         nan_to_null=True,
     )
-    return _with_cycles(frame, named.cycles)
+    return _with_cycles(frame, cycles)
 
 
 def _with_cycles(frame: pl.DataFrame, cycles: Cycles) -> pl.DataFrame:
@@ -404,14 +367,14 @@ def _with_cycles(frame: pl.DataFrame, cycles: Cycles) -> pl.DataFrame:
     length = pl.col("cycle_dur_ns")
     share = pl.when(length > 0).then(100 * pl.col("dur_ns") / length).otherwise(0.0)
     # Process and machine of each cycle.
-    pid = table["pid"]
-    texts = pid.fill_null("").unique().to_list()
-    split = {text: host_and_pid(text) for text in texts}
-    filled = pid.fill_null("")
-    process = filled.replace_strict(
-        {text: split[text][1] for text in texts}, return_dtype=pl.String
+    filled = table["pid"].fill_null("")
+    split = {text: host_and_pid(text) for text in filled.unique()}
+    host, process = (
+        filled.replace_strict(
+            {text: both[n] for text, both in split.items()}, return_dtype=pl.String
+        )
+        for n in (0, 1)
     )
-    host = filled.replace_strict({text: split[text][0] for text in texts}, return_dtype=pl.String)
     both = table.select(
         "row",
         "cycle",
@@ -440,7 +403,3 @@ def _texts(texts: Sequence[str | None], place: NDArray[np.integer[Any]]) -> pl.S
     """A text per place; none for places below zero."""
     every = pl.Series([*texts, None], dtype=pl.String).cast(pl.Categorical)
     return every.gather(np.where(place < 0, len(texts), place))
-
-
-def _enum(interpolated: NDArray[np.int8]) -> pl.Series:
-    return pl.Series(INTERPOLATED, dtype=pl.Enum(INTERPOLATED)).gather(interpolated)

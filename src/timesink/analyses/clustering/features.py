@@ -275,7 +275,12 @@ def doublings(measures: Measures) -> Floats:
         with np.errstate(divide="ignore"):
             result[:, column] = np.log2(values[:, column] + floor)
     result[np.isinf(result)] = np.nan
-    for column in _looking_busy(measures):
+    looking_busy = [
+        column
+        for column, feature in enumerate(measures.features)
+        if feature.kind == METRIC and feature.place > 0 and _LOAD.search(feature.name)
+    ]
+    for column in looking_busy:
         result[_waiting(measures, measures.features[column]), column] = np.nan
     return result
 
@@ -304,14 +309,6 @@ def _usual(values: Floats, owners: Ints) -> float:
     sums = np.bincount(owners[known], values[known])
     many = np.bincount(owners[known])
     return float(np.median(sums[many > 0] / many[many > 0]))
-
-
-def _looking_busy(measures: Measures) -> list[int]:
-    return [
-        column
-        for column, feature in enumerate(measures.features)
-        if feature.kind == METRIC and feature.place > 0 and _LOAD.search(feature.name)
-    ]
 
 
 def _waiting(measures: Measures, feature: Feature) -> Flags:

@@ -208,7 +208,9 @@ def explore(roles: Sequence[Role], *, most_pairs: int = MOST_PAIRS) -> Explorati
 
     The result does not depend on the order of the roles: they are sorted by label.
     """
-    ordered = tuple(sorted(roles, key=_key))
+    ordered = tuple(
+        sorted(roles, key=lambda role: (role.label, role.source, role.host or "", role.pid))
+    )
     if len(ordered) < 2:
         raise UsageError(
             f"{len(ordered)} process to explore: clusters need at least two",
@@ -232,10 +234,6 @@ def explore(roles: Sequence[Role], *, most_pairs: int = MOST_PAIRS) -> Explorati
     reason = threshold_reason(null, measures.features, [role.label for role in ordered])
     pairs, left_out = _pairs(setting.roles, clusters, apart, most_pairs)
     return Exploration(ordered, apart, THRESHOLD, reason, clusters, pairs, left_out)
-
-
-def _key(role: Role) -> tuple[str, str, str, str]:
-    return role.label, role.source, role.host or "", role.pid
 
 
 def _clusters(setting: Setting, apart: Floats) -> tuple[Cluster, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -47,16 +47,6 @@ _IRREGULAR = 0.5
 """Marks whose distances spread more than this, relative to their mean, do not beat time."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Unit:
-    """Annotations that together hold the work of a run."""
-
-    main: Family
-    prefills: Sequence[Family]
-    held: float
-    """Share of the work they hold."""
-
-
 def repeated_annotation(trace: Trace) -> Reading | None:
     """The annotation that holds most of the work and repeats; else one that beats time in it."""
     families, on_device = _host_families(trace), False
@@ -64,10 +54,10 @@ def repeated_annotation(trace: Trace) -> Reading | None:
         events = device_annotations(trace)
         families, on_device = families_of(trace, events, on_device=True), True
     units = _covering_units(trace, families, on_device=on_device)
-    covering = {unit.main: unit for unit in units}
+    covering = {main: (prefills, share) for main, prefills, share in units}
     if covering:
         best = next(best_first(list(covering)))
-        return replace(_covering(covering[best]), on_device=on_device)
+        return replace(_covering(best, *covering[best]), on_device=on_device)
     even = [
         family
         for family in families
@@ -89,8 +79,7 @@ def lone_annotation(trace: Trace) -> Reading | None:
         return None
     chosen = next(best_first(found))
     reason = f"the annotation {chosen.name!r} holds the whole recording"
-    types = [type_of_name(name) for name in chosen.events["name"].to_list()]
-    return Reading("marker", chosen.name, spanned(chosen.events, types), 0.9, reason)
+    return Reading("marker", chosen.name, spanned(chosen.events), 0.9, reason)
 
 
 @once_per_trace
@@ -103,8 +92,11 @@ def _host_families(trace: Trace) -> list[Family]:
 
 def _covering_units(
     trace: Trace, families: Sequence[Family], *, on_device: bool
-) -> Iterator[_Unit]:
-    """Annotations that repeat and hold most of the work, with the prefills beside them."""
+) -> Iterator[tuple[Family, list[Family], float]]:
+    """Annotations that repeat and hold most of the work, with the prefills beside them.
+
+    Also the share of the work that they hold together.
+    """
     count = np.array([family.count for family in families])
     mean = np.array([family.mean_ns for family in families])
     work = np.array([family.work for family in families])
@@ -123,7 +115,7 @@ def _covering_units(
         prefills = [other for other in others if not _meet(other, main)]
         share = held(trace, [main, *prefills], on_device=on_device)
         if share >= COVERING:
-            yield _Unit(main, prefills, share)
+            yield main, prefills, share
 
 
 def _meet(one: Family, other: Family) -> bool:
@@ -137,18 +129,17 @@ def _meet(one: Family, other: Family) -> bool:
     return bool((at[order][1:] < reach[:-1]).any())
 
 
-def _covering(unit: _Unit) -> Reading:
-    main = unit.main
-    events = pl.concat([main.events, *(family.events for family in unit.prefills)])
+def _covering(main: Family, prefills: Sequence[Family], share: float) -> Reading:
+    events = pl.concat([main.events, *(family.events for family in prefills)])
     reason = (
         f"the annotation {main.name!r} repeats {main.count} times and holds "
-        f"{100 * unit.held:.0f} % of the work"
+        f"{100 * share:.0f} % of the work"
     )
     types = [
         "prefill" if family_name(name) != main.name else type_of_name(name)
         for name in events["name"].to_list()
     ]
-    notes = tuple(f"{family.count} of {family.name!r} taken as prefill" for family in unit.prefills)
+    notes = tuple(f"{family.count} of {family.name!r} taken as prefill" for family in prefills)
     return Reading("marker", main.name, spanned(events, types), 0.95, reason, notes)
 
 
@@ -216,8 +207,7 @@ def _as_asked(trace: Trace, family: Family, *, on_device: bool) -> Reading:
         f"asked for by name; {family.name!r} was recorded {units.counted(family.count, 'times')}"
     )
     if family.coverage >= SPARSE or family.count == 1:
-        types = [type_of_name(name) for name in family.events["name"].to_list()]
-        spans = spanned(family.events, types)
+        spans = spanned(family.events)
         return Reading("marker", family.name, spans, 1.0, reason, (), on_device)
     spans = mark_to_mark(trace, family, on_device=on_device)
     return Reading("marker", family.name, spans, 1.0, reason, (mark_note(family.name),), on_device)
@@ -237,13 +227,7 @@ def profiler_steps(trace: Trace) -> Reading | None:
     if marks.is_empty():
         return None
     whole, notes = _without_cut_step(trace, marks)
-    spans = spans_of(
-        whole["pid"].to_list(),
-        [_ANCHOR] * whole.height,
-        whole["start_ns"].to_numpy(),
-        whole["end_ns"].to_numpy(),
-        ["generic"] * whole.height,
-    )
+    spans = spans_of(whole["pid"], _ANCHOR, whole["start_ns"], whole["end_ns"])
     return Reading("step", _ANCHOR, spans, 1.0, "the profiler marked its steps", notes)
 
 

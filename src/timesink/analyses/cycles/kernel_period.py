@@ -15,7 +15,6 @@ from timesink.analyses.cycles.kernel_sequence import (
     LIKE_ITSELF,
     Cut,
     KernelSequence,
-    Pattern,
     in_order,
     kernel_sequences,
     likeness_by_lag,
@@ -43,26 +42,28 @@ _WASTE = 0.2
 
 def that_hold(cuts: list[Cut], symbol: Ints) -> list[Cut]:
     """Ways to cut under which the sequence repeats, kernel by kernel and in order."""
-    return _in_order([cut for cut in cuts if _repeats(cut.found)], symbol)
+    repeating = [
+        cut
+        for cut in cuts
+        if cut.found.sameness * cut.found.order >= HOLDS and cut.found.coverage >= COVERS
+    ]
+    # Whether parts follow the same order, place by place, is looked at once per period.
+    order: dict[int, float] = {}
+    for cut in sorted(repeating, key=lambda cut: -cut.found.score):
+        if cut.found.parts not in order:
+            order[cut.found.parts] = in_order(symbol, cut.found.cuts)
+    return [cut for cut in repeating if order[cut.found.parts] >= IN_ORDER]
 
 
 def right_cut(sequence: KernelSequence, holding: list[Cut], time: Floats) -> Cut:
     """The right period, begun at the right place; `time` is each symbol's share."""
-    chosen = _widest_needed(holding, time)
-    return best_phase(sequence, [cut for cut in holding if _same_period(cut, chosen)])
-
-
-def _repeats(found: Pattern) -> bool:
-    return found.sameness * found.order >= HOLDS and found.coverage >= COVERS
-
-
-def _in_order(cuts: list[Cut], symbol: Ints) -> list[Cut]:
-    """Those whose parts follow the same order, place by place; looked at once per period."""
-    order: dict[int, float] = {}
-    for cut in sorted(cuts, key=lambda cut: -cut.found.score):
-        if cut.found.parts not in order:
-            order[cut.found.parts] = in_order(symbol, cut.found.cuts)
-    return [cut for cut in cuts if order[cut.found.parts] >= IN_ORDER]
+    chosen = _widest_needed(holding, time).found
+    same_period = [
+        cut
+        for cut in holding
+        if abs(cut.found.parts - chosen.parts) <= 1 and cut.found.score >= _NEARLY * chosen.score
+    ]
+    return best_phase(sequence, same_period)
 
 
 def _widest_needed(cuts: list[Cut], time: Floats) -> Cut:
@@ -82,14 +83,6 @@ def _widest_needed(cuts: list[Cut], time: Floats) -> Cut:
         if more and gained >= 0:
             chosen = cut
     return chosen
-
-
-def _same_period(one: Cut, other: Cut) -> bool:
-    return abs(one.found.parts - other.found.parts) <= 1 and _nearly_as_good(one, other)
-
-
-def _nearly_as_good(one: Cut, other: Cut) -> bool:
-    return one.found.score >= _NEARLY * other.found.score
 
 
 def best_phase(sequence: KernelSequence, cuts: list[Cut]) -> Cut:
@@ -232,12 +225,11 @@ def _reading(sequence: KernelSequence, cut: Cut, likeness: Floats) -> Reading:
     lag = round(float(np.median(kernels[:-1])))
     agrees = lag < len(likeness) and float(likeness[lag]) >= LIKE_ITSELF
     anchor = sequence.names[int(sequence.symbol[places[0]])]
-    count = len(start)
     reason = (
         f"the kernel sequence repeats every {lag} kernels"
         f"{', and its spectrum says the same' if agrees else ''}"
     )
-    spans = spans_of([sequence.pid] * count, [anchor] * count, start, end, ["generic"] * count)
+    spans = spans_of(sequence.pid, anchor, start, end)
     trust = 0.9 * cut.found.sameness * cut.found.order * (1.0 if agrees else 0.9)
     return Reading("kernels", anchor, spans, trust, reason, tuple(notes), on_device=True)
 

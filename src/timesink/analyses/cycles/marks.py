@@ -10,7 +10,13 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import device_columns, host_columns, host_names, once_per_trace
-from timesink.analyses.cycles.cycles import family_name, is_wait, launching_process, spans_of
+from timesink.analyses.cycles.cycles import (
+    family_name,
+    is_wait,
+    launching_process,
+    spans_of,
+    type_of_name,
+)
 from timesink.model.arrays import Ints
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
@@ -94,7 +100,7 @@ class CycleEvents:
 
 def work_in(trace: Trace, spans: pl.DataFrame, *, on_device: bool = False) -> CycleEvents:
     """Count the events of each cycle: calls on the host, or work on the device."""
-    starts = _device_starts(trace) if on_device else _host_starts(trace)
+    starts = _work_starts(trace, on_device=on_device)
     events = np.zeros(spans.height, dtype=np.int64)
     total = 0
     rows = spans.with_row_index("row")
@@ -114,8 +120,7 @@ def work_in(trace: Trace, spans: pl.DataFrame, *, on_device: bool = False) -> Cy
 
 def work_by_process(trace: Trace, *, on_device: bool = False) -> dict[str, int]:
     """How many events each process has."""
-    starts = _device_starts(trace) if on_device else _host_starts(trace)
-    return {pid: len(times) for pid, times in starts.items()}
+    return {pid: len(times) for pid, times in _work_starts(trace, on_device=on_device).items()}
 
 
 def recorded_processes(trace: Trace) -> list[str]:
@@ -128,10 +133,9 @@ def recorded_processes(trace: Trace) -> list[str]:
     return sorted({*_host_starts(trace), *_device_starts(trace), *marked})
 
 
-def work_extent(trace: Trace, *, on_device: bool = False) -> dict[str, tuple[int, int]]:
-    """When the first and the last event of each process began."""
-    starts = _device_starts(trace) if on_device else _host_starts(trace)
-    return {pid: (int(times[0]), int(times[-1])) for pid, times in starts.items()}
+def _work_starts(trace: Trace, *, on_device: bool) -> dict[str, Ints]:
+    """When the events of each process began, in order."""
+    return _device_starts(trace) if on_device else _host_starts(trace)
 
 
 @once_per_trace
@@ -280,15 +284,10 @@ def closes(name: str) -> bool:
     return _CLOSES.search(name) is not None
 
 
-def spanned(events: pl.DataFrame, types: list[str]) -> pl.DataFrame:
-    """Cycles as long as the events that mark them."""
-    return spans_of(
-        events["pid"].to_list(),
-        events["name"].to_list(),
-        events["start_ns"].to_numpy(),
-        events["end_ns"].to_numpy(),
-        types,
-    )
+def spanned(events: pl.DataFrame, types: list[str] | None = None) -> pl.DataFrame:
+    """Cycles as long as the events that mark them; of the types their names tell."""
+    told = types or [type_of_name(name) for name in events["name"]]
+    return spans_of(events["pid"], events["name"], events["start_ns"], events["end_ns"], told)
 
 
 def mark_to_mark(trace: Trace, family: Family, *, on_device: bool) -> pl.DataFrame:
@@ -299,21 +298,19 @@ def mark_to_mark(trace: Trace, family: Family, *, on_device: bool) -> pl.DataFra
     """
     last_in_cycle = closes(family.name)
     side = "end_ns" if last_in_cycle else "start_ns"
-    extent = work_extent(trace, on_device=on_device)
+    starts = _work_starts(trace, on_device=on_device)
     parts = []
     for (pid,), marks in family.events.partition_by("pid", as_dict=True).items():
         cuts = marks[side].to_list()
-        first, last = extent.get(str(pid), (cuts[0], cuts[-1]))
+        # When the first and the last event of the process began.
+        worked = starts.get(str(pid), cuts)
+        first, last = int(worked[0]), int(worked[-1])
         typical = float(np.median(np.diff(cuts))) if len(cuts) > 1 else 0.0
         rest = cuts[0] - first if last_in_cycle else last - cuts[-1]
         if abs(rest - typical) <= _WHOLE * typical:
             cuts = [first, *cuts] if last_in_cycle else [*cuts, last]
         bounds = np.array(cuts, dtype=np.int64)
-        count = len(bounds) - 1
-        names = [marks["name"][0]] * count
-        parts.append(
-            spans_of([str(pid)] * count, names, bounds[:-1], bounds[1:], ["generic"] * count)
-        )
+        parts.append(spans_of(str(pid), marks["name"][0], bounds[:-1], bounds[1:]))
     return pl.concat(parts)
 
 

@@ -220,13 +220,7 @@ def inner_call(calls: PythonCalls, main: Nodes) -> Candidate | None:
         return None
     nodes = calls.outermost((calls.name == code) & within(main, calls.size))
     name = calls.names[code]
-    spans = spans_of(
-        calls.processes(nodes),
-        [name] * len(nodes),
-        calls.start[nodes],
-        calls.end[nodes],
-        ["generic"] * len(nodes),
-    )
+    spans = spans_of(calls.processes(nodes), name, calls.start[nodes], calls.end[nodes])
     reason = f"{name!r} is called again and again inside of the cycles"
     return Candidate("python", name, len(nodes), period_ns(spans), reason, name)
 
@@ -245,15 +239,6 @@ _NEVER = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, eq=False)
-class Body:
-    """Cycles of one thread: the marking call of each, and the time it spans."""
-
-    nodes: Nodes
-    start: Ints
-    end: Ints
-
-
-@dataclass(frozen=True, eq=False)
 class _Beside:
     """Calls on top that are no marking calls: their names, times, and between which they are."""
 
@@ -267,8 +252,13 @@ class _Beside:
         return _Beside(self.name[which], self.start[which], self.end[which], self.gap[which])
 
 
-def loop_bodies(calls: PythonCalls, top: Nodes, chosen: Nodes, lane: int) -> Body:
-    """Widen the marking calls of one thread to the bodies of the loop they are in."""
+def loop_bodies(
+    calls: PythonCalls, top: Nodes, chosen: Nodes, lane: int
+) -> tuple[Nodes, Ints, Ints]:
+    """Widen the marking calls of one thread to the bodies of the loop they are in.
+
+    The marking call of each cycle, its start and its end.
+    """
     nodes = chosen[calls.lane[chosen] == lane]
     on_top = top[calls.lane[top] == lane]
     holder = _holders(calls, on_top, nodes)
@@ -295,10 +285,8 @@ def loop_bodies(calls: PythonCalls, top: Nodes, chosen: Nodes, lane: int) -> Bod
     stop = np.full(len(end) + 1, _NEVER)
     np.minimum.at(stop, beside.gap[~closing], beside.start[~closing])
     closers = beside.chosen(closing & (beside.gap > 0) & (beside.start < stop[beside.gap]))
-    moved = end.copy()
-    np.maximum.at(moved, closers.gap - 1, closers.end)
-    end = moved
-    return Body(nodes, _opened(beside.chosen(opening), start, end), end)
+    np.maximum.at(end, closers.gap - 1, closers.end)
+    return nodes, _opened(beside.chosen(opening), start, end), end
 
 
 def _holders(calls: PythonCalls, on_top: Nodes, nodes: Nodes) -> Nodes:

@@ -199,14 +199,9 @@ def _reading(calls: PythonCalls, top: Nodes, code: int, asked_for: Nodes | None 
     types, notes = types_by_content(calls, chosen, early)
     bodies = [loop_bodies(calls, top, chosen, lane) for lane in lanes]
     type_of = dict(zip(chosen.tolist(), types, strict=True))
-    nodes = np.concatenate([body.nodes for body in bodies])
-    spans = spans_of(
-        calls.processes(nodes),
-        calls.named(nodes),
-        np.concatenate([body.start for body in bodies]),
-        np.concatenate([body.end for body in bodies]),
-        [type_of[node] for node in nodes.tolist()],
-    )
+    nodes, start, end = (np.concatenate(part) for part in zip(*bodies, strict=True))
+    types = [type_of[node] for node in nodes.tolist()]
+    spans = spans_of(calls.processes(nodes), calls.named(nodes), start, end, types)
     name = _inner_name(calls, main)
     own = calls.names[int(calls.name[main[0]])]
     spans = spans.with_columns(pl.col("name").replace({own: name}))
@@ -263,11 +258,7 @@ def layers(trace: Trace) -> Reading | None:
         return None
     name, nodes = min(found.items(), key=lambda item: (*_rank(calls, item[1]), item[0]))
     spans = spans_of(
-        calls.processes(nodes),
-        calls.named(nodes),
-        calls.start[nodes],
-        calls.end[nodes],
-        ["generic"] * len(nodes),
+        calls.processes(nodes), calls.named(nodes), calls.start[nodes], calls.end[nodes]
     )
     reason = f"{name!r} is the outermost call named as a layer, {len(nodes)} times"
     return Reading("layer", name, spans, 0.9, reason)
@@ -278,17 +269,14 @@ def _families(calls: PythonCalls) -> dict[str, Nodes]:
     names: dict[str, list[int]] = {}
     for code, name in enumerate(calls.names):
         if _LAYER.search(name.rpartition("): ")[2]):
-            names.setdefault(_layer_name(name), []).append(code)
+            layer = family_name(name) if name.startswith("nn.Module: ") else name
+            names.setdefault(layer, []).append(code)
     found: dict[str, Nodes] = {}
     for name, codes in names.items():
         nodes = calls.outermost(np.isin(calls.name, codes))
         if len(nodes) >= MIN_REPEATS:
             found[name] = nodes
     return found
-
-
-def _layer_name(name: str) -> str:
-    return family_name(name) if name.startswith("nn.Module: ") else name
 
 
 def _rank(calls: PythonCalls, nodes: Nodes) -> tuple[float, ...]:

@@ -105,13 +105,6 @@ _MARKS, _LONGEST = 3, 60
 _PROCESSES = 8
 
 
-def unknown_method(by: str) -> UsageError:
-    """There is no such way to find cycles."""
-    return UsageError(
-        f"no way to find cycles is called {by!r}", f"choose from {', '.join(METHODS)}"
-    )
-
-
 def no_such_process(trace: Trace, pid: str, processes: Sequence[str]) -> NotFoundError:
     """The recording has no such process; it says which it has."""
     named = [process or "one without a number" for process in processes]
@@ -187,7 +180,9 @@ def find_cycles(
     asked (see `METHODS`); with `pid` only that process is looked at.
     """
     if by is not None and by not in METHODS:
-        raise unknown_method(by)
+        raise UsageError(
+            f"no way to find cycles is called {by!r}", f"choose from {', '.join(METHODS)}"
+        )
     if not trace.has_timeline:
         found = recorded_cycles(trace)
         if found is None:
@@ -311,18 +306,15 @@ def _notes(reading: Reading, judgement: Judgement) -> list[str]:
         shown = ", ".join(judgement.elsewhere[:_SHOWN])
         more = ", ..." if len(judgement.elsewhere) > _SHOWN else ""
         notes.append(f"no cycles in process {shown}{more}, which did other work")
-    slow = _much_longer(reading.spans)
+    # Far longer than others of their process and type: a start, a pause, a fault.
+    length = pl.col("end_ns") - pl.col("start_ns")
+    longer = length > _OUTLIER * length.median().over("pid", "type")
+    slow = int(reading.spans.select(longer.sum()).item())
     if slow:
         notes.append(f"{units.counted(slow, 'cycles')} lasted over {_OUTLIER} times the median")
     if judgement.likeness < 0.7:
         notes.append("the cycles do not hold the same amount of work")
     return notes
-
-
-def _much_longer(spans: pl.DataFrame) -> int:
-    """Cycles far longer than others of their process and type: a start, a pause, a fault."""
-    length = pl.col("end_ns") - pl.col("start_ns")
-    return int(spans.select((length > _OUTLIER * length.median().over("pid", "type")).sum()).item())
 
 
 def _candidate(reading: Reading, judgement: Judgement) -> Candidate:

@@ -99,7 +99,15 @@ def host_meanwhile(trace: Trace, work: Activities, gaps: Gaps) -> list[Meanwhile
     """What the threads that feed the devices did during each of a few gaps."""
     events = _explaining_events(trace, gaps)
     number_of = {thread: number for number, thread in enumerate(events.threads)}
-    main = _main_thread(trace, work)
+    # The thread of the step marks, or else the one that launches most.
+    steps = trace.lazy("steps").select("pid", "tid").head(1).collect()
+    if steps.height:
+        pid, tid = steps.row(0)
+        main: tuple[str, str] | None = (pid or "", tid or "")
+    else:
+        thread, threads = host_lanes(trace)
+        launches = np.bincount(thread[work.call[work.launched]])
+        main = threads[int(launches.argmax())] if len(launches) else None
     launching = _threads_of(trace, work.call[gaps.after])
     return [
         _meanwhile(
@@ -134,17 +142,6 @@ def _explaining_events(trace: Trace, gaps: Gaps) -> _HostEvents:
 
 def _waits(name: str) -> bool:
     return vendors.waits_for_device(name) or name in _WAITING_OPERATORS
-
-
-def _main_thread(trace: Trace, work: Activities) -> tuple[str, str] | None:
-    """The thread of the step marks, or else the one that launches most."""
-    steps = trace.lazy("steps").select("pid", "tid").head(1).collect()
-    if steps.height:
-        pid, tid = steps.row(0)
-        return (pid or "", tid or "")
-    thread, threads = host_lanes(trace)
-    launches = np.bincount(thread[work.call[work.launched]])
-    return threads[int(launches.argmax())] if len(launches) else None
 
 
 def _threads_of(trace: Trace, calls: Ints) -> list[tuple[str, str] | None]:

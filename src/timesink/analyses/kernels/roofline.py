@@ -236,16 +236,11 @@ def _roofed(rows: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
     amounts = [
         pl.coalesce(_precision_ns(one, known), pl.col(f"flop_{one}"), 0.0) for one in PRECISIONS
     ]
-    most = pl.max_horizontal(amounts)
-    named = pl.coalesce(
-        pl.when((amount == most) & (most > 0)).then(pl.lit(one))
-        for one, amount in zip(PRECISIONS, amounts, strict=True)
-    )
     return (
         rows.with_columns(
             compute_ns=pl.when(~unknown).then(pl.max_horizontal(pipes)),
             memory_ns=pl.col(BYTES) * 1e9 / pl.lit(known.dram_bytes_per_s, pl.Float64()),
-            precision=named.cast(pl.Enum(PRECISIONS)),
+            precision=_largest(PRECISIONS, amounts),
         )
         .with_columns(roof_ns=roof)
         .with_columns(
@@ -318,12 +313,17 @@ def _per_second(column: str, where: pl.Expr) -> pl.Expr:
 def _mostly(column: str, values: tuple[str, ...]) -> pl.Expr:
     """The value the launches have for most of the time; null where none has one."""
     times = [_time().filter(pl.col(column) == value).sum() for value in values]
-    most = pl.max_horizontal(times)
+    return _largest(values, times).alias(column)
+
+
+def _largest(names: tuple[str, ...], amounts: list[pl.Expr]) -> pl.Expr:
+    """The name of the largest amount, the first of equal ones; null where there is none."""
+    most = pl.max_horizontal(amounts)
     named = pl.coalesce(
-        pl.when((time == most) & (most > 0)).then(pl.lit(value))
-        for value, time in zip(values, times, strict=True)
+        pl.when((amount == most) & (most > 0)).then(pl.lit(name))
+        for name, amount in zip(names, amounts, strict=True)
     )
-    return named.cast(pl.Enum(values)).alias(column)
+    return named.cast(pl.Enum(names))
 
 
 # -- words -----------------------------------------------------------------------------------------

@@ -217,11 +217,12 @@ def memory_events(
         {name: values_at(records[name], places) for name in ("device", "bytes", "ts_ns")}
         for places in (taken, released)
     )
+    callers = np.where(operator >= 0, forest.parent[operator], -1) if len(forest) else operator
     events = pl.DataFrame(
         {
             "device": at_start["device"].fill_null(at_end["device"]),
             "operator": names_of(forest, operator),
-            "caller": names_of(forest, _callers(forest, operator)),
+            "caller": names_of(forest, callers),
             "bytes": (-at_end["bytes"]).fill_null(at_start["bytes"]),
             "allocated_ts_ns": at_start["ts_ns"],
             "released_ts_ns": at_end["ts_ns"],
@@ -230,10 +231,6 @@ def memory_events(
     ends = ("allocated_ts_ns", "released_ts_ns")
     inside = [within(pl.col(end), start_ns, end_ns) for end in ends]
     return events.filter(pl.any_horizontal(inside))
-
-
-def _callers(forest: CallForest, node: Nodes) -> Nodes:
-    return np.where(node >= 0, forest.parent[node], -1) if len(forest) else node
 
 
 # What was allocated when a device had most: by operator, module and part of a training step.

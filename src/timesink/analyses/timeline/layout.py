@@ -25,7 +25,6 @@ from timesink.analyses.timeline.levels import (
     CurveLevel,
     Level,
     MergedSlices,
-    Samples,
     coarser_curves,
     coarser_levels,
     points_of,
@@ -136,7 +135,10 @@ def lay_out(
     """
     start = np.concatenate([side.start for side in sides]) - start_ns
     dur = np.concatenate([side.dur for side in sides])
-    track = np.concatenate([_ids(side, own) for side, own in zip(sides, ids, strict=True)])
+    # The track of each event; -1 for those that are left out.
+    track = np.concatenate(
+        [np.append(own, -1)[side.track] for side, own in zip(sides, ids, strict=True)]
+    )
     label, labels = _joint_labels(sides)
     chosen = np.flatnonzero(track >= 0)
     track, begin = track[chosen], start[chosen]
@@ -160,11 +162,6 @@ def lay_out(
         names=[name for name, _ in labels],
         kinds=[kind for _, kind in labels],
     )
-
-
-def _ids(side: Side, ids: Codes) -> Codes:
-    """The track of each event; -1 for those that are left out."""
-    return np.append(ids, -1)[side.track]
 
 
 def _joint_labels(sides: Sequence[Side]) -> tuple[NDArray[np.uint32], list[tuple[str, str]]]:
@@ -310,28 +307,30 @@ def layout_of(trace: Trace) -> Layout:
     naming = Naming.of(trace, device_word(trace))
     sides = [host_side(trace, naming), device_side(trace, naming)]
     samples = list(sampled(trace, naming))
-    span = _span(trace, sides, samples)
-    sides = [within(side, *span) for side in sides]
-    tracks, ids = ranked(
-        [
-            *(track for side in sides for track in side.tracks),
-            *(one.track for one in samples),
-        ]
-    )
+    # From the start of the recording to the end of its last work; marks alone do not count.
+    start = recording_start(trace)
+    works = [_ends_of_work(side) for side in sides]
+    last = max((int(ends.max()) for ends in works if len(ends)), default=start)
+    if last <= start and samples:
+        start = min(int(one.ts_ns.min()) for one in samples)
+        last = max(int(one.ts_ns.max()) for one in samples)
+    end = max(last, start + 1)
+    sides = [within(side, start, end) for side in sides]
+    drawn = [track for side in sides for track in side.tracks]
+    tracks, ids = ranked([*drawn, *(one.track for one in samples)])
     ends = np.cumsum([0, *(len(side.tracks) for side in sides)]).tolist()
     of_sides = [np.array(ids[first:last], dtype=np.int64) for first, last in pairwise(ends)]
-    lanes = lay_out(sides, tracks, of_sides, span[0])
-    start_ns = span[0]
+    lanes = lay_out(sides, tracks, of_sides, start)
     marked = find_steps(trace).filter("marked").select("name", "start_ns", "end_ns")
     return Layout(
-        start_ns=span[0],
-        length_ns=span[1] - span[0],
+        start_ns=start,
+        length_ns=end - start,
         host_rows=len(sides[0].start),
-        steps=tuple(Step(name, a - start_ns, b - start_ns) for name, a, b in marked.iter_rows()),
+        steps=tuple(Step(name, a - start, b - start) for name, a, b in marked.iter_rows()),
         lanes=lanes,
         levels=(Level(0, lanes.slices),),
         curve_tracks=tuple(ids[ends[-1] :]),
-        curves=(CurveLevel(0, points_of(samples, span[0])),),
+        curves=(CurveLevel(0, points_of(samples, start)),),
     )
 
 
@@ -351,17 +350,6 @@ def whole_layout(trace: Trace, layout: Layout) -> WholeLayout:
         calls=np.bincount(label, minlength=len(lanes.names)),
         total_ns=np.bincount(label, lanes.slices.dur, len(lanes.names)).astype(np.int64),
     )
-
-
-def _span(trace: Trace, sides: list[Side], samples: list[Samples]) -> tuple[int, int]:
-    """From the start of the recording to the end of its last work; marks alone do not count."""
-    start = recording_start(trace)
-    works = [_ends_of_work(side) for side in sides]
-    last = max((int(ends.max()) for ends in works if len(ends)), default=start)
-    if last <= start and samples:
-        start = min(int(one.ts_ns.min()) for one in samples)
-        last = max(int(one.ts_ns.max()) for one in samples)
-    return start, max(last, start + 1)
 
 
 def _ends_of_work(side: Side) -> Ints:

@@ -254,21 +254,22 @@ def device_side(trace: Trace, naming: Naming) -> Side:
     annotates = kind == DEVICE_KINDS.index("annotation")
     track, places = _device_places(trace, annotates)
     events = np.bincount(track, minlength=len(places)).tolist()
-    talks = np.array([_communicates(*pair) for pair in labels] or [False], dtype=np.bool_)
-    talking = _count(track, talks[label], len(places))
+    talks = [
+        kind == "collective" or (kind == "kernel" and is_collective_kernel(name))
+        for name, kind in labels
+    ]
+    talking = _count(track, np.array(talks or [False], dtype=np.bool_)[label], len(places))
     aiding = _count(track, _is_any(kind, _AIDING, DEVICE_KINDS), len(places))
     computing = {
-        place.stream_of
+        place[:3]
         for number, place in enumerate(places)
         if not place.annotates and aiding[number] < events[number]
     }
     tracks = [
         naming.stream(
-            place.pid,
-            place.device,
-            place.stream,
+            *place[:3],
             kind=_device_kind(place, mostly_talks=2 * talking[number] > events[number]),
-            computes=place.stream_of in computing,
+            computes=place[:3] in computing,
             events=events[number],
         )
         for number, place in enumerate(places)
@@ -294,19 +295,11 @@ def within(side: Side, start_ns: int, end_ns: int) -> Side:
     return replace(side, track=np.where(inside, number[side.track], -1), tracks=left)
 
 
-def _communicates(name: str, kind: str) -> bool:
-    return kind == "collective" or (kind == "kernel" and is_collective_kernel(name))
-
-
 class _DevicePlace(NamedTuple):
     pid: str
     device: int | None
     stream: str
     annotates: bool
-
-    @property
-    def stream_of(self) -> tuple[str, int | None, str]:
-        return self.pid, self.device, self.stream
 
 
 def _device_kind(place: _DevicePlace, *, mostly_talks: bool) -> str:
