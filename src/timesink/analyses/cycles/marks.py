@@ -11,6 +11,7 @@ import polars as pl
 
 from timesink.analyses.columns import device_columns, host_columns, host_names, once_per_trace
 from timesink.analyses.cycles.cycles import (
+    Reading,
     family_name,
     is_wait,
     launching_process,
@@ -194,22 +195,19 @@ def is_own(name: str) -> bool:
     return _NOT_A_UNIT.search(name) is None
 
 
-def families_of(trace: Trace, events: pl.DataFrame, *, on_device: bool) -> list[Family]:
+@once_per_trace
+def families_of(trace: Trace, *, on_device: bool) -> list[Family]:
     """Annotations that could be units: made by the program, one at a time in each process."""
+    events = device_annotations(trace) if on_device else host_annotations(trace)
     names = events["name"].unique().to_list()
     usable = {name: family_name(name) for name in names if is_own(name)}
     own = events.filter(pl.col("name").is_in(list(usable)))
     work = work_in(trace, own, on_device=on_device).events
-    rows = own.with_columns(
-        pl.col("name").replace(usable).alias("family"), pl.Series("work", work, pl.Int64)
+    return families(
+        own.with_columns(
+            pl.col("name").replace(usable).alias("family"), pl.Series("work", work, pl.Int64)
+        )
     )
-    return _families(rows)
-
-
-def one_family(name: str, events: pl.DataFrame) -> Family:
-    """The events as one family, whatever they are called; none of them may lie in another."""
-    rows = events.with_columns(pl.lit(name).alias("family"), pl.lit(0).alias("work"))
-    return _families(rows)[0]
 
 
 def held(trace: Trace, families: Sequence[Family], *, on_device: bool) -> float:
@@ -225,7 +223,7 @@ def held(trace: Trace, families: Sequence[Family], *, on_device: bool) -> float:
     return length / max(int(ends["end_ns"].sum()), 1)
 
 
-def _families(rows: pl.DataFrame) -> list[Family]:
+def families(rows: pl.DataFrame) -> list[Family]:
     """Families in the order of their names, without those that overlap themselves."""
     lane = ("family", "pid")
     width = pl.col("end_ns").max() - pl.col("start_ns").min()
@@ -290,8 +288,10 @@ def spanned(events: pl.DataFrame, types: list[str] | None = None) -> pl.DataFram
     return spans_of(events["pid"], events["name"], events["start_ns"], events["end_ns"], told)
 
 
-def mark_to_mark(trace: Trace, family: Family, *, on_device: bool) -> pl.DataFrame:
-    """From each mark to the next of its process.
+def from_mark_to_mark(
+    trace: Trace, family: Family, trust: float, reason: str, *, on_device: bool
+) -> Reading:
+    """Cycles from each mark to the next of its process.
 
     What lies before the first mark that closes a cycle, or behind the last that begins one, is a
     cycle too if it is about as long as the others.
@@ -311,7 +311,8 @@ def mark_to_mark(trace: Trace, family: Family, *, on_device: bool) -> pl.DataFra
             cuts = [first, *cuts] if last_in_cycle else [*cuts, last]
         bounds = np.array(cuts, dtype=np.int64)
         parts.append(spans_of(str(pid), marks["name"][0], bounds[:-1], bounds[1:]))
-    return pl.concat(parts)
+    notes = (mark_note(family.name),)
+    return Reading("marker", family.name, pl.concat(parts), trust, reason, notes, on_device)
 
 
 def mark_note(name: str) -> str:
