@@ -17,7 +17,7 @@ import polars as pl
 
 import timesink
 from builders import Document, Event, complete, kineto, write
-from timesink.analyses.roles import step_breakdown
+from timesink.analyses.steps import step_breakdown
 from timesink.model.trace import Trace
 
 PID = 13721

@@ -43,22 +43,17 @@ def pre_order(thread: Codes, start: Ints, end: Ints, frames: Flags) -> Nodes:
     """By thread, start and longest first; of equal ones frames first, then as in the table."""
     by_thread = np.argsort(thread.astype(np.int32), kind="stable")
     borders = np.flatnonzero(np.diff(thread[by_thread])) + 1
-    return np.concatenate(
-        [_by_start(part, start, end, frames) for part in np.split(by_thread, borders)]
-        or [np.zeros(0, dtype=np.int64)]
-    )
-
-
-def _by_start(part: Nodes, start: Ints, end: Ints, frames: Flags) -> Nodes:
-    order = part[np.argsort(start[part], kind="stable")]
-    starts = start[order]
-    same = starts[1:] == starts[:-1]
-    if same.any():
-        # Equal starts are few: only they are sorted by length as well.
-        tied = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))
-        among = order[tied]
-        order[tied] = among[np.lexsort((~frames[among], -end[among], start[among]))]
-    return order
+    parts = []
+    for part in np.split(by_thread, borders):
+        order = part[np.argsort(start[part], kind="stable")]
+        same = start[order[1:]] == start[order[:-1]]
+        if same.any():
+            # Equal starts are few: only they are sorted by length as well.
+            tied = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))
+            among = order[tied]
+            order[tied] = among[np.lexsort((~frames[among], -end[among], start[among]))]
+        parts.append(order)
+    return np.concatenate(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +328,13 @@ def call_forest(trace: Trace) -> CallForest:
 def _roles(trace: Trace) -> NDArray[np.int8]:
     """What part each host event plays, `NOT_A_NODE` for those that play none."""
     named, kinds = host_names(trace), host_kinds(trace)
-    by_name = np.array([_role_of_name(text) for text in named.texts], dtype=np.int8)
+    by_name = np.array(
+        [
+            next((role for role, test in _ROLE_TESTS if test(text)), OPERATOR)
+            for text in named.texts
+        ],
+        dtype=np.int8,
+    )
     of_kind = {
         "operator": np.where(by_name == COLLECTIVE, OPERATOR, by_name),
         "annotation": np.where(_IS_BARE[by_name], NOT_A_NODE, by_name),
@@ -359,10 +360,6 @@ _ROLE_TESTS = (
 
 _IS_BARE = np.isin(np.arange(len(ROLE_NAMES)), (OPERATOR, WRAPPER))
 """Roles that an annotation does not play."""
-
-
-def _role_of_name(name: str) -> int:
-    return next((role for role, test in _ROLE_TESTS if test(name)), OPERATOR)
 
 
 def is_python_region(trace: Trace) -> Flags:

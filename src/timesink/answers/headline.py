@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from timesink.analyses.device.activities import has_device_work
 from timesink.analyses.names import device_word
-from timesink.analyses.roles import average_step
+from timesink.analyses.steps import average_step
 from timesink.model import units
 from timesink.model.findings import SEVERITIES, Finding
 from timesink.model.trace import Trace

@@ -110,7 +110,7 @@ _OPERATOR_GROUPS: Mapping[str, Mapping[str, bool]] = {
 GROUPS = tuple(_OPERATOR_GROUPS)
 
 VIEWS: Mapping[str, View] = {
-    "steps": View("roles:step_breakdown", "Steps and their parts", calls.STEPS, NO_STEPS),
+    "steps": View("steps:step_breakdown", "Steps and their parts", calls.STEPS, NO_STEPS),
     "operators": View(
         "operators:operator_table",
         "Operators",
@@ -155,19 +155,19 @@ VIEWS: Mapping[str, View] = {
         NO_KERNELS,
     ),
     "device-time": View(
-        "device.time:device_time",
+        "device.utilisation:device_time",
         "Computation, communication, copies, idle",
         device.DEVICE_TIME,
         NO_DEVICE_WORK,
     ),
     "overlap": View(
-        "device.time:overlap_by_step",
+        "device.utilisation:overlap_by_step",
         "Overlap of communication and computation",
         device.OVERLAP,
         NO_DEVICE_WORK,
     ),
     "kernel-kinds": View(
-        "device.time:kernel_kinds",
+        "device.utilisation:kernel_kinds",
         "Kinds of device work, alone and together",
         device.KINDS,
         NO_DEVICE_WORK,
@@ -180,7 +180,7 @@ VIEWS: Mapping[str, View] = {
         NO_DEVICE_WORK,
     ),
     "idle-causes": View(
-        "device.idle_causes:idle_causes",
+        "device.idle:idle_causes",
         "Why devices were idle during the steps",
         device.IDLE_CAUSES,
         NO_DEVICE_WORK,
@@ -192,25 +192,25 @@ VIEWS: Mapping[str, View] = {
         NO_GAPS,
     ),
     "launches": View(
-        "device.launches:launch_statistics",
+        "device.activities:launch_statistics",
         "Launches and their delays",
         device.LAUNCHES,
         NO_LAUNCHES,
     ),
     "operator-delays": View(
-        "device.launches:operator_delays",
+        "device.activities:operator_delays",
         "From the operator to the call to the device",
         device.OPERATOR_DELAYS,
         NO_LAUNCHES,
     ),
     "queue": View(
-        "device.launches:queue_summary",
+        "device.activities:queue_summary",
         "How much work was queued on each stream",
         device.QUEUE,
         NO_LAUNCHES,
     ),
     "queue-depth": View(
-        "device.launches:queue_depth",
+        "device.activities:queue_depth",
         "What was queued on each stream over time",
         device.QUEUE_DEPTH,
         NO_LAUNCHES,

@@ -22,8 +22,7 @@ from timesink.analyses.ranks.rank_set import (
     set_health,
     set_notes,
 )
-from timesink.analyses.roles import within_steps
-from timesink.analyses.steps import find_steps
+from timesink.analyses.steps import find_steps, within_steps
 from timesink.answers.analysis import sections
 from timesink.answers.analysis.sections import start_side_by_side
 from timesink.answers.faults import recording_notes
