@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.arrays import sums_by
-from timesink.analyses.columns import lane_codes, once_per_trace
+from timesink.analyses.columns import once_per_trace
 from timesink.analyses.forest import MODULE, STEP, CallForest, Nodes, call_forest, enclosing
 from timesink.analyses.names import LIGHTNING, LIGHTNING_MODULE
 from timesink.analyses.operators import node_times
@@ -73,8 +73,8 @@ def link_backward(trace: Trace) -> BackwardLinks:
     tails, heads = _arrows(trace)
     is_backward = np.zeros(len(forest), dtype=np.bool_)
     is_backward[node] = True
-    source = _call_at(tails, forest)
-    target = enclosing(_call_at(heads, forest), forest.parent, is_backward)
+    source = forest.at(tails)
+    target = enclosing(forest.at(heads), forest.parent, is_backward)
     known = np.flatnonzero((source >= 0) & (target >= 0))[::-1]
     forward[np.searchsorted(node, target[known])] = source[known]
     unknown = np.flatnonzero(forward < 0)
@@ -96,13 +96,6 @@ def _arrows(trace: Trace) -> tuple[pl.DataFrame, pl.DataFrame]:
     tails = tails.join(heads.select("flow_id"), on="flow_id", how="semi").sort("flow_id")
     heads = heads.join(tails.select("flow_id"), on="flow_id", how="semi").sort("flow_id")
     return tails, heads
-
-
-def _call_at(moments: pl.DataFrame, forest: CallForest) -> Nodes:
-    """The innermost call of the thread at each moment; -1 where none was active."""
-    lane, lanes = lane_codes(moments)
-    moment = moments["ts_ns"].to_numpy()
-    return forest.going_on(forest.last_begun(forest.numbers_of(lanes)[lane], moment), moment)
 
 
 def _by_sequence(forest: CallForest, ids: pl.DataFrame, node: Nodes) -> Nodes:

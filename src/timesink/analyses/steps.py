@@ -104,19 +104,27 @@ def window(steps: pl.DataFrame) -> tuple[int, int]:
 
 
 def step_at(start: Ints, end: Ints, bounds: Ints) -> Ints:
-    """The latest step that holds a stretch of time wholly, -1 where none does.
+    """The latest step, or other range, that holds a stretch of time wholly; -1 where none does.
 
     `bounds` are the starts and ends of the steps, in the order of their starts.
     """
-    step = np.searchsorted(bounds[:, 0], start, side="right") - 1
-    latest_end = np.maximum.accumulate(bounds[:, 1]) if len(bounds) else bounds[:, 1]
-    while True:
-        # A step inside another, or one that overlaps it: an earlier one may still hold it.
-        outside = (step >= 0) & (bounds[step, 1] < end) if len(bounds) else step >= 0
-        if not outside.any():
-            return step
-        hopeless = outside & (latest_end[step] < end)
-        step = np.where(hopeless, -1, np.where(outside, step - 1, step))
+    found = np.searchsorted(bounds[:, 0], start, side="right") - 1
+    # A step inside another, or one that overlaps it: an earlier one may still hold it.
+    missed = np.flatnonzero((found >= 0) & (bounds[found, 1] < end)) if len(bounds) else found[:0]
+    if len(missed):
+        # Entry i of maxima[k] is the latest of the 2**k ends up to i.
+        maxima, width = [bounds[:, 1]], 1
+        while 2 * width <= len(bounds):
+            wider = maxima[-1].copy()
+            np.maximum(wider[width:], maxima[-1][:-width], out=wider[width:])
+            maxima.append(wider)
+            width *= 2
+        place = found[missed]
+        for exponent, latest in reversed(list(enumerate(maxima))):
+            too_early = (place >= 0) & (latest[place] < end[missed])
+            place -= np.where(too_early, 1 << exponent, 0)
+        found[missed] = np.maximum(place, -1)
+    return found
 
 
 def step_names() -> pl.Expr:

@@ -8,7 +8,6 @@ import polars as pl
 import timesink
 from timesink.analyses.columns import device_numbers
 from timesink.analyses.device.activities import (
-    _latest_reaching,
     busy_by,
     device_activities,
     find_gaps,
@@ -47,6 +46,7 @@ from timesink.analyses.device.utilisation import (
     timeline,
     utilisation_counters,
 )
+from timesink.analyses.steps import step_at
 
 
 def test_device_activities() -> None:
@@ -76,14 +76,10 @@ def test_kernels_by_annotation() -> None:
     assert bool((labels["busy_ns"] <= labels["device_ns"]).all())
 
 
-def test_latest_reaching() -> None:
-    ends = np.array([100, 20, 50])
-    assert _latest_reaching(ends, np.array([2, 2, 2, 0]), np.array([40, 60, 120, 10])).tolist() == [
-        2,
-        0,
-        -1,
-        0,
-    ]
+def test_the_latest_range_that_holds_a_stretch() -> None:
+    bounds = np.array([[0, 100], [10, 20], [30, 50]])
+    stretches = np.array([35, 35, 35, 5]), np.array([40, 60, 120, 10])
+    assert step_at(*stretches, bounds).tolist() == [2, 0, -1, 0]
 
 
 def test_idle_breakdown() -> None:

@@ -116,25 +116,22 @@ def _in_windows(found: _Stretches, calls: _ThreadCalls, windows: Windows) -> _St
 
     Being inside of a call that holds the whole cycle is being inside of none.
     """
-    first = np.searchsorted(found.end, windows.start, side="right")
-    count = np.searchsorted(found.start, windows.end, side="left") - first
-    window = np.repeat(np.arange(len(count)), count)
-    place = np.arange(len(window)) + (first - np.cumsum(count) + count)[window]
-    some = found.end[place] > found.start[place]
-    place, window = place[some], window[some]
+    pieces = windows.cut(found.start, found.end)
+    some = pieces.end > pieces.start
+    place, window = pieces.call[some], pieces.window[some]
     begin, finish = windows.start[window], windows.end[window]
-    start, end, inside = found.start[place], found.end[place], found.inside[place]
+    inside = found.inside[place]
     if len(calls.start):
         through = (calls.start[inside] <= begin) & (calls.end[inside] >= finish)
         inside = np.where(through, _NONE, inside)
     # A call that ended, or starts, exactly at the border is in the cycle beside.
     return _Stretches(
-        row=windows.row[window],
-        start=np.maximum(start, begin),
-        end=np.minimum(end, finish),
+        row=pieces.row[some],
+        start=pieces.start[some],
+        end=pieces.end[some],
         inside=inside,
-        after=np.where(start <= begin, _NONE, found.after[place]),
-        before=np.where(end >= finish, _NONE, found.before[place]),
+        after=np.where(found.start[place] <= begin, _NONE, found.after[place]),
+        before=np.where(found.end[place] >= finish, _NONE, found.before[place]),
     )
 
 

@@ -22,6 +22,7 @@ from timesink.analyses.columns import (
 )
 from timesink.analyses.forest import OPERATOR, call_forest
 from timesink.analyses.links import link_launches
+from timesink.analyses.steps import step_at
 from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
@@ -220,26 +221,10 @@ def _annotation_of(trace: Trace, work: Activities) -> Ints:
         mine = np.flatnonzero(thread[notes] == number)
         mine = mine[np.lexsort((-end[mine], start[mine]))]
         here = launched[thread[work.call[launched]] == number]
-        latest = np.searchsorted(start[mine], work.call_start[here], side="right") - 1
-        around = _latest_reaching(end[mine], latest, work.call_end[here])
+        bounds = np.stack([start[mine], end[mine]]).T
+        around = step_at(work.call_start[here], work.call_end[here], bounds)
         found[here[around >= 0]] = notes[mine[around[around >= 0]]]
     return found
-
-
-def _latest_reaching(ends: Ints, latest: Ints, wanted: Ints) -> Ints:
-    """The last place up to `latest` whose end is not before the wanted one; -1 without any."""
-    # Entry i of maxima[k] is the largest of the 2**k ends up to i.
-    maxima, width = [ends], 1
-    while 2 * width <= len(ends):
-        wider = maxima[-1].copy()
-        np.maximum(wider[width:], maxima[-1][:-width], out=wider[width:])
-        maxima.append(wider)
-        width *= 2
-    place = latest.copy()
-    for exponent, largest in reversed(list(enumerate(maxima))):
-        too_early = (place >= 0) & (largest[place] < wanted)
-        place -= np.where(too_early, 1 << exponent, 0)
-    return np.maximum(place, -1)
 
 
 # From the call to the device: launch delays, launches that cost more than they start, queues.

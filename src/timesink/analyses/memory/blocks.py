@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.arrays import names_of, values_at
-from timesink.analyses.columns import encode, lane_codes, once_per_trace
+from timesink.analyses.columns import encode, once_per_trace
 from timesink.analyses.forest import (
     DATA_LOADER,
     MODULE,
@@ -47,10 +47,7 @@ def record_nodes(trace: Trace) -> Nodes:
     forest, records = call_forest(trace), memory_records(trace)
     if not len(forest) or records.is_empty():
         return np.full(records.height, -1, dtype=np.int64)
-    times = records["ts_ns"].to_numpy()
-    lane, lanes = lane_codes(records)
-    latest = forest.last_begun(forest.numbers_of(lanes)[lane], times)
-    node = forest.going_on(latest, times + 1)
+    node = forest.at(records, beyond_ns=1)
     return np.where(node >= 0, forest.stands_for[node], -1)
 
 
