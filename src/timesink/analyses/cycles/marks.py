@@ -82,25 +82,14 @@ _WORTH_A_WORD = 0.05
 _NO_WORK = ("annotation", "trace", "instant", "overhead")
 
 
-@dataclass(frozen=True, eq=False)
-class CycleEvents:
-    """Events that began in each cycle, and in its process altogether."""
+def work_in(
+    trace: Trace, spans: pl.DataFrame, *, on_device: bool = False
+) -> tuple[Ints, float, tuple[str, ...]]:
+    """How many events began in each cycle: calls on the host, or work on the device.
 
-    events: Ints
-    """One number per cycle."""
-    total: int
-    """Events of the processes that have cycles."""
-    elsewhere: tuple[str, ...] = ()
-    """Processes that have no cycles, but work: a twentieth of all events or more."""
-
-    @property
-    def coverage(self) -> float:
-        """Share of the events that began in a cycle; 1 where there are none at all."""
-        return min(1.0, float(self.events.sum()) / self.total) if self.total else 1.0
-
-
-def work_in(trace: Trace, spans: pl.DataFrame, *, on_device: bool = False) -> CycleEvents:
-    """Count the events of each cycle: calls on the host, or work on the device."""
+    Also the share of the events of processes with cycles that began in one, 1 where there are none
+    at all, and which processes have no cycles but work: a twentieth of all events or more.
+    """
     starts = _work_starts(trace, on_device=on_device)
     events = np.zeros(spans.height, dtype=np.int64)
     total = 0
@@ -113,10 +102,11 @@ def work_in(trace: Trace, spans: pl.DataFrame, *, on_device: bool = False) -> Cy
         low = np.searchsorted(times, part["start_ns"].to_numpy())
         high = np.searchsorted(times, part["end_ns"].to_numpy())
         events[part["row"].to_numpy()] = high - low
+    coverage = min(1.0, float(events.sum()) / total) if total else 1.0
     found = set(spans["pid"].unique())
     enough = _WORTH_A_WORD * sum(map(len, starts.values()))
     elsewhere = [pid for pid, times in starts.items() if pid not in found and len(times) >= enough]
-    return CycleEvents(events, total, tuple(sorted(elsewhere)))
+    return events, coverage, tuple(sorted(elsewhere))
 
 
 def work_by_process(trace: Trace, *, on_device: bool = False) -> dict[str, int]:
@@ -202,7 +192,7 @@ def families_of(trace: Trace, *, on_device: bool) -> list[Family]:
     names = events["name"].unique().to_list()
     usable = {name: family_name(name) for name in names if is_own(name)}
     own = events.filter(pl.col("name").is_in(list(usable)))
-    work = work_in(trace, own, on_device=on_device).events
+    work, _, _ = work_in(trace, own, on_device=on_device)
     return families(
         own.with_columns(
             pl.col("name").replace(usable).alias("family"), pl.Series("work", work, pl.Int64)

@@ -62,8 +62,8 @@ class Judgement:
 def judge(trace: Trace, reading: Reading, pid: str | None) -> Judgement:
     """Weigh a reading against everything the recording holds, or one process of it does."""
     spans = reading.spans
-    work = work_in(trace, spans, on_device=reading.on_device)
-    amounts = work.events if work.events.any() else (spans["end_ns"] - spans["start_ns"]).to_numpy()
+    events, coverage, elsewhere = work_in(trace, spans, on_device=reading.on_device)
+    amounts = events if events.any() else (spans["end_ns"] - spans["start_ns"]).to_numpy()
     fewest = spans.group_by("pid").len()["len"].min()
     count = int(fewest) if isinstance(fewest, int) else 0
     # 1 less the mean distance from the median, relative to it; over all cycles.
@@ -73,8 +73,8 @@ def judge(trace: Trace, reading: Reading, pid: str | None) -> Judgement:
     mean = groups.select(off.clip(upper_bound=1).mean()).item()
     alike = 1.0 - float(mean or 0.0)
     # Who asks for one process does not miss the others.
-    elsewhere = work.elsewhere if pid is None else ()
-    return Judgement(reading.trust, count / (count + 1), alike, work.coverage, elsewhere)
+    missed = elsewhere if pid is None else ()
+    return Judgement(reading.trust, count / (count + 1), alike, coverage, missed)
 
 
 # Cycles of a behaviour table, which has them already.
