@@ -2,7 +2,7 @@
 
 The distance of two roles is that of the feature in which they differ most, and the distance in a
 feature is what is sure of the ratio of the two levels: the difference of the levels less
-`CERTAINTY` times its error and less what parts of one role differ by in that feature (`threshold`),
+`CERTAINTY` times its error and less what parts of one role differ by in that feature (`allowances`),
 never below zero.  So **1.0 means: in something they differ by at least
 a factor of two**, beyond what their cycles scatter, and 0 that nothing can be told apart.  The
 largest and not the mean, because a fault shows in few features: a clock at a fifth of its frequency
@@ -113,7 +113,7 @@ class Exploration:
     roles: tuple[Role, ...]
     """Sorted by label, whatever the order they were given in."""
     distances: Floats
-    """Symmetric, one row and column per role, in doublings (`clustering.distances`)."""
+    """Symmetric, one row and column per role, in doublings (`distances`)."""
     threshold: float
     """Distance from which roles are told apart."""
     threshold_reason: str
@@ -284,11 +284,11 @@ class Setting:
     measures: Measures
     levels: Levels
     allowed: Floats
-    """What parts of one role differ by, per feature (`threshold.allowances`)."""
+    """What parts of one role differ by, per feature (`allowances`)."""
     means: Floats
     """Plain means over the cycles, one row per role."""
     calls: Floats
-    """Exact calls per cycle (`work.exact_calls`)."""
+    """Exact calls per cycle (`exact_calls`)."""
 
 
 def differences(setting: Setting, base: int, own: int, threshold: float) -> tuple[Difference, ...]:
