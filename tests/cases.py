@@ -18,7 +18,7 @@ import polars as pl
 
 import timesink
 from builders import Document, Event, complete, kineto, to_bytes, write
-from timesink.analyses.roles import step_breakdown
+from timesink.analyses.steps import step_breakdown
 from timesink.model.trace import Trace
 
 PID = 13721

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from many_roles import FAULTS, one_role
-from timesink.analyses.clustering.distances import Exploration
+from timesink.analyses.clustering.groups import Exploration
 from timesink.analyses.comparison.pair import (
     FAMILIES,
     ROWS,

@@ -28,8 +28,7 @@ from rank_sets import as_set
 from timesink.analyses.device.utilisation import device_utilisation
 from timesink.analyses.kernels.table import kernel_groups, kernel_table
 from timesink.analyses.operators import eligible_share, launch_sites, operator_table
-from timesink.analyses.roles import PARTS, average_step, step_breakdown
-from timesink.analyses.steps import find_steps
+from timesink.analyses.steps import PARTS, average_step, find_steps, step_breakdown
 from timesink.answers.plugin import Query
 from timesink.answers.plugin.distributed import communication_operations, diff, overlap, wait_time
 from timesink.answers.plugin.memory import memory_curve, memory_events, memory_table

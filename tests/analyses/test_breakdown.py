@@ -9,7 +9,7 @@ from hypothesis import given
 import oracle
 from cases import STEP, C, K, O, R, costs, read
 from recordings import Recording, recordings
-from timesink.analyses.roles import PARTS, average_step, step_breakdown
+from timesink.analyses.steps import PARTS, average_step, step_breakdown
 
 
 def test_a_moment_counts_once_for_what_comes_first():

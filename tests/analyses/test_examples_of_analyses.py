@@ -28,15 +28,16 @@ from timesink.analyses.forest import (
 from timesink.analyses.links import launching_calls, link_launches
 from timesink.analyses.names import device_word, is_data_loader
 from timesink.analyses.operators import launch_sites
-from timesink.analyses.roles import (
+from timesink.analyses.steps import (
     PARTS,
     ROLES,
     average_step,
     chosen_steps,
+    find_steps,
     role_ranges,
+    step_at,
     step_breakdown,
 )
-from timesink.analyses.steps import find_steps, step_at
 from timesink.analyses.summary import sampled_counters, summarise
 from timesink.model.vendors import is_collective_call, is_collective_kernel, waits_for_device
 

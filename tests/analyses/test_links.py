@@ -11,7 +11,7 @@ from cases import MAIN, OTHER, PID, STEP, K, O, R, host_event, read
 from recordings import Recording, recordings
 from timesink.analyses.forest import call_forest
 from timesink.analyses.links import link_launches
-from timesink.analyses.roles import within_steps
+from timesink.analyses.steps import within_steps
 from timesink.model.trace import Trace
 
 

@@ -6,8 +6,7 @@ import pytest
 
 from builders import counter, flow
 from cases import ALLOC, STEP, K, O, R, costs, read
-from timesink.analyses.roles import average_step, chosen_steps, within_steps
-from timesink.analyses.steps import find_steps
+from timesink.analyses.steps import average_step, chosen_steps, find_steps, within_steps
 from timesink.errors import NotFoundError, UsageError
 from timesink.model.trace import Trace
 

@@ -9,7 +9,7 @@ import oracle
 from builders import complete
 from cases import DATA_LOADER, MAIN, OTHER, STEP, C, K, O, R, S, device_event, host_event, read
 from recordings import Recording, recordings
-from timesink.analyses.roles import is_communication, role_ranges
+from timesink.analyses.steps import is_communication, role_ranges
 from timesink.model.trace import Trace
 
 

@@ -157,7 +157,7 @@ from timesink.analyses.tensor_cores import uses_tensor_cores
 from timesink.analyses.links import launching_calls
 from timesink.analyses.memory.curve import memory_device
 from timesink.analyses.names import device_word
-from timesink.analyses.roles import is_communication
+from timesink.analyses.steps import is_communication
 from timesink.answers.info_report import Info
 from timesink.sources.opening import open_trace
 

@@ -13,7 +13,7 @@ import timesink
 from builders import DIALECTS, kineto
 from cases import ALLOC, DATA_LOADER, MODULE, STEP, C, K, O, R, read, read_document
 from rank_sets import as_set
-from timesink.analyses.roles import PARTS
+from timesink.analyses.steps import PARTS
 from timesink.answers.analysis.report import SCHEMA, Analysis
 from timesink.answers.views import VIEWS, find_view
 from timesink.errors import TimesinkError, UsageError

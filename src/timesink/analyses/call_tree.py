@@ -27,7 +27,7 @@ from timesink.analyses.forest import (
     enclosing,
     within,
 )
-from timesink.analyses.modules import BackwardPasses, backward_passes, link_backward
+from timesink.analyses.modules import backward_passes, link_backward
 from timesink.analyses.names import LIGHTNING, LIGHTNING_ACTION, LIGHTNING_MODULE
 from timesink.model import intervals
 from timesink.model.arrays import Flags, Ints
@@ -97,7 +97,20 @@ def call_tree(trace: Trace, thread: Thread | None = None) -> pl.DataFrame:
     the backward pass of a module.  Of a Lightning recording the tree has its actions alone.
     """
     forest = call_forest(trace)
-    tree = grow_tree(trace, thread, only=_lightning_actions(trace, forest))
+    is_lightning = trace.metadata.framework == LIGHTNING
+    actions = _starting_with(LIGHTNING_ACTION, forest)
+    tree = grow_tree(trace, thread, only=actions if is_lightning and actions.any() else None)
+    # What each call is, a place in `_TYPES`.
+    role = forest.role[tree.node]
+    noted = (host_columns(trace)["kind"] == "annotation").to_numpy()[forest.row[tree.node]]
+    kind = np.where(noted, _TYPES.index("user_annotation"), _TYPES.index("Operator"))
+    for code, text in ((STEP, "ProfilerStep"), (MODULE, "Module"), (PYTHON, "Python")):
+        kind = np.where(role == code, _TYPES.index(text), kind)
+    if is_lightning:
+        for prefix, text in ((LIGHTNING_MODULE, "pl_module"), (LIGHTNING_ACTION, "pl_profile")):
+            marked = _starting_with(prefix, forest)[tree.node]
+            kind = np.where(marked, _TYPES.index(text), kind)
+    kind = np.where(tree.is_backward_pass, _TYPES.index(BACKWARD), kind)
     names = [name.removeprefix(LIGHTNING_ACTION) for name in forest.names]
     number = forest.thread[tree.node]
     passes = pl.col("is_backward_pass")
@@ -107,7 +120,7 @@ def call_tree(trace: Trace, thread: Thread | None = None) -> pl.DataFrame:
             "id": np.arange(len(tree)),
             "parent_id": tree.parent,
             "name": _texts(names, forest.name[tree.node]),
-            "type": _texts(_TYPES, _types(trace, forest, tree)),
+            "type": _texts(_TYPES, kind),
             "pid": _texts([pid for pid, _ in forest.threads], number),
             "tid": _texts([tid for _, tid in forest.threads], number),
             "start_ns": tree.start,
@@ -119,11 +132,7 @@ def call_tree(trace: Trace, thread: Thread | None = None) -> pl.DataFrame:
         "id",
         pl.when(pl.col("parent_id") >= 0).then("parent_id").alias("parent_id"),
         pl.col("name") + suffix,
-        "type",
-        "pid",
-        "tid",
-        "start_ns",
-        "end_ns",
+        *("type", "pid", "tid", "start_ns", "end_ns"),
         pl.when(~passes).then("node").alias("node"),
     )
 
@@ -132,25 +141,8 @@ def _texts(texts: Sequence[str], codes: NDArray[np.integer[Any]]) -> pl.Series:
     return pl.Series(texts, dtype=pl.String).gather(pl.Series(codes, dtype=pl.Int64))
 
 
-def _types(trace: Trace, forest: CallForest, tree: CallTree) -> Ints:
-    """Place in `_TYPES` of each call."""
-    role = forest.role[tree.node]
-    noted = (host_columns(trace)["kind"] == "annotation").to_numpy()[forest.row[tree.node]]
-    kind = np.where(noted, _TYPES.index("user_annotation"), _TYPES.index("Operator"))
-    for code, text in ((STEP, "ProfilerStep"), (MODULE, "Module"), (PYTHON, "Python")):
-        kind = np.where(role == code, _TYPES.index(text), kind)
-    if trace.metadata.framework == LIGHTNING:
-        for prefix, text in ((LIGHTNING_MODULE, "pl_module"), (LIGHTNING_ACTION, "pl_profile")):
-            marked = _starting_with(prefix, forest)[tree.node]
-            kind = np.where(marked, _TYPES.index(text), kind)
-    return np.where(tree.is_backward_pass, _TYPES.index(BACKWARD), kind)
-
-
 def _starting_with(prefix: str, forest: CallForest) -> Flags:
     return forest.named(lambda name: name.startswith(prefix))
-
-
-# -- the tree --------------------------------------------------------------------------------------
 
 
 def grow_tree(trace: Trace, thread: Thread | None = None, *, only: Flags | None = None) -> CallTree:
@@ -160,17 +152,27 @@ def grow_tree(trace: Trace, thread: Thread | None = None, *, only: Flags | None 
     if not order:
         return _as_recorded(forest, np.zeros(0, dtype=np.int64), shown)
     number = forest.threads.index(thread or order[0])
-    if number == forest.threads.index(order[0]) and only is None:
-        passes = backward_passes(trace)
-        if len(passes.module):
-            return _with_passes(forest, shown, number, passes)
-    return _as_recorded(forest, np.flatnonzero(shown & (forest.thread == number)), shown)
-
-
-def _lightning_actions(trace: Trace, forest: CallForest) -> Flags | None:
-    """What a Lightning recording shows in place of all calls; None for others."""
-    marked = _starting_with(LIGHTNING_ACTION, forest)
-    return marked if trace.metadata.framework == LIGHTNING and marked.any() else None
+    is_main = number == forest.threads.index(order[0])
+    passes = backward_passes(trace) if is_main and only is None else None
+    if passes is None or not len(passes.module):
+        return _as_recorded(forest, np.flatnonzero(shown & (forest.thread == number)), shown)
+    # Backward calls move from where they ran to their pass, and that into the step around it.
+    moved = within(passes.call, forest.size)
+    real = np.flatnonzero(shown & (moved | (forest.thread == number)))
+    caller = enclosing(forest.parent[real], forest.parent, shown)
+    parent = np.where(caller >= 0, np.searchsorted(real, caller), -1)
+    parent[np.searchsorted(real, passes.call)] = len(real) + passes.call_pass
+    steps = np.flatnonzero((forest.role[real] == STEP) & (forest.thread[real] == number))
+    begun, ended = forest.start[real[steps]], forest.end[real[steps]]
+    step = np.append(steps, -1)[intervals.holding(passes.start, begun, ended)]
+    above = np.where(passes.caller >= 0, len(real) + passes.caller, step)
+    return _arranged(
+        node=np.concatenate([real, passes.module]),
+        is_backward_pass=np.repeat([False, True], [len(real), len(passes.module)]),
+        parent=np.concatenate([parent, above]),
+        start=np.concatenate([forest.start[real], passes.start]),
+        end=np.concatenate([forest.end[real], passes.end]),
+    )
 
 
 def _as_recorded(forest: CallForest, node: Nodes, shown: Flags) -> CallTree:
@@ -185,40 +187,8 @@ def _as_recorded(forest: CallForest, node: Nodes, shown: Flags) -> CallTree:
     )
 
 
-# -- with the backward pass ------------------------------------------------------------------------
-
-
-def _with_passes(forest: CallForest, shown: Flags, thread: int, passes: BackwardPasses) -> CallTree:
-    """The thread's calls and the passes; backward calls move from where they ran to their pass."""
-    moved = within(passes.call, forest.size)
-    real = np.flatnonzero(shown & (moved | (forest.thread == thread)))
-    caller = enclosing(forest.parent[real], forest.parent, shown)
-    parent = np.where(caller >= 0, np.searchsorted(real, caller), -1)
-    parent[np.searchsorted(real, passes.call)] = len(real) + passes.call_pass
-    step = _step_around(forest, real, thread, passes.start)
-    above = np.where(passes.caller >= 0, len(real) + passes.caller, step)
-    return _arranged(
-        node=np.concatenate([real, passes.module]),
-        is_backward_pass=np.repeat([False, True], [len(real), len(passes.module)]),
-        parent=np.concatenate([parent, above]),
-        start=np.concatenate([forest.start[real], passes.start]),
-        end=np.concatenate([forest.end[real], passes.end]),
-    )
-
-
-def _step_around(forest: CallForest, real: Nodes, thread: int, moment: Ints) -> Ints:
-    """Place of the step of the thread that holds each moment; -1 outside of all."""
-    steps = np.flatnonzero((forest.role[real] == STEP) & (forest.thread[real] == thread))
-    around = intervals.holding(moment, forest.start[real[steps]], forest.end[real[steps]])
-    return np.append(steps, -1)[around]
-
-
 def _arranged(
-    node: Nodes,
-    is_backward_pass: Flags,
-    parent: Ints,
-    start: Ints,
-    end: Ints,
+    *, node: Nodes, is_backward_pass: Flags, parent: Ints, start: Ints, end: Ints
 ) -> CallTree:
     """Calls given in any order, put in pre-order; those of one caller by start."""
     levels = list(_levels(parent, np.lexsort((-end, start, parent))))

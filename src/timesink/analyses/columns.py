@@ -114,6 +114,12 @@ class Texts:
             return np.zeros(len(self.codes), dtype=np.bool_)
         return passed[self.codes]
 
+    def renamed(self, rename: Callable[[str], str]) -> Texts:
+        """The same rows by other texts; those that get the same one share its number."""
+        place: dict[str, int] = {}
+        codes = [place.setdefault(rename(text), len(place)) for text in self.texts]
+        return Texts(np.array(codes or [0], dtype=np.int64)[self.codes], list(place))
+
     def among(self, *texts: str) -> Flags:
         """Which rows hold one of these texts."""
         return self.matching(set(texts).__contains__)

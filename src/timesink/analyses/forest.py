@@ -5,13 +5,14 @@ Calls are in pre-order, so every subtree is one stretch: subtree sums and post-o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses import names
@@ -21,6 +22,7 @@ from timesink.analyses.columns import (
     host_kinds,
     host_lanes,
     host_names,
+    lane_codes,
     once_per_trace,
     start_and_end,
 )
@@ -43,22 +45,17 @@ def pre_order(thread: Codes, start: Ints, end: Ints, frames: Flags) -> Nodes:
     """By thread, start and longest first; of equal ones frames first, then as in the table."""
     by_thread = np.argsort(thread.astype(np.int32), kind="stable")
     borders = np.flatnonzero(np.diff(thread[by_thread])) + 1
-    return np.concatenate(
-        [_by_start(part, start, end, frames) for part in np.split(by_thread, borders)]
-        or [np.zeros(0, dtype=np.int64)]
-    )
-
-
-def _by_start(part: Nodes, start: Ints, end: Ints, frames: Flags) -> Nodes:
-    order = part[np.argsort(start[part], kind="stable")]
-    starts = start[order]
-    same = starts[1:] == starts[:-1]
-    if same.any():
-        # Equal starts are few: only they are sorted by length as well.
-        tied = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))
-        among = order[tied]
-        order[tied] = among[np.lexsort((~frames[among], -end[among], start[among]))]
-    return order
+    parts = []
+    for part in np.split(by_thread, borders):
+        order = part[np.argsort(start[part], kind="stable")]
+        same = start[order[1:]] == start[order[:-1]]
+        if same.any():
+            # Equal starts are few: only they are sorted by length as well.
+            tied = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))
+            among = order[tied]
+            order[tied] = among[np.lexsort((~frames[among], -end[among], start[among]))]
+        parts.append(order)
+    return np.concatenate(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,11 +257,6 @@ class CallForest:
         before = np.concatenate([np.zeros(1, dtype=values.dtype), np.cumsum(values)])
         return np.asarray(before[np.arange(len(self)) + self.size] - before[:-1])
 
-    def numbers_of(self, threads: Iterable[tuple[str, str]]) -> Ints:
-        """The number of each thread here; -1 of those without calls."""
-        known = {thread: number for number, thread in enumerate(self.threads)}
-        return np.array([known.get(thread, -1) for thread in threads], dtype=np.int64)
-
     def last_begun(self, thread: Ints, moment: Ints) -> Nodes:
         """The call that had begun last on a thread, by its number, at each moment; else -1."""
         latest = np.full(len(moment), -1, dtype=np.int64)
@@ -276,12 +268,16 @@ class CallForest:
             latest[mine] = np.where(place >= 0, place + first, -1)
         return latest
 
-    def going_on(self, node: Nodes, beyond: Ints) -> Nodes:
-        """Each call, or the nearest around it, that goes on until a moment; -1 without one."""
-        found = node.copy()
+    def at(self, moments: pl.DataFrame, beyond_ns: int = 0) -> Nodes:
+        """The innermost call of its thread at each moment that goes on until then; else -1."""
+        known = {thread: number for number, thread in enumerate(self.threads)}
+        lane, lanes = lane_codes(moments)
+        thread = np.array([known.get(one, -1) for one in lanes], dtype=np.int64)[lane]
+        moment = moments["ts_ns"].to_numpy()
+        found = self.last_begun(thread, moment)
         climbing = np.flatnonzero(found >= 0)
         while len(climbing):
-            climbing = climbing[self.end[found[climbing]] < beyond[climbing]]
+            climbing = climbing[self.end[found[climbing]] < moment[climbing] + beyond_ns]
             found[climbing] = self.parent[found[climbing]]
             climbing = climbing[found[climbing] >= 0]
         return found
@@ -333,7 +329,13 @@ def call_forest(trace: Trace) -> CallForest:
 def _roles(trace: Trace) -> NDArray[np.int8]:
     """What part each host event plays, `NOT_A_NODE` for those that play none."""
     named, kinds = host_names(trace), host_kinds(trace)
-    by_name = np.array([_role_of_name(text) for text in named.texts], dtype=np.int8)
+    by_name = np.array(
+        [
+            next((role for role, test in _ROLE_TESTS if test(text)), OPERATOR)
+            for text in named.texts
+        ],
+        dtype=np.int8,
+    )
     of_kind = {
         "operator": np.where(by_name == COLLECTIVE, OPERATOR, by_name),
         "annotation": np.where(_IS_BARE[by_name], NOT_A_NODE, by_name),
@@ -359,10 +361,6 @@ _ROLE_TESTS = (
 
 _IS_BARE = np.isin(np.arange(len(ROLE_NAMES)), (OPERATOR, WRAPPER))
 """Roles that an annotation does not play."""
-
-
-def _role_of_name(name: str) -> int:
-    return next((role for role, test in _ROLE_TESTS if test(name)), OPERATOR)
 
 
 def is_python_region(trace: Trace) -> Flags:

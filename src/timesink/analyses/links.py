@@ -8,8 +8,8 @@ there is none, because they repeat and are zero in many recordings.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -22,6 +22,7 @@ from timesink.analyses.columns import (
     host_lanes,
     numbers,
     once_per_trace,
+    start_and_end,
 )
 from timesink.analyses.forest import CallForest, Nodes, call_forest
 from timesink.model.arrays import Flags, Ints
@@ -58,84 +59,64 @@ def launching_calls(trace: Trace) -> Ints:
 
 @once_per_trace
 def _launches(trace: Trace) -> tuple[Ints, Ints]:
-    """Rows of all runtime and driver calls, and for each device event the place of its call."""
-    host = host_columns(trace)
+    """Rows of all runtime and driver calls, and for each device event the place of its call.
+
+    Ids repeat from process to process: where a device event carries a process that makes calls,
+    only calls of that process count.
+    """
+    host, device = host_columns(trace), device_columns(trace)
     calls = np.flatnonzero(host_kinds(trace).among(*LAUNCH_KINDS))
-    made = _LaunchCalls.of(host, calls, id_column="correlation")
+    made = _MadeCalls(*start_and_end(host, calls), numbers(host["correlation"])[calls])
     lane, lanes = host_lanes(trace)
     seen = np.bincount(lane[calls], minlength=len(lanes))
     processes = {lanes[place][0] for place in np.flatnonzero(seen)} - {""}
+    wanted, moment = numbers(device["correlation"]), device["ts_ns"].to_numpy()
     if len(processes) < 2:
-        return calls, _launching_call(device_columns(trace), made)
-    return calls, _own_launching_call(device_columns(trace), made, host["pid"][calls], processes)
-
-
-@once_per_trace
-def link_launches(trace: Trace) -> Links:
-    """Tie device work to the calls that launched it, and these to operators."""
-    host = host_columns(trace)
-    calls, launch = _launches(trace)
-    made = _LaunchCalls.of(host, calls, id_column="external_id")
-    forest = call_forest(trace)
-    external = numbers(host["external_id"])[forest.row]
-    call_node, alone = _owners(made, _threads_of(trace, calls, forest), forest, external)
-    known = launch >= 0
-    return Links(
-        calls=calls,
-        call_node=call_node,
-        call_alone=alone,
-        call_row=launching_calls(trace),
-        node=np.where(known, call_node[launch] if len(calls) else -1, -1),
+        return calls, _latest(_by_id(made, np.arange(len(calls))), wanted, moment)
+    of_process = host["pid"][calls]
+    by_process = {name: _by_id(made, _rows_of(of_process, name)) for name in processes}
+    place, ids, start = (
+        np.concatenate(column) for column in zip(*by_process.values(), strict=True)
     )
+    order = np.lexsort((place, start, ids))
+    found = _latest(_Launches(place[order], ids[order], start[order]), wanted, moment)
+    for name, mine in by_process.items():
+        if len(mine.place):
+            own = _rows_of(device["pid"], name)
+            found[own] = _latest(mine, wanted[own], moment[own])
+    return calls, found
 
 
-# -- device work to its call -----------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _LaunchCalls:
+class _MadeCalls(NamedTuple):
     """Runtime and driver calls, with an id that ties them to others; 0 for none."""
 
     start: Ints
     end: Ints
     id: Ints
 
-    @classmethod
-    def of(cls, host: pl.DataFrame, rows: Ints, *, id_column: str) -> _LaunchCalls:
-        start = host["ts_ns"].to_numpy()[rows]
-        return cls(start, start + host["dur_ns"].to_numpy()[rows], numbers(host[id_column])[rows])
 
-
-def _launching_call(device: pl.DataFrame, made: _LaunchCalls) -> Ints:
-    """Place in the list of calls for each device event; of those with its id the latest before."""
-    calls = _by_id(made, np.arange(len(made.id)))
-    return _latest(calls, numbers(device["correlation"]), device["ts_ns"].to_numpy())
-
-
-def _own_launching_call(
-    device: pl.DataFrame, made: _LaunchCalls, process: pl.Series, processes: Iterable[str]
-) -> Ints:
-    """The same where several processes make calls.
-
-    Ids repeat from process to process: where a device event carries a process that makes calls,
-    only calls of that process count.
-    """
-    wanted, moment = numbers(device["correlation"]), device["ts_ns"].to_numpy()
-    calls = {name: _by_id(made, _rows_of(process, name)) for name in processes}
-    found = _latest(_joined(list(calls.values())), wanted, moment)
-    for name, mine in calls.items():
-        if len(mine.place):
-            own = _rows_of(device["pid"], name)
-            found[own] = _latest(mine, wanted[own], moment[own])
-    return found
+@once_per_trace
+def link_launches(trace: Trace) -> Links:
+    """Tie device work to the calls that launched it, and these to operators."""
+    host, forest = host_columns(trace), call_forest(trace)
+    calls, launch = _launches(trace)
+    ids = numbers(host["external_id"])
+    made = _MadeCalls(*start_and_end(host, calls), ids[calls])
+    call_node, alone = _owners(made, _threads_of(trace, calls, forest), forest, ids[forest.row])
+    return Links(
+        calls=calls,
+        call_node=call_node,
+        call_alone=alone,
+        call_row=launching_calls(trace),
+        node=np.where(launch >= 0, call_node[launch] if len(calls) else -1, -1),
+    )
 
 
 def _rows_of(process: pl.Series, name: str) -> NDArray[np.intp]:
     return np.flatnonzero((process == name).fill_null(value=False).to_numpy())
 
 
-@dataclass(frozen=True, slots=True)
-class _Launches:
+class _Launches(NamedTuple):
     """Calls with an id, by id and start."""
 
     place: NDArray[np.intp]
@@ -143,26 +124,16 @@ class _Launches:
     start: Ints
 
 
-def _joined(parts: Sequence[_Launches]) -> _Launches:
-    place, ids, start = (
-        np.concatenate(columns)
-        for columns in zip(*((part.place, part.id, part.start) for part in parts), strict=True)
-    )
-    order = np.lexsort((place, start, ids))
-    return _Launches(place[order], ids[order], start[order])
-
-
-def _by_id(made: _LaunchCalls, rows: NDArray[np.intp]) -> _Launches:
+def _by_id(made: _MadeCalls, rows: NDArray[np.intp]) -> _Launches:
     """The calls among the rows of one process."""
-    ids, start, end = made.id, made.start, made.end
+    start, end, ids = made
     place = rows[ids[rows] > 0]
     place = place[np.lexsort((-end[place], start[place], ids[place]))]
     ids, start, end = ids[place], start[place], end[place]
     # A runtime call encloses the driver call it makes, which has its id: the outer one launches.
-    inner = np.append(
-        np.full(min(1, len(place)), False), (ids[1:] == ids[:-1]) & (start[1:] < end[:-1])
-    )
-    return _Launches(place[~inner], ids[~inner], start[~inner])
+    outer = np.ones(len(place), dtype=np.bool_)
+    outer[1:] = (ids[1:] != ids[:-1]) | (start[1:] >= end[:-1])
+    return _Launches(place[outer], ids[outer], start[outer])
 
 
 def _latest(calls: _Launches, wanted: Ints, moment: Ints) -> Ints:
@@ -180,31 +151,23 @@ def _latest(calls: _Launches, wanted: Ints, moment: Ints) -> Ints:
     return found
 
 
-# -- a call to the host call around it -------------------------------------------------------------
-
-
 def _threads_of(trace: Trace, calls: Ints, forest: CallForest) -> Ints:
     """The forest's number of each call's thread, -1 where no node is on it."""
     lane, lanes = host_lanes(trace)
     number_of = {thread: number for number, thread in enumerate(forest.threads)}
-    alone = _lone_threads(forest) if trace.metadata.vendor in _CALLS_APART else {}
+    alone = {}
+    if trace.metadata.vendor in _CALLS_APART:
+        # Threads whose number no other process has.
+        often = Counter(tid for _, tid in forest.threads)
+        alone = {tid: n for n, (_, tid) in enumerate(forest.threads) if often[tid] == 1}
     numbers = [number_of.get(place, alone.get(place[1], -1)) for place in lanes]
     return np.array(numbers or [-1], dtype=np.int64)[lane[calls]]
 
 
-def _lone_threads(forest: CallForest) -> dict[str, int]:
-    """Threads whose number no other process has."""
-    often = Counter(tid for _, tid in forest.threads)
-    return {tid: n for n, (_, tid) in enumerate(forest.threads) if often[tid] == 1}
-
-
 def _owners(
-    made: _LaunchCalls,
-    thread: Ints,
-    forest: CallForest,
-    external: Ints,
+    made: _MadeCalls, thread: Ints, forest: CallForest, external: Ints
 ) -> tuple[Nodes, Flags]:
-    start, end, wanted = made.start, made.end, made.id
+    start, end, wanted = made
     if not len(forest) or not len(start):
         return np.full(len(start), -1, dtype=np.int64), np.zeros(len(start), dtype=np.bool_)
     latest = forest.last_begun(thread, start)
@@ -212,7 +175,10 @@ def _owners(
     owner = np.where(confirmed >= 0, confirmed, innermost)
     doubtful = np.flatnonzero((confirmed < 0) & (wanted != 0))
     if len(doubtful):
-        named = _named_by_id(wanted[doubtful], external)
+        # The first node that has the wanted id.
+        order = np.argsort(external, kind="stable")
+        place = np.minimum(np.searchsorted(external[order], wanted[doubtful]), len(order) - 1)
+        named = np.where(external[order[place]] == wanted[doubtful], order[place], -1)
         overlaps = (named >= 0) & (forest.start[named] <= start[doubtful])
         overlaps &= (forest.end[named] >= start[doubtful]) & (latest[doubtful] >= 0)
         overlaps &= forest.thread[named] == forest.thread[latest[doubtful]]
@@ -224,13 +190,13 @@ def _owners(
 
 
 def _around(
-    latest: Nodes, calls: _LaunchCalls, external: Ints, forest: CallForest
+    latest: Nodes, calls: _MadeCalls, external: Ints, forest: CallForest
 ) -> tuple[Nodes, Nodes, Flags]:
     """The innermost node around each call, and the innermost one that has its id as well.
 
     The third tells whether a node that is not around the call overlaps it.
     """
-    start, end, wanted = calls.start, calls.end, calls.id
+    start, end, wanted = calls
     innermost = np.full(len(latest), -1, dtype=np.int64)
     confirmed = innermost.copy()
     touched = np.zeros(len(latest), dtype=np.bool_)
@@ -247,11 +213,3 @@ def _around(
         onward = ~settled & (forest.parent[node] >= 0)
         pending, node = pending[onward], forest.parent[node[onward]]
     return innermost, confirmed, touched
-
-
-def _named_by_id(wanted: Ints, external: Ints) -> Nodes:
-    """The first node that has the id."""
-    order = np.argsort(external, kind="stable")
-    place = np.minimum(np.searchsorted(external[order], wanted), len(order) - 1)
-    found = order[place]
-    return np.where(external[found] == wanted, found, -1)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import lane_codes, once_per_trace
+from timesink.analyses.arrays import sums_by
+from timesink.analyses.columns import once_per_trace
 from timesink.analyses.forest import MODULE, STEP, CallForest, Nodes, call_forest, enclosing
 from timesink.analyses.names import LIGHTNING, LIGHTNING_MODULE
 from timesink.analyses.operators import node_times
@@ -34,8 +35,6 @@ class BackwardLinks:
     """The call in the forest."""
     forward: Nodes
     """The forward call it belongs to, -1 where it is not known."""
-    leader: Ints
-    """Place of the call it goes with: itself, or for a gradient sum the call before it."""
 
 
 @once_per_trace
@@ -74,17 +73,14 @@ def link_backward(trace: Trace) -> BackwardLinks:
     tails, heads = _arrows(trace)
     is_backward = np.zeros(len(forest), dtype=np.bool_)
     is_backward[node] = True
-    source = _call_at(tails, forest)
-    target = enclosing(_call_at(heads, forest), forest.parent, is_backward)
+    source = forest.at(tails)
+    target = enclosing(forest.at(heads), forest.parent, is_backward)
     known = np.flatnonzero((source >= 0) & (target >= 0))[::-1]
     forward[np.searchsorted(node, target[known])] = source[known]
     unknown = np.flatnonzero(forward < 0)
     forward[unknown] = _by_sequence(forest, ids, node[unknown])
     forward = np.where(forward < 0, forward[leader], forward)
-    return BackwardLinks(node, forward, leader)
-
-
-# -- by the arrows of the recording ----------------------------------------------------------------
+    return BackwardLinks(node, forward)
 
 
 def _arrows(trace: Trace) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -100,16 +96,6 @@ def _arrows(trace: Trace) -> tuple[pl.DataFrame, pl.DataFrame]:
     tails = tails.join(heads.select("flow_id"), on="flow_id", how="semi").sort("flow_id")
     heads = heads.join(tails.select("flow_id"), on="flow_id", how="semi").sort("flow_id")
     return tails, heads
-
-
-def _call_at(moments: pl.DataFrame, forest: CallForest) -> Nodes:
-    """The innermost call of the thread at each moment; -1 where none was active."""
-    lane, lanes = lane_codes(moments)
-    moment = moments["ts_ns"].to_numpy()
-    return forest.going_on(forest.last_begun(forest.numbers_of(lanes)[lane], moment), moment)
-
-
-# -- by sequence number ----------------------------------------------------------------------------
 
 
 def _by_sequence(forest: CallForest, ids: pl.DataFrame, node: Nodes) -> Nodes:
@@ -194,18 +180,18 @@ def module_table(trace: Trace) -> pl.DataFrame:
     modules = find_modules(trace)
     if not len(modules.node):
         return pl.DataFrame(schema=SCHEMA)
-    sums = {name: _sums(values[modules.node], modules) for name, values in _values(trace).items()}
-    occurrences = np.bincount(modules.row, minlength=len(modules.name))
+    row, rows = modules.row, len(modules.name)
+    sums = {name: sums_by(row, of[modules.node], rows) for name, of in _values(trace).items()}
     on_device = pl.col("device_total_ns") > 0
     total = pl.when(on_device).then("device_total_ns").otherwise("host_total_ns")
     return (
         pl.DataFrame(
             {
-                "row": np.arange(len(modules.name)),
+                "row": np.arange(rows),
                 "outer": modules.outer,
                 "name": modules.name,
                 "module_id": modules.module_id,
-                "occurrences": occurrences,
+                "occurrences": np.bincount(row, minlength=rows),
                 **sums,
             }
         )
@@ -268,37 +254,25 @@ def find_modules(trace: Trace) -> Modules:
     if trace.metadata.framework == LIGHTNING and (forest.role[node] != MODULE).all():
         # A row per dotted path; the module around it has the path without its last part.
         codes, row = np.unique(forest.name[node], return_inverse=True)
-        paths = [forest.names[code].partition(": ")[2] for code in codes]
-        row_of = {path: number for number, path in enumerate(paths)}
-        outer = [row_of.get(path.rpartition(".")[0], -1) if "." in path else -1 for path in paths]
-        return Modules(
-            node=node,
-            row=row.astype(np.int64),
-            outer=np.array(outer, dtype=np.int64),
-            name=paths,
-            module_id=[0] * len(paths),
-            first_start=_first_starts(forest, node, row, len(paths)),
-        )
-    return _by_nesting(trace, forest, node, is_module)
-
-
-def _by_nesting(trace: Trace, forest: CallForest, node: Nodes, is_module: Flags) -> Modules:
-    """A row per chain of modules that call one another: equal calls under equal callers."""
-    ids = trace.lazy("host").select("python_module_id").collect()["python_module_id"]
-    module_id = ids[forest.row[node]]
-    around = enclosing(forest.parent[node], forest.parent, is_module)
-    caller = np.where(around >= 0, np.searchsorted(node, around), -1)
-    kind = pl.struct(pl.Series("name", forest.name[node]), module_id.alias("module"), eager=True)
-    row, first = _rows(caller, kind.rank("dense").to_numpy())
-    name = [forest.names[code].removeprefix(PREFIX) for code in forest.name[node[first]]]
-    return Modules(
-        node=node,
-        row=row,
-        outer=np.where(caller[first] >= 0, row[caller[first]], -1),
-        name=name,
-        module_id=module_id[first].to_list(),
-        first_start=_first_starts(forest, node, row, len(first)),
-    )
+        name = [forest.names[code].partition(": ")[2] for code in codes]
+        row_of = {path: number for number, path in enumerate(name)}
+        above = [row_of.get(path.rpartition(".")[0], -1) if "." in path else -1 for path in name]
+        outer, ids = np.array(above, dtype=np.int64), [0] * len(name)
+    else:
+        # A row per chain of modules that call one another: equal calls under equal callers.
+        column = trace.lazy("host").select("python_module_id").collect()["python_module_id"]
+        module_id = column[forest.row[node]]
+        around = enclosing(forest.parent[node], forest.parent, is_module)
+        caller = np.where(around >= 0, np.searchsorted(node, around), -1)
+        code = pl.Series("name", forest.name[node])
+        kind = pl.struct(code, module_id.alias("module"), eager=True)
+        row, first = _rows(caller, kind.rank("dense").to_numpy())
+        name = [forest.names[code].removeprefix(PREFIX) for code in forest.name[node[first]]]
+        outer = np.where(caller[first] >= 0, row[caller[first]], -1)
+        ids = module_id[first].to_list()
+    first_start = np.full(len(name), np.iinfo(np.int64).max)
+    np.minimum.at(first_start, row, forest.start[node])
+    return Modules(node, row.astype(np.int64), outer, name, ids, first_start)
 
 
 def _rows(caller: Ints, kind: Ints) -> tuple[Ints, Ints]:
@@ -318,12 +292,6 @@ def _rows(caller: Ints, kind: Ints) -> tuple[Ints, Ints]:
         is_caller[level] = True
         level = np.flatnonzero((caller >= 0) & is_caller[caller])
     return row, np.concatenate(firsts or [np.zeros(0, dtype=np.int64)])
-
-
-def _first_starts(forest: CallForest, node: Nodes, row: Ints, rows: int) -> Ints:
-    first = np.full(rows, np.iinfo(np.int64).max)
-    np.minimum.at(first, row, forest.start[node])
-    return first
 
 
 def _layout(modules: Modules) -> pl.DataFrame:
@@ -350,40 +318,26 @@ def _layout(modules: Modules) -> pl.DataFrame:
 
 def _values(trace: Trace) -> dict[str, Ints]:
     """Times of every call of the forest, by the column they add up to."""
-    forest, times = call_forest(trace), node_times(trace)
+    forest, times, links = call_forest(trace), node_times(trace), link_backward(trace)
     operators = np.flatnonzero(forest.is_operator & ~is_module_call(trace) & (forest.parent >= 0))
+    caller, known = forest.parent[operators], links.forward >= 0
+
+    def backward(spent: Ints) -> Ints:
+        """Time of the backward calls that belong to a call or to what it calls."""
+        own = sums_by(links.forward[known], spent[links.node[known]], len(forest))
+        return np.asarray(forest.subtree_sum(own))
+
     return {
-        "operators": _given_to_caller(np.ones(len(operators), np.int64), operators, forest),
+        "operators": np.bincount(caller, minlength=len(forest)),
         "host_total_ns": times.host_total,
         "host_self_ns": times.host_self,
         "device_total_ns": times.device_total,
         "device_self_ns": times.device_self,
         "device_with_operators_ns": times.device_self
-        + _given_to_caller(times.device_total[operators], operators, forest),
-        "backward_host_ns": _backward(trace, forest, times.host_total),
-        "backward_device_ns": _backward(trace, forest, times.device_total),
+        + sums_by(caller, times.device_total[operators], len(forest)),
+        "backward_host_ns": backward(times.host_total),
+        "backward_device_ns": backward(times.device_total),
     }
-
-
-def _given_to_caller(values: Ints, nodes: Nodes, forest: CallForest) -> Ints:
-    sums = np.zeros(len(forest), dtype=np.int64)
-    np.add.at(sums, forest.parent[nodes], values)
-    return sums
-
-
-def _backward(trace: Trace, forest: CallForest, spent: Ints) -> Ints:
-    """Time of the backward calls that belong to a call or to what it calls."""
-    links = link_backward(trace)
-    known = links.forward >= 0
-    sums = np.zeros(len(forest), dtype=np.int64)
-    np.add.at(sums, links.forward[known], spent[links.node[known]])
-    return np.asarray(forest.subtree_sum(sums))
-
-
-def _sums(values: Ints, modules: Modules) -> Ints:
-    sums = np.zeros(len(modules.name), dtype=np.int64)
-    np.add.at(sums, modules.row, values)
-    return sums
 
 
 # The backward pass of every module call: from the first to the last of its backward calls.
@@ -410,7 +364,12 @@ def backward_passes(trace: Trace) -> BackwardPasses:
     top = (forest.parent[links.node] < 0) | (forest.role[forest.parent[links.node]] == STEP)
     own = enclosing(np.where(top, links.forward, -1), forest.parent, is_module)
     call, own = links.node[own >= 0], own[own >= 0]
-    module = _with_callers(own, forest, is_module)
+    # These module calls and all around them, once each and in order.
+    found = [np.unique(own)]
+    while len(found[-1]):
+        around = np.unique(enclosing(forest.parent[found[-1]], forest.parent, is_module))
+        found.append(around[around >= 0])
+    module = np.unique(np.concatenate(found))
     around = enclosing(forest.parent[module], forest.parent, is_module)
     caller = np.where(around >= 0, np.searchsorted(module, around), -1)
     call_pass = np.searchsorted(module, own)
@@ -423,12 +382,3 @@ def backward_passes(trace: Trace) -> BackwardPasses:
         np.minimum.at(start, caller[inner], start[inner])
         np.maximum.at(end, caller[inner], end[inner])
     return BackwardPasses(module, caller, start, end, call, call_pass)
-
-
-def _with_callers(modules: Nodes, forest: CallForest, is_module: Flags) -> Nodes:
-    """These module calls and all around them, once each and in order."""
-    found = [np.unique(modules)]
-    while len(found[-1]):
-        around = np.unique(enclosing(forest.parent[found[-1]], forest.parent, is_module))
-        found.append(around[around >= 0])
-    return np.unique(np.concatenate(found))

@@ -50,8 +50,6 @@ def device_word(trace: Trace) -> str:
     return word or ("CPU" if device_columns(trace).is_empty() else "GPU")
 
 
-# Names of kernels as tables of kernel profilers shorten them.
-
 # Short forms of kernel names: what a person would call the kernel.
 
 _NOISE = re.compile(
@@ -95,15 +93,10 @@ def short_kernel_name(name: str) -> str:
         short = outside_brackets(short).strip().rsplit(" ", 1)[-1]
     for prefix in _LIBRARIES:
         short = short.removeprefix(prefix)
-    return short + _payload(short, name) if short else name
-
-
-def _payload(short: str, name: str) -> str:
-    """What a wrapper runs, in angle brackets; empty for other kernels."""
-    if _WRAPPERS.search(short) is None:
-        return ""
-    telling = telling_word(name[name.find(short) + len(short) :])
-    return f"<{telling}>" if telling else ""
+    if _WRAPPERS.search(short):
+        runs = telling_word(name[name.find(short) + len(short) :])
+        return f"{short}<{runs}>" if runs else short
+    return short or name
 
 
 def telling_word(arguments: str) -> str:
@@ -205,7 +198,11 @@ def short_name(name: str) -> str:
     Namespaces of other libraries than PyTorch and CUTLASS stay.
     """
     plain = _RETURN_TYPE.sub("", qualified_name(_SUFFIX.sub("", name)))
-    plain = _without_return_type(_DROPPED.sub("", plain).strip())
+    plain = _DROPPED.sub("", plain).strip()
+    if _CUT.search(plain) and not plain.startswith(_COPIES):
+        # Before a blank outside of brackets stands a type: `enable_if<...>::type f<...>()`.
+        outside = outside_brackets(plain).strip()
+        plain = outside.rsplit(" ", 1)[-1] if " " in outside else plain
     short = _CUT.split(_LIBRARY.sub("", plain, count=1), maxsplit=1)[0].strip()
     return short or name.strip() or _NAMELESS
 
@@ -215,24 +212,13 @@ def cut_name(short: str, width: int = NAME_WIDTH) -> str:
     return short if len(short) <= width else short[: width - 3] + "..."
 
 
-def _without_return_type(name: str) -> str:
-    """Before a blank outside all brackets stands a type, as in `enable_if<...>::type f<...>()`."""
-    if _CUT.search(name) is None or name.startswith(_COPIES):
-        return name
-    outside = outside_brackets(name).strip()
-    return outside.rsplit(" ", 1)[-1] if " " in outside else name
-
-
 # Names of kernels so that two profilers that spell them differently agree.
 #
-# One profiler writes `void at::native::f<at::native::Add<float>, 3ul>(int, ...)`, another trims
-# the
-# namespaces, numbers its template parameters and writes `void at::f<at::Add<float>, 3>(int, T2)`,
-# a
+# One profiler writes `void at::native::f<at::native::Add<float>, 3ul>(int, ...)`, another trims the
+# namespaces, numbers its template parameters and writes `void at::f<at::Add<float>, 3>(int, T2)`, a
 # third leaves the symbol of the compiler, `_ZN2at6native1fI...`.
 
 _UNNAMED = re.compile(r"(?:\(anonymous namespace\)|\{anonymous\}|<?unnamed>)::")
-_BRACKETS = re.compile(r"([<>()])")
 _INSTANCE = re.compile(r"\s*\(instance (\d+)\)")
 _CAST = re.compile(r"\(\w[\w:]*\)(?=-?\d)")
 _CALL_OPERATOR = re.compile(r"\boperator\s*\(\)")
@@ -253,15 +239,10 @@ def template_arguments(name: str) -> str | None:
     # A cast and the number of a lambda look like parameters, which are spelled in too many ways.
     text = _CAST.sub("", _INSTANCE.sub(r"#\1", _UNNAMED.sub("", name)))
     arguments = _in_angle_brackets(_CALL_OPERATOR.sub("operator", text))
-    words = (
-        _TRUTH.get(word, word) for word in _WORD_OR_NUMBER.findall(_last_components(arguments))
-    )
+    # Qualified names without their namespaces, numbers without their types.
+    bare = re.sub(r"\b(\d+)[uUlL]+\b", r"\1", re.sub(r"(?:\w+::)+(?=\w)", "", arguments))
+    words = (_TRUTH.get(word, word) for word in _WORD_OR_NUMBER.findall(bare))
     return " ".join(word for word in words if word not in _SILENT) or None
-
-
-def _last_components(text: str) -> str:
-    """Qualified names without their namespaces, numbers without their types."""
-    return re.sub(r"\b(\d+)[uUlL]+\b", r"\1", re.sub(r"(?:\w+::)+(?=\w)", "", text))
 
 
 def _in_angle_brackets(name: str) -> str:
@@ -269,7 +250,7 @@ def _in_angle_brackets(name: str) -> str:
     kept: list[str] = []
     angles = rounds = 0
     named = False
-    for piece in _BRACKETS.split(name):
+    for piece in _BRACKET.split(name):
         if piece == "(" and named and not angles and not rounds:
             break
         rounds = max(0, rounds + (piece == "(") - (piece == ")"))

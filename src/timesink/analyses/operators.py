@@ -54,27 +54,9 @@ def node_times(trace: Trace) -> NodeTimes:
     device_self = _launched(forest, links, durations, busy)
     tensor_self = _launched(forest, links, durations, tensor)
     by_name = forest.named(is_eligible) & has_tensor_cores(trace)
-    # Time of each call that no callee and no runtime call covers.
-    callees = np.flatnonzero((forest.parent >= 0) & (forest.stands_for == np.arange(len(forest))))
-    made = np.flatnonzero(links.call_node >= 0)
-    rows = links.calls[made]
-    call_start, call_end = start_and_end(host_columns(trace), rows)
-    owner = np.concatenate([forest.parent[callees], links.call_node[made]]).astype(np.int64)
-    inner = _Inner(
-        owner=forest.stands_for[owner],
-        start=np.concatenate([forest.start[callees], call_start]),
-        end=np.concatenate([forest.end[callees], call_end]),
-        callees=len(callees),
-    )
-    own = forest.end - np.minimum(forest.self_start, forest.end)
-    own -= sums_by(inner.owner, inner.end - inner.start, len(forest))
-    # Ranges rarely overlap; where they may, their union is taken instead of their sum.
-    unsure = np.flatnonzero(_may_overlap(forest, links, inner))
-    if len(unsure):
-        own[unsure] = _uncovered(forest, unsure, inner)
     return NodeTimes(
         host_total=forest.end - forest.start,
-        host_self=own,
+        host_self=_host_self(trace, forest, links),
         device_self=device_self,
         device_total=forest.subtree_sum(device_self),
         kernel_self=_launched(forest, links, durations, kernels),
@@ -92,46 +74,46 @@ def _launched(forest: CallForest, links: Links, durations: Ints, chosen: Flags) 
     return sums_by(owner, durations[mine], len(forest))
 
 
-@dataclass(frozen=True, slots=True)
-class _Inner:
-    """Ranges inside calls: first those of their callees, then those of runtime calls."""
-
-    owner: Ints
-    start: Ints
-    end: Ints
-    callees: int
-
-
-def _may_overlap(forest: CallForest, links: Links, inner: _Inner) -> Flags:
-    """Calls whose inner ranges may overlap each other, or reach out of the call."""
+def _host_self(trace: Trace, forest: CallForest, links: Links) -> Ints:
+    """Time of each call that no callee and no runtime call covers."""
+    # Ranges inside calls: first those of their callees, then those of runtime calls.
+    callees = np.flatnonzero((forest.parent >= 0) & (forest.stands_for == np.arange(len(forest))))
+    made = np.flatnonzero(links.call_node >= 0)
+    called = np.concatenate([forest.parent[callees], links.call_node[made]]).astype(np.int64)
+    owner = forest.stands_for[called]
+    call_start, call_end = start_and_end(host_columns(trace), links.calls[made])
+    start = np.concatenate([forest.start[callees], call_start])
+    end = np.concatenate([forest.end[callees], call_end])
+    own_start = np.minimum(forest.self_start, forest.end)
+    own = forest.end - own_start - sums_by(owner, end - start, len(forest))
+    # Ranges rarely overlap each other or reach out of the call; where they may, their union is
+    # taken instead of their sum.
     unsure = forest.crossing.copy()
     crossed = forest.parent[forest.crossing]
     unsure[forest.stands_for[crossed[crossed >= 0]]] = True
-    owner, start, end = (
-        column[inner.callees :] for column in (inner.owner, inner.start, inner.end)
-    )
-    unsure[owner[~links.call_alone[links.call_node >= 0]]] = True
-    order = np.lexsort((start, owner))
-    owner, start, end = owner[order], start[order], end[order]
-    overlaps = (owner[1:] == owner[:-1]) & (start[1:] < end[:-1])
-    unsure[owner[1:][overlaps]] = True
-    return unsure
-
-
-def _uncovered(forest: CallForest, nodes: Ints, inner: _Inner) -> Ints:
-    """How much of some calls their inner ranges leave uncovered; overlaps count once."""
-    place = np.full(len(forest), -1, dtype=np.int64)
-    place[nodes] = np.arange(len(nodes))
-    mine = np.flatnonzero(place[inner.owner] >= 0)
-    owner = place[inner.owner[mine]]
-    own_start = np.minimum(forest.self_start, forest.end)[nodes]
+    makers = owner[len(callees) :]
+    unsure[makers[~links.call_alone[made]]] = True
+    order = np.lexsort((call_start, makers))
+    again = makers[order[1:]] == makers[order[:-1]]
+    unsure[makers[order[1:]][again & (call_start[order[1:]] < call_end[order[:-1]])]] = True
+    nodes = np.flatnonzero(unsure)
+    if not len(nodes):
+        return own
     # All calls side by side on one line, so that a single union serves them all.
-    length = np.minimum(forest.end[nodes] - own_start, _LONGEST_LINE // len(nodes))
+    number = np.full(len(forest), -1, dtype=np.int64)
+    number[nodes] = np.arange(len(nodes))
+    mine = np.flatnonzero(number[owner] >= 0)
+    place = number[owner[mine]]
+    begin = own_start[nodes]
+    length = np.minimum(forest.end[nodes] - begin, _LONGEST_LINE // len(nodes))
     offset = np.cumsum(length + 1) - (length + 1)
-    first = np.clip(inner.start[mine] - own_start[owner], 0, length[owner]) + offset[owner]
-    last = np.clip(inner.end[mine] - own_start[owner], 0, length[owner]) + offset[owner]
+    first, last = (
+        np.clip(side[mine] - begin[place], 0, length[place]) + offset[place]
+        for side in (start, end)
+    )
     line = np.stack([first, np.maximum(first, last)]).T
-    return length - intervals.coverage_within(line, np.stack([offset, offset + length]).T)
+    own[nodes] = length - intervals.coverage_within(line, np.stack([offset, offset + length]).T)
+    return own
 
 
 _LATER_THAN_ALL = 1 << 62
@@ -153,7 +135,8 @@ def operator_table(trace: Trace, *, by_shape: bool = False, by_stack: bool = Fal
     forest, times = call_forest(trace), node_times(trace)
     nodes = np.flatnonzero(forest.is_operator)
     group, keys = _groups(trace, forest, nodes, by_shape=by_shape, by_stack=by_stack)
-    has_stack = _has_stack(trace)[forest.row[nodes]]
+    stacks = trace.lazy("host").select("call_stack").collect()["call_stack"]
+    has_stack = (stacks != "").fill_null(value=False).to_numpy()[forest.row[nodes]]
     count = keys.height
     finished = np.full(count, _LATER_THAN_ALL)
     np.minimum.at(finished, group, forest.post_order[nodes])
@@ -214,13 +197,6 @@ def _groups(
     )
     group = joined["group"].cast(pl.Int64).to_numpy()
     return group, keys.drop("group").with_columns(names.gather(keys["name"]).alias("name"))
-
-
-def _has_stack(trace: Trace) -> Flags:
-    stacks = trace.lazy("host").select("call_stack").collect()["call_stack"]
-    if stacks.null_count() == len(stacks):
-        return np.zeros(len(stacks), dtype=np.bool_)
-    return (stacks != "").fill_null(value=False).to_numpy()
 
 
 def _ratio(part: str, whole: str) -> pl.Expr:

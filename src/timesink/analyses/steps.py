@@ -1,28 +1,43 @@
-"""Steps of a run, from the first host event to the last device activity they caused."""
+"""Steps of a run, from the first host event to the last device activity they caused.
+
+And what their time is spent on: kernels, copies, communication, calls, loading.  Threads and
+devices are pooled for that: a range says that at least one of them was at it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from timesink.analyses import names
 from timesink.analyses.columns import (
     device_columns,
     device_kinds,
+    device_names,
+    event_ranges,
     host_columns,
     host_kinds,
+    host_names,
+    numbers,
     once_per_trace,
+    remember,
     start_and_end,
 )
-from timesink.analyses.forest import is_python_region
-from timesink.analyses.links import launching_calls
+from timesink.analyses.forest import call_forest, is_python_region
+from timesink.analyses.links import LAUNCH_KINDS, launching_calls, link_launches
+from timesink.errors import NotFoundError, UsageError
+from timesink.model import intervals, vendors
 from timesink.model.arrays import Flags, Ints
+from timesink.model.intervals import IntervalSet
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 
-_BEGINNING_OF_TIME, _END_OF_TIME = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+_BEGINNING_OF_TIME = np.iinfo(np.int64).min
 
 CUT_SHARE = 0.8
 """A last step with less than this share of the device events before it was cut."""
@@ -51,17 +66,24 @@ def find_steps(trace: Trace) -> pl.DataFrame:
     if not steps:
         return pl.DataFrame(schema=SCHEMA)
     bounds = np.array([(start, end) for _, start, end in steps], dtype=np.int64)
-    reach = _device_reach(trace, bounds)
-    start, end = _extended(bounds, reach) if reach.count.any() else bounds.T.copy()
+    count, last, warm_up_end = _device_reach(trace, bounds)
+    starts, ends = bounds.T.copy()
+    if count.any():
+        # Steps end with their device work; what is left of one delays the next.
+        free_from = max(int(starts[0]), warm_up_end)
+        for step in range(len(bounds)):
+            starts[step] = max(free_from, int(starts[step]))
+            ends[step] = max(int(ends[step]), int(last[step]), int(starts[step]))
+            free_from = int(ends[step])
     return pl.DataFrame(
         {
             "name": [name for name, _, _ in steps],
-            "start_ns": start,
-            "end_ns": end,
+            "start_ns": starts,
+            "end_ns": ends,
             "host_start_ns": bounds[:, 0].copy(),
             "host_end_ns": bounds[:, 1].copy(),
-            "device_events": reach.count,
-            "complete": _complete(reach.count),
+            "device_events": count,
+            "complete": _complete(count),
             "marked": np.full(len(steps), bool(marks)),
         },
         schema=SCHEMA,
@@ -82,22 +104,27 @@ def window(steps: pl.DataFrame) -> tuple[int, int]:
 
 
 def step_at(start: Ints, end: Ints, bounds: Ints) -> Ints:
-    """The latest step that holds a stretch of time wholly, -1 where none does.
+    """The latest step, or other range, that holds a stretch of time wholly; -1 where none does.
 
     `bounds` are the starts and ends of the steps, in the order of their starts.
     """
-    step = np.searchsorted(bounds[:, 0], start, side="right") - 1
-    latest_end = np.maximum.accumulate(bounds[:, 1]) if len(bounds) else bounds[:, 1]
-    while True:
-        # A step inside another, or one that overlaps it: an earlier one may still hold it.
-        outside = (step >= 0) & (bounds[step, 1] < end) if len(bounds) else step >= 0
-        if not outside.any():
-            return step
-        hopeless = outside & (latest_end[step] < end)
-        step = np.where(hopeless, -1, np.where(outside, step - 1, step))
-
-
-# -- what the host says ----------------------------------------------------------------------------
+    found = np.searchsorted(bounds[:, 0], start, side="right") - 1
+    # A step inside another, or one that overlaps it: an earlier one may still hold it.
+    missed = np.flatnonzero((found >= 0) & (bounds[found, 1] < end)) if len(bounds) else found[:0]
+    if len(missed):
+        # Entry i of maxima[k] is the latest of the 2**k ends up to i.
+        maxima, width = [bounds[:, 1]], 1
+        while 2 * width <= len(bounds):
+            wider = maxima[-1].copy()
+            np.maximum(wider[width:], maxima[-1][:-width], out=wider[width:])
+            maxima.append(wider)
+            width *= 2
+        place = found[missed]
+        for exponent, latest in reversed(list(enumerate(maxima))):
+            too_early = (place >= 0) & (latest[place] < end[missed])
+            place -= np.where(too_early, 1 << exponent, 0)
+        found[missed] = np.maximum(place, -1)
+    return found
 
 
 def step_names() -> pl.Expr:
@@ -145,56 +172,27 @@ def _whole_trace(trace: Trace) -> list[_HostStep]:
     return []
 
 
-# -- what the device adds --------------------------------------------------------------------------
+def _device_reach(trace: Trace, bounds: Ints) -> tuple[Ints, Ints, int]:
+    """How much device work was launched inside each step, and when the last of it ended.
 
-
-@dataclass(frozen=True, slots=True)
-class _Reach:
-    """Device work launched inside each step."""
-
-    first: Ints
-    last: Ints
-    count: Ints
-    warm_up_end: int
-    """End of the device work before the first step, as far as it belongs to none."""
-
-
-def _device_reach(trace: Trace, bounds: Ints) -> _Reach:
-    device = device_columns(trace)
+    The third is the end of the device work before the first step, as far as it belongs to none.
+    """
+    host, device = host_columns(trace), device_columns(trace)
     busy = np.flatnonzero(device_kinds(trace).among(*BUSY_KINDS))
     start, end = start_and_end(device, busy)
-    step = _step_of_launch(trace, launching_calls(trace), bounds)[busy]
+    # The step in which each device event was launched, -1 outside of all.
+    call = launching_calls(trace)[busy]
+    step = np.full(len(busy), -1, dtype=np.int64)
+    known = np.flatnonzero(call >= 0)
+    step[known] = step_at(*start_and_end(host, call[known]), bounds)
     inside = step >= 0
-    first = np.full(len(bounds), _END_OF_TIME)
     last = np.full(len(bounds), _BEGINNING_OF_TIME)
-    np.minimum.at(first, step[inside], start[inside])
     np.maximum.at(last, step[inside], end[inside])
     count = np.bincount(step[inside], minlength=len(bounds))
-    before = end[~inside & (end < first[0])] if count[0] else end[:0]
-    warm_up_end = int(before.max(initial=_BEGINNING_OF_TIME))
-    return _Reach(first, last, count, warm_up_end)
-
-
-def _step_of_launch(trace: Trace, call_row: Ints, bounds: Ints) -> Ints:
-    """The step in which each device event was launched, -1 outside of all."""
-    host = host_columns(trace)
-    call = np.maximum(call_row, 0)
-    if not host.height:
-        return np.full(len(call), -1, dtype=np.int64)
-    start, end = start_and_end(host, call)
-    return np.where(call_row >= 0, step_at(start, end, bounds), -1)
-
-
-def _extended(bounds: Ints, reach: _Reach) -> tuple[Ints, Ints]:
-    """Steps that end with their device work; what is left of one delays the next."""
-    starts, ends = bounds[:, 0].copy(), bounds[:, 1].copy()
-    free_from = max(int(starts[0]), int(reach.warm_up_end))
-    for step in range(len(bounds)):
-        starts[step] = max(free_from, int(starts[step]))
-        last = int(reach.last[step]) if reach.count[step] else int(starts[step])
-        ends[step] = max(int(ends[step]), last, int(starts[step]))
-        free_from = int(ends[step])
-    return starts, ends
+    before = end[:0]
+    if count[0]:
+        before = end[~inside & (end < start[step == 0].min())]
+    return count, last, int(before.max(initial=_BEGINNING_OF_TIME))
 
 
 def _complete(count: Ints) -> Flags:
@@ -207,3 +205,171 @@ def _complete(count: Ints) -> Flags:
     if last > 0 and CUT_SHARE * count[last - 1] > count[last]:
         complete[last] = False
     return complete
+
+
+# What the time of a run is spent on, as ranges.
+
+ROLES = (
+    "kernel",
+    "memcpy",
+    "memset",
+    "communication",
+    "runtime",
+    "data_loader",
+    "cpu_exec",
+)
+"""In order of priority: a moment counts for the first role that covers it."""
+
+
+@once_per_trace
+def role_ranges(trace: Trace) -> dict[str, IntervalSet]:
+    """When each role was active, as disjoint ranges in time order."""
+    device, host = device_columns(trace), host_columns(trace)
+    talks = is_communication(trace)
+    kinds = device_kinds(trace)
+    # Calls inside others of their purpose add nothing to the ranges.
+    forest, calls = call_forest(trace), _host_calls(trace).copy()
+    callees = np.flatnonzero((forest.parent >= 0) & ~forest.crossing)
+    rows, callers = forest.row[callees], forest.row[forest.parent[callees]]
+    calls[rows[calls[rows] == calls[callers]]] = _NO_WORK
+    launching = host_kinds(trace).among(*LAUNCH_KINDS)
+    parts = {
+        "kernel": [event_ranges(device, kinds.among("kernel") & ~talks)],
+        "memcpy": [event_ranges(device, kinds.among("memcpy") & ~talks)],
+        "memset": [event_ranges(device, kinds.among("memset"))],
+        "communication": [event_ranges(device, talks), event_ranges(host, calls == _COMMUNICATION)],
+        "runtime": [event_ranges(host, launching)],
+        "data_loader": [event_ranges(host, calls == _DATA_LOADER)],
+        "cpu_exec": [event_ranges(host, calls == _OTHER)],
+    }
+    return {role: intervals.merge(np.concatenate(found)) for role, found in parts.items()}
+
+
+@once_per_trace
+def is_communication(trace: Trace) -> Flags:
+    """Which rows of `trace.device` are communication: by name, or by the call they serve."""
+    kinds = device_kinds(trace)
+    by_name = device_names(trace).matching(vendors.is_collective_kernel) & kinds.among("kernel")
+    # Device events without a known place of launch that carry the id of a collective call.
+    named = link_launches(trace).node < 0
+    if named.any():
+        talks = _host_calls(trace) == _COMMUNICATION
+        ids = numbers(host_columns(trace)["external_id"])[talks]
+        wanted = numbers(device_columns(trace)["external_id"])[named]
+        named[named] = (wanted != 0) & np.isin(wanted, ids)
+    forest, node = call_forest(trace), link_launches(trace).node
+    serves = named
+    if len(forest):
+        serves = named | ((node >= 0) & forest.named(vendors.is_collective_call)[node])
+    return kinds.among("collective") | by_name | (serves & kinds.among("kernel", "memcpy"))
+
+
+_NO_WORK, _OTHER, _COMMUNICATION, _DATA_LOADER = range(4)
+
+
+@once_per_trace
+def _host_calls(trace: Trace) -> NDArray[np.int8]:
+    """What the host events that do the program's work are for."""
+    named, kinds = host_names(trace), host_kinds(trace)
+    tests = (
+        (_NO_WORK, names.is_profiler_step),
+        (_COMMUNICATION, vendors.is_collective_call),
+        (_DATA_LOADER, names.is_data_loader),
+    )
+    found = [next((one for one, test in tests if test(text)), _OTHER) for text in named.texts]
+    purpose = np.array(found or [_NO_WORK], dtype=np.int8)
+    calls = kinds.among("operator", "annotation") | is_python_region(trace)
+    return np.where(calls, purpose[named.codes], np.int8(_NO_WORK))
+
+
+# How the time of each step divides: device work first, then what the host did meanwhile.
+
+PARTS = (*ROLES, "other")
+"""The parts of a step, in order of priority; `other` is what no role covers."""
+
+
+@once_per_trace
+def step_breakdown(trace: Trace) -> pl.DataFrame:
+    """One row per step: its length and its parts, which add up to it.
+
+    A moment in which several things happened counts for the first of `PARTS` among them.
+    """
+    steps = find_steps(trace)
+    bounds = steps.select("start_ns", "end_ns").to_numpy().reshape(-1, 2)
+    parts, left = intervals.waterfall(role_ranges(trace), bounds)
+    parts["other"] = left
+    return steps.select(
+        "name",
+        (pl.col("end_ns") - pl.col("start_ns")).alias("total_ns"),
+        *(pl.Series(f"{part}_ns", parts[part].astype(np.int64)) for part in PARTS),
+        "complete",
+    )
+
+
+def average_step(trace: Trace) -> dict[str, float]:
+    """Mean length of the complete steps and of their parts, in ns; empty without steps."""
+    complete = step_breakdown(trace).filter("complete")
+    if complete.is_empty():
+        return {}
+    columns = ["total_ns", *(f"{part}_ns" for part in PARTS)]
+    # Sums stay whole numbers; only the division is rounded.
+    return {name: int(complete[name].sum()) / complete.height for name in columns}
+
+
+# A trace cut down to some of its steps.
+
+_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
+
+
+def chosen_steps(names: list[str], wanted: str) -> list[str]:
+    """Steps of a choice such as `5-8` or `5,7,10-12`."""
+    numbers: set[int] = set()
+    for part in wanted.split(","):
+        found = _RANGE.fullmatch(part.strip())
+        if found is None:
+            raise UsageError(f"{wanted!r} is not a choice of steps", "try --steps 5-8 or 5,7,9")
+        first, last = int(found[1]), int(found[2] or found[1])
+        numbers.update(int(name) for name in names if first <= int(name) <= last)
+    return [name for name in names if int(name) in numbers]
+
+
+def within_steps(trace: Trace, wanted: str) -> Trace:
+    """The part of a trace that belongs to some of its steps.
+
+    Host events are kept that lie in one of the steps, and device work that was launched there;
+    device work without a launch, memory records, flows and counters by their time.  A step keeps
+    the bounds and the parts it has in the whole trace.
+    """
+    steps = find_steps(trace)
+    kept = chosen_steps(steps["name"].to_list(), wanted)
+    if not kept:
+        held = ", ".join(steps["name"].head(12)) or "no step"
+        raise NotFoundError(
+            f"{trace.metadata.source}: none of the steps {wanted}", f"the trace holds {held}"
+        )
+    chosen = steps.filter(pl.col("name").is_in(kept))
+    on_host = chosen.select("host_start_ns", "host_end_ns").to_numpy()
+    on_device = chosen.select("start_ns", "end_ns").to_numpy()
+    at_times = pl.any_horizontal(
+        pl.col("ts_ns").is_between(int(start), int(end), closed="left") for start, end in on_device
+    )
+    frames = {name: trace.lazy(name).filter(at_times) for name in ("memory", "flows", "counters")}
+    # By name: steps touch, so the end of one is the time of the next.
+    frames["steps"] = trace.lazy("steps").filter(step_names().is_in(kept))
+    host = step_at(*start_and_end(host_columns(trace)), on_host) >= 0
+    device = step_at(*start_and_end(device_columns(trace)), on_device) >= 0
+    if len(host):
+        call = link_launches(trace).call_row
+        device = np.where(call >= 0, host[call], device)
+    frames["host"] = trace.host.filter(pl.Series(host)).lazy()
+    frames["device"] = trace.device.filter(pl.Series(device)).lazy()
+    part = replace(trace, frames={**trace.frames, **frames})
+    parts = step_breakdown(trace).filter(steps["name"].is_in(kept))
+    remember(part, find_steps, _counted(chosen))
+    remember(part, step_breakdown, _counted(parts))
+    return part
+
+
+def _counted(steps: pl.DataFrame) -> pl.DataFrame:
+    """Cut steps count as well where no other was asked for; averages would be empty."""
+    return steps if steps["complete"].any() else steps.with_columns(complete=pl.lit(value=True))

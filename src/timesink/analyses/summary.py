@@ -88,9 +88,15 @@ def summarise(trace: Trace) -> Summary:
         .select("ts_ns", "dur_ns", "device")
         .collect()
     )
-    ranges = event_ranges(busy)
     measured = trace.lazy("kernel_calls").select("device", "dur_ns").collect()
     host_work = trace.lazy("host").filter(~pl.col("kind").is_in(_NOT_WORK))
+    used = pl.concat([busy["device"], measured["device"]])
+    kernel_times: tuple[KernelTime, ...] = ()
+    if measured.height:
+        calls = with_weights(kernel_calls(trace), sampling_of(trace))
+        times = calls.group_by("host", "device").agg(call_time().sum().round().cast(pl.Int64()))
+        ordered = times.sort(pl.col("host").cast(pl.String()), "device")
+        kernel_times = tuple(KernelTime(*row) for row in ordered.iter_rows())
     # Instant events of a trace with memory profiling: records and the marks that frame them.
     records = _height(trace, "memory")
     marks = trace.metadata.phases.get("i", 0) + trace.metadata.phases.get("I", 0)
@@ -111,24 +117,12 @@ def summarise(trace: Trace) -> Summary:
         steps=_height(trace, "steps"),
         span=_span(host_work, trace.lazy("device")),
         device_span=_span(busy.lazy()),
-        device_busy_ns=intervals.coverage(ranges),
-        devices_used=_used(busy, measured),
+        device_busy_ns=intervals.coverage(event_ranges(busy)),
+        devices_used=tuple(used.drop_nulls().unique().sort().to_list()),
         kernel_calls=measured.height,
-        kernel_times=_kernel_times(trace) if measured.height else (),
+        kernel_times=kernel_times,
         behaviour=count_behaviour(trace),
     )
-
-
-def _kernel_times(trace: Trace) -> tuple[KernelTime, ...]:
-    calls = with_weights(kernel_calls(trace), sampling_of(trace))
-    times = calls.group_by("host", "device").agg(call_time().sum().round().cast(pl.Int64()))
-    ordered = times.sort(pl.col("host").cast(pl.String()), "device")
-    return tuple(KernelTime(*row) for row in ordered.iter_rows())
-
-
-def _used(*frames: pl.DataFrame) -> tuple[int, ...]:
-    devices = pl.concat([frame["device"].drop_nulls() for frame in frames])
-    return tuple(devices.unique().sort().to_list())
 
 
 def _count_kinds(trace: Trace, table: str) -> dict[str, int]:

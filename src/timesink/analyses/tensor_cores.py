@@ -139,7 +139,14 @@ def uses_tensor_cores(kernel_name: str) -> bool | None:
     lower = kernel_name.lower()
     if _holds(lower, NOT_DESPITE_NAME_2026) or _NOT_DESPITE_START.match(kernel_name):
         return False
-    if _holds(kernel_name, _USES_2021) or _uses_by_later_lists(kernel_name, lower):
+    uses = (
+        _holds(kernel_name, _USES_2021)
+        or _holds(lower, USES_2026)
+        or _USES_FROM_START.match(kernel_name)
+        or (_holds(lower, NARROW_TYPES_2026) and _holds(lower, PRODUCTS_2026))
+        or (_holds(lower, _CHIPS) and _holds(lower, CHIP_PRODUCTS_2026))
+    )
+    if uses:
         return True
     return False if _is_plain(kernel_name) else None
 
@@ -162,13 +169,6 @@ def tensor_core_use(trace: Trace) -> pl.Series:
         return pl.repeat(False, len(codes), dtype=pl.Boolean, eager=True)
     known = pl.Series([uses_tensor_cores(text or "") for text in texts], dtype=pl.Boolean)
     return known.gather(codes.astype(np.uint32))
-
-
-def _uses_by_later_lists(name: str, lower: str) -> bool:
-    if _holds(lower, USES_2026) or _USES_FROM_START.match(name):
-        return True
-    narrow_product = _holds(lower, NARROW_TYPES_2026) and _holds(lower, PRODUCTS_2026)
-    return narrow_product or (_holds(lower, _CHIPS) and _holds(lower, CHIP_PRODUCTS_2026))
 
 
 def _is_plain(name: str) -> bool:

@@ -103,7 +103,7 @@ def _of_ranks(function: str, title: str, columns: Columns, absent: Absent) -> Vi
 
 
 VIEWS: Mapping[str, View] = {
-    "steps": View("roles:step_breakdown", "Steps and their parts", of.STEPS, NO_STEPS),
+    "steps": View("steps:step_breakdown", "Steps and their parts", of.STEPS, NO_STEPS),
     "operators": View(
         "operators:operator_table",
         "Operators",
@@ -141,19 +141,19 @@ VIEWS: Mapping[str, View] = {
         "device.utilisation:device_utilisation", "How busy the devices were", of.DEVICES, NO_KERNELS
     ),
     "device-time": View(
-        "device.time:device_time",
+        "device.utilisation:device_time",
         "Computation, communication, copies, idle",
         of.DEVICE_TIME,
         NO_DEVICE_WORK,
     ),
     "overlap": View(
-        "device.time:overlap_by_step",
+        "device.utilisation:overlap_by_step",
         "Overlap of communication and computation",
         of.OVERLAP,
         NO_DEVICE_WORK,
     ),
     "kernel-kinds": View(
-        "device.time:kernel_kinds",
+        "device.utilisation:kernel_kinds",
         "Kinds of device work, alone and together",
         of.KINDS,
         NO_DEVICE_WORK,
@@ -166,29 +166,29 @@ VIEWS: Mapping[str, View] = {
         NO_DEVICE_WORK,
     ),
     "idle-causes": View(
-        "device.idle_causes:idle_causes",
+        "device.idle:idle_causes",
         "Why devices were idle during the steps",
         of.IDLE_CAUSES,
         NO_DEVICE_WORK,
     ),
     "gaps": View("device.idle:largest_gaps", "The largest gaps in device work", of.GAPS, NO_GAPS),
     "launches": View(
-        "device.launches:launch_statistics", "Launches and their delays", of.LAUNCHES, NO_LAUNCHES
+        "device.activities:launch_statistics", "Launches and their delays", of.LAUNCHES, NO_LAUNCHES
     ),
     "operator-delays": View(
-        "device.launches:operator_delays",
+        "device.activities:operator_delays",
         "From the operator to the call to the device",
         of.OPERATOR_DELAYS,
         NO_LAUNCHES,
     ),
     "queue": View(
-        "device.launches:queue_summary",
+        "device.activities:queue_summary",
         "How much work was queued on each stream",
         of.QUEUE,
         NO_LAUNCHES,
     ),
     "queue-depth": View(
-        "device.launches:queue_depth",
+        "device.activities:queue_depth",
         "What was queued on each stream over time",
         of.QUEUE_DEPTH,
         NO_LAUNCHES,

@@ -7,7 +7,7 @@ import polars as pl
 from timesink.analyses.columns import device_columns, device_numbers, host_columns, host_names
 from timesink.analyses.ranks.analysis import cost_together, share_together
 from timesink.analyses.ranks.rank_set import RankSet
-from timesink.analyses.roles import average_step, is_communication
+from timesink.analyses.steps import average_step, is_communication
 from timesink.model import units
 from timesink.model.findings import HIGH, MEDIUM, Evidence, Finding
 from timesink.model.schema import BUSY_KINDS

@@ -19,12 +19,12 @@ from timesink.analyses.columns import (
     host_names,
     once_per_trace,
 )
-from timesink.analyses.device.idle_causes import idle_causes
+from timesink.analyses.device.idle import idle_causes
 from timesink.analyses.forest import OPERATOR, call_forest
 from timesink.analyses.links import link_launches
 from timesink.analyses.memory.curve import memory_peaks
 from timesink.analyses.operators import node_times
-from timesink.analyses.roles import role_ranges
+from timesink.analyses.steps import role_ranges
 from timesink.analyses.tensor_cores import tensor_core_use
 from timesink.model import intervals, units
 from timesink.model.findings import MEDIUM, Evidence, Finding

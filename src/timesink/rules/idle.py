@@ -10,12 +10,16 @@ import polars as pl
 
 from timesink.analyses.columns import device_columns, host_columns, host_names, once_per_trace
 from timesink.analyses.device.activities import Gaps, device_activities
-from timesink.analyses.device.idle import host_meanwhile
-from timesink.analyses.device.idle_causes import CAUSES, holding_calls, idle_causes, idle_ranges
+from timesink.analyses.device.idle import (
+    CAUSES,
+    holding_calls,
+    host_meanwhile,
+    idle_causes,
+    idle_ranges,
+)
 from timesink.analyses.device.utilisation import device_utilisation
 from timesink.analyses.names import device_word, is_data_loader, short_kernel_name
-from timesink.analyses.roles import average_step, role_ranges
-from timesink.analyses.steps import find_steps
+from timesink.analyses.steps import average_step, find_steps, role_ranges
 from timesink.model import intervals, units
 from timesink.model.findings import Evidence, Finding
 from timesink.model.intervals import IntervalSet

@@ -11,8 +11,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from timesink.analyses.columns import event_ranges, once_per_trace
-from timesink.analyses.roles import step_breakdown
-from timesink.analyses.steps import find_steps
+from timesink.analyses.steps import find_steps, step_breakdown
 from timesink.model import intervals, units
 from timesink.model.findings import MEDIUM, Evidence, Finding, gravest_first
 from timesink.model.intervals import IntervalSet

@@ -7,9 +7,8 @@ import polars as pl
 
 import timesink
 from timesink.analyses.behaviour.calls import windows_by_process, without_recorders_ranges
-from timesink.analyses.behaviour.counters import place_of
+from timesink.analyses.behaviour.counters import Series, Spans, levels, place_of
 from timesink.analyses.behaviour.functions import function_name, host_class, load_classes
-from timesink.analyses.behaviour.samples import Series, Spans, levels
 from timesink.analyses.behaviour.summary import (
     _PROCESS,
     _ROW_KEY,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from timesink.analyses.clustering.distances import (
+from timesink.analyses.clustering.features import Feature, Levels, _kind_of, _widened
+from timesink.analyses.clustering.groups import (
     allowances,
     linked,
     sure_differences,
@@ -12,7 +13,6 @@ from timesink.analyses.clustering.distances import (
     times_the_work,
     unlike_work,
 )
-from timesink.analyses.clustering.features import Feature, Levels, _kind_of, _widened
 
 
 def test_sure_differences() -> None:

@@ -10,8 +10,7 @@ import pytest
 import timesink
 from roles_changed import changed
 from timesink.analyses.behaviour.table import behaviour_table
-from timesink.analyses.clustering.distances import Cluster, Exploration
-from timesink.analyses.clustering.groups import explore
+from timesink.analyses.clustering.groups import Cluster, Exploration, explore
 from timesink.analyses.comparison.pair import Role
 from timesink.analyses.cycles.search import find_cycles
 

@@ -1,8 +1,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from timesink.analyses.clustering.distances import MOST, allowances, threshold_reason
 from timesink.analyses.clustering.features import Feature
+from timesink.analyses.clustering.groups import MOST, allowances, threshold_reason
 
 FEATURES = (Feature("metric", "gpu_util", 1), Feature("time", "gemm", 1))
 

@@ -10,16 +10,16 @@ import pytest
 from builders import DIALECTS, Document
 from cases import read_document
 from timelines import Analysis, recording, trace_of
-from timesink.analyses.device.activities import kernels_by_annotation
-from timesink.analyses.device.idle import idle_breakdown, largest_gaps
-from timesink.analyses.device.launches import (
+from timesink.analyses.device.activities import (
+    kernels_by_annotation,
     launch_statistics,
     launch_table,
     operator_delays,
     queue_depth,
     queue_summary,
 )
-from timesink.analyses.device.time import device_time, kernel_kinds, overlap_by_step
+from timesink.analyses.device.idle import idle_breakdown, largest_gaps
+from timesink.analyses.device.utilisation import device_time, kernel_kinds, overlap_by_step
 
 ANALYSES = (
     device_time,

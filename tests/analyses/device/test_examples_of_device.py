@@ -8,41 +8,45 @@ import polars as pl
 import timesink
 from timesink.analyses.columns import device_numbers
 from timesink.analyses.device.activities import (
-    _latest_reaching,
     busy_by,
     device_activities,
     find_gaps,
     has_device_work,
     kernels_by_annotation,
-    spans_by,
-)
-from timesink.analyses.device.idle import CAUSES, host_meanwhile, idle_breakdown, largest_gaps
-from timesink.analyses.device.idle_causes import holding_calls, idle_causes, idle_ranges
-from timesink.analyses.device.launches import (
     launch_statistics,
     launch_table,
     operator_delays,
     queue_depth,
     queue_summary,
+    spans_by,
 )
-from timesink.analyses.device.time import (
+from timesink.analyses.device.idle import (
+    CAUSES,
+    GAP_CAUSES,
+    holding_calls,
+    host_meanwhile,
+    idle_breakdown,
+    idle_causes,
+    idle_ranges,
+    largest_gaps,
+)
+from timesink.analyses.device.utilisation import (
     COMMUNICATION,
     COMPUTATION,
     MEMORY,
     activity_classes,
-    device_time,
-    kernel_kinds,
-    overlap_by_step,
-)
-from timesink.analyses.device.utilisation import (
     buckets,
+    device_time,
     device_utilisation,
     kernel_devices,
+    kernel_kinds,
     kernel_ranges,
+    overlap_by_step,
     sm_efficiency_intervals,
     timeline,
     utilisation_counters,
 )
+from timesink.analyses.steps import step_at
 
 
 def test_device_activities() -> None:
@@ -72,14 +76,10 @@ def test_kernels_by_annotation() -> None:
     assert bool((labels["busy_ns"] <= labels["device_ns"]).all())
 
 
-def test_latest_reaching() -> None:
-    ends = np.array([100, 20, 50])
-    assert _latest_reaching(ends, np.array([2, 2, 2, 0]), np.array([40, 60, 120, 10])).tolist() == [
-        2,
-        0,
-        -1,
-        0,
-    ]
+def test_the_latest_range_that_holds_a_stretch() -> None:
+    bounds = np.array([[0, 100], [10, 20], [30, 50]])
+    stretches = np.array([35, 35, 35, 5]), np.array([40, 60, 120, 10])
+    assert step_at(*stretches, bounds).tolist() == [2, 0, -1, 0]
 
 
 def test_idle_breakdown() -> None:
@@ -90,15 +90,13 @@ def test_idle_breakdown() -> None:
 
 def test_largest_gaps() -> None:
     gaps = largest_gaps(timesink.open(timesink.sample()), count=3)
-    assert (gaps["gap_ns"].is_sorted(descending=True), set(gaps["cause"]) <= set(CAUSES)) == (
+    assert (gaps["gap_ns"].is_sorted(descending=True), set(gaps["cause"]) <= set(GAP_CAUSES)) == (
         True,
         True,
     )
 
 
 def test_idle_causes() -> None:
-    from timesink.analyses.device.idle_causes import CAUSES
-
     idle = idle_causes(timesink.open(timesink.sample()))
     parts = idle.select(pl.sum_horizontal(f"{cause}_ns" for cause in CAUSES)).to_series()
     assert bool((parts == idle["idle_ns"]).all())

@@ -28,8 +28,8 @@ from timelines import (
     whole_microseconds,
     without_stream,
 )
-from timesink.analyses.device.idle import CAUSES, idle_breakdown, largest_gaps
-from timesink.analyses.device.time import device_time
+from timesink.analyses.device.idle import GAP_CAUSES, idle_breakdown, largest_gaps
+from timesink.analyses.device.utilisation import device_time
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 
@@ -241,7 +241,7 @@ def test_gaps_of_a_device_are_its_idle_time(trace: Trace):
     gaps = largest_gaps(trace, count=100)
     assert gaps["gap_ns"].sum() == device_time(trace)["idle_ns"].sum()
     assert (gaps["gap_ns"] > 0).all()
-    assert set(gaps["cause"]) <= set(CAUSES)
+    assert set(gaps["cause"]) <= set(GAP_CAUSES)
 
 
 class TestRecordings:
@@ -251,7 +251,7 @@ class TestRecordings:
         idle = idle_breakdown(trace)
         assert (idle.select(PARTS).sum_horizontal() == idle["idle_ns"]).all()
         assert all((idle[part] >= 0).all() for part in (*PARTS, "busy_ns"))
-        assert set(largest_gaps(trace)["cause"]) <= set(CAUSES)
+        assert set(largest_gaps(trace)["cause"]) <= set(GAP_CAUSES)
 
     def test_mtia_host_wait(self, shared: Path):
         trace = without_stream(recording(shared, RECORDINGS[0]), "801")

@@ -20,7 +20,7 @@ from timelines import (
     recording,
     whole_microseconds,
 )
-from timesink.analyses.device.launches import (
+from timesink.analyses.device.activities import (
     launch_statistics,
     launch_table,
     operator_delays,

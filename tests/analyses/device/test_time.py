@@ -31,7 +31,7 @@ from timelines import (
     without_stream,
 )
 from timesink.analyses.device.activities import kernels_by_annotation
-from timesink.analyses.device.time import (
+from timesink.analyses.device.utilisation import (
     COMMUNICATION,
     COMPUTATION,
     MEMORY,

@@ -11,7 +11,7 @@ import timesink
 from cases import DATA_LOADER, OTHER, STEP, K, O, R, read
 from timesink.analyses.diff.operator_changes import NOBODY, OUTSIDE, operator_changes, step_shares
 from timesink.analyses.operators import NO_LAUNCH
-from timesink.analyses.roles import average_step, step_breakdown
+from timesink.analyses.steps import average_step, step_breakdown
 from timesink.model.trace import Trace
 
 US = 1000

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 import timesink
 from timesink.analyses.kernels import join as finding
 from timesink.analyses.kernels.calls import Sampling, kernel_calls, launch_origins
-from timesink.analyses.kernels.join import GEOMETRY, Join, join_calls
+from timesink.analyses.kernels.join import Join, join_calls
+from timesink.analyses.kernels.table import SHAPE
 from timesink.analyses.names import kernel_name
 from timesink.model.trace import Trace
 
@@ -32,7 +33,7 @@ def table(launches: Numbers, *, batch: int = 1, trimmed: bool = False) -> pl.Dat
     """Calls of kernels, the number of each is its function; as one or the other profiler writes."""
     full, short = "void at::native::kernel_{0}<{1}ul, true>(int)", "void at::kernel_{0}<{1}, 1>(T1)"
     texts = [(short if trimmed else full).format(number, number % 3) for number in launches]
-    shape = dict.fromkeys(GEOMETRY, 1) | {"grid_x": launches * batch, "block_x": 128}
+    shape = dict.fromkeys(SHAPE, 1) | {"grid_x": launches * batch, "block_x": 128}
     return pl.DataFrame({"name": texts, **shape, "dur_ns": launches * 100}).with_columns(
         pl.col("name").cast(pl.Categorical), device=0, pid=pl.lit("7"), family=pl.lit("other")
     )

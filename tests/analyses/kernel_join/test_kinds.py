@@ -6,13 +6,14 @@ from typing import Any
 
 import polars as pl
 
-from timesink.analyses.kernels.join import GEOMETRY, numbered_launches
+from timesink.analyses.kernels.join import numbered_launches
+from timesink.analyses.kernels.table import SHAPE
 
 
 def calls(*launches: tuple[str, int | None], **columns: Any) -> pl.DataFrame:
     """Launches of a name with a grid."""
-    shape = dict.fromkeys(GEOMETRY, pl.Int64)
-    rows = [{"name": name, **dict.fromkeys(GEOMETRY, 1), "grid_x": grid} for name, grid in launches]
+    shape = dict.fromkeys(SHAPE, pl.Int64)
+    rows = [{"name": name, **dict.fromkeys(SHAPE, 1), "grid_x": grid} for name, grid in launches]
     return pl.DataFrame(rows, schema={"name": pl.Categorical, **shape}).with_columns(**columns)
 
 
@@ -36,7 +37,7 @@ def test_arguments_count_where_both_sides_have_them():
 
 def test_a_grid_that_only_one_side_tells_does_not_count():
     assert same(calls(("f", 1), ("f", 2)), calls(("f", None), ("f", None))) == [True, True]
-    assert same(calls(("f", 1)).drop(GEOMETRY), calls(("f", 7))) == [True]
+    assert same(calls(("f", 1)).drop(SHAPE), calls(("f", 7))) == [True]
 
 
 def test_a_launch_without_grid_among_others_is_of_its_own_kind():

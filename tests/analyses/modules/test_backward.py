@@ -124,7 +124,6 @@ def test_a_gradient_is_summed_for_the_call_before_it():
         O(ACCUMULATE, 140, 10, tid=OTHER),
     )
     assert [source for _, source in pairs(trace)] == ["aten::mm at 0"] * 3
-    assert link_backward(trace).leader.tolist() == [0, 0, 0]
 
 
 def test_a_gradient_sum_with_nothing_before_it_stands_alone():
@@ -134,7 +133,6 @@ def test_a_gradient_sum_with_nothing_before_it_stands_alone():
         backward(f"{ENGINE}MmBackward0", 100, 10, 5),
     )
     assert [source for _, source in pairs(trace)] == [None, "aten::mm at 0"]
-    assert link_backward(trace).leader.tolist() == [0, 1]
 
 
 def test_calls_inside_a_backward_call_are_part_of_it():

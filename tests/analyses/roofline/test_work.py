@@ -20,7 +20,7 @@ THREAD = "sm__sass_thread_inst_executed_op"
 def work_of(metrics, dur_ns=1000, **columns: Any):
     trace = measured(launch(dur_ns, metrics, **{"tensor_pct": 0.0, **columns}))
     work = counted_work(trace, trace.kernel_calls)
-    return None if work is None else work.calls.row(0, named=True)
+    return None if work is None else work[0].row(0, named=True)
 
 
 # -- thread instructions ---------------------------------------------------------------------------
@@ -244,9 +244,9 @@ def test_tensor_work_that_was_not_counted_is_unknown_not_zero():
         launch(1000, {f"{THREAD}_ffma_pred_on.sum": 8.0}, tensor_pct=80.0),
         launch(1000, {f"{THREAD}_ffma_pred_on.sum": 8.0}, tensor_pct=2.3),
     )
-    work = counted_work(trace, trace.kernel_calls)
-    assert work.calls["flop_fp32"].to_list() == [None, 16.0]
-    assert any("in 1 kernel call that did some" in note for note in work.notes)
+    work, notes = counted_work(trace, trace.kernel_calls)
+    assert work["flop_fp32"].to_list() == [None, 16.0]
+    assert any("in 1 kernel call that did some" in note for note in notes)
 
 
 def test_without_any_trace_of_the_tensor_pipe_work_is_unknown():
@@ -256,9 +256,9 @@ def test_without_any_trace_of_the_tensor_pipe_work_is_unknown():
         launch(1000, {f"{THREAD}_ffma_pred_on.sum": 8.0, f"{TENSOR}_src_fp16.sum": 0.0}),
         launch(1000, {}),
     )
-    work = counted_work(trace, trace.kernel_calls)
-    assert work.calls["flop_fp32"].to_list() == [None, 16.0, None]
-    assert any("were recorded in 1 kernel call: no roof" in note for note in work.notes)
+    work, notes = counted_work(trace, trace.kernel_calls)
+    assert work["flop_fp32"].to_list() == [None, 16.0, None]
+    assert any("were recorded in 1 kernel call: no roof" in note for note in notes)
 
 
 # -- memory ----------------------------------------------------------------------------------------
@@ -298,14 +298,14 @@ def test_without_any_count_of_operations_there_is_no_work():
 
 def test_an_incomplete_count_is_called_a_lower_bound():
     trace = measured(launch(1000, {f"{THREAD}_ffma_pred_on.sum": 8.0}, tensor_pct=0.0))
-    assert counted_work(trace, trace.kernel_calls).notes == (
+    assert counted_work(trace, trace.kernel_calls)[1] == [
         "FADD, FMUL were not counted: FLOP are a lower bound",
-    )
+    ]
 
 
 def test_launches_without_metrics_stay_in_their_place():
     trace = measured(launch(10, {}), launch(10, {f"{TENSOR}_src_fp64.sum": 1.0}), launch(10, {}))
-    work = counted_work(trace, trace.kernel_calls).calls
+    work = counted_work(trace, trace.kernel_calls)[0]
     assert work["index"].to_list() == [0, 1, 2]
     assert work["flop_fp64_tensor"].to_list() == [None, 1.0, None]
 

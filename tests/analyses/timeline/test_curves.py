@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timelines import patient
-from timesink.analyses.timeline.levels import CurveLevel, as_points, thin, visible_points
+from timesink.analyses.timeline.levels import Level, as_points, thin, visible_points
 
 samples = st.lists(st.tuples(st.integers(0, 20), st.integers(-50, 50)), min_size=1, max_size=30)
 
@@ -31,7 +31,7 @@ def test_thinning_keeps_extremes_and_mean(samples: list[tuple[int, int]], resolu
 
 def test_a_window_begins_with_the_value_that_holds_there() -> None:
     points = as_points(np.array([0, 3]), np.array([0, 100, 200]), np.array([1.0, 2.0, 3.0]))
-    shown = visible_points([CurveLevel(0, points)], 0, 120, 180, pixels=60)
+    shown = visible_points([Level(0, points)], 0, 120, 180, pixels=60)
     assert shown.x.tolist() == [100]
     assert shown.mean.tolist() == [2.0]
 

@@ -70,9 +70,8 @@ def test_whole_layout() -> None:
 def test_coarser_levels() -> None:
     two = np.array([0, 10]), np.array([4, 5]), np.array([1, 2], np.uint32)
     slices = single(np.array([0, 2]), *two, np.array([7, 8], np.int32))
-    assert [(level.resolution, len(level.pieces)) for level in coarser_levels(slices, 2**22)] == [
-        (4096, 1)
-    ]
+    levels = coarser_levels(slices, merge, 2**22)
+    assert [(level.resolution, len(level.pieces)) for level in levels] == [(4096, 1)]
 
 
 def test_resolutions() -> None:

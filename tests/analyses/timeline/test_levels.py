@@ -101,7 +101,7 @@ def test_levels_grow_coarser_until_little_is_left() -> None:
     start = np.arange(20_000) * 1000
     labels, ids = np.zeros(20_000, np.uint32), np.arange(20_000, dtype=np.int32)
     slices = single(np.array([0, 20_000]), start, np.full(20_000, 500), labels, ids)
-    levels = list(coarser_levels(slices, 20_000_000))
+    levels = list(coarser_levels(slices, merge, 20_000_000))
     sizes = [len(level.pieces) for level in levels]
     assert [level.resolution for level in levels] == [4096, 16384, 65536, 262144]
     assert sizes == sorted(sizes, reverse=True)

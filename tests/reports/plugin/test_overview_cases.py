@@ -23,8 +23,7 @@ from cases import (
     step_rows,
 )
 from timesink.analyses.operators import operator_table
-from timesink.analyses.roles import role_ranges, step_breakdown
-from timesink.analyses.steps import find_steps, window
+from timesink.analyses.steps import find_steps, role_ranges, step_breakdown, window
 from timesink.answers.plugin import Query
 from timesink.answers.plugin.operators import kernel_table_view, operation_table
 from timesink.answers.plugin.overview import overview

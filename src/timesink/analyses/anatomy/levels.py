@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -16,10 +14,12 @@ from timesink.analyses.behaviour.counters import (
     HOST_PLACE,
     CounterBook,
     Devices,
+    Series,
+    Spans,
+    levels,
     place_of,
     process_place,
 )
-from timesink.analyses.behaviour.samples import CounterLevels, Series, Spans, levels
 from timesink.model.arrays import Floats, Ints
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Trace
@@ -34,60 +34,67 @@ _MASK = re.compile(r"(?:throttle_?|event_?)reasons|reasons[._]active", re.IGNORE
 """Counters whose bits mean something each, and whose mean means nothing."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sampled:
-    """Counters that were sampled while a process worked on some devices."""
+def level_rows(
+    book: CounterBook,
+    of_devices: Iterable[tuple[str, list[Series]]],
+    windows: Windows,
+    cycle: Ints,
+) -> pl.DataFrame:
+    """Rows of `LEVELS` for cycles; `cycle` is the number of each row of the table of cycles.
 
-    book: CounterBook
-    devices: Devices
-    process: str
-    used: Sequence[int]
-    """Numbers of the devices it worked on."""
-
-
-def level_rows(sampled: Sampled, windows: Windows, cycle: Ints) -> pl.DataFrame:
-    """Rows of `LEVELS` for cycles; `cycle` is the number of each row of the table of cycles."""
+    `of_devices` are the counters of each device, as `series_by_device` finds them.
+    """
     length = windows.end - windows.start
     spans = Spans(np.arange(len(length)), windows.start, windows.end, length, groups=len(length))
-    found = [
-        (label, each, level)
-        for label, series in _by_label(sampled)
-        for each, level in levels(series, spans)
-    ]
-    many = [len(level.group) for _, _, level in found]
-    group = np.concatenate([np.zeros(0, dtype=np.int64), *(level.group for _, _, level in found)])
-    values = (_values(series, level, windows) for _, series, level in found)
-    texts: dict[str, Sequence[str | None]] = {
-        "metric": [series.counter for _, series, _ in found],
-        "device": [label for label, _, _ in found],
-        "unit": [sampled.book.units[series.counter] for _, series, _ in found],
+    middle = windows.start + length // 2
+    found = []
+    for label, together in of_devices:
+        for series, level in levels(together, spans):
+            value = level.mean
+            if _MASK.search(series.counter):
+                # A mean of a mask means nothing: what it was nearest to the middle of the cycle.
+                moment = middle[level.group]
+                after = np.searchsorted(series.ts_ns, moment).clip(0, len(series.ts_ns) - 1)
+                before = np.maximum(after - 1, 0)
+                earlier = moment - series.ts_ns[before] < series.ts_ns[after] - moment
+                value = series.value[np.where(earlier, before, after)]
+            found.append((label, series.counter, level.group, value))
+    return _level_table(found, book.units, cycle[windows.row])
+
+
+def _level_table(
+    found: Sequence[tuple[str, str, Ints, Floats]],
+    units: Mapping[str, str | None],
+    cycle: Ints,
+) -> pl.DataFrame:
+    """Rows of `LEVELS`: of devices and counters, in which of the cycles, and how high."""
+    groups = [np.zeros(0, dtype=np.int64), *(group for *_, group, _ in found)]
+    row = np.repeat(np.arange(len(found)), [len(group) for group in groups[1:]])
+    texts: dict[str, list[str | None]] = {
+        "metric": [counter for _, counter, *_ in found],
+        "device": [label for label, *_ in found],
+        "unit": [units[counter] for _, counter, *_ in found],
     }
-    rows = np.repeat(np.arange(len(found)), many)
     return pl.DataFrame(
         {
-            "cycle": cycle[windows.row[group]],
-            **{name: pl.Series(each, dtype=pl.String).gather(rows) for name, each in texts.items()},
-            "value": np.concatenate([np.zeros(0), *values]),
+            "cycle": cycle[np.concatenate(groups)],
+            **{name: pl.Series(each, dtype=pl.String).gather(row) for name, each in texts.items()},
+            "value": np.concatenate([np.zeros(0), *(value for *_, value in found)]),
         },
         schema=LEVELS,
     ).sort("cycle", "metric", "device")
 
 
-def _values(series: Series, level: CounterLevels, windows: Windows) -> Floats:
-    """What a counter read in cycles: its mean; a mask what it was nearest to their middle."""
-    if not _MASK.search(series.counter):
-        return level.mean
-    middle = (windows.start + (windows.end - windows.start) // 2)[level.group]
-    after = np.searchsorted(series.ts_ns, middle).clip(0, len(series.ts_ns) - 1)
-    before = np.maximum(after - 1, 0)
-    earlier = middle - series.ts_ns[before] < series.ts_ns[after] - middle
-    return series.value[np.where(earlier, before, after)]
+def series_by_device(
+    book: CounterBook, devices: Devices, process: str, used: Sequence[int]
+) -> Iterator[tuple[str, list[Series]]]:
+    """Counters of each device, and those of the process and its host, each of them once.
 
-
-def _by_label(sampled: Sampled) -> Iterator[tuple[str, list[Series]]]:
-    """Counters of each device, and those of the process and its host, each of them once."""
-    book, devices, process = sampled.book, sampled.devices, sampled.process
-    numbers = list(sampled.used) or _sampled(book)
+    `used` are numbers of the devices it worked on.
+    """
+    # Devices with counters, where the process names none it worked on.
+    sampled = (place.removeprefix("device ") for place in book.places("device"))
+    numbers = list(used) or sorted(int(one) for one in sampled if one.isdigit()) or [NO_NUMBER]
     near_host = devices.places(process, HOST_NUMBER)
     # A sampler that names no device means the only one there is.
     unnamed = len(numbers) == 1
@@ -104,12 +111,6 @@ def _by_label(sampled: Sampled) -> Iterator[tuple[str, list[Series]]]:
         yield devices.label(process, number), [each for each in found if each is not None]
     rest = (book.find(counter, near_host) for counter in book.counters if counter not in given)
     yield HOST_DEVICE, [each for each in rest if each is not None]
-
-
-def _sampled(book: CounterBook) -> list[int]:
-    """Devices with counters, where the process names none it worked on."""
-    numbers = (place.removeprefix("device ") for place in book.places("device"))
-    return sorted(int(number) for number in numbers if number.isdigit()) or [NO_NUMBER]
 
 
 def run_queue_share(levels_of: pl.DataFrame, cycle: Ints) -> Floats:
@@ -151,29 +152,14 @@ def levels_beside(
     """
     start, length = cycles["ts_ns"].to_numpy(), cycles["dur_ns"].to_numpy()
     spans = Spans(np.arange(len(start)), start, start + length, length, groups=len(start))
-    number = cycles["cycle"].to_numpy()
     found, mixed = _host_series(counters, process)
     units = {each.counter: unit for each, unit in found}
-    parts = [
-        pl.DataFrame(
-            {
-                "cycle": number[level.group],
-                "metric": each.counter,
-                "device": HOST_DEVICE,
-                "unit": units[each.counter],
-                "value": level.mean,
-            },
-            schema=LEVELS,
-        )
+    read = [
+        (HOST_DEVICE, each.counter, level.group, level.mean)
         for each, level in levels([each for each, _ in found], spans)
     ]
-    return pl.concat([pl.DataFrame(schema=LEVELS), *parts]), _left_out(mixed)
-
-
-def _left_out(mixed: Sequence[str]) -> tuple[str, ...]:
-    if not mixed:
-        return ()
-    return (f"counters that mix several devices were left out: {listed(sorted(mixed))}",)
+    note = f"counters that mix several devices were left out: {listed(sorted(mixed))}"
+    return _level_table(read, units, cycles["cycle"].to_numpy()), (note,) if mixed else ()
 
 
 def _host_series(
@@ -227,21 +213,15 @@ def rounds(times: Ints) -> Ints:
     Rounds are as far apart as the gaps that make up half of the time: a pause of the sampler is one
     long gap, and samples of one round are many short ones.
     """
-    if not len(times):
-        return np.zeros(0, dtype=np.int64)
     gaps = np.diff(times)
-    apart = gaps * _ROUND > _usual_gap(gaps)
-    return np.concatenate([[0], np.cumsum(apart)])
-
-
-def _usual_gap(gaps: Ints) -> int:
-    """The median of gaps, each weighed by its length."""
+    if not len(gaps):
+        return np.zeros(len(times), dtype=np.int64)
+    # The median of gaps, each weighed by its length, without the longest: it may be a pause that
+    # is longer than all the rest together.
     ordered = np.sort(gaps)
-    # Without the longest: it may be a pause that is longer than all the rest together.
-    passed = np.cumsum(ordered[:-1]) if len(ordered) > 1 else np.cumsum(ordered)
-    if not len(passed):
-        return 0
-    return int(ordered[np.searchsorted(passed, passed[-1] / 2)])
+    passed = np.cumsum(ordered[:-1] if len(ordered) > 1 else ordered)
+    usual = int(ordered[np.searchsorted(passed, passed[-1] / 2)])
+    return np.concatenate([[0], np.cumsum(gaps * _ROUND > usual)])
 
 
 # What the devices of a recording are, as far as it says so.
@@ -271,15 +251,10 @@ def cores_of(trace: Trace) -> int | None:
     if told is not None and told >= 1:
         return round(told)
     extra = trace.metadata.extra
-    for fields in (extra, *(extra.get(name) for name in _AROUND)):
-        found = _whole_number(fields)
-        if found is not None:
-            return found
-    return None
-
-
-def _whole_number(fields: Any) -> int | None:
-    if not isinstance(fields, dict):
-        return None
-    values = (str(fields.get(name)) for name in _CORES)
-    return next((int(one) for one in values if one.isdigit() and int(one) > 0), None)
+    said = (
+        str(fields.get(name))
+        for fields in (extra, *(extra.get(name) for name in _AROUND))
+        if isinstance(fields, dict)
+        for name in _CORES
+    )
+    return next((int(one) for one in said if one.isdigit() and int(one) > 0), None)

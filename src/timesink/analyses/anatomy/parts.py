@@ -21,8 +21,9 @@ from timesink.analyses.behaviour.functions import (
     functions_of,
     host_classes,
 )
-from timesink.analyses.behaviour.untraced import WORK, OwnThread, is_waiting_call, own_threads
+from timesink.analyses.behaviour.untraced import WORK, in_stead, is_waiting_call, own_threads
 from timesink.analyses.columns import (
+    Texts,
     device_columns,
     device_names,
     event_ranges,
@@ -79,14 +80,14 @@ def device_times(trace: Trace, processes: Sequence[str]) -> dict[str, DeviceTime
 def _device_time(trace: Trace, rows: NDArray[np.intp]) -> DeviceTime:
     device, classes = device_columns(trace), device_classes(trace)[rows]
     spans = event_ranges(device, rows)
-    code, families = _families(trace)
+    families = device_families(trace)
     computing = np.flatnonzero(classes == _COMPUTING_CLASS)
     kept, apart = intervals.first_come(spans[computing])
     numbers = device["device"].gather(rows).drop_nulls().unique()
     return DeviceTime(
         computing=apart,
-        family=code[rows[computing[kept]]],
-        families=families,
+        family=families.codes[rows[computing[kept]]],
+        families=families.texts,
         communication=intervals.merge(spans[classes == _TALKING]),
         copies=intervals.merge(spans[np.isin(classes, _COPYING)]),
         devices=tuple(sorted(int(one) for one in numbers)),
@@ -95,12 +96,9 @@ def _device_time(trace: Trace, rows: NDArray[np.intp]) -> DeviceTime:
 
 
 @once_per_trace
-def _families(trace: Trace) -> tuple[Ints, list[str]]:
-    """The family of every device event, as a place in a list."""
-    named, rules = device_names(trace), load_families()
-    found: dict[str, int] = {}
-    places = [found.setdefault(rules.of(text), len(found)) for text in named.texts]
-    return np.array(places or [0], dtype=np.int64)[named.codes], list(found)
+def device_families(trace: Trace) -> Texts:
+    """The family of every device event."""
+    return device_names(trace).renamed(load_families().of)
 
 
 # How much work device calls are given: blocks of kernels, bytes of copies.
@@ -137,10 +135,6 @@ def launch_rows(
 Rows = NDArray[np.intp]
 """Rows of `trace.host`."""
 
-_RARER = 10
-"""A thread that works beside another one's work so many times less than it would by chance works in
-its stead."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Crew:
@@ -156,67 +150,35 @@ class Crew:
     """Numbers of these threads, in the sense of `host_lanes`."""
 
 
-def crews(trace: Trace, cycles: Cycles, windows: Mapping[str, Windows]) -> list[Crew]:
+def crews(trace: Trace, cycles: Cycles, windows: Mapping[str, Windows]) -> Iterator[Crew]:
     """All cycles by the threads that work for them.
 
     Cycles that no thread marks, as those of a kernel sequence, are worked for by every thread of
-    their process.
+    their process, in calls that are work for sure.
     """
-    marked = [] if cycles.on_device else [_crew(own) for own in own_threads(trace, cycles, windows)]
-    return [*marked, *_unmarked(trace, windows, marked)]
-
-
-def _crew(own: OwnThread) -> Crew:
-    calls = own.calls
-    others = list(_in_stead(own))
-    instead = [calls.row[calls.of(thread)][calls.is_work[calls.of(thread)]] for thread in others]
-    return Crew(
-        process=calls.process,
-        windows=own.windows,
-        own=calls.row[calls.of(own.thread)],
-        instead=np.concatenate([calls.row[:0], *instead]),
-        lanes=np.array([own.thread, *others], dtype=np.int64),
-    )
-
-
-def _in_stead(own: OwnThread) -> Iterator[int]:
-    """Threads that hardly ever work while the own thread does.
-
-    One that works beside it, such as a loader of data, shares its time with the other's work.
-    Python functions and annotations tell nothing: the own thread is in one while it waits.
-    """
-    calls, bounds = own.calls, _pairs(own.windows)
-    length = int((bounds[:, 1] - bounds[:, 0]).sum())
-    mine = _pairs(calls.working(own.thread))
-    at_work = int(intervals.coverage_within(mine, bounds).sum())
-    for thread in np.unique(calls.thread[calls.is_work]).tolist():
-        if thread == own.thread:
-            continue
-        theirs = _pairs(calls.working(thread))
-        here = int(intervals.coverage_within(theirs, bounds).sum())
-        both = intervals.intersect(theirs, mine)
-        beside = int(intervals.coverage_within(both, bounds).sum())
-        if here and _RARER * beside * length <= here * at_work:
-            yield thread
-
-
-def _pairs(stretches: Windows) -> IntervalSet:
-    return np.stack([stretches.start, stretches.end]).T
-
-
-def _unmarked(trace: Trace, windows: Mapping[str, Windows], marked: list[Crew]) -> Iterator[Crew]:
-    """Cycles of no known thread, with all calls of their process that are work for sure."""
+    marked = [] if cycles.on_device else list(own_threads(trace, cycles, windows))
+    for own in marked:
+        calls = own.calls
+        # Python functions and annotations tell nothing: the own thread is in one while it waits.
+        others = [thread for thread, _ in in_stead(own, calls.working(own.thread))]
+        instead = [calls.row[calls.of(one)][calls.is_work[calls.of(one)]] for one in others]
+        yield Crew(
+            process=calls.process,
+            windows=own.windows,
+            own=calls.row[calls.of(own.thread)],
+            instead=np.concatenate([calls.row[:0], *instead]),
+            lanes=np.array([own.thread, *others], dtype=np.int64),
+        )
     process, _ = process_of_host(trace, list(windows))
     is_work = np.isin(host_classes(trace), WORK)
     lanes = host_lanes(trace)[0]
     for number, (pid, window) in enumerate(windows.items()):
-        known = [crew.windows.row for crew in marked if crew.process == pid]
+        known = [own.windows.row for own in marked if own.calls.process == pid]
         rest = ~np.isin(window.row, np.concatenate([window.row[:0], *known]))
         if rest.any():
             mine = process == number
             working = np.flatnonzero(mine & is_work)
-            used = np.unique(lanes[mine])
-            yield Crew(pid, window.take(rest), working[:0], working, used)
+            yield Crew(pid, window.take(rest), working[:0], working, np.unique(lanes[mine]))
 
 
 # What the host does for the cycles of a crew, as ranges of time for each part.
@@ -266,6 +228,12 @@ def host_ranges(trace: Trace, crew: Crew, marks: Flags) -> dict[str, IntervalSet
     sleeps = np.isin(kind, _MAY_WAIT) & named.matching(is_waiting_call)[rows]
     scheduled = np.flatnonzero(np.isin(host_lanes(trace)[0], crew.lanes))
     on_cpu, queued = (scheduled[classes[scheduled] == each] for each in (ON_CPU, RUN_QUEUE))
+    # Own calls in each of the cycles, but for those that hold it: these tell nothing about it.
+    windows, spans = crew.windows, event_ranges(host_columns(trace), own)
+    pieces = windows.cut(spans[:, 0], spans[:, 1])
+    around = spans[pieces.call, 0] <= windows.start[pieces.window]
+    around &= spans[pieces.call, 1] >= windows.end[pieces.window]
+    inside = np.stack([pieces.start, pieces.end]).T[~around & (pieces.end > pieces.start)]
     return {
         "exposed_communication": _collectives(trace, crew),
         "synchronisation": _ranges(trace, rows[sync]),
@@ -275,19 +243,9 @@ def host_ranges(trace: Trace, crew: Crew, marks: Flags) -> dict[str, IntervalSet
         "launch_gap": _ranges(trace, rows[np.isin(kind, _LAUNCH) & ~sync]),
         WAITING: _ranges(trace, rows[sleeps]),
         "host_cpu": np.concatenate(
-            [_inside(_ranges_apart(trace, own), crew.windows)]
-            + [_ranges(trace, more) for more in (crew.instead, on_cpu)]
+            [inside, *(_ranges(trace, more) for more in (crew.instead, on_cpu))]
         ),
     }
-
-
-def _inside(spans: IntervalSet, windows: Windows) -> IntervalSet:
-    """Calls in each of the cycles, but for those that hold it: these tell nothing about it."""
-    pieces = windows.cut(spans[:, 0], spans[:, 1])
-    start, end = windows.start[pieces.window], windows.end[pieces.window]
-    around = (spans[pieces.call, 0] <= start) & (spans[pieces.call, 1] >= end)
-    some = ~around & (pieces.end > pieces.start)
-    return np.stack([pieces.start[some], pieces.end[some]]).T
 
 
 def _collectives(trace: Trace, crew: Crew) -> IntervalSet:
@@ -304,12 +262,7 @@ def _collectives(trace: Trace, crew: Crew) -> IntervalSet:
 
 
 def _ranges(trace: Trace, rows: Rows) -> IntervalSet:
-    return intervals.merge(_ranges_apart(trace, rows))
-
-
-def _ranges_apart(trace: Trace, rows: Rows) -> IntervalSet:
-    host = host_columns(trace)
-    return event_ranges(host, rows)
+    return intervals.merge(event_ranges(host_columns(trace), rows))
 
 
 _COMPUTING = PARTS.index("device_compute")
@@ -340,7 +293,7 @@ def split(windows: Windows, device: DeviceTime, host: Mapping[str, IntervalSet])
 
     Device work comes first, then `host` in its order; nothing is left for `idle`.
     """
-    bounds = np.stack([windows.start, windows.end]).T
+    bounds = windows.ranges
     talking = [device.communication, host.get("exposed_communication", device.copies[:0])]
     layers = {
         "computing": device.computing,

@@ -66,18 +66,11 @@ def place_rows(trace: Trace, crew: Crew, marks: Flags, cycle: Ints) -> pl.DataFr
     """
     if not len(crew.own) or not len(crew.windows.row):
         return pl.DataFrame(schema=PLACE_TIMES)
-    functions = _without_addresses(functions_of(host_names(trace)))
+    # The same functions, whichever object they are methods of.
+    functions = functions_of(host_names(trace)).renamed(lambda text: _ADDRESS.sub("", text))
     calls = _nested(trace, np.concatenate([crew.own[~marks[crew.own]], crew.instead]), functions)
     found = _in_windows(_stretches(calls), calls, crew.windows)
-    return _rows(found, _PlaceNames(calls.function, functions.texts), crew.windows, cycle)
-
-
-def _without_addresses(functions: Texts) -> Texts:
-    """The same functions, whichever object they are methods of."""
-    place: dict[str, int] = {}
-    named = (_ADDRESS.sub("", text) for text in functions.texts)
-    codes = np.array([place.setdefault(text, len(place)) for text in named], dtype=np.int64)
-    return Texts(codes[functions.codes], list(place))
+    return _rows(found, calls.function, functions.texts, crew.windows, cycle)
 
 
 def _nested(trace: Trace, rows: Rows, functions: Texts) -> _ThreadCalls:
@@ -123,66 +116,45 @@ def _in_windows(found: _Stretches, calls: _ThreadCalls, windows: Windows) -> _St
 
     Being inside of a call that holds the whole cycle is being inside of none.
     """
-    first = np.searchsorted(found.end, windows.start, side="right")
-    count = np.searchsorted(found.start, windows.end, side="left") - first
-    window = np.repeat(np.arange(len(count)), count)
-    place = np.arange(len(window)) + (first - np.cumsum(count) + count)[window]
+    pieces = windows.cut(found.start, found.end)
+    some = pieces.end > pieces.start
+    place, window = pieces.call[some], pieces.window[some]
     begin, finish = windows.start[window], windows.end[window]
-    start, end = found.start[place], found.end[place]
-    some = np.flatnonzero(end > start)
-    place, window, begin, finish = place[some], window[some], begin[some], finish[some]
-    start, end, inside = start[some], end[some], found.inside[place]
+    inside = found.inside[place]
+    if len(calls.start):
+        through = (calls.start[inside] <= begin) & (calls.end[inside] >= finish)
+        inside = np.where(through, _NONE, inside)
     # A call that ended, or starts, exactly at the border is in the cycle beside.
     return _Stretches(
-        row=windows.row[window],
-        start=np.maximum(start, begin),
-        end=np.minimum(end, finish),
-        inside=np.where(_holds(calls, inside, begin, finish), _NONE, inside),
-        after=np.where(start <= begin, _NONE, found.after[place]),
-        before=np.where(end >= finish, _NONE, found.before[place]),
+        row=pieces.row[some],
+        start=pieces.start[some],
+        end=pieces.end[some],
+        inside=inside,
+        after=np.where(found.start[place] <= begin, _NONE, found.after[place]),
+        before=np.where(found.end[place] >= finish, _NONE, found.before[place]),
     )
 
 
-def _holds(calls: _ThreadCalls, call: Ints, begin: Ints, finish: Ints) -> Flags:
-    """Whether calls last through the whole of cycles."""
-    if not len(calls.start):
-        return np.zeros(len(call), dtype=np.bool_)
-    begun, ended = calls.start[call] <= begin, calls.end[call] >= finish
-    return np.asarray(begun & ended & (call != _NONE))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _PlaceNames:
-    """What calls are called."""
-
-    function: Ints
-    texts: Sequence[str]
-
-    def code(self, call: Ints) -> Ints:
-        """A number per call, 0 for none."""
-        if not len(self.function):
-            return np.zeros(len(call), dtype=np.int64)
-        return np.where(call == _NONE, 0, self.function[call] + 1)
-
-    def text(self, code: Ints) -> pl.Series:
-        return pl.Series([None, *self.texts], dtype=pl.String).gather(code)
-
-
-def _rows(found: _Stretches, named: _PlaceNames, windows: Windows, cycle: Ints) -> pl.DataFrame:
-    """One row per place and cycle, of the places that matter."""
+def _rows(
+    found: _Stretches, function: Ints, texts: Sequence[str], windows: Windows, cycle: Ints
+) -> pl.DataFrame:
+    """One row per place and cycle, of the places that matter; `texts` by `function` of a call."""
+    # A number per call, 0 for none: its place in the names.
+    code_of = np.append(function + 1, 0)
+    names = pl.Series([None, *texts], dtype=pl.String)
     least = LEAST_PLACE * float(np.median(windows.end - windows.start))
     # Stretches inside of functions and after functions that have one of the least length.
     chosen = np.ones(len(found.start), dtype=np.bool_)
     is_long = found.end - found.start >= least
     for calls in (found.inside, found.after):
-        code = named.code(calls)
-        some = np.zeros(len(named.texts) + 1, dtype=np.bool_)
+        code = code_of[calls]
+        some = np.zeros(len(names), dtype=np.bool_)
         some[code[is_long]] = True
         chosen &= some[code]
     columns = (getattr(found, each.name)[chosen] for each in fields(found))
     found = _Stretches(*columns)
-    inside, after, before = map(named.code, (found.inside, found.after, found.before))
-    many = len(named.texts) + 1
+    inside, after, before = (code_of[one] for one in (found.inside, found.after, found.before))
+    many = len(names)
     sort = (inside * many + after) * many + before
     time = found.end - found.start
     worth = np.flatnonzero(np.isin(sort, np.unique(sort[time >= least])))
@@ -190,9 +162,9 @@ def _rows(found: _Stretches, named: _PlaceNames, windows: Windows, cycle: Ints) 
     table = pl.DataFrame(
         {
             "cycle": cycle[found.row[order]],
-            "inside": named.text(inside[order]),
-            "after": named.text(after[order]),
-            "before": named.text(before[order]),
+            "inside": names.gather(inside[order]),
+            "after": names.gather(after[order]),
+            "before": names.gather(before[order]),
             "occurrence": _turns(found.row[order], sort[order]),
             "ts_ns": found.start[order],
             "dur_ns": time[order],
@@ -205,12 +177,10 @@ def _rows(found: _Stretches, named: _PlaceNames, windows: Windows, cycle: Ints) 
 
 def _turns(row: Ints, sort: Ints) -> Ints:
     """The how many-th of its sort in its cycle each is, from 1; each sort is one stretch."""
-    if not len(row):
-        return row
     starts = np.ones(len(row), dtype=np.bool_)
     starts[1:] = (row[1:] != row[:-1]) | (sort[1:] != sort[:-1])
-    first = np.maximum.accumulate(np.where(starts, np.arange(len(row)), 0))
-    return np.arange(len(row)) - first + 1
+    place = np.arange(len(row))
+    return place - np.maximum.accumulate(np.where(starts, place, 0)) + 1
 
 
 # What operators and modules cost in every cycle: device time they launch, and host time.
@@ -226,32 +196,18 @@ def call_rows(
     A call counts for the cycle in which it begins, with all device work it launches; where cycles
     are times of the device (`on_device`), for the one in which its device work begins.
     """
-    windows = {pid: _windows(table.sort("ts_ns")) for pid, table in spans.items()}
-    process, cycle = _placed(trace, windows, on_device=on_device)
-    costs = [*_operators(trace), *_modules(trace)]
-    return {pid: _table(trace, process, cycle, number, costs) for number, pid in enumerate(windows)}
-
-
-def _windows(spans: pl.DataFrame) -> Windows:
-    """Cycles that go by their number."""
-    start = spans["ts_ns"].to_numpy()
-    return Windows(spans["cycle"].to_numpy(), start, start + spans["dur_ns"].to_numpy())
-
-
-# -- when calls are --------------------------------------------------------------------------------
-
-
-def _placed(trace: Trace, windows: Mapping[str, Windows], *, on_device: bool) -> tuple[Ints, Ints]:
-    """Process of every call of the forest, and its cycle; `OUTSIDE` where it has none."""
-    forest = call_forest(trace)
-    process = process_of_host(trace, list(windows))[0][forest.row]
+    forest, costs = call_forest(trace), list(_costs(trace))
     moment = _first_device_work(trace, forest) if on_device else forest.start
-    cycle = np.full(len(forest), OUTSIDE, dtype=np.int64)
-    for number, window in enumerate(windows.values()):
-        if len(window.row):
-            mine = np.flatnonzero(process == number)
-            cycle[mine] = window.holding(moment[mine])
-    return process, cycle
+    process = process_of_host(trace, list(spans))[0][forest.row]
+    found = {}
+    for number, (pid, table) in enumerate(spans.items()):
+        cycles = table.sort("ts_ns")
+        start = cycles["ts_ns"].to_numpy()
+        # Cycles that go by their number.
+        windows = Windows(cycles["cycle"].to_numpy(), start, start + cycles["dur_ns"].to_numpy())
+        cycle = np.where(process == number, windows.holding(moment), OUTSIDE)
+        found[pid] = _table(trace, cycle, costs)
+    return found
 
 
 def _first_device_work(trace: Trace, forest: CallForest) -> Ints:
@@ -264,9 +220,6 @@ def _first_device_work(trace: Trace, forest: CallForest) -> Ints:
         inner = np.flatnonzero((forest.depth == depth) & (forest.parent >= 0))
         np.minimum.at(first, forest.parent[inner], first[inner])
     return np.where(first == _LATEST, forest.start, first)
-
-
-# -- what calls cost -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -283,51 +236,39 @@ class _Costs:
     """False for time that belongs to a call made elsewhere."""
 
 
-def _operators(trace: Trace) -> Iterator[_Costs]:
-    forest = call_forest(trace)
-    node = np.flatnonzero(forest.is_operator & ~is_module_call(trace))
-    node = node[_is_outermost(forest.name[node], node, forest.size[node])]
-    yield _Costs("operator", node, forest.name[node], list(forest.names))
-
-
-def _is_outermost(name: Ints, node: Nodes, size: Ints) -> Flags:
-    """Which calls, in pre-order, are not inside of another one of their name."""
+def _costs(trace: Trace) -> Iterator[_Costs]:
+    """Operators, forward passes of modules, and backward passes for modules around an operator."""
+    forest, is_module = call_forest(trace), is_module_call(trace)
+    node = np.flatnonzero(forest.is_operator & ~is_module)
+    # Operators, in pre-order, that are not inside of another one of their name.  Names one behind
+    # the other on a line: where the subtrees of a name end is then one maximum.
+    name, beyond = forest.name[node], node + forest.size[node]
     order = np.lexsort((node, name))
-    # Names one behind the other on a line: where the subtrees of a name end is then one maximum.
-    offset = name[order] * (int((node + size).max(initial=0)) + 1)
-    reached = np.maximum.accumulate(node[order] + size[order] + offset)
-    inside = np.zeros(len(node), dtype=np.bool_)
-    inside[order[1:]] = (node[order[1:]] + offset[1:]) < reached[:-1]
-    return ~inside
-
-
-def _modules(trace: Trace) -> Iterator[_Costs]:
-    """Forward passes of modules, and backward passes for every module around their operator."""
+    offset = name[order] * (int(beyond.max(initial=0)) + 1)
+    reached = np.maximum.accumulate(beyond[order] + offset)
+    outermost = np.ones(len(node), dtype=np.bool_)
+    outermost[order[1:]] = (node[order[1:]] + offset[1:]) >= reached[:-1]
+    yield _Costs("operator", node[outermost], name[outermost], list(forest.names))
     modules = find_modules(trace)
     if not len(modules.node):
         return
-    names = modules.paths
-    yield _Costs("module", modules.node, modules.row, names)
-    forest, is_module, links = call_forest(trace), is_module_call(trace), link_backward(trace)
+    yield _Costs("module", modules.node, modules.row, modules.paths)
+    links = link_backward(trace)
     around = enclosing(links.forward, forest.parent, is_module)
     node = links.node
     while len(node := node[around >= 0]):
         around = around[around >= 0]
         row = modules.row[np.searchsorted(modules.node, around)]
-        yield _Costs("module", node, row, names, is_call=False)
+        yield _Costs("module", node, row, modules.paths, is_call=False)
         around = enclosing(forest.parent[around], forest.parent, is_module)
 
 
-# -- the table -------------------------------------------------------------------------------------
-
-
-def _table(
-    trace: Trace, process: Ints, cycle: Ints, number: int, costs: list[_Costs]
-) -> pl.DataFrame:
+def _table(trace: Trace, cycle: Ints, costs: list[_Costs]) -> pl.DataFrame:
+    """Calls of one process in their cycles; `OUTSIDE` for those of others and in none."""
     times = node_times(trace)
     parts = [pl.DataFrame(schema=CALL_TIMES)]
     for one in costs:
-        mine = (process[one.node] == number) & (cycle[one.node] != OUTSIDE)
+        mine = cycle[one.node] != OUTSIDE
         node = one.node[mine]
         rows = pl.DataFrame(
             {
@@ -355,8 +296,6 @@ def with_calls(trace: Trace, anatomies: Mapping[str, Anatomy]) -> dict[str, Anat
 
     @cache
     def rows() -> dict[str, pl.DataFrame]:
-        # Nobody else needs what this does.
-
         return call_rows(own, spans, on_device=on_device)
 
     def of(pid: str) -> Anatomy:

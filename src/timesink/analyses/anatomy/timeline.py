@@ -17,12 +17,12 @@ from timesink.analyses.anatomy.anatomy import (
     Anatomy,
 )
 from timesink.analyses.anatomy.levels import (
-    Sampled,
     cores_of,
     hardware_names,
     level_rows,
     levels_beside,
     run_queue_share,
+    series_by_device,
 )
 from timesink.analyses.anatomy.parts import (
     Crew,
@@ -64,7 +64,7 @@ def anatomies(trace: Trace, cycles: Cycles) -> dict[str, Anatomy]:
     found = {}
     for pid, window in windows.items():
         used = device[pid].devices
-        levels = level_rows(Sampled(book, devices, pid, used), window, cycle)
+        levels = level_rows(book, series_by_device(book, devices, pid, used), window, cycle)
         parts = [pl.DataFrame(schema=PART_TIMES)]
         for crew in mine[pid]:
             time = split(crew.windows, device[pid], host_ranges(trace, crew, marks))

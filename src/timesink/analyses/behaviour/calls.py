@@ -34,6 +34,7 @@ from timesink.analyses.forest import nest_calls, pre_order
 from timesink.analyses.links import link_launches
 from timesink.model import intervals
 from timesink.model.arrays import Flags, Ints
+from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 from timesink.recorder.folder import CUT_MARK
 
@@ -50,6 +51,10 @@ class Windows:
     """Row in the table of cycles."""
     start: Ints
     end: Ints
+
+    @property
+    def ranges(self) -> IntervalSet:
+        return np.stack([self.start, self.end]).T
 
     def holding(self, moment: Ints) -> Ints:
         """Row of the cycle that holds each moment, `OUTSIDE` where none does."""
@@ -98,10 +103,6 @@ class Pieces:
     """For each call: the window of its first piece."""
     window: Ints
     """For each piece: its window."""
-
-    def same_window(self, call: Ints) -> Ints:
-        """For each piece, the piece of another call (not less than its own) in the same window."""
-        return self.first_piece[call] + self.window - self.first_window[call]
 
 
 def windows_by_process(cycles: Cycles) -> dict[str, Windows]:
@@ -267,11 +268,10 @@ def host_work(
     calls = joined(parts)
     time = host_columns(trace)["dur_ns"].to_numpy()
     return CycleWork(
-        calls=Calls(
-            calls.row,
-            functions.codes[calls.function] if len(calls) else calls.function,
-            classes[calls.function] if len(calls) else calls.function_class,
-            *(getattr(calls, name) for name in ("device", "start", "end", "time", "calls")),
+        calls=replace(
+            calls,
+            function=functions.codes[calls.function],
+            function_class=classes[calls.function],
         ),
         functions=functions.texts,
         outside=int((counted & ~touched).sum()),
@@ -310,6 +310,14 @@ def _pieces(
         nesting = nest_calls(thread[order], start, end, frames)
         own_start, parent = np.minimum(nesting.self_start, end), nesting.parent
     pieces = window.cut(start, end)
+    # Time of each piece that is not inside of a callee: a call less its callees' pieces there.
+    time = np.maximum(pieces.end - np.maximum(pieces.start, own_start[pieces.call]), 0)
+    caller = parent[pieces.call]
+    called = np.flatnonzero(caller >= 0)
+    if len(called):
+        caller = caller[called]
+        place = pieces.first_piece[caller] + pieces.window[called] - pieces.first_window[caller]
+        time = np.maximum(time - sums_by(place, time[called], len(time)), 0)
     calls = Calls(
         row=pieces.row,
         function=rows[pieces.call],
@@ -317,22 +325,11 @@ def _pieces(
         device=np.full(len(pieces.call), HOST_NUMBER, dtype=np.int64),
         start=pieces.start,
         end=pieces.end,
-        time=_own_time(pieces, own_start, parent),
+        time=time,
         calls=(pieces.number == 0).astype(np.int64),
     )
     idle = (calls.time == 0) & (calls.calls == 0)
     return calls.take(~idle), rows[pieces.call]
-
-
-def _own_time(pieces: Pieces, own_start: Ints, parent: Ints) -> Ints:
-    """Time of each piece that is not inside of a callee."""
-    time = np.maximum(pieces.end - np.maximum(pieces.start, own_start[pieces.call]), 0)
-    caller = parent[pieces.call]
-    called = np.flatnonzero(caller >= 0)
-    if not len(called):
-        return time
-    place = pieces.same_window(np.maximum(caller, 0))[called]
-    return np.maximum(time - sums_by(place, time[called], len(time)), 0)
 
 
 # Ranges that a recorder puts into the timeline of a program, and that are no work of it.

@@ -1,22 +1,220 @@
-"""Which counters belong to which device and process of a trace."""
+"""Which counters belong to which device and process of a trace, and what they read meanwhile.
+
+A call with three samples or more has their mean and spread.  A shorter one has the values at both
+its ends, interpolated between the samples around them; a sample further away than twice the
+sampling interval says nothing about it.  A counter that does not change gives exactly its value and
+a spread of exactly zero: tests between cycles are undefined otherwise.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from itertools import groupby
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from timesink.analyses.behaviour.calls import HOST_NUMBER, NO_NUMBER
-from timesink.analyses.behaviour.samples import Series
 from timesink.analyses.names import device_word
+from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.schema import HOST_DEVICE, host_and_pid
 from timesink.model.trace import Trace
 from timesink.model.units import unit_of
 from timesink.model.vendors import DEVICE_WORDS
+
+ENOUGH_SAMPLES = 3
+"""From so many samples on, a call has a mean of its own."""
+REACH_IN_INTERVALS = 2
+"""How far a sample speaks for the counter, in sampling intervals."""
+_NOMINAL_INTERVAL_NS = 1_000_000_000
+"""Of samplers whose only sample does not tell it."""
+
+NONE, SOME, ALL = range(3)
+"""How many calls were interpolated: places in `model.schema.INTERPOLATED`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Series:
+    """Samples of one counter of one device or process; times ascend and are distinct."""
+
+    counter: str
+    ts_ns: Ints
+    value: Floats
+
+    @property
+    def reach_ns(self) -> int:
+        """How far a sample speaks for the counter."""
+        if len(self.ts_ns) < 2:
+            return REACH_IN_INTERVALS * _NOMINAL_INTERVAL_NS
+        return int(REACH_IN_INTERVALS * np.median(np.diff(self.ts_ns)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spans:
+    """Stretches of time in which functions ran, and the group (function and cycle) of each."""
+
+    group: Ints
+    start: Ints
+    end: Ints
+    weight: Ints
+    """Time that counts; a span in which all time belongs to callees has none."""
+    groups: int
+
+    def __len__(self) -> int:
+        return len(self.group)
+
+    def take(self, chosen: Flags) -> Spans:
+        names = ("group", "start", "end", "weight")
+        return replace(self, **{name: getattr(self, name)[chosen] for name in names})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CounterLevels:
+    """What one counter read in those groups in which it is known."""
+
+    group: Ints
+    mean: Floats
+    spread: Floats
+    interpolated: NDArray[np.int8]
+    """`NONE`, `SOME` or `ALL` of the group's spans."""
+
+
+def levels(series: Sequence[Series], spans: Spans) -> Iterator[tuple[Series, CounterLevels]]:
+    """Each counter's level in each group; counters sampled together share the search."""
+    by_times = sorted(series, key=lambda each: each.ts_ns.tobytes())
+    for _, alike in groupby(by_times, key=lambda each: each.ts_ns.tobytes()):
+        together = list(alike)
+        ts, reach = together[0].ts_ns, together[0].reach_ns
+        first = np.searchsorted(ts, spans.start, side="left")
+        beyond = np.searchsorted(ts, spans.end, side="right")
+        start = _around(ts, spans.start, first, reach)
+        end = _around(ts, spans.end, np.searchsorted(ts, spans.end, side="left"), reach)
+        enough = beyond - first >= ENOUGH_SAMPLES
+        # Spans near enough to samples, and which of these have enough of them inside.
+        near = enough | start.known | end.known
+        if not near.any():
+            continue
+        start, end, wide = start.take(near), end.take(near), np.flatnonzero(enough[near])
+        first, beyond = first[near][wide], beyond[near][wide]
+        weights = _weights(spans.take(near), wide)
+        for each in together:
+            # Mean and variance of the counter in each span: from its ends, or from its samples.
+            at_start, at_end = start.read(each.value), end.read(each.value)
+            at_start = np.where(start.known, at_start, at_end)
+            half = np.where(end.known, at_end - at_start, 0.0) / 2
+            level, variance = at_start + half, half * half
+            if len(wide):
+                level[wide], variance[wide] = _of_samples(each.value, first, beyond)
+            # Sums of differences from one of the values: those of a constant are exactly zero.
+            base = level[weights.example]
+            excess = _sums(weights.place, (level - base[weights.place]) * weights.weight)
+            pooled = _sums(weights.place, variance * weights.weight)
+            yield (
+                each,
+                CounterLevels(
+                    group=weights.group,
+                    mean=base + excess / weights.total,
+                    spread=np.sqrt(pooled / weights.total),
+                    interpolated=weights.interpolated,
+                ),
+            )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Between:
+    """Samples around moments: the value is that of `left`, and `part` of the way to `right`."""
+
+    left: Ints
+    right: Ints
+    part: Floats
+    known: Flags
+
+    def take(self, chosen: Flags) -> _Between:
+        return _Between(*(getattr(self, each.name)[chosen] for each in fields(self)))
+
+    def read(self, value: Floats) -> Floats:
+        low = value[self.left]
+        # Not as a weighted sum of both: a constant must stay what it is.
+        return np.asarray(low + self.part * (value[self.right] - low))
+
+
+def _around(ts: Ints, moment: Ints, following: Ints, reach: int) -> _Between:
+    right = np.minimum(following, len(ts) - 1)
+    left = np.maximum(following - 1, 0)
+    since, until = moment - ts[left], ts[right] - moment
+    left_near = (following > 0) & (since <= reach)
+    right_near = (following < len(ts)) & (until <= reach)
+    both = left_near & right_near
+    part = np.zeros(len(moment))
+    np.divide(since, since + until, out=part, where=both)
+    return _Between(
+        left=np.where(left_near, left, right),
+        right=np.where(right_near, right, np.where(left_near, left, right)),
+        part=part,
+        known=left_near | right_near,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Weights:
+    """Groups that have spans, and how their spans count."""
+
+    group: Ints
+    place: Ints
+    """For each span: the place of its group in `group`."""
+    example: NDArray[np.intp]
+    """For each group: one of its spans."""
+    weight: Floats
+    total: Floats
+    interpolated: NDArray[np.int8]
+
+
+def _weights(spans: Spans, wide: NDArray[np.intp]) -> _Weights:
+    count = np.bincount(spans.group, minlength=spans.groups)
+    group = np.flatnonzero(count)
+    place = (np.cumsum(count > 0) - 1)[spans.group]
+    example = np.zeros(len(group), dtype=np.intp)
+    example[place[::-1]] = np.arange(len(place))[::-1]
+    weight: Floats = spans.weight.astype(np.float64)
+    total = _sums(place, weight)
+    if not total.all():
+        # Functions without any time of their own: every span counts the same.
+        weight = np.where(total[place] > 0, weight, 1.0)
+        total = _sums(place, weight)
+    sampled = np.bincount(place[wide], minlength=len(group))
+    interpolated = np.where(sampled == 0, ALL, np.where(sampled < count[group], SOME, NONE))
+    return _Weights(group, place, example, weight, total, interpolated.astype(np.int8))
+
+
+def _of_samples(value: Floats, first: Ints, beyond: Ints) -> tuple[Floats, Floats]:
+    """Mean and variance of the samples from `first` to before `beyond`."""
+    # Sums from the start of the recording, of differences from a typical value and in the widest
+    # type there is: the difference of two such sums loses few digits.
+    base = np.median(value)
+    shifted = (value - base).astype(np.longdouble)
+    sums = np.concatenate([[0], np.cumsum(shifted)])
+    squares = np.concatenate([[0], np.cumsum(shifted * shifted)])
+    count = beyond - first
+    mean = (sums[beyond] - sums[first]) / count
+    variance = np.maximum((squares[beyond] - squares[first]) / count - mean * mean, 0)
+    # Where nothing changes, exactly that.
+    changes = np.concatenate([[0], np.cumsum(value[1:] != value[:-1])])
+    constant = changes[beyond - 1] == changes[first]
+    return (
+        np.where(constant, value[first], (mean + base).astype(np.float64)),
+        np.where(constant, 0.0, variance.astype(np.float64)),
+    )
+
+
+def _sums(place: Ints, values: Floats) -> Floats:
+    """Sums by place; each place has values."""
+    return np.bincount(place, values).astype(np.float64, copy=False)
+
+
+# Which counters belong to which device and process of a trace.
 
 # What counters are of: the host, a process or an accelerator, whatever the label says.
 
@@ -180,7 +378,10 @@ def match_devices(
     themselves otherwise than the machine does.
     """
     word, numbers = device_word(trace), _numbers_of_processes(trace)
-    places, process_notes = _match_processes(book, processes, _recorded_pids(trace))
+    # Processes as their recorder saw them, which it would have sampled under these numbers.
+    run = trace.metadata.run
+    recorded = () if run is None else [str(one.pid) for one in run.processes]
+    places, process_notes = _match_processes(book, processes, recorded)
     plain = Devices(word, numbers, places, notes=process_notes)
     sampled = book.places("device")
     if len(devices) != 1 or not sampled or numbers:
@@ -208,18 +409,8 @@ def _numbers_of_processes(trace: Trace) -> dict[str, list[int]]:
     found = topology.get("gpus_of_process") if isinstance(topology, Mapping) else None
     if not isinstance(found, Mapping):
         return {}
-    return {str(pid): _whole_numbers(value) for pid, value in found.items()}
-
-
-def _whole_numbers(value: Any) -> list[int]:
-    """Numbers of devices, written as 7, "6,7" or [6, 7]."""
-    return [int(number) for number in _NUMBER.findall(str(value))]
-
-
-def _recorded_pids(trace: Trace) -> frozenset[str]:
-    """Processes as their recorder saw them, which it would have sampled under these numbers."""
-    run = trace.metadata.run
-    return frozenset() if run is None else frozenset(str(one.pid) for one in run.processes)
+    # Numbers of devices are written as 7, "6,7" or [6, 7].
+    return {str(pid): list(map(int, _NUMBER.findall(str(told)))) for pid, told in found.items()}
 
 
 def _match_processes(

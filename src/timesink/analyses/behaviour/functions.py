@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.columns import (
@@ -22,10 +22,10 @@ from timesink.analyses.columns import (
     once_per_trace,
 )
 from timesink.analyses.cycles.cycles import family_name
-from timesink.analyses.roles import is_communication
+from timesink.analyses.steps import is_communication
 from timesink.errors import UsageError, own_text
 from timesink.model import vendors
-from timesink.model.schema import BUSY_KINDS, COPY_DIRECTIONS, HOST_KINDS
+from timesink.model.schema import BUSY_KINDS, HOST_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import CALL_PREFIXES
 
@@ -111,8 +111,16 @@ def _own() -> Classes:
 
 
 def _read(path: Path) -> dict[str, tuple[str, ...]]:
+    # The comment lines would shift what the parser takes for the header.
+    text = own_text(path, "--map", _HINT)
+    lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
+    rows = csv.DictReader(lines, skipinitialspace=True)
+    rows.fieldnames = [name.strip() for name in rows.fieldnames or []]
+    if not set(_COLUMNS) <= set(rows.fieldnames):
+        raise UsageError(f"--map: {path} is no map of classes to metrics", _HINT)
     found: dict[str, list[str]] = {}
-    for function_class, metric in _lines(path):
+    for row in filter(itemgetter("class"), rows):
+        function_class, metric = ((row[name] or "").strip() for name in _COLUMNS)
         if function_class not in FUNCTION_CLASSES:
             raise UsageError(
                 f"--map: {path} names the class {function_class!r}, which no function has",
@@ -126,25 +134,6 @@ def _read(path: Path) -> dict[str, tuple[str, ...]]:
     return {function_class: tuple(metrics) for function_class, metrics in found.items()}
 
 
-def _lines(path: Path) -> list[tuple[str, str]]:
-    # The comment lines would shift what the parser takes for the header.
-    lines = [
-        line
-        for line in own_text(path, "--map", _HINT).splitlines()
-        if not line.lstrip().startswith("#")
-    ]
-    rows = csv.DictReader(lines, skipinitialspace=True)
-    header = [name.strip() for name in rows.fieldnames or []]
-    if not set(_COLUMNS) <= set(header):
-        raise UsageError(f"--map: {path} is no map of classes to metrics", _HINT)
-    rows.fieldnames = header
-    return [
-        ((row["class"] or "").strip(), (row["metric"] or "").strip())
-        for row in rows
-        if row["class"]
-    ]
-
-
 NOT_COUNTED = -1
 """Class of events that are no work: marks, spans of the recording, the profiler's own time."""
 ON_CPU, RUN_QUEUE = FUNCTION_CLASSES.index("oncpu"), FUNCTION_CLASSES.index("runq")
@@ -152,8 +141,11 @@ SCHEDULED = (ON_CPU, RUN_QUEUE)
 """What the scheduler tells of a thread; such events lie across calls and not inside of them."""
 
 _STEP_NUMBER = re.compile(rf"^{STEP_MARK}#(?:\d+|#)$")
-_MEMORY_CALLS = frozenset({"mmap", "munmap", "mprotect"})
-_FILE_CALLS = frozenset({"read", "readv", "write"})
+_SYSTEM_CLASSES: Mapping[str, str] = {
+    "runq": "runq",
+    **dict.fromkeys(("mmap", "munmap", "mprotect"), "cpu_os_syscall_mem"),
+    **dict.fromkeys(("read", "readv", "write"), "disk_read_and_write"),
+}
 _CLASS_OF_KIND: Mapping[str, str] = {
     "operator": "cpu_operator",
     "collective": "cpu_operator",
@@ -171,7 +163,6 @@ _COPY_CALL = re.compile(
     r"(?:Memcpy|Memset|MemoryCopy|MemoryFill|MemBufferCopy|MemBufferFill|USMFill)"
 )
 """Calls that copy or fill memory, whether they wait for it or not: makers differ in that."""
-_SYSTEM_KINDS = ("other",)
 _COPY_CLASSES: Mapping[str, str] = {
     "HtoD": "gpu_memcpy_h2d",
     "DtoH": "gpu_memcpy_d2h",
@@ -191,25 +182,14 @@ def function_name(name: str) -> str:
 
 def host_class(kind: str, name: str) -> str | None:
     """The class of a host event; None for one that is no work."""
-    if kind in _SYSTEM_KINDS:
-        system = _system_class(name)
-        if system is not None:
-            return system
+    system = "oncpu" if name.startswith("oncpu") else _SYSTEM_CLASSES.get(name)
+    if kind == "other" and system is not None:
+        return system
     if kind in _OF_RUNTIME and _COPY_CALL.match(name) is not None:
         return "cpu_copy"
     if kind in _OF_RUNTIME and vendors.waits_for_device(name):
         return "cpu_sync"
     return _CLASS_OF_KIND.get(kind)
-
-
-def _system_class(name: str) -> str | None:
-    if name.startswith("oncpu"):
-        return "oncpu"
-    if name == "runq":
-        return "runq"
-    if name in _MEMORY_CALLS:
-        return "cpu_os_syscall_mem"
-    return "disk_read_and_write" if name in _FILE_CALLS else None
 
 
 @once_per_trace
@@ -231,21 +211,15 @@ def _place(function_class: str | None) -> int:
 def device_classes(trace: Trace) -> NDArray[np.int8]:
     """Class of every row of `trace.device`, as a place in `FUNCTION_CLASSES`."""
     kind = device_columns(trace)["kind"]
-    direction = trace.lazy("device").select("copy_direction").collect().to_series()
     classes = np.full(len(kind), NOT_COUNTED, dtype=np.int8)
     classes[kind.is_in(BUSY_KINDS).to_numpy()] = _place("gpu_compute")
-    copies = (kind == "memcpy").to_numpy()
-    classes[copies] = _copy_classes(direction)[copies]
-    classes[(kind == "memset").to_numpy()] = _place(_OTHER_COPIES)
+    classes[kind.is_in(["memcpy", "memset"]).to_numpy()] = _place(_OTHER_COPIES)
+    direction = trace.lazy("device").select("copy_direction").collect().to_series()
+    for name, function_class in _COPY_CLASSES.items():
+        copies = (kind == "memcpy") & (direction == name).fill_null(value=False)
+        classes[copies.to_numpy()] = _place(function_class)
     classes[is_communication(trace)] = _place("gpu_comm")
     return classes
-
-
-def _copy_classes(direction: pl.Series) -> NDArray[np.int8]:
-    of_direction = [_place(_COPY_CLASSES.get(name, _OTHER_COPIES)) for name in COPY_DIRECTIONS]
-    table = np.array([*of_direction, _place(_OTHER_COPIES)], dtype=np.int8)
-    unknown = len(COPY_DIRECTIONS)
-    return np.asarray(table[direction.to_physical().fill_null(unknown).to_numpy()])
 
 
 def functions_of(named: Texts, marks: frozenset[str] = frozenset()) -> Texts:
@@ -253,13 +227,7 @@ def functions_of(named: Texts, marks: frozenset[str] = frozenset()) -> Texts:
 
     Marks of cycles that are numbered, each its own name, are one function.
     """
-    functions: dict[str, int] = {}
     numbered = marks if len(marks) > 1 else frozenset()
-    place = [
-        functions.setdefault(
-            function_name(family_name(text) if text in numbered else text) or "(no name)",
-            len(functions),
-        )
-        for text in named.texts
-    ]
-    return Texts(np.array(place or [0], dtype=np.int64)[named.codes], list(functions))
+    return named.renamed(
+        lambda text: function_name(family_name(text) if text in numbered else text) or "(no name)"
+    )

@@ -39,23 +39,19 @@ def count_behaviour(trace: Trace) -> BehaviourCounts | None:
     keys = ["host", "pid", "cycle_type", "cycle"]
     cycles = table.unique(keys)
     middle = cycles["cycle_dur_ns"].median()
+    named = cycles.select(
+        pl.concat_str(pl.col("host", "pid").cast(pl.String), separator=" ", ignore_nulls=True)
+    )
     return BehaviourCounts(
         rows=table.height,
         cycles=cycles.height,
         functions=table["function"].n_unique(),
         metrics=table["metric"].drop_nulls().n_unique(),
-        processes=_processes(cycles),
+        processes=tuple(text for text in distinct_texts(named.to_series()) if text),
         devices=distinct_texts(table["device"]),
         anchors=distinct_texts(table["anchor"]),
         cycle_ns=round(middle) if isinstance(middle, float) else 0,
     )
-
-
-def _processes(cycles: pl.DataFrame) -> tuple[str, ...]:
-    named = cycles.select(
-        pl.concat_str(pl.col("host", "pid").cast(pl.String), separator=" ", ignore_nulls=True)
-    )
-    return tuple(text for text in distinct_texts(named.to_series()) if text)
 
 
 def distinct_texts(column: pl.Series) -> tuple[str, ...]:
@@ -115,7 +111,8 @@ def mended(table: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
     whole = with_cycle_lengths(once)
     notes = []
     if dropped:
-        notes.append(f"{counted(dropped, 'rows')} repeated others and {_were(dropped)} left out")
+        were = "was" if dropped == 1 else "were"
+        notes.append(f"{counted(dropped, 'rows')} repeated others and {were} left out")
     if unlike := contradictions(once):
         # The published statistics take every row; leaving some out would change them.
         notes.append(
@@ -125,10 +122,6 @@ def mended(table: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
     if not whole["cycle_dur_ns"].equals(once["cycle_dur_ns"]):
         notes.append("lengths of cycles are not recorded; they come from times and their shares")
     return whole, tuple(notes)
-
-
-def _were(many: int) -> str:
-    return "was" if many == 1 else "were"
 
 
 _FUNCTION = ("host", "pid", "function", "short_name", "function_class", "device")

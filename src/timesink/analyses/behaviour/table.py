@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -20,7 +20,16 @@ from timesink.analyses.behaviour.calls import (
     joined,
     windows_by_process,
 )
-from timesink.analyses.behaviour.counters import CounterBook, Devices, counter_book, match_devices
+from timesink.analyses.behaviour.counters import (
+    NONE,
+    REACH_IN_INTERVALS,
+    CounterBook,
+    CounterLevels,
+    Spans,
+    counter_book,
+    levels,
+    match_devices,
+)
 from timesink.analyses.behaviour.functions import (
     FUNCTION_CLASSES,
     ON_CPU,
@@ -28,20 +37,12 @@ from timesink.analyses.behaviour.functions import (
     Classes,
     load_classes,
 )
-from timesink.analyses.behaviour.samples import (
-    NONE,
-    REACH_IN_INTERVALS,
-    CounterLevels,
-    Series,
-    Spans,
-    levels,
-)
 from timesink.analyses.behaviour.untraced import classes_with_waits, with_untraced
 from timesink.analyses.columns import encode
 from timesink.analyses.cycles.cycles import Cycles
 from timesink.analyses.names import short_kernel_name
 from timesink.model import units
-from timesink.model.arrays import Floats, Ints
+from timesink.model.arrays import Ints
 from timesink.model.schema import BEHAVIOUR, HOST_DEVICE, INTERPOLATED, host_and_pid
 from timesink.model.trace import Trace
 
@@ -86,37 +87,28 @@ def grouped(calls: Calls) -> CallGroups:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Alike:
-    """Groups that read the same counters: of one process, class and device."""
+def alike(
+    groups: CallGroups, process_of_row: Ints, unread: int
+) -> Iterator[tuple[list[int], Ints, Spans]]:
+    """Groups that read the same counters: of one process, class and device.
 
-    process: int
-    function_class: int
-    device: int
-    groups: Ints
-    """Places in `CallGroups`."""
-    spans: Spans
-    """Of their calls; groups are places in `groups`."""
-
-
-def alike(groups: CallGroups, process_of_row: Ints, unread: int) -> Iterator[Alike]:
-    """Groups by process, class and device; those of the function `unread` read no counters."""
+    These three as numbers, places in `CallGroups`, and spans of their calls, whose groups are
+    places in these.  Groups of the function `unread` read no counters.
+    """
     keys = np.stack([process_of_row[groups.row], groups.function_class, groups.device])
     kinds, kind = np.unique(keys, axis=1, return_inverse=True)
     kind = kind.reshape(-1)
     kind_of_call = kind[groups.group_of]
     reads = groups.members.function != unread
     local = np.zeros(len(groups), dtype=np.int64)
-    for number, (process, function_class, device) in enumerate(kinds.T.tolist()):
+    for number, key in enumerate(kinds.T.tolist()):
         mine = np.flatnonzero(kind == number)
         local[mine] = np.arange(len(mine))
         rows = np.flatnonzero((kind_of_call == number) & reads)
         group = local[groups.group_of[rows]]
         calls = groups.members.take(rows)
         spans = Spans(group, calls.start, calls.end, calls.time, len(mine))
-        if function_class == ON_CPU:
-            spans = merged(spans)
-        yield Alike(process, function_class, device, mine, spans)
+        yield key, mine, merged(spans) if key[1] == ON_CPU else spans
 
 
 def merged(spans: Spans) -> Spans:
@@ -162,23 +154,19 @@ the device once or twice, outside of all cycles."""
 
 
 def notes_of(
-    device: CycleWork, host: CycleWork, book: CounterBook, reading: CounterUse
-) -> tuple[str, ...]:
-    """What was left out, and how far counters were taken from."""
-    return (*_work_notes(device, host), *_counter_notes(book, reading))
+    device: CycleWork,
+    host: CycleWork,
+    book: CounterBook,
+    *,
+    wanted: Collection[str],
+    read: Collection[str],
+    of_recorder: Collection[str],
+) -> Iterator[str]:
+    """What was left out, and how far counters were taken from.
 
-
-@dataclass(frozen=True, slots=True)
-class CounterUse:
-    """Which counters matter to functions of a run, and which of these were read."""
-
-    wanted: frozenset[str]
-    read: frozenset[str]
-    of_recorder: frozenset[str] = frozenset()
-    """What `timesink record` sampled: more than functions read, as diagnoses look at the rest."""
-
-
-def _work_notes(device: CycleWork, host: CycleWork) -> Iterator[str]:
+    Functions of the run want some counters, and some of these were read; `timesink record` samples
+    more, as diagnoses look at the rest.
+    """
     for work, what in ((device, "device activities"), (host, "host calls")):
         share = work.outside_ns / work.total_ns if work.total_ns else 0.0
         many = work.outside > _FEW_CALLS * work.total
@@ -194,32 +182,25 @@ def _work_notes(device: CycleWork, host: CycleWork) -> Iterator[str]:
         )
     if host.without_cycles:
         yield f"without cycles, not counted: {_listed('process', host.without_cycles)}"
-
-
-def _counter_notes(book: CounterBook, use: CounterUse) -> Iterator[str]:
     if not book.counters:
         yield NO_SAMPLES
         return
-    known = use.wanted | use.of_recorder
+    known = {*wanted, *of_recorder}
     unread = [counter for counter in book.counters if counter not in known]
     if unread:
         yield f"no function here reads {_listed('counter', unread)}; --map FILE can change that"
-    far = sorted(use.wanted - use.read)
+    far = sorted(set(wanted) - set(read))
     if far:
         yield (
             f"no sample near the calls it matters to: {_listed('counter', far)}, recorded at other "
             "times, on another clock or of another device"
         )
-    if use.read:
-        yield _reach_note([s for (counter, _), s in book.series.items() if counter in use.read])
-
-
-def _reach_note(series: Sequence[Series]) -> str:
-    reach = units.duration_ns(max(each.reach_ns for each in series))
-    return (
-        f"between samples counters are interpolated, from samples at most {reach} away "
-        f"({REACH_IN_INTERVALS} sampling intervals)"
-    )
+    if read:
+        reach = max(s.reach_ns for (counter, _), s in book.series.items() if counter in read)
+        yield (
+            "between samples counters are interpolated, from samples at most "
+            f"{units.duration_ns(reach)} away ({REACH_IN_INTERVALS} sampling intervals)"
+        )
 
 
 def _listed(thing: str, names: Sequence[str]) -> str:
@@ -240,49 +221,59 @@ def behaviour_table(trace: Trace, cycles: Cycles, classes: Classes | None = None
     host = with_untraced(trace, cycles, windows, host_work(trace, windows, classes_of, marks))
     # Calls of both, with functions of the device after those of the host.
     shifted = replace(device.calls, function=device.calls.function + len(host.functions))
-    calls = joined([host.calls, shifted])
+    groups = grouped(joined([host.calls, shifted]))
     numbers = np.unique(device.calls.device).tolist()
     book = counter_book(trace, list(windows), numbers)
     devices = match_devices(trace, book, numbers, list(windows))
-    groups = grouped(calls)
-    sources = _Sources(book, devices, classes or load_classes())
+    # Counters that matter to each class of functions of the run.
+    known = classes or load_classes()
+    wanted = {
+        each: known.counters_of(FUNCTION_CLASSES[each], book.counters)
+        for each in np.unique(groups.function_class).tolist()
+    }
     # Who waits for other threads works on nothing: counters tell about those.
     unread = host.functions.index(WAITING)
-    measured = list(_measured(groups, cycles, sources, unread))
-    rows = _rows(groups, measured)
-    named = _Names(cycles, devices, book, host.functions, device.functions)
-    table = _table(rows, groups, named)
-    read = frozenset(counter for counter, _ in measured)
-    # Counters that matter to some function of the run.
-    present = [FUNCTION_CLASSES[each] for each in np.unique(groups.function_class)]
-    counters = (sources.classes.counters_of(each, sources.book.counters) for each in present)
-    use = CounterUse(frozenset(chain.from_iterable(counters)), read, _of_recorder(trace))
-    return Behaviour(table, (*notes_of(device, host, book, use), *devices.notes))
-
-
-# -- counters of functions -------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Sources:
-    """Where counters come from, and which matter to whom."""
-
-    book: CounterBook
-    devices: Devices
-    classes: Classes
-
-
-def _of_recorder(trace: Trace) -> frozenset[str]:
-    run = trace.metadata.run
-    return frozenset() if run is None else frozenset(run.counters.recorded)
-
-
-def _measured(
-    groups: CallGroups, cycles: Cycles, sources: _Sources, unread: int
-) -> Iterator[tuple[str, CounterLevels]]:
+    measured: list[tuple[str, CounterLevels]] = []
     process_of_row, processes = _process_of_row(cycles)
-    for part in alike(groups, process_of_row, unread):
-        yield from _measured_alike(part, processes[part.process], sources)
+    for (process, function_class, number), mine, spans in alike(groups, process_of_row, unread):
+        places = devices.places(processes[process], number)
+        found = (book.find(counter, places) for counter in wanted[function_class])
+        series = [each for each in found if each is not None]
+        measured += (
+            (each.counter, replace(level, group=mine[level.group]))
+            for each, level in levels(series, spans)
+        )
+    # Names of kernels are shortened; what stands in brackets on the host is no argument.
+    names = [*host.functions, *device.functions]
+    short_names = [*host.functions, *map(short_kernel_name, device.functions)]
+    function = groups.function
+    # What the device of each group is called.
+    keys = np.stack([process_of_row[groups.row], groups.device])
+    kinds, kind = np.unique(keys, axis=1, return_inverse=True)
+    labels = [devices.label(processes[process], one) for process, one in kinds.T.tolist()]
+    by_group = pl.DataFrame(
+        {
+            "row": groups.row,
+            "function": _texts(names, function),
+            "short_name": _texts(short_names, function),
+            "device": _texts(labels, kind.reshape(-1)),
+            "function_class": _texts(FUNCTION_CLASSES, groups.function_class),
+            "dur_ns": groups.time,
+            "calls": groups.calls,
+        }
+    )
+    group, by_counter = _counter_rows(len(groups), measured, book)
+    table = _with_cycles(by_group[group].hstack(by_counter), cycles)
+    run = trace.metadata.run
+    notes = notes_of(
+        device,
+        host,
+        book,
+        wanted=frozenset(chain.from_iterable(wanted.values())),
+        read=frozenset(counter for counter, _ in measured),
+        of_recorder=frozenset() if run is None else frozenset(run.counters.recorded),
+    )
+    return Behaviour(table, (*notes, *devices.notes))
 
 
 def _process_of_row(cycles: Cycles) -> tuple[Ints, list[str]]:
@@ -291,111 +282,34 @@ def _process_of_row(cycles: Cycles) -> tuple[Ints, list[str]]:
     return codes, [pid or "" for pid in pids]
 
 
-def _measured_alike(
-    part: Alike, process: str, sources: _Sources
-) -> Iterator[tuple[str, CounterLevels]]:
-    book = sources.book
-    wanted = sources.classes.counters_of(FUNCTION_CLASSES[part.function_class], book.counters)
-    places = sources.devices.places(process, part.device)
-    found = (book.find(counter, places) for counter in wanted)
-    series = [each for each in found if each is not None]
-    for each, level in levels(series, part.spans):
-        yield each.counter, replace(level, group=part.groups[level.group])
-
-
-# -- rows ------------------------------------------------------------------------------------------
-
-_NO_METRIC = -1
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Rows:
-    """One row per group and counter, and one per group without any."""
-
-    group: Ints
-    counter: Ints
-    """Place in `counters`, or `_NO_METRIC`."""
-    mean: Floats
-    spread: Floats
-    interpolated: NDArray[np.int8]
-    counters: Sequence[str]
-
-
-def _rows(groups: CallGroups, measured: Sequence[tuple[str, CounterLevels]]) -> _Rows:
-    counters = sorted({counter for counter, _ in measured})
-    place = {counter: number for number, counter in enumerate(counters)}
-    known = np.zeros(len(groups), dtype=np.bool_)
+def _counter_rows(
+    groups: int, measured: Sequence[tuple[str, CounterLevels]], book: CounterBook
+) -> tuple[Ints, pl.DataFrame]:
+    """One row per group and counter, and one per group without any; and the group of each row."""
+    counters = [counter for counter, _ in measured]
     found = [level for _, level in measured]
+    known = np.zeros(groups, dtype=np.bool_)
     for each in found:
         known[each.group] = True
     bare = np.flatnonzero(~known)
     nothing = np.full(len(bare), np.nan)
-    sizes = [len(each.group) for each in found]
-    return _Rows(
-        group=np.concatenate([*(each.group for each in found), bare]),
-        counter=np.repeat(
-            [*(place[counter] for counter, _ in measured), _NO_METRIC], [*sizes, len(bare)]
-        ),
-        mean=np.concatenate([*(each.mean for each in found), nothing]),
-        spread=np.concatenate([*(each.spread for each in found), nothing]),
-        interpolated=np.concatenate(
-            [*(each.interpolated for each in found), np.full(len(bare), NONE, dtype=np.int8)]
-        ),
-        counters=counters,
-    )
-
-
-# -- the table -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Names:
-    """What numbers in rows stand for."""
-
-    cycles: Cycles
-    devices: Devices
-    book: CounterBook
-    host_functions: Sequence[str]
-    device_functions: Sequence[str]
-
-    @property
-    def functions(self) -> list[str]:
-        return [*self.host_functions, *self.device_functions]
-
-    @property
-    def short_names(self) -> list[str]:
-        """Names of kernels shortened; what stands in brackets on the host is no argument."""
-        return [*self.host_functions, *map(short_kernel_name, self.device_functions)]
-
-
-def _table(rows: _Rows, groups: CallGroups, named: _Names) -> pl.DataFrame:
-    group = rows.group
-    function = groups.function[group]
-    # What the device of each group is called.
-    number, processes = _process_of_row(named.cycles)
-    keys = np.stack([number[groups.row], groups.device])
-    kinds, kind = np.unique(keys, axis=1, return_inverse=True)
-    labels = [
-        named.devices.label(processes[process], device) for process, device in kinds.T.tolist()
-    ]
-    frame = pl.DataFrame(
+    sizes = [*(len(each.group) for each in found), len(bare)]
+    place = np.repeat([*range(len(found)), -1], sizes)
+    none = np.full(len(bare), NONE, dtype=np.int8)
+    interpolated = np.concatenate([*(each.interpolated for each in found), none])
+    rows = pl.DataFrame(
         {
-            "row": groups.row[group],
-            "function": _texts(named.functions, function),
-            "short_name": _texts(named.short_names, function),
-            "metric": _texts(rows.counters, rows.counter),
-            "unit": _texts([named.book.units[each] for each in rows.counters], rows.counter),
-            "device": _texts(labels, kind.reshape(-1))[group],
-            "function_class": _texts(FUNCTION_CLASSES, groups.function_class[group]),
-            "mu": rows.mean,
-            "sigma": rows.spread,
-            "dur_ns": groups.time[group],
-            "calls": groups.calls[group],
-            "interpolated": _enum(rows.interpolated),
+            "metric": _texts(counters, place),
+            "unit": _texts([book.units[each] for each in counters], place),
+            "mu": np.concatenate([*(each.mean for each in found), nothing]),
+            "sigma": np.concatenate([*(each.spread for each in found), nothing]),
+            "interpolated": pl.Series(INTERPOLATED, dtype=pl.Enum(INTERPOLATED)).gather(
+                interpolated
+            ),
         },
         nan_to_null=True,
     )
-    return _with_cycles(frame, named.cycles)
+    return np.concatenate([*(each.group for each in found), bare]), rows
 
 
 def _with_cycles(frame: pl.DataFrame, cycles: Cycles) -> pl.DataFrame:
@@ -404,14 +318,14 @@ def _with_cycles(frame: pl.DataFrame, cycles: Cycles) -> pl.DataFrame:
     length = pl.col("cycle_dur_ns")
     share = pl.when(length > 0).then(100 * pl.col("dur_ns") / length).otherwise(0.0)
     # Process and machine of each cycle.
-    pid = table["pid"]
-    texts = pid.fill_null("").unique().to_list()
-    split = {text: host_and_pid(text) for text in texts}
-    filled = pid.fill_null("")
-    process = filled.replace_strict(
-        {text: split[text][1] for text in texts}, return_dtype=pl.String
+    filled = table["pid"].fill_null("")
+    split = {text: host_and_pid(text) for text in filled.unique()}
+    host, process = (
+        filled.replace_strict(
+            {text: both[n] for text, both in split.items()}, return_dtype=pl.String
+        )
+        for n in (0, 1)
     )
-    host = filled.replace_strict({text: split[text][0] for text in texts}, return_dtype=pl.String)
     both = table.select(
         "row",
         "cycle",
@@ -440,7 +354,3 @@ def _texts(texts: Sequence[str | None], place: NDArray[np.integer[Any]]) -> pl.S
     """A text per place; none for places below zero."""
     every = pl.Series([*texts, None], dtype=pl.String).cast(pl.Categorical)
     return every.gather(np.where(place < 0, len(texts), place))
-
-
-def _enum(interpolated: NDArray[np.int8]) -> pl.Series:
-    return pl.Series(INTERPOLATED, dtype=pl.Enum(INTERPOLATED)).gather(interpolated)

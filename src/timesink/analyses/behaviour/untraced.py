@@ -28,8 +28,9 @@ from timesink.analyses.behaviour.functions import (
     function_name,
     host_classes,
 )
-from timesink.analyses.columns import host_columns, host_lanes, host_names
+from timesink.analyses.columns import host_columns, host_lanes, host_names, start_and_end
 from timesink.analyses.cycles.cycles import Cycles, family_name
+from timesink.model import intervals
 from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 
@@ -52,33 +53,23 @@ def with_untraced(
     The shares of such a thread then add up to the whole cycle.  Cycles of a kernel sequence have no
     thread of their own.
     """
-    place = len(host.functions)
     threads = () if cycles.on_device else own_threads(trace, cycles, windows)
-    parts = [
-        _as_calls(stretches, place + number)
-        for thread in threads
-        for number, stretches in enumerate(_untraced(thread))
-    ]
-    return replace(
-        host, calls=joined([host.calls, *parts]), functions=[*host.functions, NO_CALL, WAITING]
-    )
-
-
-def _as_calls(stretches: Windows, function: int) -> Calls:
-    many = len(stretches.row)
-    return Calls(
-        row=stretches.row,
-        function=np.full(many, function, dtype=np.int64),
-        function_class=np.full(many, _CLASS, dtype=np.int8),
-        device=np.full(many, HOST_NUMBER, dtype=np.int64),
-        start=stretches.start,
-        end=stretches.end,
-        time=stretches.end - stretches.start,
-        calls=np.ones(many, dtype=np.int64),
-    )
-
-
-# -- whose cycles they are -------------------------------------------------------------------------
+    parts = [host.calls]
+    for thread in threads:
+        for function, found in enumerate(_untraced(thread), len(host.functions)):
+            many = len(found.row)
+            calls = Calls(
+                row=found.row,
+                function=np.full(many, function, dtype=np.int64),
+                function_class=np.full(many, _CLASS, dtype=np.int8),
+                device=np.full(many, HOST_NUMBER, dtype=np.int64),
+                start=found.start,
+                end=found.end,
+                time=found.end - found.start,
+                calls=np.ones(many, dtype=np.int64),
+            )
+            parts.append(calls)
+    return replace(host, calls=joined(parts), functions=[*host.functions, NO_CALL, WAITING])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,7 +83,6 @@ class ThreadCalls:
     end: Ints
     thread: Ints
     is_work: Flags
-    is_mark: Flags
 
     def busy(self, thread: int) -> Windows:
         """When a thread is in a recorded call."""
@@ -123,26 +113,32 @@ class OwnThread:
 def own_threads(
     trace: Trace, cycles: Cycles, windows: Mapping[str, Windows]
 ) -> Iterator[OwnThread]:
-    """The threads that mark the cycles of each process, with the cycles each of them marks."""
-    marks = is_mark(trace, cycles)
+    """The threads that mark the cycles of each process, with the cycles each of them marks.
+
+    That is the thread whose mark lies longest in a cycle; of equal ones that with most marks.
+    """
+    is_marked = is_mark(trace, cycles)
     classes = host_classes(trace)
     counted = (classes != NOT_COUNTED) & ~np.isin(classes, SCHEDULED)
     process, _ = process_of_host(trace, list(windows))
     lanes, host = host_lanes(trace)[0], host_columns(trace)
-    start, time = host["ts_ns"].to_numpy(), host["dur_ns"].to_numpy()
     for number, (pid, window) in enumerate(windows.items()):
         rows = np.flatnonzero(counted & (process == number))
         rows = rows[np.argsort(lanes[rows], kind="stable")]
-        calls = ThreadCalls(
-            process=pid,
-            row=rows,
-            start=start[rows],
-            end=start[rows] + time[rows],
-            thread=lanes[rows],
-            is_work=np.isin(classes[rows], WORK),
-            is_mark=marks[rows],
-        )
-        yield from _by_thread(calls, window)
+        start, end = start_and_end(host, rows)
+        calls = ThreadCalls(pid, rows, start, end, lanes[rows], np.isin(classes[rows], WORK))
+        marks = np.flatnonzero(is_marked[rows])
+        if not len(marks):
+            continue
+        threads, thread = np.unique(calls.thread[marks], return_inverse=True)
+        pieces = window.cut(start[marks], end[marks])
+        held = np.zeros((len(window.row), len(threads)), dtype=np.int64)
+        np.add.at(held, (pieces.window, thread[pieces.call]), pieces.end - pieces.start)
+        by_marks = np.argsort(-np.bincount(thread), kind="stable")
+        chosen = by_marks[held[:, by_marks].argmax(axis=1)]
+        known = held.max(axis=1) > 0
+        for place in np.unique(chosen[known]).tolist():
+            yield OwnThread(int(threads[place]), window.take(known & (chosen == place)), calls)
 
 
 def is_mark(trace: Trace, cycles: Cycles) -> Flags:
@@ -155,52 +151,34 @@ def _without_numbers(name: str) -> str:
     return family_name(function_name(name))
 
 
-def _by_thread(calls: ThreadCalls, window: Windows) -> Iterator[OwnThread]:
-    """Cycles by the thread whose mark lies longest in them; of equal ones that with most marks."""
-    marks = np.flatnonzero(calls.is_mark)
-    if not len(marks):
-        return
-    threads, thread = np.unique(calls.thread[marks], return_inverse=True)
-    pieces = window.cut(calls.start[marks], calls.end[marks])
-    held = np.zeros((len(window.row), len(threads)), dtype=np.int64)
-    np.add.at(held, (pieces.window, thread[pieces.call]), pieces.end - pieces.start)
-    by_marks = np.argsort(-np.bincount(thread), kind="stable")
-    chosen = by_marks[held[:, by_marks].argmax(axis=1)]
-    known = held.max(axis=1) > 0
-    for number in np.unique(chosen[known]).tolist():
-        mine = known & (chosen == number)
-        yield OwnThread(int(threads[number]), window.take(mine), calls)
-
-
-# -- what is in no call ----------------------------------------------------------------------------
-
-
 def _untraced(own: OwnThread) -> tuple[Windows, Windows]:
     """When a thread is in no call in its cycles: for nobody known, and waiting for others."""
-    gaps = _outside(own.windows, own.calls.busy(own.thread))
-    # When threads work that do so in the stead of a thread, as in the backward pass. Such a thread
-    # works while the other is in no call. One that works beside it, such as a loader of data,
-    # shares its time with the other's calls as well.
-    length = _length(own.windows)
-    in_calls = length - _length(gaps)
-    found = [_merged(gaps.start[:0], gaps.end[:0])]
-    for thread in np.unique(own.calls.thread[own.calls.is_work]).tolist():
-        if thread == own.thread:
-            continue
-        working = own.calls.working(thread)
-        here = _length(_inside(own.windows, working))
-        beside = here - _length(_inside(gaps, working))
-        if _RARER * beside * length <= here * in_calls:
-            found.append(working)
-    others = _merged(*(np.concatenate([getattr(one, end) for one in found]) for end in _ENDS))
+    busy = own.calls.busy(own.thread)
+    gaps = _outside(own.windows, busy)
+    found = [working for _, working in in_stead(own, busy)]
+    start, end = (
+        np.concatenate([getattr(gaps, side)[:0], *(getattr(one, side) for one in found)])
+        for side in ("start", "end")
+    )
+    others = _merged(start, end)
     return _outside(gaps, others), _inside(gaps, others)
 
 
-_ENDS = ("start", "end")
+def in_stead(own: OwnThread, at_it: Windows) -> Iterator[tuple[int, Windows]]:
+    """Threads that hardly ever work while the own thread is at something, and when they work.
 
-
-def _length(stretches: Windows) -> int:
-    return int((stretches.end - stretches.start).sum())
+    One that works beside it, such as a loader of data, shares its time with what the other does.
+    """
+    bounds, mine = own.windows.ranges, at_it.ranges
+    length = int((own.windows.end - own.windows.start).sum())
+    occupied = int(intervals.coverage_within(mine, bounds).sum())
+    for thread in np.unique(own.calls.thread[own.calls.is_work]).tolist():
+        working = own.calls.working(thread)
+        here = int(intervals.coverage_within(working.ranges, bounds).sum())
+        both = intervals.intersect(working.ranges, mine)
+        beside = int(intervals.coverage_within(both, bounds).sum())
+        if thread != own.thread and here and _RARER * beside * length <= here * occupied:
+            yield thread, working
 
 
 def _merged(start: Ints, end: Ints) -> Windows:

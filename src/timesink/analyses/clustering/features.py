@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -84,13 +84,20 @@ def measure(roles: Sequence[Role]) -> Measures:
     features = tuple(sorted(columns))
     values = np.column_stack([columns[feature] for feature in features])
     owners = cycles["role"].to_numpy()
-    _forget_unwatched(features, values, owners)
+    # Times of a role that has nothing of the sort are unknown, not zero: the recording lacks it.
+    # That holds for what the operating system saw, class by class, and for the host as a whole.
+    host = [
+        column
+        for column, feature in enumerate(features)
+        if feature.kind in {TIME, CALLS} and feature.place == 0
+    ]
+    for unwatched in (host, *([one] for one in host if features[one].name in OBSERVED)):
+        if unwatched:
+            most = np.maximum.reduceat(values[:, unwatched].max(axis=1), role_starts(owners))
+            values[np.ix_((most == 0)[owners], unwatched)] = np.nan
     if cycles["prefill"].any():
         # Prefill cycles are another unit of work: they get features of their own.
-        own = tuple(
-            Feature(feature.kind, feature.name, feature.place, feature.unit, "prefill")
-            for feature in features
-        )
+        own = tuple(replace(feature, phase="prefill") for feature in features)
         hidden = cycles["prefill"].to_numpy()[:, None]
         both = np.hstack([np.where(hidden, np.nan, values), np.where(hidden, values, np.nan)])
         features, values = (*features, *own), both
@@ -184,36 +191,15 @@ def _column(length: int, rows: pl.DataFrame, name: str, absent: float) -> Floats
     return column
 
 
-def _forget_unwatched(features: Sequence[Feature], values: Floats, owners: Ints) -> None:
-    """Times of a role that has nothing of the sort are unknown, not zero: the recording lacks it.
-
-    That holds for what the operating system saw, class by class, and for the host as a whole.
-    """
-    host = [
-        column
-        for column, feature in enumerate(features)
-        if feature.kind in {TIME, CALLS} and feature.place == 0
-    ]
-    seen = [[column] for column in host if features[column].name in OBSERVED]
-    for columns in (host, *seen):
-        if columns:
-            most = np.maximum.reduceat(values[:, columns].max(axis=1), role_starts(owners))
-            values[np.ix_((most == 0)[owners], columns)] = np.nan
-
-
 # The level of each feature of each role, in doublings, and how well it is known.
 #
-# A level is the mean over the cycles of log2(value + floor), so that a difference of 1 is a
-# factor of
-# two whatever the unit.  The floor is what a difference must be seen against: a hundredth of the
-# cycle for times, ten calls, half a percent for shares.  The highest and the lowest of eight
-# cycles
+# A level is the mean over the cycles of log2(value + floor), so that a difference of 1 is a factor
+# of two whatever the unit.  The floor is what a difference must be seen against: a hundredth of the
+# cycle for times, ten calls, half a percent for shares.  The highest and the lowest of eight cycles
 # count as the next ones do (a winsorised mean): a recording often begins inside of a cycle.
 #
-# The error of a level is the larger of two: from the scatter of the cycles, and from the first
-# half
-# against the second, which sees what scatter does not: drift, and samples that neighbouring
-# cycles
+# The error of a level is the larger of two: from the scatter of the cycles, and from the first half
+# against the second, which sees what scatter does not: drift, and samples that neighbouring cycles
 # share.  With few cycles scatter itself is badly known, so it is drawn up to what the other roles
 # show, and widened as Student's distribution is.
 
@@ -274,7 +260,12 @@ def doublings(measures: Measures) -> Floats:
         with np.errstate(divide="ignore"):
             result[:, column] = np.log2(values[:, column] + floor)
     result[np.isinf(result)] = np.nan
-    for column in _looking_busy(measures):
+    looking_busy = [
+        column
+        for column, feature in enumerate(measures.features)
+        if feature.kind == METRIC and feature.place > 0 and _LOAD.search(feature.name)
+    ]
+    for column in looking_busy:
         result[_waiting(measures, measures.features[column]), column] = np.nan
     return result
 
@@ -286,31 +277,18 @@ def _floor(measures: Measures, feature: Feature, values: Floats) -> Floats | flo
         return CALLS_FLOOR
     if feature.kind == TIME:
         return TIME_FLOOR * np.nan_to_num(_lengths(measures, feature.phase), nan=0.0)
-    known = METRIC_FLOORS.get(feature.unit)
-    return _usual(values, measures.owners) * OTHER_FLOOR if known is None else known
+    known = values > 0
+    if feature.unit in METRIC_FLOORS or not known.any():
+        return METRIC_FLOORS.get(feature.unit, 0.0)
+    # Of the median over the roles of their mean, of those that are not zero throughout.
+    sums = np.bincount(measures.owners[known], values[known])
+    many = np.bincount(measures.owners[known])
+    return float(np.median(sums[many > 0] / many[many > 0])) * OTHER_FLOOR
 
 
 def _lengths(measures: Measures, phase: str) -> Floats:
     column = measures.features.index(Feature(CYCLE, CYCLE, 0, "ns", phase))
     return np.asarray(measures.values[:, column])
-
-
-def _usual(values: Floats, owners: Ints) -> float:
-    """Median over the roles of their mean, of those that are not zero throughout."""
-    known = values > 0
-    if not known.any():
-        return 0.0
-    sums = np.bincount(owners[known], values[known])
-    many = np.bincount(owners[known])
-    return float(np.median(sums[many > 0] / many[many > 0]))
-
-
-def _looking_busy(measures: Measures) -> list[int]:
-    return [
-        column
-        for column, feature in enumerate(measures.features)
-        if feature.kind == METRIC and feature.place > 0 and _LOAD.search(feature.name)
-    ]
 
 
 def _waiting(measures: Measures, feature: Feature) -> Flags:
@@ -377,7 +355,18 @@ def _turns(owners: Ints) -> tuple[Ints, Ints]:
 
 def _levels(logs: Floats, owners: Ints, part: _Part, least: Floats | float) -> Levels:
     starts = role_starts(owners)
-    logs, count, trimmed = _winsorised(np.where(part.rows[:, None], logs, np.nan), owners, starts)
+    logs = np.where(part.rows[:, None], logs, np.nan)
+    count = np.add.reduceat(~np.isnan(logs), starts, axis=0, dtype=np.int64)
+    # The ends are drawn in, so many at each.
+    trimmed = np.where(count >= _FEWEST_TO_TRIM, np.maximum(count // _TRIMMED, 1), 0)
+    lowest, highest = np.empty(count.shape), np.empty(count.shape)
+    columns = np.arange(logs.shape[1])
+    for role, known in enumerate(np.split(logs, starts[1:])):
+        # Unknown ones are sorted to the end.
+        ordered = np.sort(known, axis=0)
+        lowest[role] = ordered[trimmed[role], columns]
+        highest[role] = ordered[np.maximum(count[role] - 1 - trimmed[role], 0), columns]
+    logs = np.clip(logs, lowest[owners], highest[owners])
     mean = means_of(logs, starts)
     # Variance of the cycles of each role, drawn up to the median of all roles, never down.
     squares = means_of((logs - mean[owners]) ** 2, starts) * count
@@ -396,21 +385,6 @@ def _levels(logs: Floats, owners: Ints, part: _Part, least: Floats | float) -> L
     first, second = (means_of(np.where(half, logs, np.nan), starts) for half in (early, ~early))
     error = np.fmax(error, np.abs(first - second) / 2)
     return Levels(mean, np.where(np.isnan(mean), np.nan, error))
-
-
-def _winsorised(logs: Floats, owners: Ints, starts: NDArray[np.intp]) -> tuple[Floats, Ints, Ints]:
-    """Logs with the ends drawn in, how many are known, and how many were drawn in at each end."""
-    count = np.add.reduceat(~np.isnan(logs), starts, axis=0, dtype=np.int64)
-    trimmed = np.where(count >= _FEWEST_TO_TRIM, np.maximum(count // _TRIMMED, 1), 0)
-    lowest, highest = np.empty(count.shape), np.empty(count.shape)
-    columns = np.arange(logs.shape[1])
-    for role, own in enumerate(np.split(logs, starts[1:])):
-        # Unknown ones are sorted to the end.
-        ordered = np.sort(own, axis=0)
-        lowest[role] = ordered[trimmed[role], columns]
-        highest[role] = ordered[np.maximum(count[role] - 1 - trimmed[role], 0), columns]
-    drawn: Floats = np.clip(logs, lowest[owners], highest[owners])
-    return drawn, count, trimmed
 
 
 def means_of(values: Floats, starts: NDArray[np.intp]) -> Floats:

@@ -26,7 +26,7 @@ from timesink.analyses.columns import (
 )
 from timesink.analyses.forest import Nodes, call_forest
 from timesink.analyses.links import link_launches
-from timesink.analyses.roles import is_communication
+from timesink.analyses.steps import is_communication
 from timesink.model import vendors
 from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace

@@ -24,8 +24,7 @@ from timesink.analyses.communication.records import (
     sum_if_known,
     volume,
 )
-from timesink.analyses.roles import role_ranges
-from timesink.analyses.steps import bounds_of, find_steps
+from timesink.analyses.steps import bounds_of, find_steps, role_ranges
 from timesink.model import intervals
 from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import KERNEL_KINDS

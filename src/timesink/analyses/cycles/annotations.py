@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import once_per_trace
 from timesink.analyses.cycles.cycles import (
     MIN_REPEATS,
     Reading,
@@ -22,15 +20,13 @@ from timesink.analyses.cycles.cycles import (
 from timesink.analyses.cycles.marks import (
     Family,
     closes,
-    device_annotations,
     device_events,
+    families,
     families_of,
+    from_mark_to_mark,
     held,
     host_annotations,
     host_events,
-    mark_note,
-    mark_to_mark,
-    one_family,
     outermost,
     spanned,
     work_by_process,
@@ -47,40 +43,46 @@ _IRREGULAR = 0.5
 """Marks whose distances spread more than this, relative to their mean, do not beat time."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Unit:
-    """Annotations that together hold the work of a run."""
-
-    main: Family
-    prefills: Sequence[Family]
-    held: float
-    """Share of the work they hold."""
-
-
 def repeated_annotation(trace: Trace) -> Reading | None:
     """The annotation that holds most of the work and repeats; else one that beats time in it."""
-    families, on_device = _host_families(trace), False
-    if not families:
-        events = device_annotations(trace)
-        families, on_device = families_of(trace, events, on_device=True), True
-    units = _covering_units(trace, families, on_device=on_device)
-    covering = {unit.main: unit for unit in units}
+    known, on_device = families_of(trace, on_device=False), False
+    if not known:
+        known, on_device = families_of(trace, on_device=True), True
+    units = _covering_units(trace, known, on_device=on_device)
+    covering = {main: (prefills, share) for main, prefills, share in units}
     if covering:
-        best = next(best_first(list(covering)))
-        return replace(_covering(covering[best]), on_device=on_device)
+        main = next(best_first(list(covering)))
+        prefills, share = covering[main]
+        events = pl.concat([main.events, *(family.events for family in prefills)])
+        types = [
+            "prefill" if family_name(name) != main.name else type_of_name(name)
+            for name in events["name"].to_list()
+        ]
+        reason = (
+            f"the annotation {main.name!r} repeats {main.count} times and holds "
+            f"{100 * share:.0f} % of the work"
+        )
+        notes = tuple(f"{family.count} of {family.name!r} taken as prefill" for family in prefills)
+        spans = spanned(events, types)
+        return Reading("marker", main.name, spans, 0.95, reason, notes, on_device)
     even = [
         family
-        for family in families
+        for family in known
         if family.count >= MIN_REPEATS and family.irregularity <= _IRREGULAR
     ]
-    return _beating(trace, even, on_device=on_device) if even else None
+    if not even:
+        return None
+    # Cycles from mark to mark of an annotation that comes once per cycle.
+    main = max(even, key=lambda family: (closes(family.name), family.total_ns, family.name))
+    reason = f"the annotation {main.name!r} comes {main.count} times, evenly"
+    return from_mark_to_mark(trace, main, 0.8, reason, on_device=on_device)
 
 
 def lone_annotation(trace: Trace) -> Reading | None:
     """The one pass of a recording that holds no more, where an annotation says so."""
     found = [
         family
-        for family in _host_families(trace)
+        for family in families_of(trace, on_device=False)
         if family.count < MIN_REPEATS
         and is_unit_name(family.name)
         and held(trace, [family], on_device=False) >= COVERING
@@ -89,22 +91,16 @@ def lone_annotation(trace: Trace) -> Reading | None:
         return None
     chosen = next(best_first(found))
     reason = f"the annotation {chosen.name!r} holds the whole recording"
-    types = [type_of_name(name) for name in chosen.events["name"].to_list()]
-    return Reading("marker", chosen.name, spanned(chosen.events, types), 0.9, reason)
-
-
-@once_per_trace
-def _host_families(trace: Trace) -> list[Family]:
-    return families_of(trace, host_annotations(trace), on_device=False)
-
-
-# -- annotations that hold the work ----------------------------------------------------------------
+    return Reading("marker", chosen.name, spanned(chosen.events), 0.9, reason)
 
 
 def _covering_units(
     trace: Trace, families: Sequence[Family], *, on_device: bool
-) -> Iterator[_Unit]:
-    """Annotations that repeat and hold most of the work, with the prefills beside them."""
+) -> Iterator[tuple[Family, list[Family], float]]:
+    """Annotations that repeat and hold most of the work, with the prefills beside them.
+
+    Also the share of the work that they hold together.
+    """
     count = np.array([family.count for family in families])
     mean = np.array([family.mean_ns for family in families])
     work = np.array([family.work for family in families])
@@ -123,7 +119,7 @@ def _covering_units(
         prefills = [other for other in others if not _meet(other, main)]
         share = held(trace, [main, *prefills], on_device=on_device)
         if share >= COVERING:
-            yield _Unit(main, prefills, share)
+            yield main, prefills, share
 
 
 def _meet(one: Family, other: Family) -> bool:
@@ -135,33 +131,6 @@ def _meet(one: Family, other: Family) -> bool:
     order = np.argsort(at, kind="stable")
     reach = np.maximum.accumulate(until[order])
     return bool((at[order][1:] < reach[:-1]).any())
-
-
-def _covering(unit: _Unit) -> Reading:
-    main = unit.main
-    events = pl.concat([main.events, *(family.events for family in unit.prefills)])
-    reason = (
-        f"the annotation {main.name!r} repeats {main.count} times and holds "
-        f"{100 * unit.held:.0f} % of the work"
-    )
-    types = [
-        "prefill" if family_name(name) != main.name else type_of_name(name)
-        for name in events["name"].to_list()
-    ]
-    notes = tuple(f"{family.count} of {family.name!r} taken as prefill" for family in unit.prefills)
-    return Reading("marker", main.name, spanned(events, types), 0.95, reason, notes)
-
-
-# -- annotations that come once per cycle ----------------------------------------------------------
-
-
-def _beating(trace: Trace, even: list[Family], *, on_device: bool) -> Reading:
-    """Cycles from mark to mark of an annotation that comes once per cycle."""
-    chosen = max(even, key=lambda family: (closes(family.name), family.total_ns, family.name))
-    spans = mark_to_mark(trace, chosen, on_device=on_device)
-    reason = f"the annotation {chosen.name!r} comes {chosen.count} times, evenly"
-    notes = (mark_note(chosen.name),)
-    return Reading("marker", chosen.name, spans, 0.8, reason, notes, on_device)
 
 
 # Cycles as a mark gives them that was asked for by name.
@@ -176,24 +145,27 @@ def named_mark(trace: Trace, marker: str) -> Reading | None:
     A name fits as it is, without its numbers, or with `*` and `?`.  Annotations are asked first,
     then Python calls and every other host event, then annotations and kernels of the device.
     """
-    fitting = _fitting(host_annotations(trace), marker)
-    if fitting.is_empty():
-        names = python_calls(trace).names
-        called = anchored(trace, frozenset(_names_that_fit(list(names), marker)))
-        if called is not None:
-            return called
-        fitting = _fitting(host_events(trace), marker)
-    if not fitting.is_empty():
-        return _as_asked(trace, one_family(marker, outermost(fitting)), on_device=False)
-    fitting = _fitting(device_events(trace), marker)
-    if fitting.is_empty():
-        return None
-    return _as_asked(trace, one_family(marker, outermost(fitting)), on_device=True)
-
-
-def _fitting(events: pl.DataFrame, marker: str) -> pl.DataFrame:
-    chosen = _names_that_fit(events["name"].unique().to_list(), marker)
-    return events.filter(pl.col("name").is_in(chosen))
+    for events_of in (host_annotations, host_events, device_events):
+        if events_of is host_events:
+            names = _names_that_fit(list(python_calls(trace).names), marker)
+            called = anchored(trace, frozenset(names))
+            if called is not None:
+                return called
+        events = events_of(trace)
+        chosen = _names_that_fit(events["name"].unique().to_list(), marker)
+        if chosen:
+            fitting = outermost(events.filter(pl.col("name").is_in(chosen)))
+            on_device = events_of is device_events
+            # As one family, whatever they are called; none of them lies in another.
+            rows = fitting.with_columns(pl.lit(marker).alias("family"), pl.lit(0).alias("work"))
+            (family,) = families(rows)
+            often = units.counted(family.count, "times")
+            reason = f"asked for by name; {family.name!r} was recorded {often}"
+            if family.coverage >= SPARSE or family.count == 1:
+                spans = spanned(family.events)
+                return Reading("marker", family.name, spans, 1.0, reason, (), on_device)
+            return from_mark_to_mark(trace, family, 1.0, reason, on_device=on_device)
+    return None
 
 
 def _names_that_fit(names: list[str], marker: str) -> list[str]:
@@ -211,18 +183,6 @@ def _names_that_fit(names: list[str], marker: str) -> list[str]:
     return []
 
 
-def _as_asked(trace: Trace, family: Family, *, on_device: bool) -> Reading:
-    reason = (
-        f"asked for by name; {family.name!r} was recorded {units.counted(family.count, 'times')}"
-    )
-    if family.coverage >= SPARSE or family.count == 1:
-        types = [type_of_name(name) for name in family.events["name"].to_list()]
-        spans = spanned(family.events, types)
-        return Reading("marker", family.name, spans, 1.0, reason, (), on_device)
-    spans = mark_to_mark(trace, family, on_device=on_device)
-    return Reading("marker", family.name, spans, 1.0, reason, (mark_note(family.name),), on_device)
-
-
 # Cycles as the profiler marked them: one per step.
 
 _ANCHOR = "ProfilerStep"
@@ -233,22 +193,6 @@ def profiler_steps(trace: Trace) -> Reading | None:
 
     A last step whose device work was not recorded is left out.
     """
-    marks = _marks(trace)
-    if marks.is_empty():
-        return None
-    whole, notes = _without_cut_step(trace, marks)
-    spans = spans_of(
-        whole["pid"].to_list(),
-        [_ANCHOR] * whole.height,
-        whole["start_ns"].to_numpy(),
-        whole["end_ns"].to_numpy(),
-        ["generic"] * whole.height,
-    )
-    return Reading("step", _ANCHOR, spans, 1.0, "the profiler marked its steps", notes)
-
-
-def _marks(trace: Trace) -> pl.DataFrame:
-    """Marks of each process; one thread marks, others that repeat a step add nothing."""
     marks = (
         trace.lazy("steps")
         .select(
@@ -260,16 +204,18 @@ def _marks(trace: Trace) -> pl.DataFrame:
         )
         .collect()
     )
+    if marks.is_empty():
+        return None
+    # One thread of a process marks; others that repeat a step add nothing.
     threads = marks.group_by("pid", "tid").agg(pl.len()).sort("pid", "len", "tid")
     busiest = threads.group_by("pid", maintain_order=True).last()
-    return marks.join(busiest, on=["pid", "tid"], how="semi").sort("pid", "start_ns")
-
-
-def _without_cut_step(trace: Trace, marks: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    steps = find_steps(trace)
-    cut = steps.filter(~pl.col("complete"))["name"].to_list()
+    marks = marks.join(busiest, on=["pid", "tid"], how="semi").sort("pid", "start_ns")
+    cut = find_steps(trace).filter(~pl.col("complete"))["name"].to_list()
     whole = marks.filter(~pl.col("step").is_in(cut))
-    if not cut or whole.height < MIN_REPEATS:
-        return marks, ()
-    lost = marks.height - whole.height
-    return whole, (f"{lost} step{'s' * (lost > 1)} at the end cut by the recording, left out",)
+    notes: tuple[str, ...] = ()
+    if cut and whole.height >= MIN_REPEATS:
+        lost = marks.height - whole.height
+        marks = whole
+        notes = (f"{lost} step{'s' * (lost > 1)} at the end cut by the recording, left out",)
+    spans = spans_of(marks["pid"], _ANCHOR, marks["start_ns"], marks["end_ns"])
+    return Reading("step", _ANCHOR, spans, 1.0, "the profiler marked its steps", notes)

@@ -6,7 +6,7 @@ import heapq
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
@@ -81,6 +81,8 @@ MIN_REPEATS = 3
 
 
 _NUMBER = re.compile(r"\d+")
+Texts: TypeAlias = str | Sequence[str] | pl.Series
+Times: TypeAlias = Ints | pl.Series
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +108,9 @@ class Reading:
 
 
 def spans_of(
-    pids: Sequence[str],
-    names: Sequence[str],
-    start: Ints,
-    end: Ints,
-    types: Sequence[str],
+    pids: Texts, names: Texts, start: Times, end: Times, types: Texts = "generic"
 ) -> pl.DataFrame:
-    """Cycles in the order of their starts, process by process."""
+    """Cycles in the order of their starts, process by process; one text stands for all of them."""
     frame = pl.DataFrame(
         {"type": types, "pid": pids, "name": names, "start_ns": start, "end_ns": end},
         schema=SPANS,
@@ -168,7 +166,9 @@ def best_first(items: Sequence[Item]) -> Iterator[Item]:
     The largest total leads with all that come near it, and of these the longest calls win, because
     they hold the others; then the next among what is left.
     """
-    preferred = sorted(items, key=lambda item: (item.total_ns / item.count, *_size(item)))
+    preferred = sorted(
+        items, key=lambda item: (item.total_ns / item.count, item.total_ns, item.name)
+    )
     by_total = sorted(range(len(preferred)), key=lambda place: -preferred[place].total_ns)
     gone = [False] * len(preferred)
     near: list[int] = []
@@ -183,10 +183,6 @@ def best_first(items: Sequence[Item]) -> Iterator[Item]:
         best = -heapq.heappop(near)
         gone[best] = True
         yield preferred[best]
-
-
-def _size(item: Timed) -> tuple[int, str]:
-    return (item.total_ns, item.name)
 
 
 # What a name says about a cycle: one pass of the work or not, prefill or decode.

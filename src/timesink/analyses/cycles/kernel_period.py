@@ -15,7 +15,6 @@ from timesink.analyses.cycles.kernel_sequence import (
     LIKE_ITSELF,
     Cut,
     KernelSequence,
-    Pattern,
     in_order,
     kernel_sequences,
     likeness_by_lag,
@@ -43,26 +42,17 @@ _WASTE = 0.2
 
 def that_hold(cuts: list[Cut], symbol: Ints) -> list[Cut]:
     """Ways to cut under which the sequence repeats, kernel by kernel and in order."""
-    return _in_order([cut for cut in cuts if _repeats(cut.found)], symbol)
-
-
-def right_cut(sequence: KernelSequence, holding: list[Cut], time: Floats) -> Cut:
-    """The right period, begun at the right place; `time` is each symbol's share."""
-    chosen = _widest_needed(holding, time)
-    return best_phase(sequence, [cut for cut in holding if _same_period(cut, chosen)])
-
-
-def _repeats(found: Pattern) -> bool:
-    return found.sameness * found.order >= HOLDS and found.coverage >= COVERS
-
-
-def _in_order(cuts: list[Cut], symbol: Ints) -> list[Cut]:
-    """Those whose parts follow the same order, place by place; looked at once per period."""
+    repeating = [
+        cut
+        for cut in cuts
+        if cut.found.sameness * cut.found.order >= HOLDS and cut.found.coverage >= COVERS
+    ]
+    # Whether parts follow the same order, place by place, is looked at once per period.
     order: dict[int, float] = {}
-    for cut in sorted(cuts, key=lambda cut: -cut.found.score):
+    for cut in sorted(repeating, key=lambda cut: -cut.found.score):
         if cut.found.parts not in order:
             order[cut.found.parts] = in_order(symbol, cut.found.cuts)
-    return [cut for cut in cuts if order[cut.found.parts] >= IN_ORDER]
+    return [cut for cut in repeating if order[cut.found.parts] >= IN_ORDER]
 
 
 def _widest_needed(cuts: list[Cut], time: Floats) -> Cut:
@@ -84,14 +74,6 @@ def _widest_needed(cuts: list[Cut], time: Floats) -> Cut:
     return chosen
 
 
-def _same_period(one: Cut, other: Cut) -> bool:
-    return abs(one.found.parts - other.found.parts) <= 1 and _nearly_as_good(one, other)
-
-
-def _nearly_as_good(one: Cut, other: Cut) -> bool:
-    return one.found.score >= _NEARLY * other.found.score
-
-
 def best_phase(sequence: KernelSequence, cuts: list[Cut]) -> Cut:
     """A cycle begins where the device has waited longest, and the recording with a cycle."""
 
@@ -107,8 +89,7 @@ def best_phase(sequence: KernelSequence, cuts: list[Cut]) -> Cut:
 
 # Cycles of a few kinds in no fixed order, as a server's prefills and decodes are.
 #
-# Such a sequence has no period.  But cut at the right kernel, nearly every part is the same as
-# some
+# Such a sequence has no period.  But cut at the right kernel, nearly every part is the same as some
 # other part, kernel for kernel, and there are only a few different ones.
 
 FEWEST_PARTS, MOST_KINDS = 6, 4
@@ -131,33 +112,11 @@ def kinds_of_parts(symbol: Ints, cuts: Ints) -> Ints:
     return rank[kind]
 
 
-def is_mixture(symbol: Ints, cuts: Ints, kinds: Ints) -> bool:
-    """Whether a few kinds make up nearly all parts, each of them seen more than once.
-
-    A kind with all the symbols of another and more is that other with something behind it, such
-    as a layer and what comes after the last one: such parts are no whole cycles.
-    """
-    counts = np.bincount(kinds)
-    shared = np.flatnonzero(counts > 1)
-    if (
-        len(kinds) < FEWEST_PARTS
-        or not 1 < len(shared) <= MOST_KINDS
-        or int(counts[shared].sum()) < NEARLY_ALL * len(kinds)
-    ):
-        return False
-    parts = [int(np.argmax(kinds == kind)) for kind in shared.tolist()]
-    held = [frozenset(symbol[cuts[part] : cuts[part + 1]].tolist()) for part in parts]
-    return not any(one <= other for one, other in permutations(held, 2))
-
-
 # Cycles of one kernel sequence, if it has a period.
 #
-# Where the sequence may be cut comes from two sides: places that look alike (a kernel, or a few
-# in a
-# row, that come once per cycle) and lags after which the power spectrum says it repeats.  Every
-# way
-# to cut is checked against the whole sequence; a run of layers is not taken for the step around
-# it.
+# Where the sequence may be cut comes from two sides: places that look alike (a kernel, or a few in
+# a row, that come once per cycle) and lags after which the power spectrum says it repeats.  Every
+# way to cut is checked against the whole sequence; a run of layers is not the step around it.
 
 FEWEST = 12
 """Fewer kernels than this show no pattern."""
@@ -185,36 +144,74 @@ def periodic(sequence: KernelSequence) -> Reading | None:
         mixed = _mixed(sequence, cuts, likeness)
         if mixed is not None or not holding:
             return mixed
+    # The right period, begun at the right place.
     time = np.bincount(symbol, weights=length, minlength=len(weight)) / max(length.sum(), 1)
-    return _reading(sequence, right_cut(sequence, holding, time), likeness)
+    chosen = _widest_needed(holding, time).found
+    same_period = [
+        cut
+        for cut in holding
+        if abs(cut.found.parts - chosen.parts) <= 1 and cut.found.score >= _NEARLY * chosen.score
+    ]
+    return _reading(sequence, best_phase(sequence, same_period), likeness)
 
 
 def _mixed(sequence: KernelSequence, cuts: list[Cut], likeness: Floats) -> Reading | None:
     """Cycles of a few kinds in any order: the longest parts that are like one another."""
     symbol = sequence.symbol[:LONGEST]
     fitting = [
-        (cut, kinds)
+        cut
         for cut in cuts
-        if cut.row and cut.found.coverage >= COVERS
-        for kinds in [kinds_of_parts(symbol, cut.found.cuts)]
-        if is_mixture(symbol, cut.found.cuts, kinds)
+        if cut.row and cut.found.coverage >= COVERS and _is_mixture(symbol, cut.found.cuts)
     ]
     if not fitting:
         return None
-    parts = min(cut.found.parts for cut, _ in fitting)
-    chosen = best_phase(sequence, [cut for cut, _ in fitting if cut.found.parts <= parts + 1])
-    kinds = kinds_of_parts(symbol, chosen.found.cuts)
-    counts = np.bincount(kinds)
-    shared = float(counts[counts > 1].sum() / len(kinds))
+    parts = min(cut.found.parts for cut in fitting)
+    chosen = best_phase(sequence, [cut for cut in fitting if cut.found.parts <= parts + 1])
+    counts = np.bincount(kinds_of_parts(symbol, chosen.found.cuts))
+    shared = np.sort(counts[counts > 1])[::-1]
+    sizes = ", ".join(map(str, shared))
     reading = _reading(sequence, chosen, likeness)
-    reason = f"the kernels make up parts of {(counts > 1).sum()} kinds, again and again"
-    sizes = ", ".join(str(count) for count in np.sort(counts[counts > 1])[::-1])
-    note = f"cycles are of different kinds ({sizes} of each), such as prefill and decode"
-    return replace(reading, trust=0.8 * shared, reason=reason, notes=(*reading.notes, note))
+    return replace(
+        reading,
+        trust=0.8 * float(shared.sum() / counts.sum()),
+        reason=f"the kernels make up parts of {len(shared)} kinds, again and again",
+        notes=(
+            *reading.notes,
+            f"cycles are of different kinds ({sizes} of each), such as prefill and decode",
+        ),
+    )
+
+
+def _is_mixture(symbol: Ints, cuts: Ints) -> bool:
+    """Whether a few kinds make up nearly all parts, each of them seen more than once.
+
+    A kind with all the symbols of another and more is that other with something behind it, such
+    as a layer and what comes after the last one: such parts are no whole cycles.
+    """
+    kinds = kinds_of_parts(symbol, cuts)
+    counts = np.bincount(kinds)
+    shared = np.flatnonzero(counts > 1)
+    if (
+        len(kinds) < FEWEST_PARTS
+        or not 1 < len(shared) <= MOST_KINDS
+        or int(counts[shared].sum()) < NEARLY_ALL * len(kinds)
+    ):
+        return False
+    parts = [int(np.argmax(kinds == kind)) for kind in shared.tolist()]
+    held = [frozenset(symbol[cuts[part] : cuts[part + 1]].tolist()) for part in parts]
+    return not any(one <= other for one, other in permutations(held, 2))
 
 
 def _reading(sequence: KernelSequence, cut: Cut, likeness: Floats) -> Reading:
-    places = _all_places(sequence, cut)
+    places = cut.found.cuts[cut.found.cuts < len(sequence)]
+    if len(sequence) > LONGEST:
+        # Cuts of the whole sequence, not only of the part that was looked at.
+        first, second = cut.found.cuts[:2]
+        places = np.arange(first, len(sequence), second - first)
+        if cut.row:
+            places = np.arange(len(sequence) - cut.row + 1)
+            for step in range(cut.row):
+                places = places[sequence.symbol[places + step] == sequence.symbol[first + step]]
     start = sequence.start[places]
     last_of_part = np.append(places[1:], len(sequence)) - 1
     reach = np.maximum.accumulate(sequence.end)[last_of_part]
@@ -232,30 +229,11 @@ def _reading(sequence: KernelSequence, cut: Cut, likeness: Floats) -> Reading:
     lag = round(float(np.median(kernels[:-1])))
     agrees = lag < len(likeness) and float(likeness[lag]) >= LIKE_ITSELF
     anchor = sequence.names[int(sequence.symbol[places[0]])]
-    count = len(start)
-    reason = (
-        f"the kernel sequence repeats every {lag} kernels"
-        f"{', and its spectrum says the same' if agrees else ''}"
-    )
-    spans = spans_of([sequence.pid] * count, [anchor] * count, start, end, ["generic"] * count)
+    same = ", and its spectrum says the same" if agrees else ""
+    reason = f"the kernel sequence repeats every {lag} kernels{same}"
+    spans = spans_of(sequence.pid, anchor, start, end)
     trust = 0.9 * cut.found.sameness * cut.found.order * (1.0 if agrees else 0.9)
     return Reading("kernels", anchor, spans, trust, reason, tuple(notes), on_device=True)
-
-
-def _all_places(sequence: KernelSequence, cut: Cut) -> Ints:
-    """Cuts of the whole sequence, not only of the part that was looked at."""
-    cuts = cut.found.cuts
-    if len(sequence) <= LONGEST:
-        return cuts[cuts < len(sequence)]
-    if not cut.row:
-        return np.arange(cuts[0], len(sequence), cuts[1] - cuts[0])
-    mark = sequence.symbol[cuts[0] : cuts[0] + cut.row]
-    places = np.flatnonzero(sequence.symbol == mark[0])
-    places = places[places <= len(sequence) - cut.row]
-    fits = np.ones(len(places), dtype=np.bool_)
-    for step in range(1, cut.row):
-        fits &= sequence.symbol[places + step] == mark[step]
-    return places[fits]
 
 
 # The shorter period inside of each cycle of a kernel sequence.
@@ -267,23 +245,20 @@ def inner_period(sequence: KernelSequence, whole: Reading) -> Candidate | None:
     Passes of a request look like this, and layers of a pass: kernels do not tell which.
     """
     # The kernels of one cycle.
-    number = whole.count // 2
-    start, end = whole.spans["start_ns"][number], whole.spans["end_ns"][number]
+    start, end = whole.spans.select("start_ns", "end_ns").row(whole.count // 2)
     inside = slice(*np.searchsorted(sequence.start, [start, end]).tolist())
-    cycle = KernelSequence(
-        sequence.pid,
-        sequence.symbol[inside],
-        sequence.start[inside],
-        sequence.end[inside],
-        sequence.names,
-    )
-    found = periodic(cycle)
+    symbol, begins = sequence.symbol[inside], sequence.start[inside]
+    found = periodic(replace(sequence, symbol=symbol, start=begins, end=sequence.end[inside]))
     if found is None or found.count < MIN_REPEATS:
         return None
-    mark = _mark(cycle, found)
-    if mark is None:
+    # The first kernel that comes just once in each part, so that its name alone marks them.
+    bounds = [found.spans["start_ns"][0], found.spans["end_ns"][-1]]
+    parts = symbol[slice(*np.searchsorted(begins, bounds).tolist())]
+    once = parts[np.bincount(parts)[parts] == found.count]
+    if not len(once):
         return None
-    each = int((cycle.symbol == mark).sum())
+    mark = int(once[0])
+    each = int((symbol == mark).sum())
     name = sequence.names[mark]
     return Candidate(
         "kernels",
@@ -295,33 +270,18 @@ def inner_period(sequence: KernelSequence, whole: Reading) -> Candidate | None:
     )
 
 
-def _mark(cycle: KernelSequence, found: Reading) -> int | None:
-    """The first kernel that comes just once in each part, so that its name alone marks them."""
-    starts = np.append(found.spans["start_ns"].to_numpy(), found.spans["end_ns"][-1])
-    first, *_, last = np.searchsorted(cycle.start, starts).tolist()
-    counts = np.bincount(cycle.symbol[first:last])
-    for symbol in cycle.symbol[first:last].tolist():
-        if counts[symbol] == found.count:
-            return int(symbol)
-    return None
-
-
 def _pattern(name: str, names: Sequence[str]) -> str:
     """What to ask for to get this kernel: a shorter pattern that fits no other, else its name."""
     others = [other for other in names if other != name]
-    begins = name[: 1 + max((_common(name, other) for other in others), default=0)]
-    for pattern in (f"*{short_kernel_name(name)}*", f"{begins}*"):
+    shared = 0
+    while any(other.startswith(name[: shared + 1]) for other in others) and shared < len(name):
+        shared += 1
+    for pattern in (f"*{short_kernel_name(name)}*", f"{name[: 1 + shared]}*"):
         fits_others = any(fnmatch.fnmatchcase(other, pattern) for other in others)
         shorter = len(pattern) < len(name)
         if shorter and not fits_others and fnmatch.fnmatchcase(name, pattern):
             return pattern
     return name
-
-
-def _common(one: str, other: str) -> int:
-    """How many characters two names have in common at their beginning."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def kernel_period(trace: Trace) -> Reading | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import Codes, device_columns, encode
+from timesink.analyses.columns import Codes, device_columns, encode, start_and_end
 from timesink.analyses.cycles.cycles import MIN_REPEATS, launching_process
 from timesink.analyses.kernels.join_alignment import common_lengths
 from timesink.model.arrays import Flags, Floats, Ints
@@ -33,33 +34,27 @@ class KernelSequence:
         return len(self.symbol)
 
 
-def kernel_sequences(trace: Trace) -> list[KernelSequence]:
+def kernel_sequences(trace: Trace) -> Iterator[KernelSequence]:
     """One sequence per process: of the device, and the stream, on which it did most.
 
     The process is that of the launching calls; that of the device's lane where none are known.
     """
-    device = device_columns(trace)
-    events = device.with_columns(
+    every = device_columns(trace).with_columns(
         launching_process(trace).alias("launched_by"),
         pl.col("stream").cast(pl.String).fill_null(""),
         pl.col("device").fill_null(-1),
     )
-    events = events.filter(pl.col("kind").is_in(BUSY_KINDS)).sort("ts_ns", maintain_order=True)
-    found = events.partition_by("launched_by", as_dict=True) if events.height else {}
-    return [_sequence(str(process), part) for (process,), part in sorted(found.items())]
-
-
-def _sequence(pid: str, events: pl.DataFrame) -> KernelSequence:
-    busiest = events.group_by("device").len().sort("len", "device")["device"][-1]
-    events = events.filter(pl.col("device") == busiest)
-    streams = events.group_by("stream").len().sort("len", "stream")
-    if streams["len"][-1] >= _MAIN_STREAM * events.height:
-        events = events.filter(pl.col("stream") == streams["stream"][-1])
-    symbol, names = encode(events["name"])
-    start = events["ts_ns"].to_numpy()
-    return KernelSequence(
-        pid, symbol, start, start + events["dur_ns"].to_numpy(), [name or "" for name in names]
-    )
+    every = every.filter(pl.col("kind").is_in(BUSY_KINDS)).sort("ts_ns", maintain_order=True)
+    found = every.partition_by("launched_by", as_dict=True) if every.height else {}
+    for (process,), events in sorted(found.items()):
+        busiest = events.group_by("device").len().sort("len", "device")["device"][-1]
+        mine = events.filter(pl.col("device") == busiest)
+        streams = mine.group_by("stream").len().sort("len", "stream")
+        if streams["len"][-1] >= _MAIN_STREAM * mine.height:
+            mine = mine.filter(pl.col("stream") == streams["stream"][-1])
+        symbol, names = encode(mine["name"])
+        texts = [name or "" for name in names]
+        yield KernelSequence(str(process), symbol, *start_and_end(mine), texts)
 
 
 # After how many places a sequence of symbols looks like itself again, from its power spectrum.
@@ -89,20 +84,9 @@ def likeness_by_lag(symbol: Ints) -> Floats:
     return np.asarray(shared / (overlap * max((counts > 0).sum(), 1)))
 
 
-def best_lags(likeness: Floats, at_least: float, limit: int = 8) -> list[int]:
-    """Lags at which the sequence is most like itself, peaks only, the shortest of equals first."""
-    if len(likeness) < 4:
-        return []
-    inner = likeness[1:-1]
-    peak = (inner >= likeness[:-2]) & (inner >= likeness[2:]) & (inner >= at_least)
-    lags = np.flatnonzero(peak) + 1
-    order = np.lexsort((lags, -np.round(likeness[lags], 2)))
-    return [int(lag) for lag in lags[order][:limit]]
-
-
 # Whether a sequence, cut at given places, repeats: symbols as often, and in the same order.
 
-_LONGEST_PART = 4_000
+_COMPARED, _LONGEST_PART = 8, 4_000
 _WEIGHT_OF_TIME = 0.5
 """Half of a symbol's weight is its share of the time, half is that it is one symbol of many."""
 
@@ -179,16 +163,13 @@ def _order(symbol: Ints, part: Ints, size: int) -> float:
     return float(shared / possible) if possible else 0.0
 
 
-# -- the order, place by place ---------------------------------------------------------------------
-
-
-def in_order(symbol: Ints, cuts: Ints, compared: int = 8) -> float:
+def in_order(symbol: Ints, cuts: Ints) -> float:
     """The longest run of symbols, with gaps, that neighbouring parts share; a share of the longer.
 
     Chance gives 0.8 for two symbols and less for more; a loop gives nearly 1.  A few pairs of
     neighbours are compared, all over the sequence.
     """
-    pairs = np.unique(np.linspace(0, len(cuts) - 3, compared).round().astype(int))
+    pairs = np.unique(np.linspace(0, len(cuts) - 3, _COMPARED).round().astype(int))
     shares = []
     for pair in pairs.tolist():
         one = symbol[cuts[pair] : cuts[pair + 1]][:_LONGEST_PART]
@@ -201,8 +182,9 @@ def in_order(symbol: Ints, cuts: Ints, compared: int = 8) -> float:
 
 LIKE_ITSELF = 0.5
 """A lag after which this share of the symbols is met again may be the period."""
-_ROWS = (1, 2, 4, 8)
-"""Kernels in a row that may mark a cycle together."""
+_MOST_LAGS = 8
+_LONGEST_ROW = 8
+"""Kernels in a row that may mark a cycle together: one, two, four or so many."""
 _UNEVEN = 0.6
 """Marks whose distances spread more than this, relative to their mean, are not tried."""
 
@@ -218,11 +200,16 @@ class Cut:
 
 def possible_cuts(symbol: Ints, weight: Floats, likeness: Floats) -> list[Cut]:
     """Every way to cut that is worth a look; `weight` by symbol, `likeness` by lag."""
-    # Cut every so many places, as the spectrum says; from the first place that keeps to it.
+    # Cut every so many places, as the spectrum says: where the sequence is most like itself, peaks
+    # only, the shortest of equals first.
+    inner = likeness[1:-1]
+    peak = (inner >= likeness[:-2]) & (inner >= likeness[2:]) & (inner >= LIKE_ITSELF)
+    lags = np.flatnonzero(peak) + 1 if len(likeness) >= 4 else np.zeros(0, dtype=np.intp)
+    order = np.lexsort((lags, -np.round(likeness[lags], 2)))
     cuts: list[Cut] = []
-    for lag in best_lags(likeness, LIKE_ITSELF):
-        agrees = symbol[:-lag] == symbol[lag:]
-        settled = np.flatnonzero(~agrees)
+    for lag in lags[order][:_MOST_LAGS].tolist():
+        # From the first place that keeps to it.
+        settled = np.flatnonzero(symbol[:-lag] != symbol[lag:])
         calm = settled[settled < len(symbol) // 4]
         first = int(calm[-1]) + 1 if len(calm) else 0
         places = np.arange(first, len(symbol) + 1, lag)
@@ -235,8 +222,9 @@ def _by_marks(symbol: Ints, weight: Floats) -> list[Cut]:
     """Cut where a kernel, or a few in a row, come: one try per number of times and distance."""
     tried: set[tuple[int, int, int]] = set()
     cuts: list[Cut] = []
-    for row in _ROWS:
-        code = _in_a_row(symbol, row)
+    # A number for each place that stands for the symbols from there on: one, then twice as many.
+    code, row = symbol, 1
+    while True:
         counts = np.bincount(code)
         order = np.argsort(code, kind="stable")
         ends = np.cumsum(counts)
@@ -248,16 +236,7 @@ def _by_marks(symbol: Ints, weight: Floats) -> list[Cut]:
                 continue
             tried.add(key)
             cuts.append(Cut(pattern(symbol, weight, places), row))
-    return cuts
-
-
-def _in_a_row(symbol: Ints, row: int) -> Ints:
-    """A number for each place that stands for the symbols from there on."""
-    code = symbol
-    for step in range(row.bit_length() - 1):
-        ahead = 1 << step
-        if len(code) <= ahead:
-            return code[:0]
-        pair = code[:-ahead] * (int(code.max()) + 1) + code[ahead:]
-        code = np.unique(pair, return_inverse=True)[1]
-    return code
+        if row == _LONGEST_ROW or len(code) <= row:
+            return cuts
+        pair = code[:-row] * (int(code.max()) + 1) + code[row:]
+        code, row = np.unique(pair, return_inverse=True)[1], 2 * row

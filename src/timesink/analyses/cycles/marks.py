@@ -10,7 +10,14 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import device_columns, host_columns, host_names, once_per_trace
-from timesink.analyses.cycles.cycles import family_name, is_wait, launching_process, spans_of
+from timesink.analyses.cycles.cycles import (
+    Reading,
+    family_name,
+    is_wait,
+    launching_process,
+    spans_of,
+    type_of_name,
+)
 from timesink.model.arrays import Ints
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
@@ -75,26 +82,15 @@ _WORTH_A_WORD = 0.05
 _NO_WORK = ("annotation", "trace", "instant", "overhead")
 
 
-@dataclass(frozen=True, eq=False)
-class CycleEvents:
-    """Events that began in each cycle, and in its process altogether."""
+def work_in(
+    trace: Trace, spans: pl.DataFrame, *, on_device: bool = False
+) -> tuple[Ints, float, tuple[str, ...]]:
+    """How many events began in each cycle: calls on the host, or work on the device.
 
-    events: Ints
-    """One number per cycle."""
-    total: int
-    """Events of the processes that have cycles."""
-    elsewhere: tuple[str, ...] = ()
-    """Processes that have no cycles, but work: a twentieth of all events or more."""
-
-    @property
-    def coverage(self) -> float:
-        """Share of the events that began in a cycle; 1 where there are none at all."""
-        return min(1.0, float(self.events.sum()) / self.total) if self.total else 1.0
-
-
-def work_in(trace: Trace, spans: pl.DataFrame, *, on_device: bool = False) -> CycleEvents:
-    """Count the events of each cycle: calls on the host, or work on the device."""
-    starts = _device_starts(trace) if on_device else _host_starts(trace)
+    Also the share of the events of processes with cycles that began in one, 1 where there are none
+    at all, and which processes have no cycles but work: a twentieth of all events or more.
+    """
+    starts = _work_starts(trace, on_device=on_device)
     events = np.zeros(spans.height, dtype=np.int64)
     total = 0
     rows = spans.with_row_index("row")
@@ -106,16 +102,16 @@ def work_in(trace: Trace, spans: pl.DataFrame, *, on_device: bool = False) -> Cy
         low = np.searchsorted(times, part["start_ns"].to_numpy())
         high = np.searchsorted(times, part["end_ns"].to_numpy())
         events[part["row"].to_numpy()] = high - low
+    coverage = min(1.0, float(events.sum()) / total) if total else 1.0
     found = set(spans["pid"].unique())
     enough = _WORTH_A_WORD * sum(map(len, starts.values()))
     elsewhere = [pid for pid, times in starts.items() if pid not in found and len(times) >= enough]
-    return CycleEvents(events, total, tuple(sorted(elsewhere)))
+    return events, coverage, tuple(sorted(elsewhere))
 
 
 def work_by_process(trace: Trace, *, on_device: bool = False) -> dict[str, int]:
     """How many events each process has."""
-    starts = _device_starts(trace) if on_device else _host_starts(trace)
-    return {pid: len(times) for pid, times in starts.items()}
+    return {pid: len(times) for pid, times in _work_starts(trace, on_device=on_device).items()}
 
 
 def recorded_processes(trace: Trace) -> list[str]:
@@ -128,10 +124,9 @@ def recorded_processes(trace: Trace) -> list[str]:
     return sorted({*_host_starts(trace), *_device_starts(trace), *marked})
 
 
-def work_extent(trace: Trace, *, on_device: bool = False) -> dict[str, tuple[int, int]]:
-    """When the first and the last event of each process began."""
-    starts = _device_starts(trace) if on_device else _host_starts(trace)
-    return {pid: (int(times[0]), int(times[-1])) for pid, times in starts.items()}
+def _work_starts(trace: Trace, *, on_device: bool) -> dict[str, Ints]:
+    """When the events of each process began, in order."""
+    return _device_starts(trace) if on_device else _host_starts(trace)
 
 
 @once_per_trace
@@ -190,22 +185,19 @@ def is_own(name: str) -> bool:
     return _NOT_A_UNIT.search(name) is None
 
 
-def families_of(trace: Trace, events: pl.DataFrame, *, on_device: bool) -> list[Family]:
+@once_per_trace
+def families_of(trace: Trace, *, on_device: bool) -> list[Family]:
     """Annotations that could be units: made by the program, one at a time in each process."""
+    events = device_annotations(trace) if on_device else host_annotations(trace)
     names = events["name"].unique().to_list()
     usable = {name: family_name(name) for name in names if is_own(name)}
     own = events.filter(pl.col("name").is_in(list(usable)))
-    work = work_in(trace, own, on_device=on_device).events
-    rows = own.with_columns(
-        pl.col("name").replace(usable).alias("family"), pl.Series("work", work, pl.Int64)
+    work, _, _ = work_in(trace, own, on_device=on_device)
+    return families(
+        own.with_columns(
+            pl.col("name").replace(usable).alias("family"), pl.Series("work", work, pl.Int64)
+        )
     )
-    return _families(rows)
-
-
-def one_family(name: str, events: pl.DataFrame) -> Family:
-    """The events as one family, whatever they are called; none of them may lie in another."""
-    rows = events.with_columns(pl.lit(name).alias("family"), pl.lit(0).alias("work"))
-    return _families(rows)[0]
 
 
 def held(trace: Trace, families: Sequence[Family], *, on_device: bool) -> float:
@@ -221,7 +213,7 @@ def held(trace: Trace, families: Sequence[Family], *, on_device: bool) -> float:
     return length / max(int(ends["end_ns"].sum()), 1)
 
 
-def _families(rows: pl.DataFrame) -> list[Family]:
+def families(rows: pl.DataFrame) -> list[Family]:
     """Families in the order of their names, without those that overlap themselves."""
     lane = ("family", "pid")
     width = pl.col("end_ns").max() - pl.col("start_ns").min()
@@ -280,41 +272,37 @@ def closes(name: str) -> bool:
     return _CLOSES.search(name) is not None
 
 
-def spanned(events: pl.DataFrame, types: list[str]) -> pl.DataFrame:
-    """Cycles as long as the events that mark them."""
-    return spans_of(
-        events["pid"].to_list(),
-        events["name"].to_list(),
-        events["start_ns"].to_numpy(),
-        events["end_ns"].to_numpy(),
-        types,
-    )
+def spanned(events: pl.DataFrame, types: list[str] | None = None) -> pl.DataFrame:
+    """Cycles as long as the events that mark them; of the types their names tell."""
+    told = types or [type_of_name(name) for name in events["name"]]
+    return spans_of(events["pid"], events["name"], events["start_ns"], events["end_ns"], told)
 
 
-def mark_to_mark(trace: Trace, family: Family, *, on_device: bool) -> pl.DataFrame:
-    """From each mark to the next of its process.
+def from_mark_to_mark(
+    trace: Trace, family: Family, trust: float, reason: str, *, on_device: bool
+) -> Reading:
+    """Cycles from each mark to the next of its process.
 
     What lies before the first mark that closes a cycle, or behind the last that begins one, is a
     cycle too if it is about as long as the others.
     """
     last_in_cycle = closes(family.name)
     side = "end_ns" if last_in_cycle else "start_ns"
-    extent = work_extent(trace, on_device=on_device)
+    starts = _work_starts(trace, on_device=on_device)
     parts = []
     for (pid,), marks in family.events.partition_by("pid", as_dict=True).items():
         cuts = marks[side].to_list()
-        first, last = extent.get(str(pid), (cuts[0], cuts[-1]))
+        # When the first and the last event of the process began.
+        worked = starts.get(str(pid), cuts)
+        first, last = int(worked[0]), int(worked[-1])
         typical = float(np.median(np.diff(cuts))) if len(cuts) > 1 else 0.0
         rest = cuts[0] - first if last_in_cycle else last - cuts[-1]
         if abs(rest - typical) <= _WHOLE * typical:
             cuts = [first, *cuts] if last_in_cycle else [*cuts, last]
         bounds = np.array(cuts, dtype=np.int64)
-        count = len(bounds) - 1
-        names = [marks["name"][0]] * count
-        parts.append(
-            spans_of([str(pid)] * count, names, bounds[:-1], bounds[1:], ["generic"] * count)
-        )
-    return pl.concat(parts)
+        parts.append(spans_of(str(pid), marks["name"][0], bounds[:-1], bounds[1:]))
+    notes = (mark_note(family.name),)
+    return Reading("marker", family.name, pl.concat(parts), trust, reason, notes, on_device)
 
 
 def mark_note(name: str) -> str:

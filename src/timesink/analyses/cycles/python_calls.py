@@ -220,13 +220,7 @@ def inner_call(calls: PythonCalls, main: Nodes) -> Candidate | None:
         return None
     nodes = calls.outermost((calls.name == code) & within(main, calls.size))
     name = calls.names[code]
-    spans = spans_of(
-        calls.processes(nodes),
-        [name] * len(nodes),
-        calls.start[nodes],
-        calls.end[nodes],
-        ["generic"] * len(nodes),
-    )
+    spans = spans_of(calls.processes(nodes), name, calls.start[nodes], calls.end[nodes])
     reason = f"{name!r} is called again and again inside of the cycles"
     return Candidate("python", name, len(nodes), period_ns(spans), reason, name)
 
@@ -244,45 +238,30 @@ _USUAL = 0.5
 _NEVER = np.iinfo(np.int64).max
 
 
-@dataclass(frozen=True, eq=False)
-class Body:
-    """Cycles of one thread: the marking call of each, and the time it spans."""
+def loop_bodies(
+    calls: PythonCalls, top: Nodes, chosen: Nodes, lane: int
+) -> tuple[Nodes, Ints, Ints]:
+    """Widen the marking calls of one thread to the bodies of the loop they are in.
 
-    nodes: Nodes
-    start: Ints
-    end: Ints
-
-
-@dataclass(frozen=True, eq=False)
-class _Beside:
-    """Calls on top that are no marking calls: their names, times, and between which they are."""
-
-    name: Ints
-    start: Ints
-    end: Ints
-    gap: Ints
-    """How many marking calls began before."""
-
-    def chosen(self, which: Flags) -> _Beside:
-        return _Beside(self.name[which], self.start[which], self.end[which], self.gap[which])
-
-
-def loop_bodies(calls: PythonCalls, top: Nodes, chosen: Nodes, lane: int) -> Body:
-    """Widen the marking calls of one thread to the bodies of the loop they are in."""
+    The marking call of each cycle, its start and its end.
+    """
     nodes = chosen[calls.lane[chosen] == lane]
     on_top = top[calls.lane[top] == lane]
-    holder = _holders(calls, on_top, nodes)
+    # The call on top each marking call is in, or is; -1 where it is in none.
+    above = np.searchsorted(on_top, nodes, side="right") - 1
+    holder = on_top[np.maximum(above, 0)] if len(on_top) else np.full(len(nodes), -1)
+    holder = np.where((above >= 0) & (nodes < holder + calls.size[holder]), holder, -1)
     # The call on top that holds just one marking call; else the marking call itself.
     alone = np.bincount(holder + 1, minlength=len(calls) + 1)[holder + 1] == 1
     core = np.where((holder >= 0) & alone, holder, nodes)
     start, end = calls.start[core], calls.end[core]
+    # Calls on top that are no marking calls, and how many marking calls began before each.
     inside = intervals.holding(calls.start[on_top], start, end) >= 0
     rest = on_top[~inside & ~np.isin(on_top, holder) & ~calls.barred[calls.name[on_top]]]
-    begins = calls.start[rest]
-    beside = _Beside(calls.name[rest], begins, calls.end[rest], np.searchsorted(start, begins))
-    # Which of the other calls close a body, and which open one; both come in most gaps.
+    name, begin = calls.name[rest], calls.start[rest]
+    gap = np.searchsorted(start, begin)
+    # Which of them close a body, and which open one; both come in most gaps.
     count = len(nodes)
-    name, gap = beside.name, beside.gap
     size = int(name.max(initial=0)) + 1
     inner = (gap > 0) & (gap < count)
     seen = np.unique(np.stack([name[inner], gap[inner]]), axis=1)[0]
@@ -293,39 +272,30 @@ def loop_bodies(calls: PythonCalls, top: Nodes, chosen: Nodes, lane: int) -> Bod
     closing, opening = closes[name], (usual & ~closes)[name]
     # Ends moved behind the closing calls that follow at once.
     stop = np.full(len(end) + 1, _NEVER)
-    np.minimum.at(stop, beside.gap[~closing], beside.start[~closing])
-    closers = beside.chosen(closing & (beside.gap > 0) & (beside.start < stop[beside.gap]))
-    moved = end.copy()
-    np.maximum.at(moved, closers.gap - 1, closers.end)
-    end = moved
-    return Body(nodes, _opened(beside.chosen(opening), start, end), end)
+    np.minimum.at(stop, gap[~closing], begin[~closing])
+    closing &= (gap > 0) & (begin < stop[gap])
+    np.maximum.at(end, gap[closing] - 1, calls.end[rest][closing])
+    return nodes, _opened(name[opening], begin[opening], gap[opening], start, end), end
 
 
-def _holders(calls: PythonCalls, on_top: Nodes, nodes: Nodes) -> Nodes:
-    """The call on top each marking call is in, or is; -1 where it is in none."""
-    above = np.searchsorted(on_top, nodes, side="right") - 1
-    holder = on_top[np.maximum(above, 0)] if len(on_top) else np.full(len(nodes), -1)
-    held = (above >= 0) & (nodes < holder + calls.size[holder])
-    return np.where(held, holder, -1)
-
-
-def _opened(openers: _Beside, start: Ints, end: Ints) -> Ints:
+def _opened(name: Ints, begin: Ints, gap: Ints, start: Ints, end: Ints) -> Ints:
     """Starts moved before the opening calls; after a long pause before the last round of them."""
     longest = max(_BREAK_LENGTHS * float(np.median(end - start)), _BREAK_NS)
     free_from = np.concatenate([[start[0] - longest], end[:-1]]).astype(np.int64)
-    openers = openers.chosen(openers.gap < len(start))
-    openers = openers.chosen(openers.start >= free_from[openers.gap])
-    if not len(openers.gap):
+    free = np.flatnonzero(gap < len(start))
+    free = free[begin[free] >= free_from[gap[free]]]
+    if not len(free):
         return start
+    name, begin, gap = name[free], begin[free], gap[free]
     earliest = start.copy()
-    np.minimum.at(earliest, openers.gap, openers.start)
+    np.minimum.at(earliest, gap, begin)
     # The call that most often comes first between two marking calls.
-    rows = np.flatnonzero(openers.gap > 0)
-    rows = rows if len(rows) else np.arange(len(openers.gap))
-    firsts = rows[np.unique(openers.gap[rows], return_index=True)[1]]
-    leads = openers.chosen(openers.name == int(np.bincount(openers.name[firsts]).argmax()))
+    rows = np.flatnonzero(gap > 0)
+    rows = rows if len(rows) else np.arange(len(gap))
+    firsts = rows[np.unique(gap[rows], return_index=True)[1]]
+    leads = name == int(np.bincount(name[firsts]).argmax())
     latest = free_from - 1
-    np.maximum.at(latest, leads.gap, leads.start)
+    np.maximum.at(latest, gap[leads], begin[leads])
     near = start - free_from < longest
     recent = (latest >= free_from) & (start - latest < longest)
     return np.where(near, earliest, np.where(recent, latest, start))

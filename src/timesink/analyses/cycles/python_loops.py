@@ -7,8 +7,7 @@ that what the loop calls is on top.  Of those, the call with the largest total m
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, defaultdict
 
 import numpy as np
 import polars as pl
@@ -74,31 +73,25 @@ def types_by_content(
         name = calls.names[int(calls.name[early[0]])]
         note = f"{units.counted(len(early), 'calls')} of {name!r} taken as prefill"
         return types.tolist(), (note,)
-    prefills = _holds(calls, chosen, calls.flags(extends))
-    continues = _holds(calls, chosen, calls.flags(_decode_test(calls)))
-    types = np.where(prefills, "prefill", np.where(continues, "decode", "generic"))
-    if (types != "generic").any():
-        # Cycles that nothing tells about take the type of their neighbours, and are counted.
-        unknown = np.flatnonzero(types == "generic")
-        if not len(unknown):
-            return types.tolist(), ()
-        known = np.flatnonzero(types != "generic")
-        length = calls.length[chosen]
-        place = np.searchsorted(known, unknown)
-        before, after = known[np.maximum(place - 1, 0)], known[np.minimum(place, len(known) - 1)]
-        nearer = np.abs(length[before] - length[unknown]) <= np.abs(length[after] - length[unknown])
-        settled = types.copy()
-        settled[unknown] = types[np.where(nearer, before, after)]
-        takes = "takes" if len(unknown) == 1 else "take"
-        count = units.counted(len(unknown), "cycles")
-        return settled.tolist(), (f"{count} {takes} the type of the neighbours",)
-    return _by_length(calls, chosen)
-
-
-def _decode_test(calls: PythonCalls) -> Callable[[str], bool]:
-    """Text is encoded and decoded as well: then a bare `decode` says nothing."""
+    # Text is encoded and decoded as well: then a bare `decode` says nothing.
     texts = any(_function(name) == "encode" for name in calls.names)
-    return lambda name: decodes(name) and not (texts and _function(name) == "decode")
+    tells = calls.flags(lambda name: decodes(name) and not (texts and _function(name) == "decode"))
+    prefills, continues = (_holds(calls, chosen, flags) for flags in (calls.flags(extends), tells))
+    types = np.where(prefills, "prefill", np.where(continues, "decode", "generic"))
+    unknown, known = np.flatnonzero(types == "generic"), np.flatnonzero(types != "generic")
+    if not len(known):
+        return _by_length(calls, chosen)
+    if not len(unknown):
+        return types.tolist(), ()
+    # Cycles that nothing tells about take the type of their neighbours, and are counted.
+    length = calls.length[chosen]
+    place = np.searchsorted(known, unknown)
+    before, after = known[np.maximum(place - 1, 0)], known[np.minimum(place, len(known) - 1)]
+    nearer = np.abs(length[before] - length[unknown]) <= np.abs(length[after] - length[unknown])
+    types[unknown] = types[np.where(nearer, before, after)]
+    takes = "takes" if len(unknown) == 1 else "take"
+    count = units.counted(len(unknown), "cycles")
+    return types.tolist(), (f"{count} {takes} the type of the neighbours",)
 
 
 def _function(name: str) -> str:
@@ -122,22 +115,15 @@ def _by_length(calls: PythonCalls, chosen: Nodes) -> tuple[list[str], tuple[str,
     long = (length > np.percentile(counted, _LONGEST_SHARE)) & (length > LONGER * typical)
     if not long.any():
         return generic, ()
-    if not _do_differ(calls, chosen[long], chosen[~long]):
+    # Something is called in all of some and in none of the others, or in turn.
+    here, there = _presence(calls, chosen[long]), _presence(calls, chosen[~long])
+    every = {name for name in here if here[name] == long.sum() and not there[name]}
+    every |= {name for name in there if there[name] == (~long).sum() and not here[name]}
+    if not every:
         slow = units.counted(int(long.sum()), "cycles")
         note = f"{slow} lasted over {LONGER:.0f} times as long as usual but did the same"
         return generic, (f"{note}, so not taken as prefill",)
     return np.where(long, "prefill", "decode").tolist(), ("prefill told by length and content",)
-
-
-def _do_differ(calls: PythonCalls, some: Nodes, others: Nodes) -> bool:
-    """Whether something is called in all of some and in none of the others, or in turn."""
-    here, there = _presence(calls, some), _presence(calls, others)
-    names = set(here) | set(there)
-    return any(
-        (here[name] == len(some) and not there[name])
-        or (there[name] == len(others) and not here[name])
-        for name in names
-    )
 
 
 def _presence(calls: PythonCalls, nodes: Nodes) -> Counter[int]:
@@ -188,25 +174,24 @@ def anchored(trace: Trace, names: frozenset[str]) -> Reading | None:
     return _reading(calls, top, code, nodes)
 
 
-# -- its cycles ------------------------------------------------------------------------------------
-
-
 def _reading(calls: PythonCalls, top: Nodes, code: int, asked_for: Nodes | None = None) -> Reading:
     main = calls.outermost(calls.name == code) if asked_for is None else asked_for
-    main, lanes = _busiest_lanes(calls, main)
+    # One thread per process, that with the most time in the calls.
+    spent = np.bincount(calls.lane[main], weights=calls.length[main], minlength=len(calls.lanes))
+    busiest: dict[str, int] = {}
+    for lane in np.argsort(spent, kind="stable")[::-1].tolist():
+        if spent[lane]:
+            busiest.setdefault(calls.lanes[lane][0], lane)
+    lanes = sorted(busiest.values())
+    main = main[np.isin(calls.lane[main], lanes)]
     early = prefill_calls(calls, top, code, main)
     chosen = np.sort(np.concatenate([main, early]))
     types, notes = types_by_content(calls, chosen, early)
     bodies = [loop_bodies(calls, top, chosen, lane) for lane in lanes]
     type_of = dict(zip(chosen.tolist(), types, strict=True))
-    nodes = np.concatenate([body.nodes for body in bodies])
-    spans = spans_of(
-        calls.processes(nodes),
-        calls.named(nodes),
-        np.concatenate([body.start for body in bodies]),
-        np.concatenate([body.end for body in bodies]),
-        [type_of[node] for node in nodes.tolist()],
-    )
+    nodes, start, end = (np.concatenate(part) for part in zip(*bodies, strict=True))
+    types = [type_of[node] for node in nodes.tolist()]
+    spans = spans_of(calls.processes(nodes), calls.named(nodes), start, end, types)
     name = _inner_name(calls, main)
     own = calls.names[int(calls.name[main[0]])]
     spans = spans.with_columns(pl.col("name").replace({own: name}))
@@ -232,17 +217,6 @@ def _inner_name(calls: PythonCalls, nodes: Nodes) -> str:
     return calls.names[int(calls.name[nodes[0]])]
 
 
-def _busiest_lanes(calls: PythonCalls, nodes: Nodes) -> tuple[Nodes, list[int]]:
-    """Calls of one thread per process, that with the most time in them."""
-    spent = np.bincount(calls.lane[nodes], weights=calls.length[nodes], minlength=len(calls.lanes))
-    busiest: dict[str, int] = {}
-    for lane in np.argsort(spent, kind="stable")[::-1].tolist():
-        if spent[lane]:
-            busiest.setdefault(calls.lanes[lane][0], lane)
-    lanes = sorted(busiest.values())
-    return nodes[np.isin(calls.lane[nodes], lanes)], lanes
-
-
 # Cycles of single layers: for those who ask for them, never a guess at the unit of a run.
 
 _LAYER = re.compile(r"layer(?!_?norm)(?!s?/)", re.IGNORECASE)
@@ -256,42 +230,27 @@ def layers(trace: Trace) -> Reading | None:
     longest, the steadiest, the one with the largest total.
     """
     calls = python_calls(trace)
-    if not len(calls):
-        return None
-    found = _families(calls)
+    # Modules that differ in their number are one.
+    codes: defaultdict[str, list[int]] = defaultdict(list)
+    for code, name in enumerate(calls.names):
+        if _LAYER.search(name.rpartition("): ")[2]):
+            codes[family_name(name) if name.startswith("nn.Module: ") else name].append(code)
+    found = [
+        (*_rank(calls, nodes), name, nodes)
+        for name, own in codes.items()
+        if len(nodes := calls.outermost(np.isin(calls.name, own))) >= MIN_REPEATS
+    ]
     if not found:
         return None
-    name, nodes = min(found.items(), key=lambda item: (*_rank(calls, item[1]), item[0]))
+    *_, name, nodes = min(found, key=lambda one: one[:-1])
     spans = spans_of(
-        calls.processes(nodes),
-        calls.named(nodes),
-        calls.start[nodes],
-        calls.end[nodes],
-        ["generic"] * len(nodes),
+        calls.processes(nodes), calls.named(nodes), calls.start[nodes], calls.end[nodes]
     )
     reason = f"{name!r} is the outermost call named as a layer, {len(nodes)} times"
     return Reading("layer", name, spans, 0.9, reason)
 
 
-def _families(calls: PythonCalls) -> dict[str, Nodes]:
-    """Outermost calls of each layer; modules that differ in their number are one."""
-    names: dict[str, list[int]] = {}
-    for code, name in enumerate(calls.names):
-        if _LAYER.search(name.rpartition("): ")[2]):
-            names.setdefault(_layer_name(name), []).append(code)
-    found: dict[str, Nodes] = {}
-    for name, codes in names.items():
-        nodes = calls.outermost(np.isin(calls.name, codes))
-        if len(nodes) >= MIN_REPEATS:
-            found[name] = nodes
-    return found
-
-
-def _layer_name(name: str) -> str:
-    return family_name(name) if name.startswith("nn.Module: ") else name
-
-
-def _rank(calls: PythonCalls, nodes: Nodes) -> tuple[float, ...]:
+def _rank(calls: PythonCalls, nodes: Nodes) -> tuple[float, float, float, float, float]:
     depth, length = calls.depth[nodes], calls.length[nodes]
     mean = float(length.mean())
     spread = float(length.std()) / max(mean, 1.0)

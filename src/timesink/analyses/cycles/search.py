@@ -59,11 +59,11 @@ class Judgement:
         return self.trust * self.repeats * self.likeness * self.coverage
 
 
-def judge(trace: Trace, reading: Reading) -> Judgement:
-    """Weigh a reading against everything the recording holds."""
+def judge(trace: Trace, reading: Reading, pid: str | None) -> Judgement:
+    """Weigh a reading against everything the recording holds, or one process of it does."""
     spans = reading.spans
-    work = work_in(trace, spans, on_device=reading.on_device)
-    amounts = work.events if work.events.any() else (spans["end_ns"] - spans["start_ns"]).to_numpy()
+    events, coverage, elsewhere = work_in(trace, spans, on_device=reading.on_device)
+    amounts = events if events.any() else (spans["end_ns"] - spans["start_ns"]).to_numpy()
     fewest = spans.group_by("pid").len()["len"].min()
     count = int(fewest) if isinstance(fewest, int) else 0
     # 1 less the mean distance from the median, relative to it; over all cycles.
@@ -72,13 +72,12 @@ def judge(trace: Trace, reading: Reading) -> Judgement:
     off = (pl.col("amount") - usual).abs() / usual.clip(lower_bound=1)
     mean = groups.select(off.clip(upper_bound=1).mean()).item()
     alike = 1.0 - float(mean or 0.0)
-    return Judgement(reading.trust, count / (count + 1), alike, work.coverage, work.elsewhere)
+    # Who asks for one process does not miss the others.
+    missed = elsewhere if pid is None else ()
+    return Judgement(reading.trust, count / (count + 1), alike, coverage, missed)
 
 
 # Cycles of a behaviour table, which has them already.
-
-METHOD = "table"
-"""How cycles were found where somebody else did."""
 
 
 def recorded_cycles(trace: Trace) -> Cycles | None:
@@ -95,7 +94,7 @@ def recorded_cycles(trace: Trace) -> Cycles | None:
         return None
     table = cycles.rename({"anchor": "name"}).select(list(CYCLE_SCHEMA)).cast(CYCLE_SCHEMA)  # type: ignore[arg-type]
     anchor = table["name"].mode().sort()[0]
-    return Cycles(table, METHOD, anchor, 1.0, "the behaviour table names its cycles")
+    return Cycles(table, "table", anchor, 1.0, "the behaviour table names its cycles")
 
 
 # What to say when no cycles are found; the error knows what could mark one.
@@ -103,13 +102,6 @@ def recorded_cycles(trace: Trace) -> Cycles | None:
 _MARKS, _LONGEST = 3, 60
 """How many marks are proposed, and how long a name may be that somebody is to write."""
 _PROCESSES = 8
-
-
-def unknown_method(by: str) -> UsageError:
-    """There is no such way to find cycles."""
-    return UsageError(
-        f"no way to find cycles is called {by!r}", f"choose from {', '.join(METHODS)}"
-    )
 
 
 def no_such_process(trace: Trace, pid: str, processes: Sequence[str]) -> NotFoundError:
@@ -122,34 +114,21 @@ def no_such_process(trace: Trace, pid: str, processes: Sequence[str]) -> NotFoun
     )
 
 
-def no_such_marker(trace: Trace, marker: str, pid: str | None) -> NoCyclesError:
-    """The recording has no such event; it says which would do."""
-    return NoCyclesError.no_such_mark(
-        f"{trace.metadata.source}: no event is called {marker!r}{_where(pid)}", _marks(trace)
-    )
-
-
 def nothing_repeats(
-    trace: Trace, methods: Sequence[str], considered: Sequence[Reading], pid: str | None
+    trace: Trace, methods: Sequence[str], considered: Sequence[Reading], where: str
 ) -> NoCyclesError:
     """Nothing was seen to repeat well enough; it says what came nearest."""
+    names = [short_kernel_name(one.anchor) if one.on_device else one.anchor for one in considered]
     near = "; ".join(
-        f"{_name(one)!r} came {units.counted(one.count, 'times')}" for one in considered
+        f"{name!r} came {units.counted(one.count, 'times')}"
+        for name, one in zip(names, considered, strict=True)
     )
     asked = f" by {methods[0]}" if len(methods) == 1 else ""
     return NoCyclesError.nothing_repeats(
-        f"{trace.metadata.source}: no cycles found{asked}{_where(pid)}: nothing is seen to repeat "
+        f"{trace.metadata.source}: no cycles found{asked}{where}: nothing is seen to repeat "
         f"{MIN_REPEATS} times or more" + (f" well enough ({near})" if near else ""),
         _marks(trace),
     )
-
-
-def _where(pid: str | None) -> str:
-    return f" in process {pid}" if pid else ""
-
-
-def _name(reading: Reading) -> str:
-    return short_kernel_name(reading.anchor) if reading.on_device else reading.anchor
 
 
 def _marks(trace: Trace) -> list[str]:
@@ -187,7 +166,9 @@ def find_cycles(
     asked (see `METHODS`); with `pid` only that process is looked at.
     """
     if by is not None and by not in METHODS:
-        raise unknown_method(by)
+        raise UsageError(
+            f"no way to find cycles is called {by!r}", f"choose from {', '.join(METHODS)}"
+        )
     if not trace.has_timeline:
         found = recorded_cycles(trace)
         if found is None:
@@ -207,8 +188,12 @@ def find_cycles(
     if marker is not None:
         reading = _of_process(named_mark(trace, marker), pid)
         if reading is None:
-            raise no_such_marker(trace, marker, pid)
-        return _cycles(reading, _judged(trace, reading, pid), [])
+            raise NoCyclesError.no_such_mark(
+                f"{trace.metadata.source}: no event is called {marker!r}"
+                + (f" in process {pid}" if pid else ""),
+                _marks(trace),
+            )
+        return _cycles(reading, judge(trace, reading, pid), [])
     return _found(trace, (by,) if by else _ASKED_IN_TURN, pid)
 
 
@@ -216,7 +201,7 @@ def _found(trace: Trace, methods: tuple[str, ...], pid: str | None) -> Cycles:
     """The first reading that holds; a lone pass only where it is marked as such."""
     considered: list[tuple[Reading, Judgement]] = []
     for reading in _readings(trace, methods, pid):
-        judgement = _judged(trace, reading, pid)
+        judgement = judge(trace, reading, pid)
         if _holds(reading, judgement, asked=len(methods) == 1):
             return _cycles(reading, judgement, considered)
         considered.append((reading, judgement))
@@ -226,14 +211,19 @@ def _found(trace: Trace, methods: tuple[str, ...], pid: str | None) -> Cycles:
             return _cycles(reading, judgement, rest)
     lone = _of_process(lone_annotation(trace), pid) if "marker" in methods else None
     if lone is not None:
-        return _cycles(lone, _judged(trace, lone, pid), considered)
-    raise nothing_repeats(trace, methods, [reading for reading, _ in considered], pid)
+        return _cycles(lone, judge(trace, lone, pid), considered)
+    where = f" in process {pid}" if pid else ""
+    raise nothing_repeats(trace, methods, [reading for reading, _ in considered], where)
 
 
 def _readings(trace: Trace, methods: tuple[str, ...], pid: str | None) -> Iterator[Reading]:
     """Each method in turn; where one pass holds the recording, what repeats are its parts."""
     for method in methods:
-        if method == "kernels" and len(methods) > 1 and _is_one_pass(trace):
+        if (
+            method == "kernels"
+            and len(methods) > 1
+            and (lone_annotation(trace) or lone_pass(trace))
+        ):
             return
         reading = _of_process(_FINDERS[method](trace), pid)
         if reading is None:
@@ -243,16 +233,6 @@ def _readings(trace: Trace, methods: tuple[str, ...], pid: str | None) -> Iterat
             # Steps were marked: only other marks may say more than they do.
             yield from _readings(trace, tuple(m for m in methods if m == "marker"), pid)
             return
-
-
-def _is_one_pass(trace: Trace) -> bool:
-    return lone_annotation(trace) is not None or lone_pass(trace) is not None
-
-
-def _judged(trace: Trace, reading: Reading, pid: str | None) -> Judgement:
-    """Who asks for one process does not miss the others."""
-    judgement = judge(trace, reading)
-    return judgement if pid is None else replace(judgement, elsewhere=())
 
 
 def _of_process(reading: Reading | None, pid: str | None) -> Reading | None:
@@ -286,13 +266,23 @@ def _holds(reading: Reading, judgement: Judgement, *, asked: bool) -> bool:
 def _cycles(
     reading: Reading, judgement: Judgement, others: list[tuple[Reading, Judgement]]
 ) -> Cycles:
+    candidates = (
+        Candidate(
+            other.method,
+            other.anchor,
+            other.count,
+            period_ns(other.spans),
+            f"{other.reason}; confidence {weighed.confidence:.2f} only",
+        )
+        for other, weighed in others
+    )
     return Cycles(
         table=numbered(reading.spans),
         method=reading.method,
         anchor=reading.anchor,
         confidence=judgement.confidence,
         reason=reading.reason,
-        others=(*(_candidate(other, weighed) for other, weighed in others), *reading.inside),
+        others=(*candidates, *reading.inside),
         notes=(*reading.notes, *_notes(reading, judgement)),
         on_device=reading.on_device,
         coverage=judgement.coverage,
@@ -300,36 +290,24 @@ def _cycles(
     )
 
 
-def _notes(reading: Reading, judgement: Judgement) -> list[str]:
-    notes = []
+def _notes(reading: Reading, judgement: Judgement) -> Iterator[str]:
     if reading.count == 1:
-        notes.append("a single cycle: nothing is known about how much cycles differ")
+        yield "a single cycle: nothing is known about how much cycles differ"
     if judgement.coverage < 0.9:
         share = 100 * (1 - judgement.coverage)
-        notes.append(f"{share:.0f} % of the recorded work began outside of all cycles")
+        yield f"{share:.0f} % of the recorded work began outside of all cycles"
     if judgement.elsewhere:
         shown = ", ".join(judgement.elsewhere[:_SHOWN])
         more = ", ..." if len(judgement.elsewhere) > _SHOWN else ""
-        notes.append(f"no cycles in process {shown}{more}, which did other work")
-    slow = _much_longer(reading.spans)
-    if slow:
-        notes.append(f"{units.counted(slow, 'cycles')} lasted over {_OUTLIER} times the median")
-    if judgement.likeness < 0.7:
-        notes.append("the cycles do not hold the same amount of work")
-    return notes
-
-
-def _much_longer(spans: pl.DataFrame) -> int:
-    """Cycles far longer than others of their process and type: a start, a pause, a fault."""
+        yield f"no cycles in process {shown}{more}, which did other work"
+    # Far longer than others of their process and type: a start, a pause, a fault.
     length = pl.col("end_ns") - pl.col("start_ns")
-    return int(spans.select((length > _OUTLIER * length.median().over("pid", "type")).sum()).item())
-
-
-def _candidate(reading: Reading, judgement: Judgement) -> Candidate:
-    reason = f"{reading.reason}; confidence {judgement.confidence:.2f} only"
-    return Candidate(
-        reading.method, reading.anchor, reading.count, period_ns(reading.spans), reason
-    )
+    longer = length > _OUTLIER * length.median().over("pid", "type")
+    slow = int(reading.spans.select(longer.sum()).item())
+    if slow:
+        yield f"{units.counted(slow, 'cycles')} lasted over {_OUTLIER} times the median"
+    if judgement.likeness < 0.7:
+        yield "the cycles do not hold the same amount of work"
 
 
 # Count, period, length and spread of cycles, by process and type.

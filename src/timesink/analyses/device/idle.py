@@ -15,6 +15,7 @@ from timesink.analyses.columns import (
     host_lanes,
     host_names,
     once_per_trace,
+    start_and_end,
 )
 from timesink.analyses.device.activities import (
     NO_CALL,
@@ -24,10 +25,14 @@ from timesink.analyses.device.activities import (
     find_gaps,
     spans_by,
 )
-from timesink.analyses.steps import find_steps, step_at
-from timesink.model import vendors
+from timesink.analyses.forest import OPERATOR, call_forest
+from timesink.analyses.links import LAUNCH_KINDS
+from timesink.analyses.steps import find_steps, role_ranges, step_at
+from timesink.model import intervals, vendors
 from timesink.model.arrays import Flags, Ints
+from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
+from timesink.model.vendors import waits_for_device
 
 # What the host did while a device stood still.
 
@@ -38,33 +43,6 @@ _FRAMES = ("trace", "instant")
 """Host kinds that frame or mark a recording."""
 
 _END_OF_TIME = np.iinfo(np.int64).max
-
-
-@dataclass(frozen=True, eq=False)
-class _HostEvents:
-    """Host events that can explain a gap; arrays have one entry per event."""
-
-    row: Ints
-    start: Ints
-    end: Ints
-    thread: Ints
-    """Place in `threads`."""
-    threads: list[tuple[str, str]]
-    loads: Flags
-    """Data loaders."""
-    waits: Flags
-    """Calls that return when the device has finished something."""
-
-    def covering_most(self, start: int, end: int, thread: int) -> Ints:
-        """Places of those that cover more than half of a gap: nested, the innermost last."""
-        common = np.minimum(self.end, end) - np.maximum(self.start, start)
-        found = np.flatnonzero((2 * common > end - start) & (self.thread == thread))
-        return found[np.lexsort((self.start[found], self.start[found] - self.end[found]))]
-
-    def waited(self, time: int, thread: int) -> int:
-        """How long a thread had been waiting for the device then."""
-        open_then = (self.start <= time) & (self.end > time) & (self.thread == thread)
-        return int(time - self.start[open_then & self.waits].min(initial=time))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,90 +58,60 @@ class Meanwhile:
     """Whether it waited for most of the gap."""
 
 
-def _meanwhile(events: _HostEvents, start: int, end: int, threads: list[int]) -> Meanwhile:
-    waited = max((events.waited(start, thread) for thread in threads), default=0)
-    for thread in threads:
-        covering = events.covering_most(start, end, thread)
-        if len(covering):
-            innermost = covering[-1]
-            return Meanwhile(
-                row=int(events.row[innermost]),
-                loading=bool(events.loads[covering].any()),
-                waited_ns=waited,
-                waits=bool(events.waits[innermost]),
-            )
-    return Meanwhile(waited_ns=waited)
-
-
 def host_meanwhile(trace: Trace, work: Activities, gaps: Gaps) -> list[Meanwhile]:
     """What the threads that feed the devices did during each of a few gaps."""
-    events = _explaining_events(trace, gaps)
-    number_of = {thread: number for number, thread in enumerate(events.threads)}
-    main = _main_thread(trace, work)
-    launching = _threads_of(trace, work.call[gaps.after])
-    return [
-        _meanwhile(
-            events,
-            int(start),
-            int(end),
-            [number_of[lane] for lane in dict.fromkeys((own, main)) if lane in number_of],
-        )
-        for start, end, own in zip(gaps.start, gaps.end, launching, strict=True)
-    ]
-
-
-def _explaining_events(trace: Trace, gaps: Gaps) -> _HostEvents:
-    """Those long enough to cover half of a gap, and those that wait for the device."""
-    host, called = host_columns(trace), host_names(trace)
-    waits = called.matching(_waits)
+    host, called, (lane, lanes) = host_columns(trace), host_names(trace), host_lanes(trace)
+    # The thread of the step marks, or else the one that launches most.
+    marks = (
+        trace.lazy("steps")
+        .select(pl.col("pid", "tid").cast(pl.String).fill_null(""))
+        .head(1)
+        .collect()
+    )
+    launches = np.bincount(lane[work.call[work.launched]])
+    main = NO_CALL
+    if marks.height:
+        main = lanes.index(marks.row(0)) if marks.row(0) in lanes else NO_CALL
+    elif len(launches):
+        main = int(launches.argmax())
+    # Events long enough to cover half of a gap, and those that wait for the device.
+    is_wait = called.matching(
+        lambda name: vendors.waits_for_device(name) or name in _WAITING_OPERATORS
+    )
     long_enough = 2 * host["dur_ns"].to_numpy() > gaps.length.min(initial=_END_OF_TIME)
     frames = host["kind"].is_in(_FRAMES).to_numpy() | called.matching(names.is_profiler_step)
-    row = np.flatnonzero((long_enough | waits) & ~frames)
-    start = host["ts_ns"].to_numpy()[row]
-    thread, threads = host_lanes(trace)
-    return _HostEvents(
-        row=row,
-        start=start,
-        end=start + host["dur_ns"].to_numpy()[row],
-        thread=thread[row],
-        threads=threads,
-        loads=called.matching(names.is_data_loader)[row],
-        waits=waits[row],
-    )
-
-
-def _waits(name: str) -> bool:
-    return vendors.waits_for_device(name) or name in _WAITING_OPERATORS
-
-
-def _main_thread(trace: Trace, work: Activities) -> tuple[str, str] | None:
-    """The thread of the step marks, or else the one that launches most."""
-    steps = trace.lazy("steps").select("pid", "tid").head(1).collect()
-    if steps.height:
-        pid, tid = steps.row(0)
-        return (pid or "", tid or "")
-    thread, threads = host_lanes(trace)
-    launches = np.bincount(thread[work.call[work.launched]])
-    return threads[int(launches.argmax())] if len(launches) else None
-
-
-def _threads_of(trace: Trace, calls: Ints) -> list[tuple[str, str] | None]:
-    """Process and thread of calls; none for a call that is not in the trace."""
-    thread, threads = host_lanes(trace)
-    return [threads[thread[call]] if call != NO_CALL else None for call in calls.tolist()]
+    row = np.flatnonzero((long_enough | is_wait) & ~frames)
+    begun, ended = start_and_end(host, row)
+    thread, waits = lane[row], is_wait[row]
+    loads = called.matching(names.is_data_loader)[row]
+    found = []
+    for start, end, call in zip(gaps.start, gaps.end, work.call[gaps.after], strict=True):
+        own = int(lane[call]) if call != NO_CALL else NO_CALL
+        feeding = [one for one in dict.fromkeys((own, main)) if one != NO_CALL]
+        waiting = waits & (begun <= start) & (ended > start) & np.isin(thread, feeding)
+        doing = Meanwhile(waited_ns=int(start - begun[waiting].min(initial=start)))
+        for one in feeding:
+            # Events that cover more than half of the gap: nested, the innermost last.
+            common = np.minimum(ended, end) - np.maximum(begun, start)
+            most = np.flatnonzero((2 * common > end - start) & (thread == one))
+            if len(most):
+                most = most[np.lexsort((begun[most], begun[most] - ended[most]))]
+                doing = Meanwhile(
+                    row=int(row[most[-1]]),
+                    loading=bool(loads[most].any()),
+                    waited_ns=doing.waited_ns,
+                    waits=bool(waits[most[-1]]),
+                )
+                break
+        found.append(doing)
+    return found
 
 
 SHORT_GAP_NS = 30_000
 """Gaps between queued activities up to this are the device's own pace: 1 to 20 us on most."""
 
-HOST_WAIT, SYNC, DATA_LOADING, KERNEL_WAIT, OTHER = (
-    "host_wait",
-    "sync",
-    "data_loading",
-    "kernel_wait",
-    "other",
-)
-CAUSES = (HOST_WAIT, SYNC, DATA_LOADING, KERNEL_WAIT, OTHER)
+GAP_CAUSES = ("host_wait", "sync", "data_loading", "kernel_wait", "other")
+HOST_WAIT, SYNC, DATA_LOADING, KERNEL_WAIT, OTHER = GAP_CAUSES
 
 
 @once_per_trace
@@ -177,7 +125,7 @@ def idle_breakdown(trace: Trace, *, short_gap_ns: int = SHORT_GAP_NS) -> pl.Data
     """
     work = device_activities(trace)
     gaps = find_gaps(work.lane, work.start, work.end)
-    late, known = _launched_late(work, gaps), work.launched[gaps.after]
+    late, known = gaps.launched_late(work), work.launched[gaps.after]
     paced = known & ~late & (gaps.length <= short_gap_ns)
     lane, lanes = work.lane[gaps.after], work.lanes.height
     span = spans_by(work.lane, work.start, work.end, lanes)
@@ -197,10 +145,6 @@ def idle_breakdown(trace: Trace, *, short_gap_ns: int = SHORT_GAP_NS) -> pl.Data
     return work.lanes.with_columns(
         pl.Series(name, values, dtype=pl.Int64) for name, values in columns.items()
     )
-
-
-def _launched_late(work: Activities, gaps: Gaps) -> Flags:
-    return np.asarray(work.launched[gaps.after] & (work.call_start[gaps.after] > gaps.start))
 
 
 # -- the largest gaps of a device ------------------------------------------------------------------
@@ -227,31 +171,36 @@ def largest_gaps(
     gaps = find_gaps(work.device, work.start, work.end).longest(count)
     meanwhile = host_meanwhile(trace, work, gaps)
     doing = np.array([found.row for found in meanwhile], dtype=np.int64)
-    activity, host = device_columns(trace), host_columns(trace)
+    activity, host, steps = device_columns(trace), host_columns(trace), find_steps(trace)
+    bounds = steps.select("start_ns", "end_ns").to_numpy()
     return pl.DataFrame(
         {
             "device": work.device[gaps.after],
             "start_ns": gaps.start,
             "gap_ns": gaps.length,
-            "step": _steps_at(trace, gaps.start),
+            "step": values_at(steps["name"], step_at(gaps.start, gaps.start + 1, bounds)),
             "before": activity["name"][work.row[gaps.before]].fill_null(""),
             "after": activity["name"][work.row[gaps.after]].fill_null(""),
             "host_name": values_at(host["name"], doing),
             "host_kind": values_at(host["kind"], doing),
-            "cause": _causes(trace, work, gaps, meanwhile, short_gap_ns),
+            "cause": _causes_of_gaps(trace, work, gaps, meanwhile, short_gap_ns),
         }
     )
 
 
-def _causes(
+def _causes_of_gaps(
     trace: Trace, work: Activities, gaps: Gaps, meanwhile: list[Meanwhile], short_gap_ns: int
 ) -> pl.Series:
-    late = _launched_late(work, gaps)
+    late = gaps.launched_late(work)
     queued = work.launched[gaps.after] & ~late
     loading = np.array([found.loading for found in meanwhile], dtype=np.bool_)
     waits = np.array([found.waits for found in meanwhile], dtype=np.bool_)
     waited = np.array([found.waited_ns for found in meanwhile], dtype=np.int64)
-    waited = np.maximum(waited, _waited_for_copy(trace, work, gaps))
+    # How long the call of the copy before a gap had run, if it returned only in the gap.
+    before = gaps.before
+    copies = (device_columns(trace)["kind"] == "memcpy").to_numpy()[work.row[before]]
+    blocked = copies & work.launched[before] & (work.call_end[before] > gaps.start)
+    waited = np.maximum(waited, np.where(blocked, gaps.start - work.call_start[before], 0))
     causes = np.select(
         [
             queued & (gaps.length <= short_gap_ns),
@@ -267,16 +216,197 @@ def _causes(
     return pl.Series(causes.tolist(), dtype=pl.String)
 
 
-def _waited_for_copy(trace: Trace, work: Activities, gaps: Gaps) -> Ints:
-    """How long the call of the copy before a gap had run, if it returned only in the gap."""
-    before = gaps.before
-    copies = (device_columns(trace)["kind"] == "memcpy").to_numpy()[work.row[before]]
-    blocked = copies & work.launched[before] & (work.call_end[before] > gaps.start)
-    return np.where(blocked, np.maximum(gaps.start - work.call_start[before], 0), 0)
+# Why a device had nothing to do during the steps: one cause for every idle moment.
+
+CAUSES = (
+    "data_loading",
+    "communication",
+    "sync",
+    "runtime_call",
+    "stalled",
+    "host",
+    "queued",
+    "unknown",
+)
+STALL_NS = 1_000_000
+"""Python between two calls takes microseconds; this long without any call is something else."""
+LONG_CALL_NS = 100_000
+"""Runtime calls take microseconds; one this long holds up its thread."""
+LONG_LAUNCH_NS = 1_000_000
+"""A launch may take longer: graphs of many kernels, kernels with many arguments."""
+SCHEMA = {
+    "device": pl.Int64(),
+    "steps_ns": pl.Int64(),
+    "idle_ns": pl.Int64(),
+    **{f"{cause}_ns": pl.Int64() for cause in CAUSES},
+}
+
+_NONE = -1
 
 
-def _steps_at(trace: Trace, times: Ints) -> pl.Series:
-    """Names of the steps that include these times; null where none does."""
-    steps = find_steps(trace)
-    bounds = steps.select("start_ns", "end_ns").to_numpy()
-    return values_at(steps["name"], step_at(times, times + 1, bounds))
+@once_per_trace
+def idle_causes(trace: Trace) -> pl.DataFrame:
+    """Idle time of each device inside the complete steps, by cause; the parts add up to it.
+
+    * `data_loading_ns`: the program was fetching data;
+    * `communication_ns`: it was communicating on the host;
+    * `sync_ns`: the host waited for the device, or copied and waited for the copy, and could not
+      queue more; a gap counts up to the length of the wait it begins in, which is what the host
+      would have been ahead without it, and all of a wait inside it;
+    * `runtime_call_ns`: the thread that launches next sat in another runtime call, for long;
+    * `stalled_ns`: the host ran no operator and made no runtime call for a millisecond or more;
+    * `host_ns`: the next activity was not launched yet, or no further one came: launch-bound;
+    * `queued_ns`: the next activity was launched already and waited for something else;
+    * `unknown_ns`: the launch of the next activity is not in the trace.
+    """
+    if not idle_ranges(trace):
+        return pl.DataFrame(schema=SCHEMA)
+    steps = _complete_steps(trace)
+    # Long stretches of the steps in which no host call was recorded; notes are no calls.
+    ranges, forest, silent = role_ranges(trace), call_forest(trace), steps
+    for role in ("runtime", "data_loader", "communication"):
+        silent = _long(intervals.subtract(silent, ranges[role]))
+    operators = forest.role == OPERATOR
+    outer = operators & ~((forest.parent >= 0) & operators[forest.parent])
+    called = np.stack([forest.start[outer], forest.end[outer]]).T
+    quiet = _long(intervals.subtract(silent, called[_touching(called, silent)]))
+    length = intervals.coverage(steps)
+    rows = [
+        {"device": device, "steps_ns": length, **_causes(trace, device, idle, quiet)}
+        for device, idle in idle_ranges(trace).items()
+    ]
+    return pl.DataFrame(rows, schema=SCHEMA)
+
+
+@once_per_trace
+def idle_ranges(trace: Trace) -> dict[int, IntervalSet]:
+    """When each device had nothing to do inside the complete steps, in time order."""
+    steps, work = _complete_steps(trace), device_activities(trace)
+    spans = np.stack([work.start, work.end]).T
+    return {
+        device: intervals.subtract(steps, spans[work.device == device])
+        for device in work.lanes["device"].unique().sort().to_list()
+    }
+
+
+def _complete_steps(trace: Trace) -> IntervalSet:
+    steps = find_steps(trace).filter("complete")
+    return intervals.merge(steps.select("start_ns", "end_ns").to_numpy())
+
+
+@dataclass(frozen=True, eq=False)
+class HoldingCalls:
+    """Calls that hold up their thread: waits for a device, and long runtime calls."""
+
+    row: Ints
+    """Row in `trace.host`."""
+    thread: Ints
+    """As :func:`timesink.analyses.columns.host_lanes` numbers them."""
+    ranges: IntervalSet
+    waits: Flags
+
+
+@once_per_trace
+def holding_calls(trace: Trace) -> HoldingCalls:
+    """Waits for a device, and runtime calls that take long for another reason."""
+    host, named = host_columns(trace), host_names(trace)
+    length = host["dur_ns"].to_numpy()
+    waits = named.matching(waits_for_device)
+    long = (length >= LONG_CALL_NS) & host["kind"].is_in(LAUNCH_KINDS).to_numpy()
+    long &= (length >= LONG_LAUNCH_NS) | ~named.matching(lambda name: "Launch" in name)
+    row = np.flatnonzero(waits | long)
+    return HoldingCalls(
+        row=row,
+        thread=host_lanes(trace)[0][row],
+        ranges=intervals.from_starts(host["ts_ns"].to_numpy()[row], length[row]),
+        waits=waits[row],
+    )
+
+
+def _long(stretches: IntervalSet) -> IntervalSet:
+    return stretches[stretches[:, 1] - stretches[:, 0] >= STALL_NS]
+
+
+def _touching(many: IntervalSet, few: IntervalSet) -> Flags:
+    """Which of many ranges overlap or meet one of a few disjoint ones."""
+    if not len(few):
+        return np.zeros(len(many), dtype=np.bool_)
+    place = np.searchsorted(few[:, 1].copy(), many[:, 0])
+    return np.asarray(np.append(few[:, 0], _END_OF_TIME)[place] <= many[:, 1])
+
+
+def _causes(trace: Trace, device: int, idle: IntervalSet, quiet: IntervalSet) -> dict[str, int]:
+    ranges = role_ranges(trace)
+    loading = intervals.intersect(idle, ranges["data_loader"])
+    talking = intervals.intersect(idle, ranges["communication"])
+    talking = intervals.subtract(talking, loading)
+    told = np.concatenate([loading, talking])
+    length = idle[:, 1] - idle[:, 0] - intervals.coverage_within(told, idle)
+    is_queued, thread = _next_work(trace, device, idle)
+    unknown = np.where(thread == _NONE, length, 0)
+    queued = np.where(is_queued, length, 0)
+    open_ns = length - unknown - queued
+    waiting, holding = _held(idle, thread, holding_calls(trace), told)
+    runtime_call = np.minimum(open_ns, holding)
+    silent = _inside(idle, intervals.subtract(quiet, told))
+    stalled = np.minimum(open_ns - runtime_call, silent)
+    sync = np.minimum(open_ns - runtime_call - stalled, waiting)
+    return {
+        "idle_ns": intervals.coverage(idle),
+        "data_loading_ns": intervals.coverage(loading),
+        "communication_ns": intervals.coverage(talking),
+        "sync_ns": int(sync.sum()),
+        "runtime_call_ns": int(runtime_call.sum()),
+        "stalled_ns": int(stalled.sum()),
+        "host_ns": int((open_ns - runtime_call - stalled - sync).sum()),
+        "queued_ns": int(queued.sum()),
+        "unknown_ns": int(unknown.sum()),
+    }
+
+
+def _next_work(trace: Trace, device: int, idle: IntervalSet) -> tuple[Flags, Ints]:
+    """Whether what follows each gap was launched before it, and the thread that launched it.
+
+    Where nothing follows, the thread of the last launch; -1 where that is not in the trace.
+    """
+    work = device_activities(trace)
+    mine = np.flatnonzero(work.device == device)
+    mine = mine[np.argsort(work.start[mine], kind="stable")]
+    place = np.searchsorted(work.start[mine], idle[:, 1])
+    none = place == len(mine)
+    following = mine[np.minimum(place, len(mine) - 1)]
+    launched = work.launched[following]
+    threads = np.append(host_lanes(trace)[0], _NONE)
+    queued = launched & ~none & (work.call_start[following] <= idle[:, 0])
+    return queued, threads[np.where(launched, work.call[following], _NONE)]
+
+
+def _held(
+    idle: IntervalSet, thread: Ints, calls: HoldingCalls, told: IntervalSet
+) -> tuple[Ints, Ints]:
+    """How long the launching thread waited in each gap, and sat in other calls."""
+    sync, runtime_call = np.zeros((2, len(idle)), dtype=np.int64)
+    for number in np.unique(calls.thread).tolist():
+        here = calls.thread == number
+        waits = intervals.merge(calls.ranges[here & calls.waits])
+        others = intervals.subtract(calls.ranges[here & ~calls.waits], waits)
+        both = intervals.merge(np.concatenate([waits, others]))
+        mine = np.flatnonzero((thread == number) & _touching(idle, both))
+        gaps = idle[mine]
+        if len(waits):
+            # The length of the wait in which a gap begins counts, and all of a wait inside it.
+            place = np.searchsorted(waits[:, 0], gaps[:, 0], side="right") - 1
+            goes_on = (place >= 0) & (waits[place, 1] >= gaps[:, 0])
+            waited = np.where(goes_on, waits[place, 1] - waits[place, 0], 0)
+            inside = _inside(gaps, intervals.subtract(waits, told))
+            sync[mine] = np.maximum(inside, waited)
+        runtime_call[mine] = _inside(gaps, intervals.subtract(others, told))
+    return sync, runtime_call
+
+
+def _inside(gaps: IntervalSet, few: IntervalSet) -> Ints:
+    """How much of each gap a few disjoint ranges cover."""
+    covered = np.zeros(len(gaps), dtype=np.int64)
+    near = np.flatnonzero(_touching(gaps, few))
+    covered[near] = intervals.coverage_within(few, gaps[near])
+    return covered

@@ -1,12 +1,14 @@
-"""How busy each device was from the first step to the last."""
+"""How busy each device was from the first step to the last, and with what."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from timesink.analyses.columns import (
     device_columns,
@@ -14,11 +16,13 @@ from timesink.analyses.columns import (
     event_ranges,
     host_columns,
     once_per_trace,
+    start_and_end,
 )
+from timesink.analyses.device.activities import device_activities
 from timesink.analyses.kernels.table import kernel_launches, operator_tensor_core_share
-from timesink.analyses.steps import find_steps, window
+from timesink.analyses.steps import find_steps, is_communication, window
 from timesink.model import intervals
-from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.arrays import Floats, Ints
 from timesink.model.intervals import IntervalSet
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
@@ -51,17 +55,45 @@ def device_utilisation(trace: Trace) -> pl.DataFrame:
     * `tensor_core_ratio`: of the time of kernels launched by operators, anywhere in the trace.
     """
     steps = find_steps(trace).filter("complete")
-    frame = _Frame(window(steps), steps.select("start_ns", "end_ns").to_numpy())
-    ratios = operator_tensor_core_share(trace)
-    ratio_of = dict(ratios.select("device", "ratio").iter_rows())
-    rows = [
-        {
-            "device": device,
-            **_measure(trace, device, frame),
-            "tensor_core_ratio": (ratio_of.get(device) or 0.0) if ratio_of else None,
-        }
-        for device in kernel_devices(trace)
-    ]
+    first, last = window(steps)
+    bounds = steps.select("start_ns", "end_ns").to_numpy()
+    frames = np.vstack([(first, last), bounds])
+    window_ns, steps_ns = last - first, int((bounds[:, 1] - bounds[:, 0]).sum())
+    ratio_of = dict(operator_tensor_core_share(trace).select("device", "ratio").iter_rows())
+    events, number = device_columns(trace), device_numbers(trace)
+    works = events["kind"].is_in(BUSY_KINDS).to_numpy()
+
+    def inside(start: pl.Series, end: pl.Series) -> Ints:
+        return np.asarray(
+            np.clip(end.to_numpy(), first, last) - np.clip(start.to_numpy(), first, last)
+        )
+
+    def part(amount: float, whole: float) -> float | None:
+        return amount / whole if whole else None
+
+    rows = []
+    for device in kernel_devices(trace):
+        running = intervals.coverage_within(kernel_ranges(trace, device), frames)
+        active = intervals.coverage_within(event_ranges(events, works & (number == device)), frames)
+        used = sm_efficiency_intervals(trace, device)
+        length = inside(used["start_ns"], used["end_ns"])
+        efficiency = float((used["value"].to_numpy() * length).sum())
+        known = _launches_on(trace, device).filter(pl.col("occupancy_pct").is_not_null())
+        lasted = inside(known["ts_ns"], known["ts_ns"] + known["dur_ns"])
+        occupied = float((known["occupancy_pct"].to_numpy() * lasted).sum())
+        rows.append(
+            {
+                "device": device,
+                "window_ns": window_ns,
+                "utilisation": part(int(running[0]), window_ns),
+                "any_activity": part(int(active[0]), window_ns),
+                "steps_ns": steps_ns,
+                "within_steps": part(int(running[1:].sum()), steps_ns),
+                "sm_efficiency": part(efficiency, window_ns) if length.any() else None,
+                "occupancy_pct": part(occupied, int(lasted.sum())),
+                "tensor_core_ratio": (ratio_of.get(device) or 0.0) if ratio_of else None,
+            }
+        )
     return pl.DataFrame(rows, schema=SCHEMA)
 
 
@@ -73,30 +105,18 @@ def kernel_devices(trace: Trace) -> list[int]:
 
 def kernel_ranges(trace: Trace, device: int) -> IntervalSet:
     """When each kernel of a device ran, communication included; not merged."""
-    mine = _launches_on(trace, device)
-    return event_ranges(mine)
+    return event_ranges(_launches_on(trace, device))
 
 
+@once_per_trace
 def sm_efficiency_intervals(trace: Trace, device: int) -> pl.DataFrame:
     """Share of the multiprocessors in use while kernels of known size run, over time.
 
     Each kernel uses as many as it has blocks per SM; together they use all of them at most.
     """
-    return _efficiency_by_device(trace).get(device, pl.DataFrame(schema=INTERVAL_SCHEMA))
-
-
-@once_per_trace
-def _efficiency_by_device(trace: Trace) -> dict[int, pl.DataFrame]:
-    return {device: _efficiency(_launches_on(trace, device)) for device in kernel_devices(trace)}
-
-
-def _efficiency(launches: pl.DataFrame) -> pl.DataFrame:
     blocks = pl.col("blocks_per_sm")
-    sized = launches.filter((blocks > 0) & blocks.is_finite())
-    start = sized["ts_ns"].to_numpy()
-    bounds, sums = intervals.sweep(
-        start, start + sized["dur_ns"].to_numpy(), sized["blocks_per_sm"].to_numpy()
-    )
+    sized = _launches_on(trace, device).filter((blocks > 0) & blocks.is_finite())
+    bounds, sums = intervals.sweep(*start_and_end(sized), sized["blocks_per_sm"].to_numpy())
     used = sums > 0
     pieces = {
         "start_ns": bounds[:-1][used],
@@ -104,66 +124,6 @@ def _efficiency(launches: pl.DataFrame) -> pl.DataFrame:
         "value": np.minimum(sums[used], 1.0),
     }
     return pl.DataFrame(pieces, schema=INTERVAL_SCHEMA)
-
-
-@dataclass(frozen=True, slots=True)
-class _Frame:
-    """What ratios are taken of."""
-
-    window: tuple[int, int]
-    steps: IntervalSet
-
-    @property
-    def window_ns(self) -> int:
-        return self.window[1] - self.window[0]
-
-    @property
-    def steps_ns(self) -> int:
-        return int((self.steps[:, 1] - self.steps[:, 0]).sum())
-
-    def covered(self, ranges: IntervalSet) -> tuple[int, int]:
-        """How much of the window and of the steps the ranges cover."""
-        in_window, *in_steps = intervals.coverage_within(
-            ranges, np.vstack([self.window, self.steps])
-        ).tolist()
-        return in_window, sum(in_steps)
-
-
-def _measure(trace: Trace, device: int, frame: _Frame) -> dict[str, int | float | None]:
-    running, running_in_steps = frame.covered(kernel_ranges(trace, device))
-    events = device_columns(trace)
-    mine = events["kind"].is_in(BUSY_KINDS).to_numpy() & (device_numbers(trace) == device)
-    active, _ = frame.covered(event_ranges(events, mine))
-    return {
-        "window_ns": frame.window_ns,
-        "utilisation": _part(running, frame.window_ns),
-        "any_activity": _part(active, frame.window_ns),
-        "steps_ns": frame.steps_ns,
-        "within_steps": _part(running_in_steps, frame.steps_ns),
-        "sm_efficiency": _mean_efficiency(sm_efficiency_intervals(trace, device), frame),
-        "occupancy_pct": _mean_occupancy(_launches_on(trace, device), frame),
-    }
-
-
-def _part(amount: float, whole: int) -> float | None:
-    return amount / whole if whole else None
-
-
-def _mean_efficiency(pieces: pl.DataFrame, frame: _Frame) -> float | None:
-    length = _length_inside(pieces["start_ns"], pieces["end_ns"], frame.window)
-    if not length.any():
-        return None
-    return _part(float((pieces["value"].to_numpy() * length).sum()), frame.window_ns)
-
-
-def _mean_occupancy(launches: pl.DataFrame, frame: _Frame) -> float | None:
-    known = launches.filter(pl.col("occupancy_pct").is_not_null())
-    length = _length_inside(known["ts_ns"], known["ts_ns"] + known["dur_ns"], frame.window)
-    return _part(float((known["occupancy_pct"].to_numpy() * length).sum()), int(length.sum()))
-
-
-def _length_inside(start: pl.Series, end: pl.Series, window: tuple[int, int]) -> Ints:
-    return np.asarray(np.clip(end.to_numpy(), *window) - np.clip(start.to_numpy(), *window))
 
 
 def _launches_on(trace: Trace, device: int) -> pl.DataFrame:
@@ -216,19 +176,11 @@ def timeline(trace: Trace) -> tuple[int, int]:
         start = int(stated["ts_ns"][0])
         return start, start + int(stated["dur_ns"][0])
     work = ~host["kind"].is_in(_NOT_WORK).to_numpy()
-    spans = [_span(host, work), _span(device_columns(trace), np.s_[:])]
-    known = [span for span in spans if span is not None]
+    spans = [start_and_end(host, work), start_and_end(device_columns(trace))]
     return (
-        min((start for start, _ in known), default=0),
-        max((end for _, end in known), default=0),
+        min((int(start.min()) for start, _ in spans if len(start)), default=0),
+        max((int(end.max()) for _, end in spans if len(end)), default=0),
     )
-
-
-def _span(events: pl.DataFrame, chosen: Flags | slice) -> tuple[int, int] | None:
-    start = events["ts_ns"].to_numpy()[chosen]
-    if not len(start):
-        return None
-    return int(start.min()), int((start + events["dur_ns"].to_numpy()[chosen]).max())
 
 
 def buckets(start: int, end: int) -> Ints:
@@ -246,17 +198,199 @@ def _counters(trace: Trace, device: int) -> Iterator[tuple[str, Ints, Floats]]:
     windows = np.stack([borders[:-1], borders[1:]], axis=1)
     covered = intervals.coverage_within(kernel_ranges(trace, device), windows)
     parts = covered / np.maximum(windows[:, 1] - windows[:, 0], 1)
-    for counter, (times, values) in (
-        (UTILISATION, (borders, np.append(parts, 0.0))),
-        (SM_EFFICIENCY, _sm_efficiency(trace, device)),
-    ):
-        if len(times):
-            yield counter, np.insert(times, 0, [start, start]), np.insert(values, 0, [1.0, 0.0])
-
-
-def _sm_efficiency(trace: Trace, device: int) -> tuple[Ints, Floats]:
     pieces = sm_efficiency_intervals(trace, device)
-    times = pieces.select("start_ns", "end_ns").to_numpy().ravel()
-    values = np.zeros(2 * pieces.height)
+    changes = pieces.select("start_ns", "end_ns").to_numpy().ravel()
+    values = np.zeros(len(changes))
     values[::2] = pieces["value"].to_numpy()
-    return times, values
+    for counter, at, levels in (
+        (UTILISATION, borders, np.append(parts, 0.0)),
+        (SM_EFFICIENCY, changes, values),
+    ):
+        if len(at):
+            yield counter, np.insert(at, 0, [start, start]), np.insert(levels, 0, [1.0, 0.0])
+
+
+# How devices spend their time: computing, communicating, moving memory, or nothing.
+
+COMPUTATION, COMMUNICATION, MEMORY = range(3)
+CLASS_NAMES = ("computation", "communication", "memory")
+
+Classes: TypeAlias = NDArray[np.int8]
+
+
+@once_per_trace
+def activity_classes(trace: Trace) -> Classes:
+    """For each row of `trace.device`: whether it computes, communicates or moves memory.
+
+    Copies and sets are `MEMORY`, collectives `COMMUNICATION`, everything else `COMPUTATION`.
+    """
+    moves = device_columns(trace)["kind"].is_in(["memcpy", "memset"]).to_numpy()
+    classes = np.where(moves, MEMORY, COMPUTATION).astype(np.int8)
+    classes[is_communication(trace)] = COMMUNICATION
+    return classes
+
+
+def device_time(trace: Trace, *, classes: Classes | None = None) -> pl.DataFrame:
+    """What each device did between its first and its last activity.
+
+    Times are lengths of unions: what runs at the same time counts once.  Communication is exposed
+    while the device does not compute, memory work while it neither computes nor communicates, so
+    compute, exposed communication, exposed memory and idle time add up to the span.
+    `compute_only_ns` is computation with nothing beside it, `communication_overlap_pct` the part
+    of communication that is hidden under computation.  Other `classes` than those of
+    :func:`activity_classes` may be given, one for each row of `trace.device`.
+    """
+    frames = [
+        _timed(work, np.array([work.span])).with_columns(
+            device=pl.lit(work.device, dtype=pl.Int64),
+            activities=pl.lit(sum(work.counts), dtype=pl.Int64),
+        )
+        for work in _devices(trace, classes)
+    ]
+    return pl.concat([_NO_TIMES, *frames], how="diagonal").select(_NO_TIMES.columns)
+
+
+def overlap_by_step(trace: Trace, *, classes: Classes | None = None) -> pl.DataFrame:
+    """The same as :func:`device_time` for every step of every device."""
+    steps = find_steps(trace)
+    bounds = steps.select("start_ns", "end_ns").to_numpy().reshape(-1, 2)
+    about = steps.select(step="name", start_ns="start_ns", complete="complete")
+    frames = [
+        pl.concat([about, _timed(work, bounds)], how="horizontal").with_columns(
+            device=pl.lit(work.device, dtype=pl.Int64)
+        )
+        for work in _devices(trace, classes)
+    ]
+    return pl.concat([about.clear(), _NO_TIMES, *frames], how="diagonal").select(
+        "device", *about.columns, *_TIMES, "communication_overlap_pct"
+    )
+
+
+def kernel_kinds(trace: Trace, *, classes: Classes | None = None) -> pl.DataFrame:
+    """Time of each class of work by itself, and of classes that ran at the same time.
+
+    `time_ns` of a row is how long exactly these classes ran, so the rows of a device add up to
+    its busy time.  `activities` and `sum_ns` (their lengths added up) are given for single
+    classes.
+    """
+    rows: list[tuple[int, str, int | None, int | None, int]] = []
+    for work in _devices(trace, classes):
+        # Single classes first, then mixtures.
+        for mixture in sorted(work.exactly, key=lambda bits: (bits.bit_count(), bits)):
+            members = [number for number in range(len(CLASS_NAMES)) if mixture >> number & 1]
+            name = "+".join(CLASS_NAMES[number] for number in members)
+            time = intervals.coverage(work.exactly[mixture])
+            if len(members) > 1 and time:
+                rows.append((work.device, name, None, None, time))
+            elif len(members) == 1 and work.counts[members[0]]:
+                one = members[0]
+                rows.append((work.device, name, work.counts[one], work.sums[one], time))
+    return pl.DataFrame(rows, schema=_KINDS, orient="row")
+
+
+_TIMES = (
+    "span_ns",
+    "busy_ns",
+    "idle_ns",
+    "compute_ns",
+    "communication_ns",
+    "memory_ns",
+    "compute_only_ns",
+    "exposed_communication_ns",
+    "exposed_memory_ns",
+)
+_NO_TIMES = pl.DataFrame(
+    schema={
+        "device": pl.Int64(),
+        "activities": pl.Int64(),
+        **dict.fromkeys(_TIMES, pl.Int64()),
+        "communication_overlap_pct": pl.Float64(),
+    }
+)
+_KINDS = {
+    "device": pl.Int64(),
+    "kind": pl.String(),
+    "activities": pl.Int64(),
+    "sum_ns": pl.Int64(),
+    "time_ns": pl.Int64(),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class _DeviceWork:
+    """The busy time of a device, divided by the classes that ran at the same time."""
+
+    device: int
+    span: tuple[int, int]
+    exactly: Mapping[int, IntervalSet]
+    """Where these classes ran and no other; a set of classes is a number with their bits."""
+    counts: tuple[int, ...]
+    sums: tuple[int, ...]
+    """Number and added lengths of the activities of each class."""
+
+
+def _devices(trace: Trace, classes: Classes | None) -> list[_DeviceWork]:
+    return _usual_devices(trace) if classes is None else _divide(trace, classes)
+
+
+@once_per_trace
+def _usual_devices(trace: Trace) -> list[_DeviceWork]:
+    return _divide(trace, activity_classes(trace))
+
+
+def _divide(trace: Trace, classes: Classes) -> list[_DeviceWork]:
+    work = device_activities(trace)
+    kind, spans = classes[work.row], np.stack([work.start, work.end]).T
+    found = []
+    for device in pl.Series(work.device).unique().sort():
+        mine = work.device == device
+        parts = [spans[mine & (kind == number)] for number in range(len(CLASS_NAMES))]
+        # Cut time where a class starts or ends.  Ranges of a class are disjoint, so the sum of the
+        # bits of what runs is a set of classes.
+        merged = [intervals.merge(part) for part in parts]
+        bits = np.repeat([1 << number for number in range(len(parts))], [*map(len, merged)])
+        ranges = np.concatenate(merged)
+        borders, mixture = intervals.sweep(ranges[:, 0], ranges[:, 1], bits)
+        pieces = np.stack([borders[:-1], borders[1:]]).T
+        found.append(
+            _DeviceWork(
+                device=device,
+                span=(int(work.start[mine].min()), int(work.end[mine].max())),
+                exactly={n: pieces[mixture == n] for n in range(1, 1 << len(parts))},
+                counts=tuple(len(part) for part in parts),
+                sums=tuple(int((part[:, 1] - part[:, 0]).sum()) for part in parts),
+            )
+        )
+    return found
+
+
+def _timed(work: _DeviceWork, windows: IntervalSet) -> pl.DataFrame:
+    """The times of one device inside each window."""
+    compute, communication, memory = (1 << number for number in range(len(CLASS_NAMES)))
+    # How long exactly these classes ran inside each window.
+    parts = {
+        mixture: intervals.coverage_within(ranges, windows)
+        for mixture, ranges in work.exactly.items()
+    }
+    nothing = np.zeros(len(windows), dtype=np.int64)
+
+    def with_any(bits: int, without: int = 0) -> Ints:
+        chosen = (time for mix, time in parts.items() if mix & bits and not mix & without)
+        return sum(chosen, start=nothing)
+
+    span, busy = windows[:, 1] - windows[:, 0], with_any(compute | communication | memory)
+    times = {
+        "span_ns": span,
+        "busy_ns": busy,
+        "idle_ns": span - busy,
+        "compute_ns": with_any(compute),
+        "communication_ns": with_any(communication),
+        "memory_ns": with_any(memory),
+        "compute_only_ns": parts[compute],
+        "exposed_communication_ns": with_any(communication, without=compute),
+        "exposed_memory_ns": parts[memory],
+    }
+    talk, exposed = pl.col("communication_ns"), pl.col("exposed_communication_ns")
+    return pl.DataFrame(times, schema=dict.fromkeys(times, pl.Int64())).with_columns(
+        communication_overlap_pct=pl.when(talk > 0).then((talk - exposed) / talk * 100),
+    )

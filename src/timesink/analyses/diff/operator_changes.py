@@ -24,9 +24,8 @@ from timesink.analyses.forest import DATA_LOADER as DATA_LOADER_ROLE
 from timesink.analyses.links import link_launches
 from timesink.analyses.names import is_data_loader
 from timesink.analyses.operators import NO_LAUNCH, node_times
-from timesink.analyses.roles import is_communication
 from timesink.analyses.statistics.ranks import effect_size, rank_p
-from timesink.analyses.steps import find_steps
+from timesink.analyses.steps import find_steps, is_communication
 from timesink.model import intervals
 from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.schema import BUSY_KINDS

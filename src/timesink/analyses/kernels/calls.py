@@ -31,7 +31,7 @@ from timesink.analyses.forest import (
     enclosing,
 )
 from timesink.analyses.kernels.families import Families, load_families
-from timesink.analyses.kernels.table import kernel_rows
+from timesink.analyses.kernels.table import SHAPE, kernel_rows
 from timesink.analyses.links import link_launches
 from timesink.analyses.modules import find_modules, is_module_call, link_backward
 from timesink.analyses.names import short_name
@@ -44,10 +44,6 @@ from timesink.model.units import ordinal
 
 UTILISATIONS = ("tensor_pct", "dram_pct", "sm_pct")
 """Columns that say how much of the hardware a launch used."""
-_RECORDED = (
-    *("index", "pid", "stream", "name", "ts_ns", "dur_ns"),
-    *(f"{shape}_{axis}" for shape in ("grid", "block") for axis in "xyz"),
-)
 
 
 @once_per_trace
@@ -58,87 +54,68 @@ def kernel_calls(trace: Trace, families: Families | None = None) -> pl.DataFrame
     and `device_row` is its row in `trace.device`; a kernel profiler says how well it used the
     hardware.  What the source does not say is null.
     """
-    calls = _launches(trace)
-    return calls.with_columns(_from_names(calls["name"], families or load_families()))
+    calls, known = _launches(trace), families or load_families()
+    # What a name tells, found once per distinct name.
+    codes, texts = encode(calls["name"])
+    short = [None if text is None else short_name(text) for text in texts]
+    family = [
+        None if text is None else known.of(text, own)
+        for text, own in zip(texts, short, strict=True)
+    ]
+    return calls.with_columns(
+        pl.Series(column, values, dtype=pl.String()).cast(pl.Categorical()).gather(codes)
+        for column, values in (("short_name", short), ("family", family))
+    )
 
 
 def has_counters(trace: Trace) -> bool:
     """Whether the launches were measured by a kernel profiler."""
-    height = trace.lazy("kernel_calls").select(pl.len()).collect().item()
-    return bool(height)
+    return bool(trace.lazy("kernel_calls").select(pl.len()).collect().item())
 
 
 @once_per_trace
 def _launches(trace: Trace) -> pl.DataFrame:
-    return _measured(trace) if has_counters(trace) else _timed(trace)
-
-
-def _measured(trace: Trace) -> pl.DataFrame:
+    if not has_counters(trace):
+        return _timed(trace)
     calls = trace.kernel_calls
+    floats = [name for name, dtype in calls.schema.items() if dtype == pl.Float64()]
     return calls.with_columns(
-        *(_finite(name) for name, dtype in calls.schema.items() if dtype == pl.Float64()),
+        # What is no number, or beyond all, was not measured.
+        *(pl.when(pl.col(name).is_finite()).then(pl.col(name)).alias(name) for name in floats),
         ts_ns=pl.lit(None, pl.Int64()),
         device_row=pl.lit(None, pl.Int64()),
     )
 
 
-def _finite(column: str) -> pl.Expr:
-    """What is no number, or beyond all, was not measured."""
-    return pl.when(pl.col(column).is_finite()).then(pl.col(column)).alias(column)
-
-
 def _timed(trace: Trace) -> pl.DataFrame:
-    rows = _in_launch_order(trace)
-    recorded = trace.lazy("device").select(*_RECORDED, "occupancy_pct").collect()[rows]
-    number = device_numbers(trace)[rows]
-    device = pl.Series(number).replace(UNKNOWN_DEVICE, None).cast(pl.Int32())
-    known = recorded.with_columns(
-        _known_occupancy(),
-        device.alias("device"),
-        _capabilities(trace, device).alias("compute_capability"),
-        device_row=pl.Series(rows, dtype=pl.Int64()),
-    )
-    schema = KERNEL_CALLS.schema
-    unknown = [pl.lit(None, schema[name]).alias(name) for name in schema if name not in known]
-    return known.with_columns(unknown).select(*schema, "ts_ns", "device_row")
-
-
-def _known_occupancy() -> pl.Expr:
-    """Profilers write 0 for kernels they cannot estimate; one that runs has warps in flight."""
-    occupancy, nothing_ran = pl.col("occupancy_pct"), pl.col("dur_ns") == 0
-    known = occupancy.is_finite() & ((occupancy > 0) | ((occupancy == 0) & nothing_ran))
-    return pl.when(known).then(occupancy).alias("occupancy_pct")
-
-
-def _capabilities(trace: Trace, device: pl.Series) -> pl.Series:
-    known = {one.id: one.compute_capability for one in trace.metadata.devices}
-    return device.replace_strict(
-        list(known), list(known.values()), default=None, return_dtype=pl.String()
-    ).cast(pl.Categorical())
-
-
-def _in_launch_order(trace: Trace) -> Ints:
     """Kernels by the time of the call that launched them, else by their start."""
     rows = kernel_rows(trace)
     start = device_columns(trace)["ts_ns"].to_numpy()[rows]
     call = link_launches(trace).call_row[rows]
     launched = start.copy()
     launched[call >= 0] = host_columns(trace)["ts_ns"].to_numpy()[call[call >= 0]]
-    return np.asarray(rows[np.lexsort((rows, start, launched))])
-
-
-def _from_names(names: pl.Series, families: Families) -> list[pl.Series]:
-    """What a name tells, found once per distinct name."""
-    codes, texts = encode(names)
-    short = [None if text is None else short_name(text) for text in texts]
-    family = [
-        None if text is None else families.of(text, own)
-        for text, own in zip(texts, short, strict=True)
-    ]
-    return [
-        pl.Series(column, values, dtype=pl.String()).cast(pl.Categorical()).gather(codes)
-        for column, values in (("short_name", short), ("family", family))
-    ]
+    rows = np.asarray(rows[np.lexsort((rows, start, launched))])
+    recorded_names = ("index", "pid", "stream", "name", "ts_ns", "dur_ns", *SHAPE)
+    recorded = trace.lazy("device").select(*recorded_names, "occupancy_pct").collect()[rows]
+    number = pl.Series(device_numbers(trace)[rows])
+    device = number.replace(UNKNOWN_DEVICE, None).cast(pl.Int32()).alias("device")
+    capability = {one.id: one.compute_capability for one in trace.metadata.devices}
+    # Profilers write 0 for kernels they cannot estimate; one that runs has warps in flight.
+    occupancy, nothing_ran = pl.col("occupancy_pct"), pl.col("dur_ns") == 0
+    estimated = occupancy.is_finite() & ((occupancy > 0) | ((occupancy == 0) & nothing_ran))
+    known = recorded.with_columns(
+        pl.when(estimated).then(occupancy).alias("occupancy_pct"),
+        device,
+        device.replace_strict(
+            list(capability), list(capability.values()), default=None, return_dtype=pl.String()
+        )
+        .cast(pl.Categorical())
+        .alias("compute_capability"),
+        device_row=pl.Series(rows, dtype=pl.Int64()),
+    )
+    schema = KERNEL_CALLS.schema
+    unknown = [pl.lit(None, schema[name]).alias(name) for name in schema if name not in known]
+    return known.with_columns(unknown).select(*schema, "ts_ns", "device_row")
 
 
 # Why each kernel of a timeline ran: the operator and the module that launched it, and its step.
@@ -171,23 +148,19 @@ def launch_origins(trace: Trace) -> pl.DataFrame:
         return pl.DataFrame(schema=SCHEMA).clear(len(rows))
     places = rows.to_numpy()
     forest, node = call_forest(trace), link_launches(trace).node[places]
+    own_work = np.isin(forest.role, _OWN_WORK)
+    compiled = forest.named(lambda name: _COMPILED.search(name) is not None)
+    inside = _outermost(forest, node, own_work & ~compiled)
+    outermost = np.where(inside < 0, _outermost(forest, node, own_work), inside)
     columns = {
-        "operator": _operators(forest, node),
-        "innermost_operator": _innermost_operators(forest, node),
+        "operator": _named(forest, outermost),
+        "innermost_operator": _named(
+            forest, enclosing(node, forest.parent, forest.role == OPERATOR)
+        ),
         "module": _modules(trace, forest, node),
         "step": _steps(trace, places),
     }
     return pl.DataFrame([columns[name].cast(SCHEMA[name]).alias(name) for name in SCHEMA])
-
-
-# -- operators -------------------------------------------------------------------------------------
-
-
-def _operators(forest: CallForest, node: Nodes) -> pl.Series:
-    own_work = np.isin(forest.role, _OWN_WORK)
-    compiled = forest.named(lambda name: _COMPILED.search(name) is not None)
-    inside = _outermost(forest, node, own_work & ~compiled)
-    return _named(forest, np.where(inside < 0, _outermost(forest, node, own_work), inside))
 
 
 def _outermost(forest: CallForest, node: Nodes, wanted: Flags) -> Nodes:
@@ -196,18 +169,11 @@ def _outermost(forest: CallForest, node: Nodes, wanted: Flags) -> Nodes:
     return enclosing(node, forest.parent, wanted & ~called_by_such)
 
 
-def _innermost_operators(forest: CallForest, node: Nodes) -> pl.Series:
-    return _named(forest, enclosing(node, forest.parent, forest.role == OPERATOR))
-
-
 def _named(forest: CallForest, node: Nodes) -> pl.Series:
     """Names as users know them: functions of the backward pass without the engine's call."""
     names = [name.removeprefix(_ENGINE).removeprefix(_AUTOGRAD) for name in forest.names]
     code = np.append(forest.name, -1)[node]
     return values_at(pl.Series(names, dtype=pl.String), np.where(node >= 0, code, -1))
-
-
-# -- modules ---------------------------------------------------------------------------------------
 
 
 def _modules(trace: Trace, forest: CallForest, node: Nodes) -> pl.Series:
@@ -219,26 +185,17 @@ def _modules(trace: Trace, forest: CallForest, node: Nodes) -> pl.Series:
         texts = texts.cast(pl.String)[forest.row]
         stated = (texts != "").fill_null(value=False).to_numpy()
         return values_at(texts, enclosing(node, forest.parent, stated))
-    modules = find_modules(trace)
-    call = enclosing(_forward_of(trace, forest, node, is_module), forest.parent, is_module)
-    row = np.append(modules.row, -1)[np.searchsorted(modules.node, call)]
-    paths = pl.Series(modules.paths, dtype=pl.String)
-    return values_at(paths, np.where(call >= 0, row, -1))
-
-
-def _forward_of(trace: Trace, forest: CallForest, node: Nodes, is_module: Flags) -> Nodes:
-    """The call itself, or the forward call of the backward call that it is part of."""
-    links = link_backward(trace)
+    links, modules = link_backward(trace), find_modules(trace)
     forward = np.full(len(forest) + 1, -1, dtype=np.int64)
     forward[links.node] = links.forward
     is_backward = np.zeros(len(forest), dtype=np.bool_)
     is_backward[links.node] = True
     # A module inside a backward call computes its forward pass once more: it comes first.
     around = enclosing(node, forest.parent, is_backward | is_module)
-    return np.where(np.append(is_backward, False)[around], forward[around], around)
-
-
-# -- steps -----------------------------------------------------------------------------------------
+    origin = np.where(np.append(is_backward, False)[around], forward[around], around)
+    call = enclosing(origin, forest.parent, is_module)
+    row = np.append(modules.row, -1)[np.searchsorted(modules.node, call)]
+    return values_at(pl.Series(modules.paths, dtype=pl.String), np.where(call >= 0, row, -1))
 
 
 def _steps(trace: Trace, places: Ints) -> pl.Series:
@@ -288,7 +245,7 @@ class Sampling:
     def fewest(self, seen: Ints) -> NDArray[np.floating]:
         """How many launches a kernel had at least: none after the last one seen."""
         if self.per == "launch":
-            return seen * float(self.every)
+            return self.most(seen)
         return np.maximum(seen - 1, 0) * float(self.every) + 1
 
     def most(self, seen: Ints) -> NDArray[np.floating]:
@@ -301,9 +258,9 @@ class Sampling:
         Programs launch some kernels once and others ten thousand times: twice as many launches
         are half as likely.  From a few seen on, that is the middle between fewest and most.
         """
+        high = self.most(seen)
         if self.per == "launch":
-            return seen * float(self.every)
-        high = seen * float(self.every)
+            return high
         low = np.maximum(high - self.every, 1.0)
         # The mean of L where L is as likely as 1/L: how many there are, over the sum of all 1/L.
         tail = np.log((high + 0.5) / (low + 0.5)) + (high + 0.5) ** -2 / 24 - (low + 0.5) ** -2 / 24

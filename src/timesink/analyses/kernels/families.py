@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import takewhile, zip_longest
 from pathlib import Path
 from typing import TypeAlias
 
@@ -22,24 +23,6 @@ from timesink.errors import UsageError, own_text
 from timesink.model.vendors import CALL_PREFIXES, COLLECTIVES
 
 OTHER = "other"
-FAMILY_NAMES = (
-    "gemm",
-    "attention",
-    "convolution",
-    "normalisation",
-    "softmax",
-    "elementwise",
-    "reduction",
-    "copy",
-    "optimizer",
-    "collective",
-    "sort_index",
-    "pooling",
-    "loss",
-    OTHER,
-)
-"""The families of the rules that come with timesink; a user's file may add others."""
-
 RULES = Path(__file__).with_name("families.txt")
 """The rules that come with timesink, with the form of a rule in their first lines."""
 _FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL
@@ -52,16 +35,11 @@ class Families:
 
     rules: tuple[tuple[str, re.Pattern[str]], ...]
 
+    @lru_cache(maxsize=4096)  # noqa: B019 - several analyses ask for the same long names
     def of(self, name: str, short: str | None = None) -> str:
         """The family of the first rule that is found in the name; `other` without one."""
-        return _first(self, name, short)
-
-
-@lru_cache(maxsize=4096)
-def _first(families: Families, name: str, short: str | None) -> str:
-    """Several analyses ask for the same kernels, whose names may be long."""
-    text = f"{short_name(name) if short is None else short}\n{name}"
-    return next((family for family, rule in families.rules if rule.search(text)), OTHER)
+        text = f"{short_name(name) if short is None else short}\n{name}"
+        return next((family for family, rule in self.rules if rule.search(text)), OTHER)
 
 
 def load_families(path: str | Path | None = None) -> Families:
@@ -75,20 +53,16 @@ def _own() -> Families:
 
 
 def _read(path: Path) -> Iterator[tuple[str, re.Pattern[str]]]:
-    lines = own_text(path, "--families", _HINT).splitlines()
-    for number, line in enumerate(lines, 1):
-        if line.strip() and not line.lstrip().startswith("#"):
-            yield _rule(line, f"{path}:{number}")
-
-
-def _rule(line: str, place: str) -> tuple[str, re.Pattern[str]]:
-    found = _RULE.match(line)
-    if found is None:
-        raise UsageError(f"{place}: {line.strip()!r} is no rule", _HINT)
-    try:
-        return found[1], re.compile(found[2], _FLAGS)
-    except re.error as error:
-        raise UsageError(f"{place}: no regular expression ({error})", _HINT) from error
+    for number, line in enumerate(own_text(path, "--families", _HINT).splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        found = _RULE.match(line)
+        if found is None:
+            raise UsageError(f"{path}:{number}: {line.strip()!r} is no rule", _HINT)
+        try:
+            yield found[1], re.compile(found[2], _FLAGS)
+        except re.error as error:
+            raise UsageError(f"{path}:{number}: no regular expression ({error})", _HINT) from error
 
 
 _HINT = "--families: a rule is a family, blanks and a regular expression, one to a line"
@@ -169,7 +143,12 @@ def _known_form(name: str) -> str | None:
     """Names whose form says all: Python calls, copies, collectives, compiled kernels, GEMMs."""
     call = _PYTHON_CALL.match(name)
     if call is not None:
-        return f"{_short_path(call['file'])}: {_plain_words(call['function'])}"
+        # The path inside its package; the file alone where it is in a folder of the user's.
+        file = call["file"]
+        short_path = _PACKAGES.sub("", file)
+        if short_path == file and file.startswith("/"):
+            short_path = file.rsplit("/", 1)[-1]
+        return f"{short_path}: {_plain_words(call['function'])}"
     short = _COPY.match(name) or _MARK_OF.match(name)
     if short is not None:
         return short[1]
@@ -180,18 +159,9 @@ def _known_form(name: str) -> str | None:
     if compiled is not None:
         return compiled[1].rstrip("_")
     if _RUNTIME_CALL.match(name) is not None and name.isidentifier():
-        return _runtime_call(_RUNTIME_VERSION.sub("", _RUNTIME_CALL.sub("", name)))
+        plain = _RUNTIME_VERSION.sub("", _RUNTIME_CALL.sub("", name))
+        return "LaunchKernel" if _LAUNCH.match(plain) else _BLOCKING_COPY.sub("Memcpy", plain)
     return None
-
-
-def _runtime_call(name: str) -> str:
-    return "LaunchKernel" if _LAUNCH.match(name) is not None else _BLOCKING_COPY.sub("Memcpy", name)
-
-
-def _short_path(file: str) -> str:
-    """The path inside its package; the file alone where it is in a folder of the user's."""
-    short = _PACKAGES.sub("", file)
-    return short.rsplit("/", 1)[-1] if short == file and file.startswith("/") else short
 
 
 def _plain_words(name: str) -> str:
@@ -225,12 +195,12 @@ def _without_numbers(name: str) -> str:
     short = _NUMBER_BEHIND.sub("", name.removesuffix(".kd"))
     if not _DIGIT.search(short) or " " in short:
         return short
-    words = [_INSTRUCTION.sub("", word) for word in short.split("_") if not _varies(word)]
+    words = [
+        _INSTRUCTION.sub("", word)
+        for word in short.split("_")
+        if word not in _ARCHITECTURES and _VARYING.fullmatch(word) is None
+    ]
     return "_".join(words[:1] + [word for word in words[1:] if word]) or short
-
-
-def _varies(word: str) -> bool:
-    return _VARYING.fullmatch(word) is not None or word in _ARCHITECTURES
 
 
 # What tells kernels of one short name apart: a functor, a tile, a type, the first other word.
@@ -262,37 +232,35 @@ _MOST_WORDS = 4
 
 def distinguishing(names: Iterable[str]) -> dict[str, str]:
     """For each full name what tells it from those with its short name; empty where none has it."""
-    told = dict.fromkeys(names, "")
+    marks: dict[str, tuple[str, ...]] = dict.fromkeys(names, ())
     namesakes: defaultdict[str, list[str]] = defaultdict(list)
-    for name in told:
+    for name in marks:
         namesakes[short_name(name)].append(name)
     for group in namesakes.values():
         if len(group) > 1:
-            told.update(_told_apart(group))
-    return told
+            _tell_apart(group, marks)
+    return {name: ", ".join(mark for mark in told if mark) for name, told in marks.items()}
 
 
-def _told_apart(names: Sequence[str]) -> dict[str, str]:
-    """Features of the names, each taken only where those before it leave several alike."""
+def _tell_apart(names: Sequence[str], marks: dict[str, tuple[str, ...]]) -> None:
+    """Mark names by features, each taken only where those before it leave several alike."""
+    features: tuple[Callable[[Sequence[_Words]], list[str]], ...] = (
+        lambda many: [telling_word(" ".join(words)) for words in many],
+        lambda many: [_tile(words) for words in many],
+        lambda many: [next((_TYPES[one] for one in words if one in _TYPES), "") for words in many],
+        *(_differences,) * _MOST_WORDS,
+        lambda many: [f"#{number}" for number in range(1, len(many) + 1)],
+    )
     words = {name: _argument_words(name) for name in names}
-    marks: dict[str, tuple[str, ...]] = dict.fromkeys(names, ())
-    features = (_functors, _tiles, _types, *(_differences,) * _MOST_WORDS, _numbers)
     for feature in features:
-        for alike in _alike(marks):
+        by_marks: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+        for name in names:
+            by_marks[marks[name]].append(name)
+        for alike in by_marks.values():
             values = feature([words[name] for name in alike])
             if len(set(values)) > 1:
-                marks.update(
-                    (name, (*marks[name], value)) for name, value in zip(alike, values, strict=True)
-                )
-    return {name: ", ".join(mark for mark in marks[name] if mark) for name in names}
-
-
-def _alike(marks: Mapping[str, tuple[str, ...]]) -> list[list[str]]:
-    """Names that nothing tells apart so far."""
-    by_marks: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
-    for name, mark in marks.items():
-        by_marks[mark].append(name)
-    return [alike for alike in by_marks.values() if len(alike) > 1]
+                for name, value in zip(alike, values, strict=True):
+                    marks[name] = (*marks[name], value)
 
 
 def _argument_words(name: str) -> _Words:
@@ -304,48 +272,22 @@ def _argument_words(name: str) -> _Words:
     return _ARGUMENT_WORD.findall(_CAST.sub("", name[name.find(own) + len(own) :]))
 
 
-def _functors(names: Sequence[_Words]) -> list[str]:
-    return [telling_word(" ".join(words)) for words in names]
-
-
-def _tiles(names: Sequence[_Words]) -> list[str]:
-    return [_tile(words) for words in names]
-
-
 def _tile(words: _Words) -> str:
     """The first shape of two numbers or more."""
-    for place, word in enumerate(words):
+    for place, word in enumerate(words, 1):
         if word in _SHAPES:
-            sizes = _sizes_from(words, place + 1)
+            shape = takewhile(lambda one: one.isdigit() or one in _IN_SHAPES, words[place:])
+            sizes = [one for one in shape if one.isdigit()]
             if len(sizes) > 1:
                 return "x".join(sizes)
     return ""
-
-
-def _sizes_from(words: _Words, place: int) -> list[str]:
-    sizes = []
-    for word in words[place:]:
-        if word.isdigit():
-            sizes.append(word)
-        elif word not in _IN_SHAPES:
-            break
-    return sizes
-
-
-def _types(names: Sequence[_Words]) -> list[str]:
-    return [next((_TYPES[word] for word in words if word in _TYPES), "") for words in names]
 
 
 def _differences(names: Sequence[_Words]) -> list[str]:
     """The first word in which the names differ; dull ones only where no other does."""
     telling = [[word for word in words if word not in EVERYWHERE] for words in names]
     for lists in (telling, names):
-        for place in range(max(map(len, lists), default=0)):
-            here = [words[place] if place < len(words) else "" for words in lists]
+        for here in zip_longest(*lists, fillvalue=""):
             if len(set(here)) > 1:
-                return here
+                return list(here)
     return [""] * len(names)
-
-
-def _numbers(names: Sequence[_Words]) -> list[str]:
-    return [f"#{number}" for number in range(1, len(names) + 1)]

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
 
 import numpy as np
 import polars as pl
 
 from timesink.analyses.kernels.calls import UTILISATIONS, call_time, call_weight
-from timesink.analyses.kernels.usage import CLASSES, THIRDS, Axis, Thresholds, axis_of, headroom
+from timesink.analyses.kernels.usage import (
+    CLASSES,
+    THIRDS,
+    Axis,
+    Thresholds,
+    axis_of,
+    headroom,
+    time_by_cell,
+)
 from timesink.model.arrays import Floats
 
 _SPREAD = ("min", "median", "max")
@@ -38,22 +45,40 @@ def call_groups(calls: pl.DataFrame, by: str) -> pl.DataFrame:
     have them, `class` is the one with more than two thirds of the time, else `mixed`; `variants`
     counts distinct full names.  Shares are of the device's time and of its headroom.
     """
-    group = pl.col(by)
+    dur, weight, time = pl.col("dur_ns"), pl.col("weight"), pl.col("time")
+    means = (*UTILISATIONS, "occupancy_pct")
+    unknown = pl.lit("unknown").cast(pl.Enum(CLASSES)).alias("class")
     prepared = calls.select(
         *_DEVICE,
-        group.alias("group"),
+        pl.col(by).alias("group"),
         *("name", "dur_ns"),
-        *(_of_timed(column) for column in (*UTILISATIONS, "occupancy_pct")),
-        _class_of(calls),
+        # Launches without a duration have no weight.
+        *(pl.when(dur.is_not_null()).then(pl.col(column)).alias(column) for column in means),
+        "class" if "class" in calls.columns else unknown,
         call_weight().alias("weight"),
         call_time().alias("time"),
         (headroom() * call_weight()).alias("headroom"),
     )
+    # A mean over launches that stand for different numbers of others counts these.  Counted from
+    # the shortest, so that the mean of equal lengths is that length.
+    above = ((dur - dur.min()) * weight).sum() / weight.filter(dur.is_not_null()).sum()
+    timed = [(column, time.filter(pl.col(column).is_not_null()).sum()) for column in means]
     groups = prepared.group_by(_KEYS, maintain_order=True).agg(
         pl.len().cast(pl.Int64()).alias("calls"),
-        pl.col("weight").sum().round().cast(pl.Int64()).alias("launches"),
+        weight.sum().round().cast(pl.Int64()).alias("launches"),
         _sum("time").alias("total_ns"),
-        *_measures(),
+        pl.when(dur.is_not_null().any()).then(dur.min() + above).alias("mean_ns"),
+        *(_spread(dur, which).alias(f"{which}_ns") for which in _SPREAD),
+        *(
+            pl.when(total > 0).then((pl.col(column) * time).sum() / total).alias(column)
+            for column, total in timed
+        ),
+        *(
+            _spread(pl.col(column), which).alias(f"{column[:-4]}_{which}_pct")
+            for column in UTILISATIONS
+            for which in _SPREAD
+        ),
+        _sum("headroom").alias("headroom_ns"),
         pl.col("name").n_unique().cast(pl.Int64()).alias("variants"),
     )
     return (
@@ -73,49 +98,15 @@ def call_groups(calls: pl.DataFrame, by: str) -> pl.DataFrame:
     )
 
 
-def _of_timed(column: str) -> pl.Expr:
-    """What is known of launches with a duration: without one they have no weight."""
-    return pl.when(pl.col("dur_ns").is_not_null()).then(pl.col(column)).alias(column)
-
-
 def _sum(column: str) -> pl.Expr:
     """Nanoseconds of those that have some; null where none has."""
     amount = pl.col(column)
     return pl.when(amount.is_not_null().any()).then(amount.sum().round().cast(pl.Int64()))
 
 
-def _class_of(calls: pl.DataFrame) -> pl.Expr:
-    if "class" in calls.columns:
-        return pl.col("class")
-    return pl.lit("unknown").cast(pl.Enum(CLASSES)).alias("class")
-
-
-def _measures() -> list[pl.Expr]:
-    dur = pl.col("dur_ns")
-    # A mean over launches that stand for different numbers of others counts these.  Counted from
-    # the shortest, so that the mean of equal lengths is that length.
-    weight = pl.col("weight").filter(dur.is_not_null())
-    mean = dur.min() + ((dur - dur.min()) * pl.col("weight")).sum() / weight.sum()
-    return [
-        pl.when(dur.is_not_null().any()).then(mean).alias("mean_ns"),
-        *(_spread(dur, which).alias(f"{which}_ns") for which in _SPREAD),
-        *(_weighted(column) for column in (*UTILISATIONS, "occupancy_pct")),
-        *(
-            _spread(pl.col(column), which).alias(f"{column[:-4]}_{which}_pct")
-            for column in UTILISATIONS
-            for which in _SPREAD
-        ),
-        _sum("headroom").alias("headroom_ns"),
-    ]
-
-
 def _spread(column: pl.Expr, which: str) -> pl.Expr:
-    return {"min": column.min(), "median": column.median(), "max": column.max()}[which]
-
-
-def _weighted(column: str) -> pl.Expr:
-    time = pl.col("time").filter(pl.col(column).is_not_null()).sum()
-    return pl.when(time > 0).then((pl.col(column) * pl.col("time")).sum() / time).alias(column)
+    spread: pl.Expr = getattr(column, which)()
+    return spread
 
 
 def _percent_of_device(column: str) -> pl.Expr:
@@ -164,7 +155,6 @@ class Density:
 
 def density(calls: pl.DataFrame, thresholds: Thresholds = THIRDS, cells: int = CELLS) -> Density:
     """How much of the time of one device's launches is spent in each cell."""
-    axis = axis_of(calls)
     # Cells of much the same size, none of them on both sides of a threshold.
     borders = sorted({0.0, 100 * thresholds.low, 100 * thresholds.high, 100.0})
     parts = [
@@ -172,29 +162,21 @@ def density(calls: pl.DataFrame, thresholds: Thresholds = THIRDS, cells: int = C
         for low, high in pairwise(borders)
     ]
     edges = np.append(np.concatenate(parts), 100.0)
-    compute, dram = (calls[f"{name}_pct"].cast(pl.Float64()).to_numpy() for name in (axis, "dram"))
-    time = calls.select(call_time().fill_null(0.0)).to_series().to_numpy()
+    inside, time, uses = time_by_cell(calls, edges[1:-1])
     total = time.sum() or 1.0
-    known = ~(np.isnan(compute) | np.isnan(dram))
-    row, column = (
-        np.clip(np.searchsorted(edges, values[known], side="right") - 1, 0, len(edges) - 2)
-        for values in (compute, dram)
-    )
-    side = len(edges) - 1
-    shares = np.bincount(row * side + column, time[known] / total, minlength=side * side)
-    over = known & ((compute > edges[-1]) | (dram > edges[-1]))
+    unknown = np.isnan(uses).any(axis=1)
+    over = ~unknown & (uses > edges[-1]).any(axis=1)
     return Density(
-        axis=axis,
+        axis=axis_of(calls),
         edges_pct=edges,
-        shares=shares.astype(np.float64).reshape(side, side),
-        missing=float(time[~known].sum() / total),
+        shares=inside / total,
+        missing=float(time[unknown].sum() / total),
         beyond=float(time[over].sum() / total),
     )
 
 
 # Utilisation along a run: means of equal stretches of kernel time, in launch order.
 
-_Within: TypeAlias = Callable[[Floats], Floats]
 _LEAST = 1e-6
 """Part of a stretch below which a metric counts as missing there: rounding leaves less."""
 
@@ -225,30 +207,21 @@ def strip(calls: pl.DataFrame, stretches: int, metrics: tuple[str, ...] = UTILIS
     total = float(ends[-1])
     if not total:
         return Strip(0.0, {name: np.empty(0) for name in metrics}, np.empty((0, len(CLASSES))))
-    edges = np.linspace(0, total, stretches + 1)
+    edges, length = np.linspace(0, total, stretches + 1), total / stretches
 
     def within(amounts: Floats) -> Floats:
         """What each launch brings, spread evenly over its time and summed per stretch."""
         reached = np.concatenate(([0.0], np.cumsum(amounts)))
         return np.diff(np.interp(edges, ends, reached))
 
-    length = total / stretches
+    means = {}
+    for name in metrics:
+        values = calls[name].cast(pl.Float64()).to_numpy()
+        known = ~np.isnan(values)
+        covered = within(np.where(known, time, 0.0))
+        amount = within(np.where(known, values, 0.0) * time)
+        enough = covered > _LEAST * length
+        means[name] = np.where(enough, amount / np.where(enough, covered, 1.0), np.nan)
     kinds = calls["class"].cast(pl.String())
-    return Strip(
-        total_ns=total,
-        means_pct={
-            name: _mean(calls[name].cast(pl.Float64()).to_numpy(), time, length, within)
-            for name in metrics
-        },
-        class_shares=np.stack(
-            [within(time * (kinds == name).to_numpy()) / length for name in CLASSES], axis=1
-        ),
-    )
-
-
-def _mean(values: Floats, time: Floats, length: float, within: _Within) -> Floats:
-    known = ~np.isnan(values)
-    covered = within(np.where(known, time, 0.0))
-    amount = within(np.where(known, values, 0.0) * time)
-    enough = covered > _LEAST * length
-    return np.where(enough, amount / np.where(enough, covered, 1.0), np.nan)
+    shares = [within(time * (kinds == name).to_numpy()) / length for name in CLASSES]
+    return Strip(total, means, np.stack(shares, axis=1))

@@ -26,6 +26,7 @@ from timesink.analyses.kernels.join_alignment import (
     windows_of,
 )
 from timesink.analyses.kernels.join_search import Path, Placed, place_by_count, place_launches
+from timesink.analyses.kernels.table import SHAPE
 from timesink.analyses.names import cut_name, kernel_name, short_name, template_arguments
 from timesink.model.arrays import Flags, Ints
 from timesink.model.units import count, counted, share
@@ -85,7 +86,14 @@ def find_launches(
     """
     found = Found.nothing(len(counters))
     for turn in range(_MOST_ROUNDS):
-        rows = _long_stretches(found.row < 0) if turn else np.arange(len(counters))
+        rows = np.arange(len(counters))
+        if turn:
+            # Stretches that are long enough for a look at other windows.
+            is_open = np.concatenate([[False], found.row < 0, [False]])
+            starts, ends = np.flatnonzero(np.diff(is_open)).reshape(-1, 2).T
+            lengths = ends - starts
+            long = np.repeat(lengths >= min(_SHORTEST_STRETCH, len(counters)), lengths)
+            rows = np.flatnonzero(found.row < 0)[long]
         if not len(rows):
             break
         offered = [*windows, rest] if turn and len(rest.rows) else windows
@@ -97,15 +105,6 @@ def find_launches(
         found.exact[rows[gained]] = part.exact[gained]
         found.windows.append(window)
     return found
-
-
-def _long_stretches(is_open: Flags) -> Ints:
-    """Rows of stretches that are long enough for a look at other windows."""
-    borders = np.flatnonzero(np.diff(np.concatenate([[False], is_open, [False]])))
-    starts, ends = borders[::2], borders[1::2]
-    long = ends - starts >= min(_SHORTEST_STRETCH, len(is_open))
-    spans = [np.arange(*span) for span in zip(starts[long], ends[long], strict=True)]
-    return np.concatenate([np.zeros(0, dtype=np.int64), *spans])
 
 
 # -- in one window ---------------------------------------------------------------------------------
@@ -136,7 +135,12 @@ def _in_best_window(
 
 def _in_window(counters: Launches, window: Launches, sampling: Sampling | None) -> Placed:
     stride = _stride(counters, window, sampling)
-    found = _by_count(counters, window, sampling) or _by_path(counters, window, stride)
+    found = _by_count(counters, window, sampling)
+    if found is None:
+        path = _path(counters.kind, window.kind, stride)
+        place = np.full(len(counters), -1)
+        place[path.row] = path.place
+        found = Placed(place, place >= 0, path.score)
     sure = _sure(found.exact)
     place, exact = np.where(sure, found.place, -1), found.exact & sure
     if exact.mean() >= _SURE:
@@ -185,13 +189,6 @@ def _sure(exact: Flags) -> Flags:
 # -- by path ---------------------------------------------------------------------------------------
 
 
-def _by_path(counters: Launches, window: Launches, stride: float) -> Placed:
-    path = _path(counters.kind, window.kind, stride)
-    place = np.full(len(counters), -1)
-    place[path.row] = path.place
-    return Placed(place, place >= 0, path.score)
-
-
 def _path(launches: Ints, window: Ints, stride: float) -> Path:
     """The best path; an empty one for launches that have too little to do with the window."""
     ordered = np.sort(window)
@@ -200,18 +197,16 @@ def _path(launches: Ints, window: Ints, stride: float) -> Path:
         rows, places = common_subsequence(launches, window)
         return Path(rows, places, len(rows))
     if len(launches) > 6 * _GLANCE:
-        starts = (np.array([1, 3, 5]) * len(launches) // 6 - _GLANCE // 2).tolist()
-        glances = [launches[start : start + _GLANCE] for start in starts]
-        hopeless = all(_is_hopeless(glance, window, stride) for glance in glances)
-        return Path.nowhere() if hopeless else place_launches(launches, window, stride)
+        for start in (np.array([1, 3, 5]) * len(launches) // 6 - _GLANCE // 2).tolist():
+            glance = launches[start : start + _GLANCE]
+            seen = place_launches(glance, window, stride)
+            if _sure_share(seen, glance) >= _HOPELESS and not _is_chance(
+                seen, glance, window, stride
+            ):
+                return place_launches(launches, window, stride)
+        return Path.nowhere()
     path = place_launches(launches, window, stride)
     return Path.nowhere() if _is_chance(path, launches, window, stride) else path
-
-
-def _is_hopeless(launches: Ints, window: Ints, stride: float) -> bool:
-    path = place_launches(launches, window, stride)
-    few = _sure_share(path, launches) < _HOPELESS
-    return few or _is_chance(path, launches, window, stride)
 
 
 def _is_chance(path: Path, launches: Ints, window: Ints, stride: float) -> bool:
@@ -233,7 +228,6 @@ def _sure_share(path: Path, launches: Ints) -> float:
 
 # Numbers for what is launched, equal on two recordings where they mean the same.
 
-GEOMETRY = tuple(f"{shape}_{axis}" for shape in ("grid", "block") for axis in "xyz")
 _CUT = "..."
 
 
@@ -246,32 +240,31 @@ def numbered_launches(counters: pl.DataFrame, timeline: pl.DataFrame) -> tuple[L
     sides = (counters, timeline)
     encoded = [encode(side["name"]) for side in sides]
     texts = [[text or "" for text in names] for _, names in encoded]
-    spell = _spelling(texts[0])
-    function = _numbered([[spell(text) for text in side] for side in texts])
-    arguments = _shared_arguments(texts, function)
-    by_name = [
-        pl.DataFrame({"function": own[codes], "arguments": told[codes]})
-        for (codes, _), own, told in zip(encoded, function, arguments, strict=True)
+    spell, number = _spelling(texts[0]), dict[str, int]()
+    function = [
+        np.array([number.setdefault(spell(text), len(number)) for text in side], dtype=np.int64)
+        for side in texts
     ]
-    shape = _told_by_both(sides)
-    keys = [named.hstack(own) for named, own in zip(by_name, shape, strict=True)]
-    kind = pl.concat(keys).select(pl.struct(pl.all()).rank("dense")).to_series()
-    kinds = kind.cast(pl.Int64).to_numpy()
-    families = _families(sides)
-    cut = counters.height
-    return (
-        Launches(kinds[:cut], by_name[0]["function"].to_numpy(), families[:cut]),
-        Launches(kinds[cut:], by_name[1]["function"].to_numpy(), families[cut:]),
-    )
-
-
-def _told_by_both(sides: tuple[pl.DataFrame, pl.DataFrame]) -> list[pl.DataFrame]:
-    told = [
+    told_by_both = [
         name
-        for name in GEOMETRY
+        for name in SHAPE
         if all(name in side.columns and side[name].null_count() < side.height for side in sides)
     ]
-    return [side.select(pl.col(told).cast(pl.Int64).fill_null(-1)) for side in sides]
+    keys = [
+        pl.DataFrame({"function": own[codes], "arguments": told[codes]}).hstack(
+            side.select(pl.col(told_by_both).cast(pl.Int64).fill_null(-1))
+        )
+        for side, (codes, _), own, told in zip(
+            sides, encoded, function, _shared_arguments(texts, function), strict=True
+        )
+    ]
+    kind = pl.concat(keys).select(pl.struct(pl.all()).rank("dense")).to_series()
+    kinds, families = kind.cast(pl.Int64).to_numpy(), _families(sides)
+    cut = counters.height
+    return (
+        Launches(kinds[:cut], keys[0]["function"].to_numpy(), families[:cut]),
+        Launches(kinds[cut:], keys[1]["function"].to_numpy(), families[cut:]),
+    )
 
 
 def _families(sides: tuple[pl.DataFrame, pl.DataFrame]) -> Ints:
@@ -289,14 +282,6 @@ def _spelling(texts: list[str]) -> Callable[[str], str]:
     return lambda text: kernel_name(
         (text if text.endswith(_CUT) else cut_name(short_name(text))).removesuffix(_CUT)
     )
-
-
-def _numbered(sides: list[list[str]]) -> list[Ints]:
-    number: dict[str, int] = {}
-    return [
-        np.array([number.setdefault(text, len(number)) for text in side], dtype=np.int64)
-        for side in sides
-    ]
 
 
 def _shared_arguments(texts: list[list[str]], functions: list[Ints]) -> list[Ints]:
@@ -350,15 +335,12 @@ class Join:
 
     def to_dict(self) -> dict[str, Any]:
         """All but the rows, ready for JSON."""
+        names = (
+            *("calls", "aligned", "aligned_share", "exact_share", "aligned_time_share"),
+            *("min_aligned", "timeline_calls", "timeline_covered_share"),
+        )
         return {
-            "calls": self.calls,
-            "aligned": self.aligned,
-            "aligned_share": self.aligned_share,
-            "exact_share": self.exact_share,
-            "aligned_time_share": self.aligned_time_share,
-            "min_aligned": self.min_aligned,
-            "timeline_calls": self.timeline_calls,
-            "timeline_covered_share": self.timeline_covered_share,
+            **{name: getattr(self, name) for name in names},
             "steps": list(self.steps),
             "refused": self.refused,
             "reason": self.reason,
@@ -382,13 +364,16 @@ def join_calls(
     counters, timed = numbered_launches(calls, timeline)
     sampling = sampling if sampling is not None and sampling.every > 1 else None
     lanes = _lanes(timeline, ("pid", "device"))
+    devices = _devices(timeline, lanes)
     found = Found.nothing(calls.height)
     for rows in _lanes(calls, ("host", "pid", "device")):
+        # The lane that knows most of the launches; of equal ones that of the same device.
+        (device,) = _devices(calls, [rows])
         known = [int(np.isin(counters.kind[rows], timed.kind[lane]).sum()) for lane in lanes]
-        lane = lanes[_best_lane(known, _devices(timeline, lanes), *_devices(calls, [rows]))]
-        windows = windows_of(timed.function, lane, steps)
+        best = max(range(len(lanes)), key=lambda one: (known[one], devices[one] == device))
+        windows = windows_of(timed.function, lanes[best], steps)
         inside = np.concatenate([window.rows for window in windows])
-        rest = TimelineWindow(np.setdiff1d(lane, inside))
+        rest = TimelineWindow(np.setdiff1d(lanes[best], inside))
         part = find_launches(counters[rows], timed, windows, rest, sampling)
         found.row[rows], found.exact[rows] = part.row, part.exact
         found.windows.extend(part.windows)
@@ -414,11 +399,6 @@ def _devices(calls: pl.DataFrame, lanes: Sequence[Ints]) -> list[int | None]:
     return [calls["device"][int(lane[0])] for lane in lanes]
 
 
-def _best_lane(known: Sequence[int], devices: Sequence[int | None], device: int | None) -> int:
-    """The lane that knows most of the launches; of equal ones that of the same device."""
-    return max(range(len(known)), key=lambda lane: (known[lane], devices[lane] == device))
-
-
 # -- what it comes to ------------------------------------------------------------------------------
 
 
@@ -431,6 +411,8 @@ def _summed_up(
     offered = np.unique(np.concatenate([found.row[:0], *(w.rows for w in found.windows)]))
     known = pl.Series(aligned)
     how = pl.Series(np.where(found.exact, "exact", "name"), dtype=pl.String).cast(HOW)
+    spent = calls["dur_ns"].fill_null(0).to_numpy() if "dur_ns" in calls.columns else np.zeros(1)
+    all_time = int(spent.sum())
     return Join(
         rows=pl.select(pl.when(known).then(pl.Series(found.row)).alias("row")).to_series(),
         how=pl.select(pl.when(known).then(how).alias("how")).to_series(),
@@ -438,21 +420,13 @@ def _summed_up(
         aligned=int(aligned.sum()),
         aligned_share=aligned_share,
         exact_share=float((aligned & found.exact).sum() / total),
-        aligned_time_share=_time_share(calls, aligned),
+        aligned_time_share=float(spent[aligned].sum() / all_time) if all_time else None,
         timeline_calls=timeline.height,
         timeline_covered_share=float(np.isin(offered, found.row).sum() / max(len(offered), 1)),
         steps=tuple(dict.fromkeys(w.step for w in found.windows if w.step is not None)),
         min_aligned=min_aligned,
         reason="" if aligned_share >= min_aligned else _reason(aligned, timeline.height),
     )
-
-
-def _time_share(calls: pl.DataFrame, aligned: Flags) -> float | None:
-    if "dur_ns" not in calls.columns:
-        return None
-    spent = calls["dur_ns"].fill_null(0).to_numpy()
-    total = int(spent.sum())
-    return float(spent[aligned].sum() / total) if total else None
 
 
 def _reason(aligned: Flags, timeline: int) -> str:

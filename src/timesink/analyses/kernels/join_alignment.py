@@ -7,7 +7,8 @@ best keeps memory small (Hirschberg).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -28,10 +29,9 @@ def common_subsequence(left: Ints, right: Ints) -> tuple[Ints, Ints]:
     if len(left) > len(right):
         places, others = common_subsequence(right, left)
         return others, places
-    pairs: _Pairs = []
+    nothing = np.zeros(0, dtype=np.int64)
+    pairs: _Pairs = [(nothing, nothing)]
     _align(left, right, (0, 0), pairs)
-    if not pairs:
-        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     return np.concatenate([ours for ours, _ in pairs]), np.concatenate([its for _, its in pairs])
 
 
@@ -39,25 +39,23 @@ def _align(left: Ints, right: Ints, offset: tuple[int, int], pairs: _Pairs) -> N
     """Add the pairs of two parts, which start at `offset`, in order."""
     head = common_head(left, right)
     tail = common_head(left[head:][::-1], right[head:][::-1])
-    _add_run(pairs, offset, (0, 0), head)
-    inner = left[head : len(left) - tail], right[head : len(right) - tail]
-    start = offset[0] + head, offset[1] + head
-    if len(inner[0]) and len(inner[1]):
-        _align_unlike(*inner, start, pairs)
-    _add_run(pairs, offset, (len(left) - tail, len(right) - tail), tail)
-
-
-def _align_unlike(left: Ints, right: Ints, offset: tuple[int, int], pairs: _Pairs) -> None:
-    if len(left) == 1 or len(left) * len(right) <= _ROWS_KEPT_BITS:
-        ours, theirs = _walked_back(left, right)
-        pairs.append((ours + offset[0], theirs + offset[1]))
-        return
-    half = len(left) // 2
-    before = common_lengths(left[:half], right)
-    after = common_lengths(left[half:][::-1], right[::-1])[::-1]
-    cut = int(np.argmax(before + after))
-    _align(left[:half], right[:cut], offset, pairs)
-    _align(left[half:], right[cut:], (offset[0] + half, offset[1] + cut), pairs)
+    run = np.arange(head)
+    pairs.append((run + offset[0], run + offset[1]))
+    inner, other = left[head : len(left) - tail], right[head : len(right) - tail]
+    first, its_first = offset[0] + head, offset[1] + head
+    small = len(inner) == 1 or len(inner) * len(other) <= _ROWS_KEPT_BITS
+    if len(inner) and len(other) and small:
+        ours, theirs = _walked_back(inner, other)
+        pairs.append((ours + first, theirs + its_first))
+    elif len(inner) and len(other):
+        half = len(inner) // 2
+        before = common_lengths(inner[:half], other)
+        after = common_lengths(inner[half:][::-1], other[::-1])[::-1]
+        cut = int(np.argmax(before + after))
+        _align(inner[:half], other[:cut], (first, its_first), pairs)
+        _align(inner[half:], other[cut:], (first + half, its_first + cut), pairs)
+    run = np.arange(tail)
+    pairs.append((run + first + len(inner), run + its_first + len(other)))
 
 
 def common_head(left: Ints, right: Ints) -> int:
@@ -67,39 +65,25 @@ def common_head(left: Ints, right: Ints) -> int:
     return int(differs[0]) if len(differs) else shorter
 
 
-def _add_run(pairs: _Pairs, offset: tuple[int, int], start: tuple[int, int], length: int) -> None:
-    if length:
-        run = np.arange(length)
-        pairs.append((run + offset[0] + start[0], run + offset[1] + start[1]))
-
-
 # -- rows of the table as whole numbers ------------------------------------------------------------
 
 
 def common_lengths(left: Ints, right: Ints) -> Ints:
     """Length of a longest common subsequence of `left` and each beginning of `right`."""
-    row = (1 << len(right)) - 1
-    for places in _places_of(left, right):
-        met = row & places
-        # A carry may run out at the top; nothing below depends on it.
-        row = (row + met) | (row ^ met)
+    (row,) = deque(_table_rows(left, right), maxlen=1) or (-1,)
+    packed = (row & ((1 << len(right)) - 1)).to_bytes((len(right) + 7) // 8, "little")
+    bits = np.unpackbits(np.frombuffer(packed, dtype=np.uint8), count=len(right), bitorder="little")
     lengths = np.zeros(len(right) + 1, dtype=np.int64)
-    np.cumsum(_bits(row, len(right)) == 0, out=lengths[1:])
+    np.cumsum(bits == 0, out=lengths[1:])
     return lengths
 
 
 def _walked_back(left: Ints, right: Ints) -> tuple[Ints, Ints]:
     """The same, with every row kept, and from the last one back to the first."""
-    row = (1 << len(right)) - 1
-    width = (len(right) + 7) // 8
-    rows: list[int] = []
-    for places in _places_of(left, right):
-        met = row & places
-        row = (row + met) | (row ^ met)
-        rows.append(row)
+    rows = list(_table_rows(left, right))
+    width, mask = (len(right) + 7) // 8, (1 << len(right)) - 1
     ours: list[int] = []
     theirs: list[int] = []
-    mask = (1 << len(right)) - 1
     above = (rows[-1] & mask).to_bytes(width, "little")
     column = len(right) - 1
     for place in range(len(left) - 1, -1, -1):
@@ -124,32 +108,26 @@ def _last_clear(bits: bytes, column: int) -> int:
     return column
 
 
-def _places_of(left: Ints, right: Ints) -> Sequence[int]:
-    """For each element of the left side: a number with a bit for every place it has on the right.
+def _table_rows(left: Ints, right: Ints) -> Iterator[int]:
+    """A row for each element of the left side, with a bit for every place of the right side.
 
-    Elements that the right side does not have change no row; they stay as zeros.
+    Bits above these may be set.  Elements that the right side does not have change no row.
     """
     symbols, codes = np.unique(left, return_inverse=True)
     order = np.argsort(right, kind="stable")
-    first = np.searchsorted(right[order], symbols)
-    beyond = np.searchsorted(right[order], symbols, side="right")
-    masks = [_mask(order[low:high], len(right)) for low, high in zip(first, beyond, strict=True)]
-    return [masks[code] for code in codes.tolist()]
-
-
-def _mask(places: NDArray[np.intp], length: int) -> int:
-    if not len(places):
-        return 0
-    bits = np.zeros(length, dtype=np.uint8)
-    bits[places] = 1
-    return int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
-
-
-def _bits(number: int, length: int) -> NDArray[np.uint8]:
-    """The lowest bits, the first one first."""
-    number &= (1 << length) - 1
-    packed = np.frombuffer(number.to_bytes((length + 7) // 8, "little"), dtype=np.uint8)
-    return np.unpackbits(packed, count=length, bitorder="little")
+    first, beyond = (np.searchsorted(right[order], symbols, side) for side in ("left", "right"))
+    places = []
+    for low, high in zip(first, beyond, strict=True):
+        bits = np.zeros(len(right) if low < high else 0, dtype=np.uint8)
+        bits[order[low:high]] = 1
+        packed = np.packbits(bits, bitorder="little").tobytes()
+        places.append(int.from_bytes(packed, "little"))
+    row = (1 << len(right)) - 1
+    for code in codes.tolist():
+        met = row & places[code]
+        # A carry may run out at the top; nothing below depends on it.
+        row = (row + met) | (row ^ met)
+        yield row
 
 
 # What is launched, as numbers: one recording after the other, or a part of one.
@@ -281,7 +259,11 @@ def windows_of(function: Ints, rows: Ints, steps: pl.Series | None) -> list[Time
     period = find_period(function[rows])
     if not period:
         return [TimelineWindow(rows)]
-    first = _first_repeated(function[rows], period)
+    # Where a stretch begins that the next one repeats.
+    launched = function[rows]
+    same = np.cumsum(np.append(0, launched[period:] == launched[:-period]))
+    repeats = same[period:] - same[:-period] >= _ALIKE * period
+    first = int(np.argmax(repeats)) if len(repeats) else 0
     return [
         TimelineWindow(rows[at : at + period])
         for at in range(first, len(rows) - period + 1, period)
@@ -305,23 +287,13 @@ def find_period(function: Ints) -> int:
     again = np.flatnonzero(words[order[1:]] == words[order[:-1]])
     distances, often = np.unique(order[again + 1] - order[again], return_counts=True)
     likely = np.sort(distances[np.argsort(-often, kind="stable")[:_MOST_PERIODS]])
-    shares = np.array([_share_repeated(function, int(period)) for period in likely])
+    # Launches that are the same one period later, as a mean over the functions.
+    codes = np.unique(function, return_inverse=True)[1]
+    shares = np.zeros(len(likely))
+    for place, period in enumerate(likely.tolist()):
+        here, again = codes[:-period], function[period:] == function[:-period]
+        many = np.bincount(here)
+        shares[place] = (np.bincount(here, again)[many > 0] / many[many > 0]).mean()
     if not len(shares) or shares.max() < _REPEATS:
         return 0
     return int(likely[np.flatnonzero(shares >= shares.max() - _AS_GOOD)[0]])
-
-
-def _share_repeated(function: Ints, period: int) -> float:
-    """Share of the launches that are the same one period later, as a mean over the functions."""
-    codes = np.unique(function, return_inverse=True)[1][:-period]
-    again = function[period:] == function[:-period]
-    often = np.bincount(codes)
-    return float((np.bincount(codes, again)[often > 0] / often[often > 0]).mean())
-
-
-def _first_repeated(function: Ints, period: int) -> int:
-    """Where a stretch begins that the next one repeats."""
-    same = np.cumsum(np.append(0, function[period:] == function[:-period]))
-    if len(same) <= period:
-        return 0
-    return int(np.argmax((same[period:] - same[:-period]) >= _ALIKE * period))

@@ -9,7 +9,7 @@ for a jump to anywhere else.  Launches that meet nothing stay without a place.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -258,15 +258,10 @@ class _Function:
     places: Ints
     kind_at: Ints
 
-    def parts(self) -> list[_Function]:
-        return [
-            self.part(slice(first, first + _TOGETHER))
-            for first in range(0, len(self.rows), _TOGETHER)
-        ]
-
     def part(self, chosen: slice) -> _Function:
-        rows, number, kind = self.rows[chosen], self.number[chosen], self.kind[chosen]
-        return _Function(rows, number, kind, self.places, self.kind_at)
+        return replace(
+            self, rows=self.rows[chosen], number=self.number[chosen], kind=self.kind[chosen]
+        )
 
     def choices(self, every: int) -> tuple[Ints, Flags]:
         """Row by row its place for each choice of a number, and whether its kind stands there."""
@@ -280,27 +275,39 @@ def place_by_count(launches: Launches, window: Launches, every: int) -> Placed:
     functions = _functions(launches, window)
     if not functions:
         return Placed(np.full(len(launches), -1), np.zeros(len(launches), dtype=np.bool_), 0.0)
-    middle = _middle(functions)
-    parts = [_within(function, middle) for function in functions]
+    # Ways to begin are tried on rows around the middle of those whose function the window has.
+    known = np.sort(np.concatenate([function.rows for function in functions]))
+    low = max(0, (len(known) - _TRIED_ON) // 2)
+    middle = slice(int(known[low]), int(known[min(len(known), low + _TRIED_ON) - 1]) + 1)
+    parts = []
+    for function in functions:
+        first, beyond = np.searchsorted(function.rows, [middle.start, middle.stop]).tolist()
+        parts.append(function.part(slice(first, beyond)))
     main = int(np.argmax([len(part.rows) for part in parts]))
 
+    # How far launches have come: their place and the rounds before; nan where that is not known.
     def counted_from(first: int) -> Floats:
-        return _counted_from(functions[main], first, (len(launches), len(window)), every)
+        leader = functions[main]
+        rounds, count = np.divmod(first + leader.number * every, len(leader.places))
+        come = np.full(len(launches), np.nan)
+        come[leader.rows] = leader.places[count] + len(window) * rounds
+        return come
 
     # By the path that keeps closest to every n-th launch of all.
     path = place_launches(launches.kind[middle], window.kind, every)
     rounds = np.cumsum(np.append(0, np.diff(path.place) <= 0))[: len(path.row)]
     come = np.full(len(launches), np.nan)
     come[path.row + middle.start] = path.place + len(window) * rounds
-    starts = [
-        come,
-        *(counted_from(first) for first in _likely(parts[main], every)),
-    ]
+    starts = [come, *map(counted_from, _likely(parts[main], every))]
     tried = [_settled(parts, start, len(window), every) for start in starts]
     best = max(tried, key=lambda counted: counted.score)
-    first = _first_count(parts[main], best.place, every)
-    whole = sum(len(part.rows) for part in parts) == sum(len(one.rows) for one in functions)
-    return best if whole else _settled(functions, counted_from(first), len(window), every)
+    if sum(len(part.rows) for part in parts) == len(known):
+        return best
+    # Everything, from the number from which most launches of the function were counted.
+    leader = parts[main]
+    count = np.searchsorted(leader.places, best.place[leader.rows])
+    first = int(np.bincount((count - leader.number * every) % len(leader.places)).argmax())
+    return _settled(functions, counted_from(first), len(window), every)
 
 
 def _functions(launches: Launches, window: Launches) -> list[_Function]:
@@ -315,46 +322,11 @@ def _functions(launches: Launches, window: Launches) -> list[_Function]:
     return sorted(found, key=lambda function: -len(function.rows))
 
 
-def _middle(functions: Sequence[_Function]) -> slice:
-    """Rows around the middle of those whose function the window has."""
-    rows = np.sort(np.concatenate([function.rows for function in functions]))
-    first = max(0, (len(rows) - _TRIED_ON) // 2)
-    last = min(len(rows), first + _TRIED_ON) - 1
-    return slice(int(rows[first]), int(rows[last]) + 1)
-
-
-def _within(function: _Function, rows: slice) -> _Function:
-    first, beyond = np.searchsorted(function.rows, [rows.start, rows.stop])
-    return function.part(slice(int(first), int(beyond)))
-
-
-# -- from where to begin ---------------------------------------------------------------------------
-# How far launches have come: their place and the rounds before; nan where that is not known.
-
-
 def _likely(function: _Function, every: int) -> list[int]:
     """Numbers with which most launches of a function stand where their kind does."""
     same = function.choices(every)[1].sum(axis=0)
     likely = np.argsort(-same, kind="stable")
     return [int(n) for n in likely[same[likely] >= _NEARLY_AS_GOOD * same.max()][:_MOST_STARTS]]
-
-
-def _counted_from(function: _Function, first: int, shape: tuple[int, int], every: int) -> Floats:
-    rows, width = shape
-    rounds, count = np.divmod(first + function.number * every, len(function.places))
-    come = np.full(rows, np.nan)
-    come[function.rows] = function.places[count] + width * rounds
-    return come
-
-
-def _first_count(function: _Function, place: Ints, every: int) -> int:
-    """The number from which most launches of a function were counted."""
-    counts = len(function.places)
-    count = np.searchsorted(function.places, place[function.rows])
-    return int(np.bincount((count - function.number * every) % counts).argmax())
-
-
-# -- so that functions agree with one another ------------------------------------------------------
 
 
 def _settled(functions: Sequence[_Function], start: Floats, width: int, every: int) -> Placed:
@@ -367,7 +339,8 @@ def _settled(functions: Sequence[_Function], start: Floats, width: int, every: i
         score = 0.0
         for function in functions:
             rows, distances = _known_without(come, function.rows)
-            for part in function.parts():
+            for begin in range(0, len(function.rows), _TOGETHER):
+                part = function.part(slice(begin, begin + _TOGETHER))
                 # Between which distances launches stand; the middle by the rows between.
                 middle = np.interp(part.rows, rows, distances)[:, None]
                 after = np.searchsorted(rows, part.rows)[:, None]

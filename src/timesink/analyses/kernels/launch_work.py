@@ -91,15 +91,6 @@ class MetricRole:
     """`per_second`, `per_cycle_elapsed`, or None for a sum over the launch."""
 
 
-@dataclass(frozen=True, eq=False)
-class LaunchWork:
-    """The work of each launch, in the order of the launches."""
-
-    calls: pl.DataFrame
-    """`index`, `bytes`, `flop_<precision>`, `flop_estimated`, `sm_hz`; null is not measured."""
-    notes: tuple[str, ...]
-
-
 def role_of(metric: str, compute_capability: str | None = None) -> MetricRole | None:
     """What a metric contributes; None for a metric that counts something else."""
     memory = _MEMORY.fullmatch(metric)
@@ -113,47 +104,30 @@ def role_of(metric: str, compute_capability: str | None = None) -> MetricRole | 
     # A sum over multiprocessors and one over their partitions are the same number.
     rank = 8 * _PER[match["per"]] + 4 * (match["unit"] == "smsp")
     what, per = match["what"], match["per"]
-    return (
-        _thread_instruction(what, rank, per)
-        or _tensor_operation(what, rank, per)
-        or _tensor_instruction(what, rank, per, compute_capability)
-    )
-
-
-def _thread_instruction(what: str, rank: int, per: str | None) -> MetricRole | None:
-    match = _THREAD_INSTRUCTION.fullmatch(what)
-    if match is None or match["op"] not in _FLOP_PER_THREAD:
-        return None
-    precision, flop = _FLOP_PER_THREAD[match["op"]]
-    return MetricRole(precision, match["op"], 0, rank, flop, per)
-
-
-def _tensor_operation(what: str, rank: int, per: str | None) -> MetricRole | None:
-    match = _TENSOR_OPERATION.fullmatch(what)
-    if match is None or match["source"] not in _PRECISION_OF_SOURCE:
-        return None
-    # A total comes before its parts by sparsity, and those before parts by type of the result.
-    detail = 2 * (match["sparsity"] is not None) + (match["result"] is not None)
-    part = f"{match['source']} {match['op'] or ''}"
-    level = int(match["op"] is not None)
-    return MetricRole(_PRECISION_OF_SOURCE[match["source"]], part, level, rank + detail, 1, per)
-
-
-def _tensor_instruction(
-    what: str, rank: int, per: str | None, capability: str | None
-) -> MetricRole | None:
-    match = _TENSOR_INSTRUCTION.fullmatch(what)
-    if match is None or capability is None:
-        return None
+    thread = _THREAD_INSTRUCTION.fullmatch(what)
+    if thread and thread["op"] in _FLOP_PER_THREAD:
+        precision, flop = _FLOP_PER_THREAD[thread["op"]]
+        return MetricRole(precision, thread["op"], 0, rank, flop, per)
+    tensor = _TENSOR_OPERATION.fullmatch(what)
+    if tensor and tensor["source"] in _PRECISION_OF_SOURCE:
+        # A total comes before its parts by sparsity, and those before parts by type of the result.
+        detail = 2 * (tensor["sparsity"] is not None) + (tensor["result"] is not None)
+        part, level = f"{tensor['source']} {tensor['op'] or ''}", int(tensor["op"] is not None)
+        precision = _PRECISION_OF_SOURCE[tensor["source"]]
+        return MetricRole(precision, part, level, rank + detail, 1, per)
+    instruction, capability = _TENSOR_INSTRUCTION.fullmatch(what), compute_capability or ""
     known = _FLOP_PER_INSTRUCTION.get(capability) or _FLOP_PER_INSTRUCTION.get(capability[:2], {})
-    if match["op"] not in known:
+    if instruction is None or instruction["op"] not in known:
         return None
-    precision, flop = known[match["op"]]
-    return MetricRole(precision, match["op"] or "", _ESTIMATE, rank, flop, per)
+    precision, flop = known[instruction["op"]]
+    return MetricRole(precision, instruction["op"] or "", _ESTIMATE, rank, flop, per)
 
 
-def counted_work(trace: Trace, calls: pl.DataFrame) -> LaunchWork | None:
-    """What the launches did; None where the recording counts no arithmetic at all."""
+def counted_work(trace: Trace, calls: pl.DataFrame) -> tuple[pl.DataFrame, list[str]] | None:
+    """What the launches did, in their order, and notes; None where no arithmetic was counted.
+
+    `index`, `bytes`, `flop_<precision>`, `flop_estimated`, `sm_hz`; null is not measured.
+    """
     by_level = pl.col("level").min().over("index", "quantity")
     by_rank = pl.col("rank").min().over("index", "quantity", "part")
     # What is taken off a count means nothing without it.
@@ -174,20 +148,31 @@ def counted_work(trace: Trace, calls: pl.DataFrame) -> LaunchWork | None:
     )
     # Reads without writes are not the traffic.
     whole = (pl.col("quantity") != BYTES) | (pl.col("level") % 2 == 0) | (pl.col("parts") == 2)
-    work = _wide(calls, amounts.filter(whole)).join(
-        _clock(trace), on="index", how="left", maintain_order="left"
+    columns = {BYTES: BYTES, **{one: f"flop_{one}" for one in PRECISIONS}}
+    wide = (
+        amounts.filter(whole)
+        .group_by("index")
+        .agg(
+            *(
+                pl.col("amount").filter(pl.col("quantity") == quantity).first().alias(column)
+                for quantity, column in columns.items()
+            ),
+            flop_estimated=(pl.col("estimated") & (pl.col("amount") > 0)).any(),
+        )
     )
-    # Launches that used the tensor pipe, but whose tensor operations were not counted.
-    in_use = calls["tensor_pct"].fill_null(0.0) >= _TENSOR_IN_USE
-    unseen = ~_any_counted(work, _TENSOR) & in_use
-    # Launches with other operations counted that may have used the tensor pipe as well.
+    work = calls.select("index")
+    for table in (wide, _clock(trace)):
+        work = work.join(table, on="index", how="left", maintain_order="left")
     tensor, other = _any_counted(work, _TENSOR), _any_counted(work, PRECISIONS)
+    # Launches that used the tensor pipe, but whose tensor operations were not counted.
+    unseen = ~tensor & (calls["tensor_pct"].fill_null(0.0) >= _TENSOR_IN_USE)
+    # Launches with other operations counted that may have used the tensor pipe as well.
     unsure = ~tensor & other & calls["tensor_pct"].is_null()
     known = work.with_columns(
         pl.when(~(unseen | unsure)).then(pl.col(f"flop_{one}")).alias(f"flop_{one}")
         for one in PRECISIONS
     )
-    return LaunchWork(known, tuple(_notes(chosen, int(unseen.sum()), int(unsure.sum()))))
+    return known, _notes(chosen, int(unseen.sum()), int(unsure.sum()))
 
 
 def _counts(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
@@ -242,20 +227,6 @@ def _clock(trace: Trace) -> pl.DataFrame:
         .agg(sm_hz=pl.col("value").max())
         .collect()
     )
-
-
-def _wide(calls: pl.DataFrame, amounts: pl.DataFrame) -> pl.DataFrame:
-    """One row per launch, one column per quantity."""
-
-    def amount(quantity: str) -> pl.Expr:
-        return pl.col("amount").filter(pl.col("quantity") == quantity).first()
-
-    rows = amounts.group_by("index").agg(
-        amount(BYTES).alias(BYTES),
-        *(amount(one).alias(f"flop_{one}") for one in PRECISIONS),
-        flop_estimated=(pl.col("estimated") & (pl.col("amount") > 0)).any(),
-    )
-    return calls.select("index").join(rows, on="index", how="left", maintain_order="left")
 
 
 def _any_counted(work: pl.DataFrame, precisions: Sequence[str]) -> pl.Series:

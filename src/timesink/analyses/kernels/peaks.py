@@ -8,7 +8,8 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -91,16 +92,15 @@ class PeaksChoice:
 
 def load_peaks(path: str | Path | None = None) -> tuple[DevicePeaks, ...]:
     """The published peaks; rows of a file of one's own, with the same columns, come first."""
-    own = _own_table()
-    return own if path is None else (*_rows(Path(path)), *own)
+    return _rows(_OWN_TABLE) if path is None else (*_read(Path(path)), *_rows(_OWN_TABLE))
 
 
 @lru_cache(maxsize=1)
-def _own_table() -> tuple[DevicePeaks, ...]:
-    return _rows(_OWN_TABLE)
-
-
 def _rows(path: Path) -> tuple[DevicePeaks, ...]:
+    return tuple(_read(path))
+
+
+def _read(path: Path) -> Iterator[DevicePeaks]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except FileNotFoundError:
@@ -115,7 +115,8 @@ def _rows(path: Path) -> tuple[DevicePeaks, ...]:
             f"{path}: {f'unknown column {unknown[0]!r}' if unknown else 'no column device'}",
             f"the columns of a file of peaks are {', '.join(COLUMNS)}",
         )
-    return tuple(_row(path, number, row) for number, row in enumerate(table, 2))
+    for number, row in enumerate(table, 2):
+        yield _row(path, number, row)
 
 
 def _row(path: Path, number: int, row: Mapping[str, str | None]) -> DevicePeaks:
@@ -130,6 +131,7 @@ def _row(path: Path, number: int, row: Mapping[str, str | None]) -> DevicePeaks:
             f"{path}: line {number}: {error}",
             "peaks are numbers in TFLOP/s (memory: GB/s), match is a regular expression",
         ) from error
+    hertz = {n: values[n] * 1e6 for n in ("boost_mhz", "tensor_boost_mhz") if n in values}
     bandwidth = values.get("dram_gb_per_s")
     return DevicePeaks(
         device=cell["device"],
@@ -139,8 +141,8 @@ def _row(path: Path, number: int, row: Mapping[str, str | None]) -> DevicePeaks:
         match=match,
         compute_capability=cell["compute_capability"] or None,
         multiprocessors=int(values["multiprocessors"]) if "multiprocessors" in values else None,
-        boost_hz=_hertz(values.get("boost_mhz")),
-        tensor_boost_hz=_hertz(values.get("tensor_boost_mhz")),
+        boost_hz=hertz.get("boost_mhz"),
+        tensor_boost_hz=hertz.get("tensor_boost_mhz"),
     )
 
 
@@ -148,10 +150,6 @@ def _refuse_cells_beyond(row: Mapping[str, str | None]) -> None:
     """A comma too many shifts nothing, but it hides what stands behind it."""
     if len(row) > len({*row} & {*COLUMNS}):
         raise ValueError("more cells than columns")
-
-
-def _hertz(megahertz: float | None) -> float | None:
-    return None if megahertz is None else megahertz * 1e6
 
 
 # -- finding a device ------------------------------------------------------------------------------
@@ -183,16 +181,20 @@ def find_peaks(
 
 
 def _by_name(name: str, table: Sequence[DevicePeaks]) -> PeaksChoice:
-    called = _plain(name)
-    exact = next((row for row in table if _plain(row.device) == called), None)
-    if exact is not None:
-        return PeaksChoice(exact)
-    found = next((row for row in table if _is_called(row, name)), None)
-    if found is not None:
-        return PeaksChoice(found)
+    called, *devices = (re.sub(r"[^a-z0-9]", "", one.lower()) for one in (name, *_names(table)))
+    if called in devices:
+        return PeaksChoice(table[devices.index(called)])
+    for row in table:
+        # The pattern is found as whole words: L4 is not in L40, B200 not in GB200.
+        if re.search(rf"(?<!\w)(?:{row.match})(?![^\W_])", name):
+            return PeaksChoice(row)
     alike = _alike(name, table)
     reason = "does not tell which of several devices it is" if alike else "is not in the table"
     return PeaksChoice(None, f"{name!r} {reason}; {_say(alike)}")
+
+
+def _names(table: Sequence[DevicePeaks]) -> list[str]:
+    return [row.device for row in table]
 
 
 def _alike(name: str, table: Sequence[DevicePeaks]) -> list[DevicePeaks]:
@@ -201,17 +203,8 @@ def _alike(name: str, table: Sequence[DevicePeaks]) -> list[DevicePeaks]:
     return [row for row in table if words & set(re.findall(r"\w+", row.device.lower()))]
 
 
-def _is_called(row: DevicePeaks, name: str) -> bool:
-    """Whether the pattern is found as whole words: L4 is not in L40, B200 not in GB200."""
-    return re.search(rf"(?<!\w)(?:{row.match})(?![^\W_])", name) is not None
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
-
-
 def _say(alike: Sequence[DevicePeaks]) -> str:
-    names = [f'"{row.device}"' if " " in row.device else row.device for row in alike]
+    names = [f'"{name}"' if " " in name else name for name in _names(alike)]
     if names:
         return f"name it with --device {' or '.join(names)}"
     return "name it with --device, e.g. --device H200, or give its peaks with --peaks"
@@ -239,68 +232,51 @@ def choose_peaks(
             f"--peaks: {peaks}: no such file", f"name a CSV of peaks, or write e.g. {_EXAMPLE}"
         )
     table = load_peaks(peaks if is_file else None)
-    choice = _named(device, table) if device else _recorded(trace, table)
+    choice = _by_name(device, table) if device else _recorded(trace, table)
+    if device and choice.peaks is None:
+        alike = _alike(device, table)
+        raise UsageError(
+            f"--device: {choice.reason.partition(';')[0]}",
+            _say(alike) if alike else f"known are {', '.join(_names(table))}",
+        )
     if choice.peaks is None and timeline is not None:
         named = _recorded(timeline, table)
         choice = named if named.peaks else choice
     if peaks is None or is_file:
         return choice
-    return PeaksChoice(_with_given(choice.peaks, parse_peaks(str(peaks))))
+    base, given = choice.peaks or DevicePeaks("given peaks"), parse_peaks(str(peaks))
+    both = {**base.flop_per_s, **given}
+    replaced = replace(
+        base,
+        dram_bytes_per_s=given.get(MEMORY, base.dram_bytes_per_s),
+        flop_per_s={name: both[name] for name in PRECISIONS if name in both},
+        given=tuple(given),
+    )
+    return PeaksChoice(replaced)
 
 
 def parse_peaks(text: str) -> dict[str, float]:
     """Measured peaks as a user writes them, in FLOP/s and bytes/s."""
-    return dict(_one_peak(part) for part in text.split(",") if part.strip())
-
-
-def _one_peak(text: str) -> tuple[str, float]:
-    name, _, quantity = (part.strip() for part in text.partition("="))
-    if name not in {MEMORY, *PRECISIONS}:
-        raise UsageError(
-            f"--peaks: {name!r} is no peak",
-            f"write e.g. {_EXAMPLE}; there are {', '.join((MEMORY, *PRECISIONS))}",
-        )
-    match = _QUANTITY.fullmatch(quantity)
-    value = _number(match["number"]) * _PREFIX[match["prefix"].lower()] if match else math.nan
-    is_bytes = bool(match and match["unit"] and "b" in match["unit"].lower())
-    if match and match["unit"] and is_bytes != (name == MEMORY):
+    found = {}
+    for part in filter(str.strip, text.split(",")):
+        name, _, quantity = (half.strip() for half in part.partition("="))
+        if name not in {MEMORY, *PRECISIONS}:
+            raise UsageError(
+                f"--peaks: {name!r} is no peak",
+                f"write e.g. {_EXAMPLE}; there are {', '.join((MEMORY, *PRECISIONS))}",
+            )
+        match = _QUANTITY.fullmatch(quantity)
         value = math.nan
-    if not _SMALLEST <= value < math.inf:
-        example = f"{name}=4.0TB/s" if name == MEMORY else f"{name}=790TFLOP/s"
-        raise UsageError(f"--peaks: {quantity!r} is no peak for {name}", f"write e.g. {example}")
-    return name, float(round(value))
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
-
-
-def _with_given(base: DevicePeaks | None, given: Mapping[str, float]) -> DevicePeaks:
-    base = base or DevicePeaks("given peaks")
-    return replace(
-        base,
-        dram_bytes_per_s=given.get(MEMORY, base.dram_bytes_per_s),
-        flop_per_s={
-            name: given.get(name, base.flop_per_s.get(name, 0.0))
-            for name in PRECISIONS
-            if name in given or name in base.flop_per_s
-        },
-        given=tuple(given),
-    )
-
-
-def _named(device: str, table: Sequence[DevicePeaks]) -> PeaksChoice:
-    choice = _by_name(device, table)
-    if choice.peaks is None:
-        alike = _alike(device, table)
-        known = f"known are {', '.join(row.device for row in table)}"
-        raise UsageError(
-            f"--device: {choice.reason.partition(';')[0]}", _say(alike) if alike else known
-        )
-    return choice
+        if match and (not match["unit"] or ("b" in match["unit"].lower()) == (name == MEMORY)):
+            with suppress(ValueError):
+                value = float(match["number"]) * _PREFIX[match["prefix"].lower()]
+        if not _SMALLEST <= value < math.inf:
+            example = f"{name}=4.0TB/s" if name == MEMORY else f"{name}=790TFLOP/s"
+            raise UsageError(
+                f"--peaks: {quantity!r} is no peak for {name}", f"write e.g. {example}"
+            )
+        found[name] = float(round(value))
+    return found
 
 
 def _recorded(trace: Trace, table: Sequence[DevicePeaks]) -> PeaksChoice:

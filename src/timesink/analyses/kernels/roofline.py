@@ -6,7 +6,7 @@ memory traffic takes at the peak bandwidth, whichever is longer.  `docs/roofline
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -100,8 +100,7 @@ class Roofline:
         its launches taken together stand.
         """
         keys = calls.select("index", pl.col(by).cast(pl.String).alias("group"))
-        rows = self.calls.join(keys, on="index", maintain_order="left")
-        return _grouped(rows)
+        return _grouped(self.calls.join(keys, on="index", maintain_order="left"))
 
     def to_dict(self) -> dict[str, Any]:
         """The sums, ready for JSON; times are null where there are several devices."""
@@ -131,14 +130,10 @@ _OF_A_DEVICE = ("total_ns", "covered_ns", "roof_ns", "roof_share_pct", "bound_ns
 def why_no_roofline(trace: Trace) -> str:
     """What to tell a user who asks for a roofline and gets none."""
     if trace.kernel_calls.is_empty():
-        return (
-            "a timeline does not count operations; "
-            "profile the kernels with `timesink ncu --metrics roofline`"
-        )
-    return (
-        "the operations of the kernels were not counted; "
-        "profile again with `timesink ncu --metrics roofline`"
-    )
+        why, again = "a timeline does not count operations", "the kernels"
+    else:
+        why, again = "the operations of the kernels were not counted", "again"
+    return f"{why}; profile {again} with `timesink ncu --metrics roofline`"
 
 
 def roofline(
@@ -148,14 +143,15 @@ def roofline(
 
     Without peaks the achieved rates are given, and no roofs.
     """
-    work = counted_work(trace, calls)
-    if work is None:
+    found = counted_work(trace, calls)
+    if found is None:
         return None
+    work, notes = found
     choice = peaks if isinstance(peaks, PeaksChoice) else PeaksChoice(peaks)
     given = choice.peaks
     weight = "weight" if "weight" in calls.columns else pl.lit(1.0).alias("weight")
     launches = calls.select("index", "host", "device", "dur_ns", "dram_pct", weight)
-    rows = _measured(launches.hstack(work.calls.drop("index")), given)
+    rows = _measured(launches.hstack(work.drop("index")), given)
     rows = _roofed(rows, given).select(COLUMNS)
     parts = rows.partition_by("host", "device", maintain_order=True)
     devices = tuple(_device(part) for part in parts if part.height)
@@ -164,7 +160,7 @@ def roofline(
         reason="" if given else choice.reason or "the peaks of the device are not known",
         calls=rows,
         devices=devices,
-        notes=(*work.notes, *_notes(rows, given, devices)),
+        notes=(*notes, *_notes(rows, given, devices)),
     )
 
 
@@ -221,7 +217,12 @@ def _measured(rows: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
 def _roofed(rows: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
     """The shortest time the work of each launch can take, and what sets it."""
     known = peaks or DevicePeaks("")
-    pipes = [_pipe_ns(precisions, known) for precisions in PIPES.values()]
+    at_peak = {one: _precision_ns(one, known) for one in PRECISIONS}
+    # Time of the operations of each pipe; null where a peak it needs is unknown.
+    pipes = [
+        pl.sum_horizontal([at_peak[one] for one in precisions], ignore_nulls=False)
+        for precisions in PIPES.values()
+    ]
     unknown = pl.any_horizontal(pipe.is_null() for pipe in pipes) | pl.col("flop").is_null()
     compute, memory = pl.col("compute_ns"), pl.col("memory_ns")
     roof = pl.when(compute.is_not_null() & memory.is_not_null()).then(
@@ -233,37 +234,20 @@ def _roofed(rows: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
         .cast(pl.Enum(BOUNDS))
     )
     # The precision that takes the most time at its peak; without peaks, with the most FLOP.
-    amounts = [
-        pl.coalesce(_precision_ns(one, known), pl.col(f"flop_{one}"), 0.0) for one in PRECISIONS
-    ]
-    most = pl.max_horizontal(amounts)
-    named = pl.coalesce(
-        pl.when((amount == most) & (most > 0)).then(pl.lit(one))
-        for one, amount in zip(PRECISIONS, amounts, strict=True)
-    )
+    amounts = [pl.coalesce(at_peak[one], pl.col(f"flop_{one}"), 0.0) for one in PRECISIONS]
     return (
         rows.with_columns(
             compute_ns=pl.when(~unknown).then(pl.max_horizontal(pipes)),
             memory_ns=pl.col(BYTES) * 1e9 / pl.lit(known.dram_bytes_per_s, pl.Float64()),
-            precision=named.cast(pl.Enum(PRECISIONS)),
+            precision=_largest(PRECISIONS, amounts),
         )
         .with_columns(roof_ns=roof)
         .with_columns(
-            roof_flop_per_s=pl.when(pl.col("roof_ns") > 0).then(
-                pl.col("flop") * 1e9 / pl.col("roof_ns")
-            ),
-            roof_share_pct=pl.when(pl.col("dur_ns") > 0).then(
-                100 * pl.col("roof_ns") / pl.col("dur_ns")
-            ),
+            roof_flop_per_s=_ratio(pl.col("flop") * 1e9, pl.col("roof_ns")),
+            roof_share_pct=_ratio(100 * pl.col("roof_ns"), pl.col("dur_ns")),
             bound=bound,
         )
     )
-
-
-def _pipe_ns(precisions: tuple[str, ...], peaks: DevicePeaks) -> pl.Expr:
-    """Time of the operations of one pipe; null where a peak it needs is unknown."""
-    times = [_precision_ns(one, peaks) for one in precisions]
-    return pl.sum_horizontal(times, ignore_nulls=False)
 
 
 def _precision_ns(precision: str, peaks: DevicePeaks) -> pl.Expr:
@@ -318,12 +302,17 @@ def _per_second(column: str, where: pl.Expr) -> pl.Expr:
 def _mostly(column: str, values: tuple[str, ...]) -> pl.Expr:
     """The value the launches have for most of the time; null where none has one."""
     times = [_time().filter(pl.col(column) == value).sum() for value in values]
-    most = pl.max_horizontal(times)
+    return _largest(values, times).alias(column)
+
+
+def _largest(names: tuple[str, ...], amounts: list[pl.Expr]) -> pl.Expr:
+    """The name of the largest amount, the first of equal ones; null where there is none."""
+    most = pl.max_horizontal(amounts)
     named = pl.coalesce(
-        pl.when((time == most) & (most > 0)).then(pl.lit(value))
-        for value, time in zip(values, times, strict=True)
+        pl.when((amount == most) & (most > 0)).then(pl.lit(name))
+        for name, amount in zip(names, amounts, strict=True)
     )
-    return named.cast(pl.Enum(values)).alias(column)
+    return named.cast(pl.Enum(names))
 
 
 # -- words -----------------------------------------------------------------------------------------
@@ -331,37 +320,28 @@ def _mostly(column: str, values: tuple[str, ...]) -> pl.Expr:
 
 def _notes(
     rows: pl.DataFrame, peaks: DevicePeaks | None, devices: tuple[DeviceRoof, ...]
-) -> list[str]:
+) -> Iterator[str]:
     launches = counted(rows.height, "kernel calls")
-    estimated = {
-        "memory traffic": ("bytes_estimated", "their share of the peak bandwidth"),
-        "FLOP": ("flop_estimated", "their number of tensor instructions"),
-    }
-    notes = [
-        f"{what} of {count(number)} of {launches} estimated from {how}"
-        for what, (column, how) in estimated.items()
-        if (number := int(rows[column].sum()))
-    ]
-    return notes if peaks is None else [*notes, *_notes_on_roofs(rows, peaks, devices)]
-
-
-def _notes_on_roofs(
-    rows: pl.DataFrame, peaks: DevicePeaks, devices: tuple[DeviceRoof, ...]
-) -> list[str]:
-    notes = [
-        f"{peaks.device}: no peak of {one} is known: {counted(number, 'kernel calls')} unroofed"
-        for one in PRECISIONS
-        if peaks.peak(one) is None and (number := int((rows[f"flop_{one}"] > 0).sum()))
-    ]
+    for what, column, how in (
+        ("memory traffic", "bytes_estimated", "their share of the peak bandwidth"),
+        ("FLOP", "flop_estimated", "their number of tensor instructions"),
+    ):
+        if number := int(rows[column].sum()):
+            yield f"{what} of {count(number)} of {launches} estimated from {how}"
+    if peaks is None:
+        return
+    for one in PRECISIONS:
+        if peaks.peak(one) is None and (number := int((rows[f"flop_{one}"] > 0).sum())):
+            unroofed = f"{counted(number, 'kernel calls')} unroofed"
+            yield f"{peaks.device}: no peak of {one} is known: {unroofed}"
     above = int((rows["roof_share_pct"] > _ABOVE_PCT).sum())
     if above:
-        notes.append(f"{counted(above, 'kernel calls')} above the roof: peaks too low, or sparse")
+        yield f"{counted(above, 'kernel calls')} above the roof: peaks too low, or sparse"
     assumed = peaks.tensor_boost_hz or peaks.boost_hz or 0.0
-    for one in devices:
-        if one.clock_hz and one.clock_hz < _SLOW * assumed:
-            which = "the device" if len(devices) == 1 else f"device {one.device}"
-            notes.append(
-                f"{which} ran at {one.clock_hz / 1e9:.2f} GHz on average, its published peaks"
+    for device in devices:
+        if device.clock_hz and device.clock_hz < _SLOW * assumed:
+            which = "the device" if len(devices) == 1 else f"device {device.device}"
+            yield (
+                f"{which} ran at {device.clock_hz / 1e9:.2f} GHz on average, its published peaks"
                 f" assume {assumed / 1e9:.2f} GHz"
             )
-    return notes

@@ -20,11 +20,8 @@ from timesink.model.vendors import names_where
 
 _TASK_TOPOLOGY = names_where("task_topology", value=True)
 
-GEOMETRY = (
-    *(f"{shape}_{axis}" for shape in ("grid", "block") for axis in "xyz"),
-    "registers_per_thread",
-    "shared_memory_bytes",
-)
+SHAPE = tuple(f"{shape}_{axis}" for shape in ("grid", "block") for axis in "xyz")
+GEOMETRY = (*SHAPE, "registers_per_thread", "shared_memory_bytes")
 """Launch properties that tell apart the launches of one kernel."""
 
 ESTIMATES = ("blocks_per_sm", "occupancy_pct")
@@ -49,11 +46,8 @@ def kernel_rows(trace: Trace) -> Ints:
 def kernel_launches(trace: Trace) -> pl.DataFrame:
     """One row per kernel launch, in the order of `trace.device`."""
     rows = kernel_rows(trace)
-    estimates = (
-        trace.lazy("device")
-        .filter(pl.col("kind").is_in(KERNEL_KINDS))
-        .select("blocks_per_sm", pl.when(pl.col("occupancy_pct") >= 0).then("occupancy_pct"))
-        .collect()
+    estimates = _kernels(trace).select(
+        "blocks_per_sm", pl.when(pl.col("occupancy_pct") >= 0).then("occupancy_pct")
     )
     launches = (
         device_columns(trace)
@@ -63,7 +57,11 @@ def kernel_launches(trace: Trace) -> pl.DataFrame:
             tensor_core_use(trace).gather(rows).alias("tensor_cores"),
         )
     )
-    return launches.hstack(estimates)
+    return launches.hstack(estimates.collect())
+
+
+def _kernels(trace: Trace) -> pl.LazyFrame:
+    return trace.lazy("device").filter(pl.col("kind").is_in(KERNEL_KINDS))
 
 
 @once_per_trace
@@ -89,15 +87,22 @@ def kernel_groups(trace: Trace) -> pl.DataFrame:
     `operator` is the innermost call the launch was made in, or the thread itself where there is
     none.  Where the launch is not in the trace, `launched` is False and `operator` is null.
     """
-    properties = _launch_properties(trace)
+    by_task = trace.metadata.vendor in _TASK_TOPOLOGY
+    recorded = _task_properties(trace) if by_task else _kernels(trace).select(GEOMETRY)
+    properties = recorded.collect()
     keys = ["name", "operator", "launched", *properties.columns]
     launches = kernel_launches(trace).hstack(properties).hstack(_origin(trace))
     first_rank = pl.col("rank").min()
     first_call = pl.col("call_start").filter(pl.col("rank") == first_rank).min()
+    texts = [*call_forest(trace).names, names.ROOT]
+    operator = pl.col("operator").replace_strict(
+        list(range(len(texts))), texts, return_dtype=pl.String, default=None
+    )
+    eligible = pl.col("operator").map_elements(is_eligible, return_dtype=pl.Boolean)
     return (
         _measured(launches, keys, first_rank.alias("first_rank"), first_call.alias("first_call"))
-        .with_columns(pl.col("name").cast(pl.String), _operator_names(trace))
-        .with_columns(_short_names(), _eligible(trace))
+        .with_columns(pl.col("name").cast(pl.String), operator)
+        .with_columns(_short_names(), eligible=eligible.fill_null(False) & has_tensor_cores(trace))
         .sort(
             "total_ns",
             "first_rank",
@@ -167,18 +172,6 @@ def _short_names() -> pl.Expr:
     )
 
 
-def _eligible(trace: Trace) -> pl.Expr:
-    by_name = pl.col("operator").map_elements(is_eligible, return_dtype=pl.Boolean)
-    return (by_name.fill_null(False) & has_tensor_cores(trace)).alias("eligible")
-
-
-def _operator_names(trace: Trace) -> pl.Expr:
-    texts = [*call_forest(trace).names, names.ROOT]
-    return pl.col("operator").replace_strict(
-        list(range(len(texts))), texts, return_dtype=pl.String, default=None
-    )
-
-
 # -- where launches come from ----------------------------------------------------------------------
 
 
@@ -199,32 +192,19 @@ def _origin(trace: Trace) -> pl.DataFrame:
     )
 
 
-def _launch_properties(trace: Trace) -> pl.DataFrame:
-    if trace.metadata.vendor in _TASK_TOPOLOGY:
-        return _task_properties(trace)
-    return (
-        trace.lazy("device").filter(pl.col("kind").is_in(KERNEL_KINDS)).select(GEOMETRY).collect()
-    )
-
-
-def _task_properties(trace: Trace) -> pl.DataFrame:
+def _task_properties(trace: Trace) -> pl.LazyFrame:
     """Types and task topologies of kernels that have no grids and blocks."""
     sizes = ("dimx", "dimy", "dimz")
-    recorded = ("kernel type", "dim", *sizes, "tasktopo", "tasktopo_node")
-    kernels = trace.lazy("device").filter(pl.col("kind").is_in(KERNEL_KINDS)).select("index")
+    kernels = _kernels(trace).select("index")
     arguments = trace.lazy("event_args").unique(["index", "key"], keep="first")
-    by_key = [
-        arguments.filter(pl.col("key") == key).select("index", pl.col("value").alias(key))
-        for key in recorded
-    ]
-    for column in by_key:
+    for key in ("kernel type", "dim", *sizes, "tasktopo", "tasktopo_node"):
+        column = arguments.filter(pl.col("key") == key).select("index", pl.col("value").alias(key))
         kernels = kernels.join(column, on="index", how="left", maintain_order="left")
-    dim = pl.format("[{}, {}, {}]", *sizes)
     return kernels.select(
         pl.col("kernel type").alias("kernel_type"),
-        pl.coalesce("dim", dim).alias("dim"),
+        pl.coalesce("dim", pl.format("[{}, {}, {}]", *sizes)).alias("dim"),
         *("tasktopo", "tasktopo_node"),
-    ).collect()
+    )
 
 
 # How much kernel time is spent on matrix units.
@@ -260,11 +240,7 @@ def tensor_core_share(trace: Trace) -> TensorCoreShare:
     """Shares of the time of all kernels, whoever launched them."""
     by_use = kernel_launches(trace).group_by("tensor_cores").agg(pl.col("dur_ns").sum())
     time_of = dict(by_use.iter_rows())
-    return TensorCoreShare(
-        using_ns=time_of.get(True, 0),
-        not_using_ns=time_of.get(False, 0),
-        unknown_ns=time_of.get(None, 0),
-    )
+    return TensorCoreShare(*(time_of.get(use, 0) for use in (True, False, None)))
 
 
 @once_per_trace

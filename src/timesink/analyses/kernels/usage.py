@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -18,7 +18,7 @@ from timesink.analyses.kernels.calls import (
     sampled_functions,
 )
 from timesink.errors import UsageError
-from timesink.model.arrays import Ints
+from timesink.model.arrays import Floats, Ints
 from timesink.model.trace import Trace
 
 # Which resource a launch leaves unused: thirds of SM and memory use, and four classes of them.
@@ -63,20 +63,22 @@ def axis_of(calls: pl.DataFrame) -> Axis:
 def with_class(calls: pl.DataFrame, thresholds: Thresholds = THIRDS) -> pl.DataFrame:
     """The calls with their `class`; `unknown` where a metric it needs is missing."""
     limit = 100 * thresholds.low
-    compute, dram = pl.col("compute_pct"), pl.col("dram_pct")
+    # What the launch used on the axis of its device.
+    measured = pl.col("sm_pct").is_not_null().any().over("host", "device")
+    compute = pl.when(measured).then("sm_pct").otherwise("tensor_pct")
     name = (
-        pl.when(compute.is_null() | dram.is_null())
+        pl.when(pl.any_horizontal(pl.col("compute_pct", "dram_pct").is_null()))
         .then(pl.lit("unknown"))
-        .when((compute < limit) & (dram < limit))
+        .when(pl.all_horizontal(pl.col("compute_pct", "dram_pct") < limit))
         .then(pl.lit("both_low"))
-        .when(compute < limit)
+        .when(pl.col("compute_pct") < limit)
         .then(pl.lit("low_sm"))
-        .when(dram < limit)
+        .when(pl.col("dram_pct") < limit)
         .then(pl.lit("low_dram"))
         .otherwise(pl.lit("neither_low"))
     )
     return (
-        calls.with_columns(_compute_pct().alias("compute_pct"))
+        calls.with_columns(compute.alias("compute_pct"))
         .with_columns(name.cast(pl.Enum(CLASSES)).alias("class"))
         .drop("compute_pct")
     )
@@ -87,23 +89,27 @@ def bin_shares(calls: pl.DataFrame, thresholds: Thresholds = THIRDS) -> Bins:
 
     Launches that lack a metric are in no cell, so the cells may add up to less than one.
     """
-    time = calls.select(call_time().fill_null(0.0)).to_series().to_numpy()
+    cells, time, _ = time_by_cell(calls, [100 * thresholds.low, 100 * thresholds.high])
     total = float(time.sum())
-    limits = (100 * thresholds.low, 100 * thresholds.high)
-    axes = [calls[f"{axis_of(calls)}_pct"], calls["dram_pct"]]
-    known = (axes[0].is_not_null() & axes[1].is_not_null()).to_numpy()
-    row, column = (
-        np.searchsorted(limits, axis.fill_null(0.0).to_numpy(), side="right") for axis in axes
-    )
-    cells = np.bincount((3 * row + column)[known], time[known], minlength=9)
-    shares = cells / total if total else cells
-    return tuple(tuple(line) for line in shares.reshape(3, 3).tolist())
+    return tuple(tuple(line) for line in (cells / total if total else cells).tolist())
 
 
-def _compute_pct() -> pl.Expr:
-    """What the launch used on the axis of its device."""
-    measured = pl.col("sm_pct").is_not_null().any().over("host", "device")
-    return pl.when(measured).then("sm_pct").otherwise("tensor_pct")
+def time_by_cell(
+    calls: pl.DataFrame, borders: Sequence[float] | Floats
+) -> tuple[Floats, Floats, Floats]:
+    """The time of the launches of a device, by use of its axis (rows) and of DRAM (columns).
+
+    Cells lie between the borders, and beyond the first and the last of them.  Also the time of
+    every launch, and the use of both, NaN where a metric is missing; such are in no cell.
+    """
+    names = (f"{axis_of(calls)}_pct", "dram_pct")
+    uses = calls.select(pl.col(names).cast(pl.Float64())).to_numpy()
+    time = calls.select(call_time().fill_null(0.0)).to_series().to_numpy()
+    known = ~np.isnan(uses).any(axis=1)
+    side = len(borders) + 1
+    row, column = np.searchsorted(borders, uses[known], side="right").T
+    cells = np.bincount(side * row + column, time[known], minlength=side * side)
+    return cells.astype(np.float64).reshape(side, side), time, uses
 
 
 # How sure the numbers of a sampled recording are: 95 % intervals by drawing launches anew.
@@ -134,37 +140,30 @@ def sample_intervals(calls: pl.DataFrame, sampling: Sampling) -> Mapping[str, In
     parcel, stratum = _parcels(kernel, seen, generator)
     # What is added up: time; time with a metric and that time's use; time by class.
     time = pl.col("dur_ns").cast(pl.Float64())
-    uses = [
-        part
-        for column in UTILISATIONS
-        for part in (
-            pl.when(pl.col(column).is_not_null()).then(time).otherwise(0.0).alias(f"{column} time"),
-            (time * pl.col(column)).fill_null(0.0).alias(column),
-        )
+    summands = [time]
+    for column in UTILISATIONS:
+        known = pl.when(pl.col(column).is_not_null()).then(time).otherwise(0.0)
+        summands += [known, (time * pl.col(column)).fill_null(0.0)]
+    summands += [pl.when(pl.col("class") == name).then(time).otherwise(0.0) for name in CLASSES]
+    sums = [
+        np.bincount(parcel, column.to_numpy(), minlength=len(stratum))
+        for column in calls.select(one.alias(str(number)) for number, one in enumerate(summands))
     ]
-    classes = [
-        pl.when(pl.col("class") == name).then(time).otherwise(0.0).alias(name) for name in CLASSES
-    ]
-    amounts = _summed(calls.select(time, *uses, *classes).to_numpy(), parcel, len(stratum))
+    amounts = np.stack(sums, axis=1)
     often = _drawn(stratum, generator)
+    # Launches of each kernel as they may have been: all at their fewest or most, and mixed.
+    fewest, most = sampling.fewest(seen), sampling.most(seen)
+    ran = [fewest]
+    if sampling.per == "kernel":
+        ran += [most, fewest * (most / fewest) ** generator.random((_REDRAWN, len(seen)))]
     found: dict[str, Interval] = {}
-    for launches in _counts(seen, sampling, generator):
+    for launches in ran:
         weight = launches / np.maximum(seen, 1)
         for name, values in _statistics((often * weight[..., stratum]) @ amounts):
             low, high = (float(value) for value in np.quantile(values, _TAILS))
             before = found.get(name, (low, high))
             found[name] = (min(low, before[0]), max(high, before[1]))
     return found
-
-
-def _counts(seen: Ints, sampling: Sampling, generator: np.random.Generator) -> Iterator[_Amounts]:
-    """Launches of each kernel as they may have been: all at their fewest or most, and mixed."""
-    fewest, most = sampling.fewest(seen), sampling.most(seen)
-    yield fewest
-    if sampling.per == "kernel":
-        yield most
-        ratio = most / fewest
-        yield fewest * ratio ** generator.random((_REDRAWN, len(seen)))
 
 
 def _statistics(sums: _Amounts) -> Iterator[tuple[str, _Amounts]]:
@@ -194,12 +193,6 @@ def _parcels(kernel: Ints, seen: Ints, generator: np.random.Generator) -> tuple[
     parcel = np.empty(len(kernel), dtype=np.int64)
     parcel[by_kernel] = (first[kernel[by_kernel]]) + place % parcels[kernel[by_kernel]]
     return parcel, np.repeat(np.arange(len(seen)), parcels)
-
-
-def _summed(amounts: _Amounts, parcel: Ints, parcels: int) -> _Amounts:
-    return np.stack(
-        [np.bincount(parcel, column, minlength=parcels) for column in amounts.T], axis=1
-    )
 
 
 def _drawn(stratum: Ints, generator: np.random.Generator) -> _Amounts:
@@ -272,7 +265,9 @@ def device_use(
     )
     parts = timed.partition_by("host", "device", maintain_order=True)
     uses = (_use(part, trace, thresholds, sampling) for part in parts if part.height)
-    return tuple(sorted(uses, key=_place))
+    return tuple(
+        sorted(uses, key=lambda use: (use.host or "", use.device is None, use.device or 0))
+    )
 
 
 def of_device(rows: pl.DataFrame, use: DeviceUse) -> pl.DataFrame:
@@ -287,10 +282,6 @@ def headroom() -> pl.Expr:
     """Time of a launch beyond what it would take at its nearest roof; null without a metric."""
     nearest = pl.max_horizontal(UTILISATIONS)
     return (pl.col("dur_ns") * (1 - nearest / 100)).clip(lower_bound=0)
-
-
-def _place(use: DeviceUse) -> tuple[str, bool, int]:
-    return use.host or "", use.device is None, use.device or 0
 
 
 def _use(

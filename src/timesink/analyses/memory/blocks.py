@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.arrays import names_of, values_at
-from timesink.analyses.columns import encode, lane_codes, once_per_trace
+from timesink.analyses.columns import encode, once_per_trace
 from timesink.analyses.forest import (
     DATA_LOADER,
     MODULE,
@@ -37,9 +37,6 @@ AMOUNTS = ("size_increase_bytes", "allocation_count", "allocation_bytes")
 SUMS = tuple(column for amount in AMOUNTS for column in (amount, f"self_{amount}"))
 
 
-# -- the call around a record ----------------------------------------------------------------------
-
-
 @once_per_trace
 def record_nodes(trace: Trace) -> Nodes:
     """For each record the innermost call around it on its thread, a node of the forest, or -1.
@@ -50,10 +47,7 @@ def record_nodes(trace: Trace) -> Nodes:
     forest, records = call_forest(trace), memory_records(trace)
     if not len(forest) or records.is_empty():
         return np.full(records.height, -1, dtype=np.int64)
-    times = records["ts_ns"].to_numpy()
-    lane, lanes = lane_codes(records)
-    latest = forest.last_begun(forest.numbers_of(lanes)[lane], times)
-    node = forest.going_on(latest, times + 1)
+    node = forest.at(records, beyond_ns=1)
     return np.where(node >= 0, forest.stands_for[node], -1)
 
 
@@ -64,9 +58,6 @@ def record_operators(trace: Trace) -> Nodes:
     if not len(is_operator):
         return node
     return np.where((node >= 0) & is_operator[node], node, -1)
-
-
-# -- sums ------------------------------------------------------------------------------------------
 
 
 # Not kept: whoever drags a window over the curve asks for hundreds of them.
@@ -177,7 +168,13 @@ def memory_blocks(trace: Trace) -> Blocks:
     """
     records = memory_records(trace)
     addressed = np.flatnonzero(records["address"].is_not_null().to_numpy())
-    keys = _keys(records[addressed])
+    known = records[addressed]
+    # Process, device and address as numbers; records that name no process are of one.
+    keys = [
+        encode(known["pid"])[0],
+        known["device"].to_physical().to_numpy(),
+        known["address"].to_numpy(),
+    ]
     order = np.lexsort(keys)
     place, keys = addressed[order], [key[order] for key in keys]
     takes = (records["bytes"] > 0).to_numpy()[place]
@@ -193,12 +190,6 @@ def memory_blocks(trace: Trace) -> Blocks:
     )
 
 
-def _keys(records: pl.DataFrame) -> list[Ints]:
-    """Process, device and address as numbers; records that name no process are of one."""
-    process, _ = encode(records["pid"])
-    return [process, records["device"].to_physical().to_numpy(), records["address"].to_numpy()]
-
-
 def memory_events(
     trace: Trace, start_ns: int | None = None, end_ns: int | None = None
 ) -> pl.DataFrame:
@@ -209,19 +200,19 @@ def memory_events(
     that stays, the allocation of one that was there before.
     """
     records, blocks = memory_records(trace), memory_blocks(trace)
-    taken, released = blocks.taken, blocks.released
+    taken, released, forest = blocks.taken, blocks.released, call_forest(trace)
     # The operators that took the blocks, -1 where there is none.
-    operators: Nodes = np.append(record_operators(trace), -1)[taken]
-    forest, operator = call_forest(trace), operators
+    operator: Nodes = np.append(record_operators(trace), -1)[taken]
     at_start, at_end = (
         {name: values_at(records[name], places) for name in ("device", "bytes", "ts_ns")}
         for places in (taken, released)
     )
+    callers = np.where(operator >= 0, forest.parent[operator], -1) if len(forest) else operator
     events = pl.DataFrame(
         {
             "device": at_start["device"].fill_null(at_end["device"]),
             "operator": names_of(forest, operator),
-            "caller": names_of(forest, _callers(forest, operator)),
+            "caller": names_of(forest, callers),
             "bytes": (-at_end["bytes"]).fill_null(at_start["bytes"]),
             "allocated_ts_ns": at_start["ts_ns"],
             "released_ts_ns": at_end["ts_ns"],
@@ -230,10 +221,6 @@ def memory_events(
     ends = ("allocated_ts_ns", "released_ts_ns")
     inside = [within(pl.col(end), start_ns, end_ns) for end in ends]
     return events.filter(pl.any_horizontal(inside))
-
-
-def _callers(forest: CallForest, node: Nodes) -> Nodes:
-    return np.where(node >= 0, forest.parent[node], -1) if len(forest) else node
 
 
 # What was allocated when a device had most: by operator, module and part of a training step.
@@ -253,45 +240,36 @@ def live_at_peak(trace: Trace) -> pl.DataFrame:
     a row of its own, and so is everything in recordings without addresses.  Only where records
     are missing may more be live than the peak.
     """
-    known = _live_blocks(trace)
-    named = (
-        known.group_by("device", "category", "operator", "module")
-        .agg(pl.len().cast(pl.Int64).alias("blocks"), pl.col("bytes").sum())
-        .select("device", "category", "operator", "module", "blocks", "bytes")
-    )
-    return pl.concat([named, _rest(trace, known)]).sort(
-        "device", "bytes", "category", "operator", "module", descending=[False, True] + [False] * 3
-    )
-
-
-def _live_blocks(trace: Trace) -> pl.DataFrame:
-    """Blocks taken up to the peak of their device and not released by then."""
+    # Blocks taken up to the peak of their device and not released by then.
     records, blocks = memory_records(trace), memory_blocks(trace)
-    device = records["device"].to_physical().to_numpy()
     peak_of = peak_records(trace)
     peak = np.array([peak_of.get(name, -1) for name in memory_device_names(trace)])
     known = np.flatnonzero(blocks.taken >= 0)
     taken, released = blocks.taken[known], blocks.released[known]
-    at = peak[device[taken]] if len(taken) else taken
+    at = peak[records["device"].to_physical().to_numpy()[taken]] if len(taken) else taken
     taken = taken[(taken <= at) & ((released < 0) | (released > at))]
     forest, node = call_forest(trace), record_nodes(trace)[taken]
-    module = enclosing(node, forest.parent, forest.role == MODULE)
-    return records.select("device", "bytes")[taken].with_columns(
-        category=_categories(forest, node, record_operators(trace)[taken] >= 0),
-        operator=names_of(forest, record_operators(trace)[taken]),
-        module=names_of(forest, module),
-    )
-
-
-def _categories(forest: CallForest, node: Nodes, in_operator: Flags) -> pl.Series:
-    category = np.where(in_operator, CATEGORIES.index(FORWARD), CATEGORIES.index(OUTSIDE))
+    operator = record_operators(trace)[taken]
+    category = np.where(operator >= 0, CATEGORIES.index(FORWARD), CATEGORIES.index(OUTSIDE))
     for part, calls in (
         (BACKWARD, forest.named(lambda name: _IS_BACKWARD.search(name) is not None)),
         (OPTIMIZING, forest.role == OPTIMIZER),
         (LOADING, forest.role == DATA_LOADER),
     ):
         category[enclosing(node, forest.parent, calls) >= 0] = CATEGORIES.index(part)
-    return pl.Series(CATEGORIES, dtype=pl.Enum(CATEGORIES)).gather(category)
+    live = records.select("device", "bytes")[taken].with_columns(
+        category=pl.Series(CATEGORIES, dtype=pl.Enum(CATEGORIES)).gather(category),
+        operator=names_of(forest, operator),
+        module=names_of(forest, enclosing(node, forest.parent, forest.role == MODULE)),
+    )
+    named = (
+        live.group_by("device", "category", "operator", "module")
+        .agg(pl.len().cast(pl.Int64).alias("blocks"), pl.col("bytes").sum())
+        .select("device", "category", "operator", "module", "blocks", "bytes")
+    )
+    return pl.concat([named, _rest(trace, live)]).sort(
+        "device", "bytes", "category", "operator", "module", descending=[False, True] + [False] * 3
+    )
 
 
 def _rest(trace: Trace, known: pl.DataFrame) -> pl.DataFrame:

@@ -155,22 +155,17 @@ def memory_records(trace: Trace) -> pl.DataFrame:
     whose size is not known counts as one of 0 bytes.
     """
     records = trace.lazy("memory").select(*_COLUMNS, "device_type").collect()
-    names = pl.Enum(memory_device_names(trace))
-    named = records.with_columns(
-        pl.Series("device", names.categories, dtype=names).gather(_device_codes(records, trace)),
-        pl.col("bytes").fill_null(0),
-    ).drop("device_type")
-    times = named["ts_ns"]
-    return named if times.is_sorted() else named[np.argsort(times.to_numpy(), kind="stable")]
-
-
-def _device_codes(records: pl.DataFrame, trace: Trace) -> Ints:
     names = memory_device_names(trace)
     codes = np.zeros(records.height, dtype=np.int64)
     for kind, number, name in _places(trace).select("device_type", "device", "name").rows():
         same = records["device_type"].eq_missing(kind) & records["device"].eq_missing(number)
         codes[same.to_numpy()] = names.index(name)
-    return codes
+    named = records.with_columns(
+        pl.Series("device", names, dtype=pl.Enum(names)).gather(codes),
+        pl.col("bytes").fill_null(0),
+    ).drop("device_type")
+    times = named["ts_ns"]
+    return named if times.is_sorted() else named[np.argsort(times.to_numpy(), kind="stable")]
 
 
 def within(time: pl.Expr, start_ns: int | None, end_ns: int | None) -> pl.Expr:
@@ -275,7 +270,12 @@ def _line(records: pl.DataFrame) -> pl.DataFrame:
 
 def as_steps(curve: pl.DataFrame) -> pl.DataFrame:
     """The curve as a line of steps: before each change a point with the values until then."""
-    return _per_device(curve, _line_of_steps)
+
+    def line_of_steps(line: pl.DataFrame) -> pl.DataFrame:
+        twice = np.repeat(np.arange(line.height), 2)
+        return line[twice[:-1]].with_columns(line["ts_ns"][twice[1:]])
+
+    return _per_device(curve, line_of_steps)
 
 
 def thin_curve(curve: pl.DataFrame, points: int = MOST_POINTS) -> pl.DataFrame:
@@ -293,11 +293,6 @@ def _per_device(
     devices = curve["device"].unique(maintain_order=True)
     lines = [curve.filter(curve["device"] == device) for device in devices]
     return pl.concat([change(line) for line in lines] or [change(curve)])
-
-
-def _line_of_steps(line: pl.DataFrame) -> pl.DataFrame:
-    twice = np.repeat(np.arange(line.height), 2)
-    return line[twice[:-1]].with_columns(line["ts_ns"][twice[1:]])
 
 
 def _thinned(line: pl.DataFrame, points: int) -> pl.DataFrame:

@@ -29,7 +29,7 @@ from timesink.analyses.columns import (
 from timesink.analyses.kernels.families import normalised_name
 from timesink.analyses.kernels.table import launched_blocks
 from timesink.analyses.names import is_profiler_step
-from timesink.analyses.roles import is_communication
+from timesink.analyses.steps import is_communication
 from timesink.model import intervals, vendors
 from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.intervals import IntervalSet

@@ -24,8 +24,7 @@ from timesink.analyses.ranks.own_time import (
     own_time_before,
     waited_for,
 )
-from timesink.analyses.roles import role_ranges
-from timesink.analyses.steps import bounds_of
+from timesink.analyses.steps import bounds_of, role_ranges
 from timesink.model import intervals
 from timesink.model.arrays import Ints
 from timesink.model.health import HealthEntry

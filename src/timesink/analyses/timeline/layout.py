@@ -22,15 +22,15 @@ from timesink.analyses.memory.curve import recording_start
 from timesink.analyses.names import device_word
 from timesink.analyses.steps import find_steps
 from timesink.analyses.timeline.levels import (
-    CurveLevel,
     Level,
     MergedSlices,
-    Samples,
-    coarser_curves,
+    Points,
     coarser_levels,
+    merge,
     points_of,
     sampled,
     single,
+    thin,
 )
 from timesink.analyses.timeline.tracks import (
     Naming,
@@ -63,19 +63,15 @@ def stack_rows(track: Codes, start: Ints, end: Ints) -> Ints:
         over = (mine[order[1:]] == mine[order[:-1]]) & (begin[order[1:]] < finish[order[:-1]])
         clashing: NDArray[np.intp] = order[1:][over]
         if len(clashing):
-            _stack_again(mine, begin, finish, clashing)
+            # Rows one by one where slices cross; stretches apart from each other keep theirs.
+            alone = np.ones(len(begin), dtype=np.bool_)
+            alone[1:] = begin[1:] >= np.maximum.accumulate(finish)[:-1]
+            borders = np.append(np.flatnonzero(alone), len(begin))
+            for number in np.unique(np.searchsorted(borders, clashing, side="right") - 1):
+                one = slice(int(borders[number]), int(borders[number + 1]))
+                mine[one] = _walk(begin[one].tolist(), finish[one].tolist())
         rows[part] = mine
     return rows
-
-
-def _stack_again(rows: Ints, start: Ints, end: Ints, clashing: NDArray[np.intp]) -> None:
-    """Find rows one by one where slices cross; stretches apart from each other keep theirs."""
-    alone = np.ones(len(start), dtype=np.bool_)
-    alone[1:] = start[1:] >= np.maximum.accumulate(end)[:-1]
-    borders = np.append(np.flatnonzero(alone), len(start))
-    for number in np.unique(np.searchsorted(borders, clashing, side="right") - 1):
-        part = slice(int(borders[number]), int(borders[number + 1]))
-        rows[part] = _walk(start[part].tolist(), end[part].tolist())
 
 
 def _walk(starts: list[int], ends: list[int]) -> list[int]:
@@ -136,8 +132,14 @@ def lay_out(
     """
     start = np.concatenate([side.start for side in sides]) - start_ns
     dur = np.concatenate([side.dur for side in sides])
-    track = np.concatenate([_ids(side, own) for side, own in zip(sides, ids, strict=True)])
-    label, labels = _joint_labels(sides)
+    # The track of each event; -1 for those that are left out.
+    track = np.concatenate(
+        [np.append(own, -1)[side.track] for side, own in zip(sides, ids, strict=True)]
+    )
+    labels = [label for side in sides for label in side.labels]
+    before = np.cumsum([0, *(len(side.labels) for side in sides)])
+    codes = [side.label + many for side, many in zip(sides, before[:-1], strict=True)]
+    label = np.concatenate(codes).astype(np.uint32)
     chosen = np.flatnonzero(track >= 0)
     track, begin = track[chosen], start[chosen]
     end = begin + dur[chosen]
@@ -147,8 +149,11 @@ def lay_out(
     np.maximum.at(rows, track[order], row + 1)
     first_lane = np.append(0, np.cumsum(rows))
     lane = first_lane[track[order]] + row
-    by_lane = np.argsort(_narrow(lane, int(first_lane[-1])), kind="stable")
-    first = np.append(0, np.cumsum(np.bincount(lane, minlength=int(first_lane[-1]))))
+    lanes = int(first_lane[-1])
+    # Short numbers are sorted digit by digit, ten times as fast.
+    short = lane.astype(np.uint16) if lanes <= np.iinfo(np.uint16).max else lane
+    by_lane = np.argsort(short, kind="stable")
+    first = np.append(0, np.cumsum(np.bincount(lane, minlength=lanes)))
     id_of = chosen[order[by_lane]].astype(np.int32)
     place = np.full(len(start), -1, dtype=np.int32)
     place[id_of] = np.arange(len(id_of), dtype=np.int32)
@@ -160,25 +165,6 @@ def lay_out(
         names=[name for name, _ in labels],
         kinds=[kind for _, kind in labels],
     )
-
-
-def _ids(side: Side, ids: Codes) -> Codes:
-    """The track of each event; -1 for those that are left out."""
-    return np.append(ids, -1)[side.track]
-
-
-def _joint_labels(sides: Sequence[Side]) -> tuple[NDArray[np.uint32], list[tuple[str, str]]]:
-    labels: list[tuple[str, str]] = []
-    codes = []
-    for side in sides:
-        codes.append((side.label + len(labels)).astype(np.uint32))
-        labels.extend(side.labels)
-    return np.concatenate(codes), labels
-
-
-def _narrow(lane: Ints, lanes: int) -> NDArray[np.uint16] | Ints:
-    # Short numbers are sorted digit by digit, ten times as fast.
-    return lane.astype(np.uint16) if lanes <= np.iinfo(np.uint16).max else lane
 
 
 # Arrows between slices: from a launch to its work on a device, from forward to backward.
@@ -217,17 +203,15 @@ def find_arrows(trace: Trace, lanes: Lanes, hosts: int) -> Arrows:
     """All arrows between slices that are shown, by the time they start; `hosts` are host rows."""
     launching = launching_calls(trace)
     launched = np.flatnonzero(launching >= 0)
-    passes = _passes(trace)
-    tail = np.concatenate([launching[launched], passes[0]]).astype(np.int32)
-    head = np.concatenate([launched + hosts, passes[1]]).astype(np.int32)
-    kind = np.repeat(
-        np.array([LAUNCH, FORWARD_BACKWARD], dtype=np.uint8), [len(launched), len(passes[0])]
-    )
+    forward, backward = _passes(trace)
+    tail = np.concatenate([launching[launched], forward]).astype(np.int32)
+    head = np.concatenate([launched + hosts, backward]).astype(np.int32)
+    kinds = np.array([LAUNCH, FORWARD_BACKWARD], dtype=np.uint8)
+    kind = np.repeat(kinds, [len(launched), len(forward)])
     shown = (lanes.place[tail] >= 0) & (lanes.place[head] >= 0)
     tail, head, kind = tail[shown], head[shown], kind[shown]
-    tail_ns = lanes.slices.start[lanes.place[tail]]
+    tail_ns, head_ns = (lanes.slices.start[lanes.place[one]] for one in (tail, head))
     order = np.argsort(tail_ns, kind="stable")
-    head_ns = lanes.slices.start[lanes.place[head]]
     return Arrows(tail[order], head[order], kind[order], tail_ns[order], head_ns[order])
 
 
@@ -242,9 +226,15 @@ def _passes(trace: Trace) -> tuple[Ints, Ints]:
     )
     if ends.is_empty():
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    at = ends.with_columns(id=_calls_at(trace, ends)).filter(pl.col("id") >= 0)
+    # The outermost operator that starts where an arrow does, by process, thread and time.
+    place = ["pid", "tid", "ts_ns"]
+    host = trace.lazy("host").select("kind", *place, "dur_ns").with_row_index("id")
+    operators = host.filter(pl.col("kind") == "operator").sort("dur_ns", maintain_order=True)
+    nearest = operators.unique(place, keep="last").select(pl.col("id").cast(pl.Int64), *place)
+    at = ends.lazy().join(nearest, on=place, how="left", maintain_order="left")
+    found = at.drop_nulls("id").collect()
     forward, backward = (
-        at.filter(pl.col("phase") == phase).select("pid", "flow_id", "ts_ns", "id")
+        found.filter(pl.col("phase") == phase).select("pid", "flow_id", "ts_ns", "id")
         for phase in ("start", "end")
     )
     # Ids are used again by other processes and, in long recordings, by the same one.
@@ -252,19 +242,6 @@ def _passes(trace: Trace) -> tuple[Ints, Ints]:
         forward, on="ts_ns", by=["pid", "flow_id"], suffix="_forward", check_sortedness=False
     ).drop_nulls("id_forward")
     return pairs["id_forward"].to_numpy(), pairs["id"].to_numpy()
-
-
-def _calls_at(trace: Trace, ends: pl.DataFrame) -> pl.Series:
-    """The outermost operator that starts where an arrow does, by process, thread and time."""
-    host = trace.lazy("host").select("kind", "pid", "tid", "ts_ns", "dur_ns").with_row_index("id")
-    operators = host.filter(pl.col("kind") == "operator").sort("dur_ns", maintain_order=True)
-    nearest = operators.unique(["pid", "tid", "ts_ns"], keep="last").select(
-        "id", "pid", "tid", "ts_ns"
-    )
-    joined = ends.lazy().join(
-        nearest, on=["pid", "tid", "ts_ns"], how="left", maintain_order="left"
-    )
-    return joined.select(pl.col("id").cast(pl.Int64).fill_null(-1)).collect().to_series()
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,11 +263,11 @@ class Layout:
     """Ids below this are rows of `host`; the others, less this, rows of `device`."""
     steps: tuple[Step, ...]
     lanes: Lanes
-    levels: tuple[Level, ...]
+    levels: tuple[Level[MergedSlices], ...]
     """The slices themselves, then ever coarser ones."""
     curve_tracks: tuple[int, ...]
     """The track of each curve."""
-    curves: tuple[CurveLevel, ...]
+    curves: tuple[Level[Points], ...]
     """All samples, then ever fewer."""
 
 
@@ -310,28 +287,33 @@ def layout_of(trace: Trace) -> Layout:
     naming = Naming.of(trace, device_word(trace))
     sides = [host_side(trace, naming), device_side(trace, naming)]
     samples = list(sampled(trace, naming))
-    span = _span(trace, sides, samples)
-    sides = [within(side, *span) for side in sides]
-    tracks, ids = ranked(
-        [
-            *(track for side in sides for track in side.tracks),
-            *(one.track for one in samples),
-        ]
-    )
+    # From the start of the recording to the end of its last work; marks alone do not count.
+    start = recording_start(trace)
+    last = start
+    for side in sides:
+        kinds = [kind not in {"trace", "instant"} for _, kind in side.labels]
+        works = np.flatnonzero(np.array(kinds or [False])[side.label])
+        last = int((side.start[works] + side.dur[works]).max(initial=last))
+    if last <= start and samples:
+        start = min(int(one.ts_ns.min()) for one in samples)
+        last = max(int(one.ts_ns.max()) for one in samples)
+    end = max(last, start + 1)
+    sides = [within(side, start, end) for side in sides]
+    drawn = [track for side in sides for track in side.tracks]
+    tracks, ids = ranked([*drawn, *(one.track for one in samples)])
     ends = np.cumsum([0, *(len(side.tracks) for side in sides)]).tolist()
     of_sides = [np.array(ids[first:last], dtype=np.int64) for first, last in pairwise(ends)]
-    lanes = lay_out(sides, tracks, of_sides, span[0])
-    start_ns = span[0]
+    lanes = lay_out(sides, tracks, of_sides, start)
     marked = find_steps(trace).filter("marked").select("name", "start_ns", "end_ns")
     return Layout(
-        start_ns=span[0],
-        length_ns=span[1] - span[0],
+        start_ns=start,
+        length_ns=end - start,
         host_rows=len(sides[0].start),
-        steps=tuple(Step(name, a - start_ns, b - start_ns) for name, a, b in marked.iter_rows()),
+        steps=tuple(Step(name, a - start, b - start) for name, a, b in marked.iter_rows()),
         lanes=lanes,
         levels=(Level(0, lanes.slices),),
         curve_tracks=tuple(ids[ends[-1] :]),
-        curves=(CurveLevel(0, points_of(samples, span[0])),),
+        curves=(Level(0, points_of(samples, start)),),
     )
 
 
@@ -344,27 +326,10 @@ def whole_layout(trace: Trace, layout: Layout) -> WholeLayout:
     return WholeLayout(
         **given
         | {
-            "levels": (finest, *coarser_levels(finest.pieces, length)),
-            "curves": (samples, *coarser_curves(samples.points, length)),
+            "levels": (finest, *coarser_levels(finest.pieces, merge, length)),
+            "curves": (samples, *coarser_levels(samples.pieces, thin, length)),
         },
         arrows=find_arrows(trace, lanes, layout.host_rows),
         calls=np.bincount(label, minlength=len(lanes.names)),
         total_ns=np.bincount(label, lanes.slices.dur, len(lanes.names)).astype(np.int64),
     )
-
-
-def _span(trace: Trace, sides: list[Side], samples: list[Samples]) -> tuple[int, int]:
-    """From the start of the recording to the end of its last work; marks alone do not count."""
-    start = recording_start(trace)
-    works = [_ends_of_work(side) for side in sides]
-    last = max((int(ends.max()) for ends in works if len(ends)), default=start)
-    if last <= start and samples:
-        start = min(int(one.ts_ns.min()) for one in samples)
-        last = max(int(one.ts_ns.max()) for one in samples)
-    return start, max(last, start + 1)
-
-
-def _ends_of_work(side: Side) -> Ints:
-    works = np.array([kind not in {"trace", "instant"} for _, kind in side.labels] or [False])
-    chosen = np.flatnonzero(works[side.label])
-    return np.asarray(side.start[chosen] + side.dur[chosen])

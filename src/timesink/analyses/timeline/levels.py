@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence, Sized
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 import polars as pl
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from timesink.analyses.memory.curve import CPU, memory_curve
 from timesink.analyses.timeline.tracks import COUNTER, MEMORY, Naming, Track
-from timesink.model.arrays import Floats, Ints
+from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.trace import Trace
 from timesink.model.units import quantity, unit_of
 
@@ -54,11 +54,11 @@ class MergedSlices:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Level:
+class Level(Generic[_Columns]):
     """The pieces of a whole recording at one resolution; 0 is everything as it was recorded."""
 
     resolution: int
-    pieces: MergedSlices
+    pieces: _Columns
 
 
 def single(
@@ -74,25 +74,34 @@ def single(
     )
 
 
-def coarser_levels(pieces: MergedSlices, length_ns: int) -> Iterator[Level]:
+def coarser_levels(
+    finest: _Columns, merged: Callable[[_Columns, int], _Columns], length_ns: int
+) -> Iterator[Level[_Columns]]:
     """Ever coarser levels, each made from the one before, down to a few cells for the whole.
 
     Levels that hardly save anything are left out: the next finer one is as good.
     """
-    for resolution, merged in ever_coarser(pieces, merge, length_ns):
-        yield Level(resolution, merged)
-
-
-def ever_coarser(
-    finest: _Columns, merged: Callable[[_Columns, int], _Columns], length_ns: int
-) -> Iterator[tuple[int, _Columns]]:
-    """Resolutions with what is left at each, made from the one before; those worth it only."""
     part, finer = finest, len(finest)
     for resolution in resolutions(length_ns):
         part = merged(part, resolution)
         if len(part) <= _WORTH_A_LEVEL * finer:
-            yield resolution, part
+            yield Level(resolution, part)
             finer = len(part)
+
+
+def level_for(levels: Sequence[Level[_Columns]], resolution: int) -> _Columns:
+    """The pieces of the coarsest level that is fine enough."""
+    fine = [one for one in levels if one.resolution <= resolution]
+    return max(fine, key=lambda one: one.resolution).pieces
+
+
+def _cells(time: Ints, first: Ints, resolution: int) -> Flags:
+    """Where another cell of time begins, or another lane or curve."""
+    cell = time >> (resolution.bit_length() - 1)
+    begins = np.ones(len(time), dtype=np.bool_)
+    np.not_equal(cell[1:], cell[:-1], out=begins[1:])
+    begins[first[first < len(time)]] = True
+    return begins
 
 
 def resolutions(length_ns: int) -> Iterator[int]:
@@ -105,15 +114,10 @@ def resolutions(length_ns: int) -> Iterator[int]:
 
 def merge(pieces: MergedSlices, resolution: int) -> MergedSlices:
     """Merge what is shorter than the resolution, a power of two; pieces were merged below it."""
-    # Where a new piece begins: in another cell or lane, and around what is long enough.
-    cell = pieces.start >> (resolution.bit_length() - 1)
+    # A new piece begins in another cell or lane, and around what is long enough.
     long = pieces.dur >= resolution
-    begins = np.ones(len(pieces), dtype=np.bool_)
-    np.not_equal(cell[1:], cell[:-1], out=begins[1:])
-    begins |= long
+    begins = _cells(pieces.start, pieces.first, resolution) | long
     begins[1:] |= long[:-1]
-    inside = pieces.first[pieces.first < len(pieces)]
-    begins[inside] = True
     heads = np.flatnonzero(begins)
     if len(heads) == len(pieces):
         return pieces
@@ -169,7 +173,7 @@ class Window:
 
 
 def visible(
-    levels: Sequence[Level],
+    levels: Sequence[Level[MergedSlices]],
     lanes: Ints,
     from_ns: int,
     to_ns: int,
@@ -179,10 +183,7 @@ def visible(
 ) -> Window:
     """Pieces that overlap a window, merged below about a pixel; coarser where they are too many."""
     resolution = pixel_length(from_ns, to_ns, pixels)
-    level = max(
-        (one for one in levels if one.resolution <= resolution), key=lambda one: one.resolution
-    )
-    shown = merge(_between(level.pieces, lanes, from_ns, to_ns), resolution)
+    shown = merge(_between(level_for(levels, resolution), lanes, from_ns, to_ns), resolution)
     while len(shown) > max(most, _FEWEST_PER_LANE * len(lanes)):
         resolution *= 2
         shown = merge(shown, resolution)
@@ -213,14 +214,10 @@ def _between(pieces: MergedSlices, lanes: Ints, from_ns: int, to_ns: int) -> Mer
     parts = stretches(pieces, lanes, from_ns, to_ns)
     place = joined_ranges(parts)
     sizes = [high - low for low, high in parts]
+    columns = ("start", "dur", "label", "id", "count", "busy")
     return MergedSlices(
-        first=np.append(0, np.cumsum(sizes, dtype=np.int64)),
-        start=pieces.start[place],
-        dur=pieces.dur[place],
-        label=pieces.label[place],
-        id=pieces.id[place],
-        count=pieces.count[place],
-        busy=pieces.busy[place],
+        np.append(0, np.cumsum(sizes, dtype=np.int64)),
+        *(getattr(pieces, name)[place] for name in columns),
     )
 
 
@@ -258,14 +255,6 @@ class Points:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CurveLevel:
-    """The points of all curves at one resolution; 0 is every sample."""
-
-    resolution: int
-    points: Points
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Samples:
     """What was sampled for one track."""
 
@@ -276,24 +265,14 @@ class Samples:
 
 def sampled(trace: Trace, naming: Naming) -> Iterator[Samples]:
     """The memory curves and counters of a trace, with ranges and units."""
-    yield from _memory(trace, naming)
-    yield from _counters(trace, naming)
-
-
-def _memory(trace: Trace, naming: Naming) -> Iterator[Samples]:
-    curves = memory_curve(trace)
-    for (device,), curve in curves.group_by("device", maintain_order=True):
+    for (device,), curve in memory_curve(trace).group_by("device", maintain_order=True):
         place = "Host" if device == CPU else str(device)
         for what in ("allocated", "reserved"):
             known = curve.select("ts_ns", value=pl.col(f"{what}_bytes").cast(pl.Float64))
             known = known.drop_nulls()
             # A host allocator reserves nothing; its curve would be a line at zero.
             if known.height and (what == "allocated" or (known["value"] != 0).any()):
-                track = naming.curve(MEMORY, place, f"{what} memory", "B")
-                yield _samples(track, known)
-
-
-def _counters(trace: Trace, naming: Naming) -> Iterator[Samples]:
+                yield _samples(naming.curve(MEMORY, place, f"{what} memory", "B"), known)
     text = pl.col("counter", "device", "source").cast(pl.String)
     frame = (
         trace.lazy("counters")
@@ -317,9 +296,6 @@ def _samples(track: Track, frame: pl.DataFrame) -> Samples:
     return Samples(named, frame["ts_ns"].to_numpy(), value)
 
 
-# -- levels ----------------------------------------------------------------------------------------
-
-
 def points_of(curves: Sequence[Samples], start_ns: int) -> Points:
     """All samples, one curve after the other."""
     empty = np.zeros(0, dtype=np.int64)
@@ -338,18 +314,9 @@ def as_points(first: Ints, x: Ints, value: Floats) -> Points:
     return Points(first, x, value, value, value * weight, weight)
 
 
-def coarser_curves(points: Points, length_ns: int) -> Iterator[CurveLevel]:
-    """Ever coarser levels, each made from the one before."""
-    for resolution, thinned in ever_coarser(points, thin, length_ns):
-        yield CurveLevel(resolution, thinned)
-
-
 def thin(points: Points, resolution: int) -> Points:
     """One point per cell of time, as wide as the resolution: lowest, mean and highest value."""
-    begins = np.ones(len(points), dtype=np.bool_)
-    cell = points.x >> (resolution.bit_length() - 1)
-    np.not_equal(cell[1:], cell[:-1], out=begins[1:])
-    begins[points.first[points.first < len(points)]] = True
+    begins = _cells(points.x, points.first, resolution)
     heads = np.flatnonzero(begins)
     if len(heads) == len(points):
         return points
@@ -364,21 +331,13 @@ def thin(points: Points, resolution: int) -> Points:
 
 
 def visible_points(
-    levels: Sequence[CurveLevel], curve: int, from_ns: int, to_ns: int, *, pixels: int
+    levels: Sequence[Level[Points]], curve: int, from_ns: int, to_ns: int, *, pixels: int
 ) -> Points:
     """The points of one curve in a window, with the one before it, about one per pixel."""
     resolution = pixel_length(from_ns, to_ns, pixels)
-    level = max(
-        (one for one in levels if one.resolution <= resolution), key=lambda one: one.resolution
-    )
-    points = level.points
+    points = level_for(levels, resolution)
     first, last = int(points.first[curve]), int(points.first[curve + 1])
     low, high = np.searchsorted(points.x[first:last], (from_ns, to_ns), side="right").tolist()
     part = slice(first + max(low - 1, 0), first + high)
-    return thin(
-        Points(
-            np.array([0, part.stop - part.start]),
-            *(getattr(points, name)[part] for name in ("x", "low", "high", "area", "weight")),
-        ),
-        resolution,
-    )
+    columns = (getattr(points, name)[part] for name in ("x", "low", "high", "area", "weight"))
+    return thin(Points(np.array([0, part.stop - part.start]), *columns), resolution)

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -145,9 +145,29 @@ def ranked(tracks: list[Track]) -> tuple[list[Track], list[int]]:
     """Tracks in their order with ids by place, and the id of each that was given.
 
     Devices that work come first.  Of the processes, those with most operators come first; of their
-    threads the main one, then the busiest.
+    threads the main one, then the busiest.  Streams that would fill a screen stand in a group of
+    their own, further down: some back ends use a new stream for every few copies.
     """
-    tracks = _with_many_aside(tracks)
+    busiest: Counter[str] = Counter()
+    for track in tracks:
+        if track.kind in _STREAMS:
+            busiest[track.group] = max(busiest[track.group], track.events)
+    aside = [
+        track.order.aside
+        or (track.kind in _STREAMS and track.events < _LITTLE * busiest[track.group])
+        for track in tracks
+    ]
+    many = Counter(track.group for track, away in zip(tracks, aside, strict=True) if away)
+    tracks = [
+        replace(
+            track,
+            group=f"{track.group}, other streams",
+            order=replace(track.order, section=_OTHERS),
+        )
+        if away and many[track.group] > _MOST_ASIDE
+        else track
+        for track, away in zip(tracks, aside, strict=True)
+    ]
     most: Counter[tuple[int, str]] = Counter()
     working = {track.group for track in tracks if track.kind in _STREAMS}
     for track in tracks:
@@ -167,32 +187,6 @@ def ranked(tracks: list[Track]) -> tuple[list[Track], list[int]]:
     # From here on their ids say where they stand.
     listed = [replace(tracks[n], id=rank, order=Order()) for rank, n in enumerate(by_place)]
     return listed, ids
-
-
-def _with_many_aside(tracks: list[Track]) -> list[Track]:
-    """Tracks with the streams that would fill a screen in a group of their own, further down.
-
-    Some back ends use a new stream for every few copies.
-    """
-    busiest: Counter[str] = Counter()
-    for track in tracks:
-        if track.kind in _STREAMS:
-            busiest[track.group] = max(busiest[track.group], track.events)
-    aside = [
-        track.order.aside
-        or (track.kind in _STREAMS and track.events < _LITTLE * busiest[track.group])
-        for track in tracks
-    ]
-    many = Counter(track.group for track, away in zip(tracks, aside, strict=True) if away)
-    return [
-        _elsewhere(track) if away and many[track.group] > _MOST_ASIDE else track
-        for track, away in zip(tracks, aside, strict=True)
-    ]
-
-
-def _elsewhere(track: Track) -> Track:
-    order = replace(track.order, section=_OTHERS)
-    return replace(track, group=f"{track.group}, other streams", order=order)
 
 
 def _natural(text: str) -> tuple[int, str]:
@@ -251,27 +245,31 @@ def device_side(trace: Trace, naming: Naming) -> Side:
     device = device_columns(trace)
     kind = device["kind"].to_physical().to_numpy()
     label, labels = _labels(device_names(trace), kind, DEVICE_KINDS)
-    annotates = kind == DEVICE_KINDS.index("annotation")
-    track, places = _device_places(trace, annotates)
+    track, places = _device_places(trace, kind == DEVICE_KINDS.index("annotation"))
+    talks = [
+        kind == "collective" or (kind == "kernel" and is_collective_kernel(name))
+        for name, kind in labels
+    ]
     events = np.bincount(track, minlength=len(places)).tolist()
-    talks = np.array([_communicates(*pair) for pair in labels] or [False], dtype=np.bool_)
-    talking = _count(track, talks[label], len(places))
+    talking = _count(track, np.array(talks or [False], dtype=np.bool_)[label], len(places))
     aiding = _count(track, _is_any(kind, _AIDING, DEVICE_KINDS), len(places))
     computing = {
-        place.stream_of
-        for number, place in enumerate(places)
-        if not place.annotates and aiding[number] < events[number]
+        place[:3]
+        for place, aids, many in zip(places, aiding, events, strict=True)
+        if not place[3] and aids < many
     }
     tracks = [
         naming.stream(
-            place.pid,
-            place.device,
-            place.stream,
-            kind=_device_kind(place, mostly_talks=2 * talking[number] > events[number]),
-            computes=place.stream_of in computing,
-            events=events[number],
+            pid,
+            number,
+            stream,
+            kind=ANNOTATION if annotates else COMMUNICATION if 2 * talk > many else DEVICE,
+            computes=(pid, number, stream) in computing,
+            events=many,
         )
-        for number, place in enumerate(places)
+        for (pid, number, stream, annotates), talk, many in zip(
+            places, talking, events, strict=True
+        )
     ]
     return Side(
         device["ts_ns"].to_numpy(), device["dur_ns"].to_numpy(), label, labels, track, tracks
@@ -294,27 +292,6 @@ def within(side: Side, start_ns: int, end_ns: int) -> Side:
     return replace(side, track=np.where(inside, number[side.track], -1), tracks=left)
 
 
-def _communicates(name: str, kind: str) -> bool:
-    return kind == "collective" or (kind == "kernel" and is_collective_kernel(name))
-
-
-class _DevicePlace(NamedTuple):
-    pid: str
-    device: int | None
-    stream: str
-    annotates: bool
-
-    @property
-    def stream_of(self) -> tuple[str, int | None, str]:
-        return self.pid, self.device, self.stream
-
-
-def _device_kind(place: _DevicePlace, *, mostly_talks: bool) -> str:
-    if place.annotates:
-        return ANNOTATION
-    return COMMUNICATION if mostly_talks else DEVICE
-
-
 def _is_any(kind: NDArray[np.uint8], wanted: Sequence[str], kinds: Sequence[str]) -> Flags:
     """Which events are of one of some kinds."""
     return np.array([name in wanted for name in kinds])[kind]
@@ -325,27 +302,27 @@ def _count(track: Codes, chosen: Flags, tracks: int) -> list[int]:
     return counts
 
 
-def _device_places(trace: Trace, annotates: Flags) -> tuple[Codes, list[_DevicePlace]]:
-    """A number per device event for where it is drawn, and process, device, stream of each."""
+def _device_places(
+    trace: Trace, annotates: Flags
+) -> tuple[Codes, list[tuple[str, int | None, str, bool]]]:
+    """A number per device event for where it is drawn, and what each stands for.
+
+    That is a process, a device, a stream, and whether it shows annotations.
+    """
     stream = pl.coalesce("stream", "tid").alias("stream")
     frame = trace.lazy("device").select("pid", "device", stream).collect()
     pid, pids = encode(frame["pid"])
-    streams, stream_names = encode(frame["stream"])
+    streams, names = encode(frame["stream"])
     number = frame["device"].fill_null(-1).to_numpy().astype(np.int64) + 1
-    device_count = int(number.max(initial=0)) + 1
-    joint = ((pid * device_count + number) * len(stream_names) + streams) * 2 + annotates
+    shape = (len(pids), int(number.max(initial=0)) + 1, len(names), 2)
+    joint = ((pid * shape[1] + number) * shape[2] + streams) * 2 + annotates
     found, track = np.unique(joint, return_inverse=True)
-    places = []
-    for code in found.tolist():
-        rest, annotation = divmod(code, 2)
-        rest, which = divmod(rest, len(stream_names))
-        process, device = divmod(rest, device_count)
-        name = stream_names[which] or ""
-        places.append(
-            _DevicePlace(
-                pids[process] or "", device - 1 if device else None, name, bool(annotation)
-            )
+    places = [
+        (pids[process] or "", device - 1 if device else None, names[which] or "", bool(noted))
+        for process, device, which, noted in zip(
+            *(part.tolist() for part in np.unravel_index(found, shape)), strict=True
         )
+    ]
     return track.reshape(-1), places
 
 

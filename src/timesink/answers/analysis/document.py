@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from timesink import __version__
-from timesink.analyses.roles import average_step
+from timesink.analyses.steps import average_step
 from timesink.answers.analysis.findings import findings_section
 from timesink.answers.analysis.ranks import (
     damaged_section,

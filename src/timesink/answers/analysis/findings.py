@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from timesink.analyses.communication.records import communication_records
 from timesink.analyses.names import short_kernel_name
-from timesink.analyses.roles import average_step
-from timesink.analyses.steps import find_steps
+from timesink.analyses.steps import average_step, find_steps
 from timesink.answers.analysis.tables import Analysed
 from timesink.answers.info import grave_entries
 from timesink.answers.tables import sentence

@@ -18,8 +18,7 @@ import polars as pl
 from timesink.analyses.device.activities import has_device_work
 from timesink.analyses.names import device_word
 from timesink.analyses.ranks.rank_set import RankSet, set_health, set_notes
-from timesink.analyses.roles import average_step, within_steps
-from timesink.analyses.steps import find_steps
+from timesink.analyses.steps import average_step, find_steps, within_steps
 from timesink.answers.analysis import sections
 from timesink.answers.analysis.sections import start_side_by_side
 from timesink.answers.faults import recording_notes

@@ -16,11 +16,14 @@ import polars as pl
 
 from timesink.analyses.columns import device_columns, host_columns
 from timesink.analyses.communication.workers import WorkerSummary, compare_workers, summarise_worker
-from timesink.analyses.device.idle import idle_breakdown, largest_gaps
-from timesink.analyses.device.idle_causes import idle_causes
-from timesink.analyses.device.launches import launch_statistics, queue_summary
-from timesink.analyses.device.time import device_time, overlap_by_step
-from timesink.analyses.device.utilisation import device_utilisation, timeline
+from timesink.analyses.device.activities import launch_statistics, queue_summary
+from timesink.analyses.device.idle import idle_breakdown, idle_causes, largest_gaps
+from timesink.analyses.device.utilisation import (
+    device_time,
+    device_utilisation,
+    overlap_by_step,
+    timeline,
+)
 from timesink.analyses.kernels.table import kernel_groups, kernel_table, tensor_core_share
 from timesink.analyses.memory.blocks import live_at_peak, memory_by_operator
 from timesink.analyses.memory.curve import memory_curve, memory_peaks, thin_curve
@@ -28,8 +31,7 @@ from timesink.analyses.modules import module_table
 from timesink.analyses.operators import eligible_share, launch_sites, node_times
 from timesink.analyses.ranks import rank_set as views
 from timesink.analyses.ranks.rank_set import RankSet, set_health
-from timesink.analyses.roles import PARTS, average_step, step_breakdown
-from timesink.analyses.steps import find_steps
+from timesink.analyses.steps import PARTS, average_step, find_steps, step_breakdown
 from timesink.answers.views import NO_COMMUNICATION, NO_MEMORY, NO_MODULES
 from timesink.model.trace import Device, Trace
 from timesink.output.numbers import is_length, is_ratio

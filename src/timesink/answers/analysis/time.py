@@ -13,8 +13,7 @@ from timesink.analyses.communication.workers import mean_over_steps, step_commun
 from timesink.analyses.device.utilisation import device_utilisation
 from timesink.analyses.memory.curve import CPU, memory_peaks
 from timesink.analyses.names import device_word
-from timesink.analyses.roles import PARTS, average_step, step_breakdown
-from timesink.analyses.steps import find_steps
+from timesink.analyses.steps import PARTS, average_step, find_steps, step_breakdown
 from timesink.answers.analysis.tables import Analysed, Empty, Made, neighbours, together
 from timesink.answers.columns import DEVICE_TIME, IDLE_CAUSES, STEPS, Columns
 from timesink.answers.views import NO_COMMUNICATION, NO_DEVICE_WORK, NO_STEPS, Absent

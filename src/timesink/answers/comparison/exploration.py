@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import polars as pl
 
-from timesink.analyses.clustering.distances import Exploration
+from timesink.analyses.clustering.groups import Exploration
 from timesink.analyses.comparison.pair import Pair, Role
 from timesink.analyses.ranks.changes import RankChanges
 from timesink.analyses.ranks.own_time import ranges_of

@@ -21,7 +21,7 @@ from timesink.output.names import cut_middle
 from timesink.rules.communication import why_late
 
 if TYPE_CHECKING:
-    from timesink.analyses.clustering.distances import Exploration
+    from timesink.analyses.clustering.groups import Exploration
     from timesink.answers.comparison.changes import Compared
 
 

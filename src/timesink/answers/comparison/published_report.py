@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 from rich.console import Group
 
-from timesink.analyses.clustering.distances import Exploration
+from timesink.analyses.clustering.groups import Exploration
 from timesink.analyses.comparison.pair import KeyFinding, Pair
 from timesink.analyses.comparison.verdict import either_p
 from timesink.analyses.ranks.changes import RankChanges

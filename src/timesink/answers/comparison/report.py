@@ -16,7 +16,7 @@ from timesink.errors import AmbiguousError, NotFoundError
 from timesink.model import units
 
 if TYPE_CHECKING:
-    from timesink.analyses.clustering.distances import Exploration
+    from timesink.analyses.clustering.groups import Exploration
     from timesink.analyses.ranks.changes import RankChanges
     from timesink.model.diagnosis import Diagnosis
 

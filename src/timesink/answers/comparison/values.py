@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from timesink.analyses.clustering.distances import Exploration
+from timesink.analyses.clustering.groups import Exploration
 from timesink.analyses.comparison.pair import CycleTimes, KeyFinding, Pair, Role, Workload
 from timesink.analyses.comparison.verdict import verdict
 from timesink.analyses.ranks.changes import PartChange, RankChanges, StragglerChange

@@ -11,7 +11,7 @@ from timesink.analyses.columns import UNKNOWN_DEVICE
 from timesink.analyses.device.activities import has_device_work
 from timesink.analyses.device.utilisation import device_utilisation
 from timesink.analyses.names import LIGHTNING, LIGHTNING_MODULE, device_word
-from timesink.analyses.roles import PARTS, average_step, role_ranges, step_breakdown
+from timesink.analyses.steps import PARTS, average_step, role_ranges, step_breakdown
 from timesink.answers.plugin import Query, microseconds
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace

@@ -22,7 +22,6 @@ from timesink.analyses.timeline.layout import (
     whole_layout,
 )
 from timesink.analyses.timeline.levels import (
-    CurveLevel,
     Level,
     MergedSlices,
     Points,
@@ -70,10 +69,10 @@ def to_arrays(layout: WholeLayout) -> Arrays:
     }
     for number, level in enumerate(layout.levels[1:], 1):
         arrays.update(_prefixed(f"level{number}", level.pieces))
-    points = layout.curves[0].points
+    points = layout.curves[0].pieces
     arrays |= {"curve0.first": points.first, "curve0.x": points.x, "curve0.value": points.low}
     for number, curve in enumerate(layout.curves[1:], 1):
-        arrays.update(_prefixed(f"curve{number}", curve.points))
+        arrays.update(_prefixed(f"curve{number}", curve.pieces))
     return Arrays(about, arrays)
 
 
@@ -87,7 +86,7 @@ def from_arrays(kept: Arrays) -> WholeLayout:
         for number, resolution in enumerate(about["levels"][1:], 1)
     ]
     curves = [
-        CurveLevel(resolution, _gathered(Points, f"curve{number}", arrays))
+        Level(resolution, _gathered(Points, f"curve{number}", arrays))
         for number, resolution in enumerate(about["curves"][1:], 1)
     ]
     return WholeLayout(
@@ -105,7 +104,7 @@ def from_arrays(kept: Arrays) -> WholeLayout:
         ),
         levels=(Level(0, slices), *levels),
         curve_tracks=tuple(about["curve_tracks"]),
-        curves=(CurveLevel(0, samples), *curves),
+        curves=(Level(0, samples), *curves),
         arrows=_gathered(Arrows, "arrows", arrays),
         calls=arrays["calls"],
         total_ns=arrays["total_ns"],
