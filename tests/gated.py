@@ -8,8 +8,8 @@ from typing import Any
 
 from compared import two_runs
 from timesink.analyses.comparison.pair import Pair
-from timesink.answers.comparison.changes import Compared
 from timesink.answers.comparison.gate_result import Gate, gate_check
+from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.report import Comparison
 from timesink.model.diagnosis import CycleTime, Diagnosis
 

@@ -16,8 +16,8 @@ from gated import comparison_of
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.answers.comparison import Comparison
 from timesink.answers.comparison.budgets import BudgetResult
+from timesink.answers.comparison.gate import comment_md
 from timesink.answers.comparison.gate_result import Gate, Limit, gate_of
-from timesink.answers.comparison.words import comment_md
 from timesink.model.diagnosis import Diagnosis
 
 MOST_CHARACTERS = 65_536

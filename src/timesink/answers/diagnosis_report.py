@@ -12,24 +12,22 @@ from typing import Any
 from timesink.analyses.comparison.pair import WITHIN, Pair, Role
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.answers.comparison import values as diagnosis_json
-from timesink.answers.comparison.changes import SORTS_OF_CYCLES
-from timesink.answers.comparison.inputs import check_given, check_recordings, side_of, source_of
-from timesink.answers.comparison.kept_runs import Runs
+from timesink.answers.comparison.kept_runs import Runs, check_recordings
 from timesink.answers.comparison.naming import (
-    RoleChoice,
     chosen,
     members_of,
     short_labels,
     told_apart,
 )
 from timesink.answers.comparison.pairing import (
+    SORTS_OF_CYCLES,
     RoleMember,
     by_number,
     check_cycle_type,
     members_of_type,
 )
 from timesink.answers.comparison.runs import CycleSearch, SideReadOptions
-from timesink.answers.comparison.sides import find_cases
+from timesink.answers.comparison.sides import check_given, find_cases, side_of, source_of
 from timesink.errors import NotFoundError, UsageError
 from timesink.formats.options import Progress
 from timesink.model import units
@@ -186,8 +184,8 @@ def diagnose(
         raise failures[0].error
     if finding.says_unit:
         check_recordings(runs, finding)
-    choice = RoleChoice(None if pid is None else str(pid), rank)
-    members = chosen(_of_pid(members_of(runs, choice), choice.pid), choice)
+    process = None if pid is None else str(pid)
+    members = chosen(_of_pid(members_of(runs), process), process, rank)
     members = members_of_type(members, cycle_type)
     lost = [f"left out: {one.error.message}" for one in failures]
     own = dict.fromkeys(note for one in members for note in one.role.notes)

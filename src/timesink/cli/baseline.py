@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _save(options: argparse.Namespace) -> None:
     # --help waits for none of these.
-    from timesink.answers.comparison.baseline_stores import store_at  # noqa: PLC0415
+    from timesink.answers.comparison.baseline_store import store_at  # noqa: PLC0415
     from timesink.answers.comparison.baselines import save_baseline, saved  # noqa: PLC0415
 
     with _reading(options) as reading:
@@ -122,7 +122,7 @@ def _reading(options: argparse.Namespace) -> Iterator[SideReadOptions]:
 
 
 def _list(options: argparse.Namespace) -> None:
-    from timesink.answers.comparison.baseline_stores import store_at  # noqa: PLC0415
+    from timesink.answers.comparison.baseline_store import store_at  # noqa: PLC0415
     from timesink.answers.comparison.baselines import list_baselines, plain, row  # noqa: PLC0415
 
     found = list_baselines(options.store)
@@ -149,7 +149,7 @@ def _show(options: argparse.Namespace) -> None:
 
 
 def _remove(options: argparse.Namespace) -> None:
-    from timesink.answers.comparison.baseline_stores import checked_name, reference  # noqa: PLC0415
+    from timesink.answers.comparison.baseline_store import checked_name, reference  # noqa: PLC0415
     from timesink.answers.comparison.baselines import remove_baseline  # noqa: PLC0415
 
     remove_baseline(options.name, options.store)
@@ -157,7 +157,7 @@ def _remove(options: argparse.Namespace) -> None:
 
 
 def _budgets(options: argparse.Namespace) -> None:
-    from timesink.answers.comparison.baseline_stores import is_reference  # noqa: PLC0415
+    from timesink.answers.comparison.baseline_store import is_reference  # noqa: PLC0415
     from timesink.answers.comparison.baselines import load_baseline, unsaved_baseline  # noqa: PLC0415
     from timesink.answers.comparison.budget_file import starting_budgets  # noqa: PLC0415
 

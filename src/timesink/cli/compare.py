@@ -151,7 +151,7 @@ def _give_md(said: JudgedComparison, options: argparse.Namespace) -> None:
 
 def comment(said: JudgedComparison, options: argparse.Namespace) -> str:
     """The comment on a pull request, with the command that says all of it."""
-    from timesink.answers.comparison.words import comment_md  # noqa: PLC0415
+    from timesink.answers.comparison.gate import comment_md  # noqa: PLC0415
 
     everything = command_of(options, "--format", "report")
     return comment_md(said.comparison, said.gate, everything)
@@ -159,7 +159,7 @@ def comment(said: JudgedComparison, options: argparse.Namespace) -> str:
 
 def comment_of_error(gate: Gate) -> str:
     """The comment of runs that cannot be compared."""
-    from timesink.answers.comparison.words import gate_md  # noqa: PLC0415
+    from timesink.answers.comparison.gate import gate_md  # noqa: PLC0415
 
     return gate_md(gate)
 

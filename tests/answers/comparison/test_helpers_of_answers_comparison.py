@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -23,7 +24,14 @@ from timesink.answers.comparison.document import (
     files_of,
     indented_json,
 )
-from timesink.answers.comparison.gate import error_document, fitted, outcome, screen
+from timesink.answers.comparison.gate import (
+    comment_md,
+    error_document,
+    fitted,
+    gate_md,
+    outcome,
+    screen,
+)
 from timesink.answers.comparison.gate_result import Gate, Limit, gate_check, gate_of, gate_of_error
 from timesink.answers.comparison.headline import changed_most, headline, outlier, standing_out
 from timesink.answers.comparison.kept_runs import recorded_otherwise
@@ -55,10 +63,16 @@ from timesink.answers.comparison.published_tables import (
     table_of,
     times_csv,
 )
-from timesink.answers.comparison.sentences import counter_amounts, different, of_pair
+from timesink.answers.comparison.sentences import (
+    both_labels,
+    counter_amounts,
+    different,
+    notes_of_many,
+    of_pair,
+)
 from timesink.answers.comparison.sides import find_cases, find_side, stem_of
-from timesink.answers.comparison.values import finding, is_device, rows, why, workload
-from timesink.answers.comparison.words import both_labels, comment_md, gate_md, notes_of_many
+from timesink.answers.comparison.values import diagnosis, pair, rows
+from timesink.answers.comparison.work import is_device
 from timesink.errors import NotFoundError, TimesinkError
 
 
@@ -333,19 +347,22 @@ def test_stem_of() -> None:
 
 
 def test_why() -> None:
-    assert why(None)["causes"] == []
+    assert diagnosis(None)["causes"] == []
 
 
-def test_workload() -> None:
-    assert workload(Workload(comparable=True, reasons=(), work_ratio=1.0)) == {
-        "comparable": True,
-        "reasons": [],
-        "work_ratio": 1.0,
-    }
-
-
-def test_finding() -> None:
-    assert finding(KeyFinding("gemm", "GPU 0", 3, (3, 4)))["metrics"] == [3, 4]
+def test_pair() -> None:
+    same = timesink.compare(timesink.sample(), timesink.sample()).pair
+    found = (KeyFinding("gemm", "GPU 0", 3, (3, 4)),)
+    told = pair(
+        replace(
+            same, findings=found, workload=Workload(comparable=True, reasons=(), work_ratio=1.0)
+        )
+    )
+    assert told["workload"] == {"comparable": True, "reasons": [], "work_ratio": 1.0}
+    assert told["findings"] == [
+        {"function": "gemm", "device": "GPU 0", "row": 3, "metrics": [3, 4]}
+    ]
+    assert list(told["cycle_times"])[-3:] == ["warm_up_cycles", "levels_ns", "one_run"]
 
 
 def test_rows() -> None:

@@ -26,7 +26,6 @@ from timesink.analyses.roles import within_steps
 from timesink.analyses.steps import find_steps
 from timesink.answers.analysis import sections
 from timesink.answers.analysis.sections import start_side_by_side
-from timesink.answers.faults import recording_notes
 from timesink.answers.headline import headline
 from timesink.answers.rank_reading import OpenedSet, open_set
 from timesink.answers.views import TableChoice, check_group, table_of
@@ -34,7 +33,7 @@ from timesink.errors import NotFoundError, TimesinkError, UnreadableError, Usage
 from timesink.formats.options import Progress
 from timesink.formats.written_files import is_folder
 from timesink.model.findings import Finding, gravest_first
-from timesink.model.health import HealthEntry
+from timesink.model.health import HealthEntry, recording_notes
 from timesink.model.trace import Trace, why_no_calls
 from timesink.model.units import counted
 from timesink.rules.communication import stragglers
@@ -278,7 +277,7 @@ def analyze(
     if opened is not None:
         _check_timeline(opened, source)
         _check_choice(opened, source, worker=worker, span=span, rank=rank)
-        said = tuple(recording_notes(opened))
+        said = tuple(recording_notes(opened.health))
         given = Analysis(opened, _path_of(source), group_by=group_by, chosen=said)
         return _restricted(given, wanted)
     place = place_of(_path_of(source))
@@ -290,7 +289,7 @@ def analyze(
     store = Cache.default() if cache else None
     trace = open_recording(recordings[0], store, jobs=jobs, progress=progress, in_background=True)
     _check_timeline(trace, source)
-    said = (*notes, *recording_notes(trace))
+    said = (*notes, *recording_notes(trace.health))
     whole = _restricted(Analysis(trace, shown(place), group_by=group_by, chosen=said), wanted)
     return _keeping(whole, recordings[0], wanted) if cache else whole
 
@@ -300,7 +299,7 @@ def _of_set(
 ) -> Analysis:
     """The analysis of a set: one rank in detail, all of them where they are compared."""
     _check_timeline(found.trace, path)
-    said = (*notes, *recording_notes(found.trace))
+    said = (*notes, *recording_notes(found.trace.health))
     whole = Analysis(found.trace, path, ranks=found.ranks, group_by=group_by, chosen=said)
     analysis = _restricted(whole, wanted)
     many = counted(len(found.ranks.ranks), "ranks")
@@ -330,7 +329,7 @@ def analyze_opened(
             DamagedRank(name, name, reason) for name, reason in (unreadable or {}).items()
         )
         ranks = ranks_of_traces(_with_steps(traces, wanted), damaged)
-    notes = tuple(recording_notes(trace))
+    notes = tuple(recording_notes(trace.health))
     return _restricted(Analysis(trace, path, ranks=ranks, chosen=notes), wanted)
 
 

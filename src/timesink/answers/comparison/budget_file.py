@@ -20,8 +20,8 @@ from timesink.analyses.comparison.pair import Role, cycle_lengths
 from timesink.analyses.comparison.sides import anatomy_of_role
 from timesink.analyses.kernels.families import OTHER
 from timesink.analyses.statistics.levels import warm_up
-from timesink.answers.comparison.baseline_content import Baseline
-from timesink.answers.comparison.naming import RoleChoice, members_of
+from timesink.answers.comparison.baseline_store import Baseline
+from timesink.answers.comparison.naming import members_of
 from timesink.errors import UnreadableError, UsageError
 from timesink.model.arrays import Floats
 from timesink.model.rule_files import own_text
@@ -361,7 +361,7 @@ def starting_budgets(run: Baseline, headroom_pct: float = 10.0) -> str:
 
     Of several ranks the longest mean counts; warm-up does not.
     """
-    roles = [one.role for one in members_of(run.runs, RoleChoice())]
+    roles = [one.role for one in members_of(run.runs)]
     tables = {
         "operators": _longest(roles, lambda role: _calls(role, "operator")),
         "modules": _longest(roles, lambda role: _calls(role, "module")),

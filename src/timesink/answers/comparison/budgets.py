@@ -21,10 +21,10 @@ from timesink.answers.comparison.budget_file import (
     lacking,
     measured,
 )
-from timesink.answers.comparison.changes import Compared
+from timesink.answers.comparison.changes import Told
 from timesink.answers.comparison.naming import processes
+from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.report import Comparison
-from timesink.answers.comparison.sentences import Told
 from timesink.model.diagnosis import Diagnosis, SteadyTimes
 from timesink.model.findings import Interval
 from timesink.model.units import brief_ns, change, counted, interval_pct, signed_ns, times

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 import polars as pl
 
 from timesink.analyses.clustering.distances import Exploration
-from timesink.analyses.comparison.pair import Pair, Role
+from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.ranks.changes import RankChanges
 from timesink.analyses.ranks.own_time import ranges_of
-from timesink.analyses.statistics.ranks import ALPHA
-from timesink.answers.causes import paragraphs
+from timesink.answers.causes import TONES, attributed_part, paragraphs
+from timesink.answers.comparison.changes import Told
 from timesink.answers.comparison.headline import late_together, steps_sentence, straggler_sentences
 from timesink.answers.comparison.pair_tables import (
     ROLES,
@@ -20,12 +20,12 @@ from timesink.answers.comparison.pair_tables import (
     times_block,
 )
 from timesink.answers.comparison.report import Comparison
-from timesink.answers.comparison.sentences import Told, answer
+from timesink.answers.comparison.sentences import answer
 from timesink.model import units
 from timesink.model.units import digits, signed_ns
-from timesink.output.blocks import AttributedPart, Attribution, Block, Column, Section, Table, Tone
+from timesink.output.blocks import Attribution, Block, Column, Section, Table
 from timesink.output.names import short_names
-from timesink.output.numbers import column, known, table
+from timesink.output.numbers import column, table
 from timesink.output.tables import attribution_table
 
 APART = "What sets each apart from {}, the largest"
@@ -97,7 +97,7 @@ def groups_block(exploration: Exploration, most: int | None = None) -> Table:
     """One row per group."""
     clusters = exploration.clusters[:most]
     members = [[exploration.roles[place] for place in one.members] for one in clusters]
-    lengths = [[mean_cycle_ns(role) for role in roles] for roles in members]
+    lengths = [[role.mean_cycle_ns for role in roles] for roles in members]
     return table(
         "groups",
         "Groups",
@@ -130,26 +130,16 @@ def _roles(exploration: Exploration, top: int | None) -> Table:
         [
             column("role", "role", "text", [role.label for role in roles]),
             column("group", "group", "count", [number for number, _ in rows]),
-            column("cycles", "cycles", "count", map(cycle_count, roles), spare=1),
-            column("mean_ns", "cycle time", "time_ns", map(mean_cycle_ns, roles), bar=True),
+            column("cycles", "cycles", "count", [role.cycles for role in roles], spare=1),
+            column("mean_ns", "cycle time", "time_ns", [role.mean_cycle_ns for role in roles],
+                   bar=True),
             column("pid", "pid", "text", [role.pid for role in roles], spare=2),
             column("host", "host", "text", [role.host for role in roles], spare=3),
             column("source", "file", "text", [role.source for role in roles], main=False),
         ],
         total_rows=sum(len(cluster.members) for cluster in exploration.clusters),
         meanings=ROLES,
-    )
-
-
-def cycle_count(role: Role) -> int:
-    """Cycles of a role."""
-    return role.behaviour["cycle"].n_unique()
-
-
-def mean_cycle_ns(role: Role) -> float:
-    """Mean length of a role's cycles; each counts once."""
-    cycles = role.behaviour.select("cycle", "cycle_type", "cycle_dur_ns").unique()
-    return float(cycles.select(pl.col("cycle_dur_ns").mean()).item() or 0)
+    )  # fmt: skip
 
 
 # -- two groups ------------------------------------------------------------------------------------
@@ -172,27 +162,24 @@ def _pair_section(
             blocks.append(families_block(told, rows, f"{id_}-families"))
         if told.counters:
             blocks.append(counters_block(told, rows, f"{id_}-counters"))
-    lead = f"{pair.base.label} and {pair.new.label}"
-    return Section(id_, _pair_title(exploration, pair), tuple(blocks), short_names(lead))
-
-
-def _pair_title(exploration: Exploration, pair: Pair) -> str:
-    """Which groups are compared, and how far apart their representatives are."""
+    # Which groups are compared, and how far apart their representatives are.
     labels = [one.label for one in exploration.roles]
-    places = [labels.index(role.label) if role.label in labels else None
-              for role in (pair.base, pair.new)]  # fmt: skip
-    groups = [
-        next((str(number) for number, cluster in enumerate(exploration.clusters, 1)
-              if place in cluster.members), "?")
-        for place in places
-    ]  # fmt: skip
-    title = f"Group {groups[0]} → group {groups[1]}"
-    if places[0] is None or places[1] is None:
-        return title
-    return f"{title} (distance {digits(float(exploration.distances[places[0], places[1]]))})"
+    places = [labels.index(role.label) for role in (pair.base, pair.new) if role.label in labels]
+    groups = {
+        place: number
+        for number, cluster in enumerate(exploration.clusters, 1)
+        for place in cluster.members
+    }
+    title = "Group ? → group ?"
+    if len(places) == 2:
+        base, new = places
+        apart = digits(float(exploration.distances[base, new]))
+        title = f"Group {groups[base]} → group {groups[new]} (distance {apart})"
+    lead = f"{pair.base.label} and {pair.new.label}"
+    return Section(id_, title, tuple(blocks), short_names(lead))
 
 
-# What changed over all ranks of a run, as a section of a document.
+# -- all ranks of a run ---------------------------------------------------------------------------
 
 TITLE = "Ranks"
 PART_NAMES = {
@@ -215,7 +202,6 @@ SOURCE_NAMES = {
 _NO_STRAGGLER = "No rank is a straggler on either side."
 _NOT_NEW = "No straggler is new, gone or worse."
 _MOST_ROWS = 200
-_TONES: dict[str, Tone] = {"regression": "bad", "improvement": "good", "incomparable": "warning"}
 
 
 def rank_sections(found: RankChanges | None, top: int | None = None) -> Iterator[Section]:
@@ -224,16 +210,19 @@ def rank_sections(found: RankChanges | None, top: int | None = None) -> Iterator
     With `top`, as text: so many rows, and only ranks that changed.
     """
     if found is not None:
-        yield Section("ranks", TITLE, tuple(_blocks(found, top)))
+        yield Section("ranks", TITLE, tuple(_rank_blocks(found, top)))
 
 
-def _blocks(found: RankChanges, top: int | None) -> Iterator[Block]:
+def _rank_blocks(found: RankChanges, top: int | None) -> Iterator[Block]:
     steps, *others = rank_sentences(found)
     is_late = any(each.state in {"new", "worse"} for each in found.stragglers)
-    yield from paragraphs([steps], _TONES.get(found.verdict, "plain"))
+    yield from paragraphs([steps], TONES.get(found.verdict, "plain"))
     yield from paragraphs(others, "bad" if is_late else "plain")
     if found.attribution:
-        parts = _attribution(found)
+        change = found.step_time.new_ns - found.step_time.base_ns
+        rows = [attributed_part(one, one.part, PART_NAMES[one.part]) for one in found.attribution]
+        title = f"The mean step of all ranks ({signed_ns(change)})"
+        parts = Attribution(title, "time_ns", change, tuple(rows))
         yield parts if top is None else attribution_table(parts)
     if found.stragglers:
         yield _stragglers(found)
@@ -249,27 +238,6 @@ def rank_sentences(found: RankChanges) -> Iterator[str]:
     yield steps_sentence(found)
     late = list(straggler_sentences(found))
     yield from late or [_NOT_NEW if found.stragglers else _NO_STRAGGLER]
-
-
-def _attribution(found: RankChanges) -> Attribution:
-    change = found.step_time.new_ns - found.step_time.base_ns
-    parts = [
-        AttributedPart(
-            one.part,
-            PART_NAMES[one.part],
-            "",
-            one.base_ns,
-            one.new_ns,
-            one.delta_ns,
-            known(low),
-            known(high),
-            one.p_value is not None and one.p_value < ALPHA,
-        )
-        for one in found.attribution
-        for low, high in [one.interval_ns or (None, None)]
-    ]
-    title = f"The mean step of all ranks ({signed_ns(change)})"
-    return Attribution(title, "time_ns", change, tuple(parts))
 
 
 def _stragglers(found: RankChanges) -> Table:

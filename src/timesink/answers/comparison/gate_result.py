@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from timesink.answers.comparison.budgets import BudgetResult
-from timesink.answers.comparison.changes import Compared
+from timesink.answers.comparison.changes import Told
+from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.report import Comparison
-from timesink.answers.comparison.sentences import Told
 from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.model import units
 from timesink.model.diagnosis import CycleTime, Diagnosis

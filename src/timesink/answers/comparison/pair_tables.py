@@ -10,9 +10,9 @@ import polars as pl
 from timesink.analyses.comparison.pair import Role
 from timesink.analyses.comparison.verdict import LEAST_SHARE, either_p
 from timesink.analyses.statistics.ranks import ALPHA
-from timesink.answers.comparison.changes import Compared
+from timesink.answers.comparison.changes import Told, known_load
 from timesink.answers.comparison.naming import short_labels
-from timesink.answers.comparison.sentences import Told
+from timesink.answers.comparison.pairing import Compared
 from timesink.model import units
 from timesink.model.units import amount, digits, from_to, per_cycle, shares, times
 from timesink.model.units import change as worded_change
@@ -195,7 +195,7 @@ def counters_block(
 
 def scores_block(told: Told, most: int, id_: str = "scores") -> Table:
     """Functions with their counters, the highest score first."""
-    rows = [told.known_load(place) for place in range(min(most, told.pair.rows.height))]
+    rows = [known_load(told.pair, place) for place in range(min(most, told.pair.rows.height))]
     return table(
         id_,
         "Highest scores",

@@ -16,9 +16,9 @@ from timesink.analyses.comparison.verdict import either_p
 from timesink.analyses.ranks.changes import RankChanges
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.analyses.statistics.ranks import ALPHA
-from timesink.answers import cause_words
-from timesink.answers.causes import attribution_block
-from timesink.answers.comparison import exploration, words
+from timesink.answers import causes
+from timesink.answers.comparison import exploration
+from timesink.answers.comparison.changes import Told, known_load
 from timesink.answers.comparison.headline import late_together
 from timesink.answers.comparison.pair_tables import family_names, known_amounts
 from timesink.answers.comparison.published_tables import (
@@ -30,7 +30,7 @@ from timesink.answers.comparison.published_tables import (
     summary_cells,
 )
 from timesink.answers.comparison.report import Comparison
-from timesink.answers.comparison.sentences import Told, answer, known_load
+from timesink.answers.comparison.sentences import answer, both_labels, notes
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.units import (
@@ -111,20 +111,20 @@ def pair_md(pair: Pair, identifier: str, why: Diagnosis | None = None, *, demote
 
 def why_md(why: Diagnosis) -> Iterator[str]:
     """The verdict, parts of the change, causes, anomalies and what to check next."""
-    yield f"**Verdict: {cause_words.verdict(why).lower()}.** {in_line(why.reason)}".rstrip()
-    parts = attribution_block(why, attributed=True)
-    if parts.rows and cause_words.has_changed(why):
+    yield f"**Verdict: {causes.verdict(why).lower()}.** {in_line(why.reason)}".rstrip()
+    parts = causes.attribution_block(why, attributed=True)
+    if parts.rows and causes.has_changed(why):
         bars = to_plain(Group(*attribution_lines(parts, FILE_WIDTH)), FILE_WIDTH)
         yield f"{parts.title}:"
         yield f"```\n{bars}\n```"
-    rest = " ".join(filter(None, (cause_words.no_cause(why), cause_words.unexplained(why))))
-    told = [(cause_words.cause_line(one), one) for one in why.causes]
-    around = [(cause_words.anomaly_line(one), one) for one in why.anomalies]
-    yield from _entries(cause_words.why_title(why), told, rest)
-    yield from _entries(cause_words.AROUND, around, cause_words.below_anomalies(why))
-    checks = cause_words.checks(why)
+    rest = " ".join(filter(None, (causes.no_cause(why), causes.unexplained(why))))
+    told = [(causes.cause_line(one), one) for one in why.causes]
+    around = [(causes.anomaly_line(one), one) for one in why.anomalies]
+    yield from _entries(causes.why_title(why), told, rest)
+    yield from _entries(causes.AROUND, around, causes.below_anomalies(why))
+    checks = causes.checks(why)
     if checks:
-        yield f"**{cause_words.NEXT}**"
+        yield f"**{causes.NEXT}**"
         yield bullets(map(in_line, checks))
     yield bullets(map(in_line, why.notes))
 
@@ -134,7 +134,7 @@ def _entries(title: str, told: Sequence[tuple[str, Any]], below: str) -> Iterato
     if told or below:
         yield f"**{title}**"
         yield "\n".join(
-            "\n   - ".join(map(in_line, [f"{number}. {line}", *cause_words.evidence_lines(one)]))
+            "\n   - ".join(map(in_line, [f"{number}. {line}", *causes.evidence_lines(one)]))
             for number, (line, one) in enumerate(told, 1)
         )
         yield in_line(below)
@@ -150,7 +150,7 @@ def title(pair: Pair, identifier: str) -> str:
     if pair.kind == "cross":
         sides = " vs ".join(f"{_word(role.label)} PID:{role.pid}" for role in (base, new))
         return f"Cross Performance Comparison: {identifier} ({sides})"
-    return f"Performance Comparison: {words.both_labels(pair)}"
+    return f"Performance Comparison: {both_labels(pair)}"
 
 
 def _word(label: str) -> str:
@@ -220,7 +220,7 @@ def _overview(told: Told) -> Iterable[str]:
         yield "Some shares are above 100 %: what runs on several threads counts for each of them."
     if told.pair is not pair:
         yield "All tables below compare the cycles as recorded, without regard to their work."
-    yield bullets(map(in_line, words.notes(told)))
+    yield bullets(map(in_line, notes(told)))
 
 
 def _above_whole(rows: pl.DataFrame) -> bool:
@@ -430,7 +430,7 @@ def _exploration_md(comparison: Comparison, found: Exploration) -> str:
         "## 3. Comparisons Between Clusters",
         bullets(exploration.left_out(found)) or ("" if found.pairs else "All roles are alike."),
         *(
-            pair_md(one.pair, words.both_labels(one.pair), one.diagnosis, demoted=2)
+            pair_md(one.pair, both_labels(one.pair), one.diagnosis, demoted=2)
             for one in comparison.all_pairs
         ),
         *_notes(comparison),
@@ -455,8 +455,8 @@ def _roles_md(found: Exploration) -> str:
     rows = [
         (
             role.label,
-            str(exploration.cycle_count(role)),
-            f"{exploration.mean_cycle_ns(role) / 1000:,.2f}",
+            str(role.cycles),
+            f"{role.mean_cycle_ns / 1000:,.2f}",
             Path(role.source).name,
             role.pid,
             group.get(place, "-"),

@@ -1,177 +1,30 @@
-"""The answer on one pair in a few sentences; every output says these."""
+"""The answer on one pair in a few sentences, notes on it, and what changed; outputs say these."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
-from timesink.analyses.behaviour.functions import STEP_MARK, STEP_MARK_TOLD
 from timesink.analyses.comparison.pair import CycleTimes, Pair
-from timesink.analyses.comparison.verdict import PairVerdict, either_p, verdict
-from timesink.answers.comparison.changes import Change, changes
-from timesink.answers.comparison.naming import processes, short_labels
+from timesink.analyses.statistics.ranks import ALPHA
+from timesink.answers.comparison.changes import Change, Told, counters_meanwhile
+from timesink.answers.comparison.naming import processes
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
-from timesink.model.findings import Finding
 from timesink.model.schema import HOST_DEVICE
-from timesink.model.units import amounts, chance, change, interval_pct, signed_ns, times
-from timesink.output.names import cut_middle
-
-# A pair with what is worth saying of it.
-
-
-@dataclass(frozen=True)
-class Told:
-    """A pair with what is to be said of it."""
-
-    whole: Pair
-    as_recorded: bool = False
-
-    @property
-    def pair(self) -> Pair:
-        """The pair whose numbers are told: of equal work where cycles do not hold the same."""
-        equal = self.whole.equal_work
-        return self.whole if equal is None or self.as_recorded else equal
-
-    @cached_property
-    def verdict(self) -> PairVerdict:
-        """What differs by more than noise."""
-        return verdict(self.pair)
-
-    @cached_property
-    def labels(self) -> Mapping[str, str]:
-        """Short names of the functions; no two have the same."""
-        functions = self.pair.times.select("function", "device").unique(maintain_order=True)
-        host = set(functions.filter(functions["device"] == HOST_DEVICE)["function"])
-        return short_labels(functions["function"].unique(maintain_order=True), host)
-
-    @cached_property
-    def counters(self) -> list[dict[str, Any]]:
-        """Counters that changed beyond noise, strongest change first."""
-        rows = self.pair.loads[list(self.verdict.counters)]
-        return rows.with_columns(p=either_p("mu_welch_p", "mu_rank_p")).to_dicts()
-
-    @cached_property
-    def changes(self) -> list[Change]:
-        """Functions whose time per cycle changed beyond noise, largest change first.
-
-        By family where names do not meet.
-        """
-        return changes(self.pair, self.verdict)
-
-    def known_load(self, place: int) -> dict[str, Any]:
-        """A row with its counter as far as it is known: None on a side that knows nothing of it."""
-        return known_load(self.pair, place)
-
-    @property
-    def tested(self) -> bool:
-        """Whether there is a test: one cycle on a side has no spread."""
-        cycles = self.pair.cycle_times
-        return min(len(cycles.base_ns), len(cycles.new_ns)) > 1
-
-    def is_tested(self, row: Mapping[str, Any]) -> bool:
-        """Whether there is a test of a row, which may be in fewer cycles than there are."""
-        in_one = 1 in (row["cycles_base"], row["cycles_new"])
-        return self.tested and row["runs_on"] == "both" and not in_one
-
-    # -- tables ------------------------------------------------------------------------------------
-
-    @cached_property
-    def times(self) -> pl.DataFrame:
-        """`Pair.times` without functions of a sort that one side did not record.
-
-        Nor callers of such functions that one side lacks: their own time is what was not recorded.
-        """
-        lacking = self.verdict.unrecorded
-        alone = pl.col("runs_on").cast(pl.String) != "both"
-        return self.pair.times.filter(~(lacking.of_these() | (lacking.call_these() & alone)))
-
-    @cached_property
-    def families(self) -> pl.DataFrame:
-        """`Pair.families` without those that hold nothing else than such functions."""
-        table, known = self.pair.families, self.times.select("function", "device")
-        if known.height == self.pair.times.height:
-            return table
-        names = pl.concat_list("names_base", "names_new").alias("function")
-        listed = table.with_row_index("place").select("place", "device", names)
-        single = listed.explode("function", empty_as_null=True, keep_nulls=True)
-        kept = single.join(known, ["function", "device"], "semi")
-        return table[kept["place"].unique().sort()]
-
-    @property
-    def unrecorded(self) -> str:
-        """Why functions are left out of these; empty where none are."""
-        lacking, count = self.verdict.unrecorded, self.pair.times.height - self.times.height
-        if not count:
-            return ""
-        said = [
-            f"{self.side_name(side)} did not record {_and(sorts)}"
-            for side, sorts in (("base", lacking.base), ("new", lacking.new))
-            if sorts
-        ]
-        why = "; ".join(said) or "only one side tells what threads did outside of recorded calls"
-        return f"left out here: {count} {'functions' if count > 1 else 'function'}, as {why}"
-
-    # -- names -------------------------------------------------------------------------------------
-
-    @property
-    def comparable(self) -> bool:
-        """Whether the numbers that are told are of the same work, or of one run."""
-        whole = self.whole
-        return (
-            whole.workload.comparable or whole.equal_work is not None or whole.cycle_times.one_run
-        )
-
-    @property
-    def processes(self) -> str:
-        """Which processes are compared: `rank 3`, `pid 7`, `pid 7 → 9`."""
-        return processes(self.whole)
-
-    def side_name(self, which: str) -> str:
-        """What `base` or `new` is called: `normal`, `abnormal`; names of peers are too long."""
-        if self.pair.kind == "peers":
-            return "the first" if which == "base" else "the second"
-        role = self.pair.base if which == "base" else self.pair.new
-        return role.label.partition("_pid_")[0]
-
-    def label(self, function: str) -> str:
-        """The short name of a function."""
-        return self.labels.get(function, function)
-
-    def in_words(self, function: str) -> str:
-        """A function in a sentence: the mark of a step is no function to a reader."""
-        return STEP_MARK_TOLD if function == STEP_MARK else self.label(function)
-
-    def name(self, change: Change) -> str:
-        """What a change is called: a function by its short name, or a family."""
-        if change.level == "family":
-            return f"{change.name} family"
-        if change.level == "normalised":
-            return short_labels([change.name])[change.name]
-        return self.in_words(change.name)
-
-
-def known_load(pair: Pair, place: int) -> dict[str, Any]:
-    """A row of a pair, the counter None on a side that does not know it."""
-    row, known = (table.row(place, named=True) for table in (pair.rows, pair.loads))
-    counter = {name: known[name] for name in known if "mu_" in name}
-    for side, other in (("base", "new"), ("new", "base")):
-        if other in (known["runs_on"], row["runs_on"]):
-            counter[f"mu_{side}"] = None
-    return {**row, **counter}
-
-
-def _and(words: tuple[str, ...]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
+from timesink.model.units import amounts, chance, change, interval_pct, per_cycle, signed_ns, times
+from timesink.output.names import LONGEST_NAME, cut_middle
 
 _MOST = 2
+_MOST_FINDINGS = 5
+_MOST_COUNTERS = 3
+_SURE = 0.5
+"""Confidence in cycles from which on they need no remark."""
+_SAME_CALLS = 0.05
+"""Calls per cycle that differ by less are told as the same."""
 _NO_LENGTHS = "How long cycles take is not recorded on both sides."
-_CERTAIN = frozenset({"longer", "shorter"})
 
 
 def of_pair(pair: Pair, why: Diagnosis | None = None) -> str:
@@ -184,39 +37,20 @@ def answer(told: Told, why: Diagnosis | None = None) -> list[str]:
 
     Where a diagnosis names a cause or an anomaly, that is said, and no other figure of a counter.
     """
+    unequal = " ".join(["Cycles do not hold the same work.", *told.whole.workload.reasons[:1]])
     if not told.comparable:
-        return [_unequal(told.whole), _as_recorded(told.pair.cycle_times)]
-    lines = [] if told.whole.workload.comparable else [_unequal(told.whole)]
-    lines.append(_cycle_line(told))
+        return [unequal, _as_recorded(told.pair.cycle_times)]
+    said = _cycle_words(told)
+    if told.whole.equal_work is not None:
+        said = f"Put together to equal work, {said[0].lower()}{said[1:]}"
+    lines = [said] if told.whole.workload.comparable else [unequal, said]
     if why is not None and (why.causes or why.anomalies):
-        lines.append(why_line(why))
+        lines.append(_why_line(why))
     elif not told.verdict.nothing:
-        lines.append(_changed_line(told, _symptoms(why)))
+        # Counters and devices that a diagnosis gives figures of.
+        symptoms = () if why is None else why.symptoms
+        lines.append(_changed_line(told, {(one.metric, one.device) for one in symptoms}))
     return lines
-
-
-def why_line(why: Diagnosis) -> str:
-    """The first cause, or else the first anomaly, in a sentence."""
-    for cause in why.causes[:1]:
-        more = f", {units.counted(len(why.causes) - 1, 'more causes')} below" * (
-            len(why.causes) > 1
-        )
-        is_change = why.verdict in {"regression", "improvement"}
-        lead = "First cause" if is_change else "What did change"
-        seen = [f" ({_seen(one)})" for one in why.anomalies if one.cause == cause.cause]
-        said = f"{cause.cause}{''.join(seen[:1])}, {signed_ns(cause.explained_ns)} per cycle{more}"
-        return f"{lead}: {said}."
-    first = why.anomalies[0]
-    return f"No cause has evidence; around it {first.cause} shows ({_seen(first)})."
-
-
-def _seen(one: Finding) -> str:
-    return f"{one.metric} of {one.device} {amounts(one.base, one.new, one.unit)}"
-
-
-def _unequal(pair: Pair) -> str:
-    reasons = pair.workload.reasons
-    return " ".join(["Cycles do not hold the same work.", *reasons[:1]])
 
 
 def _as_recorded(cycles: CycleTimes) -> str:
@@ -226,96 +60,77 @@ def _as_recorded(cycles: CycleTimes) -> str:
     return f"As recorded they take {lengths}, which says nothing about speed."
 
 
+def _why_line(why: Diagnosis) -> str:
+    """The first cause, or else the first anomaly, in a sentence."""
+    seen = {
+        one.cause: f"({one.metric} of {one.device} {amounts(one.base, one.new, one.unit)})"
+        for one in reversed(why.anomalies)
+    }
+    if not why.causes:
+        first = why.anomalies[0].cause
+        return f"No cause has evidence; around it {first} shows {seen[first]}."
+    cause, *others = why.causes
+    lead = "First cause" if why.verdict in {"regression", "improvement"} else "What did change"
+    named = " ".join(filter(None, (cause.cause, seen.get(cause.cause))))
+    more = f", {units.counted(len(others), 'more causes')} below" if others else ""
+    return f"{lead}: {named}, {signed_ns(cause.explained_ns)} per cycle{more}."
+
+
 # -- cycle time ------------------------------------------------------------------------------------
-
-
-def _cycle_line(told: Told) -> str:
-    said = _cycle_words(told)
-    if told.whole.equal_work is None:
-        return said
-    return f"Put together to equal work, {said[0].lower()}{said[1:]}"
 
 
 def _cycle_words(told: Told) -> str:
     cycles, state = told.pair.cycle_times, told.verdict.cycles
-    lengths = times(cycles.base_mean_ns, cycles.new_mean_ns)
+    base, new = cycles.base_mean_ns, cycles.new_mean_ns
+    lengths, by = times(base, new), change(base, new)
+    low, high = cycles.interval_ns or (0, 0)
+    bounds = f"95 % interval {units.brief_ns(low)} to {units.brief_ns(high)}"
+    if base:
+        bounds = f"95 % interval {interval_pct(low / (base / 100), high / (base / 100))}"
+    interval = by if cycles.interval_ns is None else f"{by}, {bounds}"
     if told.verdict.nothing and state == "none":
-        return f"Both runs are the same within noise: cycles take {lengths} ({_interval(cycles)})."
-    if state in _CERTAIN:
-        return f"Cycles take {_how_much(cycles)}: {lengths} ({_bounds(cycles)})."
+        return f"Both runs are the same within noise: cycles take {lengths} ({interval})."
+    if state in {"longer", "shorter"}:
+        how = f"{by.lstrip('+-')} {'longer' if new > base else 'less'}"
+        how = f"{by.removesuffix(' x')} times as long" if by.endswith(" x") else how
+        return f"Cycles take {how}: {lengths} ({bounds})."
     if state == "doubtful":
-        return f"Cycles take {lengths} ({_interval(cycles)}; {_ranks(cycles)}): this may be noise."
+        p = chance(cycles.rank_p)
+        ranks = f"rank test p {p if p.startswith('<') else f'= {p}'}"
+        return f"Cycles take {lengths} ({interval}; {ranks}): this may be noise."
     if state == "unknown":
         few = f"Cycles take {lengths}; one cycle on a side cannot be told from noise."
-        return few if cycles.base_mean_ns and cycles.new_mean_ns else _NO_LENGTHS
+        return few if base and new else _NO_LENGTHS
     if state == "none":
-        return f"Cycle time is the same within noise: {lengths} ({_interval(cycles)})."
-    said = f"Cycles take {lengths} ({_interval(cycles)})"
+        return f"Cycle time is the same within noise: {lengths} ({interval})."
+    said = f"Cycles take {lengths} ({interval})"
     return f"{said}: they are too uneven to tell whether that changed."
 
 
-def _how_much(cycles: CycleTimes) -> str:
-    more = cycles.new_mean_ns > cycles.base_mean_ns
-    by = change(cycles.base_mean_ns, cycles.new_mean_ns)
-    if by.endswith(" x"):
-        return f"{by.removesuffix(' x')} times as long"
-    return f"{by.lstrip('+-')} {'longer' if more else 'less'}"
+# -- what changed most -----------------------------------------------------------------------------
 
 
-def _ranks(cycles: CycleTimes) -> str:
-    p = chance(cycles.rank_p)
-    return f"rank test p {p if p.startswith('<') else f'= {p}'}"
-
-
-def _interval(cycles: CycleTimes) -> str:
-    """The change of the mean, and between which bounds it probably is."""
-    by = change(cycles.base_mean_ns, cycles.new_mean_ns)
-    return by if cycles.interval_ns is None else f"{by}, {_bounds(cycles)}"
-
-
-def _bounds(cycles: CycleTimes) -> str:
-    low, high = cycles.interval_ns or (0, 0)
-    base = cycles.base_mean_ns / 100
-    if not base:
-        return f"95 % interval {units.brief_ns(low)} to {units.brief_ns(high)}"
-    return f"95 % interval {interval_pct(low / base, high / base)}"
-
-
-# -- what changed ----------------------------------------------------------------------------------
-
-
-def _symptoms(why: Diagnosis | None) -> set[tuple[str, str]]:
-    """Counters and devices that a diagnosis gives figures of."""
-    return set() if why is None else {(one.metric, one.device) for one in why.symptoms}
-
-
-def _changed_line(told: Told, named: set[tuple[str, str]]) -> str:
+def _changed_line(told: Told, named: Collection[tuple[str, str]]) -> str:
     """What changed most, functions by time and counters by factor."""
-    counts = [
-        units.counted(number, things)
-        for number, things in (
-            (len(told.changes), "functions"),
-            (len(told.counters), "counters"),
-        )
-        if number
-    ]
+    numbers = {"functions": len(told.changes), "counters": len(told.counters)}
+    counts = [units.counted(number, things) for things, number in numbers.items() if number]
     if not counts:
         return "No function or counter of its own changed beyond noise."
-    most = list(_most(told, named))
+    most = [
+        f"{cut_middle(told.name(one))} on {one.device} ({time_per_cycle(told, one)})"
+        for one in told.changes[:1]
+    ]
+    others = [row for row in told.counters if (row["metric"], row["device"]) not in named]
+    most += [
+        f"{cut_middle(row['metric'])} of {row['device']} ({counter_amounts(row)})"
+        for row in different(others)[: _MOST - len(most)]
+    ]
     are_all = len(told.changes) + len(different(told.counters)) == len(most)
     shown = f"{': ' if are_all else ', most of all '}{' and '.join(most)}" if most else ""
     said = f"{' and '.join(counts)} changed beyond noise{shown}"
     compared = (told.pair.loads["runs_on"].cast(pl.String) == "both").any()
     no_counter = not told.counters and compared
     return f"{said}; no counter did." if no_counter else f"{said}."
-
-
-def _most(told: Told, named: set[tuple[str, str]]) -> Iterator[str]:
-    others = [row for row in told.counters if (row["metric"], row["device"]) not in named]
-    for one in told.changes[:1]:
-        yield f"{cut_middle(told.name(one))} on {one.device} ({time_per_cycle(told, one)})"
-    for row in different(others)[: _MOST - len(told.changes[:1])]:
-        yield f"{cut_middle(row['metric'])} of {row['device']} ({counter_amounts(row)})"
 
 
 def time_per_cycle(told: Told, one: Change) -> str:
@@ -338,4 +153,113 @@ def different(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         alike.setdefault((row["device"], counter_amounts(row)), []).append(row)
     return [
         {**same[0], "metric": "/".join(row["metric"] for row in same)} for same in alike.values()
+    ]
+
+
+def findings(told: Told, named: Collection[tuple[str, str]] = ()) -> Iterator[tuple[str, str]]:
+    """The functions whose time changed most of those that changed beyond noise.
+
+    Each with its times, and with how counters moved meanwhile where that was not told before.  Of
+    unequal work there are none: what a function took in cycles of another kind says nothing.
+    Counters and devices that were `named` before are not told again with other figures.
+    """
+    before = set()
+    changed = [(row["metric"], row["device"]) for row in told.counters]
+    for one in told.changes[:_MOST_FINDINGS] if told.comparable else ():
+        counters = [name for name, device in changed
+                    if device == one.device and (name, device) not in named]  # fmt: skip
+        rows = different(counters_meanwhile(told.pair.loads, one, counters))[:_MOST_COUNTERS]
+        shown = (
+            f"{cut_middle(row['metric'], LONGEST_NAME)} {counter_amounts(row)}" for row in rows
+        )
+        these = (one.device, *(row["metric"] for row in rows))
+        new = rows and these not in before
+        yield _line(told, one), f"meanwhile {', '.join(shown)}" if new else ""
+        before.add(these)
+
+
+def findings_left(told: Told) -> str:
+    """How many more functions changed; empty where all are told."""
+    more = len(told.changes) - _MOST_FINDINGS if told.comparable else 0
+    return f"and {units.count(more)} more: --table times" if more > 0 else ""
+
+
+def _line(told: Told, one: Change) -> str:
+    """A function with its times; its calls and names where both sides have others."""
+    name = cut_middle(told.name(one), LONGEST_NAME)
+    said = f"{name} on {one.device}: {time_per_cycle(told, one)}"
+    if one.runs_on != "both":
+        return said
+    noise = "" if one.p < ALPHA else ", which may be noise"
+    said += f" ({change(one.base_ns, one.new_ns)}{noise})"
+    base, new = one.calls_base, one.calls_new
+    if abs(new - base) > _SAME_CALLS * max(base, new):
+        said += f", {per_cycle(base)} → {per_cycle(new)} calls"
+    if one.level == "exact" or set(one.names_base) == set(one.names_new):
+        return said
+    return f"{said}, other {'functions' if one.device == HOST_DEVICE else 'kernels'}"
+
+
+# -- what was compared, and what to know of it -----------------------------------------------------
+
+
+def subject(told: Told, identifier: str) -> str:
+    """What was compared: names, processes, cycles."""
+    base, new = told.pair.base, told.pair.new
+    named = identifier if base.pid in base.label else f"{identifier}, {processes(told.whole)}"
+    sides, anchors = [], []
+    for role in (base, new):
+        sides.append(
+            f"{role.label} ({units.counted(role.behaviour['cycle'].n_unique(), 'cycles')})"
+        )
+        # What marks its cycles, where that is a single thing.
+        marks = role.behaviour["anchor"].drop_nulls().unique().to_list()
+        mark = cut_middle(told.label(str(marks[0])), LONGEST_NAME) if len(marks) == 1 else ""
+        anchors.append(mark or "unlike calls")
+    return f"{named}: {' → '.join(sides)} of {' and of '.join(dict.fromkeys(anchors))}"
+
+
+def both_labels(pair: Pair) -> str:
+    """What the two sides are called."""
+    return f"{pair.base.label} vs {pair.new.label}"
+
+
+def notes(told: Told) -> list[str]:
+    """What to know before believing the numbers."""
+    reasons = told.whole.workload.reasons
+    shown = list(reasons if told.whole.workload.comparable else reasons[1:])
+    own = []
+    # Each side as recorded, and as its numbers are told.
+    for whole, role in ((told.whole.base, told.pair.base), (told.whole.new, told.pair.new)):
+        said = [*whole.notes, *role.notes]
+        if whole.confidence is not None and whole.confidence < _SURE:
+            said.append(f"its cycles were found with a confidence of {whole.confidence:.0%} only")
+        own.append((role.label, list(dict.fromkeys(said))))
+    of_both = [note for note in own[0][1] if note in own[1][1]]
+    shown += [f"both: {note}" for note in of_both]
+    shown += [f"{label}: {note}" for label, each in own for note in each if note not in of_both]
+    if told.verdict.nothing and told.pair.findings:
+        # High scores where nothing differs are a matter of small spreads.
+        shown.append(
+            f"Scores reach {told.pair.rows['score'][0]:.0f} though nothing changed beyond noise: "
+            "the score divides by the spread of few cycles, which may be close to nothing."
+        )
+    return [*dict.fromkeys(shown)]
+
+
+def equal_work_note(told: Told) -> list[str]:
+    """Which tables are of equal work, where others are not."""
+    if told.pair is told.whole:
+        return []
+    as_recorded = "--format csv and report compare the cycles as recorded"
+    return [f"Numbers here are of equal work; {as_recorded}."]
+
+
+def notes_of_many(pairs: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
+    """Notes of several pairs under their names; what is said of all of them is said once."""
+    every = list(pairs)
+    of_all = [note for note in every[0][1] if all(note in own for _, own in every)] if every else []
+    return [
+        *of_all,
+        *(f"{name}: {note}" for name, own in every for note in own if note not in of_all),
     ]
