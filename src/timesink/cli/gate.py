@@ -18,7 +18,7 @@ from timesink.sources.places import without_password
 
 if TYPE_CHECKING:
     from timesink.answers.comparison import Comparison
-    from timesink.answers.comparison.budget_file import Budgets
+    from timesink.answers.comparison.budget_file import Budget
     from timesink.answers.comparison.budgets import BudgetResult
     from timesink.answers.comparison.gate_result import Gate
 
@@ -71,7 +71,7 @@ def _are_cases(paths: Sequence[str]) -> bool:
     return all(not Path(path).exists() or find_cases(Path(path)) for path in paths)
 
 
-def budgets_of(options: argparse.Namespace) -> Budgets | None:
+def budgets_of(options: argparse.Namespace) -> tuple[Budget, ...] | None:
     """The budgets asked for, read before the long work starts."""
     if options.budget is None:
         return None
@@ -80,7 +80,9 @@ def budgets_of(options: argparse.Namespace) -> Budgets | None:
     return load_budgets(options.budget)
 
 
-def gate_for(comparison: Comparison, options: argparse.Namespace, budgets: Budgets | None) -> Gate:
+def gate_for(
+    comparison: Comparison, options: argparse.Namespace, budgets: Sequence[Budget] | None
+) -> Gate:
     """The gate of a comparison; where none is asked for, that of any regression."""
     from timesink.answers.comparison.gate_result import gate_of  # noqa: PLC0415 - --help does not wait for it
 

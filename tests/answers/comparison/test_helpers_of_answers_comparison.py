@@ -14,7 +14,7 @@ import timesink
 from timesink.analyses.comparison.pair import CycleTimes, KeyFinding, Workload
 from timesink.analyses.comparison.verdict import verdict
 from timesink.answers.comparison.baselines import load_baseline, save_baseline
-from timesink.answers.comparison.budget_file import Budget, Budgets, load_budgets, starting_budgets
+from timesink.answers.comparison.budget_file import Budget, load_budgets, starting_budgets
 from timesink.answers.comparison.budgets import evaluate
 from timesink.answers.comparison.changes import changes
 from timesink.answers.comparison.document import (
@@ -95,7 +95,7 @@ def test_load_baseline() -> None:
 def test_load_budgets() -> None:
     file = Path(tempfile.mkdtemp()) / "budgets.toml"
     _ = file.write_text('[operators]\n"aten::mm" = { max = "1.5 ms" }')
-    assert [(one.kind, one.name, one.max_ns) for one in load_budgets(file).entries] == [
+    assert [(one.kind, one.name, one.max_ns) for one in load_budgets(file)] == [
         ("operators", "aten::mm", 1500000.0)
     ]
 
@@ -111,7 +111,7 @@ def test_starting_budgets() -> None:
 
 def test_evaluate() -> None:
     same = timesink.compare(timesink.sample(), timesink.sample())
-    long = Budgets("", (Budget("operators", "aten::conv2d", max_ns=1e9),))
+    long = [Budget("operators", "aten::conv2d", max_ns=1e9)]
     assert [one.state for one in evaluate(long, same)] == ["within"]
 
 

@@ -181,8 +181,7 @@ def _pair_section(
 
 # -- all ranks of a run ---------------------------------------------------------------------------
 
-TITLE = "Ranks"
-PART_NAMES = {
+_PART_NAMES = {
     "compute": "kernels",
     "copies": "copies",
     "transfer": "exposed transfer",
@@ -192,7 +191,7 @@ PART_NAMES = {
     "idle": "no activity recorded",
 }
 """Parts of a step in words."""
-SOURCE_NAMES = {
+_SOURCE_NAMES = {
     "kernels": "kernels",
     "copies": "copies",
     "loading": "data loading",
@@ -210,17 +209,18 @@ def rank_sections(found: RankChanges | None, top: int | None = None) -> Iterator
     With `top`, as text: so many rows, and only ranks that changed.
     """
     if found is not None:
-        yield Section("ranks", TITLE, tuple(_rank_blocks(found, top)))
+        yield Section("ranks", "Ranks", tuple(_rank_blocks(found, top)))
 
 
 def _rank_blocks(found: RankChanges, top: int | None) -> Iterator[Block]:
-    steps, *others = rank_sentences(found)
+    late = list(straggler_sentences(found))
+    late = late or [_NOT_NEW if found.stragglers else _NO_STRAGGLER]
     is_late = any(each.state in {"new", "worse"} for each in found.stragglers)
-    yield from paragraphs([steps], TONES.get(found.verdict, "plain"))
-    yield from paragraphs(others, "bad" if is_late else "plain")
+    yield from paragraphs([steps_sentence(found)], TONES.get(found.verdict, "plain"))
+    yield from paragraphs(late, "bad" if is_late else "plain")
     if found.attribution:
         change = found.step_time.new_ns - found.step_time.base_ns
-        rows = [attributed_part(one, one.part, PART_NAMES[one.part]) for one in found.attribution]
+        rows = [attributed_part(one, one.part, _PART_NAMES[one.part]) for one in found.attribution]
         title = f"The mean step of all ranks ({signed_ns(change)})"
         parts = Attribution(title, "time_ns", change, tuple(rows))
         yield parts if top is None else attribution_table(parts)
@@ -231,13 +231,6 @@ def _rank_blocks(found: RankChanges, top: int | None) -> Iterator[Block]:
         yield _ranks(ranks, top or _MOST_ROWS)
     if found.collectives.height:
         yield _collectives(found, top or _MOST_ROWS)
-
-
-def rank_sentences(found: RankChanges) -> Iterator[str]:
-    """Steps of the whole run, and stragglers that came, went or became worse."""
-    yield steps_sentence(found)
-    late = list(straggler_sentences(found))
-    yield from late or [_NOT_NEW if found.stragglers else _NO_STRAGGLER]
 
 
 def _stragglers(found: RankChanges) -> Table:
@@ -272,7 +265,7 @@ def _ranks(ranks: pl.DataFrame, most: int) -> Table:
         "Ranks against themselves before",
         [
             column("rank", "rank", "count", rows["rank"]),
-            column("source", "where", "text", [SOURCE_NAMES[one] for one in rows["source"]]),
+            column("source", "where", "text", [_SOURCE_NAMES[one] for one in rows["source"]]),
             column("base_ns", "base, per step", "time_ns", rows["base_ns"]),
             column("new_ns", "new, per step", "time_ns", rows["new_ns"]),
             column("change_ns", "change", "time_ns", rows["change_ns"], signed=True),
