@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import timesink
+from gated import gate_check
 from timesink.analyses.comparison.pair import CycleTimes, KeyFinding, Workload
 from timesink.analyses.comparison.verdict import verdict
 from timesink.answers.comparison.baselines import load_baseline, save_baseline
@@ -32,7 +33,7 @@ from timesink.answers.comparison.gate import (
     outcome,
     screen,
 )
-from timesink.answers.comparison.gate_result import Gate, Limit, gate_check, gate_of, gate_of_error
+from timesink.answers.comparison.gate_result import Gate, Limit, gate_of, gate_of_error
 from timesink.answers.comparison.headline import changed_most, headline, outlier, standing_out
 from timesink.answers.comparison.kept_runs import recorded_otherwise
 from timesink.answers.comparison.naming import (
@@ -55,13 +56,12 @@ from timesink.answers.comparison.pairing import (
 )
 from timesink.answers.comparison.published_report import comparison_md
 from timesink.answers.comparison.published_tables import (
-    families_csv,
     printed_again,
     published_table,
     published_titles,
     summary_cells,
+    table_csv,
     table_of,
-    times_csv,
 )
 from timesink.answers.comparison.sentences import (
     both_labels,
@@ -289,12 +289,12 @@ def test_published_titles() -> None:
 
 def test_times_csv() -> None:
     same = timesink.compare(timesink.sample(), timesink.sample())
-    assert times_csv(same.pair).partition(",")[0] == "function"
+    assert table_csv(same.pair, "times").partition(",")[0] == "function"
 
 
 def test_families_csv() -> None:
     same = timesink.compare(timesink.sample(), timesink.sample())
-    assert families_csv(same.pair).startswith("family,name,device")
+    assert table_csv(same.pair, "families").startswith("family,name,device")
 
 
 def test_printed_again() -> None:

@@ -47,6 +47,9 @@ _DIGEST_BYTES = 16
 _BETWEEN = "/"
 _BEGIN, _END = r"(?<![\w./-])", r"(?![\w-]|[./]\w)"
 """Around a path that is not a part of another one."""
+_RECORDING = ("worker", "span", "rank")
+_SOURCE = ("is_table", "job", "suffix")
+"""What is kept of a file beside its name."""
 _AGAIN = "save it again from its recording, with --force"
 
 
@@ -342,7 +345,13 @@ def content_of(runs: tuple[SideRun, ...], root: Path, about: Mapping[str, Any]) 
     for number, run in enumerate(runs):
         notes = tuple(_without_place(note, root) for note in run.notes)
         kept = tables_of(replace(run, notes=notes))
-        plain.append({"source": _source_facts(run.source, root), "run": kept.about})
+        # A file by its place below what was given; where that is, is nobody's business.
+        path = run.source.path
+        is_below = root != path and path.is_relative_to(root)
+        facts = {"file": (path.relative_to(root) if is_below else Path(path.name)).as_posix()}
+        facts |= {name: getattr(run.source.recording, name) for name in _RECORDING}
+        facts |= {name: getattr(run.source, name) for name in _SOURCE}
+        plain.append({"source": facts, "run": kept.about})
         tables |= {f"{number}{_BETWEEN}{name}": table for name, table in kept.tables.items()}
     said = {**about, "notes": [_without_place(note, root) for note in about["notes"]]}
     packed = to_bytes({**said, "runs": plain}, tables, small=True)
@@ -392,21 +401,6 @@ def _without_place(note: str, root: Path) -> str:
     return re.sub(rf"{_BEGIN}{re.escape(str(root))}{_END}", lambda _: root.name or ".", below)
 
 
-def _source_facts(source: SideSource, root: Path) -> dict[str, Any]:
-    """A file by its place below what was given; where that is, is nobody's business."""
-    path = source.path
-    below = path.relative_to(root) if root != path and path.is_relative_to(root) else path.name
-    return {
-        "file": Path(below).as_posix(),
-        "worker": source.recording.worker,
-        "span": source.recording.span,
-        "rank": source.recording.rank,
-        "is_table": source.is_table,
-        "job": source.job,
-        "suffix": source.suffix,
-    }
-
-
 def _runs(kept: Tables, name: str) -> Iterator[SideRun]:
     for number, plain in enumerate(kept.about["runs"]):
         start = f"{number}{_BETWEEN}"
@@ -416,14 +410,9 @@ def _runs(kept: Tables, name: str) -> Iterator[SideRun]:
             if table.startswith(start)
         }
         facts = plain["source"]
-        source = SideSource(
-            Recording(
-                Path(reference(name)) / facts["file"], facts["worker"], facts["span"], facts["rank"]
-            ),
-            is_table=facts["is_table"],
-            job=facts["job"],
-            suffix=facts["suffix"],
-        )
+        path = Path(reference(name)) / facts["file"]
+        recording = Recording(path, **{key: facts[key] for key in _RECORDING})
+        source = SideSource(recording, **{key: facts[key] for key in _SOURCE})
         yield run_of_tables(Tables(plain["run"], own), source)
 
 

@@ -225,7 +225,7 @@ _ENGINE = "autograd::engine::evaluate_function: "
 """Names of the engine around each operator of a backward pass: they say the same twice."""
 
 
-def _fits(pattern: str, name: str) -> bool:
+def fits(pattern: str, name: str) -> bool:
     """Whether a name is a pattern, in which * stands for any text and ? for one letter.
 
     Names of kernels are full of brackets, stars of pointers among them: brackets are themselves,
@@ -270,7 +270,7 @@ def measured(role: Role, budget: Budget, of: str) -> MeasuredTimes:
     fitting = [
         name
         for name in calls["name"].unique()
-        if _fits(budget.name, name) or (by_end and _fits(budget.name, name.rpartition(".")[2]))
+        if fits(budget.name, name) or (by_end and fits(budget.name, name.rpartition(".")[2]))
     ]
     rows = calls.filter(pl.col("name").is_in(fitting)).select("name", "cycle", ns=f"{of}_ns")
     return MeasuredTimes(rows, anatomy.cycles["cycle"].sort().to_list())
@@ -293,12 +293,11 @@ def lacking(role: Role, kind: str, of: str) -> str | None:
 def _kernels(role: Role, pattern: str) -> MeasuredTimes:
     """What kernels count for: their family where that is the entry, else their short names."""
     work = device_work(role)
-    is_glob = any(letter in pattern for letter in _WILD)
     names = {}
     for function, short in work.select("function", "short_name").unique().iter_rows():
-        if not is_glob and pattern == family_of(function):
+        if pattern == family_of(function):
             names[function] = pattern
-        elif _fits(pattern, function) or (short is not None and _fits(pattern, short)):
+        elif fits(pattern, function) or (short is not None and fits(pattern, short)):
             names[function] = short or function
     rows = work.filter(pl.col("function").is_in(list(names))).select(
         pl.col("function").replace(names).alias("name"), "cycle", ns="dur_ns"

@@ -11,8 +11,8 @@ from timesink.answers.comparison.changes import Told
 from timesink.answers.comparison.report import Comparison
 from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.model import units
-from timesink.model.diagnosis import Diagnosis
-from timesink.model.findings import Finding, Interval
+from timesink.model.diagnosis import CycleTime, Diagnosis
+from timesink.model.findings import Finding
 from timesink.model.health import RULES
 from timesink.model.units import change, interval_pct, times
 from timesink.sources.recordings import sayable
@@ -61,28 +61,6 @@ class Limit:
     def text(self) -> str:
         """As it is written on the command line."""
         return REGRESSION if self.allowed_pct is None else f"{self.allowed_pct:g}%"
-
-
-def gate_check(
-    kind: str,
-    name: str,
-    outcome: str,
-    sentence: str,
-    *,
-    counts: bool = True,
-    is_empty: bool = False,
-    time_ns: float = 0.0,
-) -> Finding:
-    """One thing that was looked at; `time_ns` is what was measured in the new run."""
-    return Finding(
-        kind,
-        sentence,
-        cost_ns=time_ns,
-        name=name,
-        outcome=outcome,
-        counts=counts,
-        is_empty=is_empty,
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -206,22 +184,22 @@ def gate_of(
     for case, why in cases:
         title, said = case.pairs[0].title, sentence(why, limit, is_budgeted=is_budgeted)
         checks.append(
-            gate_check(
-                kind="cycle time",
+            Finding(
+                "cycle time",
+                f"{title}: {said}" if several else said,
+                cost_ns=why.cycle_time.new_ns,
                 name=f"cycle time of {title}" if several else "cycle time",
                 outcome=_outcome(why, limit or Limit()),
-                sentence=f"{title}: {said}" if several else said,
                 counts=limit is not None,
-                time_ns=why.cycle_time.new_ns,
             )
         )
     first = min(zip(checks, cases, strict=True), key=lambda one: one[0].urgency)[1]
     checks += [
-        gate_check(
+        Finding(
             "budget",
-            one.case,
-            _STATES[one.state],
             one.sentence,
+            name=one.case,
+            outcome=_STATES[one.state],
             is_empty=one.state == "within" and not one.matched,
         )
         for one in budgets
@@ -249,8 +227,9 @@ def gate_of_error(
 ) -> Gate:
     """The gate of runs that could not be compared at all."""
     hint = f" (hint: {error.hint})" if error.hint else ""
-    error_check = gate_check("cycle time", "cycle time", UNJUDGED, f"{error.message}{hint}")
-    return Gate(subject, asked, (error_check,), command=tuple(command))
+    said = f"{error.message}{hint}"
+    check = Finding("cycle time", said, name="cycle time", outcome=UNJUDGED)
+    return Gate(subject, asked, (check,), command=tuple(command))
 
 
 def _outcome(why: Diagnosis, allowed: Limit) -> str:
@@ -277,7 +256,8 @@ def _recordings(comparison: Comparison, doubts: Sequence[str]) -> Finding:
             f"All were read: {units.counted(len(comparison.pairs), 'pairs')} of processes compared."
         )
     outcome = UNJUDGED if lost or doubts else PASSED
-    return gate_check("recordings", "recordings", outcome, said, counts=bool(lost) or not doubts)
+    counts = bool(lost) or not doubts
+    return Finding("recordings", said, name="recordings", outcome=outcome, counts=counts)
 
 
 # -- why cycle time passes or does not, in words --------------------------------------------------
@@ -342,7 +322,7 @@ def _beyond(why: Diagnosis, limit: Limit) -> str:
     bounds, allowed = why.cycle_time.tested_interval_pct, limit.allowed_pct
     if not allowed or bounds is None or bounds[1] <= allowed:
         return ""
-    if why.verdict == "no_change" and _half(bounds) > allowed:
+    if why.verdict == "no_change" and (unseen_pct(why.cycle_time) or 0.0) > allowed:
         return ""  # what cannot be seen is told of these
     return f" The interval reaches beyond {allowed:g} %: more cannot be ruled out."
 
@@ -350,24 +330,24 @@ def _beyond(why: Diagnosis, limit: Limit) -> str:
 # -- which changes two runs can show at all -------------------------------------------------------
 
 
-def _half(interval_pct: Interval) -> float:
+def unseen_pct(lengths: CycleTime) -> float | None:
     """Changes below this are lost in noise: half the width of the interval of what is tested.
 
-    A true change of this size is found every other time.
+    A true change of this size is found every other time.  None where there is no interval.
     """
-    low, high = interval_pct
-    return (high - low) / 2
+    bounds = lengths.tested_interval_pct
+    return None if bounds is None else (bounds[1] - bounds[0]) / 2
 
 
 def _unseen(cases: Sequence[_Case], limit: Limit | None) -> str:
     """Which changes a verdict of no change cannot rule out, of the case that shows least.
 
-    What was seen needs no such sentence.  What follows for a limit is said.
+    What was seen needs no such sentence.
     """
     known = [
-        (_half(bounds), case)
+        (smallest, case)
         for case, why in cases
-        if why.verdict == "no_change" and (bounds := why.cycle_time.tested_interval_pct) is not None
+        if why.verdict == "no_change" and (smallest := unseen_pct(why.cycle_time)) is not None
     ]
     if not known:
         return ""
@@ -375,12 +355,18 @@ def _unseen(cases: Sequence[_Case], limit: Limit | None) -> str:
     # Cycles of either side, of the process that has fewest.
     lengths = [Told(one.pair).pair.cycle_times for one in case.pairs]
     fewest = (min(len(one.base_ns) for one in lengths), min(len(one.new_ns) for one in lengths))
-    count = " and ".join(map(str, dict.fromkeys(fewest)))
-    said = f"Changes below about {_rounded(smallest)} cannot be seen in {count} cycles"
+    said = unseen(smallest, limit, fewest)
+    return f"{case.pairs[0].title}: {said}" if len(cases) > 1 else said
+
+
+def unseen(smallest_pct: float, limit: Limit | None, cycles: Sequence[int]) -> str:
+    """Which changes cannot be seen, and what follows for a limit."""
+    count = " and ".join(map(str, dict.fromkeys(cycles)))
+    said = f"Changes below about {_rounded(smallest_pct)} cannot be seen in {count} cycles"
     allowed = None if limit is None else limit.allowed_pct
-    if allowed and smallest > allowed:
-        said += f": a slow-down of {allowed:g} % may pass. Record more cycles"
-    return f"{case.pairs[0].title}: {said}." if len(cases) > 1 else f"{said}."
+    if not allowed or smallest_pct <= allowed:
+        return f"{said}."
+    return f"{said}: a slow-down of {allowed:g} % may pass. Record more cycles."
 
 
 def _rounded(pct: float) -> str:

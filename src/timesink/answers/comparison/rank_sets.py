@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
-from timesink.analyses.ranks.changes import RankChanges, StragglerChange, compare_ranks
+from timesink.analyses.ranks.changes import RankChanges, compare_ranks
 from timesink.analyses.ranks.own_time import ranges_of
-from timesink.analyses.ranks.rank_set import RankSet, ranks_of_traces
+from timesink.analyses.ranks.rank_set import RankSet
 from timesink.answers.comparison.headline import cost_sentence, late_together, whose
-from timesink.answers.comparison.runs import SideRun
-from timesink.answers.comparison.sides import RunSide, SideSource
-from timesink.answers.rank_reading import read_ranks
+from timesink.answers.comparison.sides import RunSide
 from timesink.errors import UnreadableError
-from timesink.formats.options import Progress
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.findings import CAUSES, Evidence, Finding
 from timesink.model.units import counted
 from timesink.rules.communication import advice_on
-from timesink.runtime.engine import Engine
 
 ALL_PAIRS = 16
 """Ranks of a side up to which every rank is compared with itself in full ..."""
@@ -41,29 +37,6 @@ def are_large(base: RunSide, new: RunSide) -> bool:
     return max(len(base.sources), len(new.sources)) > ALL_PAIRS
 
 
-@dataclass(frozen=True, slots=True)
-class Sets:
-    """How sets are read."""
-
-    engine: Callable[[], Engine]
-    cache: bool = True
-    progress: Progress | None = None
-
-    def read(self, side: RunSide) -> RankSet:
-        """The ranks of a side, each summarised where the engine says."""
-        recordings = [source.recording for source in side.sources]
-        return read_ranks(
-            recordings, engine=self.engine(), cache=self.cache, progress=self.progress
-        )
-
-    def of_runs(self, side: RunSide, runs: Sequence[SideRun]) -> RankSet:
-        """The same, of recordings that were opened: nobody reads them twice."""
-        traces = {run.source.recording.worker: run.trace for run in runs if run.trace is not None}
-        if self.cache or len(traces) < len(side.sources):
-            return self.read(side)
-        return ranks_of_traces(traces)
-
-
 def compared_sets(read: Callable[[], Iterable[RankSet]]) -> tuple[RankChanges | None, list[str]]:
     """What changed between two runs; None, and why, where they are not two runs of ranks.
 
@@ -83,31 +56,29 @@ def compared_sets(read: Callable[[], Iterable[RankSet]]) -> tuple[RankChanges | 
 
 def representatives(found: RankChanges, most: int = MOST_PAIRS) -> list[int]:
     """Ranks to be compared in full: stragglers and odd ones of both sides, then usual ones."""
+    groups = [group for side in (found.new, found.base) for group in side.groups]
+    usual = [group.representative for group in groups if not group.odd]
+    by_interest = [
+        # A usual one of the new run is always there: what is odd shows beside it.
+        *usual[:1],
+        # Of those who are late for one reason together, one is enough.
+        *(together[0].rank for together in late_together(found)),
+        *(group.representative for group in groups if group.odd),
+        *usual,
+    ]
     common = set(found.common)
-    chosen = [rank for rank in dict.fromkeys(_by_interest(found)) if rank in common]
-    return sorted(chosen[:most])
-
-
-def _by_interest(found: RankChanges) -> Iterator[int]:
-    sides = (found.new, found.base)
-    usual = [group.representative for side in sides for group in side.groups if not group.odd]
-    # A usual one of the new run is always there: what is odd shows beside it.
-    yield from usual[:1]
-    # Of those who are late for one reason together, one is enough.
-    yield from (together[0].rank for together in late_together(found))
-    yield from (group.representative for side in sides for group in side.groups if group.odd)
-    yield from usual
+    return sorted([rank for rank in dict.fromkeys(by_interest) if rank in common][:most])
 
 
 def only_ranks(side: RunSide, ranks: RankSet, chosen: Sequence[int]) -> RunSide:
     """The recordings of some ranks."""
     places = {ranks.ranks[rank].about.source for rank in chosen}
-    kept: tuple[SideSource, ...] = tuple(
+    kept = (
         source
         for source in side.sources
         if places & {str(source.recording.path), source.recording.source}
     )
-    return replace(side, sources=kept)
+    return replace(side, sources=tuple(kept))
 
 
 def chosen_note(found: RankChanges, chosen: Sequence[int]) -> str:
@@ -119,7 +90,7 @@ def chosen_note(found: RankChanges, chosen: Sequence[int]) -> str:
     )
 
 
-# New stragglers among the causes of a change, so that a gate, a comment or a page shows them.
+# -- new stragglers among the causes of a change, so that a gate, a comment or a page shows them ---
 
 _EXPLAINED = 0.5
 """A straggler is known already where causes of its process explain this part of its cost."""
@@ -145,35 +116,31 @@ def with_stragglers(diagnosis: Diagnosis, found: RankChanges, *, of_all: bool) -
     known = [
         each for each in judged.causes if each.cause != "straggler" or each.process not in named
     ]
-    judged = replace(judged, causes=tuple(known))
-    new = list(_causes(judged, late, change))
-    if not new:
-        return judged
-    causes = sorted([*judged.causes, *new], key=lambda each: -abs(each.explained_ns))
-    explained = sum(each.explained_ns for each in causes)
-    return replace(judged, causes=tuple(causes), unexplained_ns=change - explained)
-
-
-def _causes(
-    known: Diagnosis, late: Sequence[Sequence[StragglerChange]], change_ns: float
-) -> Iterator[Finding]:
-    left = change_ns - sum(each.explained_ns for each in known.causes)
+    left = change - sum(each.explained_ns for each in known)
+    new: list[Finding] = []
     for together in late[:_MOST]:
         first = max(together, key=lambda one: one.new_ns)
         names = {f"rank {one.rank}" for one in together}
-        own = sum(one.explained_ns for one in known.causes if one.process in names)
+        own = sum(one.explained_ns for one in known if one.process in names)
         more = first.new_ns - first.base_ns
         if own >= _EXPLAINED * more:
             continue
         explained = max(min(more, left), 0.0)
         left -= explained
         who = whose(together)
-        yield Finding(
-            first.cause if first.cause in CAUSES else "straggler",
-            cost_sentence(together),
-            advice_on(first.cause, who, several=len(together) > 1),
-            cost_ns=explained,
-            evidence=tuple(Evidence("cycle", text, side="new") for text in first.evidence),
-            claims=(("exposed_communication", explained),) if explained else (),
-            process=who,
+        new.append(
+            Finding(
+                first.cause if first.cause in CAUSES else "straggler",
+                cost_sentence(together),
+                advice_on(first.cause, who, several=len(together) > 1),
+                cost_ns=explained,
+                evidence=tuple(Evidence("cycle", text, side="new") for text in first.evidence),
+                claims=(("exposed_communication", explained),) if explained else (),
+                process=who,
+            )
         )
+    if not new:
+        return replace(judged, causes=tuple(known))
+    causes = sorted([*known, *new], key=lambda each: -abs(each.explained_ns))
+    explained = sum(each.explained_ns for each in causes)
+    return replace(judged, causes=tuple(causes), unexplained_ns=change - explained)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -14,6 +14,7 @@ import polars as pl
 
 from timesink.analyses.comparison.pair import Pair, key_findings
 from timesink.analyses.comparison.verdict import compare_roles
+from timesink.analyses.ranks.rank_set import RankSet, ranks_of_traces
 from timesink.answers.comparison.baseline_store import is_reference
 from timesink.answers.comparison.kept_runs import Runs, read_sides, recorded_otherwise
 from timesink.answers.comparison.naming import (
@@ -37,7 +38,6 @@ from timesink.answers.comparison.pairing import (
     pairs_of_type,
 )
 from timesink.answers.comparison.rank_sets import (
-    Sets,
     are_large,
     chosen_note,
     compared_sets,
@@ -46,7 +46,7 @@ from timesink.answers.comparison.rank_sets import (
     representatives,
 )
 from timesink.answers.comparison.report import Comparison, joined, labelled
-from timesink.answers.comparison.runs import CycleSearch, SideReadOptions
+from timesink.answers.comparison.runs import CycleSearch, SideReadOptions, SideRun
 from timesink.answers.comparison.sides import (
     ALONE,
     WHAT_COMPARES,
@@ -59,6 +59,7 @@ from timesink.answers.comparison.sides import (
     side_of,
     source_of,
 )
+from timesink.answers.rank_reading import read_ranks
 from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.formats.options import Progress
 from timesink.model.schema import HOST_DEVICE
@@ -88,9 +89,10 @@ class ComparisonWork:
     """The process of either side; None is every one."""
     rank: int | None
     ignore_hosts: bool
-    finding: CycleSearch
     cycle_type: str | None
-    sets: Sets
+    engine: Callable[[], Engine]
+    """Where many ranks are summarised."""
+    reading: SideReadOptions
 
     def compared_cases(self, cases: Sequence[CaseFolder], first: Path) -> _Case:
         """Every case; one that cannot be compared is named, and the others stand."""
@@ -117,7 +119,7 @@ class ComparisonWork:
         from timesink.analyses.clustering.groups import explore  # noqa: PLC0415
 
         sources = {source.key: source for side in sides for source in side.sources}
-        (runs,), noted, _ = read_sides(self.runs, self.finding, [list(sources.values())])
+        (runs,), noted, _ = read_sides(self.runs, self.reading.finding, [list(sources.values())])
         every = members_of(runs, ignore_hosts=self.ignore_hosts)
         wanted = set(self.pids) - {None}
         members = [
@@ -143,13 +145,13 @@ class ComparisonWork:
         are_sets, large = self._are_sets(base, new), are_large(base, new)
         if are_sets and large:
             # So many ranks that only some of them are compared in full.
-            whole, noted = compared_sets(lambda: (self.sets.read(side) for side in (base, new)))
+            whole, noted = compared_sets(lambda: map(self._ranks, (base, new)))
         if whole is not None:
             few = representatives(whole)
             base, new = only_ranks(base, whole.base, few), only_ranks(new, whole.new, few)
             noted.append(chosen_note(whole, few))
         (ours, theirs), of_reading, unread = read_sides(
-            self.runs, self.finding, [base.sources, new.sources]
+            self.runs, self.reading.finding, [base.sources, new.sources]
         )
         of_base, of_new = (
             members_of(runs, ignore_hosts=self.ignore_hosts) for runs in (ours, theirs)
@@ -170,8 +172,7 @@ class ComparisonWork:
                 "compare two files, or try --explore",
             )
         if are_sets and not large:
-            sides = ((base, ours), (new, theirs))
-            whole, noted = compared_sets(lambda: (self.sets.of_runs(*one) for one in sides))
+            whole, noted = compared_sets(lambda: map(self._ranks, (base, new), (ours, theirs)))
         alone = sorted({f"{one.job}{one.suffix} pid {one.role.pid}" for one in pairing.left_out})
         plain = names == SIDES and are_single
         found = Comparison(
@@ -193,6 +194,20 @@ class ComparisonWork:
             ranks=whole,
         )
         return found, [*of_base, *of_new]
+
+    def _ranks(self, side: RunSide, runs: Sequence[SideRun] = ()) -> RankSet:
+        """The ranks of a side, each summarised where the engine says.
+
+        Of recordings that were opened and are not in the cache, nobody reads them twice.
+        """
+        reading = self.reading
+        traces = {run.source.recording.worker: run.trace for run in runs if run.trace is not None}
+        if traces and not reading.cache and len(traces) == len(side.sources):
+            return ranks_of_traces(traces)
+        recordings = [source.recording for source in side.sources]
+        return read_ranks(
+            recordings, engine=self.engine(), cache=reading.cache, progress=reading.progress
+        )
 
     def _are_sets(self, base: RunSide, new: RunSide) -> bool:
         one_is_meant = self.rank is not None or any(pid is not None for pid in self.pids)
@@ -258,14 +273,15 @@ def compare(
     check_cycle_type(cycle_type)
     finding = _finding(kept, CycleSearch(marker, by, metric_map), alone=len(kept) == len(given))
     known = {run.source.key: run for one in kept for run in one.runs}
+    reading = SideReadOptions(cache, jobs, progress, finding)
     work = ComparisonWork(
-        Runs(SideReadOptions(cache, jobs, progress, finding), known),
+        Runs(reading, known),
         _pids(pid),
         rank,
         ignore_hosts,
-        finding,
         cycle_type,
-        Sets(lambda: engine_of(engine, jobs=jobs, address=ray_address), cache, progress),
+        lambda: engine_of(engine, jobs=jobs, address=ray_address),
+        reading,
     )
     cases = [find_cases(one) if isinstance(one, Path) else [] for one in given]
     if explore or (len(given) != 2 and not all(cases)):
