@@ -34,7 +34,6 @@ from timesink.answers.comparison.gate import (
     screen,
 )
 from timesink.answers.comparison.gate_result import Gate, Limit, gate_of, gate_of_error
-from timesink.answers.comparison.headline import changed_most, headline, outlier, standing_out
 from timesink.answers.comparison.kept_runs import recorded_otherwise
 from timesink.answers.comparison.naming import (
     case_identifier,
@@ -65,10 +64,14 @@ from timesink.answers.comparison.published_tables import (
 )
 from timesink.answers.comparison.sentences import (
     both_labels,
+    changed_most,
     counter_amounts,
     different,
+    headline,
     notes_of_many,
     of_pair,
+    outlier,
+    standing_out,
 )
 from timesink.answers.comparison.sides import find_cases, find_side, stem_of
 from timesink.answers.comparison.values import diagnosis, pair, rows

@@ -25,7 +25,6 @@ from timesink.answers.comparison.cycle_picture import OTHER, USUAL, cycle_pictur
 from timesink.answers.comparison.exploration import explored_sections, rank_sections
 from timesink.answers.comparison.gate import TONES, gate_section, outcome
 from timesink.answers.comparison.gate_result import Gate
-from timesink.answers.comparison.headline import changed_most, standing_out
 from timesink.answers.comparison.naming import EXPLORATORY_REPORT, VERSUS
 from timesink.answers.comparison.pair_tables import (
     MOST_ROWS,
@@ -42,11 +41,13 @@ from timesink.answers.comparison.published_tables import table_csv
 from timesink.answers.comparison.report import SCHEMA, Comparison
 from timesink.answers.comparison.sentences import (
     answer,
+    changed_most,
     equal_work_note,
     findings,
     findings_left,
     notes,
     notes_of_many,
+    standing_out,
     subject,
 )
 from timesink.errors import TimesinkError

@@ -12,12 +12,16 @@ from timesink.analyses.ranks.changes import RankChanges
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.answers.causes import TONES, attributed_part, paragraphs
 from timesink.answers.comparison.changes import Told
-from timesink.answers.comparison.headline import late_together, steps_sentence, straggler_sentences
 from timesink.answers.comparison.pair_tables import (
     ROLES,
     counters_block,
     families_block,
     times_block,
+)
+from timesink.answers.comparison.rank_sets import (
+    late_together,
+    steps_sentence,
+    straggler_sentences,
 )
 from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.sentences import answer

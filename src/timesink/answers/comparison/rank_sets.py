@@ -1,20 +1,21 @@
-"""Two sides that are runs of many ranks: read as sets, and compared as a whole."""
+"""Two sides that are runs of many ranks: compared as a whole, and what that comes to in words."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from timesink.analyses.ranks.changes import RankChanges, compare_ranks
+from timesink.analyses.ranks.changes import RankChanges, StragglerChange, compare_ranks
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.analyses.ranks.rank_set import RankSet
-from timesink.answers.comparison.headline import cost_sentence, late_together, whose
+from timesink.answers.comparison.pairing import Compared
+from timesink.answers.comparison.sentences import headline
 from timesink.answers.comparison.sides import RunSide
 from timesink.errors import UnreadableError
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.findings import CAUSES, Evidence, Finding
-from timesink.model.units import counted
-from timesink.rules.communication import advice_on
+from timesink.model.units import brief_ns, counted
+from timesink.rules.communication import advice_on, why_late
 
 ALL_PAIRS = 16
 """Ranks of a side up to which every rank is compared with itself in full ..."""
@@ -96,6 +97,8 @@ _EXPLAINED = 0.5
 """A straggler is known already where causes of its process explain this part of its cost."""
 _MOST = 3
 _STATES = ("new", "worse")
+_TOLD = (*_STATES, "gone")
+_MOST_TOLD = 2
 
 
 def with_stragglers(diagnosis: Diagnosis, found: RankChanges, *, of_all: bool) -> Diagnosis:
@@ -144,3 +147,78 @@ def with_stragglers(diagnosis: Diagnosis, found: RankChanges, *, of_all: bool) -
     causes = sorted([*known, *new], key=lambda each: -abs(each.explained_ns))
     explained = sum(each.explained_ns for each in causes)
     return replace(judged, causes=tuple(causes), unexplained_ns=change - explained)
+
+
+# -- in words --------------------------------------------------------------------------------------
+
+
+def rank_headline(pairs: Sequence[Compared], found: RankChanges, *, has_all_ranks: bool) -> str:
+    """What became of steps, and which stragglers came, went or became worse."""
+    said = headline(pairs, None) if has_all_ranks else steps_sentence(found)
+    return " ".join([said, *list(straggler_sentences(found))[:_MOST_TOLD]])
+
+
+def steps_sentence(found: RankChanges) -> str:
+    """What became of steps; how many ranks that is about, where it is as many on both sides."""
+    before, now = (each.world for each in found.layouts)
+    if before != now:
+        return found.reason
+    ranks = counted(len(found.common) or len(found.new.ranks), "ranks")
+    return f"{ranks}: {found.reason[:1].lower()}{found.reason[1:]}"
+
+
+def straggler_sentences(found: RankChanges) -> Iterator[str]:
+    """Stragglers that came, went or became worse; those that one thing sets apart together."""
+    for together in late_together(found):
+        if together[0].state in _TOLD:
+            yield _straggler_sentence(together)
+
+
+def late_together(found: RankChanges) -> list[list[StragglerChange]]:
+    """Stragglers in one state and for one reason, by the groups of ranks they are in."""
+    groups = {
+        (side, rank): group.group
+        for side, ranks in (("new", found.new), ("base", found.base))
+        for group in ranks.groups
+        for rank in group.ranks
+    }
+    parts: dict[tuple[str, str, str], list[StragglerChange]] = {}
+    for each in found.stragglers:
+        group = groups.get(("base" if each.state == "gone" else "new", each.rank), "")
+        parts.setdefault((each.state, each.cause, group), []).append(each)
+    return list(parts.values())
+
+
+def whose(together: Sequence[StragglerChange]) -> str:
+    """The ranks in words."""
+    if len(together) == 1:
+        return f"rank {together[0].rank}"
+    return f"ranks {ranges_of(one.rank for one in together)}"
+
+
+def _straggler_sentence(together: Sequence[StragglerChange]) -> str:
+    """Who is late, why, and what it costs."""
+    first, several = together[0], len(together) > 1
+    who = f"{whose(together).capitalize()} {'are' if several else 'is'}"
+    costs = max(together, key=lambda one: max(one.new_ns, one.base_ns))
+    if first.state == "gone":
+        cost = brief_ns(costs.base_ns)
+        return f"{who} no straggler{'s' * several} any more ({first.cause}, {cost} per step)."
+    state = f"{'' if several else 'a '}{first.state} straggler{'s' * several}"
+    why = f"{first.cause}, {why_late(first.cause, several=several)}"
+    return f"{who} {state}: {why}; others wait {_wait(together, costs)}."
+
+
+def _wait(together: Sequence[StragglerChange], worst: StragglerChange) -> str:
+    """How long others wait for the worst of them now, and did before."""
+    before = f" ({brief_ns(worst.base_ns)} before)" if worst.state == "worse" else ""
+    return f"{'up to ' * (len(together) > 1)}{brief_ns(worst.new_ns)} per step{before}"
+
+
+def cost_sentence(together: Sequence[StragglerChange]) -> str:
+    """What stragglers cost now, and why, where it is said already that they are late."""
+    several = len(together) > 1
+    costs = max(together, key=lambda one: one.new_ns)
+    make = ("now " if costs.state == "new" else "") + ("make" if several else "makes")
+    why = why_late(costs.cause, several=several)
+    return f"{whose(together).capitalize()} {make} the others wait {_wait(together, costs)}: {why}."

@@ -134,10 +134,12 @@ class Comparison:
     def headline(self) -> str:
         """The answer in a few sentences."""
         # A table of numbers alone does not wait for these words, nor for those of JSON below.
-        from timesink.answers.comparison.headline import headline, rank_headline  # noqa: PLC0415
+        from timesink.answers.comparison.sentences import headline  # noqa: PLC0415
 
         if self.ranks is None:
             return headline(self.pairs, self.exploration)
+        from timesink.answers.comparison.rank_sets import rank_headline  # noqa: PLC0415
+
         return rank_headline(self.pairs, self.ranks, has_all_ranks=self.has_all_ranks)
 
     def to_dict(self) -> dict[str, Any]:
