@@ -5,7 +5,7 @@ In words, and as blocks of a document; where these appear is up to others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import fsum
 from typing import TYPE_CHECKING
 
@@ -309,6 +309,13 @@ def why_blocks(
     if causes.items or causes.empty:
         yield causes
     yield from paragraphs([unexplained(one), symptoms(one)])
+
+
+def note_sections(notes: Iterable[str]) -> Iterator[Section]:
+    """Notes, each once, where there are any."""
+    every = tuple(paragraphs(list(dict.fromkeys(notes))))
+    if every:
+        yield Section("notes", "Notes", every)
 
 
 def next_sections(found: Diagnosis) -> Iterator[Section]:

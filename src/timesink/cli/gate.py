@@ -19,8 +19,8 @@ from timesink.sources.places import without_password
 if TYPE_CHECKING:
     from timesink.answers.comparison import Comparison
     from timesink.answers.comparison.budget_file import Budget
-    from timesink.answers.comparison.budgets import BudgetResult
     from timesink.answers.comparison.gate_result import Gate
+    from timesink.model.findings import Finding
 
 _CHOICES = ("pid", "rank", "device", "cycles", "marker", "by", "map")
 """Options that choose what is compared, and how cycles are found."""
@@ -88,7 +88,7 @@ def gate_for(
 
     if comparison.exploration is not None:
         raise _nothing_to_judge("these paths are told apart, and not compared as two runs")
-    results: tuple[BudgetResult, ...] = ()
+    results: tuple[Finding, ...] = ()
     if budgets is not None:
         from timesink.answers.comparison.budgets import evaluate  # noqa: PLC0415
 

@@ -115,7 +115,7 @@ def test_starting_budgets() -> None:
 def test_evaluate() -> None:
     same = timesink.compare(timesink.sample(), timesink.sample())
     long = [Budget("operators", "aten::conv2d", max_ns=1e9)]
-    assert [one.state for one in evaluate(long, same)] == ["within"]
+    assert [one.outcome for one in evaluate(long, same)] == ["passed"]
 
 
 def test_changes() -> None:

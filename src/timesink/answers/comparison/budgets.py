@@ -19,12 +19,13 @@ from timesink.answers.comparison.budget_file import (
     measured,
 )
 from timesink.answers.comparison.changes import Told
+from timesink.answers.comparison.gate_result import FAILED, PASSED, UNJUDGED
 from timesink.answers.comparison.naming import processes
 from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.report import Comparison
 from timesink.model.arrays import Floats
 from timesink.model.diagnosis import SteadyTimes
-from timesink.model.findings import Interval
+from timesink.model.findings import Finding, Interval
 from timesink.model.units import brief_ns, change, counted, interval_pct, signed_ns, times
 from timesink.output.names import cut_middle
 from timesink.rules.case_functions import column_means
@@ -37,36 +38,6 @@ _MISSING = {
     "kernels": "no device work was recorded",
     DEVICE_TIME: 'no time on a device was recorded (of = "host" asks for that of the host)',
 }
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetResult:
-    """One limit of one entry, for all that it matches in all pairs: the worst of them."""
-
-    kind: str
-    """The table it is in: `cycle`, `operators`, `modules` or `kernels`."""
-    name: str
-    """The entry as written; `cycle` for the cycle itself."""
-    rule: str
-    """`max` or `max_increase`."""
-    limit: str
-    """As people read it: `1.50 ms`, `+10 %`, `+200 us`."""
-    value: str
-    """The worst that was found, in the same way; empty where nothing was."""
-    state: str
-    """`within`, `exceeded`, or `unjudged`: matches nothing, not recorded, or unequal work."""
-    sentence: str
-    """All of it in words, with the file's entry, what matched and where."""
-    matched: int = 0
-    """How many names the entry matches."""
-    over: tuple[str, ...] = ()
-    """Those beyond the limit, worst first."""
-
-    @property
-    def case(self) -> str:
-        """A short name, unlike that of any other limit of the file: `operators "aten::mm" max`."""
-        entry = self.kind if self.kind == "cycle" else f'{self.kind} "{self.name}"'
-        return f"{entry} {self.rule}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,32 +70,36 @@ class Amount:
     new_ns: float
     is_beyond: bool
     """Whether the amount alone is."""
-    is_certain: bool | None = None
+    is_certain: bool | None = True
     """Whether an increase is more than noise; None where it cannot be tested."""
     interval_ns: Interval | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the limit is certainly exceeded."""
+        return self.is_beyond and bool(self.is_certain)
 
     @property
     def delta_ns(self) -> float:
         return self.new_ns - self.base_ns
 
 
-def evaluate(budgets: Sequence[Budget], comparison: Comparison) -> tuple[BudgetResult, ...]:
-    """One result per limit of each entry, in the order of the file.
+def evaluate(budgets: Sequence[Budget], comparison: Comparison) -> tuple[Finding, ...]:
+    """One check per limit of each entry, in the order of the file.
 
     `max` is of the new side, `max_increase` of the change; warm-up counts for neither.  Of many
     names or ranks that an entry matches each has the limit to itself, and the worst is told.
     """
-    found: list[BudgetResult] = []
+    found: list[Finding] = []
     for one in budgets:
-        of_kind = _of_cycle if one.kind == "cycle" else _of_names
-        found += of_kind(one, comparison)
+        found += (_of_cycle if one.kind == "cycle" else _of_names)(one, comparison)
     return tuple(found)
 
 
 # -- the cycle itself ------------------------------------------------------------------------------
 
 
-def _of_cycle(budget: Budget, comparison: Comparison) -> Iterator[BudgetResult]:
+def _of_cycle(budget: Budget, comparison: Comparison) -> Iterator[Finding]:
     """How long cycles are, and how much longer: of all ranks of a run together."""
     if budget.max_ns is not None:
         lengths = []
@@ -143,7 +118,7 @@ def _of_cycle(budget: Budget, comparison: Comparison) -> Iterator[BudgetResult]:
         yield _cycle_increase(budget, budget.max_increase, comparison)
 
 
-def _cycle_increase(budget: Budget, allowed: Increase, comparison: Comparison) -> BudgetResult:
+def _cycle_increase(budget: Budget, allowed: Increase, comparison: Comparison) -> Finding:
     """As the verdict goes: of each run and sort of cycle the ranks together."""
     amounts, reason = [], None
     for case in comparison.cases:
@@ -167,7 +142,7 @@ def _cycle_increase(budget: Budget, allowed: Increase, comparison: Comparison) -
 # -- operators, modules and kernels ----------------------------------------------------------------
 
 
-def _of_names(budget: Budget, comparison: Comparison) -> Iterator[BudgetResult]:
+def _of_names(budget: Budget, comparison: Comparison) -> Iterator[Finding]:
     # Processes of which neither side tells anything, as helpers without a device, are none of it.
     everything = [_match(one, budget) for one in comparison.pairs]
     found = [one for one in everything if not all(one.lacking)]
@@ -178,7 +153,7 @@ def _of_names(budget: Budget, comparison: Comparison) -> Iterator[BudgetResult]:
         if matched:
             yield _of_rule(budget, rule, matched, found)
         elif budget.optional:
-            yield _result(budget, rule, "within", f"{why}; it is optional")
+            yield _check(budget, rule, PASSED, f"{why}; it is optional", is_empty=True)
         else:
             yield _unjudged(budget, rule, why)
 
@@ -207,7 +182,7 @@ def _match(compared: Compared, budget: Budget) -> BudgetMatch:
     )
 
 
-def _of_rule(budget: Budget, rule: str, matched: int, found: Sequence[BudgetMatch]) -> BudgetResult:
+def _of_rule(budget: Budget, rule: str, matched: int, found: Sequence[BudgetMatch]) -> Finding:
     """What is beyond the limit counts in any case; else every side asked about has to tell.
 
     Of `max` that is the new side, else both.
@@ -216,29 +191,26 @@ def _of_rule(budget: Budget, rule: str, matched: int, found: Sequence[BudgetMatc
         one for one in found if one.lacking[1] is not None or (rule != "max" and any(one.lacking))
     ]
     telling = [one for one in found if one not in silent]
-    if telling:
-        judged = _judged(budget, rule, matched, telling)
-        if judged.state == "exceeded" or not silent:
-            return judged
-    base, new = silent[0].lacking
-    side, missing = ("the new run", new) if new is not None else ("the base", base or budget.kind)
-    where = f" ({silent[0].where})" if silent[0].where else ""
-    return _unjudged(budget, rule, f"in {side}{where} {_MISSING[missing]}", matched)
-
-
-def _judged(budget: Budget, rule: str, matched: int, found: Sequence[BudgetMatch]) -> BudgetResult:
-    if rule == "max":
+    judged = None
+    if telling and rule == "max":
         # Mean time per cycle of every name on the new side, longest first.
         amounts = [
             Amount(name, one.where, one.of, 0.0, mean, mean > (budget.max_ns or 0))
-            for one in found
+            for one in telling
             for name, mean in zip(one.names, column_means(one.new).tolist(), strict=True)
         ]
         ordered = sorted(amounts, key=lambda one: (-one.new_ns, one.name))
-        return _max_result(budget, matched, ordered)
-    comparable = [one for one in found if one.incomparable is None]
-    reason = next((one.incomparable for one in found if one.incomparable is not None), None)
-    return _increase_result(budget, matched, _beyond_increase(budget, comparable), reason)
+        judged = _max_result(budget, matched, ordered)
+    elif telling:
+        comparable = [one for one in telling if one.incomparable is None]
+        reason = next((one.incomparable for one in telling if one.incomparable is not None), None)
+        judged = _increase_result(budget, matched, _beyond_increase(budget, comparable), reason)
+    if judged is not None and (judged.outcome == FAILED or not silent):
+        return judged
+    base, new = silent[0].lacking
+    side, missing = ("the new run", new) if new is not None else ("the base", base or budget.kind)
+    where = f" ({silent[0].where})" if silent[0].where else ""
+    return _unjudged(budget, rule, f"in {side}{where} {_MISSING[missing]}")
 
 
 def _beyond_increase(budget: Budget, found: Sequence[BudgetMatch]) -> list[Amount]:
@@ -270,29 +242,27 @@ def _beyond_increase(budget: Budget, found: Sequence[BudgetMatch]) -> list[Amoun
 # -- in words --------------------------------------------------------------------------------------
 
 
-def _max_result(budget: Budget, matched: int, amounts: Sequence[Amount]) -> BudgetResult:
+def _max_result(budget: Budget, matched: int, amounts: Sequence[Amount]) -> Finding:
     """The result of `max`: amounts are those of all that matches, longest first."""
     took = brief_ns(amounts[0].new_ns)
-    over = [one for one in amounts if one.is_beyond]
-    return _result(budget, "max", "exceeded" if over else "within",
-                   _told(budget, "max", amounts[0], amounts, matched=matched, took=took),
-                   matched, value=took, over=over)  # fmt: skip
+    return _judged(budget, "max", amounts[0], amounts, matched=matched, took=took)
 
 
 def _increase_result(
     budget: Budget, matched: int, amounts: Sequence[Amount], incomparable: str | None
-) -> BudgetResult:
+) -> Finding:
     """The result of `max_increase`: amounts are those of all that matches, worst first."""
-    rule, over = "max_increase", [one for one in amounts if one.is_beyond and one.is_certain]
-    if not over:
+    rule = "max_increase"
+    worst = next((one for one in amounts if one.is_over), None)
+    if worst is None:
         if incomparable is not None or not amounts:
-            return _unjudged(budget, rule, incomparable or "", matched)
+            return _unjudged(budget, rule, incomparable or "")
         untested = [one for one in amounts if one.is_beyond and one.is_certain is None]
         if untested:
             lengths = times(untested[0].base_ns, untested[0].new_ns)
             why = f"one cycle on a side cannot be told from noise ({lengths})"
-            return _unjudged(budget, rule, why, matched)
-    worst = (over or amounts)[0]
+            return _unjudged(budget, rule, why)
+        worst = amounts[0]
     means = worst.base_ns, worst.new_ns
     more = change(*means)
     if worst.interval_ns is not None:
@@ -301,16 +271,11 @@ def _increase_result(
         bounds = f"{signed_ns(low)} to {signed_ns(high)}"
         bounds = interval_pct(low / scale, high / scale) if scale else bounds
         more = f"{more}, 95 % interval {bounds}"
-    noise = ", which may be noise" if worst.is_beyond and not worst.is_certain else ""
-    of_time = budget.max_increase is not None and budget.max_increase.pct is None
-    figures = {"took": times(*means), "more": f" ({more})"}
-    said = _told(budget, rule, worst, amounts, matched=matched, **figures)
-    return _result(budget, rule, "exceeded" if over else "within", f"{said}{noise}", matched,
-                   value=signed_ns(worst.delta_ns) if of_time else change(*means),
-                   over=over)  # fmt: skip
+    took = times(*means)
+    return _judged(budget, rule, worst, amounts, matched=matched, took=took, more=f" ({more})")
 
 
-def _told(
+def _judged(
     budget: Budget,
     rule: str,
     worst: Amount,
@@ -319,7 +284,7 @@ def _told(
     matched: int,
     took: str,
     more: str = "",
-) -> str:
+) -> Finding:
     """What the worst took and what is allowed; its name and place where there are others."""
     name = ""
     if budget.kind != "cycle" and (worst.name != budget.name or matched != 1):
@@ -328,38 +293,27 @@ def _told(
     per = "per cycle" if worst.of == "cycle" else f"of {worst.of} time per cycle"
     several = len({one.where for one in amounts}) > 1
     where = f" in {worst.where}" if several and worst.where else ""
-    return f"{name}{took} {per}{more}{where}, {budget.limit(rule)} allowed"
+    said = f"{name}{took} {per}{more}{where}, {budget.limit(rule)} allowed"
+    if worst.is_beyond and not worst.is_over:
+        said += ", which may be noise"
+    over = sum(one.is_over for one in amounts)
+    said += f"; {over - 1} more beyond it" if over > 1 else ""
+    return _check(budget, rule, FAILED if over else PASSED, said)
 
 
-def _unjudged(budget: Budget, rule: str, why: str, matched: int = 0) -> BudgetResult:
+def _unjudged(budget: Budget, rule: str, why: str) -> Finding:
     """The result of what cannot be judged; `why` is said as the end of a sentence."""
     text = why.strip().rstrip(".") or "there is nothing to compare"
     said = f"{rule} cannot be judged: {text[:1].lower()}{text[1:]}"
-    return _result(budget, rule, "unjudged", said, matched)
+    return _check(budget, rule, UNJUDGED, said)
 
 
-def _result(
-    budget: Budget,
-    rule: str,
-    state: str,
-    said: str,
-    matched: int = 0,
-    *,
-    value: str = "",
-    over: Sequence[Amount] = (),
-) -> BudgetResult:
-    entry = (
-        f'{budget.kind} "{cut_middle(budget.name, _NAMED)}"' if budget.kind != "cycle" else "cycle"
-    )
-    others = f"; {len(over) - 1} more beyond it" if len(over) > 1 else ""
-    return BudgetResult(
-        kind=budget.kind,
-        name=budget.name,
-        rule=rule,
-        limit=budget.limit(rule),
-        value=value,
-        state=state,
-        sentence=f"{entry}: {said}{others}.",
-        matched=matched,
-        over=tuple(dict.fromkeys(one.name for one in over)),
-    )
+def _check(
+    budget: Budget, rule: str, outcome: str, said: str, *, is_empty: bool = False
+) -> Finding:
+    """A check, whose name is unlike that of any other limit: `operators "aten::mm" max`."""
+    entry, name = "cycle", f"cycle {rule}"
+    if budget.kind != "cycle":
+        entry = f'{budget.kind} "{cut_middle(budget.name, _NAMED)}"'
+        name = f'{budget.kind} "{budget.name}" {rule}'
+    return Finding("budget", f"{entry}: {said}.", name=name, outcome=outcome, is_empty=is_empty)

@@ -14,6 +14,7 @@ from timesink import __version__
 from timesink.answers.causes import (
     links_to,
     next_sections,
+    note_sections,
     paragraphs,
     told_counters,
     tone,
@@ -113,7 +114,7 @@ def one_table_document(comparison: Comparison, table: str, top: int = TOP) -> Do
         return _document(comparison, comparison.headline, explored)
     if len(told) == 1:
         block = TABLES[table](told[0], top, table)
-        sections = [Section(table, block.title, (block,)), *_notes(comparison.notes)]
+        sections = [Section(table, block.title, (block,)), *note_sections(comparison.notes)]
         # One table is not asked for to read all the rest, which takes longer.
         return _document(comparison, " ".join(answer(told[0])), sections)
     summary = pairs_block(list(zip(comparison.pairs, told, strict=True)), names)
@@ -124,7 +125,7 @@ def one_table_document(comparison: Comparison, table: str, top: int = TOP) -> Do
         lead = short_names(subject(told[place], comparison.pairs[place].title))
         said = paragraphs(answer(told[place]))
         sections.append(Section(f"pair-{place + 1}", names[place], (*said, block), lead))
-    sections += _notes([*_not_shown(len(told) - len(shown), comparison), *comparison.notes])
+    sections += note_sections([*_not_shown(len(told) - len(shown), comparison), *comparison.notes])
     return _document(comparison, comparison.headline, sections)
 
 
@@ -154,7 +155,7 @@ def _names(sources: Sequence[str]) -> Sequence[str]:
 def verdict_of(comparison: Comparison) -> str:
     """The verdict on one program, whatever its processes; where these disagree, which have it."""
     found = comparison.diagnosis
-    if found is None or not _is_one_case(comparison):
+    if found is None or len(comparison.cases) > 1:
         return ""
     verdicts = Counter(verdict(one.diagnosis) for one in comparison.pairs)
     if len(verdicts) == 1:
@@ -163,11 +164,6 @@ def verdict_of(comparison: Comparison) -> str:
     (first, count), *others = verdicts.most_common()
     said = [f"{count} of {many}: {first.lower()}", *(f"{n}: {w.lower()}" for w, n in others)]
     return f"{verdict(found)} ({', '.join(said)})"
-
-
-def _is_one_case(comparison: Comparison) -> bool:
-    """Whether all pairs are of one program: its ranks or processes, and one sort of cycle."""
-    return len({one.title for one in comparison.pairs}) == 1
 
 
 # -- one pair --------------------------------------------------------------------------------------
@@ -198,7 +194,9 @@ def _of_one(
         yield Section(block.id, block.title if top else _HEADINGS[block.id], (block,))
     if not brief:
         yield Section("sides", "What was compared", (sides_block([(one, told)]),))
-    yield from _notes([*_own_notes(told), *(found.notes if brief else ()), *comparison.notes])
+    yield from note_sections(
+        [*_own_notes(told), *(found.notes if brief else ()), *comparison.notes]
+    )
 
 
 def _sides(one: Compared, told: Told) -> tuple[str, str]:
@@ -252,12 +250,6 @@ def _changed(told: Told, found: Diagnosis, top: int | None) -> Iterator[Text]:
     yield from paragraphs([findings_left(told)] if top else [])
 
 
-def _notes(lines: Sequence[str]) -> Iterator[Section]:
-    every = tuple(paragraphs(list(dict.fromkeys(lines))))
-    if every:
-        yield Section("notes", "Notes", every)
-
-
 # -- several pairs ---------------------------------------------------------------------------------
 
 
@@ -266,7 +258,7 @@ def _of_several(comparison: Comparison, gate: Gate | None, top: int | None) -> I
     brief = top is not None
     pairs = [(one, Told(one.pair)) for one in comparison.pairs]
     names = comparison.pair_names
-    together = comparison.diagnosis if _is_one_case(comparison) else None
+    together = comparison.diagnosis if len(comparison.cases) == 1 else None
     summary = pairs_block(pairs, names)
     if together is None:
         yield Section("verdict", _VERDICT, (summary,))
@@ -285,7 +277,7 @@ def _of_several(comparison: Comparison, gate: Gate | None, top: int | None) -> I
     left = _not_shown(len(pairs) - len(shown), comparison) if brief else []
     common = together.notes if together is not None and brief else ()
     noted = notes_of_many([(names[place], _own_notes(pairs[place][1])) for place in shown])
-    yield from _notes([*left, *common, *noted, *comparison.notes])
+    yield from note_sections([*left, *common, *noted, *comparison.notes])
 
 
 def in_full(pairs: Sequence[Told], most: int) -> list[int]:

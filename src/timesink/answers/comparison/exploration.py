@@ -10,7 +10,7 @@ from timesink.analyses.clustering.distances import Exploration
 from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.ranks.changes import RankChanges
 from timesink.analyses.ranks.own_time import ranges_of
-from timesink.answers.causes import TONES, attributed_part, paragraphs
+from timesink.answers.causes import TONES, attributed_part, note_sections, paragraphs
 from timesink.answers.comparison.changes import Told
 from timesink.answers.comparison.pair_tables import (
     ROLES,
@@ -61,9 +61,7 @@ def explored_sections(
         yield _pair_section(exploration, pair, number, top or _ROWS, table_of)
     if table_of is None:
         yield Section("roles", "Roles", (_roles(exploration, top),))
-    notes = [*left_out(exploration, most), *comparison.notes]
-    if notes:
-        yield Section("notes", "Notes", tuple(paragraphs(notes)))
+    yield from note_sections([*left_out(exploration, most), *comparison.notes])
 
 
 def apart_lines(exploration: Exploration) -> list[tuple[int, str]]:

@@ -308,8 +308,7 @@ def _rest(comparison: Comparison, gate: Gate | None, command: Sequence[str]) -> 
     lines = sorted(every, key=lambda note: not any(said in note for said in _NOT_COMPARED))
     more = len(lines) - _MOST_NOTES
     lines = lines[:_MOST_NOTES] + ([f"and {units.counted(more, 'more notes')}"] if more > 0 else [])
-    if lines:
-        yield Section("notes", "Notes", tuple(paragraphs(lines)))
+    yield from causes.note_sections(lines)
     line = shlex.join(command)
     if line and line == printable(line) and len(line) <= _LONGEST_COMMAND:
         yield Section("command", "", (Text(f"Everything: {as_code(line)}"),))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from timesink.answers.comparison.changes import Told
 from timesink.answers.comparison.report import Comparison
@@ -16,9 +16,6 @@ from timesink.model.findings import Finding
 from timesink.model.health import RULES
 from timesink.model.units import change, interval_pct, times
 from timesink.sources.recordings import sayable
-
-if TYPE_CHECKING:
-    from timesink.answers.comparison.budgets import BudgetResult
 
 REGRESSION = "regression"
 PASSED, FAILED, UNJUDGED = "passed", "failed", "unjudged"
@@ -149,7 +146,6 @@ def doubts_of(notes: Iterable[str]) -> tuple[str, ...]:
 
 # -- from a comparison and budgets to a gate -------------------------------------------------------
 
-_STATES = {"within": PASSED, "exceeded": FAILED, "unjudged": UNJUDGED}
 _MOST_NAMED = 4
 _INTERVAL = "95 % interval"
 _WHAT_TO_DO = (
@@ -165,7 +161,7 @@ _Case = tuple[Comparison, Diagnosis]
 def gate_of(
     comparison: Comparison,
     limit: Limit | None = None,
-    budgets: Sequence[BudgetResult] = (),
+    budgets: Sequence[Finding] = (),
     *,
     asked: str = "",
     command: Sequence[str] = (),
@@ -179,7 +175,7 @@ def gate_of(
     if not cases:
         raise NotFoundError("there is no pair of processes to judge", "give BASE and NEW, two runs")
     several = len(cases) > 1
-    is_budgeted = any(one.kind == "cycle" and one.rule == "max_increase" for one in budgets)
+    is_budgeted = any(one.name == "cycle max_increase" for one in budgets)
     checks = []
     for case, why in cases:
         title, said = case.pairs[0].title, sentence(why, limit, is_budgeted=is_budgeted)
@@ -194,16 +190,6 @@ def gate_of(
             )
         )
     first = min(zip(checks, cases, strict=True), key=lambda one: one[0].urgency)[1]
-    checks += [
-        Finding(
-            "budget",
-            one.sentence,
-            name=one.case,
-            outcome=_STATES[one.state],
-            is_empty=one.state == "within" and not one.matched,
-        )
-        for one in budgets
-    ]
     # What is known of the test, of what was left out, and of the recordings.
     notes = [*(note for _, why in cases for note in why.notes), *comparison.notes]
     for one in comparison.pairs:
@@ -213,7 +199,7 @@ def gate_of(
     return Gate(
         subject=units.listed([one.pairs[0].title for one, _ in cases], _MOST_NAMED, "; "),
         asked=asked,
-        checks=(*checks, _recordings(comparison, doubts)),
+        checks=(*checks, *budgets, _recordings(comparison, doubts)),
         why=first[1],
         unseen=_unseen(cases, limit),
         doubts=doubts,
