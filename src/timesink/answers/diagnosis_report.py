@@ -17,7 +17,6 @@ from timesink.answers.comparison.naming import (
     chosen,
     members_of,
     short_labels,
-    told_apart,
 )
 from timesink.answers.comparison.pairing import (
     SORTS_OF_CYCLES,
@@ -35,6 +34,7 @@ from timesink.model.diagnosis import CycleTime, Diagnosis
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Trace
 from timesink.model.units import signed_pct
+from timesink.output.names import told_apart
 from timesink.rules.diagnosis import diagnose as diagnose_pair
 from timesink.rules.joint_diagnosis import diagnose_together
 from timesink.rules.slow_cycles import (
@@ -215,7 +215,7 @@ def _names(members: Sequence[RoleMember]) -> list[str]:
         if len(jobs) > 1 and rank is None:
             words.append(one.job)
         names.append(", ".join(filter(None, words)))
-    return told_apart(names, mark=" #")
+    return told_apart(names)
 
 
 # -- one process ----------------------------------------------------------------------------------

@@ -43,7 +43,6 @@ from timesink.answers.comparison.naming import (
     processes,
     safe,
     short_labels,
-    told_apart,
 )
 from timesink.answers.comparison.pair_tables import known_amounts
 from timesink.answers.comparison.pairing import (
@@ -77,6 +76,7 @@ from timesink.answers.comparison.sides import find_cases, find_side, stem_of
 from timesink.answers.comparison.values import diagnosis, pair, rows
 from timesink.answers.comparison.work import is_device
 from timesink.errors import NotFoundError, TimesinkError
+from timesink.output.names import told_apart
 
 
 def test_save_baseline() -> None:
@@ -238,7 +238,7 @@ def test_safe() -> None:
 
 
 def test_told_apart() -> None:
-    assert told_apart(["a", "b", "a"]) == ["a", "b", "a_v2"]
+    assert told_apart(["a", "b", "a"], "_v") == ["a", "b", "a_v2"]
 
 
 def test_short_labels() -> None:

@@ -20,11 +20,14 @@ from timesink.answers.comparison.sides import stem_of
 from timesink.errors import NotFoundError
 from timesink.model.schema import host_and_pid
 from timesink.model.units import listed
+from timesink.output.names import told_apart
 from timesink.sources.recordings import sayable
 
 EXPLORATORY_REPORT = "exploratory_comparison_report"
 VERSUS = " vs "
 """What stands between the names of two runs."""
+VERSION = "_v"
+"""What tells a second file, or role, of the same name apart: `run_v2`."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 
 
@@ -125,21 +128,6 @@ def safe(name: str) -> str:
     return _UNSAFE.sub("_", name)
 
 
-def told_apart(names: Sequence[str], mark: str = "_v") -> list[str]:
-    """Names none of which is another's: a second gets `_v2`."""
-    seen: Counter[str] = Counter()
-    taken = set(names)
-    apart = []
-    for name in names:
-        seen[name] += 1
-        unique = name
-        while seen[name] > 1 and (unique == name or unique in taken):
-            unique = f"{name}{mark}{seen[name]}" if unique == name else f"{unique}_"
-        taken.add(unique)
-        apart.append(unique)
-    return apart
-
-
 def role_labels(members: Sequence[RoleMember]) -> list[str]:
     """`<file>_<host>_<pid>` for each role; files of the same name by their folders as well.
 
@@ -152,7 +140,7 @@ def role_labels(members: Sequence[RoleMember]) -> list[str]:
         suffix = "" if file.endswith(one.suffix) else one.suffix
         words = [f"{file}{suffix}", *([role.host] if role.host else []), role.pid]
         labels.append(sayable("_".join(words)))
-    return told_apart(labels)
+    return told_apart(labels, VERSION)
 
 
 def _distinct_files(paths: Sequence[Path]) -> dict[Path, str]:
@@ -277,4 +265,4 @@ def short_labels(functions: Iterable[str], as_they_are: Iterable[str] = ()) -> d
         label, mark = short[name] or _NO_NAME, marks.get(name, "")
         # What tells it apart, unless it says that already.
         shown.append(label if not mark or mark in label else f"{label} ({mark})")
-    return dict(zip(names, told_apart(shown, " #"), strict=True))
+    return dict(zip(names, told_apart(shown), strict=True))

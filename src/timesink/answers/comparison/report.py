@@ -8,11 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from timesink.analyses.comparison.pair import Pair, Role
-from timesink.answers.comparison.naming import pair_names, peers_stem, role_labels, told_apart
+from timesink.answers.comparison.naming import VERSION, pair_names, peers_stem, role_labels
 from timesink.answers.comparison.pairing import Compared, RoleMember, as_arguments, one_of
 from timesink.answers.comparison.sides import LEFT_OUT
 from timesink.errors import AmbiguousError, NotFoundError
 from timesink.model import units
+from timesink.output.names import told_apart
 
 if TYPE_CHECKING:
     from timesink.analyses.clustering.distances import Exploration
@@ -195,7 +196,7 @@ def joined(done: Sequence[Comparison], failures: Sequence[str]) -> Comparison:
     """Several cases as one answer; `failures` say why others could not be compared."""
     several = len(done) > 1
     pairs = [pair for one in done for pair in one.pairs]
-    stems = told_apart([pair.file_stem for pair in pairs])
+    stems = told_apart([pair.file_stem for pair in pairs], VERSION)
     notes, alone = (
         [
             f"{one.pairs[0].identifier}: {said}" if several else said

@@ -18,6 +18,7 @@ from timesink.analyses.ranks.rank_set import RankSet, ranks_of_traces
 from timesink.answers.comparison.baseline_store import is_reference
 from timesink.answers.comparison.kept_runs import Runs, read_sides, recorded_otherwise
 from timesink.answers.comparison.naming import (
+    VERSION,
     case_identifier,
     check_pids,
     chosen,
@@ -26,7 +27,6 @@ from timesink.answers.comparison.naming import (
     members_of,
     pair_identifier,
     side_labels,
-    told_apart,
 )
 from timesink.answers.comparison.pairing import (
     Compared,
@@ -65,6 +65,7 @@ from timesink.formats.options import Progress
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Trace
 from timesink.model.units import listed
+from timesink.output.names import told_apart
 from timesink.runtime.engine import Engine, engine_of
 
 if TYPE_CHECKING:
@@ -220,7 +221,7 @@ def _pairs(
 ) -> Iterator[Compared]:
     """Every pair compared; `plain` names of sides do not say the process."""
     names_of = match_identifiers(identifier, matches)
-    stems = told_apart([file_stem(*one) for one in zip(names_of, matches, strict=True)])
+    stems = told_apart([file_stem(*one) for one in zip(names_of, matches, strict=True)], VERSION)
     for match, own, stem in zip(matches, names_of, stems, strict=True):
         base, new = names if plain else side_labels(match, names)
         pair = compare_roles(
