@@ -332,6 +332,7 @@ def verdict_block(
     """Cycle time of both sides and its change, with how sure that is."""
     lengths = one.cycle_time
     percents = map(known, (lengths.change_pct, *(lengths.interval_pct or (None, None))))
+    changed, low, high = (None if percent is None else percent / 100 for percent in percents)
     return Verdict(
         one.verdict,
         word or verdict(one),
@@ -339,7 +340,9 @@ def verdict_block(
         Measured(sides[0], known(lengths.base_ns) or None),
         Measured(sides[1], known(lengths.new_ns) or None),
         "time_ns",
-        *(None if percent is None else percent / 100 for percent in percents),
+        changed,
+        low,
+        high,
         tuple(map(short_names, notes)),
     )
 

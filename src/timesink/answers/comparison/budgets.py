@@ -231,12 +231,12 @@ def _beyond_increase(budget: Budget, found: Sequence[BudgetMatch]) -> list[Amoun
             amounts.append(Amount(name, one.where, one.of, *means, False, interval_ns=interval))
     allowed = budget.max_increase or Increase(pct=0.0)
     judged = []
-    for one, chance in zip(amounts, false_discovery(np.array(p_values)).tolist(), strict=True):
-        delta, interval = one.delta_ns, one.interval_ns
-        beyond = allowed.is_below(delta, one.base_ns) and delta >= budget.ignore_below_ns
+    for each, chance in zip(amounts, false_discovery(np.array(p_values)).tolist(), strict=True):
+        delta, interval = each.delta_ns, each.interval_ns
+        beyond = allowed.is_below(delta, each.base_ns) and delta >= budget.ignore_below_ns
         certain = None if interval is None else interval[0] > 0 and chance < ALPHA
-        judged.append(replace(one, is_beyond=beyond, is_certain=certain))
-    return sorted(judged, key=lambda one: (not one.is_beyond, -one.delta_ns, one.name))
+        judged.append(replace(each, is_beyond=beyond, is_certain=certain))
+    return sorted(judged, key=lambda each: (not each.is_beyond, -each.delta_ns, each.name))
 
 
 # -- in words --------------------------------------------------------------------------------------

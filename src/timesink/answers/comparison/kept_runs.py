@@ -152,9 +152,9 @@ def recorded_runs(
     if not how.cache or finding.metric_map is not None:
         # What goes by a map of one's own is not kept, so nobody else can find it.
         opened = open_each(list(recorded), cache=how.cache, jobs=how.jobs, progress=how.progress)
-        for one in opened:
-            source = recorded[one.recording]
-            yield source.key, _kept_or_found(source, one, how)
+        for each in opened:
+            source = recorded[each.recording]
+            yield source.key, _kept_or_found(source, each, how)
         return
     with Helpers(list(recorded), Question(finding.marker, finding.by), how.jobs) as helpers:
         theirs = [source for one, source in recorded.items() if helpers.have(one)]

@@ -285,8 +285,8 @@ def _times_md(told: Told, table: pl.DataFrame) -> str:
         moved = change(row["base_ns"], row["new_ns"])
         moved = {"base": "gone", "new": "new"}.get(runs_on or "", moved)
         rows.append((label, row["device"], times(row["base_ns"], row["new_ns"]), moved, *last))
-    titles = ("function", "device", "time per cycle", "change")
-    titles += ("names", "p") if are_families else ("p", "calls")
+    last_titles = ("names", "p") if are_families else ("p", "calls")
+    titles = ("function", "device", "time per cycle", "change", *last_titles)
     return markdown_table(titles, rows, (False, False, *[True] * 4))
 
 

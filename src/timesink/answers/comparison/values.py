@@ -5,11 +5,10 @@ Times of a diagnosis and of ranks are in microseconds, and every number is finit
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import asdict, fields, is_dataclass
 from math import isfinite
 from typing import Any
 
-import msgspec
 import polars as pl
 
 from timesink.analyses.clustering.distances import Exploration
@@ -61,6 +60,15 @@ def _us(time_ns: float | None) -> float | None:
 def _finite(value: float | None) -> float | None:
     """A number JSON can hold."""
     return float(value) if value is not None and isfinite(value) else None
+
+
+def _plain(value: Any) -> Any:
+    """Data classes as dictionaries, and all that is in them; tuples as lists."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(asdict(value))
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, tuple | list) else value
 
 
 # -- why ------------------------------------------------------------------------------------------
@@ -158,20 +166,20 @@ def pair(one: Pair, found: Diagnosis | None = None) -> dict[str, Any]:
 
     Numbers of `changes` and `findings` are places in its `times` and `rows`.
     """
-    lengths = msgspec.to_builtins(one.cycle_times)
+    lengths = _plain(one.cycle_times)
     return {
         "kind": one.kind,
         "headline": of_pair(one, found),
         "base": role(one.base),
         "new": role(one.new),
-        "workload": msgspec.to_builtins(one.workload),
+        "workload": _plain(one.workload),
         "cycle_times": {
             "warm_up_cycles" if name == "warm_up" else name: value
             for name, value in lengths.items()
             if name != "steady"
         },
-        "changes": msgspec.to_builtins(verdict(one)),
-        "findings": msgspec.to_builtins(one.findings),
+        "changes": _plain(verdict(one)),
+        "findings": _plain(one.findings),
         "rows": rows(one.rows),
         "times": rows(one.times),
         "families": rows(one.families),
@@ -194,7 +202,7 @@ def exploration(one: Exploration) -> dict[str, Any]:
         "distances": one.distances.tolist(),
         "threshold": one.threshold,
         "threshold_reason": one.threshold_reason,
-        "clusters": msgspec.to_builtins(one.clusters),
+        "clusters": _plain(one.clusters),
         "pairs": [{**diagnosis(found), **pair(each, found)} for each, found in pairs],
         "pairs_left_out": one.pairs_left_out,
     }

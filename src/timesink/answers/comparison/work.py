@@ -273,7 +273,7 @@ def compare(
     check_given(given)
     check_cycle_type(cycle_type)
     finding = _finding(kept, CycleSearch(marker, by, metric_map), alone=len(kept) == len(given))
-    known = {run.source.key: run for one in kept for run in one.runs}
+    known: dict[object, SideRun] = {run.source.key: run for one in kept for run in one.runs}
     reading = SideReadOptions(cache, jobs, progress, finding)
     work = ComparisonWork(
         Runs(reading, known),
