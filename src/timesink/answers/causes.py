@@ -106,25 +106,6 @@ def has_changed(one: Diagnosis) -> bool:
     return one.verdict in _CHANGED or is_open(one) or bool(one.causes or one.anomalies)
 
 
-def total(one: Diagnosis) -> str:
-    """What the parts add up to."""
-    cycles = one.cycle_time
-    lengths = times(cycles.base_ns, cycles.new_ns)
-    doubt = ", which may be noise" if is_open(one) else ""
-    return f"{signed_ns(cycles.new_ns - cycles.base_ns)} per cycle, {lengths}{doubt}"
-
-
-def large_parts(one: Diagnosis) -> tuple[list[Component], list[Component]]:
-    """The parts worth a row of their own, largest change first, and the others."""
-    order = sorted(one.attribution, key=lambda each: -abs(each.delta_ns))
-    largest = abs(order[0].delta_ns) if order else 0.0
-    if not largest:
-        return [], order
-    large = [each for each in order if abs(each.delta_ns) >= _LEAST * largest]
-    shown = large[:_MOST_PARTS]
-    return shown, order[len(shown) :]
-
-
 def launches(one: Component) -> str:
     """Whether kernels became longer, or are more or others; empty where it is neither alone."""
     if one.same_launches_ns is None or not one.delta_ns:
@@ -355,7 +336,12 @@ def attribution_block(one: Diagnosis, *, attributed: bool = False) -> Attributio
 
     Where only what is `attributed` is meant, small ones that cancel out have no row.
     """
-    shown, rest = large_parts(one)
+    order = sorted(one.attribution, key=lambda each: -abs(each.delta_ns))
+    largest = abs(order[0].delta_ns) if order else 0.0
+    # The parts worth a row of their own, largest change first.
+    shown = [each for each in order if largest and abs(each.delta_ns) >= _LEAST * largest]
+    shown = shown[:_MOST_PARTS]
+    rest = order[len(shown) :]
     rows = [
         attributed_part(each, each.name, part_name(each.name), launches(each)) for each in shown
     ]
@@ -371,7 +357,9 @@ def attribution_block(one: Diagnosis, *, attributed: bool = False) -> Attributio
     if not attributed and abs(new - base) >= _LEAST_NS:
         rows.append(_together("unattributed", _NOT_ATTRIBUTED, "", base, new))
     change = lengths.new_ns - lengths.base_ns
-    return Attribution(f"Where the change is ({total(one)})", "time_ns", change, tuple(rows))
+    doubt = ", which may be noise" if is_open(one) else ""
+    total = f"{signed_ns(change)} per cycle, {times(lengths.base_ns, lengths.new_ns)}{doubt}"
+    return Attribution(f"Where the change is ({total})", "time_ns", change, tuple(rows))
 
 
 def attributed_part(

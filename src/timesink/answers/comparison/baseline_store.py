@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -335,16 +336,15 @@ class Baseline:
         return ", ".join(sorted(known))
 
 
-def content_of(runs: tuple[SideRun, ...], root: Path, about: Mapping[str, Any]) -> bytes:
-    """Runs of files at or below a path as bytes that name no other place.
-
-    `about` is what else is known: the fields of a `Baseline`, of its finding `marker` and `by`.
-    """
+def content_of(
+    runs: Sequence[SideRun], root: Path, finding: CycleSearch, notes: Iterable[str]
+) -> bytes:
+    """Runs of files at or below a path as bytes that name no other place."""
     plain: list[dict[str, Any]] = []
     tables: dict[str, pl.DataFrame] = {}
     for number, run in enumerate(runs):
-        notes = tuple(_without_place(note, root) for note in run.notes)
-        kept = tables_of(replace(run, notes=notes))
+        own = tuple(_without_place(note, root) for note in run.notes)
+        kept = tables_of(replace(run, notes=own))
         # A file by its place below what was given; where that is, is nobody's business.
         path = run.source.path
         is_below = root != path and path.is_relative_to(root)
@@ -353,8 +353,16 @@ def content_of(runs: tuple[SideRun, ...], root: Path, about: Mapping[str, Any]) 
         facts |= {name: getattr(run.source, name) for name in _SOURCE}
         plain.append({"source": facts, "run": kept.about})
         tables |= {f"{number}{_BETWEEN}{name}": table for name, table in kept.tables.items()}
-    said = {**about, "notes": [_without_place(note, root) for note in about["notes"]]}
-    packed = to_bytes({**said, "runs": plain}, tables, small=True)
+    about = {
+        "timesink": __version__,
+        "saved_us": time.time_ns() // 1000,
+        "marker": finding.marker,
+        "by": finding.by,
+        "facts": facts_of(runs),
+        "notes": [_without_place(note, root) for note in notes],
+        "runs": plain,
+    }
+    packed = to_bytes(about, tables, small=True)
     return b"".join([_MARK, f"{FORMAT}\n".encode(), _digest(packed), packed])
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import shlex
-import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from timesink import __version__
 from timesink.analyses.comparison.pair import cycle_lengths
 from timesink.analyses.names import short_kernel_name
 from timesink.answers.comparison.baseline_store import (
@@ -17,7 +15,6 @@ from timesink.answers.comparison.baseline_store import (
     baseline_of,
     checked_name,
     content_of,
-    facts_of,
     is_reference,
     reference,
     store_at,
@@ -86,15 +83,7 @@ def unsaved_baseline(
 def _content(run: Path, rank: int | None, reading: SideReadOptions) -> bytes:
     side = find_side(run, rank)
     (runs,), noted, _ = read_sides(Runs(reading), reading.finding, [side.sources])
-    about = {
-        "timesink": __version__,
-        "saved_us": time.time_ns() // 1000,
-        "marker": reading.finding.marker,
-        "by": reading.finding.by,
-        "facts": facts_of(runs),
-        "notes": (*side.notes, *noted),
-    }
-    return content_of(tuple(replace(one, trace=None) for one in runs), run, about)
+    return content_of(runs, run, reading.finding, (*side.notes, *noted))
 
 
 def _check_run(run: str | Path) -> None:

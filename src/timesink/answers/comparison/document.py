@@ -29,8 +29,8 @@ from timesink.answers.comparison.gate_result import Gate
 from timesink.answers.comparison.naming import EXPLORATORY_REPORT, VERSUS
 from timesink.answers.comparison.pair_tables import (
     MOST_ROWS,
-    counters_block,
     families_block,
+    pair_blocks,
     pairs_block,
     scores_block,
     sides_block,
@@ -76,8 +76,6 @@ _HEADINGS = {
     "scores": "Functions with counters",
 }
 """Of the sections of tables, on pages."""
-_FEW = 5
-"""Rows of functions without metrics."""
 _IN_FULL, _IN_FULL_BRIEFLY = 8, 3
 """Pairs that are told in full: on a page, and in text."""
 _ROWS_OF_MANY = 100
@@ -184,7 +182,7 @@ def _of_one(
     if pictures and not brief:
         yield Section("cycles", "Cycles", pictures)
     # Each table under a heading for menus; in text, where there are none, under its own title.
-    tables = list(_tables(told, top or MOST_ROWS, found if top else None))
+    tables = list(pair_blocks(told, top or MOST_ROWS, brief=found if top else None))
     functions = [block for block in tables if block.id.startswith("functions")]
     yield Section(
         _TIMES, "Functions", (*_changed(told, found, top), *functions),
@@ -314,7 +312,7 @@ def _pair_sections(
     tables = (
         *(_cycles(one, told) if top is None else ()),
         *_changed(told, brief or found, top),
-        *_tables(told, top or _ROWS_OF_MANY, brief, f"{id_}-"),
+        *pair_blocks(told, top or _ROWS_OF_MANY, f"{id_}-", brief=brief),
     )
     if together is not None:
         said = (*paragraphs(answer(told)), *_warnings(told, found))
@@ -324,24 +322,6 @@ def _pair_sections(
     why = why_blocks(found, _sides(one, told), found.notes, link)
     yield Section(id_, name, (*why, *_warnings(told, found)), lead)
     yield Section(f"{id_}-tables", "Functions and counters", tables)
-
-
-def _tables(
-    told: Told, rows: int, brief: Diagnosis | None = None, id_: str = ""
-) -> Iterator[Table]:
-    """The tables of a pair; of a `brief` answer without counters that its diagnosis names."""
-    measured = told.pair.rows.height > 0
-    yield times_block(told, rows, f"{id_}functions")
-    if brief and measured and not told.times["measured"].all():
-        few = min(rows, _FEW)
-        yield times_block(told, few, f"{id_}functions-without-metrics", unmeasured=True)
-    if not told.families.is_empty():
-        yield families_block(told, rows, f"{id_}families")
-    counters = counters_block(told, rows, f"{id_}counters", told_counters(brief))
-    if counters.rows:
-        yield counters
-    if measured:
-        yield scores_block(told, rows, f"{id_}scores")
 
 
 # -- the files of a comparison that is written to a folder -----------------------------------------

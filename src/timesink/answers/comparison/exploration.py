@@ -1,4 +1,4 @@
-"""Which of many roles behave alike, and how the groups differ, as sections of a document."""
+"""Sections on many processes: which of many roles behave alike, and what changed over all ranks."""
 
 from __future__ import annotations
 
@@ -12,12 +12,7 @@ from timesink.analyses.ranks.changes import RankChanges
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.answers.causes import TONES, attributed_part, note_sections, paragraphs
 from timesink.answers.comparison.changes import Told
-from timesink.answers.comparison.pair_tables import (
-    ROLES,
-    counters_block,
-    families_block,
-    times_block,
-)
+from timesink.answers.comparison.pair_tables import ROLES, pair_blocks
 from timesink.answers.comparison.rank_sets import (
     late_together,
     steps_sentence,
@@ -155,15 +150,10 @@ def _pair_section(
     table_of: Callable[[Told, int, str], Table] | None,
 ) -> Section:
     told, id_ = Told(pair), f"groups-{number}"
-    blocks: list[Block] = [*paragraphs(answer(told))]
     if table_of is not None:
-        blocks.append(table_of(told, rows, f"{id_}-table"))
+        tables = [table_of(told, rows, f"{id_}-table")]
     else:
-        blocks.append(times_block(told, rows, f"{id_}-functions"))
-        if not told.families.is_empty():
-            blocks.append(families_block(told, rows, f"{id_}-families"))
-        if told.counters:
-            blocks.append(counters_block(told, rows, f"{id_}-counters"))
+        tables = [*pair_blocks(told, rows, f"{id_}-", scores=False)]
     # Which groups are compared, and how far apart their representatives are.
     labels = [one.label for one in exploration.roles]
     places = [labels.index(role.label) for role in (pair.base, pair.new) if role.label in labels]
@@ -178,7 +168,7 @@ def _pair_section(
         apart = digits(float(exploration.distances[base, new]))
         title = f"Group {groups[base]} → group {groups[new]} (distance {apart})"
     lead = f"{pair.base.label} and {pair.new.label}"
-    return Section(id_, title, tuple(blocks), short_names(lead))
+    return Section(id_, title, (*paragraphs(answer(told)), *tables), short_names(lead))
 
 
 # -- all ranks of a run ---------------------------------------------------------------------------

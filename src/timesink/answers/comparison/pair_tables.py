@@ -10,10 +10,12 @@ import polars as pl
 from timesink.analyses.comparison.pair import Role
 from timesink.analyses.comparison.verdict import LEAST_SHARE, either_p
 from timesink.analyses.statistics.ranks import ALPHA
+from timesink.answers.causes import told_counters
 from timesink.answers.comparison.changes import Told, known_load
 from timesink.answers.comparison.naming import short_labels
 from timesink.answers.comparison.pairing import Compared
 from timesink.model import units
+from timesink.model.diagnosis import Diagnosis
 from timesink.model.units import amount, digits, from_to, per_cycle, shares, times
 from timesink.model.units import change as worded_change
 from timesink.output.blocks import Column, Table
@@ -22,6 +24,8 @@ from timesink.output.numbers import column, table
 
 MOST_ROWS = 500
 """Rows of a table; few readers look at more, and a file holds them all."""
+_FEW = 5
+"""Rows of functions without metrics."""
 NO_FAMILIES = "All names meet: no function is on one side only."
 """Why the table of families has no rows."""
 _ABSENT = "-"
@@ -89,6 +93,24 @@ CYCLES: Mapping[str, str] = {
     "which": "Numbers of the slow cycles.",
     "cause": "What explains most of the time more.",
 }
+
+
+def pair_blocks(
+    told: Told, rows: int, id_: str = "", *, brief: Diagnosis | None = None, scores: bool = True
+) -> Iterator[Table]:
+    """The tables of a pair; of a `brief` answer without counters that its diagnosis names."""
+    measured = told.pair.rows.height > 0
+    yield times_block(told, rows, f"{id_}functions")
+    if brief and measured and not told.times["measured"].all():
+        few = min(rows, _FEW)
+        yield times_block(told, few, f"{id_}functions-without-metrics", unmeasured=True)
+    if not told.families.is_empty():
+        yield families_block(told, rows, f"{id_}families")
+    counters = counters_block(told, rows, f"{id_}counters", told_counters(brief))
+    if counters.rows:
+        yield counters
+    if measured and scores:
+        yield scores_block(told, rows, f"{id_}scores")
 
 
 def times_block(
