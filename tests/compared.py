@@ -21,7 +21,7 @@ from timesink.analyses.comparison.pair import (
     Workload,
 )
 from timesink.analyses.comparison.verdict import compare_roles
-from timesink.answers.comparison.changes import Compared
+from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.report import Comparison
 from timesink.model.schema import BEHAVIOUR
 

@@ -8,10 +8,11 @@ from typing import Any
 
 from compared import two_runs
 from timesink.analyses.comparison.pair import Pair
-from timesink.answers.comparison.changes import Compared
-from timesink.answers.comparison.gate_result import Gate, gate_check
+from timesink.answers.comparison.gate_result import Gate
+from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.report import Comparison
 from timesink.model.diagnosis import CycleTime, Diagnosis
+from timesink.model.findings import Finding
 
 MS = 1e6
 
@@ -35,6 +36,13 @@ def lengths(change_pct: float, half_pct: float = 2.0) -> CycleTime:
     """Cycles of 100 ms that became longer by some percent, known to half the interval."""
     bounds = (change_pct - half_pct, change_pct + half_pct)
     return CycleTime(100 * MS, (100 + change_pct) * MS, change_pct, bounds, 0.01)
+
+
+def gate_check(
+    kind: str, name: str, outcome: str, sentence: str, time_ns: float = 0.0, **parts: Any
+) -> Finding:
+    """One thing that was looked at; `time_ns` is what was measured in the new run."""
+    return Finding(kind, sentence, cost_ns=time_ns, name=name, outcome=outcome, **parts)
 
 
 def failed_gate(**parts: Any) -> Gate:

@@ -9,7 +9,7 @@ from rich.console import Group
 
 from diagnosed import MS, clock_anomaly, clock_cause, component, slow_clock, symptom, unchanged
 from timesink.analyses.anatomy.anatomy import PARTS
-from timesink.answers import cause_words as words
+from timesink.answers import causes as words
 from timesink.answers.causes import attribution_block, causes_block, next_sections, why_blocks
 from timesink.answers.comparison.published_report import why_md
 from timesink.model.diagnosis import CycleTime, Diagnosis

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from compared import SLOW_CLOCK, comparison, markdown_tables, pair_of, two_runs
 from diagnosed import clock_anomaly, clock_cause, component, slow_clock, unchanged
 from explorations import explored
-from gated import comparison_of
+from gated import comparison_of, gate_check
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.answers.comparison import Comparison
-from timesink.answers.comparison.budgets import BudgetResult
+from timesink.answers.comparison.gate import comment_md
 from timesink.answers.comparison.gate_result import Gate, Limit, gate_of
-from timesink.answers.comparison.words import comment_md
 from timesink.model.diagnosis import Diagnosis
+from timesink.model.findings import Finding
 
 MOST_CHARACTERS = 65_536
 """What forges take for a comment."""
@@ -48,9 +48,9 @@ def crowded(words: str) -> Diagnosis:
     )
 
 
-def budgets(count: int, words: str) -> list[BudgetResult]:
+def budgets(count: int, words: str) -> list[Finding]:
     return [
-        BudgetResult("operators", f"op{n}", "max", "1 ms", "2 ms", "exceeded", f"{n} {words}")
+        gate_check("budget", f'operators "op{n}" max', "failed", f"{n} {words}")
         for n in range(count)
     ]
 
@@ -73,7 +73,7 @@ class TestWhatItSays:
 
     def test_budgets_are_told_those_beyond_first(self):
         whole = comparison_of({"case": unchanged()})
-        kept = BudgetResult("kernels", "gemm", "max", "1 ms", "", "within", "", 1)
+        kept = gate_check("budget", 'kernels "gemm" max', "passed", "")
         gate = gate_of(whole, None, [kept, *budgets(2, "is too long.")], asked="--budget b.toml")
         text = comment(whole, gate)
         assert "- 0 is too long.\n- 1 is too long.\n- 1 budget kept.\n" in text

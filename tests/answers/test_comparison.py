@@ -13,7 +13,7 @@ from diagnosed import symptom as a_symptom
 from explorations import explored
 from gated import comparison_of, failed_gate
 from timesink.analyses.comparison.pair import TIMES, Workload
-from timesink.answers.cause_words import cause_title
+from timesink.answers.causes import cause_title
 from timesink.answers.comparison.document import comparison_document
 from timesink.answers.comparison.gate import error_document
 from timesink.answers.comparison.gate_result import gate_of_error

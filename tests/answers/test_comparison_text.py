@@ -22,11 +22,11 @@ from comparison_text import to_text
 from many_roles import one_role
 from timesink.analyses.comparison.pair import FAMILIES, ROWS, TIMES, CycleTimes, Pair, Workload
 from timesink.analyses.comparison.verdict import compare_roles
-from timesink.answers.cause_words import VERDICTS
+from timesink.answers.causes import VERDICTS
+from timesink.answers.comparison.changes import Told
 from timesink.answers.comparison.document import comparison_document
 from timesink.answers.comparison.pair_tables import counters_block, families_block, scores_block
-from timesink.answers.comparison.sentences import Told, of_pair
-from timesink.answers.comparison.words import findings
+from timesink.answers.comparison.sentences import findings, of_pair
 from timesink.output.blocks import Attribution, Text
 from timesink.output.terminal import wrapped
 from told_documents import blocks, rows

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from diagnosed import clock_cause, slow_clock
-from gated import failed_gate
+from gated import failed_gate, gate_check
 from timesink.answers.comparison.gate import screen
-from timesink.answers.comparison.gate_result import gate_check
 
 
 def lines_of(text: str) -> list[str]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import timesink
 from timesink.answers.analysis.report import headline
-from timesink.answers.cause_words import cause_name, cause_title, part_name, told_counters, verdict
-from timesink.answers.causes import tone
+from timesink.answers.causes import cause_name, cause_title, part_name, told_counters, tone, verdict
+from timesink.answers.comparison.runs import with_faults
 from timesink.answers.diagnosis import diagnosis_document
 from timesink.answers.diagnosis_report import spans
-from timesink.answers.faults import recording_notes, with_faults
 from timesink.answers.info_report import run_query
 from timesink.answers.rank_reading import read_ranks, summarise_recording
 from timesink.answers.views import check_group, find_view, load
 from timesink.model.diagnosis import CycleTime, Diagnosis
 from timesink.model.findings import Finding
+from timesink.model.health import recording_notes
 from timesink.runtime.engine import LocalEngine
 from timesink.sources.discovery import find_recordings
 
@@ -73,7 +73,7 @@ def test_with_faults() -> None:
 
 
 def test_recording_notes() -> None:
-    assert recording_notes(timesink.open(timesink.sample())) == []
+    assert recording_notes(timesink.open(timesink.sample()).health) == []
 
 
 def test_headline() -> None:

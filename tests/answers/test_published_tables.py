@@ -13,9 +13,7 @@ from compared import frame, pair_of, two_runs
 from timesink.analyses.comparison.pair import FAMILIES, ROWS, TIMES
 from timesink.answers.comparison.published_tables import (
     PUBLISHED,
-    families_csv,
-    rows_csv,
-    times_csv,
+    table_csv,
 )
 
 GOLDEN = (
@@ -34,7 +32,7 @@ def cells(text: str) -> list[list[str]]:
 
 class TestRows:
     def test_columns_are_the_published_ones_with_the_labels_of_both_sides(self):
-        titles = cells(rows_csv(two_runs(labels=("normal_pid_1", "abnormal_pid_2"))))[0]
+        titles = cells(table_csv(two_runs(labels=("normal_pid_1", "abnormal_pid_2")), "rows"))[0]
         assert titles[:5] == [
             "Function Name",
             "Metric Name",
@@ -46,37 +44,37 @@ class TestRows:
 
     def test_numbers_have_six_decimals_and_undefined_ones_are_empty(self):
         row = {"function": "f", "score": 1.5, "mu_welch_p": float("nan"), "mu_base": 2.5e13}
-        told = cells(rows_csv(pair_of(rows=frame(ROWS, row))))[1]
+        told = cells(table_csv(pair_of(rows=frame(ROWS, row)), "rows"))[1]
         assert told[3] == "1.500000"
         assert told[10] == "25000000000000.000000"
         assert told[15] == ""
 
     def test_every_row_is_there_in_order(self):
         pair = two_runs()
-        told = cells(rows_csv(pair))
+        told = cells(table_csv(pair, "rows"))
         assert len(told) == pair.rows.height + 1
         assert [row[0] for row in told[1:]] == pair.rows["function"].to_list()
 
     def test_no_rows_leave_the_titles(self):
-        assert len(cells(rows_csv(pair_of()))) == 1
+        assert len(cells(table_csv(pair_of(), "rows"))) == 1
 
     @pytest.mark.parametrize(("name", "labels"), GOLDEN)
     def test_a_published_table_is_written_byte_for_byte(
         self, shared: Path, name: str, labels: tuple[str, str]
     ):
         golden = (shared / "data/latencyprism/golden" / f"{name}.csv").read_text(encoding="utf-8")
-        columns = [column for column, _ in PUBLISHED]
+        columns = [column for column, _, _ in PUBLISHED]
         rows = pl.read_csv(golden.encode(), new_columns=columns, schema_overrides=_FLOATS)
         more = [pl.lit(None, ROWS[name]).alias(name) for name in ROWS if name not in columns]
         pair = pair_of(rows=rows.with_columns(more))
         for side, label in ((pair.base, labels[0]), (pair.new, labels[1])):
             object.__setattr__(side, "label", label)
-        assert rows_csv(pair) + "\n" == golden
+        assert table_csv(pair, "rows") + "\n" == golden
 
 
 _FLOATS = {
     title.format(base=base, new=new): pl.Float64
-    for column, title in PUBLISHED
+    for column, title, _ in PUBLISHED
     for _, (base, new) in GOLDEN
     if ROWS[column] == pl.Float64
 }
@@ -85,11 +83,13 @@ _FLOATS = {
 class TestOthers:
     def test_times_hold_every_function_with_or_without_a_metric(self):
         pair = two_runs()
-        told = list(csv.DictReader(StringIO(times_csv(pair))))
+        told = list(csv.DictReader(StringIO(table_csv(pair, "times"))))
         assert list(told[0]) == list(TIMES)
         assert {row["measured"] for row in told} == {"true", "false"}
 
     def test_names_of_a_family_share_a_cell(self):
         row = {"family": "gemm", "names_base": ["a", "b"], "names_new": ["c"], "name": None}
-        told = list(csv.DictReader(StringIO(families_csv(pair_of(families=frame(FAMILIES, row))))))
+        told = list(
+            csv.DictReader(StringIO(table_csv(pair_of(families=frame(FAMILIES, row)), "families")))
+        )
         assert (told[0]["names_base"], told[0]["names_new"], told[0]["name"]) == ("a; b", "c", "")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from xml.etree import ElementTree as ET
 
-from timesink.answers.comparison.gate_result import Gate, gate_check
+from gated import gate_check
+from timesink.answers.comparison.gate_result import Gate
 from timesink.output import blocks
 from timesink.output.blocks import Document
 from timesink.output.junit import junit_xml

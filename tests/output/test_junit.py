@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gated import failed_gate
+from gated import failed_gate, gate_check
 from timesink.answers.comparison.gate import screen
-from timesink.answers.comparison.gate_result import Gate, gate_check
+from timesink.answers.comparison.gate_result import Gate
 from timesink.output.junit import junit_xml
 
 NOW = datetime(2026, 1, 31, 12, 30, tzinfo=timezone.utc)

@@ -22,7 +22,7 @@ from timesink.analyses.behaviour.table import behaviour_table
 from timesink.analyses.cycles.cycles import Cycles
 from timesink.analyses.cycles.search import find_cycles
 from timesink.answers.comparison.naming import short_labels
-from timesink.answers.faults import with_faults
+from timesink.answers.comparison.runs import with_faults
 from timesink.errors import UnreadableError, UsageError
 from timesink.formats.options import Progress
 from timesink.model import units

@@ -1,16 +1,20 @@
-"""Why something differs, as blocks: the verdict, the parts of the change, and what explains it."""
+"""Why something differs: the verdict, the parts of the change, and what explains it.
+
+In words, and as blocks of a document; where these appear is up to others.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import fsum
+from typing import TYPE_CHECKING
 
+from timesink.analyses.comparison.verdict import NARROW
 from timesink.analyses.statistics.ranks import ALPHA
-from timesink.answers import cause_words as words
 from timesink.model import units
 from timesink.model.diagnosis import Component, Diagnosis
 from timesink.model.findings import Finding
-from timesink.model.units import interval_ns
+from timesink.model.units import amounts, interval_ns, signed_ns, times
 from timesink.output.blocks import (
     AttributedPart,
     Attribution,
@@ -26,18 +30,237 @@ from timesink.output.blocks import (
 )
 from timesink.output.names import short_names
 from timesink.output.numbers import known
+from timesink.rules.registry import catalogue
 
-_TONES: dict[str, Tone] = {"regression": "bad", "improvement": "good", "incomparable": "warning"}
+if TYPE_CHECKING:
+    from timesink.analyses.ranks.changes import PartChange
+
+AROUND = "Anomalies: what is different around it"
+NEXT = "What to check next"
+"""Headings."""
+_WHY = "Causes: what explains the change"
+_DID_CHANGE = "Causes: what did change"
+VERDICTS = {
+    "regression": "Regression",
+    "improvement": "Improvement",
+    "no_change": "No change",
+    "incomparable": "Not comparable",
+}
+_CHANGED = frozenset({"regression", "improvement"})
+_MOST_PARTS = 8
+_LEAST = 0.01
+"""Parts that changed by less, as a part of the largest change, are told together."""
+_SAME = "Cycle time is the same within noise: there is nothing to explain."
+_OPEN = "No cause has evidence; whether there is a change to explain is not certain."
+_DIFFER = (
+    "Nothing that was recorded explains this, and machines differ from run to run: a second "
+    "recording of each side tells whether it stays."
+)
+_HOST = frozenset({"host_cpu", "launch_gap", "idle", "run_queue"})
+_WORTH_SAYING = 0.05
+"""Places of unexplained time are named that hold this part of it."""
+_MOST_PLACES = 3
+_MOST_SYMPTOMS = 4
+_MOST_CHECKS = 5
+_MOST_EVIDENCE, _MOST_EVIDENCE_BRIEFLY = 5, 2
+_MOST_LINKS = 3
+TONES: dict[str, Tone] = {"regression": "bad", "improvement": "good", "incomparable": "warning"}
+"""What verdicts mean for the reader."""
 _NOT_ATTRIBUTED = "not attributed"
 _LEAST_NS = 1.0
 """Less of the change than this is rounding."""
-_MOST_EVIDENCE, _MOST_EVIDENCE_BRIEFLY = 5, 2
-_MOST_LINKS = 3
+
+
+# -- in words --------------------------------------------------------------------------------------
+
+
+def _texts(table: str, name: str) -> Mapping[str, str]:
+    """What the catalogue says of a cause, or of a part of the cycle."""
+    return catalogue()[table].get(name, {})
+
+
+def part_name(component: str) -> str:
+    """A component in words."""
+    part, _, family = component.partition("/")
+    word = _texts("parts", part).get("name", part)
+    return f"{family} {word}" if family else word
+
+
+def verdict(one: Diagnosis) -> str:
+    """The verdict in words."""
+    return "No certain change" if is_open(one) else VERDICTS[one.verdict]
+
+
+def is_open(one: Diagnosis) -> bool:
+    """Whether cycles are too uneven to say that their length is the same."""
+    lengths = one.cycle_time
+    if one.verdict != "no_change" or lengths.interval_pct is None or not lengths.change_pct:
+        return False
+    low, high = lengths.interval_pct
+    longest = max(lengths.base_ns, lengths.new_ns)
+    return max(-low, high) / 100 * lengths.base_ns > NARROW * longest
+
+
+def has_changed(one: Diagnosis) -> bool:
+    """Whether there is something to explain, or may be."""
+    return one.verdict in _CHANGED or is_open(one) or bool(one.causes or one.anomalies)
+
+
+def launches(one: Component) -> str:
+    """Whether kernels became longer, or are more or others; empty where it is neither alone."""
+    if one.same_launches_ns is None or not one.delta_ns:
+        return ""
+    if not one.base_ns or not one.new_ns:
+        return f"only in {'new' if one.new_ns else 'base'}"
+    share = one.same_launches_ns / one.delta_ns
+    if share >= 0.9:
+        return "as many launches"
+    return "more or other kernels" if share <= 0.1 and one.delta_ns > 0 else ""
+
+
+def why_title(one: Diagnosis) -> str:
+    """Heading of the causes: without a change there is none to explain."""
+    return _WHY if one.verdict in _CHANGED else _DID_CHANGE
+
+
+def cause_title(one: Finding) -> str:
+    """A cause or anomaly as a title, with the process where there are several."""
+    return f"{cause_name(one.cause)}{_of(one.process)}"
+
+
+def cause_name(cause: str) -> str:
+    """What a cause is called."""
+    return _texts("causes", cause).get("name", cause)
+
+
+def cause_line(one: Finding) -> str:
+    """A cause with the time it explains."""
+    bounds = "" if one.interval_ns is None else f" ({interval_ns(*one.interval_ns)})"
+    explains = f"{signed_ns(one.explained_ns)} per cycle{bounds}"
+    return f"{one.cause}{_of(one.process)}, {explains}: {cause_sentence(one)}"
+
+
+def cause_sentence(one: Finding) -> str:
+    """What a cause says under a title that names the process."""
+    return one.sentence.removeprefix(f"{(one.process or '').capitalize()}: ")
+
+
+def anomaly_line(one: Finding) -> str:
+    """An anomaly; its sentence names the device."""
+    return f"{one.cause}{_of(one.process)}: {one.sentence}"
+
+
+def _of(process: str | None) -> str:
+    return f" in {process}" if process else ""
+
+
+def evidence_lines(one: Finding, most: int = _MOST_EVIDENCE_BRIEFLY) -> list[str]:
+    """The first things to look at, where the sentence does not say them."""
+    said = one.sentence
+    told = [
+        each.text
+        for each in one.evidence
+        # The sentence holds the whole of it, or names the counter it is of.
+        if not (each.text in said or (each.kind == "counter" and (each.metric or "-") in said))
+    ]
+    return [*dict.fromkeys(told)][:most]
+
+
+def no_cause(one: Diagnosis) -> str:
+    """That nothing explains the change; empty where something does."""
+    if one.causes or not has_changed(one) or one.verdict == "incomparable":
+        return ""
+    if one.verdict in _CHANGED:
+        return "No cause has evidence."
+    return _OPEN if is_open(one) else _SAME
+
+
+def unexplained(one: Diagnosis) -> str:
+    """What of the change no cause explains, and where it sits; empty where that is nothing."""
+    if not (one.causes or one.verdict in _CHANGED or is_open(one)):
+        return ""
+    if abs(one.unexplained_ns) < _LEAST * max(one.cycle_time.base_ns, 1.0):
+        return ""
+    least = _WORTH_SAYING * abs(one.unexplained_ns)
+    parts = [each for each in one.unexplained if abs(each[1]) >= least]
+    if _exceed(one):
+        parts = [each for each in parts if each[1] * one.unexplained_ns > 0]
+    where = ", ".join(
+        f"{part_name(name)} ({signed_ns(time)})" for name, time in parts[:_MOST_PLACES]
+    )
+    said = f"Unexplained: {signed_ns(one.unexplained_ns)} per cycle"
+    if not where:
+        return f"{said}."
+    other = "shorter" if one.unexplained_ns < 0 else "longer"
+    return (
+        f"{said}, as other parts got {other}: {where}." if _exceed(one) else f"{said}, in {where}."
+    )
+
+
+def _exceed(one: Diagnosis) -> bool:
+    """Whether causes explain more than the whole change, or what went the other way."""
+    return sum(each.explained_ns for each in one.causes) * one.unexplained_ns < 0
+
+
+def symptoms(one: Diagnosis) -> str:
+    """Counters that tell of the change, in a line; empty without any."""
+    told = [
+        f"{each.metric} of {each.device} {amounts(each.base, each.new, each.unit)}"
+        + (f" ({each.why})" if each.why else "")
+        for each in one.symptoms
+    ]
+    if not told:
+        return ""
+    return f"Symptoms, not causes: {units.listed([*dict.fromkeys(told)], _MOST_SYMPTOMS)}."
+
+
+def below_anomalies(one: Diagnosis) -> str:
+    """Symptoms as they stand under the heading of anomalies, of which there may be none."""
+    told = symptoms(one)
+    return f"None. {told}" if told and not one.anomalies else told
+
+
+def checks(one: Diagnosis) -> list[str]:
+    """What to check next: advice of causes, then of anomalies, then on what is unexplained."""
+    told = [each.advice for each in one.causes]
+    named = {each.cause for each in one.causes}
+    told += [each.advice for each in one.anomalies if each.cause not in named]
+    if unexplained(one) and not _exceed(one):
+        for name, _ in one.unexplained[:1]:
+            on_host = name in _HOST
+            # Cycles of one run were chosen, not tested, and are of one machine.
+            tested = one.cycle_time.interval_pct is not None
+            alone = not (one.causes or one.anomalies)
+            if one.verdict == "regression" and tested and on_host and alone:
+                told.append(_DIFFER)
+            advice = _texts("parts", name.partition("/")[0]).get("advice")
+            # What is advised on host code is not said twice.
+            if advice and not (on_host and "host_code" in named):
+                told.append(f"{part_name(name)}: {advice}.")
+    # Advice that begins alike is told once: one look at the device answers both.
+    unlike: dict[str, str] = {}
+    for advice in filter(None, told):
+        unlike.setdefault(advice.partition(" (`")[0], advice)
+    return [*unlike.values()][:_MOST_CHECKS]
+
+
+def told_counters(one: Diagnosis | None) -> set[tuple[str, str]]:
+    """Counters and devices that anomalies and symptoms name."""
+    if one is None:
+        return set()
+    named = [(each.metric, each.device) for each in one.anomalies]
+    named += [(each.metric, each.device) for each in one.symptoms[:_MOST_SYMPTOMS]]
+    found = {(metric, device) for metrics, device in named for metric in metrics.split("/")}
+    evidence = (each for anomaly in one.anomalies for each in anomaly.evidence)
+    return found | {(each.metric, each.device) for each in evidence if each.metric and each.device}
+
+
+# -- as blocks ------------------------------------------------------------------------------------
 
 
 def tone(one: Diagnosis) -> Tone:
     """What a verdict means for the reader."""
-    return "notice" if words.is_open(one) else _TONES.get(one.verdict, "plain")
+    return "notice" if is_open(one) else TONES.get(one.verdict, "plain")
 
 
 def paragraphs(lines: Sequence[str], tone: Tone = "plain") -> Iterator[Text]:
@@ -61,23 +284,27 @@ def why_blocks(
     """
     if not brief:
         yield verdict_block(one, sides, notes, word=word)
-    if words.has_changed(one) and one.attribution:
+    if has_changed(one) and one.attribution:
         yield attribution_block(one)
     causes = causes_block(one, link, brief=brief)
     if causes.items or causes.empty:
         yield causes
-    yield from paragraphs([words.unexplained(one), words.symptoms(one)])
+    yield from paragraphs([unexplained(one), symptoms(one)])
+
+
+def note_sections(notes: Iterable[str]) -> Iterator[Section]:
+    """Notes, each once, where there are any."""
+    every = tuple(paragraphs(list(dict.fromkeys(notes))))
+    if every:
+        yield Section("notes", "Notes", every)
 
 
 def next_sections(found: Diagnosis) -> Iterator[Section]:
     """What to check next, where cards do not say all of it."""
     told = {each.advice for each in found.causes} | {each.advice for each in found.anomalies}
-    more = [line for line in words.checks(found) if line not in told]
+    more = [line for line in checks(found) if line not in told]
     if more:
-        yield Section("next", words.NEXT, tuple(paragraphs(more)))
-
-
-# -- the verdict -----------------------------------------------------------------------------------
+        yield Section("next", NEXT, tuple(paragraphs(more)))
 
 
 def verdict_block(
@@ -85,24 +312,20 @@ def verdict_block(
 ) -> Verdict:
     """Cycle time of both sides and its change, with how sure that is."""
     lengths = one.cycle_time
-    low, high = lengths.interval_pct or (None, None)
+    percents = map(known, (lengths.change_pct, *(lengths.interval_pct or (None, None))))
+    changed, low, high = (None if percent is None else percent / 100 for percent in percents)
     return Verdict(
         one.verdict,
-        word or words.verdict(one),
+        word or verdict(one),
         short_names(one.reason),
         Measured(sides[0], known(lengths.base_ns) or None),
         Measured(sides[1], known(lengths.new_ns) or None),
         "time_ns",
-        _ratio(lengths.change_pct),
-        _ratio(low),
-        _ratio(high),
+        changed,
+        low,
+        high,
         tuple(map(short_names, notes)),
     )
-
-
-def _ratio(percent: float | None) -> float | None:
-    shown = known(percent)
-    return None if shown is None else shown / 100
 
 
 # -- where the change is ---------------------------------------------------------------------------
@@ -113,23 +336,41 @@ def attribution_block(one: Diagnosis, *, attributed: bool = False) -> Attributio
 
     Where only what is `attributed` is meant, small ones that cancel out have no row.
     """
-    shown, rest = words.large_parts(one)
-    rows = [_part(each) for each in shown]
-    together = _together(rest, attributed=attributed)
-    if rest and not (attributed and units.brief_ns(abs(together.change)) == "0 ns"):
-        rows.append(together)
+    order = sorted(one.attribution, key=lambda each: -abs(each.delta_ns))
+    largest = abs(order[0].delta_ns) if order else 0.0
+    # The parts worth a row of their own, largest change first.
+    shown = [each for each in order if largest and abs(each.delta_ns) >= _LEAST * largest]
+    shown = shown[:_MOST_PARTS]
+    rest = order[len(shown) :]
+    rows = [
+        attributed_part(each, each.name, part_name(each.name), launches(each)) for each in shown
+    ]
+    base, new = fsum(each.base_ns for each in rest), fsum(each.new_ns for each in rest)
+    if rest and not (attributed and units.brief_ns(abs(new - base)) == "0 ns"):
+        names = dict.fromkeys(part_name(each.name) for each in rest if not attributed)
+        other = units.counted(len(rest), "other parts")
+        rows.append(_together("other", other, ", ".join(names), base, new))
     lengths = one.cycle_time
+    # What no part holds, so that rows add up.
+    base = lengths.base_ns - fsum(row.base for row in rows)
+    new = lengths.new_ns - fsum(row.new for row in rows)
+    if not attributed and abs(new - base) >= _LEAST_NS:
+        rows.append(_together("unattributed", _NOT_ATTRIBUTED, "", base, new))
     change = lengths.new_ns - lengths.base_ns
-    rows += [] if attributed else _left(lengths.base_ns, lengths.new_ns, rows)
-    return Attribution(f"Where the change is ({words.total(one)})", "time_ns", change, tuple(rows))
+    doubt = ", which may be noise" if is_open(one) else ""
+    total = f"{signed_ns(change)} per cycle, {times(lengths.base_ns, lengths.new_ns)}{doubt}"
+    return Attribution(f"Where the change is ({total})", "time_ns", change, tuple(rows))
 
 
-def _part(one: Component) -> AttributedPart:
+def attributed_part(
+    one: Component | PartChange, id_: str, name: str, note: str = ""
+) -> AttributedPart:
+    """What a part adds to a change, and how sure that is."""
     low, high = one.interval_ns or (None, None)
     return AttributedPart(
-        one.name,
-        words.part_name(one.name),
-        words.launches(one),
+        id_,
+        name,
+        note,
         one.base_ns,
         one.new_ns,
         one.delta_ns,
@@ -139,25 +380,8 @@ def _part(one: Component) -> AttributedPart:
     )
 
 
-def _together(parts: Sequence[Component], *, attributed: bool) -> AttributedPart:
-    base, new = fsum(each.base_ns for each in parts), fsum(each.new_ns for each in parts)
-    names = dict.fromkeys(words.part_name(each.name) for each in parts if not attributed)
-    return AttributedPart(
-        "other", words.other_parts(parts), ", ".join(names), base, new, new - base, None, None,
-        sure=False,
-    )  # fmt: skip
-
-
-def _left(base_ns: float, new_ns: float, rows: Sequence[AttributedPart]) -> list[AttributedPart]:
-    """What no part holds, so that rows add up."""
-    base, new = base_ns - fsum(row.base for row in rows), new_ns - fsum(row.new for row in rows)
-    if abs(new - base) < _LEAST_NS:
-        return []
-    return [
-        AttributedPart(
-            "unattributed", _NOT_ATTRIBUTED, "", base, new, new - base, None, None, sure=False
-        )
-    ]
+def _together(id_: str, name: str, note: str, base: float, new: float) -> AttributedPart:
+    return AttributedPart(id_, name, note, base, new, new - base, None, None, sure=False)
 
 
 # -- what explains it ------------------------------------------------------------------------------
@@ -172,7 +396,7 @@ def causes_block(
     others = [each for each in one.anomalies if not any(_tells(c, each) for c in one.causes)]
     cards = [_card(each, link, most, change, one.anomalies if brief else ()) for each in one.causes]
     cards += [_card(each, link, most) for each in others]
-    return Causes(tuple(cards), "" if one.causes else words.no_cause(one))
+    return Causes(tuple(cards), "" if one.causes else no_cause(one))
 
 
 def _tells(cause: Finding, anomaly: Finding) -> bool:
@@ -195,34 +419,28 @@ def _card(
     """
     is_cause = change_ns is not None
     rests_on = [one, *(each for each in around if _tells(one, each))]
-    evidence = [line for each in rests_on for line in words.evidence_lines(each, most)]
+    evidence = [line for each in rests_on for line in evidence_lines(each, most)]
     share: float | None = one.share
     if is_cause:
         part = one.explained_ns / change_ns if change_ns else 0.0
         share = part if part > 0 else None
     bounds = one.interval_ns if is_cause else None
+    # The functions of the evidence, in the tables that have them.
+    named = dict.fromkeys(each.function for each in one.evidence if each.function)
     return CauseCard(
         one.cause,
         "cause" if is_cause else "anomaly",
-        words.cause_title(one),
-        short_names(words.cause_sentence(one) if is_cause else one.sentence),
+        cause_title(one),
+        short_names(cause_sentence(one) if is_cause else one.sentence),
         one.explained_ns if is_cause else one.explained_ns or None,
         "time_ns",
         share,
         "of the change" if is_cause else "severity",
         one.advice,
         tuple(short_names(line) for line in dict.fromkeys(evidence)),
-        _links(one, link),
+        tuple(dict.fromkeys(map(link, named)))[:_MOST_LINKS] if link is not None else (),
         "" if bounds is None else interval_ns(*bounds),
     )
-
-
-def _links(one: Finding, link: Callable[[str], Link] | None) -> tuple[Link, ...]:
-    """The functions of the evidence, in the tables that have them."""
-    if link is None:
-        return ()
-    named = dict.fromkeys(each.function for each in one.evidence if each.function)
-    return tuple(dict.fromkeys(map(link, named)))[:_MOST_LINKS]
 
 
 def links_to(section: str, label: Callable[[str], str]) -> Callable[[str], Link]:

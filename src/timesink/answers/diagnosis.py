@@ -6,11 +6,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from timesink import __version__
-from timesink.answers.causes import links_to, next_sections, paragraphs, tone, why_blocks
+from timesink.answers.causes import (
+    links_to,
+    next_sections,
+    note_sections,
+    paragraphs,
+    tone,
+    why_blocks,
+)
+from timesink.answers.comparison.changes import Told
 from timesink.answers.comparison.cycle_picture import OTHER, USUAL, CycleBars, cycle_picture
 from timesink.answers.comparison.naming import short_labels
 from timesink.answers.comparison.pair_tables import CYCLES, MOST_ROWS, roles_block, times_block
-from timesink.answers.comparison.sentences import Told
 from timesink.answers.diagnosis_report import Diagnosed, Within, excess_ns, of_single_cycles, spans
 from timesink.model import units
 from timesink.output.blocks import Block, Document, Picture, Section, Table
@@ -70,9 +77,7 @@ def _sections(report: Diagnosed, *, brief: bool) -> Iterator[Section]:
         for note in one.diagnosis.notes
         if brief or not alone
     ]
-    notes = tuple(paragraphs(list(dict.fromkeys([*own, *report.notes]))))
-    if notes:
-        yield Section("notes", "Notes", notes)
+    yield from note_sections([*own, *report.notes])
 
 
 def _of_one(one: Within, brief: bool) -> Iterator[Section]:  # noqa: FBT001

@@ -12,30 +12,28 @@ from typing import Any
 from timesink.analyses.comparison.pair import WITHIN, Pair, Role
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.answers.comparison import values as diagnosis_json
-from timesink.answers.comparison.changes import SORTS_OF_CYCLES
-from timesink.answers.comparison.inputs import check_given, check_recordings, side_of, source_of
-from timesink.answers.comparison.kept_runs import Runs
+from timesink.answers.comparison.kept_runs import Runs, check_recordings
 from timesink.answers.comparison.naming import (
-    RoleChoice,
     chosen,
     members_of,
     short_labels,
-    told_apart,
 )
 from timesink.answers.comparison.pairing import (
+    SORTS_OF_CYCLES,
     RoleMember,
     by_number,
     check_cycle_type,
     members_of_type,
 )
 from timesink.answers.comparison.runs import CycleSearch, SideReadOptions
-from timesink.answers.comparison.sides import find_cases
+from timesink.answers.comparison.sides import check_given, find_cases, side_of, source_of
 from timesink.errors import NotFoundError, UsageError
 from timesink.formats.options import Progress
 from timesink.model import units
 from timesink.model.diagnosis import CycleTime, Diagnosis
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Trace
+from timesink.output.names import told_apart
 from timesink.rules.diagnosis import diagnose as diagnose_pair
 from timesink.rules.joint_diagnosis import diagnose_together
 from timesink.rules.slow_cycles import (
@@ -185,15 +183,13 @@ def diagnose(
         raise failures[0].error
     if finding.says_unit:
         check_recordings(runs, finding)
-    choice = RoleChoice(None if pid is None else str(pid), rank)
-    every = members_of(runs, choice)
-    fitting = [one for one in every if choice.pid in (None, one.role.pid)]
+    process = None if pid is None else str(pid)
+    every = members_of(runs)
+    fitting = [one for one in every if process in (None, one.role.pid)]
     if not fitting:
         known = units.listed(sorted({one.role.pid for one in every}, key=by_number))
-        raise NotFoundError(
-            f"{every[0].role.source}: no process {choice.pid}", f"there are {known}"
-        )
-    members = members_of_type(chosen(fitting, choice), cycle_type)
+        raise NotFoundError(f"{every[0].role.source}: no process {process}", f"there are {known}")
+    members = members_of_type(chosen(fitting, process, rank), cycle_type)
     lost = [f"left out: {one.error.message}" for one in failures]
     own = dict.fromkeys(note for one in members for note in one.role.notes)
     return Diagnosed(
@@ -214,7 +210,7 @@ def _names(members: Sequence[RoleMember]) -> list[str]:
         if len(jobs) > 1 and rank is None:
             words.append(one.job)
         names.append(", ".join(filter(None, words)))
-    return told_apart(names, mark=" #")
+    return told_apart(names)
 
 
 # -- one process ----------------------------------------------------------------------------------

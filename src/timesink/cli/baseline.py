@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
     """Do what the action says."""
     # --help waits for none of these.
     from timesink.answers.comparison import baselines  # noqa: PLC0415
-    from timesink.answers.comparison.baseline_stores import (  # noqa: PLC0415
+    from timesink.answers.comparison.baseline_store import (  # noqa: PLC0415
         checked_name,
         is_reference,
         reference,
@@ -133,7 +133,7 @@ def _reading(options: argparse.Namespace) -> Iterator[SideReadOptions]:
 
 
 def _list(found: Sequence[Listed], options: argparse.Namespace) -> None:
-    from timesink.answers.comparison.baseline_stores import store_at  # noqa: PLC0415
+    from timesink.answers.comparison.baseline_store import store_at  # noqa: PLC0415
     from timesink.answers.comparison.baselines import plain, row  # noqa: PLC0415
 
     if options.format == "json":

@@ -21,7 +21,7 @@ import argparse
 import os
 import socket
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -55,8 +55,8 @@ from timesink.sources.places import without_password
 
 if TYPE_CHECKING:
     from timesink.answers.comparison import Compared, Comparison
-    from timesink.answers.comparison.budget_file import Budgets
-    from timesink.answers.comparison.budgets import BudgetResult
+    from timesink.answers.comparison.budget_file import Budget
+    from timesink.model.findings import Finding
 
 
 # Whether NEW passes: `--fail-on` and `--budget`.
@@ -90,13 +90,15 @@ def _check_gate(options: argparse.Namespace) -> None:
         raise _nothing_to_judge(_TOLD_APART)
 
 
-def _gate_for(comparison: Comparison, options: argparse.Namespace, budgets: Budgets | None) -> Gate:
+def _gate_for(
+    comparison: Comparison, options: argparse.Namespace, budgets: Sequence[Budget] | None
+) -> Gate:
     """The gate of a comparison; where none is asked for, that of any regression."""
     from timesink.answers.comparison.gate_result import gate_of  # noqa: PLC0415 - --help is quick
 
     if comparison.exploration is not None:
         raise _nothing_to_judge(_TOLD_APART)
-    results: tuple[BudgetResult, ...] = ()
+    results: tuple[Finding, ...] = ()
     if budgets is not None:
         from timesink.answers.comparison.budgets import evaluate  # noqa: PLC0415
 
@@ -164,7 +166,7 @@ def _answer(
     """Everything there is to say, in a format that has no choice of tables."""
     if form == "md":
         # The comment on a pull request, with the command that says all of it.
-        from timesink.answers.comparison.words import comment_md  # noqa: PLC0415
+        from timesink.answers.comparison.gate import comment_md  # noqa: PLC0415
 
         return comment_md(comparison, gate, _command_of(options, "--format", "report"))
     if form == "report":
@@ -185,7 +187,7 @@ def _answer(
 def _error_answer(form: str, gate: Gate, error: TimesinkError) -> str | None:
     """What test results, comments, pages and JSON show of runs that cannot be compared."""
     if form == "md":
-        from timesink.answers.comparison.words import gate_md  # noqa: PLC0415
+        from timesink.answers.comparison.gate import gate_md  # noqa: PLC0415
 
         return gate_md(gate)
     if form == "json":

@@ -51,6 +51,11 @@ class CycleTime:
         """The change of what is tested, where anything is."""
         return self.change_pct if self.steady is None else self.steady.change_pct
 
+    @property
+    def tested_interval_pct(self) -> Interval | None:
+        """The 95 % interval of the change of what is tested; None where there is none."""
+        return self.interval_pct if self.steady is None else self.steady.interval_pct
+
 
 @dataclass(frozen=True, slots=True)
 class Component:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from timesink.model.units import counted
+
 
 class Severity(str, Enum):
     """How much a finding weakens the numbers."""
@@ -62,6 +64,41 @@ class HealthEntry:
         }
 
 
+def behaviour_notes(health: Iterable[HealthEntry], *, of_table: bool = False) -> list[str]:
+    """What weakens the numbers of behaviour, in sentences: what was lost on the way to it.
+
+    In a trace values and text concern single events, and do not touch its behaviour; in a behaviour
+    table they do.
+    """
+    said = {**_SAID, **_SAID_OF_TABLES} if of_table else _SAID
+    return [
+        _sentence(entry, said.get(entry.code, "{title}{times}: {consequence}"))
+        for entry in health
+        if entry.code in said or entry.rule.severity is Severity.ERROR
+    ]
+
+
+def recording_notes(health: Iterable[HealthEntry]) -> list[str]:
+    """How a recording fell short, by its recorder's own words."""
+    return [_sentence(entry, _SAID[entry.code]) for entry in health if entry.code in _OF_RECORDERS]
+
+
+def _sentence(entry: HealthEntry, form: str) -> str:
+    file, _, row = entry.example.partition(": ")
+    count, single = entry.count, entry.count == 1
+    return form.format(
+        **{things: counted(count, things) for things in ("rows", "values", "lines")},
+        times=f" ({count} times)" if count > 1 else "",
+        name="names" if single else "name",
+        hold="holds" if single else "hold",
+        file=file,
+        row=row,
+        example=entry.example,
+        title=entry.rule.title,
+        consequence=entry.rule.consequence,
+    )
+
+
 def merge_entries(entries: Iterable[HealthEntry]) -> tuple[HealthEntry, ...]:
     """Add up entries with the same code, keep the first example, order by severity then code."""
     merged: dict[str, HealthEntry] = {}
@@ -84,6 +121,24 @@ def _rules() -> dict[str, Rule]:
     return {code: Rule(code, Severity(severity), *words) for code, severity, *words in rows}
 
 
+_OF_RECORDERS = ("lost_recording", "partial_recording", "heavy_profiling")
+_SAID = {
+    "bad_behaviour_row": "{rows} could not be used, e.g. {example}",
+    "bad_counter_row": "{file}: {rows} could not be used, e.g. {row}",
+    "unreadable_counters": "{example}: its samples are not used",
+    "missing_column": "not in the table, and so not known: {example}",
+    "missing_level": "{rows} {name} a counter without a number for it, e.g. {example}",
+    "lost_recording": "{title}: {example}",
+    "partial_recording": "{title}: {example}",
+    "heavy_profiling": "with the profiler cycles took {example}: {consequence}",
+    "counter_clock_offset": "{title} ({example}): {consequence}",
+}
+_SAID_OF_TABLES = {
+    "bad_value": "{values} could not be read, e.g. {example}",
+    "invalid_utf8": (
+        "{lines} {hold} text that is not UTF-8: names there may not meet those of other runs"
+    ),
+}
 _TOLD = frozenset(
     {
         "lost_recording",

@@ -46,8 +46,13 @@ def to_markdown(document: Document) -> str:
     made += [f"**{in_line(document.headline)}**"] if document.headline else []
     made += [f"> {in_line(note)}" for note in document.notes]
     shown = [one for one in document.sections if one.medium != "page"]
-    made += ["\n\n".join(filter(None, _section(one, "##", in_line))) for one in shown]
+    made += [section_markdown(one) for one in shown]
     return "\n\n".join(filter(None, made))
+
+
+def section_markdown(section: Section, level: str = "##") -> str:
+    """A section under a heading of a level."""
+    return "\n\n".join(filter(None, _section(section, level, in_line)))
 
 
 def bullets(lines: Iterable[str]) -> str:

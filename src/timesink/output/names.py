@@ -87,14 +87,19 @@ def _opened(found: re.Match[str]) -> str:
 # -- short, and told apart -------------------------------------------------------------------------
 
 
-def told_apart(names: Sequence[str]) -> list[str]:
-    """Names of different things, numbered where two would look the same."""
+def told_apart(names: Sequence[str], mark: str = " #") -> list[str]:
+    """Names none of which is another's: a second gets ` #2`, or another mark."""
     seen: Counter[str] = Counter()
-    told = []
+    taken = set(names)
+    apart = []
     for name in names:
         seen[name] += 1
-        told.append(name if seen[name] == 1 else f"{name} #{seen[name]}")
-    return told
+        unique = name
+        while seen[name] > 1 and (unique == name or unique in taken):
+            unique = f"{name}{mark}{seen[name]}" if unique == name else f"{unique}_"
+        taken.add(unique)
+        apart.append(unique)
+    return apart
 
 
 def cut_apart(names: Sequence[str], room: int) -> dict[str, str]:

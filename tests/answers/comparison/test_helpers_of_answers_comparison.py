@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -10,10 +11,11 @@ import polars as pl
 import pytest
 
 import timesink
+from gated import gate_check
 from timesink.analyses.comparison.pair import CycleTimes, KeyFinding, Workload
 from timesink.analyses.comparison.verdict import verdict
 from timesink.answers.comparison.baselines import load_baseline, save_baseline
-from timesink.answers.comparison.budget_file import Budget, Budgets, load_budgets, starting_budgets
+from timesink.answers.comparison.budget_file import Budget, load_budgets, starting_budgets
 from timesink.answers.comparison.budgets import evaluate
 from timesink.answers.comparison.changes import changes
 from timesink.answers.comparison.document import (
@@ -23,9 +25,15 @@ from timesink.answers.comparison.document import (
     files_of,
     indented_json,
 )
-from timesink.answers.comparison.gate import error_document, fitted, outcome, screen
-from timesink.answers.comparison.gate_result import Gate, Limit, gate_check, gate_of, gate_of_error
-from timesink.answers.comparison.headline import changed_most, headline, outlier, standing_out
+from timesink.answers.comparison.gate import (
+    comment_md,
+    error_document,
+    fitted,
+    gate_md,
+    outcome,
+    screen,
+)
+from timesink.answers.comparison.gate_result import Gate, Limit, gate_of, gate_of_error
 from timesink.answers.comparison.kept_runs import recorded_otherwise
 from timesink.answers.comparison.naming import (
     case_identifier,
@@ -35,7 +43,6 @@ from timesink.answers.comparison.naming import (
     processes,
     safe,
     short_labels,
-    told_apart,
 )
 from timesink.answers.comparison.pair_tables import known_amounts
 from timesink.answers.comparison.pairing import (
@@ -47,19 +54,29 @@ from timesink.answers.comparison.pairing import (
 )
 from timesink.answers.comparison.published_report import comparison_md
 from timesink.answers.comparison.published_tables import (
-    families_csv,
     printed_again,
     published_table,
     published_titles,
     summary_cells,
+    table_csv,
     table_of,
-    times_csv,
 )
-from timesink.answers.comparison.sentences import counter_amounts, different, of_pair
+from timesink.answers.comparison.sentences import (
+    both_labels,
+    changed_most,
+    counter_amounts,
+    different,
+    headline,
+    notes_of_many,
+    of_pair,
+    outlier,
+    standing_out,
+)
 from timesink.answers.comparison.sides import find_cases, find_side, stem_of
-from timesink.answers.comparison.values import finding, is_device, rows, why, workload
-from timesink.answers.comparison.words import both_labels, comment_md, gate_md, notes_of_many
+from timesink.answers.comparison.values import diagnosis, pair, rows
+from timesink.answers.comparison.work import is_device
 from timesink.errors import NotFoundError, TimesinkError
+from timesink.output.names import told_apart
 
 
 def test_save_baseline() -> None:
@@ -81,7 +98,7 @@ def test_load_baseline() -> None:
 def test_load_budgets() -> None:
     file = Path(tempfile.mkdtemp()) / "budgets.toml"
     _ = file.write_text('[operators]\n"aten::mm" = { max = "1.5 ms" }')
-    assert [(one.kind, one.name, one.max_ns) for one in load_budgets(file).entries] == [
+    assert [(one.kind, one.name, one.max_ns) for one in load_budgets(file)] == [
         ("operators", "aten::mm", 1500000.0)
     ]
 
@@ -97,8 +114,8 @@ def test_starting_budgets() -> None:
 
 def test_evaluate() -> None:
     same = timesink.compare(timesink.sample(), timesink.sample())
-    long = Budgets("", (Budget("operators", "aten::conv2d", max_ns=1e9),))
-    assert [one.state for one in evaluate(long, same)] == ["within"]
+    long = [Budget("operators", "aten::conv2d", max_ns=1e9)]
+    assert [one.outcome for one in evaluate(long, same)] == ["passed"]
 
 
 def test_changes() -> None:
@@ -221,7 +238,7 @@ def test_safe() -> None:
 
 
 def test_told_apart() -> None:
-    assert told_apart(["a", "b", "a"]) == ["a", "b", "a_v2"]
+    assert told_apart(["a", "b", "a"], "_v") == ["a", "b", "a_v2"]
 
 
 def test_short_labels() -> None:
@@ -275,12 +292,12 @@ def test_published_titles() -> None:
 
 def test_times_csv() -> None:
     same = timesink.compare(timesink.sample(), timesink.sample())
-    assert times_csv(same.pair).partition(",")[0] == "function"
+    assert table_csv(same.pair, "times").partition(",")[0] == "function"
 
 
 def test_families_csv() -> None:
     same = timesink.compare(timesink.sample(), timesink.sample())
-    assert families_csv(same.pair).startswith("family,name,device")
+    assert table_csv(same.pair, "families").startswith("family,name,device")
 
 
 def test_printed_again() -> None:
@@ -333,19 +350,22 @@ def test_stem_of() -> None:
 
 
 def test_why() -> None:
-    assert why(None)["causes"] == []
+    assert diagnosis(None)["causes"] == []
 
 
-def test_workload() -> None:
-    assert workload(Workload(comparable=True, reasons=(), work_ratio=1.0)) == {
-        "comparable": True,
-        "reasons": [],
-        "work_ratio": 1.0,
-    }
-
-
-def test_finding() -> None:
-    assert finding(KeyFinding("gemm", "GPU 0", 3, (3, 4)))["metrics"] == [3, 4]
+def test_pair() -> None:
+    same = timesink.compare(timesink.sample(), timesink.sample()).pair
+    found = (KeyFinding("gemm", "GPU 0", 3, (3, 4)),)
+    told = pair(
+        replace(
+            same, findings=found, workload=Workload(comparable=True, reasons=(), work_ratio=1.0)
+        )
+    )
+    assert told["workload"] == {"comparable": True, "reasons": [], "work_ratio": 1.0}
+    assert told["findings"] == [
+        {"function": "gemm", "device": "GPU 0", "row": 3, "metrics": [3, 4]}
+    ]
+    assert list(told["cycle_times"])[-3:] == ["warm_up_cycles", "levels_ns", "one_run"]
 
 
 def test_rows() -> None:

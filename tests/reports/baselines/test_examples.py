@@ -6,11 +6,12 @@ import tempfile
 from pathlib import Path
 
 import timesink
-from timesink.answers.comparison.baseline_content import _without_place, facts_of
-from timesink.answers.comparison.baseline_stores import (
+from timesink.answers.comparison.baseline_store import (
     FolderStore,
     RemoteStore,
+    _without_place,
     checked_name,
+    facts_of,
     is_reference,
     reference,
     store_at,

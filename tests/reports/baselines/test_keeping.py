@@ -11,8 +11,8 @@ import pytest
 
 import timesink
 from compared_runs import SLOW_CLOCK, process_table, rank_fields, write_table, write_timeline
-from timesink.answers.comparison import baseline_content as baseline
-from timesink.answers.comparison import baseline_content as content
+from timesink.answers.comparison import baseline_store as baseline
+from timesink.answers.comparison import baseline_store as content
 from timesink.answers.comparison import compare
 from timesink.answers.comparison.baselines import (
     list_baselines,

@@ -33,7 +33,7 @@ def write(folder: Path, text: str) -> Path:
 
 
 def test_every_key(tmp_path):
-    assert load_budgets(write(tmp_path, WHOLE)).entries == (
+    assert load_budgets(write(tmp_path, WHOLE)) == (
         Budget("cycle", "cycle", 60e6, Increase(pct=5.0)),
         Budget("operators", "aten::mm", 1.5e6, of="host"),
         Budget(

@@ -8,7 +8,7 @@ import pytest
 
 from compared import comparison, frame, pair_of
 from timesink.analyses.comparison.pair import TIMES, CycleTimes, Pair, Workload
-from timesink.answers.comparison.headline import _ranges
+from timesink.answers.comparison.sentences import _ranges
 from timesink.errors import AmbiguousError
 
 UNEQUAL = Workload(comparable=False, reasons=("Batches and layers.",), work_ratio=None)

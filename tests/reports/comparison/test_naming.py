@@ -17,9 +17,9 @@ from timesink.answers.comparison.naming import (
     role_labels,
     safe,
     side_labels,
-    told_apart,
 )
 from timesink.answers.comparison.pairing import Match, RoleMember
+from timesink.output.names import told_apart
 
 
 def member(

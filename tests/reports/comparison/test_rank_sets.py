@@ -13,11 +13,11 @@ from comparison_text import to_text
 from timesink.analyses.ranks.changes import compare_ranks
 from timesink.answers.comparison import Comparison
 from timesink.answers.comparison.document import comparison_document
+from timesink.answers.comparison.gate import comment_md
 from timesink.answers.comparison.gate_result import Limit, gate_of
 from timesink.answers.comparison.published_report import comparison_md
 from timesink.answers.comparison.rank_sets import may_be_sets
 from timesink.answers.comparison.sides import RunSide, SideSource
-from timesink.answers.comparison.words import comment_md
 from timesink.errors import TimesinkError
 from timesink.lab.ranks.generated import generate_ranks
 from timesink.lab.ranks.plan import Plan, Straggler

@@ -9,9 +9,8 @@ import pytest
 from compared import HEALTHY, comparison, two_runs
 from compared_runs import SLOW_CLOCK, cycle_tables, rank_fields, write_case, write_timeline
 from diagnosed import slow_clock, unchanged
-from gated import comparison_of, lengths
+from gated import comparison_of, gate_check, lengths
 from timesink.answers.comparison import compare
-from timesink.answers.comparison.budgets import BudgetResult
 from timesink.answers.comparison.gate_result import Gate, Limit, gate_of, gate_of_error
 from timesink.errors import TimesinkError, UsageError
 
@@ -177,16 +176,16 @@ class TestManyPairs:
 
 
 class TestBudgets:
-    @pytest.mark.parametrize(("state", "code"), [("within", 0), ("exceeded", 3), ("unjudged", 1)])
+    @pytest.mark.parametrize(("state", "code"), [("passed", 0), ("failed", 3), ("unjudged", 1)])
     def test_budgets_fail_without_a_limit(self, state: str, code: int):
-        result = BudgetResult("operators", "aten::mm", "max", "1 ms", "2 ms", state, "too long")
+        result = gate_check("budget", 'operators "aten::mm" max', state, "too long")
         gate = gate_of(comparison_of({"case": unchanged()}), None, [result])
         assert gate.exit_code == code
         assert gate.of_kind("budget")[0].name == 'operators "aten::mm" max'
 
     def test_what_failed_is_told_before_what_cannot_be_judged(self):
-        states = {"unjudged": "no such operator", "exceeded": "too long"}
-        results = [BudgetResult("kernels", s, "max", "", "", s, said) for s, said in states.items()]
+        states = {"unjudged": "no such operator", "failed": "too long"}
+        results = [gate_check("budget", s, s, said) for s, said in states.items()]
         gate = gate_of(comparison_of({"case": unchanged()}), Limit(), results)
         assert gate.reasons == ["too long", "no such operator"]
 

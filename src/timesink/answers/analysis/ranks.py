@@ -17,7 +17,7 @@ from timesink.analyses.ranks.lateness import TIMES_NOISE, Panel, least_share
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.analyses.ranks.rank_set import RankSet, set_notes
 from timesink.answers.analysis.tables import Analysed, Made, neighbours, tables_section, together
-from timesink.answers.cause_words import cause_name
+from timesink.answers.causes import cause_name
 from timesink.model import units
 from timesink.model.findings import Finding
 from timesink.output.blocks import (

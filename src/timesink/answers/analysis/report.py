@@ -21,7 +21,6 @@ from timesink.analyses.ranks.rank_set import RankSet, set_health, set_notes
 from timesink.analyses.steps import average_step, find_steps, within_steps
 from timesink.answers.analysis import sections
 from timesink.answers.analysis.sections import start_side_by_side
-from timesink.answers.faults import recording_notes
 from timesink.answers.rank_reading import open_set
 from timesink.answers.views import check_group, find_view
 from timesink.errors import TimesinkError, UnreadableError, UsageError
@@ -29,7 +28,7 @@ from timesink.formats.options import Progress
 from timesink.formats.written_files import is_folder
 from timesink.model import units
 from timesink.model.findings import SEVERITIES, Finding, gravest_first
-from timesink.model.health import HealthEntry
+from timesink.model.health import HealthEntry, recording_notes
 from timesink.model.trace import Trace, why_no_calls
 from timesink.rules.communication import stragglers
 from timesink.rules.idle import LEAST_BETWEEN, time_between
@@ -270,7 +269,7 @@ def analyze(
         ):
             label = Recording(Path(about.source), about.worker or "one trace", about.span).label
             raise UnreadableError.none_fits(_path_of(source), [label])
-        said = tuple(recording_notes(opened))
+        said = tuple(recording_notes(opened.health))
         given = Analysis(opened, _path_of(source), group_by=group_by, chosen=said)
         return _restricted(given, wanted)
     place = place_of(_path_of(source))
@@ -280,7 +279,7 @@ def analyze(
         found = open_set(recordings, engine=how, steps=wanted, cache=cache, progress=progress)
         # One rank in detail, all of them where they are compared.
         _check_timeline(found.trace, shown(place))
-        said = (*notes, *recording_notes(found.trace))
+        said = (*notes, *recording_notes(found.trace.health))
         whole = Analysis(found.trace, shown(place), found.ranks, group_by, said)
         many = units.counted(len(found.ranks.ranks), "ranks")
         note = f"{many}: {found.worker} in detail; --worker NAME shows another one alone"
@@ -289,7 +288,7 @@ def analyze(
     store = Cache.default() if cache else None
     trace = open_recording(recordings[0], store, jobs=jobs, progress=progress, in_background=True)
     _check_timeline(trace, source)
-    said = (*notes, *recording_notes(trace))
+    said = (*notes, *recording_notes(trace.health))
     whole = _restricted(Analysis(trace, shown(place), group_by=group_by, chosen=said), wanted)
     return _keeping(whole, recordings[0], wanted) if cache else whole
 
@@ -300,7 +299,7 @@ def analyze_opened(
     """The analysis of a trace that is open already, with the `ranks` it is compared to."""
     _check_timeline(trace, path)
     wanted = None if steps is None else step_choice(steps)
-    said = tuple(recording_notes(trace))
+    said = tuple(recording_notes(trace.health))
     return _restricted(Analysis(trace, path, ranks=ranks, chosen=said), wanted)
 
 

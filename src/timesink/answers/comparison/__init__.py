@@ -6,13 +6,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from timesink.answers.comparison.changes import Compared
+    from timesink.answers.comparison.pairing import Compared
     from timesink.answers.comparison.report import Comparison
     from timesink.answers.comparison.work import compare
 
 __all__ = ["Compared", "Comparison", "compare"]
 
-_PLACES = {"compare": "work", "Compared": "report", "Comparison": "report"}
+_PLACES = {"compare": "work", "Compared": "pairing", "Comparison": "report"}
 
 
 def __getattr__(name: str) -> Any:

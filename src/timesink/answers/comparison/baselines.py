@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import shlex
-import time
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from timesink import __version__
 from timesink.analyses.comparison.pair import cycle_lengths
 from timesink.analyses.names import short_kernel_name
-from timesink.answers.comparison.baseline_content import (
+from timesink.answers.comparison.baseline_store import (
     Baseline,
     baseline_of,
-    content_of,
-    facts_of,
-)
-from timesink.answers.comparison.baseline_stores import (
     checked_name,
+    content_of,
     is_reference,
     reference,
     store_at,
 )
 from timesink.answers.comparison.gate_result import doubts_of
-from timesink.answers.comparison.inputs import read_sides
-from timesink.answers.comparison.kept_runs import Runs
+from timesink.answers.comparison.kept_runs import Runs, read_sides
 from timesink.answers.comparison.runs import SideReadOptions, SideRun
 from timesink.answers.comparison.sides import find_cases, find_side
 from timesink.errors import NotFoundError, OutputError, TimesinkError, UsageError
@@ -88,16 +81,9 @@ def unsaved_baseline(
 
 
 def _content(run: Path, rank: int | None, reading: SideReadOptions) -> bytes:
-    runs, notes = _read(run, rank, reading)
-    about = {
-        "timesink": __version__,
-        "saved_us": time.time_ns() // 1000,
-        "marker": reading.finding.marker,
-        "by": reading.finding.by,
-        "facts": facts_of(runs),
-        "notes": notes,
-    }
-    return content_of(tuple(replace(one, trace=None) for one in runs), run, about)
+    side = find_side(run, rank)
+    (runs,), noted, _ = read_sides(Runs(reading), reading.finding, [side.sources])
+    return content_of(runs, run, reading.finding, (*side.notes, *noted))
 
 
 def _check_run(run: str | Path) -> None:
@@ -109,14 +95,6 @@ def _check_run(run: str | Path) -> None:
             f"{run}: holds a normal and an abnormal run",
             f"give one of them, such as {cases[0].base}",
         )
-
-
-def _read(
-    run: Path, rank: int | None, reading: SideReadOptions
-) -> tuple[list[SideRun], tuple[str, ...]]:
-    side = find_side(run, rank)
-    read = read_sides(Runs(reading), reading.finding, [side.sources])
-    return read.sides[0], (*side.notes, *read.notes)
 
 
 def load_baseline(name: str, store: StorePlace = None) -> Baseline:
@@ -225,19 +203,14 @@ def _held(one: Baseline) -> str:
     many = f"{counted(len(one.runs), 'recordings')} of " if len(one.runs) > 1 else ""
     least, most = min(cycles), max(cycles)
     count = counted(most, "cycles") if least == most else f"{least} to {most} cycles"
-    return f"{many}{count}{_lengths(one)}"
-
-
-def _lengths(one: Baseline) -> str:
     means = [mean for run in one.runs if (mean := _mean_ns(run)) is not None]
     if not means:
-        return ""
+        return f"{many}{count}"
     low, high = brief_ns(min(means)), brief_ns(max(means))
     span = low if low == high else from_to(low, high).replace("→", "to")
     anchors = {short_kernel_name(run.unit.anchor) for run in one.runs if run.unit.anchor}
-    unit = listed(sorted(anchors), 2)
-    named = f" ({unit})" if unit else ""
-    return f" of {span}{named}"
+    unit = f" ({listed(sorted(anchors), 2)})" if anchors else ""
+    return f"{many}{count} of {span}{unit}"
 
 
 def row(one: Listed) -> tuple[str, str, str, str]:
@@ -256,10 +229,11 @@ def shown(one: Baseline) -> list[str]:
     versions = [f"{name} {version}" for name, version in facts["versions"].items()]
     asked = [f"--marker {one.finding.marker}"] if one.finding.marker else []
     asked += [f"--by {one.finding.by}"] if one.finding.by else []
+    devices = [*facts["devices"], *filter(None, [facts["processor"]])]
     lines = [
         f"{reference(one.name)}: {_held(one)}",
         f"saved {_moment(one):%Y-%m-%d %H:%M:%S} UTC by timesink {one.timesink}, {size}",
-        f"devices: {_devices(facts)}",
+        f"devices: {listed(devices) or 'not recorded'}",
         *(f"command: {shlex.join(command)}" for command in _commands(one)[:1]),
         *([f"versions: {', '.join(versions)}"] if versions else []),
         *([f"cycles asked for with {' '.join(asked)}"] if asked else []),
@@ -273,10 +247,6 @@ def _commands(one: Baseline) -> list[list[str]]:
     """What was run, as the recorder says it: without words that are secret."""
     recorders = [run.recorded for run in one.runs if run.recorded is not None]
     return [list(each.command) for each in recorders if each.command]
-
-
-def _devices(facts: Mapping[str, Any]) -> str:
-    return listed([*facts["devices"], *filter(None, [facts["processor"]])]) or "not recorded"
 
 
 def _run_line(run: SideRun) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from difflib import get_close_matches
@@ -20,8 +20,8 @@ from timesink.analyses.comparison.pair import Role, cycle_lengths
 from timesink.analyses.comparison.sides import anatomy_of_role
 from timesink.analyses.kernels.families import OTHER
 from timesink.analyses.statistics.levels import warm_up
-from timesink.answers.comparison.baseline_content import Baseline
-from timesink.answers.comparison.naming import RoleChoice, members_of
+from timesink.answers.comparison.baseline_store import Baseline
+from timesink.answers.comparison.naming import members_of
 from timesink.errors import UnreadableError, UsageError, own_text
 from timesink.model.arrays import Floats
 from timesink.model.units import brief_ns, counted, signed_ns
@@ -94,14 +94,6 @@ class Budget:
         return "" if self.max_increase is None else self.max_increase.said
 
 
-@dataclass(frozen=True, slots=True)
-class Budgets:
-    """What a file of budgets asks for, in its order."""
-
-    path: str
-    entries: tuple[Budget, ...]
-
-
 # -- times and percentages as people write them ----------------------------------------------------
 
 
@@ -130,8 +122,8 @@ def time_ns(value: object) -> float:
 # -- reading --------------------------------------------------------------------------------------
 
 
-def load_budgets(path: str | Path) -> Budgets:
-    r"""The budgets of a TOML file."""
+def load_budgets(path: str | Path) -> tuple[Budget, ...]:
+    """The budgets of a TOML file, in its order."""
     hint = f"give a TOML file; {_FORM}"
     try:
         tables = tomllib.loads(own_text(Path(path), "--budget", hint))
@@ -140,10 +132,21 @@ def load_budgets(path: str | Path) -> Budgets:
         raise UsageError(f"--budget: {error.message}", hint) from error
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}: not TOML ({error})", _FORM) from None
-    entries = tuple(_File(str(path)).entries(tables))
+    entries: list[Budget] = []
+    for kind, content in tables.items():
+        if kind not in KINDS:
+            known = ", ".join(f"[{name}]" for name in KINDS)
+            raise UsageError(f"{path}: unknown table [{kind}]", _meant(kind, KINDS, known))
+        if not isinstance(content, dict):
+            raise UsageError(f"{path}: [{kind}] is no table", _FORM)
+        if kind == "cycle":
+            entries.append(_budget(f"{path}: [{kind}]", kind, kind, content))
+            continue
+        for name, entry in content.items():
+            entries.append(_budget(f'{path}: [{kind}] "{name}"', kind, name, entry))
     if not entries:
         raise UsageError(f"{path}: holds no budget", _FORM)
-    return Budgets(str(path), entries)
+    return tuple(entries)
 
 
 def _flag(value: object) -> bool:
@@ -175,44 +178,26 @@ _KNOWN = {
 """Keys of an entry."""
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
-    path: str
-
-    def entries(self, tables: Mapping[str, Any]) -> Iterator[Budget]:
-        for kind, content in tables.items():
-            if kind not in KINDS:
-                known = ", ".join(f"[{name}]" for name in KINDS)
-                raise self._wrong(kind, None, f"unknown table [{kind}]", _meant(kind, KINDS, known))
-            if not isinstance(content, dict):
-                raise self._wrong(kind, None, f"[{kind}] is no table", _FORM)
-            for name, entry in ({kind: content} if kind == "cycle" else content).items():
-                yield self._budget(kind, name, entry)
-
-    def _budget(self, kind: str, name: str, entry: object) -> Budget:
-        if not isinstance(entry, dict):
-            raise self._wrong(kind, name, "is no table", _FORM)
-        found: dict[str, Any] = {}
-        for key, value in entry.items():
-            if key not in _KNOWN[kind]:
-                hint = _meant(key, _KNOWN[kind], ", ".join(_KNOWN[kind]))
-                raise self._wrong(kind, name, f"unknown key {key!r}", hint)
-            field, read = _READERS[key]
-            shown = f'"{value}"' if isinstance(value, str) else str(value)
-            try:
-                found[field] = read(value)
-            except AmountError as error:
-                raise self._wrong(kind, name, f"{key} = {shown}: {error}", _HELP) from None
-        if not any(key in entry for key in _LIMITS):
-            raise self._wrong(kind, name, "has no limit", f"add {' or '.join(_LIMITS)}")
-        if not name.strip():
-            raise self._wrong(kind, name, "has no name", _FORM)
-        return Budget(kind, name, **found)
-
-    def _wrong(self, kind: str, name: str | None, what: str, hint: str) -> UsageError:
-        """What is wrong, and in which entry."""
-        entry = "" if name is None else f"[{kind}]: " if kind == "cycle" else f'[{kind}] "{name}": '
-        return UsageError(f"{self.path}: {entry}{what}", hint)
+def _budget(place: str, kind: str, name: str, entry: object) -> Budget:
+    """One entry; `place` is where it stands, for words about what is wrong."""
+    if not isinstance(entry, dict):
+        raise UsageError(f"{place}: is no table", _FORM)
+    found: dict[str, Any] = {}
+    for key, value in entry.items():
+        if key not in _KNOWN[kind]:
+            hint = _meant(key, _KNOWN[kind], ", ".join(_KNOWN[kind]))
+            raise UsageError(f"{place}: unknown key {key!r}", hint)
+        field, read = _READERS[key]
+        shown = f'"{value}"' if isinstance(value, str) else str(value)
+        try:
+            found[field] = read(value)
+        except AmountError as error:
+            raise UsageError(f"{place}: {key} = {shown}: {error}", _HELP) from None
+    if not any(key in entry for key in _LIMITS):
+        raise UsageError(f"{place}: has no limit", f"add {' or '.join(_LIMITS)}")
+    if not name.strip():
+        raise UsageError(f"{place}: has no name", _FORM)
+    return Budget(kind, name, **found)
 
 
 def _meant(word: str, known: tuple[str, ...], listed: str) -> str:
@@ -220,7 +205,7 @@ def _meant(word: str, known: tuple[str, ...], listed: str) -> str:
     return f"did you mean {close[0]}? there are {listed}" if close else f"there are {listed}"
 
 
-# Time per cycle of what budgets name, and a file of budgets from what a run takes now.
+# -- time per cycle of what budgets name -----------------------------------------------------------
 
 _WILD = {"*": ".*", "?": "."}
 _CALL_KIND = {"operators": "operator", "modules": "module"}
@@ -239,32 +224,14 @@ _ENGINE = "autograd::engine::evaluate_function: "
 """Names of the engine around each operator of a backward pass: they say the same twice."""
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetPattern:
-    """A name in which * stands for any text and ? for one letter; brackets are themselves.
+def fits(pattern: str, name: str) -> bool:
+    """Whether a name is a pattern, in which * stands for any text and ? for one letter.
 
-    Names of kernels are full of brackets, stars of pointers among them: what is the name itself
-    fits, whatever is in it.
+    Names of kernels are full of brackets, stars of pointers among them: brackets are themselves,
+    and what is the name itself fits, whatever is in it.
     """
-
-    text: str
-    expression: re.Pattern[str]
-
-    @classmethod
-    def of(cls, text: str) -> BudgetPattern:
-        """The pattern of an entry."""
-        parts = [_WILD.get(letter) or re.escape(letter) for letter in text]
-        return cls(text, re.compile("".join(parts), re.DOTALL))
-
-    @property
-    def is_glob(self) -> bool:
-        return any(letter in self.text for letter in _WILD)
-
-    def fits(self, name: str) -> bool:
-        return name == self.text or self.expression.fullmatch(name) is not None
-
-
-# -- what an entry matches ------------------------------------------------------------------------
+    expression = "".join(_WILD.get(letter) or re.escape(letter) for letter in pattern)
+    return name == pattern or re.fullmatch(expression, name, re.DOTALL) is not None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -293,9 +260,8 @@ class MeasuredTimes:
 
 def measured(role: Role, budget: Budget, of: str) -> MeasuredTimes:
     """What an entry matches in a role; `of` is the sort of time."""
-    pattern = BudgetPattern.of(budget.name)
     if budget.kind == "kernels":
-        return _kernels(role, pattern)
+        return _kernels(role, budget.name)
     anatomy = anatomy_of_role(role)
     calls = anatomy.calls.filter(kind=_CALL_KIND[budget.kind])
     # A module goes by its path, or by the last part of it.
@@ -303,7 +269,7 @@ def measured(role: Role, budget: Budget, of: str) -> MeasuredTimes:
     fitting = [
         name
         for name in calls["name"].unique()
-        if pattern.fits(name) or (by_end and pattern.fits(name.rpartition(".")[2]))
+        if fits(budget.name, name) or (by_end and fits(budget.name, name.rpartition(".")[2]))
     ]
     rows = calls.filter(pl.col("name").is_in(fitting)).select("name", "cycle", ns=f"{of}_ns")
     return MeasuredTimes(rows, anatomy.cycles["cycle"].sort().to_list())
@@ -323,13 +289,15 @@ def lacking(role: Role, kind: str, of: str) -> str | None:
     return DEVICE_TIME if of == "device" and not has_device_work(role) else None
 
 
-def _kernels(role: Role, pattern: BudgetPattern) -> MeasuredTimes:
+def _kernels(role: Role, pattern: str) -> MeasuredTimes:
+    """What kernels count for: their family where that is the entry, else their short names."""
     work = device_work(role)
-    names = {
-        function: name
-        for function, short in work.select("function", "short_name").unique().iter_rows()
-        if (name := _kernel(pattern, function, short)) is not None
-    }
+    names = {}
+    for function, short in work.select("function", "short_name").unique().iter_rows():
+        if pattern == family_of(function):
+            names[function] = pattern
+        elif fits(pattern, function) or (short is not None and fits(pattern, short)):
+            names[function] = short or function
     rows = work.filter(pl.col("function").is_in(list(names))).select(
         pl.col("function").replace(names).alias("name"), "cycle", ns="dur_ns"
     )
@@ -344,14 +312,6 @@ def device_work(role: Role) -> pl.DataFrame:
     return once.filter(pl.col("function_class").cast(pl.String).str.starts_with(_ON_DEVICE))
 
 
-def _kernel(pattern: BudgetPattern, function: str, short: str | None) -> str | None:
-    """What a kernel counts for: its family where that is the entry, else its short name."""
-    if not pattern.is_glob and pattern.text == family_of(function):
-        return pattern.text
-    fits = pattern.fits(function) or (short is not None and pattern.fits(short))
-    return (short or function) if fits else None
-
-
 # -- a file to begin with -------------------------------------------------------------------------
 
 
@@ -360,34 +320,34 @@ def starting_budgets(run: Baseline, headroom_pct: float = 10.0) -> str:
 
     Of several ranks the longest mean counts; warm-up does not.
     """
-    roles = [one.role for one in members_of(run.runs, RoleChoice())]
+    roles = [one.role for one in members_of(run.runs)]
+    warm = [warm_up(cycle_lengths(one.behaviour).cast(pl.Float64).to_numpy()) for one in roles]
+    means = [
+        cycle_lengths(role.behaviour)[skip:].mean() for role, skip in zip(roles, warm, strict=True)
+    ]
+    cycle_ns = max((one for one in means if isinstance(one, float)), default=0.0)
     tables = {
-        "operators": _longest(roles, lambda role: _calls(role, "operator")),
-        "modules": _longest(roles, lambda role: _calls(role, "module")),
-        "kernels": _longest(roles, _families),
+        "operators": [_calls(role, "operator") for role in roles],
+        "modules": [_calls(role, "module") for role in roles],
+        "kernels": [_families(role) for role in roles],
     }
-    return "\n".join(_lines(run, headroom_pct, _cycle_ns(roles), tables))
-
-
-def _lines(
-    run: Baseline, headroom_pct: float, cycle_ns: float, tables: dict[str, dict[str, float]]
-) -> Iterator[str]:
     factor, increase = 1 + headroom_pct / 100, f'max_increase = "{headroom_pct:g}%"'
-    cycles = max(one["cycle"].n_unique() for one in (each.behaviour for each in run.runs))
-    yield f"# Times per cycle of {counted(cycles, 'cycles')}, with {headroom_pct:g} % headroom."
-    yield "# Edit freely: docs/budgets.md says what each key means."
-    yield ""
-    yield "[cycle]"
-    if cycle_ns:
-        yield f'max = "{_amount(cycle_ns * factor)}"'
-    yield increase
-    for table, entries in tables.items():
-        if entries:
-            yield ""
-            yield f"[{table}]"
-            for name, ns in entries.items():
-                key = json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
-                yield f'{key} = {{ max = "{_amount(ns * factor)}", {increase} }}'
+    cycles = counted(max(one.behaviour["cycle"].n_unique() for one in run.runs), "cycles")
+    lines = [
+        f"# Times per cycle of {cycles}, with {headroom_pct:g} % headroom.",
+        "# Edit freely: docs/budgets.md says what each key means.",
+        "",
+        "[cycle]",
+        *([f'max = "{_amount(cycle_ns * factor)}"'] if cycle_ns else []),
+        increase,
+    ]
+    for table, times in tables.items():
+        entries = _longest(roles, warm, times)
+        lines += ["", f"[{table}]"] if entries else []
+        for name, ns in entries.items():
+            key = json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
+            lines.append(f'{key} = {{ max = "{_amount(ns * factor)}", {increase} }}')
+    return "\n".join(lines)
 
 
 def _amount(ns: float) -> str:
@@ -399,24 +359,19 @@ def _amount(ns: float) -> str:
     return f"{(rounded / size).normalize():f} {unit}"
 
 
-# -- what takes long -------------------------------------------------------------------------------
+def _longest(
+    roles: Sequence[Role], warm: Sequence[int], times: Sequence[pl.DataFrame]
+) -> dict[str, float]:
+    """Names by mean time per cycle, the longest of all roles; of equal ones the innermost.
 
-
-def _cycle_ns(roles: Sequence[Role]) -> float:
-    """The longest mean cycle of all roles after warm-up; 0 where no length is known."""
-    means = [cycle_lengths(role.behaviour)[_warm(role) :].mean() for role in roles]
-    return max((one for one in means if isinstance(one, float)), default=0.0)
-
-
-def _warm(role: Role) -> int:
-    return warm_up(cycle_lengths(role.behaviour).cast(pl.Float64).to_numpy())
-
-
-def _longest(roles: Sequence[Role], times: Callable[[Role], pl.DataFrame]) -> dict[str, float]:
-    """Names by mean time per cycle, the longest of all roles; of equal ones the innermost."""
+    The mean is over the cycles after warm-up; a cycle without the name has none of it.
+    """
     longest: dict[str, tuple[float, float]] = {}
-    for role in roles:
-        for name, ns, inner_ns in _means(role, times(role)).iter_rows():
+    for role, skip, table in zip(roles, warm, times, strict=True):
+        cycles = role.behaviour["cycle"].unique().sort()[skip:]
+        kept = table.filter(pl.col("cycle").is_in(cycles.implode()))
+        sums = kept.group_by("name").agg(pl.col("ns", "inner_ns").sum() / max(len(cycles), 1))
+        for name, ns, inner_ns in sums.filter(pl.col("ns") > 0).iter_rows():
             if name not in longest or longest[name][0] < ns:
                 longest[name] = ns, inner_ns
     # Of those with equal times, the other one is called by it.
@@ -426,14 +381,6 @@ def _longest(roles: Sequence[Role], times: Callable[[Role], pl.DataFrame]) -> di
         if less_ns <= _LEAST_SHARE * ordered[0][0]:
             chosen.setdefault(-less_ns, name)
     return {name: ns for ns, name in list(chosen.items())[:_MOST]}
-
-
-def _means(role: Role, times: pl.DataFrame) -> pl.DataFrame:
-    """Mean over the cycles after warm-up; a cycle without the name has none of it."""
-    cycles = role.behaviour["cycle"].unique().sort()[_warm(role) :]
-    kept = times.filter(pl.col("cycle").is_in(cycles.implode()))
-    sums = kept.group_by("name").agg(pl.col("ns", "inner_ns").sum() / max(len(cycles), 1))
-    return sums.filter(pl.col("ns") > 0)
 
 
 def _calls(role: Role, kind: str) -> pl.DataFrame:

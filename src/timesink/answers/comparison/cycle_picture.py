@@ -70,23 +70,21 @@ def cycle_picture(sides: Sequence[CycleBars], width: float = WIDTH) -> Drawing:
     frames = _frames(sides, width)
     upwards = frames[0].upwards(0, 1.08 * longest / scale)
     shapes: list[Shape] = [*y_axis(frames[0], upwards, ticks, f"cycle time, {unit}", room=44)]
+    said = []
     for frame, one in zip(frames, sides, strict=True):
+        count = len(one.lengths_ns)
+        # From numbers of cycles, which begin with 1, to the middles of bars.
+        across = frame.across(0.5, count + 0.5)
+        numbers = [tick for tick in nice_ticks(1, count, 7) if tick == round(tick) and tick >= 1]
         shapes += grid(frame, upwards=[upwards(tick) for tick in ticks])
-        shapes += _bars(frame, one, scale, upwards)
+        shapes += _bars(frame, one, scale, upwards, across)
         shapes += _heading(frame, one)
-        shapes += x_axis(frame, _across(frame, one), _numbers(one), "cycle")
-    return Drawing(
-        width, _TOP + _HEIGHT + _BOTTOM, tuple(shapes), "Length of every cycle", _described(sides)
-    )
-
-
-def _described(sides: Sequence[CycleBars]) -> str:
-    said = [
-        f"{one.name} ({units.counted(len(one.lengths_ns), 'cycles')}, "
-        f"{units.brief_ns(one.mean_ns)} on average)"
-        for one in sides
-    ]
-    return f"Length of every cycle: {'; '.join(said)}."
+        shapes += x_axis(frame, across, numbers or [1], "cycle")
+        mean = units.brief_ns(one.mean_ns)
+        said.append(f"{one.name} ({units.counted(count, 'cycles')}, {mean} on average)")
+    about = f"Length of every cycle: {'; '.join(said)}."
+    height = _TOP + _HEIGHT + _BOTTOM
+    return Drawing(width, height, tuple(shapes), "Length of every cycle", about)
 
 
 def _frames(sides: Sequence[CycleBars], width: float) -> list[Frame]:
@@ -99,20 +97,10 @@ def _frames(sides: Sequence[CycleBars], width: float) -> list[Frame]:
     return [Frame(left, _TOP, size, _HEIGHT) for left, size in zip(starts, wide, strict=True)]
 
 
-def _across(frame: Frame, one: CycleBars) -> Scale:
-    """From numbers of cycles, which begin with 1, to the middles of bars."""
-    return frame.across(0.5, len(one.lengths_ns) + 0.5)
-
-
-def _numbers(one: CycleBars) -> list[float]:
-    count = len(one.lengths_ns)
-    found = [tick for tick in nice_ticks(1, count, 7) if tick == round(tick) and tick >= 1]
-    return found or [1]
-
-
-def _bars(frame: Frame, one: CycleBars, scale: float, upwards: Scale) -> Iterator[Shape]:
+def _bars(
+    frame: Frame, one: CycleBars, scale: float, upwards: Scale, across: Scale
+) -> Iterator[Shape]:
     together = ceil(len(one.lengths_ns) * _LEAST_BAR / frame.width)
-    across = _across(frame, one)
     for first in range(0, len(one.lengths_ns), together):
         lengths = one.lengths_ns[first : first + together]
         left, right = across(first + 0.5), across(first + len(lengths) + 0.5)

@@ -3,41 +3,58 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from timesink import __version__
-from timesink.answers.cause_words import told_counters, verdict
-from timesink.answers.causes import links_to, next_sections, paragraphs, tone, why_blocks
-from timesink.answers.comparison import words
-from timesink.answers.comparison.changes import Compared
+from timesink.answers.causes import (
+    links_to,
+    next_sections,
+    note_sections,
+    paragraphs,
+    told_counters,
+    tone,
+    verdict,
+    why_blocks,
+)
+from timesink.answers.comparison.changes import Told
 from timesink.answers.comparison.cycle_picture import OTHER, USUAL, cycle_picture, side
 from timesink.answers.comparison.exploration import explored_sections, rank_sections
-from timesink.answers.comparison.gate import gate_section, outcome, outcome_tone
+from timesink.answers.comparison.gate import TONES, gate_section, outcome
 from timesink.answers.comparison.gate_result import Gate
-from timesink.answers.comparison.headline import changed_most, standing_out
 from timesink.answers.comparison.naming import EXPLORATORY_REPORT, VERSUS
 from timesink.answers.comparison.pair_tables import (
     MOST_ROWS,
-    counters_block,
     families_block,
+    pair_blocks,
     pairs_block,
     scores_block,
     sides_block,
     times_block,
 )
-from timesink.answers.comparison.pairing import as_options
+from timesink.answers.comparison.pairing import Compared, as_options
 from timesink.answers.comparison.published_report import comparison_md, pair_md, ranks_md
 from timesink.answers.comparison.published_tables import table_csv
 from timesink.answers.comparison.report import SCHEMA, Comparison
-from timesink.answers.comparison.sentences import Told, answer
+from timesink.answers.comparison.sentences import (
+    answer,
+    changed_most,
+    equal_work_note,
+    findings,
+    findings_left,
+    notes,
+    notes_of_many,
+    standing_out,
+    subject,
+)
 from timesink.errors import TimesinkError
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
-from timesink.output.blocks import Document, Picture, Section, Table, Text
+from timesink.output.blocks import Document, Picture, Section, Table, Text, Tone
 from timesink.output.names import short_names
 from timesink.output.pictures import picture
 from timesink.sources.recordings import sayable
@@ -59,8 +76,6 @@ _HEADINGS = {
     "scores": "Functions with counters",
 }
 """Of the sections of tables, on pages."""
-_FEW = 5
-"""Rows of functions without metrics."""
 _IN_FULL, _IN_FULL_BRIEFLY = 8, 3
 """Pairs that are told in full: on a page, and in text."""
 _ROWS_OF_MANY = 100
@@ -81,71 +96,52 @@ def comparison_document(
     else:
         sections = _of_several(comparison, gate, top)
     found = comparison.diagnosis
-    judged = gate is not None and bool(gate.asked)
-    lead = outcome(gate) if gate is not None and judged else verdict_of(comparison)
-    return Document(
-        "comparison",
-        _title(comparison),
-        _subject(comparison),
-        short_names(f"{lead}. {comparison.headline}" if lead else comparison.headline),
-        __version__,
-        tuple(sections),
-        outcome_tone(gate.outcome)
-        if gate is not None and judged
-        else "plain"
-        if found is None
-        else tone(found),
-    )
+    if gate is not None and gate.asked:
+        lead, meaning = outcome(gate), TONES[gate.outcome]
+    else:
+        lead, meaning = verdict_of(comparison), "plain" if found is None else tone(found)
+    said = f"{lead}. {comparison.headline}" if lead else comparison.headline
+    return _document(comparison, said, sections, meaning)
 
 
 def one_table_document(comparison: Comparison, table: str, top: int = TOP) -> Document:
     """One table of every pair that is told in full, below the answer."""
-    told = [Told(one.pair) for one in comparison.pairs]
+    told, names = [Told(one.pair) for one in comparison.pairs], comparison.pair_names
     if comparison.exploration is not None:
-        sections = explored_sections(comparison, comparison.exploration, top, TABLES[table])
-    elif len(told) == 1:
+        explored = explored_sections(comparison, comparison.exploration, top, TABLES[table])
+        return _document(comparison, comparison.headline, explored)
+    if len(told) == 1:
         block = TABLES[table](told[0], top, table)
-        sections = iter([Section(table, block.title, (block,)), *_notes(comparison.notes)])
-    else:
-        sections = _one_table_of_several(comparison, told, table, top)
-    # One table is not asked for to read all the rest, which takes longer.
-    said = " ".join(answer(told[0])) if len(told) == 1 else comparison.headline
-    return Document(
-        "comparison",
-        _title(comparison),
-        _subject(comparison),
-        short_names(said),
-        __version__,
-        tuple(sections),
-    )
-
-
-def _one_table_of_several(
-    comparison: Comparison, told: Sequence[Told], table: str, top: int
-) -> Iterator[Section]:
-    names = comparison.pair_names
+        sections = [Section(table, block.title, (block,)), *note_sections(comparison.notes)]
+        # One table is not asked for to read all the rest, which takes longer.
+        return _document(comparison, " ".join(answer(told[0])), sections)
     summary = pairs_block(list(zip(comparison.pairs, told, strict=True)), names)
-    yield Section("pairs", summary.title, (summary,))
+    sections = [Section("pairs", summary.title, (summary,))]
     shown = in_full(told, _IN_FULL_BRIEFLY)
     for place in shown:
         block = TABLES[table](told[place], top, f"pair-{place + 1}-{table}")
-        lead = short_names(words.subject(told[place], comparison.pairs[place].title))
+        lead = short_names(subject(told[place], comparison.pairs[place].title))
         said = paragraphs(answer(told[place]))
-        yield Section(f"pair-{place + 1}", names[place], (*said, block), lead)
-    yield from _notes([*_not_shown(len(told) - len(shown), comparison), *comparison.notes])
+        sections.append(Section(f"pair-{place + 1}", names[place], (*said, block), lead))
+    sections += note_sections([*_not_shown(len(told) - len(shown), comparison), *comparison.notes])
+    return _document(comparison, comparison.headline, sections)
 
 
-def _title(comparison: Comparison) -> str:
-    names = dict.fromkeys(one.title for one in comparison.pairs)
-    return units.listed(list(names), 3, "; ") or units.listed(_names(comparison.sources), 3, "; ")
-
-
-def _subject(comparison: Comparison) -> str:
+def _document(
+    comparison: Comparison, said: str, sections: Iterable[Section], meaning: Tone = "plain"
+) -> Document:
+    names = list(dict.fromkeys(one.title for one in comparison.pairs))
+    sources = _names(comparison.sources)
     if len(comparison.pairs) == 1:
         one = comparison.pairs[0]
-        return short_names(words.subject(Told(one.pair), one.title))
-    what = units.counted(len(comparison.all_pairs), "pairs")
-    return f"{units.listed(_names(comparison.sources), 4, ' and ')}: {what}"
+        about = short_names(subject(Told(one.pair), one.title))
+    else:
+        what = units.counted(len(comparison.all_pairs), "pairs")
+        about = f"{units.listed(sources, 4, ' and ')}: {what}"
+    title = units.listed(names or sources, 3, "; ")
+    return Document(
+        "comparison", title, about, short_names(said), __version__, tuple(sections), meaning
+    )
 
 
 def _names(sources: Sequence[str]) -> Sequence[str]:
@@ -157,7 +153,7 @@ def _names(sources: Sequence[str]) -> Sequence[str]:
 def verdict_of(comparison: Comparison) -> str:
     """The verdict on one program, whatever its processes; where these disagree, which have it."""
     found = comparison.diagnosis
-    if found is None or not _is_one_case(comparison):
+    if found is None or len(comparison.cases) > 1:
         return ""
     verdicts = Counter(verdict(one.diagnosis) for one in comparison.pairs)
     if len(verdicts) == 1:
@@ -166,11 +162,6 @@ def verdict_of(comparison: Comparison) -> str:
     (first, count), *others = verdicts.most_common()
     said = [f"{count} of {many}: {first.lower()}", *(f"{n}: {w.lower()}" for w, n in others)]
     return f"{verdict(found)} ({', '.join(said)})"
-
-
-def _is_one_case(comparison: Comparison) -> bool:
-    """Whether all pairs are of one program: its ranks or processes, and one sort of cycle."""
-    return len({one.title for one in comparison.pairs}) == 1
 
 
 # -- one pair --------------------------------------------------------------------------------------
@@ -184,16 +175,26 @@ def _of_one(
     link = links_to(_TIMES, told.label)
     why = why_blocks(found, _sides(one, told), found.notes, link, brief=brief)
     yield Section("verdict", _VERDICT, (*why, *_warnings(told, found)))
-    yield from _gate_sections(gate)
+    yield from () if gate is None else (gate_section(gate),)
     yield from rank_sections(comparison.ranks, top)
     yield from next_sections(found)
     pictures = tuple(_cycles(one, told))
     if pictures and not brief:
         yield Section("cycles", "Cycles", pictures)
-    yield from _table_sections(told, found, top)
+    # Each table under a heading for menus; in text, where there are none, under its own title.
+    tables = list(pair_blocks(told, top or MOST_ROWS, brief=found if top else None))
+    functions = [block for block in tables if block.id.startswith("functions")]
+    yield Section(
+        _TIMES, "Functions", (*_changed(told, found, top), *functions),
+        "Time per cycle, over all cycles; a cycle in which a function did not run counts as zero.",
+    )  # fmt: skip
+    for block in tables[len(functions) :]:
+        yield Section(block.id, block.title if top else _HEADINGS[block.id], (block,))
     if not brief:
         yield Section("sides", "What was compared", (sides_block([(one, told)]),))
-    yield from _notes([*_own_notes(told), *(found.notes if brief else ()), *comparison.notes])
+    yield from note_sections(
+        [*_own_notes(told), *(found.notes if brief else ()), *comparison.notes]
+    )
 
 
 def _sides(one: Compared, told: Told) -> tuple[str, str]:
@@ -231,25 +232,8 @@ def _own_notes(told: Told) -> list[str]:
     """What to know of a pair and no warning told."""
     workload = told.whole.workload
     warned = () if workload.comparable else workload.reasons
-    every = [*words.notes(told), *words.equal_work_note(told)]
+    every = [*notes(told), *equal_work_note(told)]
     return [note for note in every if note not in warned]
-
-
-def _gate_sections(gate: Gate | None) -> Iterator[Section]:
-    if gate is not None:
-        yield gate_section(gate)
-
-
-def _table_sections(told: Told, found: Diagnosis, top: int | None) -> Iterator[Section]:
-    """Each table under a heading for menus; in text, where there are none, under its own title."""
-    tables = list(_tables(told, top or MOST_ROWS, found if top else None))
-    functions = [block for block in tables if block.id.startswith("functions")]
-    yield Section(
-        _TIMES, "Functions", (*_changed(told, found, top), *functions),
-        "Time per cycle, over all cycles; a cycle in which a function did not run counts as zero.",
-    )  # fmt: skip
-    for block in tables[len(functions) :]:
-        yield Section(block.id, block.title if top else _HEADINGS[block.id], (block,))
 
 
 def _changed(told: Told, found: Diagnosis, top: int | None) -> Iterator[Text]:
@@ -258,16 +242,10 @@ def _changed(told: Told, found: Diagnosis, top: int | None) -> Iterator[Text]:
     In text every function that changed, and how many more there are.
     """
     told_apart = top or not told.families.is_empty()
-    for line, meanwhile in words.findings(told, told_counters(found)):
+    for line, meanwhile in findings(told, told_counters(found)):
         if meanwhile or told_apart:
             yield from paragraphs(["; ".join(filter(None, (line, meanwhile)))])
-    yield from paragraphs([words.findings_left(told)] if top else [])
-
-
-def _notes(notes: Sequence[str]) -> Iterator[Section]:
-    every = tuple(paragraphs(list(dict.fromkeys(notes))))
-    if every:
-        yield Section("notes", "Notes", every)
+    yield from paragraphs([findings_left(told)] if top else [])
 
 
 # -- several pairs ---------------------------------------------------------------------------------
@@ -278,7 +256,7 @@ def _of_several(comparison: Comparison, gate: Gate | None, top: int | None) -> I
     brief = top is not None
     pairs = [(one, Told(one.pair)) for one in comparison.pairs]
     names = comparison.pair_names
-    together = comparison.diagnosis if _is_one_case(comparison) else None
+    together = comparison.diagnosis if len(comparison.cases) == 1 else None
     summary = pairs_block(pairs, names)
     if together is None:
         yield Section("verdict", _VERDICT, (summary,))
@@ -287,7 +265,7 @@ def _of_several(comparison: Comparison, gate: Gate | None, top: int | None) -> I
         yield Section("verdict", _VERDICT, tuple(why))
         yield from rank_sections(comparison.ranks, top)
         yield Section("pairs", "All pairs", (summary,))
-    yield from _gate_sections(gate)
+    yield from () if gate is None else (gate_section(gate),)
     shown = in_full([told for _, told in pairs], _IN_FULL_BRIEFLY if brief else _IN_FULL)
     for place in shown:
         own = (f"pair-{place + 1}", names[place])
@@ -296,8 +274,8 @@ def _of_several(comparison: Comparison, gate: Gate | None, top: int | None) -> I
         yield Section("sides", "What was compared", (sides_block(pairs),))
     left = _not_shown(len(pairs) - len(shown), comparison) if brief else []
     common = together.notes if together is not None and brief else ()
-    noted = words.notes_of_many([(names[place], _own_notes(pairs[place][1])) for place in shown])
-    yield from _notes([*left, *common, *noted, *comparison.notes])
+    noted = notes_of_many([(names[place], _own_notes(pairs[place][1])) for place in shown])
+    yield from note_sections([*left, *common, *noted, *comparison.notes])
 
 
 def in_full(pairs: Sequence[Told], most: int) -> list[int]:
@@ -307,7 +285,7 @@ def in_full(pairs: Sequence[Told], most: int) -> list[int]:
     """
     changes = [abs(told.pair.cycle_times.change_pct or 0.0) for told in pairs]
     one = standing_out(pairs)
-    alone = changed_most(pairs) if one is None else one.place
+    alone = changed_most(pairs) if one is None else one[0]
     order = sorted(range(len(pairs)), key=lambda place: (place != alone, -changes[place], place))
     return sorted(order[:most], key=lambda place: (place != alone, place))
 
@@ -330,41 +308,23 @@ def _pair_sections(
     """One of several pairs: its own verdict where there is none over all, and its tables."""
     (id_, name), found = named, one.diagnosis
     brief = (together or found) if top else None
-    subject = short_names(words.subject(told, one.title))
+    lead = short_names(subject(told, one.title))
     tables = (
         *(_cycles(one, told) if top is None else ()),
         *_changed(told, brief or found, top),
-        *_tables(told, top or _ROWS_OF_MANY, brief, f"{id_}-"),
+        *pair_blocks(told, top or _ROWS_OF_MANY, f"{id_}-", brief=brief),
     )
     if together is not None:
         said = (*paragraphs(answer(told)), *_warnings(told, found))
-        yield Section(id_, name, (*said, *tables), subject)
+        yield Section(id_, name, (*said, *tables), lead)
         return
     link = links_to(f"{id_}-tables", told.label)
     why = why_blocks(found, _sides(one, told), found.notes, link)
-    yield Section(id_, name, (*why, *_warnings(told, found)), subject)
+    yield Section(id_, name, (*why, *_warnings(told, found)), lead)
     yield Section(f"{id_}-tables", "Functions and counters", tables)
 
 
-def _tables(
-    told: Told, rows: int, brief: Diagnosis | None = None, id_: str = ""
-) -> Iterator[Table]:
-    """The tables of a pair; of a `brief` answer without counters that its diagnosis names."""
-    measured = told.pair.rows.height > 0
-    yield times_block(told, rows, f"{id_}functions")
-    if brief and measured and not told.times["measured"].all():
-        few = min(rows, _FEW)
-        yield times_block(told, few, f"{id_}functions-without-metrics", unmeasured=True)
-    if not told.families.is_empty():
-        yield families_block(told, rows, f"{id_}families")
-    counters = counters_block(told, rows, f"{id_}counters", told_counters(brief))
-    if counters.rows:
-        yield counters
-    if measured:
-        yield scores_block(told, rows, f"{id_}scores")
-
-
-# The files of a comparison that is written to a folder: their names, and what makes each.
+# -- the files of a comparison that is written to a folder -----------------------------------------
 
 FORMATS = ("csv", "report", "json")
 """What a folder holds unless one of these is asked for."""
@@ -398,13 +358,14 @@ def _pair_md(one: Compared) -> str:
 def error_json(gate: Gate, error: TimesinkError) -> str:
     """What JSON says of runs that could not be compared."""
     said = {"message": sayable(error.message), "hint": sayable(error.hint)}
-    whole = {"schema": SCHEMA, "error": said, "gate": gate.to_dict()}
-    return msgspec.json.format(msgspec.json.encode(whole), indent=2).decode()
+    return _indented({"schema": SCHEMA, "error": said, "gate": gate.to_dict()})
 
 
 def indented_json(comparison: Comparison, gate: Gate | None = None) -> str:
     """The whole answer as JSON for a person to look at; with what a gate says of it."""
-    whole = (
-        comparison.to_dict() if gate is None else {**comparison.to_dict(), "gate": gate.to_dict()}
-    )
+    judged = {} if gate is None else {"gate": gate.to_dict()}
+    return _indented({**comparison.to_dict(), **judged})
+
+
+def _indented(whole: dict[str, Any]) -> str:
     return msgspec.json.format(msgspec.json.encode(whole), indent=2).decode()

@@ -1,4 +1,4 @@
-"""Which of many roles behave alike, and how the groups differ, as sections of a document."""
+"""Sections on many processes: which of many roles behave alike, and what changed over all ranks."""
 
 from __future__ import annotations
 
@@ -7,25 +7,24 @@ from collections.abc import Callable, Iterator
 import polars as pl
 
 from timesink.analyses.clustering.groups import Exploration
-from timesink.analyses.comparison.pair import Pair, Role
+from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.ranks.changes import RankChanges
 from timesink.analyses.ranks.own_time import ranges_of
-from timesink.analyses.statistics.ranks import ALPHA
-from timesink.answers.causes import paragraphs
-from timesink.answers.comparison.headline import late_together, steps_sentence, straggler_sentences
-from timesink.answers.comparison.pair_tables import (
-    ROLES,
-    counters_block,
-    families_block,
-    times_block,
+from timesink.answers.causes import TONES, attributed_part, note_sections, paragraphs
+from timesink.answers.comparison.changes import Told
+from timesink.answers.comparison.pair_tables import ROLES, pair_blocks
+from timesink.answers.comparison.rank_sets import (
+    late_together,
+    steps_sentence,
+    straggler_sentences,
 )
 from timesink.answers.comparison.report import Comparison
-from timesink.answers.comparison.sentences import Told, answer
+from timesink.answers.comparison.sentences import answer
 from timesink.model import units
 from timesink.model.units import digits, signed_ns
-from timesink.output.blocks import AttributedPart, Attribution, Block, Column, Section, Table, Tone
+from timesink.output.blocks import Attribution, Block, Column, Section, Table
 from timesink.output.names import short_names
-from timesink.output.numbers import column, known, table
+from timesink.output.numbers import column, table
 from timesink.output.tables import attribution_table
 
 APART = "What sets each apart from {}, the largest"
@@ -57,9 +56,7 @@ def explored_sections(
         yield _pair_section(exploration, pair, number, top or _ROWS, table_of)
     if table_of is None:
         yield Section("roles", "Roles", (_roles(exploration, top),))
-    notes = [*left_out(exploration, most), *comparison.notes]
-    if notes:
-        yield Section("notes", "Notes", tuple(paragraphs(notes)))
+    yield from note_sections([*left_out(exploration, most), *comparison.notes])
 
 
 def apart_lines(exploration: Exploration) -> list[tuple[int, str]]:
@@ -97,7 +94,7 @@ def groups_block(exploration: Exploration, most: int | None = None) -> Table:
     """One row per group."""
     clusters = exploration.clusters[:most]
     members = [[exploration.roles[place] for place in one.members] for one in clusters]
-    lengths = [[mean_cycle_ns(role) for role in roles] for roles in members]
+    lengths = [[role.mean_cycle_ns for role in roles] for roles in members]
     return table(
         "groups",
         "Groups",
@@ -130,26 +127,16 @@ def _roles(exploration: Exploration, top: int | None) -> Table:
         [
             column("role", "role", "text", [role.label for role in roles]),
             column("group", "group", "count", [number for number, _ in rows]),
-            column("cycles", "cycles", "count", map(cycle_count, roles), spare=1),
-            column("mean_ns", "cycle time", "time_ns", map(mean_cycle_ns, roles), bar=True),
+            column("cycles", "cycles", "count", [role.cycles for role in roles], spare=1),
+            column("mean_ns", "cycle time", "time_ns", [role.mean_cycle_ns for role in roles],
+                   bar=True),
             column("pid", "pid", "text", [role.pid for role in roles], spare=2),
             column("host", "host", "text", [role.host for role in roles], spare=3),
             column("source", "file", "text", [role.source for role in roles], main=False),
         ],
         total_rows=sum(len(cluster.members) for cluster in exploration.clusters),
         meanings=ROLES,
-    )
-
-
-def cycle_count(role: Role) -> int:
-    """Cycles of a role."""
-    return role.behaviour["cycle"].n_unique()
-
-
-def mean_cycle_ns(role: Role) -> float:
-    """Mean length of a role's cycles; each counts once."""
-    cycles = role.behaviour.select("cycle", "cycle_type", "cycle_dur_ns").unique()
-    return float(cycles.select(pl.col("cycle_dur_ns").mean()).item() or 0)
+    )  # fmt: skip
 
 
 # -- two groups ------------------------------------------------------------------------------------
@@ -163,39 +150,30 @@ def _pair_section(
     table_of: Callable[[Told, int, str], Table] | None,
 ) -> Section:
     told, id_ = Told(pair), f"groups-{number}"
-    blocks: list[Block] = [*paragraphs(answer(told))]
     if table_of is not None:
-        blocks.append(table_of(told, rows, f"{id_}-table"))
+        tables = [table_of(told, rows, f"{id_}-table")]
     else:
-        blocks.append(times_block(told, rows, f"{id_}-functions"))
-        if not told.families.is_empty():
-            blocks.append(families_block(told, rows, f"{id_}-families"))
-        if told.counters:
-            blocks.append(counters_block(told, rows, f"{id_}-counters"))
-    lead = f"{pair.base.label} and {pair.new.label}"
-    return Section(id_, _pair_title(exploration, pair), tuple(blocks), short_names(lead))
-
-
-def _pair_title(exploration: Exploration, pair: Pair) -> str:
-    """Which groups are compared, and how far apart their representatives are."""
+        tables = [*pair_blocks(told, rows, f"{id_}-", scores=False)]
+    # Which groups are compared, and how far apart their representatives are.
     labels = [one.label for one in exploration.roles]
-    places = [labels.index(role.label) if role.label in labels else None
-              for role in (pair.base, pair.new)]  # fmt: skip
-    groups = [
-        next((str(number) for number, cluster in enumerate(exploration.clusters, 1)
-              if place in cluster.members), "?")
-        for place in places
-    ]  # fmt: skip
-    title = f"Group {groups[0]} → group {groups[1]}"
-    if places[0] is None or places[1] is None:
-        return title
-    return f"{title} (distance {digits(float(exploration.distances[places[0], places[1]]))})"
+    places = [labels.index(role.label) for role in (pair.base, pair.new) if role.label in labels]
+    groups = {
+        place: number
+        for number, cluster in enumerate(exploration.clusters, 1)
+        for place in cluster.members
+    }
+    title = "Group ? → group ?"
+    if len(places) == 2:
+        base, new = places
+        apart = digits(float(exploration.distances[base, new]))
+        title = f"Group {groups[base]} → group {groups[new]} (distance {apart})"
+    lead = f"{pair.base.label} and {pair.new.label}"
+    return Section(id_, title, (*paragraphs(answer(told)), *tables), short_names(lead))
 
 
-# What changed over all ranks of a run, as a section of a document.
+# -- all ranks of a run ---------------------------------------------------------------------------
 
-TITLE = "Ranks"
-PART_NAMES = {
+_PART_NAMES = {
     "compute": "kernels",
     "copies": "copies",
     "transfer": "exposed transfer",
@@ -205,7 +183,7 @@ PART_NAMES = {
     "idle": "no activity recorded",
 }
 """Parts of a step in words."""
-SOURCE_NAMES = {
+_SOURCE_NAMES = {
     "kernels": "kernels",
     "copies": "copies",
     "loading": "data loading",
@@ -215,7 +193,6 @@ SOURCE_NAMES = {
 _NO_STRAGGLER = "No rank is a straggler on either side."
 _NOT_NEW = "No straggler is new, gone or worse."
 _MOST_ROWS = 200
-_TONES: dict[str, Tone] = {"regression": "bad", "improvement": "good", "incomparable": "warning"}
 
 
 def rank_sections(found: RankChanges | None, top: int | None = None) -> Iterator[Section]:
@@ -224,16 +201,20 @@ def rank_sections(found: RankChanges | None, top: int | None = None) -> Iterator
     With `top`, as text: so many rows, and only ranks that changed.
     """
     if found is not None:
-        yield Section("ranks", TITLE, tuple(_blocks(found, top)))
+        yield Section("ranks", "Ranks", tuple(_rank_blocks(found, top)))
 
 
-def _blocks(found: RankChanges, top: int | None) -> Iterator[Block]:
-    steps, *others = rank_sentences(found)
+def _rank_blocks(found: RankChanges, top: int | None) -> Iterator[Block]:
+    late = list(straggler_sentences(found))
+    late = late or [_NOT_NEW if found.stragglers else _NO_STRAGGLER]
     is_late = any(each.state in {"new", "worse"} for each in found.stragglers)
-    yield from paragraphs([steps], _TONES.get(found.verdict, "plain"))
-    yield from paragraphs(others, "bad" if is_late else "plain")
+    yield from paragraphs([steps_sentence(found)], TONES.get(found.verdict, "plain"))
+    yield from paragraphs(late, "bad" if is_late else "plain")
     if found.attribution:
-        parts = _attribution(found)
+        change = found.step_time.new_ns - found.step_time.base_ns
+        rows = [attributed_part(one, one.part, _PART_NAMES[one.part]) for one in found.attribution]
+        title = f"The mean step of all ranks ({signed_ns(change)})"
+        parts = Attribution(title, "time_ns", change, tuple(rows))
         yield parts if top is None else attribution_table(parts)
     if found.stragglers:
         yield _stragglers(found)
@@ -242,34 +223,6 @@ def _blocks(found: RankChanges, top: int | None) -> Iterator[Block]:
         yield _ranks(ranks, top or _MOST_ROWS)
     if found.collectives.height:
         yield _collectives(found, top or _MOST_ROWS)
-
-
-def rank_sentences(found: RankChanges) -> Iterator[str]:
-    """Steps of the whole run, and stragglers that came, went or became worse."""
-    yield steps_sentence(found)
-    late = list(straggler_sentences(found))
-    yield from late or [_NOT_NEW if found.stragglers else _NO_STRAGGLER]
-
-
-def _attribution(found: RankChanges) -> Attribution:
-    change = found.step_time.new_ns - found.step_time.base_ns
-    parts = [
-        AttributedPart(
-            one.part,
-            PART_NAMES[one.part],
-            "",
-            one.base_ns,
-            one.new_ns,
-            one.delta_ns,
-            known(low),
-            known(high),
-            one.p_value is not None and one.p_value < ALPHA,
-        )
-        for one in found.attribution
-        for low, high in [one.interval_ns or (None, None)]
-    ]
-    title = f"The mean step of all ranks ({signed_ns(change)})"
-    return Attribution(title, "time_ns", change, tuple(parts))
 
 
 def _stragglers(found: RankChanges) -> Table:
@@ -304,7 +257,7 @@ def _ranks(ranks: pl.DataFrame, most: int) -> Table:
         "Ranks against themselves before",
         [
             column("rank", "rank", "count", rows["rank"]),
-            column("source", "where", "text", [SOURCE_NAMES[one] for one in rows["source"]]),
+            column("source", "where", "text", [_SOURCE_NAMES[one] for one in rows["source"]]),
             column("base_ns", "base, per step", "time_ns", rows["base_ns"]),
             column("new_ns", "new, per step", "time_ns", rows["new_ns"]),
             column("change_ns", "change", "time_ns", rows["change_ns"], signed=True),

@@ -1,4 +1,7 @@
-"""Whether a comparison passes: as a section of a document, and on one screen of a log."""
+"""Whether a comparison passes: in a document, on one screen of a log, and in a comment.
+
+The comment is one on a pull request, with or without a gate.
+"""
 
 from __future__ import annotations
 
@@ -10,26 +13,47 @@ from typing import TypeAlias
 from rich.cells import cell_len, chop_cells
 
 from timesink import __version__
-from timesink.answers import cause_words as words
-from timesink.answers.causes import attribution_block, paragraphs
+from timesink.analyses.clustering.groups import Exploration
+from timesink.answers import causes
+from timesink.answers.causes import paragraphs
+from timesink.answers.comparison.changes import Told
+from timesink.answers.comparison.exploration import APART, apart_lines, groups_block, threshold
 from timesink.answers.comparison.gate_result import FAILED, PASSED, UNJUDGED, Gate
+from timesink.answers.comparison.pair_tables import pairs_block, times_block
+from timesink.answers.comparison.report import Comparison
+from timesink.answers.comparison.sentences import notes, subject
+from timesink.answers.comparison.sides import ALONE, LEFT_OUT
 from timesink.errors import TimesinkError
 from timesink.model import units
-from timesink.model.findings import Finding
+from timesink.model.diagnosis import Diagnosis
 from timesink.model.units import signed_ns
-from timesink.output.blocks import Block, Document, Facts, Section, Table, Text, Tone
-from timesink.output.names import short_names
+from timesink.output.blocks import Block, Causes, Document, Facts, Section, Text, Tone
+from timesink.output.markdown import to_comment
+from timesink.output.names import as_code, printable, short_names
 from timesink.output.numbers import column, table
 from timesink.output.terminal import wrapped
 
 OUTCOMES = {PASSED: "Passed", FAILED: "Failed", UNJUDGED: "Cannot be judged"}
-_TONES: dict[str, Tone] = {PASSED: "good", FAILED: "bad", UNJUDGED: "warning"}
+TONES: dict[str, Tone] = {PASSED: "good", FAILED: "bad", UNJUDGED: "warning"}
+"""Outcomes in words, and what they mean for the reader."""
 _WIDTH, _HEIGHT = 80, 24
 _IN_A_LOG = {PASSED: "passed", FAILED: "FAILED", UNJUDGED: "CANNOT BE JUDGED"}
-_MOST_REASONS = 4
 _MOST_PARTS = 3
 _MOST_DOUBTS = 2
 _MOST_ROWS = 5
+_MOST_LINES = 58
+"""With the line by which docs/ci/gate.sh marks it, below 60."""
+_MOST_REASONS, _MOST_REASONS_IN_LOG = 6, 4
+_MOST_CAUSES = 3
+_MOST_GROUPS, _MOST_APART = 12, 8
+_MOST_PAIRS = 8
+_MOST_FUNCTIONS = 5
+_MOST_NOTES = 3
+_LONGEST_COMMAND = 400
+_NOT_COMPARED = (LEFT_OUT, ALONE)
+"""What notes hold that say so."""
+_KEPT = ("checks", "subject", "command")
+"""Sections for which there is always room."""
 
 
 def outcome(gate: Gate) -> str:
@@ -37,54 +61,43 @@ def outcome(gate: Gate) -> str:
     return f"{OUTCOMES[gate.outcome]} ({gate.asked})" if gate.asked else OUTCOMES[gate.outcome]
 
 
-def outcome_tone(found: str) -> Tone:
-    """What an outcome means for the reader."""
-    return _TONES[found]
-
-
 def gate_section(gate: Gate) -> Section:
     """Every check, those that do not pass first, and what these runs cannot show."""
-    return Section("gate", "Whether it passes", tuple(_blocks(gate)))
-
-
-def _blocks(gate: Gate) -> Iterator[Block]:
-    yield Text(f"{outcome(gate)}.", outcome_tone(gate.outcome))
-    yield _checks(sorted(gate.checks, key=lambda one: one.urgency))
-    yield from paragraphs([gate.unseen, *(f"{doubt}." for doubt in gate.doubts)])
+    checks = sorted(gate.checks, key=lambda one: one.urgency)
+    words = [
+        OUTCOMES[one.outcome].lower() + " (not asked for)" * (not one.counts) for one in checks
+    ]
+    blocks: list[Block] = [
+        Text(f"{outcome(gate)}.", TONES[gate.outcome]),
+        table(
+            "checks",
+            "Checks",
+            [
+                column("outcome", "outcome", "text", words),
+                column("kind", "kind", "text", [one.kind for one in checks]),
+                column("name", "check", "text", [one.name for one in checks]),
+                column("time_ns", "measured", "time_ns", [one.time_ns for one in checks]),
+                column("why", "why", "text", [one.sentence for one in checks]),
+            ],
+        ),
+        *paragraphs([gate.unseen, *(f"{doubt}." for doubt in gate.doubts)]),
+    ]
     if gate.command:
-        yield Facts((("Command", shlex.join(gate.command)),))
-
-
-def _checks(checks: list[Finding]) -> Table:
-    return table(
-        "checks",
-        "Checks",
-        [
-            column("outcome", "outcome", "text", [_outcome(one) for one in checks]),
-            column("kind", "kind", "text", [one.kind for one in checks]),
-            column("name", "check", "text", [one.name for one in checks]),
-            column("time_ns", "measured", "time_ns", [one.time_ns for one in checks]),
-            column("why", "why", "text", [one.sentence for one in checks]),
-        ],
-    )
-
-
-def _outcome(one: Finding) -> str:
-    word = OUTCOMES[one.outcome].lower()
-    return word if one.counts else f"{word} (not asked for)"
+        blocks.append(Facts((("Command", shlex.join(gate.command)),)))
+    return Section("gate", "Whether it passes", tuple(blocks))
 
 
 def error_document(gate: Gate, error: TimesinkError) -> Document:
     """What a gate says of runs that could not be compared."""
-    hint = Section("hint", "What to do", tuple(paragraphs([error.hint]))) if error.hint else None
+    hints = [Section("hint", "What to do", tuple(paragraphs([error.hint])))] if error.hint else []
     return Document(
         "comparison",
         gate.subject,
         gate.subject,
         short_names(f"{outcome(gate)}: {error.message}"),
         __version__,
-        (*([hint] if hint else []), gate_section(gate)),
-        outcome_tone(gate.outcome),
+        (*hints, gate_section(gate)),
+        TONES[gate.outcome],
     )
 
 
@@ -96,75 +109,56 @@ def screen(gate: Gate) -> str:
 
     The command that says it again is one line, however many rows it takes: it can be copied.
     """
-    if gate.outcome == PASSED:
-        return "\n".join(fitted(_passed(gate), _HEIGHT))
-    command = _command(gate.command)
-    more_rows = max(0, cell_len(command) - 1) // _WIDTH
-    return "\n".join(fitted(_not_passed(gate, command), _HEIGHT - more_rows))
-
-
-def _passed(gate: Gate) -> Iterator[_Lines]:
-    more = [gate.unseen] if gate.unseen else []
-    yield (*_head(gate), *_lines([*_reasons(gate), *more, *_doubts(gate)], 2, 14)), 0
-
-
-def _not_passed(gate: Gate, command: str) -> Iterator[_Lines]:
-    yield (*_head(gate), *_lines(_reasons(gate), 2, 10), *_lines(_doubts(gate), 2, 3)), 0
-    if gate.outcome == FAILED:
-        yield from _why(gate)
-    yield ("Reproduce", command) if command else (), 1
-
-
-def _command(words: Sequence[str]) -> str:
-    """A line for a shell; none where a terminal does not show all of it, or it leaves no room."""
-    line = f"  {shlex.join(words)}" if words else ""
-    return line if line.isprintable() and cell_len(line) <= _MOST_ROWS * _WIDTH else ""
-
-
-def _head(gate: Gate) -> list[str]:
     asked = f" ({gate.asked})" if gate.asked else ""
-    return _lines([f"timesink: {_IN_A_LOG[gate.outcome]}{asked}: {gate.subject}"], 0, 3)
-
-
-def _reasons(gate: Gate) -> list[str]:
-    """Why, budgets that are kept in one sentence; of many, how many more there are."""
+    head = _lines([f"timesink: {_IN_A_LOG[gate.outcome]}{asked}: {gate.subject}"], 0, 3)
+    doubts = [f"{doubt}." for doubt in gate.doubts[:_MOST_DOUBTS]]
     said = gate.reasons
     if gate.outcome == PASSED:
         said = [one.sentence for one in gate.of_kind("cycle time")]
         said += [gate.kept] if gate.kept else []
-    more = len(said) - _MOST_REASONS
+    # Of many reasons, how many more there are.
+    more = len(said) - _MOST_REASONS_IN_LOG
     rest = [f"And {units.count(more)} more."] if more > 0 else []
-    return [*said[:_MOST_REASONS], *rest]
+    reasons = [*said[:_MOST_REASONS_IN_LOG], *rest]
+    if gate.outcome == PASSED:
+        unseen = [gate.unseen] if gate.unseen else []
+        return "\n".join(
+            fitted([([*head, *_lines([*reasons, *unseen, *doubts], 2, 14)], 0)], _HEIGHT)
+        )
+    # A line for a shell; none where a terminal does not show all of it, or it leaves no room.
+    command = f"  {shlex.join(gate.command)}" if gate.command else ""
+    if not command.isprintable() or cell_len(command) > _MOST_ROWS * _WIDTH:
+        command = ""
+    parts: list[_Lines] = [([*head, *_lines(reasons, 2, 10), *_lines(doubts, 2, 3)], 0)]
+    parts += _why_lines(gate.why) if gate.outcome == FAILED else ()
+    parts.append((("Reproduce", command) if command else (), 1))
+    more_rows = max(0, cell_len(command) - 1) // _WIDTH
+    return "\n".join(fitted(parts, _HEIGHT - more_rows))
 
 
-def _doubts(gate: Gate) -> list[str]:
-    return [f"{doubt}." for doubt in gate.doubts[:_MOST_DOUBTS]]
-
-
-def _why(gate: Gate) -> Iterator[_Lines]:
+def _why_lines(why: Diagnosis | None) -> Iterator[_Lines]:
     """The first cause, where the change sits and what to check next.
 
     A budget may be exceeded where cycles are not certainly longer: then the cause alone says why.
     """
-    why = gate.why
     if why is None or why.verdict == "incomparable":
         return
     # What made cycles shorter is no reason to fail.
-    causes = [one for one in why.causes if one.explained_ns > 0]
+    slower = [one for one in why.causes if one.explained_ns > 0]
     is_longer = why.verdict == "regression"
-    if causes:
-        others = len(causes) - 1
+    if slower:
+        others = len(slower) - 1
         more = f" ({units.counted(others, 'more causes')})" if others else ""
-        said = _lines([words.cause_line(causes[0])], 2, 5)
-        rest = _lines([words.unexplained(why)], 2, 2) if is_longer else ()
+        said = _lines([causes.cause_line(slower[0])], 2, 5)
+        rest = _lines([causes.unexplained(why)], 2, 2) if is_longer else ()
         yield (f"First cause{more}", *said, *rest), 2
     elif is_longer:
-        yield _lines([f"{words.no_cause(why)} {words.unexplained(why)}".strip()], 0, 4), 2
+        yield _lines([f"{causes.no_cause(why)} {causes.unexplained(why)}".strip()], 0, 4), 2
     if is_longer:
-        rows = attribution_block(why, attributed=True).rows[:_MOST_PARTS]
+        rows = causes.attribution_block(why, attributed=True).rows[:_MOST_PARTS]
         parts = [f"{row.name}: {signed_ns(row.change)}" for row in rows]
         yield ("Where the change is, per cycle", *_lines(parts, 2, _MOST_PARTS)), 4
-    checks = words.checks(replace(why, causes=tuple(causes)))[:2] if causes or is_longer else []
+    checks = causes.checks(replace(why, causes=tuple(slower)))[:2] if slower or is_longer else []
     yield ("What to check next", *_lines(checks, 2, 5)) if checks else (), 3
 
 
@@ -174,17 +168,11 @@ def _lines(sentences: Iterable[str], indent: int, most: int) -> list[str]:
         part
         for sentence in sentences
         for text in wrapped(short_names(sentence), _WIDTH, indent=indent)
-        for part in _narrow(text.plain)
+        # Characters may be two columns wide.
+        for part in chop_cells(text.plain, _WIDTH) or [""]
     ]
     return _clipped(lines, most)
 
-
-def _narrow(line: str) -> list[str]:
-    """Characters may be two columns wide."""
-    return [line] if cell_len(line) <= _WIDTH else chop_cells(line, _WIDTH)
-
-
-# -- what fits -------------------------------------------------------------------------------------
 
 _Lines: TypeAlias = "tuple[Sequence[str], int]"
 """Lines that stay together, and their rank: those with the highest number go first where there is
@@ -208,3 +196,119 @@ def _clipped(lines: Sequence[str], most: int) -> list[str]:
         return list(lines)
     cut = lines[most - 1]
     return [*lines[: most - 1], f"{cut[: len(cut) - len(cut.lstrip())]}..."]
+
+
+# -- a comment ------------------------------------------------------------------------------------
+
+
+def comment_md(
+    comparison: Comparison, gate: Gate | None = None, command: Sequence[str] = ()
+) -> str:
+    """The answer, what fails, why, and the largest changes; tables are folded."""
+    return to_comment(comment_document(comparison, gate, command), _MOST_LINES, _KEPT)
+
+
+def gate_md(gate: Gate) -> str:
+    """The comment of runs that could not be compared."""
+    reasons = tuple(paragraphs(gate.reasons[:_MOST_REASONS]))
+    sections = (
+        Section("checks", "", reasons),
+        Section("subject", "", (Text(as_code(gate.subject)),)),
+    )
+    return to_comment(_document(_judged(gate), "", sections), _MOST_LINES, _KEPT)
+
+
+def comment_document(comparison: Comparison, gate: Gate | None, command: Sequence[str]) -> Document:
+    """The short answer with its sections in the order of their importance."""
+    why = comparison.diagnosis if gate is None else gate.why
+    explored = comparison.exploration
+    if explored is not None or why is None:
+        title, headline = "many processes", comparison.headline
+        sections = [] if explored is None else list(_explored(explored))
+    else:
+        word = causes.verdict(why)
+        title = _judged(gate) if gate is not None and gate.asked else word.lower()
+        found = [] if gate is None else gate.of_kind("cycle time")
+        reason = found[0].sentence if found else why.reason
+        headline = f"{word}. {reason}"
+        sections = [*_checks(gate, reason), _subject(comparison), *_why(why)]
+    return _document(title, short_names(headline), [*sections, *_rest(comparison, gate, command)])
+
+
+def _document(title: str, headline: str, sections: Sequence[Section]) -> Document:
+    return Document("comparison", f"timesink: {title}", "", headline, __version__, tuple(sections))
+
+
+def _judged(gate: Gate) -> str:
+    asked = f" ({as_code(gate.asked)})" if gate.asked else ""
+    return f"{OUTCOMES[gate.outcome].lower()}{asked}"
+
+
+def _checks(gate: Gate | None, told: str) -> Iterator[Section]:
+    """What does not pass and was not told, budgets that are kept, and what cannot be seen."""
+    if gate is None or not gate.asked:
+        return
+    lines = [line for line in gate.reasons if line != told]
+    more = len(lines) - _MOST_REASONS
+    lines = lines[:_MOST_REASONS] + ([f"and {units.count(more)} more"] if more > 0 else [])
+    lines += [gate.kept, gate.unseen if gate.outcome == PASSED else ""]
+    yield Section("checks", "", tuple(paragraphs(lines)))
+
+
+def _subject(comparison: Comparison) -> Section:
+    """What was compared: names of files and processes, in which a backtick begins no code."""
+    pairs = [(one, Told(one.pair)) for one in comparison.pairs]
+    if len(pairs) == 1:
+        said = subject(pairs[0][1], pairs[0][0].title)
+        return Section("subject", "", (Text(short_names(said).replace("`", "'")),))
+    table = pairs_block(pairs, comparison.pair_names, _MOST_PAIRS)
+    return Section("pairs", table.title, (table,))
+
+
+def _why(why: Diagnosis) -> Iterator[Section]:
+    """Causes and anomalies, what to check next, then where the change is."""
+    every = causes.causes_block(why, brief=True)
+    for role, title in (("cause", causes.why_title(why)), ("anomaly", causes.AROUND)):
+        own = [card for card in every.items if card.role == role]
+        more = len(own) - _MOST_CAUSES
+        empty = every.empty if role == "cause" else ""
+        blocks: list[Block] = [Causes(tuple(own[:_MOST_CAUSES]), empty)] if own or empty else []
+        said = [f"and {units.counted(more, 'more')} such"] if more > 0 else []
+        said.append(causes.unexplained(why) if role == "cause" else causes.symptoms(why))
+        blocks += paragraphs(said)
+        if blocks:
+            yield Section(role, title, tuple(blocks))
+    yield from causes.next_sections(why)
+    parts = causes.attribution_block(why)
+    if parts.rows and causes.has_changed(why):
+        yield Section("parts", parts.title, (parts,))
+
+
+def _explored(found: Exploration) -> Iterator[Section]:
+    """The groups, and what sets them apart."""
+    table = groups_block(found, _MOST_GROUPS)
+    yield Section("groups", "Groups of roles that behave alike", (Text(threshold(found)), table))
+    apart = [f"group {number}: {line}" for number, line in apart_lines(found)[:_MOST_APART]]
+    if apart:
+        yield Section("apart", APART.format("group 1"), tuple(paragraphs(apart)))
+
+
+def _rest(comparison: Comparison, gate: Gate | None, command: Sequence[str]) -> Iterator[Section]:
+    """The largest changes of functions, notes, and how to have all of it."""
+    own: list[str] = []
+    if len(comparison.pairs) == 1:
+        told = Told(comparison.pairs[0].pair)
+        table = times_block(told, _MOST_FUNCTIONS)
+        if told.comparable and (told.times["base_ns"] != told.times["new_ns"]).any():
+            yield Section("times", table.title, (table,))
+        own = notes(told)
+    of_test = () if comparison.diagnosis is None else comparison.diagnosis.notes
+    every = dict.fromkeys([*(gate.doubts if gate else ()), *of_test, *comparison.notes, *own])
+    # What was not compared first; of many notes, how many more there are.
+    lines = sorted(every, key=lambda note: not any(said in note for said in _NOT_COMPARED))
+    more = len(lines) - _MOST_NOTES
+    lines = lines[:_MOST_NOTES] + ([f"and {units.counted(more, 'more notes')}"] if more > 0 else [])
+    yield from causes.note_sections(lines)
+    line = shlex.join(command)
+    if line and line == printable(line) and len(line) <= _LONGEST_COMMAND:
+        yield Section("command", "", (Text(f"Everything: {as_code(line)}"),))

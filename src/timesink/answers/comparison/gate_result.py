@@ -7,10 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from timesink.answers.comparison.budgets import BudgetResult
-from timesink.answers.comparison.changes import Compared
+from timesink.answers.comparison.changes import Told
 from timesink.answers.comparison.report import Comparison
-from timesink.answers.comparison.sentences import Told
 from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.model import units
 from timesink.model.diagnosis import CycleTime, Diagnosis
@@ -60,28 +58,6 @@ class Limit:
     def text(self) -> str:
         """As it is written on the command line."""
         return REGRESSION if self.allowed_pct is None else f"{self.allowed_pct:g}%"
-
-
-def gate_check(
-    kind: str,
-    name: str,
-    outcome: str,
-    sentence: str,
-    *,
-    counts: bool = True,
-    is_empty: bool = False,
-    time_ns: float = 0.0,
-) -> Finding:
-    """One thing that was looked at; `time_ns` is what was measured in the new run."""
-    return Finding(
-        kind,
-        sentence,
-        cost_ns=time_ns,
-        name=name,
-        outcome=outcome,
-        counts=counts,
-        is_empty=is_empty,
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,9 +144,8 @@ def doubts_of(notes: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one for one in notes if any(said in one for said in _ENDED_EARLY)))
 
 
-# From a comparison and budgets to a gate.
+# -- from a comparison and budgets to a gate -------------------------------------------------------
 
-_STATES = {"within": PASSED, "exceeded": FAILED, "unjudged": UNJUDGED}
 _MOST_NAMED = 4
 _INTERVAL = "95 % interval"
 _WHAT_TO_DO = (
@@ -179,29 +154,14 @@ _WHAT_TO_DO = (
 )
 _SLOW_FIRST = "Skip warm-up when recording (--skip)."
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Case:
-    """One program whose cycles were compared: all its ranks, and one sort of cycle."""
-
-    title: str
-    pairs: Sequence[Compared]
-    why: Diagnosis
-
-    @property
-    def cycles(self) -> tuple[int, int]:
-        """How many cycles each side has, of the process that has fewest."""
-        lengths = [Told(one.pair).pair.cycle_times for one in self.pairs]
-        return (
-            min(len(one.base_ns) for one in lengths),
-            min(len(one.new_ns) for one in lengths),
-        )
+_Case = tuple[Comparison, Diagnosis]
+"""One program whose cycles were compared: all its ranks, and one sort of cycle; and why."""
 
 
 def gate_of(
     comparison: Comparison,
     limit: Limit | None = None,
-    budgets: Sequence[BudgetResult] = (),
+    budgets: Sequence[Finding] = (),
     *,
     asked: str = "",
     command: Sequence[str] = (),
@@ -211,37 +171,39 @@ def gate_of(
     Without a `limit` cycle time is shown, and fails nothing; budgets do.  Of several ranks or
     processes the run as a whole counts; cases and sorts of cycles each for itself.
     """
-    cases = [
-        _Case(one.pairs[0].title, one.pairs, one.diagnosis)
-        for one in comparison.cases
-        if one.diagnosis is not None
-    ]
+    cases = [(one, one.diagnosis) for one in comparison.cases if one.diagnosis is not None]
     if not cases:
         raise NotFoundError("there is no pair of processes to judge", "give BASE and NEW, two runs")
     several = len(cases) > 1
-    is_budgeted = any(one.kind == "cycle" and one.rule == "max_increase" for one in budgets)
-    checks = [_cycle_time(one, limit, several=several, is_budgeted=is_budgeted) for one in cases]
-    checks += [
-        gate_check(
-            "budget",
-            one.case,
-            _STATES[one.state],
-            one.sentence,
-            is_empty=one.state == "within" and not one.matched,
+    is_budgeted = any(one.name == "cycle max_increase" for one in budgets)
+    checks = []
+    for case, why in cases:
+        title, said = case.pairs[0].title, sentence(why, limit, is_budgeted=is_budgeted)
+        checks.append(
+            Finding(
+                "cycle time",
+                f"{title}: {said}" if several else said,
+                cost_ns=why.cycle_time.new_ns,
+                name=f"cycle time of {title}" if several else "cycle time",
+                outcome=_outcome(why, limit or Limit()),
+                counts=limit is not None,
+            )
         )
-        for one in budgets
-    ]
-    notes = tuple(dict.fromkeys(_notes(comparison, cases)))
+    first = min(zip(checks, cases, strict=True), key=lambda one: one[0].urgency)[1]
+    # What is known of the test, of what was left out, and of the recordings.
+    notes = [*(note for _, why in cases for note in why.notes), *comparison.notes]
+    for one in comparison.pairs:
+        for role in (one.pair.base, one.pair.new):
+            notes += [f"{role.label}: {note}" for note in role.notes]
     doubts = doubts_of(notes)
-    first = min(zip(checks, cases, strict=False), key=lambda one: one[0].urgency)[1]
     return Gate(
-        subject=units.listed([one.title for one in cases], _MOST_NAMED, "; "),
+        subject=units.listed([one.pairs[0].title for one, _ in cases], _MOST_NAMED, "; "),
         asked=asked,
-        checks=(*checks, _recordings(comparison, doubts)),
-        why=first.why,
+        checks=(*checks, *budgets, _recordings(comparison, doubts)),
+        why=first[1],
         unseen=_unseen(cases, limit),
         doubts=doubts,
-        notes=notes,
+        notes=tuple(dict.fromkeys(notes)),
         command=tuple(command),
     )
 
@@ -251,48 +213,16 @@ def gate_of_error(
 ) -> Gate:
     """The gate of runs that could not be compared at all."""
     hint = f" (hint: {error.hint})" if error.hint else ""
-    error_check = gate_check("cycle time", "cycle time", UNJUDGED, f"{error.message}{hint}")
-    return Gate(subject, asked, (error_check,), command=tuple(command))
+    said = f"{error.message}{hint}"
+    check = Finding("cycle time", said, name="cycle time", outcome=UNJUDGED)
+    return Gate(subject, asked, (check,), command=tuple(command))
 
 
-def _unseen(cases: Sequence[_Case], limit: Limit | None) -> str:
-    """What a verdict of no change cannot rule out, of the case that shows least.
-
-    What was seen needs no such sentence.
-    """
-    known = [
-        (smallest, one)
-        for one in cases
-        if one.why.verdict == "no_change"
-        and (smallest := unseen_pct(one.why.cycle_time)) is not None
-    ]
-    if not known:
-        return ""
-    smallest, case = max(known, key=lambda one: one[0])
-    said = unseen(smallest, limit, case.cycles)
-    return f"{case.title}: {said}" if len(cases) > 1 else said
-
-
-# -- checks ----------------------------------------------------------------------------------------
-
-
-def _cycle_time(case: _Case, limit: Limit | None, *, several: bool, is_budgeted: bool) -> Finding:
-    why = case.why
-    said = sentence(why, limit, is_budgeted=is_budgeted)
-    allowed = limit or Limit()
-    outcome = PASSED
-    if why.verdict == "incomparable" or is_hidden(why, allowed):
-        outcome = UNJUDGED
-    elif why.verdict == "regression" and allowed.is_exceeded(why.cycle_time.tested_pct):
-        outcome = FAILED
-    return gate_check(
-        kind="cycle time",
-        name=f"cycle time of {case.title}" if several else "cycle time",
-        outcome=outcome,
-        sentence=f"{case.title}: {said}" if several else said,
-        counts=limit is not None,
-        time_ns=why.cycle_time.new_ns,
-    )
+def _outcome(why: Diagnosis, allowed: Limit) -> str:
+    if why.verdict == "incomparable" or _is_hidden(why, allowed):
+        return UNJUDGED
+    is_longer = why.verdict == "regression"
+    return FAILED if is_longer and allowed.is_exceeded(why.cycle_time.tested_pct) else PASSED
 
 
 def _recordings(comparison: Comparison, doubts: Sequence[str]) -> Finding:
@@ -304,31 +234,22 @@ def _recordings(comparison: Comparison, doubts: Sequence[str]) -> Finding:
     lost = [*comparison.cases_left_out, *comparison.files_left_out]
     lost += [f"{one} (it has no partner)" for one in comparison.roles_left_out]
     if lost:
-        which = units.listed(lost, _MOST_NAMED, "; ")
-        return gate_check("recordings", "recordings", UNJUDGED, f"Not compared: {which}.")
-    if doubts:
+        said = f"Not compared: {units.listed(lost, _MOST_NAMED, '; ')}."
+    elif doubts:
         said = f"{units.listed(doubts, _MOST_NAMED, '; ')}."
-        return gate_check("recordings", "recordings", UNJUDGED, said, counts=False)
-    number = len(comparison.pairs)
-    count = "1 pair" if number == 1 else f"{units.count(number)} pairs"
-    said = f"All were read: {count} of processes compared."
-    return gate_check("recordings", "recordings", PASSED, said)
-
-
-def _notes(comparison: Comparison, cases: Sequence[_Case]) -> list[str]:
-    """What is known of the test, of the recordings, and of what was left out."""
-    told = [note for one in cases for note in one.why.notes]
-    told += comparison.notes
-    for one in comparison.pairs:
-        for role in (one.pair.base, one.pair.new):
-            told += [f"{role.label}: {note}" for note in role.notes]
-    return told
+    else:
+        said = (
+            f"All were read: {units.counted(len(comparison.pairs), 'pairs')} of processes compared."
+        )
+    outcome = UNJUDGED if lost or doubts else PASSED
+    counts = bool(lost) or not doubts
+    return Finding("recordings", said, name="recordings", outcome=outcome, counts=counts)
 
 
 # -- why cycle time passes or does not, in words --------------------------------------------------
 
 
-def is_hidden(why: Diagnosis, limit: Limit) -> bool:
+def _is_hidden(why: Diagnosis, limit: Limit) -> bool:
     """Whether most cycles certainly take too long, and slow first ones of the base outweigh it."""
     steady = why.cycle_time.steady
     if why.verdict != "no_change" or steady is None or steady.interval_ns is None:
@@ -341,10 +262,13 @@ def sentence(why: Diagnosis, limit: Limit | None, *, is_budgeted: bool = False) 
 
     Without a limit a budget may judge how much longer cycles take (`is_budgeted`).
     """
-    said = _with_interval(why)
+    said, bounds = why.reason, why.cycle_time.interval_pct
     if why.verdict == "incomparable":
         return f"{said} {_WHAT_TO_DO}"
-    if limit is not None and is_hidden(why, limit):
+    # The reason of several processes does not name the interval itself.
+    if bounds is not None and _INTERVAL not in said and said.endswith(")."):
+        said = f"{said.removesuffix(').')}, {_INTERVAL} {interval_pct(*bounds)})."
+    if limit is not None and _is_hidden(why, limit):
         return f"{said} {_steady_told(why)}: means say the opposite of most cycles. {_SLOW_FIRST}"
     if why.verdict == "no_change" and limit is not None:
         return f"{said}{_beyond(why, limit)}"
@@ -370,17 +294,6 @@ def _held(why: Diagnosis, limit: Limit) -> str:
     return f"{passes}{_beyond(why, limit)}"
 
 
-def _beyond(why: Diagnosis, limit: Limit) -> str:
-    """That a pass does not rule out more than is allowed; empty where it does, or is said."""
-    bounds, smallest = tested_interval_pct(why.cycle_time), unseen_pct(why.cycle_time)
-    allowed = limit.allowed_pct
-    if not allowed or bounds is None or smallest is None or bounds[1] <= allowed:
-        return ""
-    if why.verdict == "no_change" and smallest > allowed:
-        return ""  # what cannot be seen is told of these
-    return f" The interval reaches beyond {allowed:g} %: more cannot be ruled out."
-
-
 def _steady_told(why: Diagnosis) -> str:
     """What was tested, in words."""
     steady = why.cycle_time.steady
@@ -390,22 +303,17 @@ def _steady_told(why: Diagnosis) -> str:
     return f"Without warm-up and outliers: {times(*means)} ({change(*means)})"
 
 
-def _with_interval(why: Diagnosis) -> str:
-    """The reason; that of several processes does not name the interval itself."""
-    bounds = why.cycle_time.interval_pct
-    is_said = _INTERVAL in why.reason or why.verdict == "incomparable"
-    if bounds is None or is_said or not why.reason.endswith(")."):
-        return why.reason
-    return f"{why.reason.removesuffix(').')}, {_INTERVAL} {interval_pct(*bounds)})."
+def _beyond(why: Diagnosis, limit: Limit) -> str:
+    """That a pass does not rule out more than is allowed; empty where it does, or is said."""
+    bounds, allowed = why.cycle_time.tested_interval_pct, limit.allowed_pct
+    if not allowed or bounds is None or bounds[1] <= allowed:
+        return ""
+    if why.verdict == "no_change" and (unseen_pct(why.cycle_time) or 0.0) > allowed:
+        return ""  # what cannot be seen is told of these
+    return f" The interval reaches beyond {allowed:g} %: more cannot be ruled out."
 
 
 # -- which changes two runs can show at all -------------------------------------------------------
-
-
-def tested_interval_pct(lengths: CycleTime) -> tuple[float, float] | None:
-    """The 95 % interval of the change of what is tested; None where there is none."""
-    steady = lengths.steady
-    return lengths.interval_pct if steady is None else steady.interval_pct
 
 
 def unseen_pct(lengths: CycleTime) -> float | None:
@@ -413,11 +321,28 @@ def unseen_pct(lengths: CycleTime) -> float | None:
 
     A true change of this size is found every other time.  None where there is no interval.
     """
-    bounds = tested_interval_pct(lengths)
-    if bounds is None:
-        return None
-    low, high = bounds
-    return (high - low) / 2
+    bounds = lengths.tested_interval_pct
+    return None if bounds is None else (bounds[1] - bounds[0]) / 2
+
+
+def _unseen(cases: Sequence[_Case], limit: Limit | None) -> str:
+    """Which changes a verdict of no change cannot rule out, of the case that shows least.
+
+    What was seen needs no such sentence.
+    """
+    known = [
+        (smallest, case)
+        for case, why in cases
+        if why.verdict == "no_change" and (smallest := unseen_pct(why.cycle_time)) is not None
+    ]
+    if not known:
+        return ""
+    smallest, case = max(known, key=lambda one: one[0])
+    # Cycles of either side, of the process that has fewest.
+    lengths = [Told(one.pair).pair.cycle_times for one in case.pairs]
+    fewest = (min(len(one.base_ns) for one in lengths), min(len(one.new_ns) for one in lengths))
+    said = unseen(smallest, limit, fewest)
+    return f"{case.pairs[0].title}: {said}" if len(cases) > 1 else said
 
 
 def unseen(smallest_pct: float, limit: Limit | None, cycles: Sequence[int]) -> str:

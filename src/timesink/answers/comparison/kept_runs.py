@@ -1,12 +1,13 @@
-"""What recordings say cycle by cycle, kept beside their traces: it is not found out twice."""
+"""What the files of sides say cycle by cycle: read at once, kept beside traces, found out once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields, replace
 from functools import partial
-from typing import Any, TypeVar
+from itertools import islice
+from typing import Any
 
 import polars as pl
 
@@ -19,23 +20,29 @@ from timesink.answers.comparison.runs import (
     Failure,
     SideReadOptions,
     SideRun,
+    by_units_of,
     run_of,
     run_or_failure,
+    with_common_unit,
 )
-from timesink.answers.comparison.sides import SideSource
-from timesink.errors import TimesinkError, UnreadableError
+from timesink.answers.comparison.sides import LEFT_OUT, SideSource
+from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.formats.registry import read_trace
 from timesink.model.recorded_run import RecordedRun, recorded_run
 from timesink.model.trace import Trace
 from timesink.sources.cache import Cache, wait_until_saved
 from timesink.sources.kept_answers import KeptAnswer, Tables, from_bytes, to_bytes
-from timesink.sources.opening import Opened, key_of, open_each, open_recording
+from timesink.sources.opening import Opened, key_of, open_each, open_recording, open_trace
 from timesink.sources.recordings import Recording
-
-# A run as tables and plain data, and back: what is kept of a recording once its trace is gone.
 
 _BEHAVIOUR = "behaviour"
 _BESIDE = "beside"
+_NOT_THE_PROGRAM = frozenset({"timesink"})
+"""Versions of what the program does not run on."""
+_NAMED = ("function", "annotation")
+
+
+# -- a run as tables and plain data: what is kept of a recording once its trace is gone ------------
 
 
 def tables_of(run: SideRun, *, calls: bool = True) -> Tables:
@@ -68,7 +75,15 @@ def run_of_tables(kept: Tables, source: SideSource, trace: Trace | None = None) 
     """The run that was kept, of this source."""
     about = kept.about
     recorded = about.get("recorded")
-    anatomies = dict(_anatomies(about["anatomies"], kept.tables))
+    anatomies = {}
+    for pid, plain in about["anatomies"].items():
+        values: dict[str, Any] = {**plain["values"], "notes": tuple(plain["values"]["notes"])}
+        values |= {name: kept.tables[_name(pid, name)] for name in plain["tables"]}
+        calls = values.pop("calls", None)
+        found = Anatomy(**values)
+        anatomies[pid] = (
+            found if calls is None else replace(found, find_calls=partial(_same, calls))
+        )
     return SideRun(
         source,
         kept.tables[_BEHAVIOUR],
@@ -81,18 +96,6 @@ def run_of_tables(kept: Tables, source: SideSource, trace: Trace | None = None) 
         beside=kept.tables.get(_BESIDE),
         recorded=None if recorded is None else recorded_run(recorded)[0],
     )
-
-
-def _anatomies(
-    plain: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]
-) -> Iterator[tuple[str, Anatomy]]:
-    for pid, about in plain.items():
-        values: dict[str, Any] = dict(about["values"])
-        values["notes"] = tuple(values["notes"])
-        values |= {name: tables[_name(pid, name)] for name in about["tables"]}
-        calls = values.pop("calls", None)
-        found = Anatomy(**values)
-        yield pid, found if calls is None else replace(found, find_calls=partial(_same, calls))
 
 
 def _same(calls: pl.DataFrame) -> pl.DataFrame:
@@ -114,7 +117,7 @@ def keep_runs(
             trace = open_recording(recording, store, jobs=cores, in_background=True)
             place = place_for(source, finding, store)
             if place is not None and place.load() is None:
-                save_run(place, run_of(source, trace, finding))
+                _save_run(place, run_of(source, trace, finding))
     for recording in recordings:
         wait_until_saved(store, key_of(recording, store))
 
@@ -132,45 +135,35 @@ def place_for(
     return KeptAnswer.about(store, key, question) if key else None
 
 
-def load_run(place: KeptAnswer, source: SideSource, trace: Trace) -> SideRun | None:
-    """The run of a recording as it was kept; None where none is."""
-    content = place.load()
-    kept = None if content is None else from_bytes(content)
-    if kept is None:
-        return None
-    return run_of_tables(kept, source, replace(trace))
-
-
-def save_run(place: KeptAnswer, run: SideRun) -> None:
+def _save_run(place: KeptAnswer, run: SideRun) -> None:
     """Keep the run of a recording, without the calls: only budgets and baselines need them."""
     kept = tables_of(run, calls=False)
     place.save(to_bytes(kept.about, kept.tables))
 
 
-# Recordings as runs: several at once, and from the cache where it has them.
-
-Found = tuple[object, SideRun | Failure]
-"""Key of a source, and what came of it."""
+# -- recordings as runs: several at once, and from the cache where it has them --------------------
 
 
 def recorded_runs(
     recorded: Mapping[Recording, SideSource], how: SideReadOptions
-) -> Iterator[Found]:
-    """What came of each recording."""
+) -> Iterator[tuple[object, SideRun | Failure]]:
+    """The key of each source, and what came of its recording."""
     finding = how.finding
     if not how.cache or finding.metric_map is not None:
         # What goes by a map of one's own is not kept, so nobody else can find it.
         opened = open_each(list(recorded), cache=how.cache, jobs=how.jobs, progress=how.progress)
-        yield from (_found(recorded[one.recording], one, how) for one in opened)
+        for each in opened:
+            source = recorded[each.recording]
+            yield source.key, _kept_or_found(source, each, how)
         return
     with Helpers(list(recorded), Question(finding.marker, finding.by), how.jobs) as helpers:
-        own = [one for one in recorded if not helpers.have(one)]
-        for one in own:
-            yield _found(recorded[one], _opened(one, helpers.cores, how), how)
-        others = [one for one in recorded if helpers.have(one)]
+        theirs = [source for one, source in recorded.items() if helpers.have(one)]
+        for one, source in recorded.items():
+            if source not in theirs:
+                yield source.key, _kept_or_found(source, _opened(one, helpers.cores, how), how)
         helpers.wait()
-    for one in others:
-        yield _found(recorded[one], _opened(one, how.jobs, how), how)
+    for source in theirs:
+        yield source.key, _kept_or_found(source, _opened(source.recording, how.jobs, how), how)
 
 
 def _opened(recording: Recording, cores: int | None, how: SideReadOptions) -> Opened:
@@ -185,61 +178,51 @@ def _opened(recording: Recording, cores: int | None, how: SideReadOptions) -> Op
     return Opened(recording, trace)
 
 
-def _found(source: SideSource, opened: Opened, how: SideReadOptions) -> Found:
-    if opened.trace is None:
-        error = opened.error or UnreadableError.empty(source.path)
-        return source.key, Failure(source, error)
-    return source.key, _kept_or_found(source, opened.trace, how)
-
-
-def _kept_or_found(source: SideSource, trace: Trace, how: SideReadOptions) -> SideRun | Failure:
+def _kept_or_found(source: SideSource, opened: Opened, how: SideReadOptions) -> SideRun | Failure:
     """The run of a recording: as it was kept, else found and kept."""
-    if not how.cache:
-        return run_or_failure(source, trace, how.finding)
-    place = place_for(source, how.finding)
-    kept = None if place is None else load_run(place, source, trace)
+    trace = opened.trace
+    if trace is None:
+        return Failure(source, opened.error or UnreadableError.empty(source.path))
+    place = place_for(source, how.finding) if how.cache else None
+    content = None if place is None else place.load()
+    kept = None if content is None else from_bytes(content)
     if kept is not None:
-        return kept
+        return run_of_tables(kept, source, replace(trace))
     found = run_or_failure(source, trace, how.finding)
     if place is not None and isinstance(found, SideRun) and found.trace is not None:
-        save_run(place, found)
+        _save_run(place, found)
     return found
 
 
-# What recorders say that two sides do not have in common, in sentences.
-
-_NOT_THE_PROGRAM = frozenset({"timesink"})
-"""Versions of what the program does not run on."""
-_NAMED = ("function", "annotation")
-Fact = TypeVar("Fact")
+# -- what recorders say that two sides do not have in common ---------------------------------------
 
 
 def recorded_otherwise(base: Sequence[SideRun], new: Sequence[SideRun]) -> list[str]:
-    """How the recordings of two sides differ before anything is measured.
+    """How the recordings of two sides differ before anything is measured, in sentences.
 
     Sides whose files disagree among themselves, or that no recorder described, say nothing.
     """
-    cycles = _both(base, new, _unit)
-    versions = _both(base, new, lambda run: tuple(sorted(run.versions.items())))
     notes = []
-    if cycles is not None and cycles[0] != cycles[1]:
-        notes.append(f"cycles were recorded by {cycles[0]} in base, by {cycles[1]} in new")
-    if versions is not None:
-        notes += _changed(dict(versions[0]), dict(versions[1]))
-    return notes
-
-
-def _both(
-    base: Sequence[SideRun], new: Sequence[SideRun], fact: Callable[[RecordedRun], Fact | None]
-) -> tuple[Fact, Fact] | None:
-    found = []
+    units, versions = [], []
     for side in (base, new):
-        told = {None if run.recorded is None else fact(run.recorded) for run in side}
-        (only,) = told if len(told) == 1 else (None,)
-        if only is None:
-            return None
-        found.append(only)
-    return found[0], found[1]
+        recorders = [run.recorded for run in side]
+        units.append({None if one is None else _unit(one) for one in recorders})
+        versions.append(
+            {None if one is None else tuple(sorted(one.versions.items())) for one in recorders}
+        )
+    if all(len(said) == 1 and None not in said for said in units):
+        (before,), (now,) = units
+        if before != now:
+            notes.append(f"cycles were recorded by {before} in base, by {now} in new")
+    if all(len(said) == 1 and None not in said for said in versions):
+        old, other = (dict(said.pop() or ()) for said in versions)
+        changed = [
+            f"{name} {old[name]} → {other[name]}"
+            for name in old
+            if name in other and old[name] != other[name] and name not in _NOT_THE_PROGRAM
+        ]
+        notes += [f"recorded with other versions: {', '.join(changed)}"] if changed else []
+    return notes
 
 
 def _unit(run: RecordedRun) -> str | None:
@@ -248,13 +231,7 @@ def _unit(run: RecordedRun) -> str | None:
     return f"{by} {name}" if by in _NAMED and name else by
 
 
-def _changed(base: dict[str, str], new: dict[str, str]) -> list[str]:
-    changed = [
-        f"{name} {base[name]} → {new[name]}"
-        for name in base
-        if name in new and base[name] != new[name] and name not in _NOT_THE_PROGRAM
-    ]
-    return [f"recorded with other versions: {', '.join(changed)}"] if changed else []
+# -- files of sides --------------------------------------------------------------------------------
 
 
 class Runs:
@@ -273,43 +250,66 @@ class Runs:
 
     def of(self, sources: Sequence[SideSource]) -> tuple[list[SideRun], list[Failure]]:
         """The runs of files, and what came to nothing."""
-        missing = [one for one in sources if one.key not in self._read]
-        self._read.update(self._opened(missing))
+        recorded = {}
+        for source in (one for one in sources if one.key not in self._read):
+            if source.is_table or source.is_export or source.trace is not None:
+                self._read[source.key] = _from_file(source, self._reading.finding)
+            else:
+                recorded[source.recording] = source
+        if recorded:
+            self._read.update(recorded_runs(recorded, self._reading))
         found = [self._read[one.key] for one in sources]
         return (
             [one for one in found if isinstance(one, SideRun)],
             [one for one in found if isinstance(one, Failure)],
         )
 
-    def _opened(self, sources: Sequence[SideSource]) -> Iterator[tuple[object, SideRun | Failure]]:
-        how = self._reading
-        recorded = {}
-        for source in sources:
-            if source.is_table or source.is_export or source.trace is not None:
-                yield source.key, _from_file(source, how.finding)
-            else:
-                recorded[source.recording] = source
-        if not recorded:
-            return
-        # Behaviour tables are compared without waiting for what only recordings need.
-
-        yield from recorded_runs(recorded, how)
-
 
 def _from_file(source: SideSource, finding: CycleSearch) -> SideRun | Failure:
+    """What is open already, an exported trace, or a behaviour table: small, and read directly."""
     try:
-        trace = _opened_directly(source)
+        trace = source.trace
+        if trace is None:
+            trace = open_trace(source.path) if source.is_export else read_trace(source.path)
     except TimesinkError as error:
         return Failure(source, error)
     return run_or_failure(source, trace, finding)
 
 
-def _opened_directly(source: SideSource) -> Trace:
-    """What is open already, an exported trace, or a behaviour table: small, and read directly."""
-    if source.trace is not None:
-        return source.trace
-    if source.is_export:
-        from timesink.sources.opening import open_trace  # noqa: PLC0415
+def read_sides(
+    runs: Runs, finding: CycleSearch, sides: Sequence[Sequence[SideSource]]
+) -> tuple[list[list[SideRun]], tuple[str, ...], tuple[str, ...]]:
+    """The runs of each side, with cycles of one unit; notes, and why files could not be read.
 
-        return open_trace(source.path)
-    return read_trace(source.path)
+    The notes say which cycles were taken, and name the files that could not be read as well.
+    """
+    runs.of([source for side in sides for source in side])  # all of them at once
+    read = [runs.of(side) for side in sides]
+    everything = [run for found, _ in read for run in found]
+    given: list[list[SideRun]] = []
+    lost: list[str] = []
+    for found, failures in read:
+        tried = [(one, by_units_of(one, everything, finding)) for one in failures]
+        given.append([*found, *(run for _, run in tried if run is not None)])
+        lost += [one.error.message for one, run in tried if run is None]
+        if not given[-1]:
+            raise failures[0].error
+    every = [run for side in given for run in side]
+    noted: list[str] = []
+    if finding.says_unit:
+        check_recordings(every, finding)
+    else:
+        every, noted = with_common_unit(every, finding)
+    each = iter(every)
+    notes = (*(f"{LEFT_OUT}{one}" for one in lost), *noted)
+    return [list(islice(each, len(side))) for side in given], notes, tuple(lost)
+
+
+def check_recordings(runs: Sequence[SideRun], finding: CycleSearch) -> None:
+    """Refuse to look for cycles where all of them are given."""
+    if all(run.trace is None for run in runs):
+        option = "--by" if finding.marker is None else "--marker"
+        raise UsageError(
+            f"{runs[0].source.path}: a behaviour table has the cycles it has, {option} finds none",
+            f"leave out {option}, or give the recordings the tables were made from",
+        )

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import polars as pl
 
@@ -15,35 +14,31 @@ from timesink.analyses.anatomy.anatomy import Anatomy, only_cycles
 from timesink.analyses.comparison.pair import Pair, Role
 from timesink.analyses.kernels.families import distinguishing
 from timesink.analyses.names import short_kernel_name
-from timesink.answers.comparison.pairing import Match, RoleMember, by_number
+from timesink.answers.comparison.pairing import Compared, Match, RoleMember, by_number
 from timesink.answers.comparison.runs import SideRun
 from timesink.answers.comparison.sides import stem_of
 from timesink.errors import NotFoundError
 from timesink.model.schema import host_and_pid
 from timesink.model.units import listed
+from timesink.output.names import told_apart
 from timesink.sources.recordings import sayable
-
-if TYPE_CHECKING:
-    from timesink.answers.comparison.changes import Compared
-
 
 EXPLORATORY_REPORT = "exploratory_comparison_report"
 VERSUS = " vs "
 """What stands between the names of two runs."""
+VERSION = "_v"
+"""What tells a second file, or role, of the same name apart: `run_v2`."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 
 
 def case_identifier(case: Path, first: Path) -> str:
     """A case by its place below the parent of the first path given; by its name elsewhere."""
     if case.is_relative_to(first):
-        return sayable((Path(_name(first)) / case.relative_to(first)).as_posix())
+        # `.` has a name as well.
+        name = first.resolve().name if first.name in {"", ".."} else first.name
+        return sayable((Path(name) / case.relative_to(first)).as_posix())
     case, root = case.resolve(), first.resolve().parent
     return sayable(case.relative_to(root).as_posix() if case.is_relative_to(root) else case.name)
-
-
-def _name(path: Path) -> str:
-    """What a path is called where it is; `.` has a name as well."""
-    return path.resolve().name if path.name in {"", ".."} else path.name
 
 
 def pair_identifier(base: Path, new: Path) -> str:
@@ -86,33 +81,22 @@ def file_stem(identifier: str, match: Match) -> str:
 def match_identifiers(identifier: str, matches: Sequence[Match]) -> list[str]:
     """What each of several pairs is called: with its file or host where numbers are shared."""
     names = [identifier] * len(matches)
-    for told_by in (_job, _host):
+    # The file, or those of both sides where they are called otherwise; then the host.
+    files = [VERSUS.join(dict.fromkeys((one.base.job, one.new.job))) for one in matches]
+    for told_by in (files, [one.base.role.host or "unnamed host" for one in matches]):
+        stems = [file_stem(name, match) for name, match in zip(names, matches, strict=True)]
         groups: defaultdict[str, set[str]] = defaultdict(set)
-        for name, match in zip(names, matches, strict=True):
-            groups[file_stem(name, match)].add(told_by(match))
+        for stem, told in zip(stems, told_by, strict=True):
+            groups[stem].add(told)
         shared = {stem for stem, told in groups.items() if len(told) > 1}
         if any(VERSUS in one for stem in shared for one in groups[stem]):
             shared = set(groups)  # one pair by its files and another without would be odd
-        names = [
-            _with(name, told_by(match)) if file_stem(name, match) in shared else name
-            for name, match in zip(names, matches, strict=True)
-        ]
+        for place, (stem, more) in enumerate(zip(stems, told_by, strict=True)):
+            if stem in shared:
+                # Files of both sides say all of it, unless they are of a case.
+                alone = VERSUS in names[place] and VERSUS in more
+                names[place] = more if alone else f"{names[place]} {more}"
     return [sayable(name) for name in names]
-
-
-def _with(name: str, more: str) -> str:
-    """A name that says more; files of both sides say all of it, unless they are of a case."""
-    return more if VERSUS in name and VERSUS in more else f"{name} {more}"
-
-
-def _job(match: Match) -> str:
-    """The file, or those of both sides where they are called otherwise."""
-    base, new = match.base.job, match.new.job
-    return base if base == new else f"{base}{VERSUS}{new}"
-
-
-def _host(match: Match) -> str:
-    return match.base.role.host or "unnamed host"
 
 
 def peers_stem(pair: Pair) -> str:
@@ -144,35 +128,19 @@ def safe(name: str) -> str:
     return _UNSAFE.sub("_", name)
 
 
-def told_apart(names: Sequence[str], mark: str = "_v") -> list[str]:
-    """Names none of which is another's: a second gets `_v2`."""
-    seen: Counter[str] = Counter()
-    taken = set(names)
-    apart = []
-    for name in names:
-        seen[name] += 1
-        unique = name
-        while seen[name] > 1 and (unique == name or unique in taken):
-            unique = f"{name}{mark}{seen[name]}" if unique == name else f"{unique}_"
-        taken.add(unique)
-        apart.append(unique)
-    return apart
-
-
 def role_labels(members: Sequence[RoleMember]) -> list[str]:
     """`<file>_<host>_<pid>` for each role; files of the same name by their folders as well.
 
     Every role says which file it is of: a process number alone tells nobody where to look.
     """
     files = _distinct_files(sorted({Path(one.role.source) for one in members}))
-    return told_apart([_role_label(one, files[Path(one.role.source)]) for one in members])
-
-
-def _role_label(member: RoleMember, file: str) -> str:
-    role: Role = member.role
-    suffix = "" if file.endswith(member.suffix) else member.suffix
-    words = [f"{file}{suffix}", *([role.host] if role.host else []), role.pid]
-    return sayable("_".join(words))
+    labels = []
+    for one in members:
+        role, file = one.role, files[Path(one.role.source)]
+        suffix = "" if file.endswith(one.suffix) else one.suffix
+        words = [f"{file}{suffix}", *([role.host] if role.host else []), role.pid]
+        labels.append(sayable("_".join(words)))
+    return told_apart(labels, VERSION)
 
 
 def _distinct_files(paths: Sequence[Path]) -> dict[Path, str]:
@@ -180,23 +148,15 @@ def _distinct_files(paths: Sequence[Path]) -> dict[Path, str]:
     resolved = {path: PurePath(path.resolve()) for path in paths}
     names = {path: stem_of(path.name) for path in paths}
     depth = 1
-    while clashing := _clashing(names):
-        grown = {path: _end(resolved[path], depth + 1) for path in clashing}
-        if all(grown[path] == names[path] for path in clashing):
-            break
+    while True:
+        counts, depth = Counter(names.values()), depth + 1
+        grown = {}
+        for path in (path for path, name in names.items() if counts[name] > 1):
+            *folders, name = resolved[path].parts[-depth:]
+            grown[path] = "_".join([*(folder.strip("/\\") for folder in folders), stem_of(name)])
+        if all(grown[path] == names[path] for path in grown):
+            return names
         names |= grown
-        depth += 1
-    return names
-
-
-def _clashing(names: dict[Path, str]) -> list[Path]:
-    counts = Counter(names.values())
-    return [path for path, name in names.items() if counts[name] > 1]
-
-
-def _end(path: PurePath, depth: int) -> str:
-    *folders, name = path.parts[-depth:]
-    return "_".join([*(folder.strip("/\\") for folder in folders), stem_of(name)])
 
 
 # The roles in a run: one per process, host and sort of cycle.
@@ -204,50 +164,42 @@ def _end(path: PurePath, depth: int) -> str:
 UNKNOWN_PID = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class RoleChoice:
-    """Which roles are meant; None is every one."""
-
-    pid: str | None = None
-    rank: int | None = None
-    ignore_hosts: bool = False
-
-
-def members_of(runs: Sequence[SideRun], choice: RoleChoice) -> list[RoleMember]:
+def members_of(runs: Sequence[SideRun], *, ignore_hosts: bool = False) -> list[RoleMember]:
     """Every role of a side, in the order of files, hosts and processes."""
-    return [member for run in runs for member in _members(run, ignore_hosts=choice.ignore_hosts)]
+    return [member for run in runs for member in _members(run, ignore_hosts=ignore_hosts)]
 
 
 def check_pids(
-    base: Sequence[RoleMember], new: Sequence[RoleMember], wanted: Sequence[RoleChoice]
+    base: Sequence[RoleMember], new: Sequence[RoleMember], pids: tuple[str | None, str | None]
 ) -> None:
     """Refuse a process that is not there: one for both sides on either, one of two on its own."""
-    sides = (base, new)
-    both = wanted[0].pid == wanted[1].pid
-    for side, choice in zip(sides, wanted, strict=True):
-        known = {one.role.pid for one in ((*base, *new) if both else side)}
-        if choice.pid is not None and choice.pid not in known:
+    for side, pid in zip((base, new), pids, strict=True):
+        known = {one.role.pid for one in ((*base, *new) if pids[0] == pids[1] else side)}
+        if pid is not None and pid not in known:
             there = listed(sorted(known, key=by_number))
-            raise NotFoundError(
-                f"{side[0].role.source}: no process {choice.pid}", f"there are {there}"
-            )
+            raise NotFoundError(f"{side[0].role.source}: no process {pid}", f"there are {there}")
 
 
-def chosen(members: Sequence[RoleMember], choice: RoleChoice) -> list[RoleMember]:
-    """The members that fit; all where the process is one of the other side."""
-    of_rank = [one for one in members if choice.rank in (None, one.role.rank)]
+def chosen(members: Sequence[RoleMember], pid: str | None, rank: int | None) -> list[RoleMember]:
+    """The members that fit, None is every one; all where the process is one of the other side."""
+    of_rank = [one for one in members if rank in (None, one.role.rank)]
     if not of_rank:
         ranks = sorted({one.role.rank for one in members if one.role.rank is not None})
         known = f"it has {', '.join(map(str, ranks[:8]))}" if ranks else "no file names its rank"
-        raise NotFoundError(f"{members[0].role.source}: no rank {choice.rank}", known)
-    of_pid = [one for one in of_rank if choice.pid in (None, one.role.pid)]
+        raise NotFoundError(f"{members[0].role.source}: no rank {rank}", known)
+    of_pid = [one for one in of_rank if pid in (None, one.role.pid)]
     return of_pid or of_rank
 
 
 def _members(run: SideRun, *, ignore_hosts: bool) -> Iterator[RoleMember]:
+    name, pid_of = pl.col("host").cast(pl.String).str.strip_chars(), pl.col("pid").cast(pl.String)
+    # Empty is one host, and a process that names one host is all there.
+    named = pl.when(name != "").then(name)
+    only_one = named.drop_nulls().n_unique().over(pid_of) == 1
+    host_of = pl.when(only_one).then(named.max().over(pid_of)).otherwise(named)
     table = run.behaviour.with_columns(
-        pl.col("pid").cast(pl.String).fill_null(UNKNOWN_PID).alias("_pid"),
-        _host_key(ignore_hosts),
+        pid_of.fill_null(UNKNOWN_PID).alias("_pid"),
+        (pl.lit(None, pl.String) if ignore_hosts else host_of).alias("_host"),
     )
     parts = table.partition_by("_pid", "_host", as_dict=True, include_key=False)
     keys = sorted(parts, key=lambda key: (key[1] or "", by_number(str(key[0]))))
@@ -280,17 +232,6 @@ def _anatomy(run: SideRun, pid: str, host: str | None, rows: pl.DataFrame) -> An
     return only_cycles(run.anatomies[own[0]], rows["cycle"]) if len(own) == 1 else None
 
 
-def _host_key(ignore: bool) -> pl.Expr:  # noqa: FBT001
-    """The host of a row: empty is one host, and a process that names one host is all there."""
-    if ignore:
-        return pl.lit(None, pl.String).alias("_host")
-    name = pl.col("host").cast(pl.String).str.strip_chars()
-    named = pl.when(name != "").then(name)
-    pid = pl.col("pid").cast(pl.String)
-    only_one = named.drop_nulls().n_unique().over(pid) == 1
-    return pl.when(only_one).then(named.max().over(pid)).otherwise(named).alias("_host")
-
-
 def _by_suffix(rows: pl.DataFrame, run: SideRun) -> Iterator[tuple[str, pl.DataFrame]]:
     """Rows by sort of cycle, where one table holds prompts and tokens."""
     if run.source.suffix:
@@ -298,18 +239,13 @@ def _by_suffix(rows: pl.DataFrame, run: SideRun) -> Iterator[tuple[str, pl.DataF
         return
     types = sorted(rows["cycle_type"].cast(pl.String).fill_null("generic").unique())
     if len(types) == 1:
-        yield _alone(types[0], run), rows
+        # Decode cycles without any others need no name of their own.
+        alone = "_prefill" if types[0] == "prefill" else ""
+        yield "_layer" if run.unit.method == "layer" else alone, rows
         return
     for kind in types:
         own = pl.col("cycle_type").cast(pl.String).fill_null("generic") == kind
         yield ("" if kind == "generic" else f"_{kind}"), rows.filter(own)
-
-
-def _alone(kind: str, run: SideRun) -> str:
-    """Decode cycles without any others need no name of their own."""
-    if run.unit.method == "layer":
-        return "_layer"
-    return "_prefill" if kind == "prefill" else ""
 
 
 # What functions are called: short, and no two the same.
@@ -324,10 +260,9 @@ def short_labels(functions: Iterable[str], as_they_are: Iterable[str] = ()) -> d
     short = {name: name if name in kept else short_kernel_name(name) for name in names}
     often = Counter(short.values())
     marks = distinguishing(name for name in names if often[short[name]] > 1)
-    shown = [_marked(short[name] or _NO_NAME, marks.get(name, "")) for name in names]
-    return dict(zip(names, told_apart(shown, " #"), strict=True))
-
-
-def _marked(short: str, mark: str) -> str:
-    """The name with what tells it apart, unless it says that already."""
-    return short if not mark or mark in short else f"{short} ({mark})"
+    shown = []
+    for name in names:
+        label, mark = short[name] or _NO_NAME, marks.get(name, "")
+        # What tells it apart, unless it says that already.
+        shown.append(label if not mark or mark in label else f"{label} ({mark})")
+    return dict(zip(names, told_apart(shown), strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -10,10 +10,12 @@ import polars as pl
 from timesink.analyses.comparison.pair import Role
 from timesink.analyses.comparison.verdict import LEAST_SHARE, either_p
 from timesink.analyses.statistics.ranks import ALPHA
-from timesink.answers.comparison.changes import Compared
+from timesink.answers.causes import told_counters
+from timesink.answers.comparison.changes import Told, known_load
 from timesink.answers.comparison.naming import short_labels
-from timesink.answers.comparison.sentences import Told
+from timesink.answers.comparison.pairing import Compared
 from timesink.model import units
+from timesink.model.diagnosis import Diagnosis
 from timesink.model.units import amount, digits, from_to, per_cycle, shares, times
 from timesink.model.units import change as worded_change
 from timesink.output.blocks import Column, Table
@@ -22,6 +24,8 @@ from timesink.output.numbers import column, table
 
 MOST_ROWS = 500
 """Rows of a table; few readers look at more, and a file holds them all."""
+_FEW = 5
+"""Rows of functions without metrics."""
 NO_FAMILIES = "All names meet: no function is on one side only."
 """Why the table of families has no rows."""
 _ABSENT = "-"
@@ -91,6 +95,24 @@ CYCLES: Mapping[str, str] = {
 }
 
 
+def pair_blocks(
+    told: Told, rows: int, id_: str = "", *, brief: Diagnosis | None = None, scores: bool = True
+) -> Iterator[Table]:
+    """The tables of a pair; of a `brief` answer without counters that its diagnosis names."""
+    measured = told.pair.rows.height > 0
+    yield times_block(told, rows, f"{id_}functions")
+    if brief and measured and not told.times["measured"].all():
+        few = min(rows, _FEW)
+        yield times_block(told, few, f"{id_}functions-without-metrics", unmeasured=True)
+    if not told.families.is_empty():
+        yield families_block(told, rows, f"{id_}families")
+    counters = counters_block(told, rows, f"{id_}counters", told_counters(brief))
+    if counters.rows:
+        yield counters
+    if measured and scores:
+        yield scores_block(told, rows, f"{id_}scores")
+
+
 def times_block(
     told: Told, most: int, id_: str = "functions", *, unmeasured: bool = False
 ) -> Table:
@@ -103,20 +125,19 @@ def times_block(
         id_,
         f"{what}, largest changes",
         [
-            _functions(told, rows["function"]),
+            column("function", "function", "text", map(told.label, rows["function"])),
             column("device", "device", "text", rows["device"], spare=2),
             *_both_times(told, rows, spare=5),
             column("change_pct", "change %", "percent", rows["change_pct"], spare=1, signed=True),
             column("verdict", "changed", "text", _outcomes(told, rows), help=_CHANGED,
                    spare=1, cut="nothing"),
-            column("p", "p", "p_value", _chances(told, rows["p"]), help=_P, main=False, spare=3),
+            _chances(told, rows, spare=3),
             column("calls", "calls", "text", [" → ".join(dict.fromkeys(both)) for both in calls],
                    right=True, spare=3, medium="text"),
-            column("calls_base", "calls base", "number", rows["calls_base"], main=False),
-            column("calls_new", "calls new", "number", rows["calls_new"], main=False),
-            *_shares(rows),
+            *_calls_and_shares(rows),
             column("class", "class", "text", rows["function_class"], main=False),
-            _full_names(rows["function"]),
+            # Names as they were recorded, which a search finds as well.
+            column("name", "full name", "text", rows["function"], main=False),
         ],
         total_rows=every.height,
         note="" if unmeasured else told.unrecorded,
@@ -156,10 +177,8 @@ def families_block(told: Told, most: int, id_: str = "families", *, alone: bool 
             column("names_base", "names base", "count", rows["names_base"].list.len(),
                    spare=3),
             column("names_new", "names new", "count", rows["names_new"].list.len(), spare=3),
-            column("p", "p", "p_value", _chances(told, rows["p"]), help=_P, main=False, spare=4),
-            column("calls_base", "calls base", "number", rows["calls_base"], main=False),
-            column("calls_new", "calls new", "number", rows["calls_new"], main=False),
-            *_shares(rows),
+            _chances(told, rows, spare=4),
+            *_calls_and_shares(rows),
         ],
         total_rows=told.families.height,
         note="" if rows.height else NO_FAMILIES,
@@ -195,7 +214,12 @@ def counters_block(
 
 def scores_block(told: Told, most: int, id_: str = "scores") -> Table:
     """Functions with their counters, the highest score first."""
-    rows = [told.known_load(place) for place in range(min(most, told.pair.rows.height))]
+    rows = [known_load(told.pair, place) for place in range(min(most, told.pair.rows.height))]
+    tested = [told.is_tested(row) for row in rows]
+
+    def chances(key: str) -> list[float | None]:
+        return [row[key] if known else None for row, known in zip(rows, tested, strict=True)]
+
     return table(
         id_,
         "Highest scores",
@@ -214,14 +238,14 @@ def scores_block(told: Told, most: int, id_: str = "scores") -> Table:
                    [shares(row["beta_base_pct"], row["beta_new_pct"]) for row in rows],
                    right=True, spare=2, medium="text"),
             column("score", "score", "number", _texts(rows, "score"), bar=True, medium="page",
-                   help="Change of share and counter in spreads of the base, put together."),
+                   help=_COMPARED["digits"]),
             column("digits", "score", "text", [digits(row["score"]) for row in rows],
                    right=True, medium="text"),
-            column("p_share", "p share", "p_value", _tested(told, rows, "beta_rank_p"), help=_P,
+            column("p_share", "p share", "p_value", chances("beta_rank_p"), help=_P,
                    main=False, spare=5),
-            column("p_counter", "p counter", "p_value", _tested(told, rows, "mu_rank_p"), help=_P,
+            column("p_counter", "p counter", "p_value", chances("mu_rank_p"), help=_P,
                    main=False, spare=5),
-            _full_names(_texts(rows, "function")),
+            column("name", "full name", "text", _texts(rows, "function"), main=False),
         ],
         total_rows=told.pair.rows.height,
         meanings=_COMPARED,
@@ -296,47 +320,43 @@ def roles_block(roles: Sequence[tuple[str, Role]], *, several: bool = False) -> 
 # -- columns ---------------------------------------------------------------------------------------
 
 
-def _functions(told: Told, functions: Iterable[str]) -> Column:
-    return column("function", "function", "text", [told.label(name) for name in functions])
-
-
-def _full_names(functions: Iterable[str]) -> Column:
-    """Names as they were recorded, which a search finds as well."""
-    return column("name", "full name", "text", functions, main=False)
-
-
 def _both_times(told: Told, rows: pl.DataFrame, spare: int = 0) -> list[Column]:
+    base, new = (
+        column(f"{side}_ns", told.side_name(side), "time_ns", rows[f"{side}_ns"])
+        for side in ("base", "new")
+    )
+    delta = rows["delta_ns"]
+    return [
+        base,
+        new,
+        column("delta_ns", "change", "time_ns", delta, bar=True, spare=spare, signed=True),
+    ]
+
+
+def _calls_and_shares(rows: pl.DataFrame) -> list[Column]:
+    """Calls and shares of both sides, for pages."""
+    sides = ("base", "new")
     return [
         *(
-            column(f"{side}_ns", told.side_name(side), "time_ns", rows[f"{side}_ns"])
-            for side in ("base", "new")
+            column(f"calls_{side}", f"calls {side}", "number", rows[f"calls_{side}"], main=False)
+            for side in sides
         ),
-        column(
-            "delta_ns", "change", "time_ns", rows["delta_ns"], bar=True, spare=spare, signed=True
+        *(
+            column(f"beta_{side}", f"share {side}", "percent", rows[f"beta_{side}_pct"],
+                   help=_SHARE, main=False)
+            for side in sides
         ),
-    ]
+    ]  # fmt: skip
 
 
-def _shares(rows: pl.DataFrame) -> list[Column]:
-    return [
-        column(
-            "beta_base", "share base", "percent", rows["beta_base_pct"], help=_SHARE, main=False
-        ),
-        column("beta_new", "share new", "percent", rows["beta_new_pct"], help=_SHARE, main=False),
-    ]
+def _chances(told: Told, rows: pl.DataFrame, spare: int) -> Column:
+    """Of one cycle on a side there is no test."""
+    chances = rows["p"].to_list() if told.tested else [None] * rows.height
+    return column("p", "p", "p_value", chances, help=_P, main=False, spare=spare)
 
 
 def _texts(rows: Sequence[Mapping[str, Any]], key: str) -> list[Any]:
     return [row[key] for row in rows]
-
-
-def _chances(told: Told, values: pl.Series) -> list[float | None]:
-    """Of one cycle on a side there is no test."""
-    return values.to_list() if told.tested else [None] * len(values)
-
-
-def _tested(told: Told, rows: Sequence[Mapping[str, Any]], key: str) -> list[float | None]:
-    return [row[key] if told.is_tested(row) else None for row in rows]
 
 
 # -- cells -----------------------------------------------------------------------------------------

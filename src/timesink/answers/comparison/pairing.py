@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from functools import cached_property
+from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from timesink.analyses.comparison.pair import Role
+from timesink.analyses.comparison.pair import Pair, Role
 from timesink.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
-    from timesink.answers.comparison.changes import Compared
-
+    from timesink.model.diagnosis import Diagnosis
 
 MOST_CROSS_PAIRS = 64
 """Pairs of unlike processes that are all compared; of more, each process has one partner."""
+
+CYCLE_TYPES = ("prefill", "decode", "layer", "generic")
+"""Sorts of cycles that can be asked for; `generic` are those whose file names no sort."""
+
+SORTS_OF_CYCLES = {"_prefill": "prefill cycles", "_decode": "decode cycles", "_layer": "layers"}
+"""What cycles are called that a suffix names."""
 
 _OTHER_SUFFIX = {"_decode": "", "": "_decode"}
 """A table of decode cycles goes with an unsuffixed one where the other side has no better."""
@@ -68,8 +74,21 @@ def pair_members(base: Sequence[RoleMember], new: Sequence[RoleMember]) -> Pairi
         return pairing
     pairing = Pairing()
     rest = (list(base), list(new))
-    for key in (_same_file, _same_file_but_suffix, _same_suffix, _other_suffix):
-        rest = _matched_groups(*rest, key, pairing)
+    for by_file, sought in product((True, False), ({}, _OTHER_SUFFIX)):
+        # Members of the base say which suffix they look for.
+        of_base, of_new = (
+            _grouped(
+                side,
+                [(one.job if by_file else "", named.get(one.suffix, one.suffix)) for one in side],
+            )
+            for side, named in zip(rest, (sought, {}), strict=True)
+        )
+        for group in [group for group in of_base if group in of_new]:
+            _match_processes(of_base.pop(group), of_new.pop(group), pairing)
+        rest = (
+            [one for members in of_base.values() for one in members],
+            [one for members in of_new.values() for one in members],
+        )
     if not pairing.matches:
         # What was given explicitly is compared, whatever its cycles are called.
         _match_processes(list(base), list(new), pairing)
@@ -80,10 +99,11 @@ def pair_members(base: Sequence[RoleMember], new: Sequence[RoleMember]) -> Pairi
 
 def _by_rank(base: Sequence[RoleMember], new: Sequence[RoleMember]) -> Pairing | None:
     """Pairs of the same rank; None where ranks do not tell all members apart, or do not meet."""
-    sides = [_distinct_by(side, lambda one: (one.role.rank, one.suffix)) for side in (base, new)]
-    if any(side is None or any(rank is None for rank, _ in side) for side in sides):
+    of_base, of_new = ({(one.role.rank, one.suffix): one for one in side} for side in (base, new))
+    if len(of_base) < len(base) or len(of_new) < len(new):
         return None
-    of_base, of_new = (side or {} for side in sides)
+    if any(rank is None for rank, _ in (*of_base, *of_new)):
+        return None
     pairing = Pairing()
     for suffixes in ({}, _OTHER_SUFFIX):
         for rank, suffix in list(of_base):
@@ -96,73 +116,41 @@ def _by_rank(base: Sequence[RoleMember], new: Sequence[RoleMember]) -> Pairing |
     return pairing if pairing.matches else None
 
 
-# -- groups of files -------------------------------------------------------------------------------
-
-_Key = Callable[[RoleMember, bool], Hashable]
-
-
-def _same_file(member: RoleMember, is_base: bool) -> Hashable:  # noqa: ARG001, FBT001
-    return member.job, member.suffix
-
-
-def _same_file_but_suffix(member: RoleMember, is_base: bool) -> Hashable:  # noqa: FBT001
-    return member.job, _suffix_sought(member.suffix, is_base=is_base)
-
-
-def _same_suffix(member: RoleMember, is_base: bool) -> Hashable:  # noqa: ARG001, FBT001
-    return member.suffix
-
-
-def _other_suffix(member: RoleMember, is_base: bool) -> Hashable:  # noqa: FBT001
-    return _suffix_sought(member.suffix, is_base=is_base)
-
-
-def _suffix_sought(suffix: str, *, is_base: bool) -> str:
-    """The suffix a partner has: the members of the base say which they look for."""
-    return _OTHER_SUFFIX.get(suffix, suffix) if is_base else suffix
-
-
-def _matched_groups(
-    base: list[RoleMember], new: list[RoleMember], key: _Key, pairing: Pairing
-) -> tuple[list[RoleMember], list[RoleMember]]:
-    """Match the members of groups both sides have; what is in no such group remains."""
-    of_base = _grouped(base, lambda one: key(one, True))
-    of_new = _grouped(new, lambda one: key(one, False))
-    common = [group for group in of_base if group in of_new]
-    for group in common:
-        _match_processes(of_base.pop(group), of_new.pop(group), pairing)
-    return [one for members in of_base.values() for one in members], [
-        one for members in of_new.values() for one in members
-    ]
-
-
 # -- processes -------------------------------------------------------------------------------------
 
 
 def _match_processes(base: list[RoleMember], new: list[RoleMember], pairing: Pairing) -> None:
     """The same process on both sides; of the others, each with each."""
-    for key in (_host_and_pid, _pid):
-        of_base, of_new = _once(base, key), _once(new, key)
+    for with_host in (True, False):
+        of_base, of_new = _once(base, with_host=with_host), _once(new, with_host=with_host)
         common = [value for value in of_base if value in of_new]
         pairing.matches += [Match("strict", of_base[one], of_new[one]) for one in common]
         matched = {id(side[one]) for one in common for side in (of_base, of_new)}
         base = [one for one in base if id(one) not in matched]
         new = [one for one in new if id(one) not in matched]
-    if base and new:
-        crossed = _crossed(base, new, pairing.notes)
-        pairing.matches += crossed
-        met = {id(side) for one in crossed for side in (one.base, one.new)}
-        pairing.left_out += [one for one in (*base, *new) if id(one) not in met]
-    else:
-        pairing.left_out += [*base, *new]
+    crossed = _crossed(base, new, pairing.notes)
+    pairing.matches += crossed
+    met = {id(side) for one in crossed for side in (one.base, one.new)}
+    pairing.left_out += [one for one in (*base, *new) if id(one) not in met]
 
 
-def _host_and_pid(member: RoleMember) -> Hashable:
-    return None if member.role.host is None else (member.role.host, member.role.pid)
+def _once(members: Sequence[RoleMember], *, with_host: bool) -> dict[Hashable, RoleMember]:
+    """Members by host and process, or by process alone, which only one of them has."""
+    keys = [(one.role.host if with_host else "", one.role.pid) for one in members]
+    return {
+        key: alone
+        for key, (alone, *others) in _grouped(members, keys).items()
+        if not others and not (with_host and alone.role.host is None)
+    }
 
 
-def _pid(member: RoleMember) -> Hashable:
-    return member.role.pid
+def _grouped(
+    members: Iterable[RoleMember], keys: Iterable[Hashable]
+) -> dict[Hashable, list[RoleMember]]:
+    groups: defaultdict[Hashable, list[RoleMember]] = defaultdict(list)
+    for member, key in zip(members, keys, strict=True):
+        groups[key].append(member)
+    return dict(groups)
 
 
 def _crossed(base: list[RoleMember], new: list[RoleMember], notes: list[str]) -> list[Match]:
@@ -189,41 +177,7 @@ def by_number(text: str) -> tuple[int, str]:
     return int(digits[:20] or -1), text
 
 
-# -- keys ------------------------------------------------------------------------------------------
-
-
-def _grouped(
-    members: Iterable[RoleMember], key: Callable[[RoleMember], Hashable]
-) -> dict[Hashable, list[RoleMember]]:
-    groups: defaultdict[Hashable, list[RoleMember]] = defaultdict(list)
-    for member in members:
-        groups[key(member)].append(member)
-    return dict(groups)
-
-
-def _once(
-    members: Iterable[RoleMember], key: Callable[[RoleMember], Hashable]
-) -> dict[Hashable, RoleMember]:
-    """Members by a key that only one of them has."""
-    groups = _grouped(members, key)
-    return {
-        value: alone
-        for value, (alone, *others) in groups.items()
-        if not others and value is not None
-    }
-
-
-def _distinct_by(
-    members: Sequence[RoleMember], key: Callable[[RoleMember], tuple[int | None, str]]
-) -> dict[tuple[int | None, str], RoleMember] | None:
-    found = {key(member): member for member in members}
-    return found if len(found) == len(members) else None
-
-
-# Which of several pairs are meant: by sort of cycle, and what options tell one from the others.
-
-CYCLE_TYPES = ("prefill", "decode", "layer", "generic")
-"""Sorts of cycles that can be asked for; `generic` are those whose file names no sort."""
+# -- which of several pairs are meant: by sort of cycle, and options that tell them apart ----------
 
 
 def check_cycle_type(asked: str | None) -> None:
@@ -238,25 +192,30 @@ def members_of_type(members: Sequence[RoleMember], asked: str | None) -> list[Ro
     """The roles whose cycles are of a sort; at least one."""
     if asked is None:
         return list(members)
-    fitting = [one for one in members if asked in _types([one.suffix], [one.role])]
-    if not fitting:
-        raise _none_fits(asked, (_types([one.suffix], [one.role]) for one in members))
-    return fitting
+    types = [_types([one.suffix], [one.role]) for one in members]
+    return [members[place] for place in _fitting(asked, types)]
 
 
 def pairs_of_type(pairing: Pairing, asked: str | None) -> Pairing:
     """The pairs of a sort of cycle, and what of that sort has no partner; at least one pair."""
     if asked is None or not pairing.matches:
         return pairing
-    matches = [one for one in pairing.matches if asked in _types_of_match(one)]
-    if not matches:
-        raise _none_fits(asked, map(_types_of_match, pairing.matches))
+    types = [
+        _types([one.base.suffix, one.new.suffix], [one.base.role, one.new.role])
+        for one in pairing.matches
+    ]
     alone = [one for one in pairing.left_out if asked in _types([one.suffix], [one.role])]
+    matches = [pairing.matches[place] for place in _fitting(asked, types)]
     return Pairing(matches, alone, pairing.notes)
 
 
-def _types_of_match(match: Match) -> set[str]:
-    return _types([match.base.suffix, match.new.suffix], [match.base.role, match.new.role])
+def _fitting(asked: str, types: Sequence[set[str]]) -> list[int]:
+    """Places where a sort of cycle is among the others; refused where there is none."""
+    places = [place for place, known in enumerate(types) if asked in known]
+    if not places:
+        there = sorted(set[str]().union(*types), key=CYCLE_TYPES.index)
+        raise NotFoundError(f"no {asked} cycles to compare", f"there are {', '.join(there)}")
+    return places
 
 
 def _types(suffixes: Sequence[str], roles: Sequence[Role]) -> set[str]:
@@ -264,19 +223,42 @@ def _types(suffixes: Sequence[str], roles: Sequence[Role]) -> set[str]:
     named = {suffix.removeprefix("_") for suffix in suffixes if suffix}
     if named:
         return named
-    return {"generic", *(["decode"] if any(map(_is_decode, roles)) else [])}
+    kinds = [set(role.behaviour["cycle_type"].cast(pl.String).unique()) for role in roles]
+    return {"generic", *(["decode"] if {"decode"} in kinds else [])}
 
 
-def _is_decode(role: Role) -> bool:
-    return set(role.behaviour["cycle_type"].cast(pl.String).unique()) == {"decode"}
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """Two roles beside each other, and what their comparison is called."""
 
+    identifier: str
+    """What was compared: `SGLang/gpu_instability`, `normal vs gpu_clock`."""
+    suffix: str
+    """Which cycles: `_prefill`, `_decode`, `_layer`, or empty."""
+    pair: Pair
+    file_stem: str
+    """Name of its files, without an ending."""
+    whole: Pair | None = None
+    """The pair of all devices, where `pair` holds the tables of one."""
 
-def _none_fits(asked: str, known: Iterable[set[str]]) -> NotFoundError:
-    there = sorted(set[str]().union(*known), key=CYCLE_TYPES.index)
-    return NotFoundError(f"no {asked} cycles to compare", f"there are {', '.join(there)}")
+    @cached_property
+    def diagnosis(self) -> Diagnosis:
+        """Whether cycles changed, where the time went, and why."""
+        # Tables of numbers do not wait for this.
+        from timesink.rules.diagnosis import diagnose  # noqa: PLC0415
 
+        return diagnose(self.whole or self.pair)
 
-# -- one of several --------------------------------------------------------------------------------
+    @property
+    def cycles(self) -> str:
+        """Which cycles, in words: `decode cycles`; empty where there are no others."""
+        return SORTS_OF_CYCLES.get(self.suffix, "")
+
+    @property
+    def title(self) -> str:
+        """What was compared, and which cycles of it, in words."""
+        return f"{self.identifier}, {self.cycles}" if self.cycles else self.identifier
+
 
 _Choices = dict[str, str]
 """What to ask for, by option."""
@@ -291,7 +273,12 @@ def one_of(pairs: Sequence[Compared]) -> _Choices:
     order = sorted(named, key=lambda one: "decode" not in one.get("cycles", ()))
     for count in (1, 2):
         for options in combinations(("cycles", "rank", "pid"), count):
-            if order and all(_is_alone(one, named, options) for one in order):
+            fitting = [
+                sum(all(one[key][0] in other.get(key, ()) for key in options) for other in named)
+                for one in order
+                if all(option in one for option in options)
+            ]
+            if order and fitting == [1] * len(order):
                 return {option: order[0][option][0] for option in options}
     return {}
 
@@ -299,27 +286,13 @@ def one_of(pairs: Sequence[Compared]) -> _Choices:
 def _told_by(one: Compared) -> dict[str, tuple[str, ...]]:
     """What a pair can be asked for by; the first value is the one to name."""
     base, new = one.pair.base, one.pair.new
-    types = _types([one.suffix], [base, new])
     told = {
-        "cycles": tuple(sorted(types)),
+        "cycles": tuple(sorted(_types([one.suffix], [base, new]))),
         "pid": (base.pid if base.pid == new.pid else f"{base.pid},{new.pid}",),
     }
     if base.rank is not None and base.rank == new.rank:
         told["rank"] = (str(base.rank),)
     return told
-
-
-def _is_alone(
-    one: dict[str, tuple[str, ...]],
-    every: Sequence[dict[str, tuple[str, ...]]],
-    options: Sequence[str],
-) -> bool:
-    if not all(option in one for option in options):
-        return False
-    fitting = [
-        other for other in every if all(one[key][0] in other.get(key, ()) for key in options)
-    ]
-    return len(fitting) == 1
 
 
 def as_options(choices: _Choices) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,9 @@ from rich.console import Group
 from timesink.analyses.clustering.groups import Exploration
 from timesink.analyses.comparison.pair import KeyFinding, Pair
 from timesink.analyses.comparison.verdict import either_p
-from timesink.analyses.ranks.changes import RankChanges
-from timesink.analyses.ranks.own_time import ranges_of
-from timesink.analyses.statistics.ranks import ALPHA
-from timesink.answers import cause_words
-from timesink.answers.causes import attribution_block
-from timesink.answers.comparison import exploration, words
-from timesink.answers.comparison.headline import late_together
+from timesink.answers import causes
+from timesink.answers.comparison import exploration
+from timesink.answers.comparison.changes import Told, known_load
 from timesink.answers.comparison.pair_tables import family_names, known_amounts
 from timesink.answers.comparison.published_tables import (
     distribution_cells,
@@ -30,7 +26,7 @@ from timesink.answers.comparison.published_tables import (
     summary_cells,
 )
 from timesink.answers.comparison.report import Comparison
-from timesink.answers.comparison.sentences import Told, answer, known_load
+from timesink.answers.comparison.sentences import answer, both_labels, notes
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.units import (
@@ -38,18 +34,17 @@ from timesink.model.units import (
     chance,
     change,
     from_to,
-    interval_ns,
     per_cycle,
-    signed_ns,
     times,
 )
-from timesink.output.markdown import bullets
+from timesink.output.markdown import bullets, section_markdown
 from timesink.output.names import as_code, in_line
 from timesink.output.tables import markdown_table
 from timesink.output.terminal import FILE_WIDTH, attribution_lines, to_plain
 
 _SIGNIFICANT = 0.05
-_MOST_COLLECTIVES = 8
+_MOST_RANKS = 20
+"""Rows of the tables of ranks and collectives."""
 _HEADING = re.compile(r"^(#+ )", re.MULTILINE)
 _LEGEND = {
     "β (beta)": """time of the function in a cycle, as a share of the cycle's length. Calls that run
@@ -78,13 +73,8 @@ def comparison_md(comparison: Comparison) -> str:
 
 def ranks_md(comparison: Comparison) -> str:
     """What changed over all ranks; empty where runs have one."""
-    found = comparison.ranks
-    if found is None:
-        return ""
-    said = bullets(map(in_line, exploration.rank_sentences(found)))
-    # Two empty lines stand between tables, as they always did in this file.
-    tables = [line for table in _rank_tables(found) for line in (table, "")]
-    return "\n\n".join([f"# {exploration.TITLE}", said, *tables])
+    sections = exploration.rank_sections(comparison.ranks, _MOST_RANKS)
+    return "\n\n".join(section_markdown(one, "#") for one in sections)
 
 
 def _notes(comparison: Comparison) -> list[str]:
@@ -111,20 +101,20 @@ def pair_md(pair: Pair, identifier: str, why: Diagnosis | None = None, *, demote
 
 def why_md(why: Diagnosis) -> Iterator[str]:
     """The verdict, parts of the change, causes, anomalies and what to check next."""
-    yield f"**Verdict: {cause_words.verdict(why).lower()}.** {in_line(why.reason)}".rstrip()
-    parts = attribution_block(why, attributed=True)
-    if parts.rows and cause_words.has_changed(why):
+    yield f"**Verdict: {causes.verdict(why).lower()}.** {in_line(why.reason)}".rstrip()
+    parts = causes.attribution_block(why, attributed=True)
+    if parts.rows and causes.has_changed(why):
         bars = to_plain(Group(*attribution_lines(parts, FILE_WIDTH)), FILE_WIDTH)
         yield f"{parts.title}:"
         yield f"```\n{bars}\n```"
-    rest = " ".join(filter(None, (cause_words.no_cause(why), cause_words.unexplained(why))))
-    told = [(cause_words.cause_line(one), one) for one in why.causes]
-    around = [(cause_words.anomaly_line(one), one) for one in why.anomalies]
-    yield from _entries(cause_words.why_title(why), told, rest)
-    yield from _entries(cause_words.AROUND, around, cause_words.below_anomalies(why))
-    checks = cause_words.checks(why)
+    rest = " ".join(filter(None, (causes.no_cause(why), causes.unexplained(why))))
+    told = [(causes.cause_line(one), one) for one in why.causes]
+    around = [(causes.anomaly_line(one), one) for one in why.anomalies]
+    yield from _entries(causes.why_title(why), told, rest)
+    yield from _entries(causes.AROUND, around, causes.below_anomalies(why))
+    checks = causes.checks(why)
     if checks:
-        yield f"**{cause_words.NEXT}**"
+        yield f"**{causes.NEXT}**"
         yield bullets(map(in_line, checks))
     yield bullets(map(in_line, why.notes))
 
@@ -134,7 +124,7 @@ def _entries(title: str, told: Sequence[tuple[str, Any]], below: str) -> Iterato
     if told or below:
         yield f"**{title}**"
         yield "\n".join(
-            "\n   - ".join(map(in_line, [f"{number}. {line}", *cause_words.evidence_lines(one)]))
+            "\n   - ".join(map(in_line, [f"{number}. {line}", *causes.evidence_lines(one)]))
             for number, (line, one) in enumerate(told, 1)
         )
         yield in_line(below)
@@ -148,14 +138,11 @@ def title(pair: Pair, identifier: str) -> str:
         who = f"Rank: {base.rank}" if ranked else f"PID: {base.pid}"
         return f"Strict Performance Comparison: {identifier} ({who})"
     if pair.kind == "cross":
-        sides = " vs ".join(f"{_word(role.label)} PID:{role.pid}" for role in (base, new))
+        # The first word of a side's label: `Normal` of `normal_pid_12`.
+        words = [role.label.partition("_pid_")[0].capitalize() for role in (base, new)]
+        sides = f"{words[0]} PID:{base.pid} vs {words[1]} PID:{new.pid}"
         return f"Cross Performance Comparison: {identifier} ({sides})"
-    return f"Performance Comparison: {words.both_labels(pair)}"
-
-
-def _word(label: str) -> str:
-    """The first word of a side's label: `Normal` of `normal_pid_12`."""
-    return label.partition("_pid_")[0].capitalize()
+    return f"Performance Comparison: {both_labels(pair)}"
 
 
 def _caveat(pair: Pair) -> str:
@@ -216,17 +203,11 @@ def _overview(told: Told) -> Iterable[str]:
             f"By score, {as_code(row['function'])} stands out: its share of the cycle is {which} "
             f"in {as_code(pair.new.label)} than in {as_code(pair.base.label)}."
         )
-    if not pair.rows.is_empty() and _above_whole(pair.rows):
+    if any((pair.rows[f"beta_{side}_pct"] > 100).any() for side in ("base", "new")):
         yield "Some shares are above 100 %: what runs on several threads counts for each of them."
     if told.pair is not pair:
         yield "All tables below compare the cycles as recorded, without regard to their work."
-    yield bullets(map(in_line, words.notes(told)))
-
-
-def _above_whole(rows: pl.DataFrame) -> bool:
-    return bool(
-        (pl.Series(rows["beta_base_pct"]) > 100).any() or (rows["beta_new_pct"] > 100).any()
-    )
+    yield bullets(map(in_line, notes(told)))
 
 
 def _finding(pair: Pair, finding: KeyFinding) -> str:
@@ -278,139 +259,35 @@ def _rest(pair: Pair) -> Iterable[str]:
             "Functions that exist under their exact name on one side only, brought together by "
             "name without template arguments, tile sizes and numbers, or else by family."
         )
-        yield _families_md(whole)
+        yield _times_md(whole, whole.families)
     yield "## 5. Legend"
     yield bullets(f"**{word}**: {' '.join(meaning.split())}" for word, meaning in _LEGEND.items())
 
 
 def _times_md(told: Told, table: pl.DataFrame) -> str:
-    rows = [
-        (
-            told.label(row["function"]),
-            row["device"],
-            times(row["base_ns"], row["new_ns"]),
-            _change(row, row["runs_on"]),
-            chance(row["p"]) if told.tested else "-",
-            " → ".join(dict.fromkeys((per_cycle(row["calls_base"]), per_cycle(row["calls_new"])))),
-        )
-        for row in table.with_columns(p=either_p("welch_p", "rank_p")).iter_rows(named=True)
-    ]
-    titles = ("function", "device", "time per cycle", "change", "p", "calls")
+    """Functions, or families of them where the table holds their names."""
+    are_families = "names_base" in table.columns
+    labels = family_names(table) if are_families else map(told.label, table["function"])
+    rows = []
+    for label, row in zip(
+        labels,
+        table.with_columns(p=either_p("welch_p", "rank_p")).iter_rows(named=True),
+        strict=True,
+    ):
+        p, runs_on = chance(row["p"]) if told.tested else "-", row.get("runs_on")
+        calls = map(per_cycle, (row["calls_base"], row["calls_new"]))
+        last = (p, " → ".join(dict.fromkeys(calls)))
+        if are_families:
+            base, new = (len(row[f"names_{side}"] or ()) for side in ("base", "new"))
+            runs_on = "both" if base and new else "base" if base else "new"
+            last = (from_to(units.count(base), units.count(new)), p)
+        # What runs on one side only has gone, or is new.
+        moved = change(row["base_ns"], row["new_ns"])
+        moved = {"base": "gone", "new": "new"}.get(runs_on or "", moved)
+        rows.append((label, row["device"], times(row["base_ns"], row["new_ns"]), moved, *last))
+    last_titles = ("names", "p") if are_families else ("p", "calls")
+    titles = ("function", "device", "time per cycle", "change", *last_titles)
     return markdown_table(titles, rows, (False, False, *[True] * 4))
-
-
-def _families_md(told: Told) -> str:
-    table = told.families.with_columns(p=either_p("welch_p", "rank_p"))
-    rows = []
-    for name, row in zip(family_names(table), table.iter_rows(named=True), strict=True):
-        base, new = (len(row[f"names_{side}"] or ()) for side in ("base", "new"))
-        runs_on = "both" if base and new else "base" if base else "new"
-        rows.append(
-            (
-                name,
-                row["device"],
-                times(row["base_ns"], row["new_ns"]),
-                _change(row, runs_on),
-                from_to(units.count(base), units.count(new)),
-                chance(row["p"]) if told.tested else "-",
-            )
-        )
-    titles = ("function", "device", "time per cycle", "change", "names", "p")
-    return markdown_table(titles, rows, (False, False, *[True] * 4))
-
-
-def _change(row: Mapping[str, Any], runs_on: str) -> str:
-    """How much more time it takes; what runs on one side only has gone, or is new."""
-    if runs_on != "both":
-        return "gone" if runs_on == "base" else "new"
-    return change(row["base_ns"], row["new_ns"])
-
-
-# -- ranks -----------------------------------------------------------------------------------------
-
-
-def _rank_tables(found: RankChanges) -> Iterator[str]:
-    """What a step is made of, stragglers, ranks and collectives that changed."""
-    if found.attribution:
-        yield _parts_md(found)
-    if found.stragglers:
-        yield _stragglers_md(found)
-    if found.changed_ranks.height:
-        rows = [
-            (
-                str(row["rank"]),
-                exploration.SOURCE_NAMES[row["source"]],
-                times(row["base_ns"], row["new_ns"]),
-                signed_ns(row["change_ns"]),
-                signed_ns(row["beyond_ns"]),
-            )
-            for row in found.changed_ranks.iter_rows(named=True)
-        ]
-        titles = ("rank", "where", "time per step", "change", "beyond peers")
-        yield markdown_table(titles, rows, (True, False, True, True, True))
-    if found.collectives.height:
-        yield _collectives_md(found)
-
-
-def _parts_md(found: RankChanges) -> str:
-    rows = [
-        (
-            exploration.PART_NAMES[one.part],
-            times(one.base_ns, one.new_ns),
-            signed_ns(one.delta_ns),
-            "" if one.interval_ns is None else interval_ns(*one.interval_ns),
-            "" if one.p_value is None else "yes" if one.p_value < ALPHA else "within noise",
-        )
-        for one in found.attribution
-    ]
-    titles = ("part", "time per step", "change", "95 % interval", "changed")
-    return markdown_table(titles, rows, (False, True, True, True, False))
-
-
-def _stragglers_md(found: RankChanges) -> str:
-    rows = []
-    for together in late_together(found):
-        worst = max(together, key=lambda one: max(one.base_ns, one.new_ns))
-        rows.append(
-            (
-                ranges_of((one.rank for one in together), most=4),
-                worst.state,
-                worst.cause,
-                times(worst.base_ns, worst.new_ns),
-                str(len({step for one in together for step in one.steps})),
-                worst.evidence[0] if worst.evidence else "",
-            )
-        )
-    titles = ("rank", "state", "cause", "others wait per step", "steps", "evidence")
-    return markdown_table(titles, rows, (False, False, False, True, True, False))
-
-
-def _collectives_md(found: RankChanges) -> str:
-    rows = []
-    for row in found.collectives.head(_MOST_COLLECTIVES).iter_rows(named=True):
-        transfer = row["transfer_base_ns"], row["transfer_new_ns"]
-        bus = row["bus_base_bytes_per_s"], row["bus_new_bytes_per_s"]
-        group = f"of {row['group_size'] or '?'} ({row['group_kind'] or '-'})"
-        rows.append(
-            (
-                f"{row['collective'] or 'unknown'} {group}",
-                units.size_bytes(row["size_bytes"] or 0),
-                _both(*transfer),
-                "-" if None in transfer else change(*transfer),
-                _both(row["wait_base_ns"], row["wait_new_ns"]),
-                "-" if None in bus else from_to(*(f"{one / 1e9:.3g} GB/s" for one in bus)),
-                "yes" if row["changed"] else "",
-            )
-        )
-    titles = ("collective", "size", "transfer", "change", "wait", "bus", "changed")
-    return markdown_table(titles, rows, (False, *[True] * 5, False))
-
-
-def _both(base: float | None, new: float | None) -> str:
-    if base is not None and new is not None:
-        return times(base, new)
-    only, side = (base, "base") if new is None else (new, "new")
-    return "-" if only is None else f"{units.brief_ns(only)} in {side} only"
 
 
 # -- many roles ------------------------------------------------------------------------------------
@@ -418,57 +295,23 @@ def _both(base: float | None, new: float | None) -> str:
 
 def _exploration_md(comparison: Comparison, found: Exploration) -> str:
     """Roles, groups, and a report on every pair of representatives."""
-    blocks = [
-        "# Exploratory Performance Comparison",
-        f"**{in_line(comparison.headline)}**",
-        "## 1. Overview",
-        _roles_md(found),
-        "## 2. Clusters",
-        exploration.threshold(found),
-        _clusters_md(found),
-        _apart_md(found),
-        "## 3. Comparisons Between Clusters",
-        bullets(exploration.left_out(found)) or ("" if found.pairs else "All roles are alike."),
-        *(
-            pair_md(one.pair, words.both_labels(one.pair), one.diagnosis, demoted=2)
-            for one in comparison.all_pairs
-        ),
-        *_notes(comparison),
-    ]
-    return "\n\n".join(filter(None, blocks))
-
-
-def _apart_md(found: Exploration) -> str:
-    said = [
-        f"**Cluster {number}**: {in_line(sentence)}"
-        for number, sentence in exploration.apart_lines(found)
-    ]
-    return f"{exploration.APART.format('cluster 1')}:\n\n{bullets(said)}" if said else ""
-
-
-def _roles_md(found: Exploration) -> str:
     group = {
         place: str(number)
         for number, cluster in enumerate(found.clusters, 1)
         for place in cluster.members
     }
-    rows = [
+    roles = [
         (
             role.label,
-            str(exploration.cycle_count(role)),
-            f"{exploration.mean_cycle_ns(role) / 1000:,.2f}",
+            str(role.cycles),
+            f"{role.mean_cycle_ns / 1000:,.2f}",
             Path(role.source).name,
             role.pid,
             group.get(place, "-"),
         )
         for place, role in enumerate(found.roles)
     ]
-    titles = ("Role", "Cycles", "Avg Cycle Time (us)", "File", "PID", "Cluster")
-    return markdown_table(titles, rows, (False, True, True, False, False, True))
-
-
-def _clusters_md(found: Exploration) -> str:
-    rows = [
+    clusters = [
         (
             str(number),
             found.roles[cluster.representative].label,
@@ -477,5 +320,31 @@ def _clusters_md(found: Exploration) -> str:
         )
         for number, cluster in enumerate(found.clusters, 1)
     ]
-    titles = ("Cluster", "Representative", "Roles", "Members")
-    return markdown_table(titles, rows, (True, False, True, False))
+    apart = bullets(
+        f"**Cluster {number}**: {in_line(sentence)}"
+        for number, sentence in exploration.apart_lines(found)
+    )
+    blocks = [
+        "# Exploratory Performance Comparison",
+        f"**{in_line(comparison.headline)}**",
+        "## 1. Overview",
+        markdown_table(
+            ("Role", "Cycles", "Avg Cycle Time (us)", "File", "PID", "Cluster"),
+            roles,
+            (False, True, True, False, False, True),
+        ),
+        "## 2. Clusters",
+        exploration.threshold(found),
+        markdown_table(
+            ("Cluster", "Representative", "Roles", "Members"), clusters, (True, False, True, False)
+        ),
+        f"{exploration.APART.format('cluster 1')}:\n\n{apart}" if apart else "",
+        "## 3. Comparisons Between Clusters",
+        bullets(exploration.left_out(found)) or ("" if found.pairs else "All roles are alike."),
+        *(
+            pair_md(one.pair, both_labels(one.pair), one.diagnosis, demoted=2)
+            for one in comparison.all_pairs
+        ),
+        *_notes(comparison),
+    ]
+    return "\n\n".join(filter(None, blocks))

@@ -1,24 +1,21 @@
-"""Two sides that are runs of many ranks: read as sets, and compared as a whole."""
+"""Two sides that are runs of many ranks: compared as a whole, and what that comes to in words."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from timesink.analyses.ranks.changes import RankChanges, StragglerChange, compare_ranks
 from timesink.analyses.ranks.own_time import ranges_of
-from timesink.analyses.ranks.rank_set import RankSet, ranks_of_traces
-from timesink.answers.comparison.headline import cost_sentence, late_together, whose
-from timesink.answers.comparison.runs import SideRun
-from timesink.answers.comparison.sides import RunSide, SideSource
-from timesink.answers.rank_reading import read_ranks
+from timesink.analyses.ranks.rank_set import RankSet
+from timesink.answers.comparison.pairing import Compared
+from timesink.answers.comparison.sentences import headline
+from timesink.answers.comparison.sides import RunSide
 from timesink.errors import UnreadableError
-from timesink.formats.options import Progress
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.findings import CAUSES, Evidence, Finding
-from timesink.model.units import counted
-from timesink.rules.communication import advice_on
-from timesink.runtime.engine import Engine
+from timesink.model.units import brief_ns, counted
+from timesink.rules.communication import advice_on, why_late
 
 ALL_PAIRS = 16
 """Ranks of a side up to which every rank is compared with itself in full ..."""
@@ -41,29 +38,6 @@ def are_large(base: RunSide, new: RunSide) -> bool:
     return max(len(base.sources), len(new.sources)) > ALL_PAIRS
 
 
-@dataclass(frozen=True, slots=True)
-class Sets:
-    """How sets are read."""
-
-    engine: Callable[[], Engine]
-    cache: bool = True
-    progress: Progress | None = None
-
-    def read(self, side: RunSide) -> RankSet:
-        """The ranks of a side, each summarised where the engine says."""
-        recordings = [source.recording for source in side.sources]
-        return read_ranks(
-            recordings, engine=self.engine(), cache=self.cache, progress=self.progress
-        )
-
-    def of_runs(self, side: RunSide, runs: Sequence[SideRun]) -> RankSet:
-        """The same, of recordings that were opened: nobody reads them twice."""
-        traces = {run.source.recording.worker: run.trace for run in runs if run.trace is not None}
-        if self.cache or len(traces) < len(side.sources):
-            return self.read(side)
-        return ranks_of_traces(traces)
-
-
 def compared_sets(read: Callable[[], Iterable[RankSet]]) -> tuple[RankChanges | None, list[str]]:
     """What changed between two runs; None, and why, where they are not two runs of ranks.
 
@@ -83,31 +57,29 @@ def compared_sets(read: Callable[[], Iterable[RankSet]]) -> tuple[RankChanges | 
 
 def representatives(found: RankChanges, most: int = MOST_PAIRS) -> list[int]:
     """Ranks to be compared in full: stragglers and odd ones of both sides, then usual ones."""
+    groups = [group for side in (found.new, found.base) for group in side.groups]
+    usual = [group.representative for group in groups if not group.odd]
+    by_interest = [
+        # A usual one of the new run is always there: what is odd shows beside it.
+        *usual[:1],
+        # Of those who are late for one reason together, one is enough.
+        *(together[0].rank for together in late_together(found)),
+        *(group.representative for group in groups if group.odd),
+        *usual,
+    ]
     common = set(found.common)
-    chosen = [rank for rank in dict.fromkeys(_by_interest(found)) if rank in common]
-    return sorted(chosen[:most])
-
-
-def _by_interest(found: RankChanges) -> Iterator[int]:
-    sides = (found.new, found.base)
-    usual = [group.representative for side in sides for group in side.groups if not group.odd]
-    # A usual one of the new run is always there: what is odd shows beside it.
-    yield from usual[:1]
-    # Of those who are late for one reason together, one is enough.
-    yield from (together[0].rank for together in late_together(found))
-    yield from (group.representative for side in sides for group in side.groups if group.odd)
-    yield from usual
+    return sorted([rank for rank in dict.fromkeys(by_interest) if rank in common][:most])
 
 
 def only_ranks(side: RunSide, ranks: RankSet, chosen: Sequence[int]) -> RunSide:
     """The recordings of some ranks."""
     places = {ranks.ranks[rank].about.source for rank in chosen}
-    kept: tuple[SideSource, ...] = tuple(
+    kept = (
         source
         for source in side.sources
         if places & {str(source.recording.path), source.recording.source}
     )
-    return replace(side, sources=kept)
+    return replace(side, sources=tuple(kept))
 
 
 def chosen_note(found: RankChanges, chosen: Sequence[int]) -> str:
@@ -119,12 +91,14 @@ def chosen_note(found: RankChanges, chosen: Sequence[int]) -> str:
     )
 
 
-# New stragglers among the causes of a change, so that a gate, a comment or a page shows them.
+# -- new stragglers among the causes of a change, so that a gate, a comment or a page shows them ---
 
 _EXPLAINED = 0.5
 """A straggler is known already where causes of its process explain this part of its cost."""
 _MOST = 3
 _STATES = ("new", "worse")
+_TOLD = (*_STATES, "gone")
+_MOST_TOLD = 2
 
 
 def with_stragglers(diagnosis: Diagnosis, found: RankChanges, *, of_all: bool) -> Diagnosis:
@@ -145,35 +119,106 @@ def with_stragglers(diagnosis: Diagnosis, found: RankChanges, *, of_all: bool) -
     known = [
         each for each in judged.causes if each.cause != "straggler" or each.process not in named
     ]
-    judged = replace(judged, causes=tuple(known))
-    new = list(_causes(judged, late, change))
-    if not new:
-        return judged
-    causes = sorted([*judged.causes, *new], key=lambda each: -abs(each.explained_ns))
-    explained = sum(each.explained_ns for each in causes)
-    return replace(judged, causes=tuple(causes), unexplained_ns=change - explained)
-
-
-def _causes(
-    known: Diagnosis, late: Sequence[Sequence[StragglerChange]], change_ns: float
-) -> Iterator[Finding]:
-    left = change_ns - sum(each.explained_ns for each in known.causes)
+    left = change - sum(each.explained_ns for each in known)
+    new: list[Finding] = []
     for together in late[:_MOST]:
         first = max(together, key=lambda one: one.new_ns)
         names = {f"rank {one.rank}" for one in together}
-        own = sum(one.explained_ns for one in known.causes if one.process in names)
+        own = sum(one.explained_ns for one in known if one.process in names)
         more = first.new_ns - first.base_ns
         if own >= _EXPLAINED * more:
             continue
         explained = max(min(more, left), 0.0)
         left -= explained
         who = whose(together)
-        yield Finding(
-            first.cause if first.cause in CAUSES else "straggler",
-            cost_sentence(together),
-            advice_on(first.cause, who, several=len(together) > 1),
-            cost_ns=explained,
-            evidence=tuple(Evidence("cycle", text, side="new") for text in first.evidence),
-            claims=(("exposed_communication", explained),) if explained else (),
-            process=who,
+        new.append(
+            Finding(
+                first.cause if first.cause in CAUSES else "straggler",
+                cost_sentence(together),
+                advice_on(first.cause, who, several=len(together) > 1),
+                cost_ns=explained,
+                evidence=tuple(Evidence("cycle", text, side="new") for text in first.evidence),
+                claims=(("exposed_communication", explained),) if explained else (),
+                process=who,
+            )
         )
+    if not new:
+        return replace(judged, causes=tuple(known))
+    causes = sorted([*known, *new], key=lambda each: -abs(each.explained_ns))
+    explained = sum(each.explained_ns for each in causes)
+    return replace(judged, causes=tuple(causes), unexplained_ns=change - explained)
+
+
+# -- in words --------------------------------------------------------------------------------------
+
+
+def rank_headline(pairs: Sequence[Compared], found: RankChanges, *, has_all_ranks: bool) -> str:
+    """What became of steps, and which stragglers came, went or became worse."""
+    said = headline(pairs, None) if has_all_ranks else steps_sentence(found)
+    return " ".join([said, *list(straggler_sentences(found))[:_MOST_TOLD]])
+
+
+def steps_sentence(found: RankChanges) -> str:
+    """What became of steps; how many ranks that is about, where it is as many on both sides."""
+    before, now = (each.world for each in found.layouts)
+    if before != now:
+        return found.reason
+    ranks = counted(len(found.common) or len(found.new.ranks), "ranks")
+    return f"{ranks}: {found.reason[:1].lower()}{found.reason[1:]}"
+
+
+def straggler_sentences(found: RankChanges) -> Iterator[str]:
+    """Stragglers that came, went or became worse; those that one thing sets apart together."""
+    for together in late_together(found):
+        if together[0].state in _TOLD:
+            yield _straggler_sentence(together)
+
+
+def late_together(found: RankChanges) -> list[list[StragglerChange]]:
+    """Stragglers in one state and for one reason, by the groups of ranks they are in."""
+    groups = {
+        (side, rank): group.group
+        for side, ranks in (("new", found.new), ("base", found.base))
+        for group in ranks.groups
+        for rank in group.ranks
+    }
+    parts: dict[tuple[str, str, str], list[StragglerChange]] = {}
+    for each in found.stragglers:
+        group = groups.get(("base" if each.state == "gone" else "new", each.rank), "")
+        parts.setdefault((each.state, each.cause, group), []).append(each)
+    return list(parts.values())
+
+
+def whose(together: Sequence[StragglerChange]) -> str:
+    """The ranks in words."""
+    if len(together) == 1:
+        return f"rank {together[0].rank}"
+    return f"ranks {ranges_of(one.rank for one in together)}"
+
+
+def _straggler_sentence(together: Sequence[StragglerChange]) -> str:
+    """Who is late, why, and what it costs."""
+    first, several = together[0], len(together) > 1
+    who = f"{whose(together).capitalize()} {'are' if several else 'is'}"
+    costs = max(together, key=lambda one: max(one.new_ns, one.base_ns))
+    if first.state == "gone":
+        cost = brief_ns(costs.base_ns)
+        return f"{who} no straggler{'s' * several} any more ({first.cause}, {cost} per step)."
+    state = f"{'' if several else 'a '}{first.state} straggler{'s' * several}"
+    why = f"{first.cause}, {why_late(first.cause, several=several)}"
+    return f"{who} {state}: {why}; others wait {_wait(together, costs)}."
+
+
+def _wait(together: Sequence[StragglerChange], worst: StragglerChange) -> str:
+    """How long others wait for the worst of them now, and did before."""
+    before = f" ({brief_ns(worst.base_ns)} before)" if worst.state == "worse" else ""
+    return f"{'up to ' * (len(together) > 1)}{brief_ns(worst.new_ns)} per step{before}"
+
+
+def cost_sentence(together: Sequence[StragglerChange]) -> str:
+    """What stragglers cost now, and why, where it is said already that they are late."""
+    several = len(together) > 1
+    costs = max(together, key=lambda one: one.new_ns)
+    make = ("now " if costs.state == "new" else "") + ("make" if several else "makes")
+    why = why_late(costs.cause, several=several)
+    return f"{whose(together).capitalize()} {make} the others wait {_wait(together, costs)}: {why}."

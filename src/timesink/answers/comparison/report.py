@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from timesink.analyses.comparison.pair import Pair, Role
-from timesink.answers.comparison.changes import Compared
-from timesink.answers.comparison.naming import role_labels, told_apart
-from timesink.answers.comparison.pairing import RoleMember
+from timesink.answers.comparison.naming import VERSION, pair_names, peers_stem, role_labels
+from timesink.answers.comparison.pairing import Compared, RoleMember, as_arguments, one_of
 from timesink.answers.comparison.sides import LEFT_OUT
 from timesink.errors import AmbiguousError, NotFoundError
 from timesink.model import units
+from timesink.output.names import told_apart
 
 if TYPE_CHECKING:
     from timesink.analyses.clustering.groups import Exploration
@@ -69,39 +69,29 @@ class Comparison:
         if self.exploration is not None:
             return "take one of `exploration.pairs`"
         choices = self.choices
-        from timesink.answers.comparison.pairing import as_arguments  # noqa: PLC0415 - as below
-
         more = f", or compare with {as_arguments(choices)}" if choices else ""
         return f"take one of `pairs`{more}"
 
     @property
     def choices(self) -> dict[str, str]:
         """Options of `timesink compare` that leave one of several pairs; empty where none do."""
-        from timesink.answers.comparison.pairing import one_of  # noqa: PLC0415 - as below
-
         return {} if self.exploration is not None else one_of(self.pairs)
 
     @property
     def pair_names(self) -> list[str]:
         """What each comparison of two roles is called among the others."""
-        from timesink.answers.comparison.naming import pair_names  # noqa: PLC0415 - as below
-
         return pair_names(self.all_pairs)
 
     @property
     def all_pairs(self) -> tuple[Compared, ...]:
         """Every comparison of two roles, those between representatives of clusters as well."""
-        return (*self.pairs, *self._peers)
-
-    @property
-    def _peers(self) -> tuple[Compared, ...]:
-        if self.exploration is None:
-            return ()
-        from timesink.answers.comparison.naming import peers_stem  # noqa: PLC0415 - it names these
-
-        return tuple(
-            Compared(f"{pair.base.label} vs {pair.new.label}", "", pair, peers_stem(pair))
-            for pair in self.exploration.pairs
+        peers = () if self.exploration is None else self.exploration.pairs
+        return (
+            *self.pairs,
+            *(
+                Compared(f"{pair.base.label} vs {pair.new.label}", "", pair, peers_stem(pair))
+                for pair in peers
+            ),
         )
 
     @cached_property
@@ -109,21 +99,17 @@ class Comparison:
         """Why runs differ, all pairs read together; None where roles were only told apart."""
         if not self.pairs:
             return None
-        found = self._of_pairs
+        found = self.pairs[0].diagnosis
+        if len(self.pairs) > 1:
+            from timesink.rules.joint_diagnosis import diagnose_together  # noqa: PLC0415
+
+            pairs = [one.whole or one.pair for one in self.pairs]
+            found = diagnose_together(pairs, [one.diagnosis for one in self.pairs])
         if self.ranks is None:
             return found
         from timesink.answers.comparison.rank_sets import with_stragglers  # noqa: PLC0415
 
         return with_stragglers(found, self.ranks, of_all=self.has_all_ranks)
-
-    @property
-    def _of_pairs(self) -> Diagnosis:
-        if len(self.pairs) == 1:
-            return self.pairs[0].diagnosis
-        from timesink.rules.joint_diagnosis import diagnose_together  # noqa: PLC0415
-
-        pairs = [one.whole or one.pair for one in self.pairs]
-        return diagnose_together(pairs, [one.diagnosis for one in self.pairs])
 
     @property
     def has_all_ranks(self) -> bool:
@@ -149,11 +135,11 @@ class Comparison:
     def headline(self) -> str:
         """The answer in a few sentences."""
         # A table of numbers alone does not wait for these words, nor for those of JSON below.
-        from timesink.answers.comparison.headline import headline  # noqa: PLC0415
+        from timesink.answers.comparison.sentences import headline  # noqa: PLC0415
 
         if self.ranks is None:
             return headline(self.pairs, self.exploration)
-        from timesink.answers.comparison.headline import rank_headline  # noqa: PLC0415
+        from timesink.answers.comparison.rank_sets import rank_headline  # noqa: PLC0415
 
         return rank_headline(self.pairs, self.ranks, has_all_ranks=self.has_all_ranks)
 
@@ -166,7 +152,7 @@ class Comparison:
             "schema": SCHEMA,
             "headline": self.headline,
             "sources": [sayable(source) for source in self.sources],
-            **plain.why(self.diagnosis),
+            **plain.diagnosis(self.diagnosis),
             "notes": [sayable(note) for note in self.notes],
             "roles": [plain.role(role) for role in self.roles],
             "pairs": [
@@ -174,7 +160,7 @@ class Comparison:
                     "identifier": one.identifier,
                     "suffix": one.suffix,
                     "file": one.file_stem,
-                    **plain.why(one.diagnosis),
+                    **plain.diagnosis(one.diagnosis),
                     **plain.pair(one.pair, one.diagnosis),
                 }
                 for one in self.pairs
@@ -182,16 +168,9 @@ class Comparison:
             "exploration": None
             if self.exploration is None
             else plain.exploration(self.exploration),
-            **self._ranks_dict(),
+            # Only of runs of many ranks: everything else has no such key.
+            **({} if self.ranks is None else {"ranks": plain.ranks(self.ranks)}),
         }
-
-    def _ranks_dict(self) -> dict[str, Any]:
-        """Only of runs of many ranks: everything else has no such key."""
-        if self.ranks is None:
-            return {}
-        from timesink.answers.comparison.values import ranks_dict  # noqa: PLC0415
-
-        return {"ranks": ranks_dict(self.ranks)}
 
     def to_json(self) -> bytes:
         """The whole answer as JSON, on one line."""
@@ -204,66 +183,36 @@ class Comparison:
         return f"<Comparison of {' and '.join(self.sources)}: {self.headline}>"
 
 
-# What comparing some of the sources came to, and several of such answers as one.
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CaseResult:
-    """What came of some of the sources."""
-
-    pairs: tuple[Compared, ...]
-    members: tuple[RoleMember, ...]
-    notes: tuple[str, ...]
-    exploration: Exploration | None = None
-    cases_left_out: tuple[str, ...] = ()
-    files_left_out: tuple[str, ...] = ()
-    roles_left_out: tuple[str, ...] = ()
-    ranks: RankChanges | None = None
-
-    @property
-    def roles(self) -> tuple[Role, ...]:
-        """Every role under a name of its own."""
-        if self.exploration is not None:
-            return self.exploration.roles
-        return tuple(labelled(self.members))
-
-
-def labelled(members: Sequence[RoleMember]) -> list[Role]:
+def labelled(members: Sequence[RoleMember]) -> tuple[Role, ...]:
     """The roles under names of their own, in the order of these; a role of both sides once."""
-    distinct = list({_same_role(one): one for one in members}.values())
-    roles = [
-        replace(one.role, label=label)
-        for one, label in zip(distinct, role_labels(distinct), strict=True)
-    ]
-    return sorted(roles, key=lambda role: role.label)
+    distinct = {(one.origin, one.role.host, one.role.pid, one.suffix): one for one in members}
+    every = list(distinct.values())
+    named = zip(every, role_labels(every), strict=True)
+    roles = [replace(one.role, label=label) for one, label in named]
+    return tuple(sorted(roles, key=lambda role: role.label))
 
 
-def _same_role(member: RoleMember) -> tuple[Hashable, ...]:
-    return member.origin, member.role.host, member.role.pid, member.suffix
-
-
-def joined(done: Sequence[CaseResult], failures: Sequence[str]) -> CaseResult:
+def joined(done: Sequence[Comparison], failures: Sequence[str]) -> Comparison:
     """Several cases as one answer; `failures` say why others could not be compared."""
     several = len(done) > 1
-    notes = [
-        f"{one.pairs[0].identifier}: {note}" if several else note
-        for one in done
-        for note in one.notes
-    ]
     pairs = [pair for one in done for pair in one.pairs]
-    stems = told_apart([pair.file_stem for pair in pairs])
-    sets = [one.ranks for one in done if one.ranks is not None]
-    return CaseResult(
+    stems = told_apart([pair.file_stem for pair in pairs], VERSION)
+    notes, alone = (
+        [
+            f"{one.pairs[0].identifier}: {said}" if several else said
+            for one in done
+            for said in getattr(one, name)
+        ]
+        for name in ("notes", "roles_left_out")
+    )
+    return Comparison(
+        (),
         tuple(replace(pair, file_stem=stem) for pair, stem in zip(pairs, stems, strict=True)),
-        tuple(member for one in done for member in one.members),
-        (*notes, *(f"{LEFT_OUT}{failure}" for failure in failures)),
+        (),
+        notes=(*notes, *(f"{LEFT_OUT}{failure}" for failure in failures)),
         cases_left_out=tuple(failures),
         files_left_out=tuple(file for one in done for file in one.files_left_out),
-        roles_left_out=tuple(
-            f"{one.pairs[0].identifier}: {role}" if several else role
-            for one in done
-            for role in one.roles_left_out
-        ),
+        roles_left_out=tuple(alone),
         # Of several cases each is a run of its own.
-        ranks=sets[0] if len(sets) == len(done) == 1 else None,
+        ranks=done[0].ranks if len(done) == 1 else None,
     )

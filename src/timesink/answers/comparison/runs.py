@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -11,13 +12,15 @@ import polars as pl
 from timesink.analyses.anatomy.anatomy import Anatomy
 from timesink.analyses.behaviour.summary import mended
 from timesink.answers.comparison.sides import SideSource
-from timesink.answers.faults import with_faults
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError
 from timesink.formats.counters import read_counters
 from timesink.formats.options import Progress
+from timesink.model.health import behaviour_notes
 from timesink.model.recorded_run import RecordedRun
 from timesink.model.trace import Trace
 from timesink.sources.sidecars import find_beside
+
+_OF_COUNTERS = ("bad_counter_row", "unreadable_counters")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,33 +120,35 @@ def run_of(source: SideSource, trace: Trace, finding: CycleSearch) -> SideRun:
     return _of_timeline(source, trace, finding)
 
 
+def with_faults(trace: Trace, notes: Sequence[str] = ()) -> tuple[str, ...]:
+    """Notes on behaviour, with what was lost on the way to it."""
+    if any(entry.code in _OF_COUNTERS for entry in trace.health):
+        # Samples that were there, and could not be read, are no missing samples.
+        # Tables are compared without waiting for what only recordings need.
+        from timesink.analyses.behaviour.table import NO_SAMPLES  # noqa: PLC0415
+
+        notes = [note for note in notes if note != NO_SAMPLES]
+    return (*notes, *behaviour_notes(trace.health, of_table=trace.has_behaviour))
+
+
 def _of_table(source: SideSource, trace: Trace) -> SideRun:
     table, notes = mended(trace.behaviour)
-    beside, unread = _counters_beside(source, trace)
+    beside = trace.counters if trace.counters.height else None
+    path = find_beside(source.path) if beside is None else None
+    if path is not None:
+        try:
+            beside, _ = read_counters(path)
+        except TimesinkError as error:
+            notes = (*notes, f"counters beside the table were not read: {error.message}")
     anchors = table["anchor"].drop_nulls().cast(pl.String).unique().to_list()
     return SideRun(
         source,
         table,
         CycleUnit(None, anchors[0] if len(anchors) == 1 else None),
         rank=_rank(source, trace),
-        notes=with_faults(trace, [*notes, *unread]),
+        notes=with_faults(trace, notes),
         beside=beside,
     )
-
-
-def _counters_beside(
-    source: SideSource, trace: Trace
-) -> tuple[pl.DataFrame | None, tuple[str, ...]]:
-    """Counters that were sampled beside a behaviour table, and why they could not be read."""
-    if trace.counters.height:
-        return trace.counters, ()
-    path = find_beside(source.path)
-    if path is None:
-        return None, ()
-    try:
-        return read_counters(path)[0], ()
-    except TimesinkError as error:
-        return None, (f"counters beside the table were not read: {error.message}",)
 
 
 def _rank(source: SideSource, trace: Trace) -> int | None:
@@ -182,18 +187,16 @@ def _of_timeline(source: SideSource, trace: Trace, finding: CycleSearch) -> Side
     )
 
 
-# One unit of repetition for all runs that are set beside each other.
+# -- one unit of repetition for all runs that are set beside each other ---------------------------
 
 
 def by_units_of(failure: Failure, runs: Sequence[SideRun], finding: CycleSearch) -> SideRun | None:
     """A recording in which nothing was seen to repeat, by the unit of another; None without."""
     if failure.trace is None or finding.says_unit:
         return None
-    for unit in _distinct([run.unit for run in runs]):
-        found = _by(failure.source, failure.trace, unit, finding)
-        if found is not None:
-            return found
-    return None
+    units = _distinct([run.unit for run in runs])
+    tried = (_by(failure.source, failure.trace, unit, finding) for unit in units)
+    return next((run for run in tried if run is not None), None)
 
 
 def with_common_unit(
@@ -208,9 +211,18 @@ def with_common_unit(
     if len(units) < 2 or all(run.trace is None for run in runs):
         return list(runs), []  # of tables alone, the check of the workload says it
     for unit in units:
-        found = _all_by(runs, unit, finding)
-        if found is not None:
-            return found, [_said(units, unit)]
+        found: list[SideRun] = []
+        for run in runs:
+            again: SideRun | None = run
+            if not run.unit.is_that_of(unit):
+                again = None if run.trace is None else _by(run.source, run.trace, unit, finding)
+            if again is None:
+                break
+            found.append(again)
+        else:
+            others = ", ".join(_words(one) for one in units if one != unit)
+            said = f"cycles of all runs are taken as {_words(unit)}; on its own, one had {others}"
+            return found, [said]
     listed = "; ".join(_words(unit) for unit in units[:4])
     return list(runs), [f"cycles are not the same unit in all runs: {listed}"]
 
@@ -223,42 +235,18 @@ def _distinct(units: Sequence[CycleUnit]) -> list[CycleUnit]:
     return distinct
 
 
-def _all_by(runs: Sequence[SideRun], unit: CycleUnit, finding: CycleSearch) -> list[SideRun] | None:
-    """Every run with cycles of this unit; None where one of them does not have it."""
-    found = []
-    for run in runs:
-        again: SideRun | None = run
-        if not run.unit.is_that_of(unit):
-            again = None if run.trace is None else _by(run.source, run.trace, unit, finding)
-        if again is None:
-            return None
-        found.append(again)
-    return found
-
-
 def _by(source: SideSource, trace: Trace, unit: CycleUnit, finding: CycleSearch) -> SideRun | None:
-    for way in _ways(unit, finding):
-        try:
-            again = run_of(source, trace, way)
-        except TimesinkError:
-            continue
-        if again.unit.is_that_of(unit):
-            return again
-    return None
-
-
-def _ways(unit: CycleUnit, finding: CycleSearch) -> list[CycleSearch]:
-    """How the unit may be asked for: by its mark, and by the way it was found."""
+    """The run by its mark, and by the way it was found; None where neither gives this unit."""
     by_name = unit.anchor is not None and unit.method in (None, "marker", "python")
     ways = [replace(finding, marker=unit.anchor)] if by_name else []
     ways += [replace(finding, by=unit.method)] if unit.method else []
     # A mark that is asked for by name may be the cycle, where it was found to lie between two.
-    return ways[::-1] if unit.method == "marker" else ways
-
-
-def _said(units: Sequence[CycleUnit], chosen: CycleUnit) -> str:
-    others = ", ".join(_words(unit) for unit in units if unit != chosen)
-    return f"cycles of all runs are taken as {_words(chosen)}; on its own, one had {others}"
+    for way in ways[::-1] if unit.method == "marker" else ways:
+        with suppress(TimesinkError):
+            again = run_of(source, trace, way)
+            if again.unit.is_that_of(unit):
+                return again
+    return None
 
 
 def _words(unit: CycleUnit) -> str:

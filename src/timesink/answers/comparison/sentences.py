@@ -1,177 +1,66 @@
-"""The answer on one pair in a few sentences; every output says these."""
+"""The answer in a few sentences, on one pair and on many; what changed, and what to know of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from math import log
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour.functions import STEP_MARK, STEP_MARK_TOLD
 from timesink.analyses.comparison.pair import CycleTimes, Pair
-from timesink.analyses.comparison.verdict import PairVerdict, either_p, verdict
-from timesink.answers.comparison.changes import Change, changes
-from timesink.answers.comparison.naming import processes, short_labels
+from timesink.analyses.statistics.ranks import ALPHA
+from timesink.answers.comparison.changes import Change, Told, counters_meanwhile
+from timesink.answers.comparison.naming import pair_names, processes
+from timesink.answers.comparison.pairing import Compared
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
-from timesink.model.findings import Finding
 from timesink.model.schema import HOST_DEVICE
-from timesink.model.units import amounts, chance, change, interval_pct, signed_ns, times
-from timesink.output.names import cut_middle
+from timesink.model.units import (
+    amounts,
+    brief_ns,
+    chance,
+    change,
+    counted,
+    from_to,
+    interval_pct,
+    per_cycle,
+    signed_ns,
+    signed_pct,
+    times,
+)
+from timesink.output.names import LONGEST_NAME, cut_middle
 
-# A pair with what is worth saying of it.
-
-
-@dataclass(frozen=True)
-class Told:
-    """A pair with what is to be said of it."""
-
-    whole: Pair
-    as_recorded: bool = False
-
-    @property
-    def pair(self) -> Pair:
-        """The pair whose numbers are told: of equal work where cycles do not hold the same."""
-        equal = self.whole.equal_work
-        return self.whole if equal is None or self.as_recorded else equal
-
-    @cached_property
-    def verdict(self) -> PairVerdict:
-        """What differs by more than noise."""
-        return verdict(self.pair)
-
-    @cached_property
-    def labels(self) -> Mapping[str, str]:
-        """Short names of the functions; no two have the same."""
-        functions = self.pair.times.select("function", "device").unique(maintain_order=True)
-        host = set(functions.filter(functions["device"] == HOST_DEVICE)["function"])
-        return short_labels(functions["function"].unique(maintain_order=True), host)
-
-    @cached_property
-    def counters(self) -> list[dict[str, Any]]:
-        """Counters that changed beyond noise, strongest change first."""
-        rows = self.pair.loads[list(self.verdict.counters)]
-        return rows.with_columns(p=either_p("mu_welch_p", "mu_rank_p")).to_dicts()
-
-    @cached_property
-    def changes(self) -> list[Change]:
-        """Functions whose time per cycle changed beyond noise, largest change first.
-
-        By family where names do not meet.
-        """
-        return changes(self.pair, self.verdict)
-
-    def known_load(self, place: int) -> dict[str, Any]:
-        """A row with its counter as far as it is known: None on a side that knows nothing of it."""
-        return known_load(self.pair, place)
-
-    @property
-    def tested(self) -> bool:
-        """Whether there is a test: one cycle on a side has no spread."""
-        cycles = self.pair.cycle_times
-        return min(len(cycles.base_ns), len(cycles.new_ns)) > 1
-
-    def is_tested(self, row: Mapping[str, Any]) -> bool:
-        """Whether there is a test of a row, which may be in fewer cycles than there are."""
-        in_one = 1 in (row["cycles_base"], row["cycles_new"])
-        return self.tested and row["runs_on"] == "both" and not in_one
-
-    # -- tables ------------------------------------------------------------------------------------
-
-    @cached_property
-    def times(self) -> pl.DataFrame:
-        """`Pair.times` without functions of a sort that one side did not record.
-
-        Nor callers of such functions that one side lacks: their own time is what was not recorded.
-        """
-        lacking = self.verdict.unrecorded
-        alone = pl.col("runs_on").cast(pl.String) != "both"
-        return self.pair.times.filter(~(lacking.of_these() | (lacking.call_these() & alone)))
-
-    @cached_property
-    def families(self) -> pl.DataFrame:
-        """`Pair.families` without those that hold nothing else than such functions."""
-        table, known = self.pair.families, self.times.select("function", "device")
-        if known.height == self.pair.times.height:
-            return table
-        names = pl.concat_list("names_base", "names_new").alias("function")
-        listed = table.with_row_index("place").select("place", "device", names)
-        single = listed.explode("function", empty_as_null=True, keep_nulls=True)
-        kept = single.join(known, ["function", "device"], "semi")
-        return table[kept["place"].unique().sort()]
-
-    @property
-    def unrecorded(self) -> str:
-        """Why functions are left out of these; empty where none are."""
-        lacking, count = self.verdict.unrecorded, self.pair.times.height - self.times.height
-        if not count:
-            return ""
-        said = [
-            f"{self.side_name(side)} did not record {_and(sorts)}"
-            for side, sorts in (("base", lacking.base), ("new", lacking.new))
-            if sorts
-        ]
-        why = "; ".join(said) or "only one side tells what threads did outside of recorded calls"
-        return f"left out here: {count} {'functions' if count > 1 else 'function'}, as {why}"
-
-    # -- names -------------------------------------------------------------------------------------
-
-    @property
-    def comparable(self) -> bool:
-        """Whether the numbers that are told are of the same work, or of one run."""
-        whole = self.whole
-        return (
-            whole.workload.comparable or whole.equal_work is not None or whole.cycle_times.one_run
-        )
-
-    @property
-    def processes(self) -> str:
-        """Which processes are compared: `rank 3`, `pid 7`, `pid 7 → 9`."""
-        return processes(self.whole)
-
-    def side_name(self, which: str) -> str:
-        """What `base` or `new` is called: `normal`, `abnormal`; names of peers are too long."""
-        if self.pair.kind == "peers":
-            return "the first" if which == "base" else "the second"
-        role = self.pair.base if which == "base" else self.pair.new
-        return role.label.partition("_pid_")[0]
-
-    def label(self, function: str) -> str:
-        """The short name of a function."""
-        return self.labels.get(function, function)
-
-    def in_words(self, function: str) -> str:
-        """A function in a sentence: the mark of a step is no function to a reader."""
-        return STEP_MARK_TOLD if function == STEP_MARK else self.label(function)
-
-    def name(self, change: Change) -> str:
-        """What a change is called: a function by its short name, or a family."""
-        if change.level == "family":
-            return f"{change.name} family"
-        if change.level == "normalised":
-            return short_labels([change.name])[change.name]
-        return self.in_words(change.name)
-
-
-def known_load(pair: Pair, place: int) -> dict[str, Any]:
-    """A row of a pair, the counter None on a side that does not know it."""
-    row, known = (table.row(place, named=True) for table in (pair.rows, pair.loads))
-    counter = {name: known[name] for name in known if "mu_" in name}
-    for side, other in (("base", "new"), ("new", "base")):
-        if other in (known["runs_on"], row["runs_on"]):
-            counter[f"mu_{side}"] = None
-    return {**row, **counter}
-
-
-def _and(words: tuple[str, ...]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
+if TYPE_CHECKING:
+    from timesink.analyses.clustering.groups import Exploration
 
 _MOST = 2
+_MOST_FINDINGS = 5
+_MOST_COUNTERS = 3
+_SURE = 0.5
+"""Confidence in cycles from which on they need no remark."""
+_SAME_CALLS = 0.05
+"""Calls per cycle that differ by less are told as the same."""
 _NO_LENGTHS = "How long cycles take is not recorded on both sides."
-_CERTAIN = frozenset({"longer", "shorter"})
+_WORDS = {
+    "longer": "longer cycles",
+    "shorter": "shorter cycles",
+    "doubtful": "a doubtful change of cycle time",
+    "none": "the same cycle time within noise",
+    "cannot tell": "cycles too uneven to tell",
+    "unknown": "too few cycles to tell",
+}
+_UNEQUAL = "cycles that do not hold the same work"
+_MOST_NAMED = 3
+_FAR = 1.5
+"""A pair is told for itself whose cycle time changed by this much more than any other."""
+_FEWEST = 4
+"""Pairs it takes to say what the others have in common."""
+_CLEARLY_FIRST = 2.0
+"""The one is this many times as far from the middle as the next."""
+_LEAST_SHARE = 0.05
+"""And by this part of a cycle."""
 
 
 def of_pair(pair: Pair, why: Diagnosis | None = None) -> str:
@@ -184,39 +73,20 @@ def answer(told: Told, why: Diagnosis | None = None) -> list[str]:
 
     Where a diagnosis names a cause or an anomaly, that is said, and no other figure of a counter.
     """
+    unequal = " ".join(["Cycles do not hold the same work.", *told.whole.workload.reasons[:1]])
     if not told.comparable:
-        return [_unequal(told.whole), _as_recorded(told.pair.cycle_times)]
-    lines = [] if told.whole.workload.comparable else [_unequal(told.whole)]
-    lines.append(_cycle_line(told))
+        return [unequal, _as_recorded(told.pair.cycle_times)]
+    said = _cycle_words(told)
+    if told.whole.equal_work is not None:
+        said = f"Put together to equal work, {said[0].lower()}{said[1:]}"
+    lines = [said] if told.whole.workload.comparable else [unequal, said]
     if why is not None and (why.causes or why.anomalies):
-        lines.append(why_line(why))
+        lines.append(_why_line(why))
     elif not told.verdict.nothing:
-        lines.append(_changed_line(told, _symptoms(why)))
+        # Counters and devices that a diagnosis gives figures of.
+        symptoms = () if why is None else why.symptoms
+        lines.append(_changed_line(told, {(one.metric, one.device) for one in symptoms}))
     return lines
-
-
-def why_line(why: Diagnosis) -> str:
-    """The first cause, or else the first anomaly, in a sentence."""
-    for cause in why.causes[:1]:
-        more = f", {units.counted(len(why.causes) - 1, 'more causes')} below" * (
-            len(why.causes) > 1
-        )
-        is_change = why.verdict in {"regression", "improvement"}
-        lead = "First cause" if is_change else "What did change"
-        seen = [f" ({_seen(one)})" for one in why.anomalies if one.cause == cause.cause]
-        said = f"{cause.cause}{''.join(seen[:1])}, {signed_ns(cause.explained_ns)} per cycle{more}"
-        return f"{lead}: {said}."
-    first = why.anomalies[0]
-    return f"No cause has evidence; around it {first.cause} shows ({_seen(first)})."
-
-
-def _seen(one: Finding) -> str:
-    return f"{one.metric} of {one.device} {amounts(one.base, one.new, one.unit)}"
-
-
-def _unequal(pair: Pair) -> str:
-    reasons = pair.workload.reasons
-    return " ".join(["Cycles do not hold the same work.", *reasons[:1]])
 
 
 def _as_recorded(cycles: CycleTimes) -> str:
@@ -226,82 +96,71 @@ def _as_recorded(cycles: CycleTimes) -> str:
     return f"As recorded they take {lengths}, which says nothing about speed."
 
 
+def _why_line(why: Diagnosis) -> str:
+    """The first cause, or else the first anomaly, in a sentence."""
+    seen = {
+        one.cause: f"({one.metric} of {one.device} {amounts(one.base, one.new, one.unit)})"
+        for one in reversed(why.anomalies)
+    }
+    if not why.causes:
+        first = why.anomalies[0].cause
+        return f"No cause has evidence; around it {first} shows {seen[first]}."
+    cause, *others = why.causes
+    lead = "First cause" if why.verdict in {"regression", "improvement"} else "What did change"
+    named = " ".join(filter(None, (cause.cause, seen.get(cause.cause))))
+    more = f", {counted(len(others), 'more causes')} below" if others else ""
+    return f"{lead}: {named}, {signed_ns(cause.explained_ns)} per cycle{more}."
+
+
 # -- cycle time ------------------------------------------------------------------------------------
-
-
-def _cycle_line(told: Told) -> str:
-    said = _cycle_words(told)
-    if told.whole.equal_work is None:
-        return said
-    return f"Put together to equal work, {said[0].lower()}{said[1:]}"
 
 
 def _cycle_words(told: Told) -> str:
     cycles, state = told.pair.cycle_times, told.verdict.cycles
-    lengths = times(cycles.base_mean_ns, cycles.new_mean_ns)
+    base, new = cycles.base_mean_ns, cycles.new_mean_ns
+    lengths, by = times(base, new), change(base, new)
+    low, high = cycles.interval_ns or (0, 0)
+    bounds = f"95 % interval {brief_ns(low)} to {brief_ns(high)}"
+    if base:
+        bounds = f"95 % interval {interval_pct(low / (base / 100), high / (base / 100))}"
+    interval = by if cycles.interval_ns is None else f"{by}, {bounds}"
     if told.verdict.nothing and state == "none":
-        return f"Both runs are the same within noise: cycles take {lengths} ({_interval(cycles)})."
-    if state in _CERTAIN:
-        return f"Cycles take {_how_much(cycles)}: {lengths} ({_bounds(cycles)})."
+        return f"Both runs are the same within noise: cycles take {lengths} ({interval})."
+    if state in {"longer", "shorter"}:
+        how = f"{by.lstrip('+-')} {'longer' if new > base else 'less'}"
+        how = f"{by.removesuffix(' x')} times as long" if by.endswith(" x") else how
+        return f"Cycles take {how}: {lengths} ({bounds})."
     if state == "doubtful":
-        return f"Cycles take {lengths} ({_interval(cycles)}; {_ranks(cycles)}): this may be noise."
+        p = chance(cycles.rank_p)
+        ranks = f"rank test p {p if p.startswith('<') else f'= {p}'}"
+        return f"Cycles take {lengths} ({interval}; {ranks}): this may be noise."
     if state == "unknown":
         few = f"Cycles take {lengths}; one cycle on a side cannot be told from noise."
-        return few if cycles.base_mean_ns and cycles.new_mean_ns else _NO_LENGTHS
+        return few if base and new else _NO_LENGTHS
     if state == "none":
-        return f"Cycle time is the same within noise: {lengths} ({_interval(cycles)})."
-    said = f"Cycles take {lengths} ({_interval(cycles)})"
+        return f"Cycle time is the same within noise: {lengths} ({interval})."
+    said = f"Cycles take {lengths} ({interval})"
     return f"{said}: they are too uneven to tell whether that changed."
 
 
-def _how_much(cycles: CycleTimes) -> str:
-    more = cycles.new_mean_ns > cycles.base_mean_ns
-    by = change(cycles.base_mean_ns, cycles.new_mean_ns)
-    if by.endswith(" x"):
-        return f"{by.removesuffix(' x')} times as long"
-    return f"{by.lstrip('+-')} {'longer' if more else 'less'}"
+# -- what changed most -----------------------------------------------------------------------------
 
 
-def _ranks(cycles: CycleTimes) -> str:
-    p = chance(cycles.rank_p)
-    return f"rank test p {p if p.startswith('<') else f'= {p}'}"
-
-
-def _interval(cycles: CycleTimes) -> str:
-    """The change of the mean, and between which bounds it probably is."""
-    by = change(cycles.base_mean_ns, cycles.new_mean_ns)
-    return by if cycles.interval_ns is None else f"{by}, {_bounds(cycles)}"
-
-
-def _bounds(cycles: CycleTimes) -> str:
-    low, high = cycles.interval_ns or (0, 0)
-    base = cycles.base_mean_ns / 100
-    if not base:
-        return f"95 % interval {units.brief_ns(low)} to {units.brief_ns(high)}"
-    return f"95 % interval {interval_pct(low / base, high / base)}"
-
-
-# -- what changed ----------------------------------------------------------------------------------
-
-
-def _symptoms(why: Diagnosis | None) -> set[tuple[str, str]]:
-    """Counters and devices that a diagnosis gives figures of."""
-    return set() if why is None else {(one.metric, one.device) for one in why.symptoms}
-
-
-def _changed_line(told: Told, named: set[tuple[str, str]]) -> str:
+def _changed_line(told: Told, named: Collection[tuple[str, str]]) -> str:
     """What changed most, functions by time and counters by factor."""
-    counts = [
-        units.counted(number, things)
-        for number, things in (
-            (len(told.changes), "functions"),
-            (len(told.counters), "counters"),
-        )
-        if number
-    ]
+    numbers = {"functions": len(told.changes), "counters": len(told.counters)}
+    counts = [counted(number, things) for things, number in numbers.items() if number]
     if not counts:
         return "No function or counter of its own changed beyond noise."
-    most = list(_most(told, named))
+    most = [
+        f"{cut_middle(told.name(one))} on {one.device} ({time_per_cycle(told, one)})"
+        for one in told.changes[:1]
+    ]
+    others = [row for row in told.counters if (row["metric"], row["device"]) not in named]
+    most += [
+        f"{cut_middle(row['metric'])} of {row['device']} ({counter_amounts(row)})"
+        for row in different(others)[: _MOST - len(most)]
+    ]
     are_all = len(told.changes) + len(different(told.counters)) == len(most)
     shown = f"{': ' if are_all else ', most of all '}{' and '.join(most)}" if most else ""
     said = f"{' and '.join(counts)} changed beyond noise{shown}"
@@ -310,18 +169,10 @@ def _changed_line(told: Told, named: set[tuple[str, str]]) -> str:
     return f"{said}; no counter did." if no_counter else f"{said}."
 
 
-def _most(told: Told, named: set[tuple[str, str]]) -> Iterator[str]:
-    others = [row for row in told.counters if (row["metric"], row["device"]) not in named]
-    for one in told.changes[:1]:
-        yield f"{cut_middle(told.name(one))} on {one.device} ({time_per_cycle(told, one)})"
-    for row in different(others)[: _MOST - len(told.changes[:1])]:
-        yield f"{cut_middle(row['metric'])} of {row['device']} ({counter_amounts(row)})"
-
-
 def time_per_cycle(told: Told, one: Change) -> str:
     """Time per cycle on both sides, or on the one that has the function."""
     if one.runs_on != "both":
-        length = units.brief_ns(one.base_ns + one.new_ns)
+        length = brief_ns(one.base_ns + one.new_ns)
         return f"only in {told.side_name(one.runs_on)}, {length} per cycle"
     return f"{times(one.base_ns, one.new_ns)} per cycle"
 
@@ -339,3 +190,277 @@ def different(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [
         {**same[0], "metric": "/".join(row["metric"] for row in same)} for same in alike.values()
     ]
+
+
+def findings(told: Told, named: Collection[tuple[str, str]] = ()) -> Iterator[tuple[str, str]]:
+    """The functions whose time changed most of those that changed beyond noise.
+
+    Each with its times, and with how counters moved meanwhile where that was not told before.  Of
+    unequal work there are none: what a function took in cycles of another kind says nothing.
+    Counters and devices that were `named` before are not told again with other figures.
+    """
+    before = set()
+    changed = [(row["metric"], row["device"]) for row in told.counters]
+    for one in told.changes[:_MOST_FINDINGS] if told.comparable else ():
+        counters = [name for name, device in changed
+                    if device == one.device and (name, device) not in named]  # fmt: skip
+        rows = different(counters_meanwhile(told.pair.loads, one, counters))[:_MOST_COUNTERS]
+        shown = (
+            f"{cut_middle(row['metric'], LONGEST_NAME)} {counter_amounts(row)}" for row in rows
+        )
+        these = (one.device, *(row["metric"] for row in rows))
+        new = rows and these not in before
+        yield _line(told, one), f"meanwhile {', '.join(shown)}" if new else ""
+        before.add(these)
+
+
+def findings_left(told: Told) -> str:
+    """How many more functions changed; empty where all are told."""
+    more = len(told.changes) - _MOST_FINDINGS if told.comparable else 0
+    return f"and {units.count(more)} more: --table times" if more > 0 else ""
+
+
+def _line(told: Told, one: Change) -> str:
+    """A function with its times; its calls and names where both sides have others."""
+    name = cut_middle(told.name(one), LONGEST_NAME)
+    said = f"{name} on {one.device}: {time_per_cycle(told, one)}"
+    if one.runs_on != "both":
+        return said
+    noise = "" if one.p < ALPHA else ", which may be noise"
+    said += f" ({change(one.base_ns, one.new_ns)}{noise})"
+    base, new = one.calls_base, one.calls_new
+    if abs(new - base) > _SAME_CALLS * max(base, new):
+        said += f", {per_cycle(base)} → {per_cycle(new)} calls"
+    if one.level == "exact" or set(one.names_base) == set(one.names_new):
+        return said
+    return f"{said}, other {'functions' if one.device == HOST_DEVICE else 'kernels'}"
+
+
+# -- what was compared, and what to know of it -----------------------------------------------------
+
+
+def subject(told: Told, identifier: str) -> str:
+    """What was compared: names, processes, cycles."""
+    base, new = told.pair.base, told.pair.new
+    named = identifier if base.pid in base.label else f"{identifier}, {processes(told.whole)}"
+    sides, anchors = [], []
+    for role in (base, new):
+        sides.append(f"{role.label} ({counted(role.behaviour['cycle'].n_unique(), 'cycles')})")
+        # What marks its cycles, where that is a single thing.
+        marks = role.behaviour["anchor"].drop_nulls().unique().to_list()
+        mark = cut_middle(told.label(str(marks[0])), LONGEST_NAME) if len(marks) == 1 else ""
+        anchors.append(mark or "unlike calls")
+    return f"{named}: {' → '.join(sides)} of {' and of '.join(dict.fromkeys(anchors))}"
+
+
+def both_labels(pair: Pair) -> str:
+    """What the two sides are called."""
+    return f"{pair.base.label} vs {pair.new.label}"
+
+
+def notes(told: Told) -> list[str]:
+    """What to know before believing the numbers."""
+    reasons = told.whole.workload.reasons
+    shown = list(reasons if told.whole.workload.comparable else reasons[1:])
+    own = []
+    # Each side as recorded, and as its numbers are told.
+    for whole, role in ((told.whole.base, told.pair.base), (told.whole.new, told.pair.new)):
+        said = [*whole.notes, *role.notes]
+        if whole.confidence is not None and whole.confidence < _SURE:
+            said.append(f"its cycles were found with a confidence of {whole.confidence:.0%} only")
+        own.append((role.label, list(dict.fromkeys(said))))
+    of_both = [note for note in own[0][1] if note in own[1][1]]
+    shown += [f"both: {note}" for note in of_both]
+    shown += [f"{label}: {note}" for label, each in own for note in each if note not in of_both]
+    if told.verdict.nothing and told.pair.findings:
+        # High scores where nothing differs are a matter of small spreads.
+        shown.append(
+            f"Scores reach {told.pair.rows['score'][0]:.0f} though nothing changed beyond noise: "
+            "the score divides by the spread of few cycles, which may be close to nothing."
+        )
+    return [*dict.fromkeys(shown)]
+
+
+def equal_work_note(told: Told) -> list[str]:
+    """Which tables are of equal work, where others are not."""
+    if told.pair is told.whole:
+        return []
+    as_recorded = "--format csv and report compare the cycles as recorded"
+    return [f"Numbers here are of equal work; {as_recorded}."]
+
+
+def notes_of_many(pairs: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
+    """Notes of several pairs under their names; what is said of all of them is said once."""
+    every = list(pairs)
+    of_all = [note for note in every[0][1] if all(note in own for _, own in every)] if every else []
+    return [
+        *of_all,
+        *(f"{name}: {note}" for name, own in every for note in own if note not in of_all),
+    ]
+
+
+# -- many pairs ------------------------------------------------------------------------------------
+
+
+def headline(pairs: Sequence[Compared], exploration: Exploration | None) -> str:
+    """What changed, over all pairs."""
+    if exploration is not None:
+        roles, ways = counted(len(exploration.roles), "roles"), len(exploration.clusters)
+        return f"All {roles} behave alike." if ways == 1 else f"{roles} behave in {ways} ways."
+    if len(pairs) == 1:
+        return of_pair(pairs[0].pair, pairs[0].diagnosis)
+    return " ".join(_of_many_pairs(pairs))
+
+
+def _of_many_pairs(pairs: Sequence[Compared]) -> Iterator[str]:
+    """What pairs have in common, and the one that stands out where one does."""
+    told = [Told(one.pair) for one in pairs]
+    names = pair_names(pairs)
+    states = [_WORDS[one.verdict.cycles] if one.comparable else _UNEQUAL for one in told]
+    are_ranks = all(processes(one.whole).startswith("rank ") for one in told)
+    things = counted(len(told), "ranks" if are_ranks else "pairs")
+    if len(set(states)) == 1:
+        every = f"Both {things.rpartition(' ')[2]}" if len(told) == 2 else f"All {things}"
+        yield f"{every} have {states[0]}{_range(told, states[0])}."
+    else:
+        yield f"{things}: {', '.join(_groups(states, names))}."
+    # Pairs that would not be comparable as recorded.
+    unlike = [name for one, name in zip(told, names, strict=True) if one.pair is not one.whole]
+    if unlike:
+        which = units.listed(unlike, _MOST_NAMED)
+        yield f"In {which} cycles do not hold the same work and were put together until they do."
+    common = _of_all(told)
+    if common:
+        lengths = _ranges(*((one.base_ns, one.new_ns) for one in common))
+        yield f"In all of them {cut_middle(told[0].name(common[0]))} takes {lengths} per cycle."
+    # The largest change over all pairs, where nothing else that is said names it.
+    place, apart = changed_most(told), standing_out(told)
+    if place is not None and (apart is None or apart[0] != place):
+        one = told[place].changes[0]
+        if not common or (common[0].name, common[0].level) != (one.name, one.level):
+            what = f"{cut_middle(told[place].name(one))} on {one.device}"
+            took = time_per_cycle(told[place], one)
+            yield f"The largest change is {what} in {names[place]}: {took}."
+    if apart is not None:
+        place, function = apart
+        name = names[place]
+        # Names of files are as they are, at the start of a sentence too.
+        who = name.capitalize() if name.startswith("rank ") else name
+        said = function or " ".join(answer(told[place], pairs[place].diagnosis))
+        yield f"{who} stands out: {said}"
+
+
+def _groups(states: Sequence[str], names: Sequence[str]) -> Iterator[str]:
+    """How many pairs have what, and which they are; the most frequent needs no names."""
+    groups = {state: [name for s, name in zip(states, names, strict=True) if s == state]
+              for state in [*_WORDS.values(), _UNEQUAL]}  # fmt: skip
+    largest = max(groups.values(), key=len)
+    for state, members in groups.items():
+        if members:
+            which = "" if members is largest else f" ({units.listed(members, _MOST_NAMED)})"
+            yield f"{len(members)} with {state}{which}"
+
+
+def _range(told: Sequence[Told], state: str) -> str:
+    """By how much cycles changed, where all of them did; what they take."""
+    cycles = [one.pair.cycle_times for one in told]
+    lengths = _ranges(*((one.base_mean_ns, one.new_mean_ns) for one in cycles))
+    if state not in (_WORDS["longer"], _WORDS["shorter"]):
+        return "" if state == _UNEQUAL else f": {lengths}"
+    known = sorted(one.change_pct for one in cycles if one.change_pct is not None)
+    by = f", {_between(signed_pct(known[0]), signed_pct(known[-1]))}" if known else ""
+    return f"{by}: {lengths}"
+
+
+def _ranges(*lengths_ns: tuple[float, float]) -> str:
+    """Times of several pairs: from which to which on either side."""
+    sides = zip(*lengths_ns, strict=True)
+    base, new = (_between(*map(brief_ns, (min(side), max(side)))) for side in sides)
+    # A range with two units of its own shares neither with the other.
+    mixed = any(" " in side.partition(" to ")[0] for side in (base, new) if " to " in side)
+    return f"{base} → {new}" if mixed else from_to(base, new)
+
+
+def _between(low: str, high: str) -> str:
+    """Two amounts as a range, with the unit they share named once."""
+    return low if low == high else from_to(low, high).replace(" → ", " to ")
+
+
+def _of_all(told: Sequence[Told]) -> list[Change]:
+    """What changed most of what changed in every pair; empty without any."""
+    if not all(one.comparable for one in told):
+        return []
+    changed = [{(one.name, one.level): one for one in each.changes} for each in told]
+    common = set(changed[0]).intersection(*changed[1:])
+    if not common:
+        return []
+    name = min(common, key=lambda key: (-sum(abs(each[key].delta_ns) for each in changed), key))
+    return [each[name] for each in changed]
+
+
+def changed_most(told: Sequence[Told]) -> int | None:
+    """The pair with the largest change of a function's time; None where none changed."""
+    known = [place for place, one in enumerate(told) if one.comparable and one.changes]
+    return max(known, key=lambda place: abs(told[place].changes[0].delta_ns), default=None)
+
+
+# -- the one that stands out -----------------------------------------------------------------------
+
+
+def standing_out(pairs: Sequence[Told]) -> tuple[int, str] | None:
+    """The place of the pair that is not as the others are, and the function that sets it apart.
+
+    Its cycle time changed by far the most, and no function is named; or one of its functions did.
+    """
+    changes = [_cycle_change(one) for one in pairs]
+    order = sorted(range(len(pairs)), key=lambda place: -changes[place])
+    if len(order) > 1 and changes[order[0]] > _FAR * changes[order[1]]:
+        return order[0], ""
+    comparable = [place for place, one in enumerate(pairs) if one.comparable]
+    found = outlier([pairs[place] for place in comparable])
+    return None if found is None else (comparable[found[0]], found[1])
+
+
+def _cycle_change(told: Told) -> float:
+    """How much cycle time changed either way, where that is certain."""
+    cycles = told.pair.cycle_times
+    if not told.comparable or told.verdict.cycles not in {"longer", "shorter"}:
+        return 0.0
+    known = cycles.base_mean_ns > 0 and cycles.new_mean_ns > 0
+    return abs(log(cycles.new_mean_ns / cycles.base_mean_ns)) if known else 0.0
+
+
+def outlier(pairs: Sequence[Told]) -> tuple[int, str] | None:
+    """The pair that the time of a function sets apart most clearly, and this in words."""
+    if len(pairs) < _FEWEST:
+        return None
+    # Time of functions that changed beyond noise in one of the pairs, on any device.
+    moved = {one.pair.times["function"][place] for one in pairs for place in one.verdict.functions}
+    tables = [
+        one.times.select("function", "base_ns", "new_ns")
+        .filter(pl.col("function").is_in(sorted(moved)))
+        .with_columns(pair=pl.lit(place))
+        for place, one in enumerate(pairs)
+    ]
+    took = pl.concat(tables).group_by("function", "pair").sum().sort("function", "pair")
+    if took.is_empty():
+        return None
+    names = took["function"].unique(maintain_order=True).to_list()
+    rows = took["function"].replace_strict(names, range(len(names)), return_dtype=pl.Int64)
+    base, new = np.zeros((2, len(names), len(pairs)))
+    for values, column in ((base, "base_ns"), (new, "new_ns")):
+        values[rows.to_numpy(), took["pair"].to_numpy()] = took[column].to_numpy()
+    apart = np.abs((new - base) - np.median(new - base, axis=1, keepdims=True))
+    ordered = np.sort(apart, axis=1)
+    cycle = min(one.pair.cycle_times.base_mean_ns for one in pairs)
+    clear = (ordered[:, -1] > _CLEARLY_FIRST * ordered[:, -2]) & (
+        ordered[:, -1] > _LEAST_SHARE * cycle
+    )
+    if not clear.any():
+        return None
+    place = int(np.argmax(np.where(clear, ordered[:, -1], -1)))
+    who = int(np.argmax(apart[place]))
+    lengths = list(zip(base[place].tolist(), new[place].tolist(), strict=True))
+    own = from_to(*map(brief_ns, lengths.pop(who)))
+    function = cut_middle(pairs[who].in_words(names[place]))
+    return who, f"{function} takes {own} per cycle, elsewhere {_ranges(*lengths)}."

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from timesink.errors import UnreadableError
+from timesink.errors import UnreadableError, UsageError
 from timesink.formats.file_names import is_named_as_table, rank_in_name
 from timesink.formats.written_files import is_folder
 from timesink.model.trace import Trace
@@ -40,6 +40,8 @@ LEFT_OUT = "left out: "
 """How notes begin that say why something is not compared ..."""
 ALONE = "without a partner on the other side, and not compared"
 """... and those that say which processes are not."""
+WHAT_COMPARES = "give two recordings, folders or behaviour tables, or a folder with both sides"
+"""What to give instead of what cannot be compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,54 +89,90 @@ class RunSide:
     """Why files that are named as tables are not compared; notes name them as well."""
 
 
+GivenSide = Path | Trace | RunSide
+"""A source: where it lies, a trace that is open, or the side that a baseline is."""
+
+
 def find_cases(path: Path) -> list[CaseFolder]:
     """Cases at a path: folders that hold a normal and an abnormal run, in the order of names."""
-    return [case for folder in folders_below(path) if (case := _case(folder)) is not None]
+    cases = []
+    for folder in folders_below(path):
+        both = ((folder / base, folder / new) for base, new in CASE_SIDES)
+        found = next((one for one in both if all(side.is_dir() for side in one)), None)
+        if found is not None:
+            cases.append(CaseFolder(folder, *found))
+    return cases
 
 
-def _case(folder: Path) -> CaseFolder | None:
-    for base, new in CASE_SIDES:
-        if (folder / base).is_dir() and (folder / new).is_dir():
-            return CaseFolder(folder, folder / base, folder / new)
-    return None
+def check_given(given: Sequence[GivenSide]) -> None:
+    """Refuse what is not there before anything is read."""
+    if not given:
+        raise UsageError("nothing to compare", WHAT_COMPARES)
+    for one in given:
+        # A pattern and a URL are looked for when they are read.
+        if isinstance(one, Path) and place_of(one) == one and not one.exists():
+            raise UnreadableError.missing(one)
 
 
-def find_side(path: Path, rank: int | None = None) -> RunSide:
-    """Every recording or behaviour table at a path, or those that may be of a rank; never none."""
-    return of_rank(_side(path), rank)
+def path_of(given: GivenSide) -> Path:
+    """Where a source is, or was read from."""
+    if isinstance(given, Path):
+        return given
+    return Path(given.metadata.source) if isinstance(given, Trace) else given.path
 
 
-def of_rank(side: RunSide, rank: int | None) -> RunSide:
-    """The files of a side that may be of a rank; at least one."""
-    fitting = tuple(one for one in side.sources if _may_be_rank(one, rank))
+def source_of(given: GivenSide) -> str:
+    """Where it lies, as it may be shown: a URL without its password."""
+    return shown(place_of(path_of(given)))
+
+
+def side_of(given: GivenSide, rank: int | None) -> RunSide:
+    """What a source has to compare."""
+    if isinstance(given, Path):
+        return find_side(given, rank)
+    return side_of_trace(given) if isinstance(given, Trace) else _of_rank(given, rank)
+
+
+def side_of_trace(trace: Trace) -> RunSide:
+    """A trace that is open already as a side."""
+    about = trace.metadata
+    path = Path(about.source)
+    recording = Recording(path, about.worker or path.name, about.span, about.distributed.rank)
+    return RunSide(
+        path, (SideSource(recording, is_table=False, job=stem_of(path.name), trace=trace),)
+    )
+
+
+def _of_rank(side: RunSide, rank: int | None) -> RunSide:
+    """The files of a side that may be of a rank, or leave it open; at least one."""
+    fitting = tuple(
+        one for one in side.sources if rank is None or one.recording.rank in (None, rank)
+    )
     if not fitting:
         raise UnreadableError.none_fits(side.path, [one.recording.label for one in side.sources])
     return replace(side, sources=fitting)
 
 
-def _may_be_rank(source: SideSource, rank: int | None) -> bool:
-    """Whether the name of the file says that it is the rank, or leaves it open."""
-    return rank is None or source.recording.rank in (None, rank)
-
-
-def _side(path: Path) -> RunSide:
+def find_side(path: Path, rank: int | None = None) -> RunSide:
+    """Every recording or behaviour table at a path, or those that may be of a rank; never none."""
     place = place_of(path)
     if not isinstance(place, Path):
-        return _side_elsewhere(place)
-    if is_folder(path):
-        return RunSide(path, (_export(path),))
-    if path.is_dir():
-        return _side_in_folder(path)
-    if is_behaviour_table(path):
-        return RunSide(path, (_table(path, path.parent),))
-    return RunSide(path, tuple(_trace(one, path.parent) for one in find_recordings(path)))
-
-
-def _side_elsewhere(place: str) -> RunSide:
-    """Recordings that a pattern fits, or that are behind a URL."""
-    found = find_recordings(place)
-    root = Path(os.path.commonpath([one.path.parent for one in found]))
-    return _first_spans(Path(shown(place)), found, root)
+        # Recordings that a pattern fits, or that are behind a URL.
+        found = find_recordings(place)
+        root = Path(os.path.commonpath([one.path.parent for one in found]))
+        side = _first_spans(Path(shown(place)), found, root)
+    elif is_folder(path):
+        recording = Recording(path, path.name, None, rank_in_name(path.name))
+        export = SideSource(recording, is_table=False, job=path.name, is_export=True)
+        side = RunSide(path, (export,))
+    elif path.is_dir():
+        side = _side_in_folder(path)
+    elif is_behaviour_table(path):
+        side = RunSide(path, _tables([path], path.parent))
+    else:
+        traces = tuple(_trace(one, path.parent) for one in find_recordings(path))
+        side = RunSide(path, traces)
+    return _of_rank(side, rank)
 
 
 def _side_in_folder(folder: Path) -> RunSide:
@@ -155,8 +193,14 @@ def _found_in_folder(folder: Path) -> RunSide:
         beside = f"{folder}: the behaviour table is compared, not the trace beside it"
         return RunSide(folder, _tables(own, folder), (beside,) if traces else ())
     if tables and not traces:
-        return RunSide(folder, (*_tables(tables, folder), *_traces_elsewhere(folder, tables)))
-    return _by_content(folder) if not traces else _traces(folder)
+        # And recordings below it of which there is no behaviour table beside them.
+        places = {path.resolve().parent for path in tables}
+        sources = [*_tables(tables, folder)]
+        with suppress(UnreadableError):
+            below = _traces(folder).sources
+            sources += [one for one in below if one.path.resolve().parent not in places]
+        return RunSide(folder, tuple(sources))
+    return _traces(folder) if traces else _by_content(folder)
 
 
 def _by_content(folder: Path) -> RunSide:
@@ -167,9 +211,14 @@ def _by_content(folder: Path) -> RunSide:
     try:
         below = _traces(folder)
     except UnreadableError as error:
-        if not tables:
-            raise _no_table(folder, error) from None
-        return RunSide(folder, _tables(tables, folder))
+        if tables:
+            return RunSide(folder, _tables(tables, folder))
+        # Its only table, where there is one, says why there is nothing to compare.
+        reasons = list(_left_out(folder, ()).values())
+        if not reasons:
+            raise
+        more = f" (and {counted(len(reasons) - 1, 'other files')})" if len(reasons) > 1 else ""
+        raise UnreadableError(f"{reasons[0]}{more}", error.hint) from None
     if not own:
         return below
     note = f"{folder}: its behaviour tables are compared, not the recordings in folders below"
@@ -179,15 +228,6 @@ def _by_content(folder: Path) -> RunSide:
 def _loose_files(folder: Path) -> list[Path]:
     """Files that may be tables, without those that make up an exported trace."""
     return [path for path in may_be_tables(folder) if not is_folder(path.parent)]
-
-
-def _no_table(folder: Path, error: UnreadableError) -> UnreadableError:
-    """Why a folder has nothing to compare: its only table, where there is one, or what was said."""
-    reasons = list(_left_out(folder, ()).values())
-    if not reasons:
-        return error
-    more = f" (and {counted(len(reasons) - 1, 'other files')})" if len(reasons) > 1 else ""
-    return UnreadableError(f"{reasons[0]}{more}", error.hint)
 
 
 def _left_out(folder: Path, sources: Sequence[SideSource]) -> dict[Path, str]:
@@ -204,23 +244,14 @@ def _left_out(folder: Path, sources: Sequence[SideSource]) -> dict[Path, str]:
         if path.resolve() not in taken
         and (is_named_as_table(path.name) or path.resolve().parent in by_place)
     ]
-    return {path: why for path in meant if (why := _why_left_out(path)) is not None}
-
-
-def _why_left_out(path: Path) -> str | None:
-    if not is_behaviour_table(path):
-        return why_no_table(path)
-    if is_named_as_table(path.name):
-        return None  # below a folder that has tables of its own, or beside traces
-    return f"{path}: a behaviour table, but not named as one, as others here are"
-
-
-def _traces_elsewhere(folder: Path, tables: Sequence[Path]) -> Iterator[SideSource]:
-    """Recordings below a folder of which there is no behaviour table beside them."""
-    places = {path.resolve().parent for path in tables}
-    with suppress(UnreadableError):
-        found = _traces(folder).sources
-        yield from (one for one in found if one.path.resolve().parent not in places)
+    lost = {}
+    for path in meant:
+        if not is_behaviour_table(path):
+            lost[path] = why_no_table(path)
+        elif not is_named_as_table(path.name):
+            # Those named so lie below a folder that has tables of its own, or beside traces.
+            lost[path] = f"{path}: a behaviour table, but not named as one, as others here are"
+    return {path: why for path, why in lost.items() if why is not None}
 
 
 def _distinct(paths: Sequence[Path]) -> list[Path]:
@@ -230,7 +261,12 @@ def _distinct(paths: Sequence[Path]) -> list[Path]:
 
 
 def _tables(paths: Sequence[Path], root: Path) -> tuple[SideSource, ...]:
-    return tuple(_table(path, root) for path in paths)
+    sources = []
+    for path in paths:
+        job, suffix = _job(path, root)
+        recording = Recording(path, path.name, None, rank_in_name(path.name))
+        sources.append(SideSource(recording, is_table=True, job=job, suffix=suffix))
+    return tuple(sources)
 
 
 def _traces(folder: Path) -> RunSide:
@@ -244,20 +280,9 @@ def _first_spans(path: Path, found: Sequence[Recording], root: Path) -> RunSide:
     return RunSide(path, tuple(_trace(one, root) for one in first), (note,) if more else ())
 
 
-def _export(path: Path) -> SideSource:
-    recording = Recording(path, path.name, None, rank_in_name(path.name))
-    return SideSource(recording, is_table=False, job=path.name, is_export=True)
-
-
 def _trace(recording: Recording, root: Path) -> SideSource:
     job, suffix = _job(recording.path, root)
     return SideSource(recording, is_table=False, job=f"{job}{suffix}")
-
-
-def _table(path: Path, root: Path) -> SideSource:
-    job, suffix = _job(path, root)
-    recording = Recording(path, path.name, None, rank_in_name(path.name))
-    return SideSource(recording, is_table=True, job=job, suffix=suffix)
 
 
 def _job(path: Path, root: Path) -> tuple[str, str]:
@@ -275,13 +300,3 @@ def stem_of(name: str) -> str:
     while (shorter := _ENDING.sub("", stem)) not in ("", stem):
         stem = shorter
     return _TABLE_WORD.sub("", _TIMESTAMP.sub("", stem)) or stem
-
-
-def side_of_trace(trace: Trace) -> RunSide:
-    """A trace that is open already as a side."""
-    about = trace.metadata
-    path = Path(about.source)
-    recording = Recording(path, about.worker or path.name, about.span, about.distributed.rank)
-    return RunSide(
-        path, (SideSource(recording, is_table=False, job=stem_of(path.name), trace=trace),)
-    )

@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
+from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from timesink.analyses.comparison.pair import Pair, key_findings
 from timesink.analyses.comparison.verdict import compare_roles
-from timesink.analyses.ranks.changes import RankChanges
-from timesink.answers.comparison.baseline_stores import is_reference
-from timesink.answers.comparison.changes import Compared
-from timesink.answers.comparison.inputs import (
-    WHAT_COMPARES,
-    Given,
-    all_cases,
-    check_given,
-    finding_for,
-    is_for_exploring,
-    known_runs,
-    one_pid,
-    path_of,
-    read_sides,
-    side_of,
-    source_of,
-)
-from timesink.answers.comparison.kept_runs import Runs, recorded_otherwise
+from timesink.analyses.ranks.rank_set import RankSet, ranks_of_traces
+from timesink.answers.comparison.baseline_store import is_reference
+from timesink.answers.comparison.kept_runs import Runs, read_sides, recorded_otherwise
 from timesink.answers.comparison.naming import (
-    RoleChoice,
+    VERSION,
     case_identifier,
     check_pids,
     chosen,
@@ -39,11 +27,10 @@ from timesink.answers.comparison.naming import (
     members_of,
     pair_identifier,
     side_labels,
-    told_apart,
 )
 from timesink.answers.comparison.pairing import (
+    Compared,
     Match,
-    Pairing,
     RoleMember,
     check_cycle_type,
     members_of_type,
@@ -51,7 +38,6 @@ from timesink.answers.comparison.pairing import (
     pairs_of_type,
 )
 from timesink.answers.comparison.rank_sets import (
-    Sets,
     are_large,
     chosen_note,
     compared_sets,
@@ -59,21 +45,40 @@ from timesink.answers.comparison.rank_sets import (
     only_ranks,
     representatives,
 )
-from timesink.answers.comparison.report import CaseResult, Comparison, joined, labelled
-from timesink.answers.comparison.runs import CycleSearch, SideReadOptions
-from timesink.answers.comparison.sides import ALONE, CaseFolder, RunSide, find_cases, find_side
+from timesink.answers.comparison.report import Comparison, joined, labelled
+from timesink.answers.comparison.runs import CycleSearch, SideReadOptions, SideRun
+from timesink.answers.comparison.sides import (
+    ALONE,
+    WHAT_COMPARES,
+    CaseFolder,
+    RunSide,
+    check_given,
+    find_cases,
+    find_side,
+    path_of,
+    side_of,
+    source_of,
+)
+from timesink.answers.rank_reading import read_ranks
 from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.formats.options import Progress
+from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Trace
 from timesink.model.units import listed
+from timesink.output.names import told_apart
 from timesink.runtime.engine import Engine, engine_of
 
 if TYPE_CHECKING:
-    from timesink.answers.comparison.baseline_content import Baseline
+    from timesink.answers.comparison.baseline_store import Baseline
 
 
 SIDES = ("base", "new")
 """What two runs are called that are no case."""
+_HOST_NAMES = ("host", "cpu")
+_VIRTUAL = re.compile(r" \(virtual\)$", re.IGNORECASE)
+
+_Case = tuple[Comparison, list[RoleMember]]
+"""What came of some of the sources, and every role that was read for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,121 +86,142 @@ class ComparisonWork:
     """Reading, pairing and comparing, as the options say."""
 
     runs: Runs
-    of_base: RoleChoice
-    of_new: RoleChoice
-    finding: CycleSearch
+    pids: tuple[str | None, str | None]
+    """The process of either side; None is every one."""
+    rank: int | None
+    ignore_hosts: bool
     cycle_type: str | None
-    sets: Sets
+    engine: Callable[[], Engine]
+    """Where many ranks are summarised."""
+    reading: SideReadOptions
 
-    def compared_sides(self, base: RunSide, new: RunSide) -> CaseResult:
-        """Two runs."""
-        identifier = pair_identifier(base.path, new.path)
-        return self._compared(base, new, SIDES, identifier)
-
-    def compared_cases(self, cases: Sequence[CaseFolder], first: Path) -> CaseResult:
+    def compared_cases(self, cases: Sequence[CaseFolder], first: Path) -> _Case:
         """Every case; one that cannot be compared is named, and the others stand."""
-        done: list[CaseResult] = []
+        done: list[Comparison] = []
+        roles: list[RoleMember] = []
         failures: list[TimesinkError] = []
         for case in cases:
             identifier = case_identifier(case.folder, first)
             try:
-                base, new = (find_side(side, self.of_base.rank) for side in (case.base, case.new))
-                done.append(self._compared(base, new, ("normal", "abnormal"), identifier))
+                base, new = (find_side(side, self.rank) for side in (case.base, case.new))
+                found, members = self.compared(base, new, ("normal", "abnormal"), identifier)
             except TimesinkError as error:
                 failures.append(error)
+            else:
+                done.append(found)
+                roles += members
         if not done:
             raise failures[0]
-        return joined(done, [error.message for error in failures])
+        return joined(done, [error.message for error in failures]), roles
 
-    def explored(self, sides: Sequence[RunSide]) -> CaseResult:
+    def explored(self, sides: Sequence[RunSide]) -> Comparison:
         """Every role of every path, told apart by how it behaves."""
         # Only many roles need this.
         from timesink.analyses.clustering.groups import explore  # noqa: PLC0415
 
         sources = {source.key: source for side in sides for source in side.sources}
-        read = read_sides(self.runs, self.finding, [list(sources.values())])
-        members = chosen(members_of(read.sides[0], self.of_base), self.of_base)
-        members = members_of_type(self._of_pid(members), self.cycle_type)
+        (runs,), noted, _ = read_sides(self.runs, self.reading.finding, [list(sources.values())])
+        every = members_of(runs, ignore_hosts=self.ignore_hosts)
+        wanted = set(self.pids) - {None}
+        members = [
+            one
+            for one in chosen(every, self.pids[0], self.rank)
+            if not wanted or one.role.pid in wanted
+        ]
+        members = members_of_type(members, self.cycle_type)
         if len(members) < 2:
             raise UsageError(
                 f"{sides[0].path}: holds one role, and there is nothing to compare it with",
                 WHAT_COMPARES,
             )
-        noted = [note for side in sides for note in side.notes]
-        exploration = explore(labelled(members))
-        return CaseResult((), tuple(members), (*noted, *read.notes), exploration)
+        notes = (*(note for side in sides for note in side.notes), *noted)
+        found = explore(labelled(members))
+        return Comparison((), (), found.roles, found, notes)
 
-    def _of_pid(self, members: list[RoleMember]) -> list[RoleMember]:
-        wanted = {self.of_base.pid, self.of_new.pid} - {None}
-        return [one for one in members if not wanted or one.role.pid in wanted]
-
-    def _compared(
+    def compared(
         self, base: RunSide, new: RunSide, names: tuple[str, str], identifier: str
-    ) -> CaseResult:
-        whole, noted = self._whole_first(base, new)
+    ) -> _Case:
+        """Two runs, and what their sides are called."""
+        whole, noted = None, list[str]()
+        are_sets, large = self._are_sets(base, new), are_large(base, new)
+        if are_sets and large:
+            # So many ranks that only some of them are compared in full.
+            whole, noted = compared_sets(lambda: map(self._ranks, (base, new)))
         if whole is not None:
             few = representatives(whole)
             base, new = only_ranks(base, whole.base, few), only_ranks(new, whole.new, few)
             noted.append(chosen_note(whole, few))
-        read = read_sides(self.runs, self.finding, [base.sources, new.sources])
-        ours, theirs = read.sides
-        sides = members_of(ours, self.of_base), members_of(theirs, self.of_new)
-        check_pids(*sides, (self.of_base, self.of_new))
-        base_members, new_members = chosen(sides[0], self.of_base), chosen(sides[1], self.of_new)
-        alone = _is_one_process(base_members) and _is_one_process(new_members)
-        pairing = pairs_of_type(pair_members(base_members, new_members), self.cycle_type)
+        (ours, theirs), of_reading, unread = read_sides(
+            self.runs, self.reading.finding, [base.sources, new.sources]
+        )
+        of_base, of_new = (
+            members_of(runs, ignore_hosts=self.ignore_hosts) for runs in (ours, theirs)
+        )
+        check_pids(of_base, of_new, self.pids)
+        pick_base, pick_new = (
+            chosen(members, pid, self.rank)
+            for members, pid in zip((of_base, of_new), self.pids, strict=True)
+        )
+        are_single = all(
+            len({(one.role.host, one.role.pid) for one in members}) == 1
+            for members in (pick_base, pick_new)
+        )
+        pairing = pairs_of_type(pair_members(pick_base, pick_new), self.cycle_type)
         if not pairing.matches:
             raise NotFoundError(
                 f"{identifier}: no process of one side has a partner on the other",
                 "compare two files, or try --explore",
             )
-        alone_there = _without_partner(pairing)
-        if whole is None and self._are_sets(base, new) and not are_large(base, new):
-            sides_read = ((base, ours), (new, theirs))
-            whole, noted = compared_sets(lambda: (self.sets.of_runs(*one) for one in sides_read))
-        return CaseResult(
-            tuple(_pairs(pairing.matches, names, identifier, plain=names == SIDES and alone)),
-            (*sides[0], *sides[1]),
-            (
+        if are_sets and not large:
+            whole, noted = compared_sets(lambda: map(self._ranks, (base, new), (ours, theirs)))
+        alone = sorted({f"{one.job}{one.suffix} pid {one.role.pid}" for one in pairing.left_out})
+        plain = names == SIDES and are_single
+        found = Comparison(
+            (),
+            tuple(_pairs(pairing.matches, names, identifier, plain=plain)),
+            (),
+            notes=(
                 *base.notes,
                 *new.notes,
-                *read.notes,
+                *of_reading,
                 *recorded_otherwise(ours, theirs),
                 *pairing.notes,
                 *noted,
                 *(() if whole is None else whole.notes),
-                *([f"{ALONE}: {listed(alone_there)}"] if alone_there else []),
+                *([f"{ALONE}: {listed(alone)}"] if alone else []),
             ),
-            files_left_out=(*base.left_out, *new.left_out, *read.left_out),
-            roles_left_out=tuple(alone_there),
+            files_left_out=(*base.left_out, *new.left_out, *unread),
+            roles_left_out=tuple(alone),
             ranks=whole,
         )
+        return found, [*of_base, *of_new]
 
-    def _whole_first(self, base: RunSide, new: RunSide) -> tuple[RankChanges | None, list[str]]:
-        """Two runs of so many ranks that only some of them are compared in full."""
-        if not (self._are_sets(base, new) and are_large(base, new)):
-            return None, []
-        return compared_sets(lambda: (self.sets.read(side) for side in (base, new)))
+    def _ranks(self, side: RunSide, runs: Sequence[SideRun] = ()) -> RankSet:
+        """The ranks of a side, each summarised where the engine says.
+
+        Of recordings that were opened and are not in the cache, nobody reads them twice.
+        """
+        reading = self.reading
+        traces = {run.source.recording.worker: run.trace for run in runs if run.trace is not None}
+        if traces and not reading.cache and len(traces) == len(side.sources):
+            return ranks_of_traces(traces)
+        recordings = [source.recording for source in side.sources]
+        return read_ranks(
+            recordings, engine=self.engine(), cache=reading.cache, progress=reading.progress
+        )
 
     def _are_sets(self, base: RunSide, new: RunSide) -> bool:
-        one_is_meant = any(
-            choice.rank is not None or choice.pid is not None
-            for choice in (self.of_base, self.of_new)
-        )
-        sources = (*base.sources, *new.sources)
-        kept = any(map(self.runs.was_kept, sources))
+        one_is_meant = self.rank is not None or any(pid is not None for pid in self.pids)
+        kept = any(map(self.runs.was_kept, (*base.sources, *new.sources)))
         return not one_is_meant and not kept and may_be_sets(base, new)
-
-
-# -- pairs -----------------------------------------------------------------------------------------
 
 
 def _pairs(
     matches: Sequence[Match], names: tuple[str, str], identifier: str, *, plain: bool
-) -> Iterable[Compared]:
+) -> Iterator[Compared]:
     """Every pair compared; `plain` names of sides do not say the process."""
     names_of = match_identifiers(identifier, matches)
-    stems = told_apart([file_stem(*one) for one in zip(names_of, matches, strict=True)])
+    stems = told_apart([file_stem(*one) for one in zip(names_of, matches, strict=True)], VERSION)
     for match, own, stem in zip(matches, names_of, stems, strict=True):
         base, new = names if plain else side_labels(match, names)
         pair = compare_roles(
@@ -204,15 +230,7 @@ def _pairs(
         yield Compared(own, match.base.suffix, pair, stem)
 
 
-def _is_one_process(members: Sequence[RoleMember]) -> bool:
-    return len({(one.role.host, one.role.pid) for one in members}) == 1
-
-
-def _without_partner(pairing: Pairing) -> list[str]:
-    return sorted({f"{one.job}{one.suffix} pid {one.role.pid}" for one in pairing.left_out})
-
-
-# `timesink.compare`: which runs are meant, and what changed between them.
+# -- which runs are meant, and what changed between them ------------------------------------------
 
 
 def compare(
@@ -249,44 +267,96 @@ def compare(
     >>> same.headline.startswith("Both runs are the same within noise")
     True
     """
-    given = [given_by(one, store) for one in sources]
+    opened = [_opened(one, store) for one in sources]
+    kept = [one for one in opened if not isinstance(one, Path | Trace)]
+    given = [one if isinstance(one, Path | Trace) else one.side for one in opened]
     check_given(given)
     check_cycle_type(cycle_type)
-    finding = finding_for(given, CycleSearch(marker, by, metric_map))
+    finding = _finding(kept, CycleSearch(marker, by, metric_map), alone=len(kept) == len(given))
+    known: dict[object, SideRun] = {run.source.key: run for one in kept for run in one.runs}
+    reading = SideReadOptions(cache, jobs, progress, finding)
     work = ComparisonWork(
-        Runs(SideReadOptions(cache, jobs, progress, finding), known_runs(given)),
-        RoleChoice(one_pid(pid, 0), rank, ignore_hosts),
-        RoleChoice(one_pid(pid, 1), rank, ignore_hosts),
-        finding,
+        Runs(reading, known),
+        _pids(pid),
+        rank,
+        ignore_hosts,
         cycle_type,
-        Sets(lambda: engine_of(engine, jobs=jobs, address=ray_address), cache, progress),
+        lambda: engine_of(engine, jobs=jobs, address=ray_address),
+        reading,
     )
     cases = [find_cases(one) if isinstance(one, Path) else [] for one in given]
-    if explore or is_for_exploring(given, cases):
+    if explore or (len(given) != 2 and not all(cases)):
         found = work.explored([side_of(one, rank) for one in given])
-    elif any(cases):
-        found = work.compared_cases(all_cases(given, cases), path_of(given[0]))
     else:
-        base, new = (side_of(one, rank) for one in given)
-        found = work.compared_sides(base, new)
-    whole = Comparison(
+        if any(cases):
+            for one, own in zip(given, cases, strict=True):
+                if not own:
+                    raise UsageError(
+                        f"{path_of(one)}: no case, but the other path holds a normal and an "
+                        "abnormal run",
+                        "give two runs, or only cases; --explore takes everything together",
+                    )
+            distinct = {case.folder.resolve(): case for own in cases for case in own}
+            found, members = work.compared_cases(list(distinct.values()), path_of(given[0]))
+        else:
+            base, new = (side_of(one, rank) for one in given)
+            identifier = pair_identifier(base.path, new.path)
+            found, members = work.compared(base, new, SIDES, identifier)
+        found = replace(found, roles=labelled(members))
+    whole = replace(
+        found,
         sources=tuple(source_of(one) for one in given),
-        pairs=found.pairs,
-        roles=found.roles,
-        exploration=found.exploration,
         notes=tuple(dict.fromkeys(found.notes)),
-        cases_left_out=found.cases_left_out,
         files_left_out=tuple(dict.fromkeys(found.files_left_out)),
         roles_left_out=tuple(dict.fromkeys(found.roles_left_out)),
-        ranks=found.ranks,
     )
-    return whole if device is None else only_device(whole, str(device))
+    return whole if device is None else _only_device(whole, str(device))
 
 
-def only_device(comparison: Comparison, asked: str) -> Comparison:
+def _opened(
+    source: str | Path | Trace | Baseline, store: str | Path | None
+) -> Path | Trace | Baseline:
+    """What a source is: a path, something that is open already, or a baseline of a store."""
+    if isinstance(source, str) and is_reference(source):
+        # Most comparisons are of recordings alone.
+        from timesink.answers.comparison.baselines import load_baseline  # noqa: PLC0415
+
+        return load_baseline(source, store)
+    return Path(source) if isinstance(source, (str, Path)) else source
+
+
+def _finding(kept: Sequence[Baseline], asked: CycleSearch, *, alone: bool) -> CycleSearch:
+    """How cycles are looked for: as asked, which baselines must fit, else as baselines were.
+
+    Nothing can be looked for in baselines again: those of other cycles than the first are refused.
+    """
+    ways = [one.finding_for(asked) for one in kept]
+    for other in kept[1:]:
+        pairs = product(kept[0].runs, other.runs)
+        if not all(one.unit.is_that_of(another.unit) for one, another in pairs):
+            sides = [f"{one.side.path} ({one.units_said})" for one in (kept[0], other)]
+            raise UsageError(
+                f"{' and '.join(sides)}: these baselines were saved with other cycles",
+                "save one of them again, with the --marker or --by of the other",
+            )
+    return CycleSearch() if alone else next((way for way in ways if way.says_unit), asked)
+
+
+def _pids(pid: str | int | None) -> tuple[str | None, str | None]:
+    """The process of either side: `1,2` names one of each."""
+    if pid is None:
+        return None, None
+    names = [name.strip() for name in str(pid).split(",")]
+    if len(names) > 2 or not all(names):
+        raise UsageError(f"--pid {pid}: not one process, nor two", "write --pid 12 or --pid 12,34")
+    return names[0], names[-1]
+
+
+# -- one device -----------------------------------------------------------------------------------
+
+
+def _only_device(comparison: Comparison, asked: str) -> Comparison:
     """The comparison with the rows of one device; what cycles and work come to is of the whole."""
-    from timesink.answers.comparison.values import is_device  # noqa: PLC0415 - few ask for one
-
     tables = [table for one in comparison.all_pairs for table in (one.pair.rows, one.pair.times)]
     known = {str(name) for table in tables for name in table["device"].drop_nulls().unique()}
     wanted = [name for name in sorted(known) if is_device(name, asked)]
@@ -319,11 +389,12 @@ def _of_devices(pair: Pair, wanted: list[str]) -> Pair:
     )
 
 
-def given_by(source: str | Path | Trace | Baseline, store: str | Path | None) -> Given:
-    """What a source is: a path, something that is open already, or a baseline of a store."""
-    if isinstance(source, str) and is_reference(source):
-        # Most comparisons are of recordings alone.
-        from timesink.answers.comparison.baselines import load_baseline  # noqa: PLC0415
-
-        return load_baseline(source, store)
-    return Path(source) if isinstance(source, (str, Path)) else source
+def is_device(name: str, asked: str) -> bool:
+    """Whether a device of a table is the one asked for: `0`, `gpu0` and `GPU 0` are `GPU 0`."""
+    wanted, whole, known = (
+        "".join(one.lower().split()) for one in (asked, name, _VIRTUAL.sub("", name))
+    )
+    if name == HOST_DEVICE:
+        return wanted in _HOST_NAMES
+    is_number = wanted.isdigit() and known.lstrip(ascii_lowercase) == wanted
+    return wanted in {known, whole} or is_number

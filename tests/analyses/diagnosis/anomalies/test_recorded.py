@@ -12,9 +12,8 @@ import pytest
 from timesink.analyses.comparison.pair import Role
 from timesink.analyses.comparison.sides import anatomy_of_role
 from timesink.analyses.comparison.verdict import compare_roles
-from timesink.answers.comparison.inputs import read_sides
-from timesink.answers.comparison.kept_runs import Runs
-from timesink.answers.comparison.naming import RoleChoice, members_of
+from timesink.answers.comparison.kept_runs import Runs, read_sides
+from timesink.answers.comparison.naming import members_of
 from timesink.answers.comparison.runs import CycleSearch, SideReadOptions
 from timesink.answers.comparison.sides import find_side
 from timesink.rules.environment import find_anomalies
@@ -39,7 +38,7 @@ CASES = {
 def roles(path: Path) -> list[Role]:
     """The roles of a run, as a comparison finds them."""
     read = read_sides(Runs(SideReadOptions()), CycleSearch(), [find_side(path).sources])
-    return [one.role for one in members_of(read.sides[0], RoleChoice())]
+    return [one.role for one in members_of(read[0][0])]
 
 
 def causes(base: Role, new: Role, kind: str = "strict") -> list[str]:
