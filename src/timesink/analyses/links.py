@@ -212,7 +212,7 @@ def _owners(
     owner = np.where(confirmed >= 0, confirmed, innermost)
     doubtful = np.flatnonzero((confirmed < 0) & (wanted != 0))
     if len(doubtful):
-        named = _named_by_id(wanted[doubtful], external)
+        named = first_with_id(wanted[doubtful], external)
         overlaps = (named >= 0) & (forest.start[named] <= start[doubtful])
         overlaps &= (forest.end[named] >= start[doubtful]) & (latest[doubtful] >= 0)
         overlaps &= forest.thread[named] == forest.thread[latest[doubtful]]
@@ -249,8 +249,8 @@ def _around(
     return innermost, confirmed, touched
 
 
-def _named_by_id(wanted: Ints, external: Ints) -> Nodes:
-    """The first node that has the id."""
+def first_with_id(wanted: Ints, external: Ints) -> Nodes:
+    """The place of the first that has each wanted id; -1 without one."""
     order = np.argsort(external, kind="stable")
     place = np.minimum(np.searchsorted(external[order], wanted), len(order) - 1)
     found = order[place]

@@ -25,7 +25,7 @@ from timesink.analyses.columns import (
     once_per_trace,
 )
 from timesink.analyses.forest import Nodes, call_forest
-from timesink.analyses.links import link_launches
+from timesink.analyses.links import first_with_id, link_launches
 from timesink.analyses.roles import is_communication
 from timesink.model import vendors
 from timesink.model.arrays import Flags, Ints
@@ -212,8 +212,9 @@ def collective_work(trace: Trace) -> pl.DataFrame:
     # External ids may be anything: they count where nothing speaks against them.
     doubtful = np.flatnonzero((place == _NONE) & (named | (launched_in == _NONE)))
     if len(doubtful) and len(calls.node):
-        ids = numbers(device["external_id"])[rows[doubtful]]
-        place[doubtful] = _named_by_id(ids, trace, calls)
+        wanted = numbers(device["external_id"])[rows[doubtful]]
+        given = numbers(host_columns(trace)["external_id"])[call_forest(trace).row[calls.node]]
+        place[doubtful] = np.where(wanted != 0, first_with_id(wanted, given), _NONE)
     call = np.arange(len(rows)) + len(calls.node)
     known = place != _NONE
     call[known] = calls.call[place[known]]
@@ -228,15 +229,6 @@ def collective_work(trace: Trace) -> pl.DataFrame:
             "end_ns": start + device["dur_ns"].to_numpy()[rows],
         },
     )
-
-
-def _named_by_id(external_id: Ints, trace: Trace, calls: CollectiveCalls) -> Nodes:
-    """The first call that has the external id of each event; -1 for none."""
-    ids = numbers(host_columns(trace)["external_id"])[call_forest(trace).row[calls.node]]
-    order = np.argsort(ids, kind="stable")
-    at = np.minimum(np.searchsorted(ids[order], external_id), len(order) - 1)
-    found = order[at]
-    return np.where((external_id != 0) & (ids[found] == external_id), found, _NONE)
 
 
 @once_per_trace

@@ -88,7 +88,7 @@ def unrecorded(base: pl.DataFrame, new: pl.DataFrame) -> Unrecorded:
     Both need function, function_class and device of everything that ran.
     """
     sides = [_Side.of(table) for table in (base, new)]
-    if not all(side.any for side in sides):
+    if not all(side.host or side.device for side in sides):
         return Unrecorded()
     return Unrecorded(
         base=tuple(_lacking(sides[0], sides[1])),
@@ -108,10 +108,6 @@ class _Side:
     graphs: bool
     unplaced: bool
     """Whether it is not known of some functions where they ran."""
-
-    @property
-    def any(self) -> bool:
-        return self.host or self.device
 
     @classmethod
     def of(cls, table: pl.DataFrame) -> _Side:
@@ -289,7 +285,8 @@ def other_mix(base: Role, new: Role) -> str | None:
     proportion even where calls agree in number.  A kernel that took over from another is missed on
     both sides.
     """
-    met = meeting(*(calls_by_cycle(role.behaviour, _on_device()) for role in (base, new)))
+    on_device = pl.col("device") != HOST_DEVICE
+    met = meeting(*(calls_by_cycle(role.behaviour, on_device) for role in (base, new)))
     attention = met.filter(pl.col("family") == _ATTENTION)
     shared = attention.filter(pl.col("in_base") & pl.col("in_new"))
     alone = [
@@ -306,10 +303,6 @@ def other_mix(base: Role, new: Role) -> str | None:
         f"`{short_kernel_name(names[0])}`: its cycles hold another mix of steps "
         f"than those of {less.label}."
     )
-
-
-def _on_device() -> pl.Expr:
-    return pl.col("device") != HOST_DEVICE
 
 
 def recorded_in_part(role: Role) -> Iterator[str]:
@@ -340,15 +333,12 @@ def cautions(base: Role, new: Role, lacking: Unrecorded) -> Iterator[str]:
             )
         if PYTHON in sorts:
             yield f"{other.label} recorded Python calls, which slow the host."
-        if OPERATORS in sorts or (HOST_EVENTS in sorts and _has_operators(other)):
+        known = other.behaviour["function_class"].unique().cast(pl.String)
+        if OPERATORS in sorts or (HOST_EVENTS in sorts and "cpu_operator" in known):
             yield (
                 f"{other.label} recorded operators, which costs host time: part of the difference "
                 "may be the recording."
             )
-
-
-def _has_operators(role: Role) -> bool:
-    return "cpu_operator" in role.behaviour["function_class"].unique().cast(pl.String)
 
 
 def _is_on_device(role: Role) -> bool | None:

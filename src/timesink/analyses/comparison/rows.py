@@ -12,7 +12,7 @@ from timesink.analyses.comparison.sides import Sides, side_by_side
 from timesink.analyses.kernels.families import OTHER, load_families
 from timesink.analyses.statistics.means import QUIETLY, Moments, moments, welch_p
 from timesink.analyses.statistics.ranks import rank_p
-from timesink.model.arrays import Floats, Ints
+from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.schema import HOST_DEVICE
 
 _KEY = ["function", "metric", "device"]
@@ -33,7 +33,7 @@ def comparison_rows(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
     cycles = [_distinct_cycles(sides, part) for part in sides.parts]
     shares, loads = (_moments_of(sides, values) for values in (beta, mu))
     z_share, z_load = _z(*shares), _z(*loads)
-    z_log_load = _z(*_log_moments(sides, mu))
+    z_log_load = _z(*_moments_of(sides, np.log1p(mu), mu > -1))
     delta = shares[1].mean - shares[0].mean
     columns = {
         "score": np.abs(delta) * (np.abs(z_share) + np.abs(z_log_load)),
@@ -93,17 +93,13 @@ def _distinct_cycles(sides: Sides, part: slice) -> Ints:
     return np.bincount(pairs["key"].to_numpy(), minlength=len(sides.keys))
 
 
-def _moments_of(sides: Sides, values: Floats) -> tuple[Moments, Moments]:
-    base, new = (moments(sides.key[part], values[part], len(sides.keys)) for part in sides.parts)
-    return base, new
-
-
-def _log_moments(sides: Sides, values: Floats) -> tuple[Moments, Moments]:
-    """Of ln(1 + value), without those that have none."""
+def _moments_of(
+    sides: Sides, values: Floats, known: Flags | None = None
+) -> tuple[Moments, Moments]:
     base, new = (
-        moments(sides.key[part][known], np.log1p(values[part][known]), len(sides.keys))
+        moments(sides.key[part][which], values[part][which], len(sides.keys))
         for part in sides.parts
-        for known in [values[part] > -1]
+        for which in [slice(None) if known is None else known[part]]
     )
     return base, new
 

@@ -152,7 +152,7 @@ def with_places(base: Role, new: Role) -> tuple[Role, Role]:
     Device work keeps its device without a name.
     """
     sides = base, new
-    if not any(map(_is_unplaced, sides)):
+    if all(role.behaviour.filter(_without_device()).is_empty() for role in sides):
         return sides
     return _placed(base, _host_functions(new)), _placed(new, _host_functions(base))
 
@@ -165,10 +165,6 @@ def is_unplaced() -> pl.Expr:
 
 def _without_device() -> pl.Expr:
     return (pl.col("device").cast(pl.String) == NO_DEVICE).fill_null(value=False)
-
-
-def _is_unplaced(role: Role) -> bool:
-    return not role.behaviour.filter(_without_device()).is_empty()
 
 
 def _host_functions(role: Role) -> Mapping[str, bool]:
@@ -199,58 +195,46 @@ def _placed(role: Role, elsewhere: Mapping[str, bool]) -> Role:
 # Counters of two roles in the same unit, where one recording writes another one.
 
 
-@dataclass(frozen=True, slots=True)
-class _Unlike:
-    """A metric whose units differ."""
-
-    metric: str
-    base: str
-    new: str
-
-    @property
-    def factor(self) -> float | None:
-        """What a value of NEW has to be multiplied with; None where they do not measure the same.
-
-        Whether a share is written as a fraction or in percent is told by its largest value, which
-        is no proof: such values stay as they are, and the larger ones tell the unit of all.
-        """
-        (one, base), (other, new) = quantity(1.0, self.base), quantity(1.0, self.new)
-        if base != new:
-            return None
-        return 1.0 if base == "%" else other / one
-
-    @property
-    def unit(self) -> str | None:
-        """The unit both have afterwards."""
-        if self.factor is None:
-            return None
-        return "%" if "%" in (self.base, self.new) else self.base
-
-
 def with_common_units(base: Role, new: Role) -> tuple[Role, Role, tuple[str, ...]]:
     """Both roles with their counters in the units of the base, and what could not be done."""
     unlike = _unlike(base.behaviour, new.behaviour)
     if not unlike:
         return base, new, ()
-    units = {each.metric: each.unit for each in unlike}
-    factors = {each.metric: each.factor for each in unlike if each.factor not in (None, 1.0)}
+    factors = {metric: _factor(*both) for metric, both in unlike.items()}
+    alike = {metric: factor for metric, factor in factors.items() if factor is not None}
+    units = {
+        metric: ("%" if "%" in both else both[0]) if metric in alike else None
+        for metric, both in unlike.items()
+    }
+    scales = {metric: factor for metric, factor in alike.items() if factor != 1.0}
     base = replace(base, behaviour=_in_units(base.behaviour, units))
-    new = replace(new, behaviour=_in_units(_scaled(new.behaviour, factors), units))
-    return base, new, tuple(_sentence(each) for each in unlike if each.factor is None)
+    new = replace(new, behaviour=_in_units(_scaled(new.behaviour, scales), units))
+    return base, new, tuple(_sentence(each, unlike[each]) for each in unlike if each not in alike)
 
 
 def unlike_metrics(base: pl.DataFrame, new: pl.DataFrame) -> frozenset[str]:
     """Counters that do not measure the same on both sides, or of which only one says what."""
-    return frozenset(each.metric for each in _unlike(base, new) if each.factor is None)
+    unlike = _unlike(base, new)
+    return frozenset(metric for metric, both in unlike.items() if _factor(*both) is None)
 
 
-def _unlike(base: pl.DataFrame, new: pl.DataFrame) -> list[_Unlike]:
-    units = [_units(side) for side in (base, new)]
-    return [
-        _Unlike(metric, units[0][metric], units[1][metric])
-        for metric in sorted(units[0].keys() & units[1].keys())
-        if units[0][metric] != units[1][metric]
-    ]
+def _unlike(base: pl.DataFrame, new: pl.DataFrame) -> dict[str, tuple[str, str]]:
+    """The units of metrics that differ in them."""
+    ours, theirs = _units(base), _units(new)
+    both = {metric: (ours[metric], theirs[metric]) for metric in sorted(ours.keys() & theirs)}
+    return {metric: units for metric, units in both.items() if units[0] != units[1]}
+
+
+def _factor(base_unit: str, new_unit: str) -> float | None:
+    """What a value of NEW has to be multiplied with; None where they do not measure the same.
+
+    Whether a share is written as a fraction or in percent is told by its largest value, which
+    is no proof: such values stay as they are, and the larger ones tell the unit of all.
+    """
+    (one, base), (other, new) = quantity(1.0, base_unit), quantity(1.0, new_unit)
+    if base != new:
+        return None
+    return 1.0 if base == "%" else other / one
 
 
 def _units(side: pl.DataFrame) -> dict[str, str]:
@@ -278,12 +262,9 @@ def _in_units(side: pl.DataFrame, units: dict[str, str | None]) -> pl.DataFrame:
     return side.with_columns(unit=renamed.cast(side.schema["unit"]))
 
 
-def _sentence(unlike: _Unlike) -> str:
-    base, new = (
-        f"in {quantity(1.0, unit)[1]}" if unit else "of unknown unit"
-        for unit in (unlike.base, unlike.new)
-    )
-    return f"{unlike.metric} is {base} on one side and {new} on the other: not comparable."
+def _sentence(metric: str, units: tuple[str, str]) -> str:
+    base, new = (f"in {quantity(1.0, unit)[1]}" if unit else "of unknown unit" for unit in units)
+    return f"{metric} is {base} on one side and {new} on the other: not comparable."
 
 
 # The anatomy that goes with the cycles of a role, whatever became of these.

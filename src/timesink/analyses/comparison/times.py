@@ -60,12 +60,14 @@ def time_changes(base: pl.DataFrame, new: pl.DataFrame, key: list[str]) -> pl.Da
         "base_ns": before.mean,
         "new_ns": after.mean,
         "delta_ns": after.mean - before.mean,
-        "change_pct": _change_pct(before.mean, after.mean),
+        "change_pct": np.where(
+            before.mean > 0, 100 * (after.mean - before.mean) / before.mean, np.nan
+        ),
         "calls_base": amounts["calls"][0].mean,
         "calls_new": amounts["calls"][1].mean,
         "beta_base_pct": amounts["beta_pct"][0].mean,
         "beta_new_pct": amounts["beta_pct"][1].mean,
-        "welch_p": _tested(welch_p(before, after), cycles),
+        "welch_p": np.where(np.minimum(*cycles) > 1, welch_p(before, after), np.nan),
         "rank_p": _rank_p(sides, cycles),
     }
     return sides.table(columns).with_columns(
@@ -88,15 +90,6 @@ def _moments_of(sides: Sides, values: Floats, cycles: list[Ints]) -> tuple[Momen
         for part, count in zip(sides.parts, cycles, strict=True)
     )
     return base, new
-
-
-def _change_pct(base: Floats, new: Floats) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(base > 0, 100 * (new - base) / base, np.nan)
-
-
-def _tested(p: Floats, cycles: list[Ints]) -> Floats:
-    return np.where(np.minimum(*cycles) > 1, p, np.nan)
 
 
 def _rank_p(sides: Sides, cycles: list[Ints]) -> Floats:
@@ -144,7 +137,10 @@ def family_rows(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
     keys = _keys(meeting(base, new))
     if keys.is_empty():
         return pl.DataFrame(schema=FAMILIES)
-    sides = [_with_keys(side, keys) for side in (base, new)]
+    sides = [
+        side.join(keys, _KEY, "left", nulls_equal=True, maintain_order="left")
+        for side in (base, new)
+    ]
     # Cycles in which none of them ran count too, so the rest of the rows stays in until here.
     changes = time_changes(sides[0], sides[1], _FAMILY_KEY).filter(pl.col("family").is_not_null())
     for side, column in zip(sides, ("names_base", "names_new"), strict=True):
@@ -165,10 +161,6 @@ def _keys(met: pl.DataFrame) -> pl.DataFrame:
     name = pl.when(pl.col("level") == "normalised").then(pl.col("normalised"))
     rows = met.with_columns(name.alias("name")).filter((pl.col("level") != "exact") | rest)
     return rows.select("function", *_FAMILY_KEY)
-
-
-def _with_keys(side: pl.DataFrame, keys: pl.DataFrame) -> pl.DataFrame:
-    return side.join(keys, ["function", "device"], "left", nulls_equal=True, maintain_order="left")
 
 
 def _names(side: pl.DataFrame, column: str) -> pl.DataFrame:
@@ -214,7 +206,7 @@ def are_parts_of_one_run(base: Role, new: Role) -> bool:
     only_new = after.join(before, ["start_ns", "end_ns"], "anti")
     if only_new.is_empty() or before.join(after, ["start_ns", "end_ns"], "anti").is_empty():
         return True
-    origin = min(_first(before), _first(after))
+    origin = min(int(spans["start_ns"][0]) for spans in (before, after))
     base_times, new_times = _from(before, origin), _from(only_new, origin)
     if not _follow(base_times, new_times):
         return False
@@ -240,10 +232,6 @@ def _run_the_same(base: pl.DataFrame, new: pl.DataFrame) -> bool:
         return True
     before, after = (set(rows["function"].unique().cast(pl.String)) for rows in (base, new))
     return len(before & after) >= _SAME_FUNCTIONS * min(len(before), len(after))
-
-
-def _first(spans: pl.DataFrame) -> int:
-    return int(spans["start_ns"][0])
 
 
 def _from(spans: pl.DataFrame, origin: int) -> Floats:
@@ -363,7 +351,9 @@ def _tested_change(base: Floats, new: Floats, change: float, drift: float | None
     tested = (float(found.calm_delta[0]), trimmed_mean(new) - trimmed_mean(base))
     agree = tested[0] * tested[1] > 0
     low, high = float(found.low[0]), float(found.high[0])
-    steady = _steady(base, new, _holding_0(low, high, certain=agree and p < ALPHA))
+    before, after = without_outliers(base[:, None], new[:, None])
+    certain = _holding_0(low, high, certain=agree and p < ALPHA)
+    steady = SteadyTimes(float(before.mean()), float(after.mean()), certain)
     if any(one * change <= 0 for one in tested):
         # What warm-up or outliers make of the means is the opposite of what most cycles say.
         p = 1.0
@@ -373,11 +363,6 @@ def _tested_change(base: Floats, new: Floats, change: float, drift: float | None
 
 def _holding_0(low: float, high: float, *, certain: bool) -> tuple[float, float]:
     return (low, high) if certain else (min(low, 0.0), max(high, 0.0))
-
-
-def _steady(base: Floats, new: Floats, interval: tuple[float, float]) -> SteadyTimes:
-    calm = without_outliers(base[:, None], new[:, None])
-    return SteadyTimes(float(calm[0].mean()), float(calm[1].mean()), interval)
 
 
 def _drift_p(base: pl.DataFrame, new: pl.DataFrame) -> float | None:

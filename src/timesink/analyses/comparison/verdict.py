@@ -220,8 +220,13 @@ def compare_roles(base: Role, new: Role, kind: str) -> Pair:
     remarks = [*unlike_units, *_unread(base, new), *([matched.note] if matched.note else [])]
     workload = replace(workload, reasons=(*workload.reasons, *remarks))
     pair = _pair(matched.base, matched.new, kind, workload, unlike)
-    pair = replace(pair, equal_work=_with_equal_work(pair, unlike))
-    if (matched.renamed or placed != (base, new)) and _is_published(base, new, kind):
+    regrouped = with_equal_work(pair.base, pair.new, workload)
+    if regrouped is not None:
+        equal = _pair(*regrouped, kind, check_workload(*regrouped), unlike)
+        pair = replace(pair, equal_work=equal)
+    # Whether rows are to be as published, where every device is only ever itself.
+    published = kind != "peers" and base.method is None and new.method is None
+    if published and (matched.renamed or placed != (base, new)):
         return replace(pair, **_rows(base.behaviour, new.behaviour, unlike))
     return pair
 
@@ -232,20 +237,6 @@ def _unread(base: Role, new: Role) -> Iterator[str]:
         rows = role.behaviour.filter(pl.col("metric").is_not_null())
         if rows.height and not rows["mu"].is_finite().any():
             yield f"{role.label} names counters but holds no value of them: none is compared."
-
-
-def _is_published(base: Role, new: Role, kind: str) -> bool:
-    """Whether rows are to be as published, where every device is only ever itself."""
-    return kind != "peers" and base.method is None and new.method is None
-
-
-def _with_equal_work(pair: Pair, unlike: AbstractSet[str]) -> Pair | None:
-    if pair.workload.comparable:
-        return None
-    regrouped = with_equal_work(pair.base, pair.new, pair.workload)
-    if regrouped is None:
-        return None
-    return _pair(*regrouped, pair.kind, check_workload(*regrouped), unlike)
 
 
 def _pair(base: Role, new: Role, kind: str, workload: Workload, unlike: AbstractSet[str]) -> Pair:

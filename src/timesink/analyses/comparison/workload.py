@@ -90,7 +90,7 @@ def _checked(base: Role, new: Role, counted: pl.Expr) -> Workload:
     if work is None or work.table.is_empty():
         return _uncounted(base, new)
     if ratio is None:
-        return Workload(False, tuple(_undecided(base, new, work)), None)
+        return Workload(False, tuple(_other_program(base, new, work, None)), None)
     named = work.table.filter(pl.col("level") != "family")["ratio"].to_numpy()
     near = [_near(each, ratio.value, _tolerance(work)) for each in named.tolist()]
     # Families alone may agree by chance: many programs run about as many GEMMs as softmaxes.
@@ -226,15 +226,6 @@ def _same_functions(base: Role, new: Role) -> bool:
     return True
 
 
-def _undecided(base: Role, new: Role, work: CallsPerCycle) -> Iterator[str]:
-    yield (
-        f"{base.label} and {new.label} do not run the same program: the {work.table.height} "
-        "functions or families both have do not agree on how the work per cycle relates."
-    )
-    yield from _alone(base, new, work, "has nothing like")
-    yield from filter(None, [_anchors(base, new)])
-
-
 def _alone(base: Role, new: Role, work: CallsPerCycle, other_side: str) -> Iterator[str]:
     for role, alone in ((base, work.alone_base), (new, work.alone_new)):
         if alone >= _UNRECORDED:
@@ -257,15 +248,18 @@ def _anchors(base: Role, new: Role) -> str | None:
     return f"Cycles are marked by `{marks[0]}` in {base.label} and by `{marks[1]}` in {new.label}."
 
 
-def _other_program(base: Role, new: Role, work: CallsPerCycle, ratio: Ratio) -> Iterator[str]:
+def _other_program(
+    base: Role, new: Role, work: CallsPerCycle, ratio: Ratio | None
+) -> Iterator[str]:
+    agree = f"the {work.table.height} functions or families both have do not"
+    if ratio is not None:
+        agree = f"of {ratio.functions} functions or families both have, {ratio.agreeing}"
     yield (
-        f"{base.label} and {new.label} do not run the same program: of {ratio.functions} functions "
-        f"or families both have, {ratio.agreeing} agree on how the work per cycle relates."
+        f"{base.label} and {new.label} do not run the same program: {agree} agree on how the work "
+        "per cycle relates."
     )
     yield from _alone(base, new, work, "has nothing like")
-    anchors = _anchors(base, new)
-    if anchors is not None:
-        yield anchors
+    yield from filter(None, [_anchors(base, new)])
 
 
 def _other_amount(base: Role, new: Role, work: CallsPerCycle, ratio: Ratio) -> Iterator[str]:
@@ -276,12 +270,7 @@ def _other_amount(base: Role, new: Role, work: CallsPerCycle, ratio: Ratio) -> I
         f"One cycle of {whole.label} holds the work of {count} cycles of {part.label}: "
         f"{ratio.agreeing} of {ratio.functions} functions run that many times as often per cycle."
     )
-    anchors = _anchors(base, new)
-    if anchors is not None:
-        yield anchors
-    mix = other_mix(base, new)
-    if mix:
-        yield mix
+    yield from filter(None, [_anchors(base, new), other_mix(base, new)])
     # By which part functions that agree are off from the ratio, at most; a change of name is none.
     # Functions that are in few cycles are not known well enough.
     sure = work.table.filter(pl.col("level") == "exact", pl.col("doubt") == 0)["ratio"].to_list()

@@ -187,21 +187,18 @@ def _host(
         text = f"{much}, which waits {_times(calls)} for it ({most}); on peers {_times(usual)}."
         return late(rank, "synchronisation", text)
     if at_once_ns > _ALL_SLOWER * more_ns:
-        where = _gap_place(work.ranks[rank])
+        named = work.ranks[rank].steps.filter("complete")["gap_in"].drop_nulls()
+        if named.is_empty():
+            where = ""
+        else:
+            name = str(named.mode().sort()[0])
+            where = f", {name}" if name.startswith("after ") else f", in {name}"
         return late(rank, "host_code", f"{much}, {brief_ns(at_once_ns)} of it at once{where}.")
     return late(rank, "host_code", f"{much}, all over the step.")
 
 
 def _times(number: float) -> str:
     return "once" if round(number) == 1 else f"{number:.0f} times"
-
-
-def _gap_place(summary: RankSummary) -> str:
-    named = summary.steps.filter("complete")["gap_in"].drop_nulls()
-    if named.is_empty():
-        return ""
-    name = str(named.mode().sort()[0])
-    return f", {name}" if name.startswith("after ") else f", in {name}"
 
 
 # Ranks behind a slow link: every collective they take part in takes longer to move its data.

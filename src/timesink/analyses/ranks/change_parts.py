@@ -10,8 +10,8 @@ import polars as pl
 
 from timesink.analyses.communication.calls import ONE_SIDED
 from timesink.analyses.ranks.analysis import RanksAnalysis
-from timesink.analyses.ranks.features import LEAST_SHARE, far_from_usual
-from timesink.analyses.ranks.lateness import SOURCES, Panel
+from timesink.analyses.ranks.features import LEAST_SHARE, far_from_usual, step_mean
+from timesink.analyses.ranks.lateness import SOURCES
 from timesink.analyses.ranks.matching import GROUP_KEY
 from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.ranks.summary import RankSummary
@@ -97,11 +97,11 @@ def _tested(base: RankSet, new: RankSet) -> pl.DataFrame:
         return pl.DataFrame(schema={name: COLLECTIVE_CHANGE_SCHEMA[name] for name in columns})
     values = [_filled(each.select(common).to_numpy()) for each in (before, now)]
     p = false_discovery(mean_changes(*values).p)
-    known = _kinds(base).filter(pl.col("kind").is_in(common))
+    known = _named(base).select("kind", *_TESTED).filter(pl.col("kind").is_in(common))
     told = pl.DataFrame({"kind": common, "p_value": p}).with_columns(
         pl.col("p_value").fill_nan(None)
     )
-    return known.join(told, on="kind").drop("kind")
+    return known.unique("kind").join(told, on="kind").drop("kind")
 
 
 def _series(ranks: RankSet) -> pl.DataFrame:
@@ -114,10 +114,6 @@ def _series(ranks: RankSet) -> pl.DataFrame:
         .sort("start_ns", "kind")
         .pivot("kind", index="step", values="transfer_ns", maintain_order=True)
     )
-
-
-def _kinds(ranks: RankSet) -> pl.DataFrame:
-    return _named(ranks).select("kind", *_TESTED).unique("kind")
 
 
 def _named(ranks: RankSet) -> pl.DataFrame:
@@ -166,8 +162,14 @@ def rank_changes(
     """
     if not numbers:
         return pl.DataFrame(schema=RANK_CHANGE_SCHEMA)
-    sides = [_means(each.analysis.panel, numbers) for each in (base, new)]
     panel = new.analysis.panel
+    sides = [
+        {
+            source: step_mean(values[np.searchsorted(each.ranks, numbers)])
+            for source, values in each.own.items()
+        }
+        for each in (base.analysis.panel, panel)
+    ]
     role = panel.alike[np.searchsorted(panel.ranks, numbers)]
     step_ns = max(base.analysis.panel.step_ns, panel.step_ns)
     beyond, odd = [], []
@@ -194,16 +196,6 @@ def rank_changes(
         schema=RANK_CHANGE_SCHEMA,
     )
     return table.sort("changed", pl.col("beyond_ns").abs(), "rank", descending=[True, True, False])
-
-
-def _means(panel: Panel, numbers: Sequence[int]) -> dict[str, Floats]:
-    places = np.searchsorted(panel.ranks, numbers)
-    found: dict[str, Floats] = {}
-    for source, values in panel.own.items():
-        known = np.isfinite(values[places])
-        sums = np.where(known, values[places], 0.0).sum(axis=1)
-        found[source] = sums / np.maximum(known.sum(axis=1), 1)
-    return found
 
 
 # What the steps of a run are made of, over its ranks: parts that add up to a whole step.

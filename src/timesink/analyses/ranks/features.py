@@ -173,7 +173,7 @@ def features_of(ranks: Mapping[int, RankSummary], panel: Panel, calls: pl.DataFr
     places = len(panel.ranks)
     more = {name: np.zeros(places) for name in FEATURES}
     odd = {name: np.zeros(places, dtype=np.bool_) for name in FEATURES}
-    own = {source: _mean(values) for source, values in panel.own.items()}
+    own = {source: step_mean(values) for source, values in panel.own.items()}
     for peers, judged, names in _peer_groups(panel):
         # Each feature of the peers, in nanoseconds per step; zero need not be usual.
         pace, amount = pace_and_amount(ranks, panel.ranks[peers].tolist())
@@ -181,7 +181,7 @@ def features_of(ranks: Mapping[int, RankSummary], panel: Panel, calls: pl.DataFr
         beyond = {
             "pace": pace,
             "amount": amount,
-            **{name: _mean(values - _middle(values)) for name, values in steps.items()},
+            **{name: step_mean(values - _middle(values)) for name, values in steps.items()},
         }
         for name in names:
             from_usual, noise = _scaled(beyond[name], _wobble(panel, name, peers), panel.step_ns)
@@ -262,7 +262,7 @@ def _middle(values: Floats) -> Floats:
     return middle
 
 
-def _mean(values: Floats) -> Floats:
+def step_mean(values: Floats) -> Floats:
     """The mean over the steps a rank has; none is zero."""
     known = np.isfinite(values)
     return np.asarray(np.where(known, values, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1))
@@ -273,7 +273,7 @@ def _wobble(panel: Panel, name: str, peers: Ints) -> float:
     values = panel.own["kernels" if name in BOTH_WAYS else name][peers]
     if values.shape[1] < 2:
         return 0.0
-    apart = np.abs(values - _middle(values) - _mean(values - _middle(values))[:, None])
+    apart = np.abs(values - _middle(values) - step_mean(values - _middle(values))[:, None])
     known = apart[np.isfinite(apart)]
     return NORMAL * float(np.median(known)) / np.sqrt(values.shape[1]) if known.size else 0.0
 

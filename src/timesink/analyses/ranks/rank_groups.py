@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -51,41 +51,38 @@ class Telling:
     def panel(self) -> Panel:
         return self.found.panel
 
-    def apart(self, group: Sequence[int]) -> tuple[str, ...]:
+    def apart(self, places: Ints) -> tuple[str, ...]:
         """What sets odd ranks apart, the most first."""
-        places = self._places(group)
         return (
             *([self._other_calls(places)] if self.rare[places[0]] else []),
             *self._differences(places),
             *self._caused(places),
-            *self._where(group),
+            *self._where(self.panel.ranks[places].tolist()),
         )
 
-    def role(self, group: Sequence[int]) -> tuple[str, ...]:
+    def role(self, places: Ints) -> tuple[str, ...]:
         """What the ranks of a role do."""
-        kernels = self.features.own["kernels"][self._places(group)]
+        kernels = self.features.own["kernels"][places]
+        calls = self._collectives(int(self.panel.ranks[places[0]]))
         said = (
-            f"{self._collectives(group):.0f} collectives per step, and other ones than other roles "
+            f"{calls:.0f} collectives per step, and other ones than other roles "
             f"have; kernels take {brief_ns(float(np.median(kernels)))} per step."
         )
         return (said,)
 
-    def _places(self, group: Sequence[int]) -> Ints:
-        return np.searchsorted(self.panel.ranks, np.array(group, dtype=np.int64))
-
-    def _collectives(self, group: Sequence[int]) -> float:
-        """How many calls one of the ranks makes in a step."""
-        one = self.found.collectives.filter(pl.col("rank") == group[0])
+    def _collectives(self, rank: int) -> float:
+        """How many calls a rank makes in a step."""
+        one = self.found.collectives.filter(pl.col("rank") == rank)
         steps = max(one["step"].drop_nulls().n_unique(), 1)
         return one.filter(pl.col("step").is_not_null()).height / steps
 
     def _other_calls(self, places: Ints) -> str:
         numbers, many = np.unique(self.panel.alike, return_counts=True)
-        common = self.panel.ranks[self.panel.alike == numbers[np.argmax(many)]].tolist()
-        mine = self._collectives(self.panel.ranks[places].tolist())
+        common = int(self.panel.ranks[self.panel.alike == numbers[np.argmax(many)]][0])
+        mine = self._collectives(int(self.panel.ranks[places[0]]))
         return (
             f"Other collectives than most ranks have: {mine:.1f} per step, "
-            f"on rank {common[0]} {self._collectives(common):.1f}."
+            f"on rank {common} {self._collectives(common):.1f}."
         )
 
     def _differences(self, places: Ints) -> Iterator[str]:
@@ -191,24 +188,27 @@ def cluster_ranks(ranks: Mapping[int, RankSummary], found: RanksAnalysis) -> tup
     rare = rare_roles(panel)
     telling = Telling(ranks, found, features, rare)
     odd = features.is_odd | rare
-    usual = [_group(panel, features, places) for places in _roles(panel, ~odd)]
-    apart = [_group(panel, features, places) for places in _odd(panel, features, odd, rare)]
-    apart.sort(key=lambda each: (-_caused(panel, each), each.ranks))
+    usual = _roles(panel, ~odd)
     several = len(usual) > 1
-    return (
-        *(
-            replace(
-                each,
-                group=f"usual, role {number}" if several else "usual",
-                apart=telling.role(each.ranks) if several else (),
-            )
-            for number, each in enumerate(usual, start=1)
-        ),
-        *(
-            replace(each, group=f"odd {number}", odd=True, apart=telling.apart(each.ranks))
-            for number, each in enumerate(apart, start=1)
-        ),
+    groups = [
+        _group(
+            telling,
+            places,
+            f"usual, role {number}" if several else "usual",
+            telling.role(places) if several else (),
+            odd=False,
+        )
+        for number, places in enumerate(usual, start=1)
+    ]
+    apart = sorted(
+        _odd(panel, features, odd, rare),
+        key=lambda places: (-float(panel.held[places].sum()), panel.ranks[places].tolist()),
     )
+    groups += [
+        _group(telling, places, f"odd {number}", telling.apart(places), odd=True)
+        for number, places in enumerate(apart, start=1)
+    ]
+    return tuple(groups)
 
 
 def rank_groups(ranks: Mapping[int, RankSummary], found: RanksAnalysis) -> pl.DataFrame:
@@ -249,18 +249,11 @@ def _levels(places: Ints, features: Features) -> Iterator[Ints]:
         yield np.sort(part)
 
 
-def _group(panel: Panel, features: Features, places: Ints) -> RankGroup:
+def _group(
+    telling: Telling, places: Ints, name: str, apart: tuple[str, ...] = (), *, odd: bool
+) -> RankGroup:
     # The place next to the middle of its group in all features; the first of several.
-    values = np.stack([features.more[name][places] for name in FEATURES])
+    values = np.stack([telling.features.more[each][places] for each in FEATURES])
     from_middle = np.abs(values - np.median(values, axis=1, keepdims=True)).sum(axis=0)
-    return RankGroup(
-        group="",
-        ranks=tuple(panel.ranks[places].tolist()),
-        representative=int(panel.ranks[int(places[int(np.argmin(from_middle))])]),
-        odd=False,
-        apart=(),
-    )
-
-
-def _caused(panel: Panel, group: RankGroup) -> float:
-    return float(panel.held[np.searchsorted(panel.ranks, group.ranks)].sum())
+    ranks = telling.panel.ranks[places].tolist()
+    return RankGroup(name, tuple(ranks), ranks[int(np.argmin(from_middle))], odd, apart)

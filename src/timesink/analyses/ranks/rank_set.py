@@ -45,7 +45,9 @@ class RankNumbers:
 
 def numbered(recordings: Sequence[Named]) -> RankNumbers:
     """The rank of each recording: from its trace, else its file's name, else by its place."""
-    stated = [each.stated for each in _unless_all_the_same(recordings)]
+    # Where every trace states one and the same rank, as single processes do, none is meant.
+    alike = len(recordings) > 1 and len({each.told for each in recordings}) == 1
+    stated = [each.in_name if alike else each.stated for each in recordings]
     taken: set[int] = set()
     ranks: list[int | None] = []
     for rank in stated:
@@ -54,14 +56,6 @@ def numbered(recordings: Sequence[Named]) -> RankNumbers:
     free = (number for number in range(2 * len(recordings)) if number not in taken)
     found = tuple(next(free) if rank is None else rank for rank in ranks)
     return RankNumbers(found, tuple(_notes(recordings, stated, found)))
-
-
-def _unless_all_the_same(recordings: Sequence[Named]) -> list[Named]:
-    """Where every trace states one and the same rank, as single processes do, none is meant."""
-    told = {each.told for each in recordings}
-    if len(recordings) > 1 and len(told) == 1:
-        return [Named(each.worker, None, each.in_name) for each in recordings]
-    return list(recordings)
 
 
 def _notes(
@@ -164,19 +158,14 @@ def ranks_of(
     numbers = numbered([each for each, _ in named])
     order = sorted(range(len(named)), key=lambda place: numbers.ranks[place])
     ranked = {numbers.ranks[place]: named[place] for place in order}
+    without = f"without these steps and left out: {listed([each.worker for each in left_out])}"
     return RankSet(
         ranks=thinned_alike({rank: _as_rank(rank, each) for rank, (_, each) in ranked.items()}),
         workers={rank: name.worker for rank, (name, _) in ranked.items()},
         damaged=damaged,
-        notes=(*numbers.notes, *_without_steps(left_out)),
+        notes=(*numbers.notes, *([without] if left_out else [])),
         left_out=tuple(each.stated for each in left_out if each.stated is not None),
     )
-
-
-def _without_steps(left_out: Sequence[Named]) -> Iterator[str]:
-    if left_out:
-        shown = listed([each.worker for each in left_out])
-        yield f"without these steps and left out: {shown}"
 
 
 def ranks_of_traces(traces: Mapping[str, Trace], damaged: tuple[DamagedRank, ...] = ()) -> RankSet:

@@ -138,18 +138,7 @@ def summarise_rank(trace: Trace) -> RankSummary:
     on_host = talking[~moving["on_device"].to_numpy()]
     own = own_time(role_ranges(trace), talking, bounds, on_host=on_host)
     gaps = longest_gaps(trace, own.busy, bounds)
-    return RankSummary(
-        about=_about(trace),
-        steps=step_rows(worker.steps, own, gaps, talking),
-        collectives=_collectives(worker, moving, own),
-        functions=function_times(trace, bounds[complete]),
-        worker=worker,
-        groups=_groups(trace),
-    )
-
-
-def _groups(trace: Trace) -> pl.DataFrame:
-    """What calls say of the groups they are made in; some only have a number."""
+    # What calls say of the groups they are made in; some only have a number.
     said = {
         str(group.get("pg_name")): str(group["pg_desc"])
         for group in trace.metadata.distributed.groups
@@ -162,7 +151,14 @@ def _groups(trace: Trace) -> pl.DataFrame:
         if name:
             groups.setdefault((name, ranks), (size, description or said.get(name)))
     rows = [(*group, *told) for group, told in groups.items()]
-    return pl.DataFrame(rows, schema=GROUP_SCHEMA, orient="row")
+    return RankSummary(
+        about=_about(trace),
+        steps=step_rows(worker.steps, own, gaps, talking),
+        collectives=_collectives(worker, moving, own),
+        functions=function_times(trace, bounds[complete]),
+        worker=worker,
+        groups=pl.DataFrame(rows, schema=GROUP_SCHEMA, orient="row"),
+    )
 
 
 def _about(trace: Trace) -> AboutRank:

@@ -170,7 +170,9 @@ def with_blame(calls: pl.DataFrame) -> pl.DataFrame:
     high = first + np.minimum(1 + np.maximum(many - 1, 0) // 2, many - 1)
     middle = (ordered[low] + ordered[high]) / 2
     typical: Floats = middle[np.searchsorted(numbers, match)]
-    last = _is_last(wait, match, calls["members"].to_numpy())
+    last = np.zeros(calls.height, dtype=np.bool_)
+    last[order[first]] = True
+    last &= calls["members"].to_numpy() > 1
     excess = calls["excess_ns"].to_numpy()
     held = np.zeros(calls.height)
     late = np.zeros(int(calls["rank"].to_numpy().max(initial=0)) + 1)
@@ -190,15 +192,6 @@ def _turns(calls: pl.DataFrame) -> Iterator[tuple[Ints, Ints]]:
     for turn in range(int(many.max(initial=0))):
         rows = order[first[many > turn] + turn]
         yield rows, rank[rows]
-
-
-def _is_last(wait: Floats, match: Ints, members: Ints) -> Flags:
-    order = np.lexsort((wait, match))
-    first = np.ones(len(order), dtype=np.bool_)
-    first[1:] = match[order][1:] != match[order][:-1]
-    last = np.zeros(len(order), dtype=np.bool_)
-    last[order[first]] = True
-    return last & (members > 1)
 
 
 # Matched collectives by what they are: who waits how long, and how fast data moves.
