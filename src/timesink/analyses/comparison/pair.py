@@ -43,13 +43,9 @@ class Role:
     @cached_property
     def anchor(self) -> str | None:
         """What marks most of its cycles; None where nothing says so."""
-        marks = self.behaviour.select("cycle", "anchor")
-        each = marks.unique("cycle", keep="first", maintain_order=True)
-        anchors = each["anchor"].drop_nulls().cast(pl.String)
-        if anchors.is_empty():
-            return None
-        counts = anchors.value_counts().sort("count", "anchor", descending=[True, False])
-        return str(counts["anchor"][0])
+        cycles = self.behaviour.unique("cycle", keep="first", maintain_order=True)
+        anchors = cycles["anchor"].drop_nulls().cast(pl.String).mode().sort()
+        return str(anchors[0]) if len(anchors) else None
 
     @property
     def mean_cycle_ns(self) -> float:
