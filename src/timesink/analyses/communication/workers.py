@@ -159,16 +159,6 @@ def _expected(group: Mapping[str, Any], ranks: Mapping[str, int | None]) -> list
     return sorted(named if size != 1 and seen <= named else seen)
 
 
-_STEP_SCHEMA = {
-    "worker": pl.String(),
-    "step": pl.String(),
-    "complete": pl.Boolean(),
-    "communication_ns": pl.Int64(),
-    "transfer_ns": pl.Int64(),
-    "waiting_ns": pl.Int64(),
-}
-
-
 @dataclass(frozen=True, eq=False)
 class WorkerSummary:
     """What of one worker the comparison needs."""
@@ -280,7 +270,7 @@ def _by_step(
     number = calls["worker"].to_physical().to_numpy()[ranges.call]
     ends = np.searchsorted(number, np.arange(len(workers)), side="right").tolist()
     rows: list[pl.DataFrame] = []
-    shares: list[Ints] = []
+    shares: list[Ints] = [np.zeros((0, 2), dtype=np.int64)]
     for summary, start, end in zip(workers.values(), [0, *ends], ends, strict=False):
         if start < end and not summary.steps.is_empty():
             mine = times[start:end]
@@ -292,8 +282,6 @@ def _by_step(
             rows.append(summary.steps)
         else:
             rows.append(summary.steps.clear())
-    if not shares:
-        return pl.DataFrame(schema=_STEP_SCHEMA)
     steps = stacked(dict(zip(workers, rows, strict=True)), "worker", pl.String())
     all_ns, transfer_ns = np.concatenate(shares).T
     return steps.select(

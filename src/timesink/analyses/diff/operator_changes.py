@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -52,17 +52,17 @@ def step_shares(trace: Trace) -> pl.DataFrame:
     bounds = bounds_of(find_steps(trace).filter("complete"))
     forest = call_forest(trace)
     layers = [*_device_work(trace, forest), *_host_calls(trace, forest)]
-    marks = _Pieces(bounds[:, 0], bounds[:, 1], np.arange(len(bounds)))
+    marks = (bounds[:, 0], bounds[:, 1], np.arange(len(bounds)))
     moments = _borders([marks, *layers])
     owner = np.full(len(moments), -1, dtype=np.int64)
     for pieces in layers:
         free = np.flatnonzero(owner < 0)
-        owner[free] = pieces.owners_at(moments[free])
+        owner[free] = _owners_at(pieces, moments[free])
     names = pl.Series([*forest.names, OUTSIDE, NO_LAUNCH, NOBODY], dtype=pl.String)
     shares = (
         pl.DataFrame(
             {
-                "step": marks.owners_at(moments),
+                "step": _owners_at(marks, moments),
                 "owner": np.where(owner < 0, len(names) - 1, owner),
                 "share_ns": np.diff(moments, append=moments[-1:]),
             }
@@ -75,29 +75,26 @@ def step_shares(trace: Trace) -> pl.DataFrame:
     return named.select("step", "name", "share_ns").sort("step", "name")
 
 
-@dataclass(frozen=True, eq=False)
-class _Pieces:
-    """Disjoint stretches of time in order, each with an owner."""
+_Pieces: TypeAlias = tuple[Ints, Ints, Ints]
+"""Starts and ends of disjoint stretches of time in order, and the owner of each."""
 
-    start: Ints
-    end: Ints
-    owner: Ints
 
-    def owners_at(self, moments: Ints) -> Ints:
-        """Who owns each moment; -1 between pieces."""
-        return np.append(self.owner, -1)[intervals.holding(moments, self.start, self.end)]
+def _owners_at(pieces: _Pieces, moments: Ints) -> Ints:
+    """Who owns each moment; -1 between pieces."""
+    start, end, owner = pieces
+    return np.append(owner, -1)[intervals.holding(moments, start, end)]
 
 
 def _pieces(start: Ints, end: Ints, owner: Ints) -> _Pieces:
     """Of ranges that overlap: each moment goes to the one that started first."""
     kept, apart = intervals.first_come(np.stack([start, end]).T)
-    return _Pieces(apart[:, 0], apart[:, 1], owner[kept])
+    return apart[:, 0], apart[:, 1], owner[kept]
 
 
 def _borders(layers: list[_Pieces]) -> Ints:
     """Every moment at which something starts or ends."""
     # Runs that are sorted each: the stable sort only merges them.
-    sides = [side for one in layers for side in (one.start, one.end)]
+    sides = [side for start, end, _ in layers for side in (start, end)]
     moments = np.sort(np.concatenate(sides), kind="stable")
     new: Flags = np.append(True, moments[1:] > moments[:-1])[: len(moments)]
     return np.asarray(moments[new])
