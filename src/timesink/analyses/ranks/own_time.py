@@ -120,20 +120,19 @@ def waited_for(ends: Ints, exposed: IntervalSet) -> Ints:
 def longest_gaps(trace: Trace, busy: IntervalSet, bounds: IntervalSet) -> pl.DataFrame:
     """Per step the longest stretch in which only the host may have worked, and where it is."""
     rows: list[tuple[int, int, str | None]] = []
+    named, (starts, ends) = host_names(trace), start_and_end(host_columns(trace))
     for start, end in bounds.tolist():
         free = intervals.subtract(np.array([[start, end]]), intervals.clip(busy, start, end))
         if not len(free):
             rows.append((0, start, None))
             continue
         first, last = free[np.argmax(free[:, 1] - free[:, 0])].tolist()
-        rows.append((last - first, first, _call_around(trace, first, last)))
+        rows.append((last - first, first, _call_around(named, starts, ends, first, last)))
     return pl.DataFrame(rows, schema=GAP_COLUMNS, orient="row")
 
 
-def _call_around(trace: Trace, start: int, end: int) -> str | None:
+def _call_around(named: Texts, starts: Ints, ends: Ints, start: int, end: int) -> str | None:
     """The shortest that covers most of a stretch, else the last one that ended before it."""
-    named = host_names(trace)
-    starts, ends = start_and_end(host_columns(trace))
     # Whoever covers most of it covers its middle.
     middle = (start + end) // 2
     near = np.flatnonzero((starts <= middle) & (ends >= middle))
