@@ -243,21 +243,25 @@ def arguments_of(call: Ints, trace: Trace) -> pl.DataFrame:
     on_device = trace.lazy("device").select("index").collect()["index"].to_numpy()
     carrier = np.concatenate([calls.call, work["call"].to_numpy()])
     index = np.concatenate([on_host, on_device[work["row"].to_numpy()]])
-    known = given["index"].to_numpy()
-    row = first_with_id(index, known) if len(known) else np.full(len(index), _NONE)
+    indices = given["index"].to_numpy()
+    row = first_with_id(index, indices) if len(indices) else np.full(len(index), _NONE)
     carrier, row = carrier[row != _NONE], row[row != _NONE]
 
     def told(name: str) -> pl.Expr:
         """For each call the value of the first event that tells one."""
-        tells = given[name].is_not_null().to_numpy()[row]
+        carriers, rows = carrier, row
+        if given[name].null_count():
+            tells = given[name].is_not_null().to_numpy()[row]
+            carriers, rows = carrier[tells], row[tells]
         row_of = np.full(1 + max(call.max(initial=0), carrier.max(initial=0)), _NONE)
         # Of several entries for a call the last one stays.
-        row_of[carrier[tells][::-1]] = row[tells][::-1]
+        row_of[carriers[::-1]] = rows[::-1]
         found = row_of[call]
-        if not (found != _NONE).any():
+        known = found != _NONE
+        if not known.any():
             return pl.lit(pl.Series([None], dtype=given.schema[name]).new_from_index(0, len(call)))
         taken = pl.col(name).gather(np.maximum(found, 0))
-        return pl.when(pl.lit(pl.Series(found != _NONE))).then(taken)
+        return taken if known.all() else pl.when(pl.lit(pl.Series(known))).then(taken)
 
     # All columns at once: a query of their own for each would take longer than the rest.
     return given.select(
