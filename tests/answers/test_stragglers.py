@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from timesink.analyses.ranks.causes import CAUSES
 from timesink.analyses.ranks.causes import late as late_rank
 from timesink.analyses.ranks.lateness import Panel
 from timesink.analyses.ranks.rank_set import ranks_of_traces
@@ -148,13 +149,6 @@ class TestDocument:
         assert said.tone == "good"
         assert isinstance(heat, Heatmap)
         assert not any(row.marked for row in heat.rows)
-
-
-CAUSES = (
-    "gpu_clock", "kernel_change", "uneven_work", "host_code", "synchronisation", "data_loading",
-    "slow_link",
-)  # fmt: skip
-"""Everything that is ever named as the cause of a straggler."""
 
 
 @pytest.mark.parametrize("cause", CAUSES)
