@@ -175,10 +175,7 @@ def _owners(
     owner = np.where(confirmed >= 0, confirmed, innermost)
     doubtful = np.flatnonzero((confirmed < 0) & (wanted != 0))
     if len(doubtful):
-        # The first node that has the wanted id.
-        order = np.argsort(external, kind="stable")
-        place = np.minimum(np.searchsorted(external[order], wanted[doubtful]), len(order) - 1)
-        named = np.where(external[order[place]] == wanted[doubtful], order[place], -1)
+        named = first_with_id(wanted[doubtful], external)
         overlaps = (named >= 0) & (forest.start[named] <= start[doubtful])
         overlaps &= (forest.end[named] >= start[doubtful]) & (latest[doubtful] >= 0)
         overlaps &= forest.thread[named] == forest.thread[latest[doubtful]]
@@ -213,3 +210,11 @@ def _around(
         onward = ~settled & (forest.parent[node] >= 0)
         pending, node = pending[onward], forest.parent[node[onward]]
     return innermost, confirmed, touched
+
+
+def first_with_id(wanted: Ints, external: Ints) -> Nodes:
+    """The place of the first that has each wanted id; -1 without one."""
+    order = np.argsort(external, kind="stable")
+    place = np.minimum(np.searchsorted(external[order], wanted), len(order) - 1)
+    found = order[place]
+    return np.where(external[found] == wanted, found, -1)

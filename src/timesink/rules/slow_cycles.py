@@ -9,8 +9,7 @@ import polars as pl
 
 from timesink.analyses.anatomy.anatomy import only_cycles
 from timesink.analyses.comparison.pair import Role
-from timesink.analyses.statistics.drift import without_outliers
-from timesink.analyses.statistics.levels import Segment, segments, warm_up
+from timesink.analyses.statistics.drift import Segment, segments, warm_up, without_outliers
 from timesink.analyses.statistics.means import NORMAL
 
 _LEAST_EXCESS = 0.1

@@ -80,7 +80,7 @@ def test_cycles_that_were_put_together_are_put_together() -> None:
 def test_devices_are_renamed_with_those_of_the_role() -> None:
     base = role_of(behaviour({"device": "GPU 0"}))
     new = replace(role_of(behaviour({"device": "GPU 7"}), "new"), anatomy=four_cycles())
-    found = with_matching_devices(base, new).new.anatomy
+    found = with_matching_devices(base, new)[0].anatomy
     assert found is not None
     assert found.levels["device"].unique().to_list() == ["GPU 0"]
     assert found.hardware == {"GPU 0": "NVIDIA A100"}

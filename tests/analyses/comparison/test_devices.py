@@ -29,17 +29,16 @@ def on(label, *devices: str):
     ],
 )
 def test_devices_meet_in_order(base, new, renamed):
-    matched = with_matching_devices(on("base", *base), on("new", *new))
-    assert matched.renamed == renamed
-    assert (matched.note is None) == (not renamed)
-    names = set(matched.new.behaviour["device"].cast(pl.String)) - {"Host"}
+    matched, note = with_matching_devices(on("base", *base), on("new", *new))
+    said = [f"{theirs} of new is compared with {ours}" for ours, theirs in renamed]
+    assert (note is None) if not renamed else note.startswith(f"{', '.join(said)} of base: ")
+    names = set(matched.behaviour["device"].cast(pl.String)) - {"Host"}
     theirs = {name: ours for ours, name in renamed}
     assert names == {theirs.get(name, name) for name in new}
 
 
-def test_the_base_and_the_types_stay_as_they_were():
-    base, new = on("base", "GPU 0"), on("new", "GPU 7")
-    matched = with_matching_devices(base, new)
-    assert matched.base is base
-    assert matched.new.behaviour.schema == new.behaviour.schema
-    assert "GPU 7 of new is compared with GPU 0 of base" in matched.note
+def test_the_types_stay_as_they_were():
+    new = on("new", "GPU 7")
+    matched, note = with_matching_devices(on("base", "GPU 0"), new)
+    assert matched.behaviour.schema == new.behaviour.schema
+    assert "GPU 7 of new is compared with GPU 0 of base" in note

@@ -8,8 +8,7 @@ import polars as pl
 import pytest
 
 from programs import LAYER, batch, read_roles, role, without
-from timesink.analyses.comparison.equal_work import with_equal_work
-from timesink.analyses.comparison.workload import check_workload
+from timesink.analyses.comparison.workload import check_workload, with_equal_work
 from timesink.model.schema import BEHAVIOUR
 
 LAYERS = 8

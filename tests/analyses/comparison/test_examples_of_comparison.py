@@ -42,7 +42,7 @@ def test_with_matching_devices() -> None:
         return Role(label, "", "1", pl.DataFrame([row], schema=BEHAVIOUR.empty().schema))
 
     assert (
-        with_matching_devices(role("base", "GPU 0"), role("new", "GPU 7")).note
+        with_matching_devices(role("base", "GPU 0"), role("new", "GPU 7"))[1]
         == "GPU 7 of new is compared with GPU 0 of base: no device has the same name on both sides."
     )
 

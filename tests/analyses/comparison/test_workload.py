@@ -23,9 +23,8 @@ from programs import (
     role,
     without,
 )
-from timesink.analyses.comparison.equal_work import with_equal_work
 from timesink.analyses.comparison.recorded import work_per_cycle
-from timesink.analyses.comparison.workload import check_workload
+from timesink.analyses.comparison.workload import check_workload, with_equal_work
 from timesink.model.schema import BEHAVIOUR
 
 ON_DEVICE = pl.col("device").cast(pl.String) != "Host"

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from timesink.analyses.ranks.analysis import RanksAnalysis, analyse_ranks
-from timesink.analyses.ranks.matching import kind_told
+from timesink.analyses.ranks.collectives import kind_told
 from timesink.analyses.ranks.summary import summarise_rank
 from timesink.lab.ranks import Plan, Straggler, ranks_and_truth
 

@@ -79,5 +79,5 @@ def test_collectives_on_the_host(busy: tuple[Event, Event]):
 def test_a_call_that_a_rank_lacks_is_named():
     one = gloo_rank([(16, 38)], [(110, 18)], 20, K("mul_kernel", 30, 20))
     two = gloo_rank([(16, 38)], [], 20, K("mul_kernel", 30, 20))
-    found = analyse_ranks({0: one, 1: two}).mismatches
+    found = compare_workers({"0": one.worker, "1": two.worker}).mismatches
     assert found.select("name", "present", "missing").rows() == [("gloo:all_reduce", ["0"], ["1"])]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from timesink.analyses.ranks.analysis import RanksAnalysis, analyse_ranks
-from timesink.analyses.ranks.replay import score_of
+from timesink.analyses.ranks.replay import WhatIf
 from timesink.analyses.ranks.summary import summarise_rank
 from timesink.lab.ranks import Plan, Straggler, Truth, ranks_and_truth
 
@@ -45,7 +45,7 @@ def test_half_of_all_ranks_may_be_slow():
 
 def test_the_run_as_it_was_takes_as_long_as_it_took():
     found, truth = analysed(seed=4, tensor=2)
-    score = score_of(found.collectives, found.clocks)
+    score = WhatIf(found.collectives, found.clocks).score
     assert score is not None
     nobody = np.array([], dtype=np.int64)
     assert score.cost_together(nobody) == 0

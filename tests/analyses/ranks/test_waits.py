@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timesink.analyses.ranks.clocks import align_clocks
-from timesink.analyses.ranks.waits import queued_behind, with_blame, with_excess, with_waits
+from timesink.analyses.ranks.collectives import queued_behind, with_blame, with_excess, with_waits
 
 Row = tuple[int, int, str, int, int, int]
 

@@ -14,7 +14,7 @@ from timesink.analyses.statistics.means import (
     moments,
     moments_with_zeros,
     sums,
-    two_sided_limit,
+    two_sided_limits,
     two_sided_p,
     welch_interval,
     welch_p,
@@ -90,13 +90,14 @@ def test_probabilities_are_those_of_scipy(t, freedom):
 
 @given(st.floats(1e-6, 0.9), st.floats(1, 1e5))
 def test_a_limit_is_exceeded_with_its_probability(p, freedom):
-    limit = two_sided_limit(p, freedom)
+    limit = float(two_sided_limits(p, np.array([freedom]))[0])
     assert two_sided_p(np.array([limit]), np.array([freedom]))[0] == pytest.approx(p, rel=1e-9)
 
 
 def test_limits_of_the_tables():
-    assert two_sided_limit(0.05, 1) == pytest.approx(12.7062, abs=1e-4)
-    assert two_sided_limit(0.05, 1e6) == pytest.approx(1.95997, abs=1e-5)
+    few, many = two_sided_limits(0.05, np.array([1.0, 1e6]))
+    assert few == pytest.approx(12.7062, abs=1e-4)
+    assert many == pytest.approx(1.95997, abs=1e-5)
 
 
 # -- Welch -----------------------------------------------------------------------------------------

@@ -24,8 +24,8 @@ from timesink.analyses.columns import (
     numbers,
     once_per_trace,
 )
-from timesink.analyses.forest import Nodes, call_forest
-from timesink.analyses.links import link_launches
+from timesink.analyses.forest import Nodes, call_forest, enclosing
+from timesink.analyses.links import first_with_id, link_launches
 from timesink.analyses.steps import is_communication
 from timesink.model import vendors
 from timesink.model.arrays import Flags, Ints
@@ -43,7 +43,13 @@ HOST_LIBRARIES = ("gloo", "mpi")
 ONE_SIDED = ("send", "recv")
 """A call of one rank is met by the other call of another rank."""
 
-UNEVEN = ("all_to_all", "gather", "scatter", "send", "recv", "send_recv")
+PAIRS = (*ONE_SIDED, "send_recv")
+"""Between two ranks, as from one stage of a pipeline to the next."""
+
+SYNCHRONISING = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "barrier")
+"""Nobody can be done before everybody has come, so all ranks are done at the same time."""
+
+UNEVEN = ("all_to_all", "gather", "scatter", *PAIRS)
 """Ranks may move different amounts in one and the same call."""
 
 _KINDS = (
@@ -109,13 +115,15 @@ def element_bytes(dtype: str) -> int | None:
 def bytes_of_inputs(dims: str | None, types: str | None) -> int | None:
     """Size of the tensors among the inputs of an operator; None where it cannot be told."""
     shapes, kinds = _decoded(dims), _decoded(types)
-    sizes = [
-        _tensor_bytes(shape, kind)
-        for shape, kind in zip(shapes, kinds, strict=False)
-        if shape or kind not in {"", "Scalar", "ScalarList"}
-    ]
-    known = [size for size in sizes if size is not None]
-    total = sum(known) if known and len(known) == len(sizes) else None
+    total = None
+    for shape, kind in zip(shapes, kinds, strict=False):
+        if not shape and kind in {"", "Scalar", "ScalarList"}:
+            continue
+        size = element_bytes(kind) if isinstance(kind, str) else None
+        is_shape = isinstance(shape, list) and all(isinstance(extent, int) for extent in shape)
+        if size is None or not is_shape:
+            return None
+        total = (total or 0) + size * math.prod(shape)
     return total if total is None or 0 <= total < _MORE_THAN_ANY_MEMORY else None
 
 
@@ -126,19 +134,7 @@ def _decoded(text: str | None) -> list[Any]:
         return []
 
 
-def _tensor_bytes(shape: Any, kind: Any) -> int | None:
-    size = element_bytes(kind) if isinstance(kind, str) else None
-    if size is None or not isinstance(shape, list):
-        return None
-    if not all(isinstance(extent, int) for extent in shape):
-        return None
-    return size * math.prod(shape)
-
-
 _NONE = -1
-
-
-# -- calls on the host -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +162,8 @@ def collective_calls(trace: Trace) -> CollectiveCalls:
     place = np.full(len(forest), _NONE, dtype=np.int64)
     place[node] = np.arange(len(node))
     carries = forest.named(lambda name: name == ARGUMENTS_CALL)[node]
-    around = _nearest(forest.parent[node], place, forest.parent)
+    outer = enclosing(forest.parent[node], forest.parent, place != _NONE)
+    around = np.where(outer != _NONE, place[outer], _NONE) if len(node) else outer
     # Calls that carry arguments are one with the collective they lie in, or the first in them.
     call = np.arange(len(carries))
     inside = np.flatnonzero(around != _NONE)
@@ -181,21 +178,6 @@ def collective_calls(trace: Trace) -> CollectiveCalls:
     return CollectiveCalls(node, carries, call, place)
 
 
-def _nearest(node: Nodes, place: Nodes, parent: Nodes) -> Nodes:
-    """The collective call that each node is or lies in, as its place; -1 for none."""
-    found = np.full(len(node), _NONE, dtype=np.int64)
-    pending = np.flatnonzero(node != _NONE)
-    at = node[pending]
-    while len(pending):
-        found[pending] = place[at]
-        onward = (place[at] == _NONE) & (parent[at] != _NONE)
-        pending, at = pending[onward], parent[at[onward]]
-    return found
-
-
-# -- work on the device ----------------------------------------------------------------------------
-
-
 @once_per_trace
 def collective_work(trace: Trace) -> pl.DataFrame:
     """Communication on the device: its row in `trace.device`, times, and the call it belongs to.
@@ -208,12 +190,14 @@ def collective_work(trace: Trace) -> pl.DataFrame:
     named = device_names(trace).matching(vendors.is_collective_kernel)[rows]
     named |= device_kinds(trace).among("collective")[rows]
     launched_in = link_launches(trace).node[rows]
-    place = _nearest(launched_in, calls.place, call_forest(trace).parent)
+    node = enclosing(launched_in, call_forest(trace).parent, calls.place != _NONE)
+    place = np.where(node != _NONE, calls.place[node], _NONE) if len(calls.node) else node
     # External ids may be anything: they count where nothing speaks against them.
     doubtful = np.flatnonzero((place == _NONE) & (named | (launched_in == _NONE)))
     if len(doubtful) and len(calls.node):
-        ids = numbers(device["external_id"])[rows[doubtful]]
-        place[doubtful] = _named_by_id(ids, trace, calls)
+        wanted = numbers(device["external_id"])[rows[doubtful]]
+        given = numbers(host_columns(trace)["external_id"])[call_forest(trace).row[calls.node]]
+        place[doubtful] = np.where(wanted != 0, first_with_id(wanted, given), _NONE)
     call = np.arange(len(rows)) + len(calls.node)
     known = place != _NONE
     call[known] = calls.call[place[known]]
@@ -228,15 +212,6 @@ def collective_work(trace: Trace) -> pl.DataFrame:
             "end_ns": start + device["dur_ns"].to_numpy()[rows],
         },
     )
-
-
-def _named_by_id(external_id: Ints, trace: Trace, calls: CollectiveCalls) -> Nodes:
-    """The first call that has the external id of each event; -1 for none."""
-    ids = numbers(host_columns(trace)["external_id"])[call_forest(trace).row[calls.node]]
-    order = np.argsort(ids, kind="stable")
-    at = np.minimum(np.searchsorted(ids[order], external_id), len(order) - 1)
-    found = order[at]
-    return np.where((external_id != 0) & (ids[found] == external_id), found, _NONE)
 
 
 @once_per_trace
@@ -262,54 +237,37 @@ def collective_arguments(trace: Trace) -> pl.DataFrame:
 def arguments_of(call: Ints, trace: Trace) -> pl.DataFrame:
     """Arguments of each of these calls: those recorded on the host, for the rest of its kernels."""
     given = collective_arguments(trace)
-    carriers = _carriers(given, trace)
-    # All columns at once: a query of their own for each would take longer than the rest.
-    found = {name: _taken(given[name], carriers.first(given[name], call)) for name in _NUMBERS}
-    texts = {name: _taken(given[name], carriers.first(given[name], call)) for name in _TEXTS}
-    return given.select(**found, **{name: text.cast(pl.String) for name, text in texts.items()})
-
-
-def _taken(column: pl.Series, rows: Ints) -> pl.Expr:
-    known = rows != _NONE
-    if not known.any():
-        return pl.lit(pl.Series([None], dtype=column.dtype).new_from_index(0, len(rows)))
-    taken = pl.col(column.name).gather(np.maximum(rows, 0))
-    return taken if known.all() else pl.when(pl.lit(pl.Series(known))).then(taken)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Carriers:
-    """Events that carry arguments, the most trustworthy ones first."""
-
-    call: Ints
-    row: Ints
-    """Where their arguments are."""
-
-    def first(self, column: pl.Series, call: Ints) -> Ints:
-        """For each call the row of the first event that tells a value; -1 where none does."""
-        row_of = np.full(1 + max(call.max(initial=0), self.call.max(initial=0)), _NONE)
-        call_of, row = self.call, self.row
-        if column.null_count():
-            told = column.is_not_null().to_numpy()[row]
-            call_of, row = call_of[told], row[told]
-        # Of several entries for a call the last one stays.
-        row_of[call_of[::-1]] = row[::-1]
-        return np.asarray(row_of[call])
-
-
-def _carriers(given: pl.DataFrame, trace: Trace) -> _Carriers:
     calls, work = collective_calls(trace), collective_work(trace)
+    # Events that carry arguments, the most trustworthy ones first, and the row where these are.
     on_host = recorded_arguments(trace)["index"].to_numpy()
     on_device = trace.lazy("device").select("index").collect()["index"].to_numpy()
-    call = np.concatenate([calls.call, work["call"].to_numpy()])
+    carrier = np.concatenate([calls.call, work["call"].to_numpy()])
     index = np.concatenate([on_host, on_device[work["row"].to_numpy()]])
-    known = given["index"].to_numpy()
-    if not len(known):
-        return _Carriers(call[:0], call[:0])
-    order = np.argsort(known, kind="stable")
-    row = order[np.minimum(np.searchsorted(known[order], index), len(known) - 1)]
-    carries = known[row] == index
-    return _Carriers(call[carries], row[carries])
+    indices = given["index"].to_numpy()
+    row = first_with_id(index, indices) if len(indices) else np.full(len(index), _NONE)
+    carrier, row = carrier[row != _NONE], row[row != _NONE]
+
+    def told(name: str) -> pl.Expr:
+        """For each call the value of the first event that tells one."""
+        carriers, rows = carrier, row
+        if given[name].null_count():
+            tells = given[name].is_not_null().to_numpy()[row]
+            carriers, rows = carrier[tells], row[tells]
+        row_of = np.full(1 + max(call.max(initial=0), carrier.max(initial=0)), _NONE)
+        # Of several entries for a call the last one stays.
+        row_of[carriers[::-1]] = rows[::-1]
+        found = row_of[call]
+        known = found != _NONE
+        if not known.any():
+            return pl.lit(pl.Series([None], dtype=given.schema[name]).new_from_index(0, len(call)))
+        taken = pl.col(name).gather(np.maximum(found, 0))
+        return taken if known.all() else pl.when(pl.lit(pl.Series(known))).then(taken)
+
+    # All columns at once: a query of their own for each would take longer than the rest.
+    return given.select(
+        **{name: told(name) for name in _NUMBERS},
+        **{name: told(name).cast(pl.String) for name in _TEXTS},
+    )
 
 
 # What a collective call is about, put together from names, arguments, inputs and kernels.
@@ -331,14 +289,28 @@ def with_meaning(found: pl.DataFrame, trace: Trace) -> pl.DataFrame:
         for name, other, only in zip(found["name"].to_list(), told, carries, strict=True)
     ]
     kinds = _either(_told(names, collective_kind), _told(told, collective_kind))
+    # The library is told by the name, else by the kernels of the call.
+    work, of_call = collective_work(trace), dict[int, str | None]()
+    of_kernel = _told(work["name"].to_list(), library_of)
+    for call, library in zip(work["call"].to_list(), of_kernel, strict=True):
+        if library is not None:
+            of_call.setdefault(call, library)
     backend = trace.metadata.distributed.backend or ""
     only_one = backend if backend.isalpha() else None
-    of_kernels = _libraries(found["call"].to_list(), collective_work(trace))
-    libraries = _either(
-        _either(_told(names, library_of), of_kernels),
-        [only_one if only else None for only in carries],
-    )
+    libraries = [
+        library or of_call.get(call) or (only_one if only else None)
+        for library, call, only in zip(
+            _told(names, library_of), found["call"].to_list(), carries, strict=True
+        )
+    ]
     texts = {"name": names, "collective": kinds, "library": libraries}
+    groups = trace.metadata.distributed.groups
+    size = groups[0].get("pg_size") if len(groups) == 1 else None
+    only_size = pl.lit(size if isinstance(size, int) else None, pl.Int64)
+    element = _integers(_told(given["dtype"].to_list(), element_bytes))
+    inputs = zip(found["input_dims"].to_list(), found["input_types"].to_list(), strict=True)
+    input_bytes = _told([*inputs], lambda each: bytes_of_inputs(*each))
+    nothing = [0 if kind == "barrier" else None for kind in kinds]
     return found.drop("name", "input_dims", "input_types").hstack(
         given.select(
             *(pl.Series(name, values, dtype=pl.String) for name, values in texts.items()),
@@ -346,42 +318,14 @@ def with_meaning(found: pl.DataFrame, trace: Trace) -> pl.DataFrame:
             "group_ranks",
             "sequence",
             group="group_name",
-            group_size=pl.coalesce("group_size", pl.lit(_only_group_size(trace), pl.Int64)),
-            **_sizes(found, given["dtype"], kinds),
+            group_size=pl.coalesce("group_size", only_size),
+            size_bytes=pl.coalesce(
+                _integers(nothing), pl.col("in_elements") * element, _integers(input_bytes)
+            ),
+            out_bytes=pl.col("out_elements") * element,
             **_peers(names, kinds, trace),
         )
     )
-
-
-def _libraries(calls: Sequence[int], work: pl.DataFrame) -> list[str | None]:
-    """The library the kernels of each call belong to."""
-    of_kernel = _told(work["name"].to_list(), library_of)
-    of_call: dict[int, str] = {}
-    for call, library in zip(work["call"].to_list(), of_kernel, strict=True):
-        if library is not None:
-            of_call.setdefault(call, library)
-    return [of_call.get(call) for call in calls]
-
-
-def _only_group_size(trace: Trace) -> int | None:
-    groups = trace.metadata.distributed.groups
-    size = groups[0].get("pg_size") if len(groups) == 1 else None
-    return size if isinstance(size, int) else None
-
-
-def _sizes(
-    found: pl.DataFrame, dtypes: pl.Series, kinds: Sequence[str | None]
-) -> dict[str, pl.Expr]:
-    element = _integers(_told(dtypes.to_list(), element_bytes))
-    inputs = zip(*(found[name].to_list() for name in ("input_dims", "input_types")), strict=True)
-    input_bytes = _told([*inputs], lambda given: bytes_of_inputs(*given))
-    nothing = [0 if kind == "barrier" else None for kind in kinds]
-    return {
-        "size_bytes": pl.coalesce(
-            _integers(nothing), pl.col("in_elements") * element, _integers(input_bytes)
-        ),
-        "out_bytes": pl.col("out_elements") * element,
-    }
 
 
 def _peers(
@@ -390,19 +334,15 @@ def _peers(
     """Sender and receiver: as recorded, as named, or the rank itself at its own end."""
     own = trace.metadata.distributed.rank
     ends = (("src_rank", "send"), ("dst_rank", "recv"))
-    if not any(kind in ONE_SIDED for kind in set(kinds)):
+    if set(ONE_SIDED).isdisjoint(kinds):
         # What the names of others say about peers is nothing.
         return {rank: pl.col(rank) for rank, _ in ends}
+    said = [each or (None, None) for each in _told(names, peers_of)]
     found: dict[str, pl.Expr] = {}
     for end, (rank, own_end) in enumerate(ends):
-        said = _told(names, _peer(end))
         itself = [own if kind == own_end else None for kind in kinds]
-        found[rank] = pl.coalesce(rank, _integers(_either(said, itself)))
+        found[rank] = pl.coalesce(rank, _integers(_either([each[end] for each in said], itself)))
     return found
-
-
-def _peer(end: int) -> Callable[[str], int | None]:
-    return lambda name: peers_of(name)[end]
 
 
 def _told(

@@ -74,41 +74,27 @@ def _communication(trace: Trace) -> tuple[pl.DataFrame, pl.DataFrame]:
     described = _described(trace, calls, work)
     on_host = described["call"].to_numpy() < len(calls.node)
     ranges = _ranges(described, on_host, work)
+    # The step each call was made in; for work of the device alone, the step it lies in.
+    steps = find_steps(trace)
+    start, end = described["start_ns"].to_numpy(), described["end_ns"].to_numpy()
+    made_in = _inside(start, start, steps["host_start_ns"], steps["host_end_ns"])
+    # A step starts when the device is done with the one before; the host may be ahead of that.
+    lies_in = _inside(start, end, steps["start_ns"], steps["end_ns"])
+    step = values_at(steps["name"], np.where(on_host & (made_in >= 0), made_in, lies_in))
     records = (
         described.lazy()
-        .with_columns(step=_step_names(trace, described, on_host), **_spans(described, ranges))
+        .with_columns(step=step, **_spans(described, ranges))
         .select(pl.col(name).cast(dtype) for name, dtype in RECORD_SCHEMA.items())
     )
     return records.collect(), ranges
 
 
-# -- what a call is about --------------------------------------------------------------------------
-
-
 def _described(trace: Trace, calls: CollectiveCalls, work: pl.DataFrame) -> pl.DataFrame:
     """One row per call, numbered in order of start: names, arguments and host times."""
-    host = _host_calls(trace, calls)
-    own_work = work["call"].to_numpy() >= len(calls.node)
-    found = host
-    if own_work.any():
-        own = work.select("call", "name", "start_ns", "end_ns").filter(own_work)
-        found = pl.concat([host, own], how="diagonal_relaxed")
-    described = with_meaning(found, trace)
-    # A call that only carries arguments may also wait or set up: nothing is moved then.
-    moves = ~found["carries_arguments"].fill_null(value=False).to_numpy()
-    moves |= described["collective"].is_not_null().to_numpy()
-    moves |= np.isin(described["call"].to_numpy(), work["call"].to_numpy())
-    order = np.lexsort((-described["end_ns"].to_numpy(), described["start_ns"].to_numpy()))
-    chosen: pl.DataFrame = described[order[moves[order]]]
-    return chosen.with_row_index("record")
-
-
-def _host_calls(trace: Trace, calls: CollectiveCalls) -> pl.DataFrame:
     forest, alone = call_forest(trace), np.flatnonzero(calls.is_alone)
-    node = calls.node[alone]
-    carried = recorded_arguments(trace)
+    node, carried = calls.node[alone], recorded_arguments(trace)
     times = {"start_ns": forest.start[node], "end_ns": forest.end[node]}
-    return pl.DataFrame(
+    found = pl.DataFrame(
         {
             "call": alone,
             "name": [forest.names[code] for code in forest.name[node].tolist()],
@@ -119,9 +105,18 @@ def _host_calls(trace: Trace, calls: CollectiveCalls) -> pl.DataFrame:
         },
         schema_overrides={"name": pl.String, "input_dims": pl.String, "input_types": pl.String},
     )
-
-
-# -- when ------------------------------------------------------------------------------------------
+    own_work = work["call"].to_numpy() >= len(calls.node)
+    if own_work.any():
+        own = work.select("call", "name", "start_ns", "end_ns").filter(own_work)
+        found = pl.concat([found, own], how="diagonal_relaxed")
+    described = with_meaning(found, trace)
+    # A call that only carries arguments may also wait or set up: nothing is moved then.
+    moves = ~found["carries_arguments"].fill_null(value=False).to_numpy()
+    moves |= described["collective"].is_not_null().to_numpy()
+    moves |= np.isin(described["call"].to_numpy(), work["call"].to_numpy())
+    order = np.lexsort((-described["end_ns"].to_numpy(), described["start_ns"].to_numpy()))
+    chosen: pl.DataFrame = described[order[moves[order]]]
+    return chosen.with_row_index("record")
 
 
 def _ranges(described: pl.DataFrame, on_host: Flags, work: pl.DataFrame) -> pl.DataFrame:
@@ -163,16 +158,6 @@ def _spans(described: pl.DataFrame, ranges: pl.DataFrame) -> dict[str, pl.Series
         "latency_ns": np.add.reduceat(covered(start, end, first), first) if len(first) else end,
     }
     return {name: values_at(pl.Series(values), place) for name, values in found.items()}
-
-
-def _step_names(trace: Trace, described: pl.DataFrame, on_host: Flags) -> pl.Series:
-    """The step each call was made in; for work of the device alone, the step it lies in."""
-    steps = find_steps(trace)
-    start, end = described["start_ns"].to_numpy(), described["end_ns"].to_numpy()
-    made_in = _inside(start, start, steps["host_start_ns"], steps["host_end_ns"])
-    # A step starts when the device is done with the one before; the host may be ahead of that.
-    lies_in = _inside(start, end, steps["start_ns"], steps["end_ns"])
-    return values_at(steps["name"], np.where(on_host & (made_in >= 0), made_in, lies_in))
 
 
 def _inside(start: Ints, end: Ints, first: pl.Series, last: pl.Series) -> Ints:

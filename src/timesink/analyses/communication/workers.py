@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,11 +32,9 @@ from timesink.model.trace import Trace
 
 # Which collective calls of different workers are the same call.
 #
-# Process group and sequence number tell, together with what is done to how many bytes.  Where
-# they
+# Process group and sequence number tell, together with what is done to how many bytes.  Where they
 # were not recorded, the first call of a name is the first one on every worker, and so on; if some
-# workers lack calls, counting starts anew with every step, so that one missing call does not
-# shift
+# workers lack calls, counting starts anew with every step, so that one missing call does not shift
 # all that follow.
 
 MISMATCH_SCHEMA = {
@@ -66,8 +64,14 @@ def match_calls(workers: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     size = _if_all_know(calls["size_bytes"], party, unless=uneven)
     key = joint(party, size, sequence)
     mine = Groups.of(joint(key, worker))
-    told = sequence > 0
-    step = np.where(told | _is_even(key, mine), 0, 1 + numbered(calls["step"]))
+    # Whether all workers that have calls with the same key have equally many of them.
+    of, many = key[mine.order[mine.first]], np.diff(mine.first, append=len(key))
+    most = np.zeros(int(key.max(initial=-1)) + 1, np.int64)
+    fewest = np.full(len(most), len(key))
+    np.maximum.at(most, of, many)
+    np.minimum.at(fewest, of, many)
+    even = (most == fewest)[key]
+    step = np.where((sequence > 0) | even, 0, 1 + numbered(calls["step"]))
     place = mine.places if not step.any() else Groups.of(joint(key, step, worker)).places
     return calls.with_columns(
         pl.Series("match", joint(key, step, place), dtype=pl.UInt32),
@@ -114,9 +118,6 @@ def find_mismatches(matched: pl.DataFrame, ranks: Mapping[str, int | None]) -> p
     )
 
 
-# -- keys ------------------------------------------------------------------------------------------
-
-
 def _what(calls: pl.DataFrame) -> pl.Series:
     one_sided = pl.col("collective").is_in(ONE_SIDED).fill_null(value=False)
     by_itself = (pl.col("group_size") == 1).fill_null(value=False)
@@ -140,52 +141,21 @@ def _if_all_know(values: pl.Series, party: Ints, *, unless: Flags | None = None)
     return np.where(some_lack[party], 0, 1 + numbered(values))
 
 
-def _is_even(key: Ints, mine: Groups) -> Flags:
-    """Whether all workers that have calls with the same key have equally many of them."""
-    if not len(key):
-        return np.zeros(0, dtype=np.bool_)
-    many = np.diff(mine.first, append=len(key))
-    of = key[mine.order[mine.first]]
-    most, fewest = np.zeros(key.max() + 1, np.int64), np.full(key.max() + 1, len(key))
-    np.maximum.at(most, of, many)
-    np.minimum.at(fewest, of, many)
-    return np.asarray((most == fewest)[key])
-
-
-# -- who takes part --------------------------------------------------------------------------------
-
-
 def _expected(group: Mapping[str, Any], ranks: Mapping[str, int | None]) -> list[str]:
     seen, size = set(group["seen"]), group["group_size"]
     if group["collective"] in ONE_SIDED:
         members = {group["src_rank"], group["dst_rank"]}
     elif group["group_ranks"] is not None:
-        members = _listed(group["group_ranks"])
+        try:
+            members = set(json.loads(group["group_ranks"]))
+        except (ValueError, TypeError):  # long lists are cut
+            members = set()
     else:
         # Nobody says who is in the group: everybody, if it is large enough for that.
         return sorted(seen if size is not None and size < len(ranks) else ranks)
     named = {worker for worker, rank in ranks.items() if rank is not None and rank in members}
     # Ranks may be counted inside the group: then they name the wrong workers.
     return sorted(named if size != 1 and seen <= named else seen)
-
-
-def _listed(text: str) -> set[Any]:
-    try:
-        ranks = json.loads(text)
-    except ValueError:  # long lists are cut
-        return set()
-    return set(ranks) if isinstance(ranks, list) else set()
-
-
-_PARTS = ("transfer_ns", "waiting_ns")
-_STEP_SCHEMA = {
-    "worker": pl.String(),
-    "step": pl.String(),
-    "complete": pl.Boolean(),
-    "communication_ns": pl.Int64(),
-    "transfer_ns": pl.Int64(),
-    "waiting_ns": pl.Int64(),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,27 +193,24 @@ def compare_workers(workers: Mapping[str, WorkerSummary]) -> WorkerComparison:
     A collective ends on all ranks together and starts when the last one has come.  Of the same
     range on all workers the shortest is therefore all transfer; on the others as much of its
     end is, and what comes before was waiting.
-
     """
     calls = match_calls({worker: summary.records for worker, summary in workers.items()})
     names = pl.Enum(list(workers))
     times = stacked({name: each.ranges for name, each in workers.items()}, "worker", names)
-    ranges = _with_transfer(times, calls, split=len(workers) > 1)
+    ranges = _with_transfer(times, calls)
+    by_step, by_name = _by_step(workers, calls, ranges), _by_name(calls, ranges)
+    if len(workers) < 2:
+        unknown = pl.lit(None, pl.Int64)
+        by_step = by_step.with_columns(transfer_ns=unknown, waiting_ns=unknown)
+        by_name = by_name.with_columns(transfer_ns=unknown)
     ranks = {worker: summary.rank for worker, summary in workers.items()}
-    return WorkerComparison(
-        by_step=_by_step(workers, calls, ranges),
-        by_name=_by_name(calls, ranges),
-        mismatches=find_mismatches(calls, ranks),
-    )
+    return WorkerComparison(by_step, by_name, find_mismatches(calls, ranks))
 
 
 def mean_over_steps(steps: pl.DataFrame, *columns: str) -> pl.DataFrame:
     """Mean per worker over its complete steps; over all steps where none is complete."""
     counted = pl.col("complete") | ~pl.col("complete").any().over("worker")
     return steps.filter(counted).group_by("worker", maintain_order=True).agg(pl.col(columns).mean())
-
-
-# -- waiting and transfer --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -255,21 +222,12 @@ class _Ranges:
     moves: Flags
     """Whether data is moved, or waited for: by the kernels of a call where it has some."""
     start: Ints
+    tail: Ints
+    """Where the transfer begins; what comes before was waiting."""
     end: Ints
-    transfer: Ints | None = None
-    """How much of the end of each is transfer, where that can be told."""
-
-    @property
-    def length(self) -> Ints:
-        return self.end - self.start
-
-    @property
-    def tail(self) -> Ints:
-        """Where the transfer begins."""
-        return self.end if self.transfer is None else self.end - self.transfer
 
 
-def _with_transfer(ranges: pl.DataFrame, calls: pl.DataFrame, *, split: bool) -> _Ranges:
+def _with_transfer(ranges: pl.DataFrame, calls: pl.DataFrame) -> _Ranges:
     """The ranges of all workers, and how much of the end of each is transfer."""
     many = 1 + max(int(table["record"].max() or 0) for table in (ranges, calls))  # type: ignore[arg-type]
     wanted, known = (
@@ -278,36 +236,28 @@ def _with_transfer(ranges: pl.DataFrame, calls: pl.DataFrame, *, split: bool) ->
         for table in (ranges, calls)
     )
     if not len(known):
-        return _Ranges(wanted[:0], wanted[:0] > 0, wanted[:0], wanted[:0])
+        return _Ranges(wanted[:0], wanted[:0] > 0, wanted[:0], wanted[:0], wanted[:0])
     call = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
     rows = np.flatnonzero(known[call] == wanted)
     call, on_device = call[rows], ranges["on_device"].to_numpy()[rows]
     start, end = (ranges[time].to_numpy()[rows] for time in ("start_ns", "end_ns"))
     has_kernels = np.bincount(call[on_device], minlength=calls.height) > 0
-    found = _Ranges(call, on_device | ~has_kernels[call], start, end)
-    if not split:
-        return found
+    moves, length = on_device | ~has_kernels[call], end - start
     # The first kernel of a call is the first one on every worker, and so on.
     nth = Groups.of(2 * call + on_device).places
     match = calls["match"].to_numpy().astype(np.int64)[call]
     same = Groups.of((2 * match + on_device) * (int(nth.max(initial=0)) + 1) + nth)
-    return replace(found, transfer=_transfer(found, same, calls))
-
-
-def _transfer(ranges: _Ranges, same: Groups, calls: pl.DataFrame) -> Ints:
-    length = ranges.length
-    shortest = same.least(length)
+    transfer = same.least(length)
     uneven = (calls["collective"] == "all_to_all").fill_null(value=False).to_numpy()
-    if not uneven.any():
-        return shortest
-    # Where ranks move different amounts, the fastest one tells what a byte takes.
-    amounts = calls.select(pl.max_horizontal("size_bytes", "out_bytes").fill_null(0)).to_series()
-    moved = amounts.to_numpy().astype(np.float64)[ranges.call]
-    pace = np.divide(length, moved, out=np.full(len(moved), np.inf), where=moved > 0)
-    comparable = same.least((moved > 0).astype(np.float64)) > 0
-    known = uneven[ranges.call] & ranges.moves & comparable
-    share = np.round(np.where(known, same.least(np.where(known, pace, np.inf)), 0) * moved)
-    return np.where(known, np.minimum(share.astype(np.int64), length), shortest)
+    if uneven.any():
+        # Where ranks move different amounts, the fastest one tells what a byte takes.
+        sizes = calls.select(pl.max_horizontal("size_bytes", "out_bytes").fill_null(0)).to_series()
+        moved = sizes.to_numpy().astype(np.float64)[call]
+        pace = np.divide(length, moved, out=np.full(len(moved), np.inf), where=moved > 0)
+        told = uneven[call] & moves & (same.least((moved > 0).astype(np.float64)) > 0)
+        share = np.round(np.where(told, same.least(np.where(told, pace, np.inf)), 0) * moved)
+        transfer = np.where(told, np.minimum(share.astype(np.int64), length), transfer)
+    return _Ranges(call, moves, start, end - transfer, end)
 
 
 def _by_step(
@@ -319,20 +269,21 @@ def _by_step(
     number = calls["worker"].to_physical().to_numpy()[ranges.call]
     ends = np.searchsorted(number, np.arange(len(workers)), side="right").tolist()
     rows: list[pl.DataFrame] = []
-    shares: list[Ints] = []
+    shares: list[Ints] = [np.zeros((0, 2), dtype=np.int64)]
     for summary, start, end in zip(workers.values(), [0, *ends], ends, strict=False):
         if start < end and not summary.steps.is_empty():
-            windows = _windows(summary.steps, times[start:end])
+            mine = times[start:end]
+            # Without marks the recording is one step, and all communication belongs to it.
+            all_of_it = np.array([[mine[:, 0].min(), mine[:, 1].max()]])
+            windows = bounds_of(summary.steps) if summary.steps["marked"].any() else all_of_it
             parts = (intervals.coverage_within(of[start:end], windows) for of in (times, tails))
             shares.append(np.stack([*parts], axis=1))
             rows.append(summary.steps)
         else:
             rows.append(summary.steps.clear())
-    if not shares:
-        return pl.DataFrame(schema=_STEP_SCHEMA)
     steps = stacked(dict(zip(workers, rows, strict=True)), "worker", pl.String())
     all_ns, transfer_ns = np.concatenate(shares).T
-    found = steps.select(
+    return steps.select(
         "worker",
         pl.col("name").alias("step"),
         "complete",
@@ -340,28 +291,13 @@ def _by_step(
         pl.Series("transfer_ns", transfer_ns),
         pl.Series("waiting_ns", all_ns - transfer_ns),
     ).filter(pl.col("communication_ns") > 0)
-    if ranges.transfer is None:
-        found = found.with_columns(pl.lit(None, pl.Int64).alias(name) for name in _PARTS)
-    return found
-
-
-def _windows(steps: pl.DataFrame, times: Ints) -> Ints:
-    if steps["marked"].any():
-        return np.stack([steps["start_ns"].to_numpy(), steps["end_ns"].to_numpy()], axis=1)
-    # Without marks the recording is one step, and all communication belongs to it.
-    return np.array([[times[:, 0].min(), times[:, 1].max()]])
-
-
-# -- totals per name -------------------------------------------------------------------------------
 
 
 def _by_name(calls: pl.DataFrame, ranges: _Ranges) -> pl.DataFrame:
     """In order of the first call of each name; moments of overlapping calls count once."""
     # Numbers instead of texts: there may be a million calls.
     key = joint(numbered(calls["worker"]), numbered(calls["name"]))
-    moving = np.where(
-        ranges.moves, ranges.length if ranges.transfer is None else ranges.transfer, 0
-    )
+    moving = np.where(ranges.moves, ranges.end - ranges.tail, 0)
     moving_ns = np.bincount(ranges.call, moving, minlength=calls.height).astype(np.int64)
     totals = (
         calls.lazy()
@@ -380,12 +316,10 @@ def _by_name(calls: pl.DataFrame, ranges: _Ranges) -> pl.DataFrame:
         .collect()
     )
     of_range, many = key[ranges.call], totals.height
-    latency = _covered(of_range, ranges.start, ranges.end, many)
-    if ranges.transfer is None:
-        transfer = pl.lit(None, pl.Int64)
-    else:
-        transfer = pl.lit(_covered(of_range, ranges.tail, ranges.end, many))
-    return totals.drop("key").with_columns(latency_ns=latency, transfer_ns=transfer)
+    return totals.drop("key").with_columns(
+        latency_ns=_covered(of_range, ranges.start, ranges.end, many),
+        transfer_ns=_covered(of_range, ranges.tail, ranges.end, many),
+    )
 
 
 def _covered(key: Ints, start: Ints, end: Ints, many: int) -> pl.Series:

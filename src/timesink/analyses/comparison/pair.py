@@ -43,13 +43,9 @@ class Role:
     @cached_property
     def anchor(self) -> str | None:
         """What marks most of its cycles; None where nothing says so."""
-        marks = self.behaviour.select("cycle", "anchor")
-        each = marks.unique("cycle", keep="first", maintain_order=True)
-        anchors = each["anchor"].drop_nulls().cast(pl.String)
-        if anchors.is_empty():
-            return None
-        counts = anchors.value_counts().sort("count", "anchor", descending=[True, False])
-        return str(counts["anchor"][0])
+        cycles = self.behaviour.unique("cycle", keep="first", maintain_order=True)
+        anchors = cycles["anchor"].drop_nulls().cast(pl.String).mode().sort()
+        return str(anchors[0]) if len(anchors) else None
 
     @property
     def mean_cycle_ns(self) -> float:
@@ -247,14 +243,9 @@ def key_findings(rows: pl.DataFrame) -> tuple[KeyFinding, ...]:
     high = rows.select("function", "device", "mu_delta", "score").with_row_index("row")
     high = high.filter(pl.col("score") > THRESHOLD)
     heads = high.unique(["function", "device"], keep="first", maintain_order=True).head(_MOST)
-    return tuple(_finding(high, head) for head in heads.iter_rows(named=True))
-
-
-def _finding(high: pl.DataFrame, head: dict[str, object]) -> KeyFinding:
-    function, device, row = str(head["function"]), str(head["device"]), head["row"]
-    changed = high.filter(
-        pl.col("function") == function,
-        pl.col("device") == device,
-        pl.col("mu_delta").abs() > _LEAST_CHANGE,
-    )
-    return KeyFinding(function, device, int(str(row)), tuple(changed["row"].head(_MOST).to_list()))
+    found = []
+    for row, function, device in heads.select("row", "function", "device").iter_rows():
+        same = (pl.col("function") == function) & (pl.col("device") == device)
+        changed = high.filter(same, pl.col("mu_delta").abs() > _LEAST_CHANGE)["row"]
+        found.append(KeyFinding(function, device, row, tuple(changed.head(_MOST).to_list())))
+    return tuple(found)

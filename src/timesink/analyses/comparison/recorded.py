@@ -88,7 +88,7 @@ def unrecorded(base: pl.DataFrame, new: pl.DataFrame) -> Unrecorded:
     Both need function, function_class and device of everything that ran.
     """
     sides = [_Side.of(table) for table in (base, new)]
-    if not all(side.any for side in sides):
+    if not all(side.host or side.device for side in sides):
         return Unrecorded()
     return Unrecorded(
         base=tuple(_lacking(sides[0], sides[1])),
@@ -108,10 +108,6 @@ class _Side:
     graphs: bool
     unplaced: bool
     """Whether it is not known of some functions where they ran."""
-
-    @property
-    def any(self) -> bool:
-        return self.host or self.device
 
     @classmethod
     def of(cls, table: pl.DataFrame) -> _Side:
@@ -238,36 +234,33 @@ def calls_per_cycle(calls: pl.DataFrame, cycles: pl.Series) -> pl.DataFrame:
 
 
 def _common(sort: str, base: pl.DataFrame, new: pl.DataFrame) -> CallsPerCycle:
-    keys = _keys(meeting(base, new))
-    sides = [_by_key(side, keys) for side in (base, new)]
-    alone = [float(side.filter(pl.col("level") == "alone")["share"].sum()) for side in sides]
-    met = [side.filter(pl.col("level") != "alone") for side in sides]
-    both = met[0].join(met[1], KEY, suffix="_new")
-    table = both.rename({"calls": "calls_base", "share": "share_base"}).with_columns(
-        (pl.col("calls_base") / pl.col("calls_new")).alias("ratio"),
-        pl.max_horizontal("doubt", "doubt_new").alias("doubt"),
-    )
-    return CallsPerCycle(sort, table.sort(KEY), alone_base=alone[0], alone_new=alone[1])
-
-
-def _keys(met: pl.DataFrame) -> pl.DataFrame:
-    """What each function is counted under."""
+    met = meeting(base, new)
     lost = (pl.col("level") == "family") & ~is_related()
     level = pl.when(lost).then(pl.lit("alone", met["level"].dtype)).otherwise(pl.col("level"))
+    # What each function is counted under.
     key = (
         pl.when(pl.col("level") == "exact").then(pl.col("function"))
         .when(pl.col("level") == "normalised").then(pl.col("normalised"))
         .otherwise(pl.col("family"))
     )  # fmt: skip
-    return met.select("function", "device", level.alias("level"), key.alias("key"))
-
-
-def _by_key(side: pl.DataFrame, keys: pl.DataFrame) -> pl.DataFrame:
-    known = side.join(keys, ["function", "device"])
+    keys = met.select("function", "device", level.alias("level"), key.alias("key"))
     total = pl.col("ns").sum()
     share = pl.when(total > 0).then(pl.col("ns") / total).otherwise(1 / pl.len())
-    summed = known.with_columns(share.alias("share")).group_by(KEY)
-    return summed.agg(pl.col("calls", "share").sum(), pl.col("doubt").min())
+    sides = [
+        side.join(keys, ["function", "device"])
+        .with_columns(share.alias("share"))
+        .group_by(KEY)
+        .agg(pl.col("calls", "share").sum(), pl.col("doubt").min())
+        for side in (base, new)
+    ]
+    alone = [float(side.filter(pl.col("level") == "alone")["share"].sum()) for side in sides]
+    met_sides = [side.filter(pl.col("level") != "alone") for side in sides]
+    both = met_sides[0].join(met_sides[1], KEY, suffix="_new")
+    table = both.rename({"calls": "calls_base", "share": "share_base"}).with_columns(
+        (pl.col("calls_base") / pl.col("calls_new")).alias("ratio"),
+        pl.max_horizontal("doubt", "doubt_new").alias("doubt"),
+    )
+    return CallsPerCycle(sort, table.sort(KEY), alone_base=alone[0], alone_new=alone[1])
 
 
 # What to keep in mind about two recordings, though both may hold the same work.
@@ -289,7 +282,8 @@ def other_mix(base: Role, new: Role) -> str | None:
     proportion even where calls agree in number.  A kernel that took over from another is missed on
     both sides.
     """
-    met = meeting(*(calls_by_cycle(role.behaviour, _on_device()) for role in (base, new)))
+    on_device = pl.col("device") != HOST_DEVICE
+    met = meeting(*(calls_by_cycle(role.behaviour, on_device) for role in (base, new)))
     attention = met.filter(pl.col("family") == _ATTENTION)
     shared = attention.filter(pl.col("in_base") & pl.col("in_new"))
     alone = [
@@ -308,10 +302,6 @@ def other_mix(base: Role, new: Role) -> str | None:
     )
 
 
-def _on_device() -> pl.Expr:
-    return pl.col("device") != HOST_DEVICE
-
-
 def recorded_in_part(role: Role) -> Iterator[str]:
     """Cycles without device work, where others have some: it was not recorded."""
     cycles = role.behaviour["cycle"].n_unique()
@@ -325,7 +315,15 @@ def recorded_in_part(role: Role) -> Iterator[str]:
 
 def cautions(base: Role, new: Role, lacking: Unrecorded) -> Iterator[str]:
     """What the recordings themselves differ in."""
-    on_device = [_is_on_device(role) for role in (base, new)]
+    on_device = []
+    for role in (base, new):
+        table, by_host = ran(role.behaviour), pl.col("device") == HOST_DEVICE
+        named = table.filter(pl.col("function") == (role.anchor or ""))
+        by_kernel = not named.is_empty() and named.filter(by_host).is_empty()
+        # Without host events nothing but the device can have marked cycles.
+        alone = role.method is not None and table.filter(by_host).is_empty()
+        known = role.method == "kernels" or by_kernel or alone
+        on_device.append(None if table.is_empty() else known)
     if set(on_device) == {True, False}:
         host, device = (new, base) if on_device[0] else (base, new)
         yield (
@@ -340,28 +338,12 @@ def cautions(base: Role, new: Role, lacking: Unrecorded) -> Iterator[str]:
             )
         if PYTHON in sorts:
             yield f"{other.label} recorded Python calls, which slow the host."
-        if OPERATORS in sorts or (HOST_EVENTS in sorts and _has_operators(other)):
+        classes = other.behaviour["function_class"].unique().cast(pl.String)
+        if OPERATORS in sorts or (HOST_EVENTS in sorts and "cpu_operator" in classes):
             yield (
                 f"{other.label} recorded operators, which costs host time: part of the difference "
                 "may be the recording."
             )
-
-
-def _has_operators(role: Role) -> bool:
-    return "cpu_operator" in role.behaviour["function_class"].unique().cast(pl.String)
-
-
-def _is_on_device(role: Role) -> bool | None:
-    """Whether its cycles are times of the device's work; None where that is not known."""
-    table = ran(role.behaviour)
-    if table.is_empty():
-        return None
-    host = pl.col("device") == HOST_DEVICE
-    named = table.filter(pl.col("function") == (role.anchor or ""))
-    by_kernel = not named.is_empty() and named.filter(host).is_empty()
-    # Without host events nothing but the device can have marked cycles.
-    alone = role.method is not None and table.filter(host).is_empty()
-    return role.method == "kernels" or by_kernel or alone
 
 
 # Whether a function is called equally often on both sides.

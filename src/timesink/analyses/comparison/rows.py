@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,7 @@ from timesink.analyses.comparison.sides import Sides, side_by_side
 from timesink.analyses.kernels.families import OTHER, load_families
 from timesink.analyses.statistics.means import QUIETLY, Moments, moments, welch_p
 from timesink.analyses.statistics.ranks import rank_p
-from timesink.model.arrays import Floats, Ints
+from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.schema import HOST_DEVICE
 
 _KEY = ["function", "metric", "device"]
@@ -30,25 +31,29 @@ def comparison_rows(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
     """
     sides = side_by_side(_measured(base), _measured(new), _KEY)
     beta, mu = sides.floats("beta_pct"), sides.floats("mu")
-    cycles = [_distinct_cycles(sides, part) for part in sides.parts]
+    # In how many cycles of a side each key is; usually each has one row per cycle.
+    pairs = [sides.rows[part].select("key", "cycle").unique()["key"] for part in sides.parts]
+    cycles = [np.bincount(each.to_numpy(), minlength=len(sides.keys)) for each in pairs]
     shares, loads = (_moments_of(sides, values) for values in (beta, mu))
     z_share, z_load = _z(*shares), _z(*loads)
-    z_log_load = _z(*_log_moments(sides, mu))
+    z_log_load = _z(*_moments_of(sides, np.log1p(mu), mu > -1))
     delta = shares[1].mean - shares[0].mean
+    known = sides.rows.select("key", "unit").drop_nulls().unique("key", keep="first")
+    every = sides.keys.with_row_index("key")
     columns = {
         "score": np.abs(delta) * (np.abs(z_share) + np.abs(z_log_load)),
         **_means("beta", "_pct", shares),
         "beta_z": z_share,
-        "beta_welch_p": welch_p(*_with_counts(shares, cycles)),
+        "beta_welch_p": _welch_p(shares, cycles),
         "beta_rank_p": _rank_p(sides, beta),
         **_means("mu", "", loads),
         "mu_z": z_load,
         "log_mu_z": z_log_load,
-        "mu_welch_p": welch_p(*_with_counts(loads, cycles)),
+        "mu_welch_p": _welch_p(loads, cycles),
         "mu_rank_p": _rank_p(sides, mu),
         "cycles_base": cycles[0],
         "cycles_new": cycles[1],
-        "unit": _units(sides),
+        "unit": every.join(known, on="key", how="left", maintain_order="left")["unit"],
         "runs_on": sides.runs_on(),
     }
     return (
@@ -87,23 +92,13 @@ def _measured(side: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _distinct_cycles(sides: Sides, part: slice) -> Ints:
-    """In how many cycles of one side each key is; usually each has one row per cycle."""
-    pairs = sides.rows[part].select("key", "cycle").unique()
-    return np.bincount(pairs["key"].to_numpy(), minlength=len(sides.keys))
-
-
-def _moments_of(sides: Sides, values: Floats) -> tuple[Moments, Moments]:
-    base, new = (moments(sides.key[part], values[part], len(sides.keys)) for part in sides.parts)
-    return base, new
-
-
-def _log_moments(sides: Sides, values: Floats) -> tuple[Moments, Moments]:
-    """Of ln(1 + value), without those that have none."""
+def _moments_of(
+    sides: Sides, values: Floats, known: Flags | None = None
+) -> tuple[Moments, Moments]:
     base, new = (
-        moments(sides.key[part][known], np.log1p(values[part][known]), len(sides.keys))
+        moments(sides.key[part][which], values[part][which], len(sides.keys))
         for part in sides.parts
-        for known in [values[part] > -1]
+        for which in [slice(None) if known is None else known[part]]
     )
     return base, new
 
@@ -116,11 +111,8 @@ def _means(name: str, ending: str, both: tuple[Moments, Moments]) -> dict[str, F
     }
 
 
-def _with_counts(both: tuple[Moments, Moments], counts: list[Ints]) -> tuple[Moments, Moments]:
-    base, new = (
-        Moments(count, side.mean, side.spread) for side, count in zip(both, counts, strict=True)
-    )
-    return base, new
+def _welch_p(both: tuple[Moments, Moments], cycles: list[Ints]) -> Floats:
+    return welch_p(replace(both[0], count=cycles[0]), replace(both[1], count=cycles[1]))
 
 
 def _z(base: Moments, new: Moments) -> Floats:
@@ -132,12 +124,6 @@ def _z(base: Moments, new: Moments) -> Floats:
 def _rank_p(sides: Sides, values: Floats) -> Floats:
     p = rank_p(sides.key, sides.is_new, values, len(sides.keys))
     return np.where(np.isnan(p), 1.0, p)
-
-
-def _units(sides: Sides) -> pl.Series:
-    known = sides.rows.select("key", "unit").drop_nulls().unique("key", keep="first")
-    every = sides.keys.with_row_index("key")
-    return every.join(known, on="key", how="left", maintain_order="left")["unit"]
 
 
 # Which functions of two runs are the same: by name, by normalised name, or by family only.
@@ -152,8 +138,14 @@ def meeting(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
     function, device and function_class.  Where all names meet, nobody asks for others: normalised
     name and family are null.
     """
-    names = _names(base, "in_base").join(
-        _names(new, "in_new"), ["function", "device"], "full", coalesce=True, nulls_equal=True
+    sides_names = [
+        side.group_by("function", "device").agg(
+            pl.col("function_class").drop_nulls().first(), pl.lit(value=True).alias(column)
+        )
+        for side, column in ((base, "in_base"), (new, "in_new"))
+    ]
+    names = sides_names[0].join(
+        sides_names[1], ["function", "device"], "full", coalesce=True, nulls_equal=True
     )
     classes = pl.coalesce("function_class", "function_class_right").alias("function_class")
     sides = pl.col("in_base", "in_new").fill_null(value=False)
@@ -174,29 +166,24 @@ def meeting(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
         pl.when(named).then(pl.lit("normalised")).when(met).then(pl.lit("exact"))
         .when(related).then(pl.lit("family")).otherwise(pl.lit("alone"))
     )  # fmt: skip
-    return _described(every).with_columns(level.cast(pl.Enum(LEVELS)).alias("level"))
-
-
-def _names(table: pl.DataFrame, side: str) -> pl.DataFrame:
-    first = table.group_by("function", "device").agg(pl.col("function_class").drop_nulls().first())
-    return first.with_columns(pl.lit(value=True).alias(side))
-
-
-def _described(names: pl.DataFrame) -> pl.DataFrame:
-    """The names with their normalised form and family; on the host, the class stands for it."""
     # Where all names meet, nobody waits for the rules of these.
     from timesink.analyses.kernels.families import normalised_name  # noqa: PLC0415
 
     families = load_families()
+    # On the host, the class stands for the family.
     family = [
         function_class or HOST_DEVICE if device == HOST_DEVICE else families.of(function)
-        for function, device, function_class in names.select(
+        for function, device, function_class in every.select(
             "function", "device", "function_class"
         ).iter_rows()
     ]
-    normalised = [normalised_name(function) for function in names["function"]]
-    return names.drop("function_class").with_columns(
-        pl.Series("normalised", normalised, pl.String), pl.Series("family", family, pl.String)
+    normalised = [normalised_name(function) for function in every["function"]]
+    return (
+        every.drop("function_class")
+        .with_columns(
+            pl.Series("normalised", normalised, pl.String), pl.Series("family", family, pl.String)
+        )
+        .with_columns(level.cast(pl.Enum(LEVELS)).alias("level"))
     )
 
 

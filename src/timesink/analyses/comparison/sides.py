@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,6 +24,8 @@ from timesink.analyses.comparison.pair import Role
 from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.schema import HOST_DEVICE, NO_DEVICE
 from timesink.model.units import natural, quantity
+
+_TYPES = {"f": pl.Float64(), "i": pl.Int64()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,15 +62,13 @@ class Sides:
 
     def table(self, columns: Mapping[str, Floats | Ints | pl.Series]) -> pl.DataFrame:
         """The keys, each with its values."""
-        return self.keys.with_columns(_series(*column) for column in columns.items())
-
-
-def _series(name: str, values: Floats | Ints | pl.Series) -> pl.Series:
-    if isinstance(values, pl.Series):
-        return values.alias(name)
-    # As a list: for an array Polars loads masked arrays, which takes longer than small tables do.
-    kind = pl.Float64() if values.dtype.kind == "f" else pl.Int64()
-    return pl.Series(name, values.tolist(), kind)
+        # Arrays as lists: Polars loads masked arrays for them, which takes long for small tables.
+        return self.keys.with_columns(
+            values.alias(name)
+            if isinstance(values, pl.Series)
+            else pl.Series(name, values.tolist(), _TYPES[values.dtype.kind])
+            for name, values in columns.items()
+        )
 
 
 def side_by_side(base: pl.DataFrame, new: pl.DataFrame, key: list[str]) -> Sides:
@@ -90,53 +90,40 @@ def side_by_side(base: pl.DataFrame, new: pl.DataFrame, key: list[str]) -> Sides
 # Accelerators of two roles under the same names.
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MatchedDevices:
-    """Both roles, and what was renamed to make their devices meet."""
-
-    base: Role
-    new: Role
-    renamed: tuple[tuple[str, str], ...] = ()
-    """Names in BASE and in NEW of the same place; BASE's is used for both."""
-    note: str | None = None
-
-
-def with_matching_devices(base: Role, new: Role) -> MatchedDevices:
-    """Both roles, with those devices of NEW that BASE has not renamed to those of BASE NEW has not.
+def with_matching_devices(base: Role, new: Role) -> tuple[Role, str | None]:
+    """NEW with those devices that BASE has not renamed to those of BASE NEW has not; a word on it.
 
     A run on `GPU 0` and one on `GPU 7`, or on an `MLU 0`, did the same on their first device.
     Devices both have keep their names; the others meet in order.
     """
-    before, after = (_devices(role.behaviour) for role in (base, new))
+    # Accelerators in the order of their numbers.
+    before, after = (
+        sorted(
+            set(role.behaviour["device"].unique().cast(pl.String)) - {HOST_DEVICE, None},
+            key=natural,
+        )
+        for role in (base, new)
+    )
     common = set(before) & set(after)
     rest = [[name for name in side if name not in common] for side in (before, after)]
     renamed = tuple(zip(*rest, strict=False))
     if not renamed:
-        return MatchedDevices(base, new)
+        return new, None
     names = {theirs: ours for ours, theirs in renamed}
     kind = new.behaviour.schema["device"]
     device = pl.col("device").cast(pl.String).replace(names).cast(kind)
     anatomy = None if new.anatomy is None else new.anatomy.with_devices(names)
     matched = replace(new, behaviour=new.behaviour.with_columns(device), anatomy=anatomy)
-    return MatchedDevices(base, matched, renamed, _note(base, new, renamed, bool(common)))
-
-
-def _devices(table: pl.DataFrame) -> list[str]:
-    """Accelerators in the order of their numbers."""
-    names = table["device"].drop_nulls().unique().cast(pl.String).to_list()
-    return sorted((name for name in names if name != HOST_DEVICE), key=natural)
-
-
-def _note(base: Role, new: Role, renamed: tuple[tuple[str, str], ...], some_meet: bool) -> str:  # noqa: FBT001
-    unnamed = next((place for place in enumerate(renamed[0]) if place[1] == NO_DEVICE), None)
-    if len(renamed) == 1 and unnamed is not None:
-        role, other, name = (new, base, renamed[0][0]) if unnamed[0] else (base, new, renamed[0][1])
-        return f"{role.label} does not name its device: it is taken as {name} of {other.label}."
     pairs = ", ".join(
         f"{theirs} of {new.label} is compared with {ours}" for ours, theirs in renamed
     )
-    why = "the others have the same name" if some_meet else "no device has the same name"
-    return f"{pairs} of {base.label}: {why} on both sides."
+    why = "the others have the same name" if common else "no device has the same name"
+    note = f"{pairs} of {base.label}: {why} on both sides."
+    if len(renamed) == 1 and NO_DEVICE in renamed[0]:
+        ours, theirs = renamed[0]
+        role, other, name = (base, new, theirs) if ours == NO_DEVICE else (new, base, ours)
+        note = f"{role.label} does not name its device: it is taken as {name} of {other.label}."
+    return matched, note
 
 
 # Where functions ran whose table does not name a device, told by what they are.
@@ -151,9 +138,26 @@ def with_places(base: Role, new: Role) -> tuple[Role, Role]:
     Device work keeps its device without a name.
     """
     sides = base, new
-    if not any(map(_is_unplaced, sides)):
+    if all(role.behaviour.filter(_without_device()).is_empty() for role in sides):
         return sides
-    return _placed(base, _host_functions(new)), _placed(new, _host_functions(base))
+    by_class = pl.col("function_class").cast(pl.String).is_in(_ON_HOST)
+    by_device = pl.col("device").cast(pl.String) == HOST_DEVICE
+    known = pl.when(_without_device()).then(by_class).otherwise(by_device)
+    function, placed = pl.col("function").cast(pl.String), []
+    for role, other in ((base, new), (new, base)):
+        there = other.behaviour.filter(~is_unplaced(), known).select(function).to_series()
+        host = (
+            pl.when(is_unplaced()).then(function.is_in(there.unique().implode())).otherwise(known)
+        )
+        device = (
+            pl.when(_without_device() & host.fill_null(value=False))
+            .then(pl.lit(HOST_DEVICE))
+            .otherwise(pl.col("device").cast(pl.String))
+        )
+        kind = role.behaviour.schema["device"]
+        table = role.behaviour.with_columns(device.cast(kind).alias("device"))
+        placed.append(replace(role, behaviour=table))
+    return placed[0], placed[1]
 
 
 def is_unplaced() -> pl.Expr:
@@ -166,64 +170,7 @@ def _without_device() -> pl.Expr:
     return (pl.col("device").cast(pl.String) == NO_DEVICE).fill_null(value=False)
 
 
-def _is_unplaced(role: Role) -> bool:
-    return not role.behaviour.filter(_without_device()).is_empty()
-
-
-def _host_functions(role: Role) -> Mapping[str, bool]:
-    """Whether functions run on the host, of those of which that is known."""
-    known = role.behaviour.filter(~is_unplaced())
-    host = (known.select(_is_host(), pl.col("function").cast(pl.String))).unique()
-    return dict(host.select("function", "host").rows())
-
-
-def _is_host() -> pl.Expr:
-    by_class = pl.col("function_class").cast(pl.String).is_in(_ON_HOST)
-    by_device = pl.col("device").cast(pl.String) == HOST_DEVICE
-    return pl.when(_without_device()).then(by_class).otherwise(by_device).alias("host")
-
-
-def _placed(role: Role, elsewhere: Mapping[str, bool]) -> Role:
-    kind = role.behaviour.schema["device"]
-    there = pl.col("function").cast(pl.String).is_in([name for name, at in elsewhere.items() if at])
-    host = pl.when(is_unplaced()).then(there).otherwise(_is_host()).fill_null(value=False)
-    device = (
-        pl.when(_without_device() & host)
-        .then(pl.lit(HOST_DEVICE))
-        .otherwise(pl.col("device").cast(pl.String))
-    )
-    return replace(role, behaviour=role.behaviour.with_columns(device.cast(kind).alias("device")))
-
-
 # Counters of two roles in the same unit, where one recording writes another one.
-
-
-@dataclass(frozen=True, slots=True)
-class _Unlike:
-    """A metric whose units differ."""
-
-    metric: str
-    base: str
-    new: str
-
-    @property
-    def factor(self) -> float | None:
-        """What a value of NEW has to be multiplied with; None where they do not measure the same.
-
-        Whether a share is written as a fraction or in percent is told by its largest value, which
-        is no proof: such values stay as they are, and the larger ones tell the unit of all.
-        """
-        (one, base), (other, new) = quantity(1.0, self.base), quantity(1.0, self.new)
-        if base != new:
-            return None
-        return 1.0 if base == "%" else other / one
-
-    @property
-    def unit(self) -> str | None:
-        """The unit both have afterwards."""
-        if self.factor is None:
-            return None
-        return "%" if "%" in (self.base, self.new) else self.base
 
 
 def with_common_units(base: Role, new: Role) -> tuple[Role, Role, tuple[str, ...]]:
@@ -231,25 +178,50 @@ def with_common_units(base: Role, new: Role) -> tuple[Role, Role, tuple[str, ...
     unlike = _unlike(base.behaviour, new.behaviour)
     if not unlike:
         return base, new, ()
-    units = {each.metric: each.unit for each in unlike}
-    factors = {each.metric: each.factor for each in unlike if each.factor not in (None, 1.0)}
+    factors = {metric: _factor(*both) for metric, both in unlike.items()}
+    alike = {metric: factor for metric, factor in factors.items() if factor is not None}
+    units = {
+        metric: ("%" if "%" in both else both[0]) if metric in alike else None
+        for metric, both in unlike.items()
+    }
+    metric = pl.col("metric").cast(pl.String)
+    factor = metric.replace_strict(alike, default=1.0, return_dtype=pl.Float64)
+    scaled = new.behaviour.with_columns(pl.col("mu", "sigma") * factor)
     base = replace(base, behaviour=_in_units(base.behaviour, units))
-    new = replace(new, behaviour=_in_units(_scaled(new.behaviour, factors), units))
-    return base, new, tuple(_sentence(each) for each in unlike if each.factor is None)
+    new = replace(new, behaviour=_in_units(scaled, units))
+    notes = []
+    for each, both in unlike.items():
+        if each not in alike:
+            known = [f"in {quantity(1.0, unit)[1]}" if unit else "of unknown unit" for unit in both]
+            notes.append(
+                f"{each} is {known[0]} on one side and {known[1]} on the other: not comparable."
+            )
+    return base, new, tuple(notes)
 
 
 def unlike_metrics(base: pl.DataFrame, new: pl.DataFrame) -> frozenset[str]:
     """Counters that do not measure the same on both sides, or of which only one says what."""
-    return frozenset(each.metric for each in _unlike(base, new) if each.factor is None)
+    unlike = _unlike(base, new)
+    return frozenset(metric for metric, both in unlike.items() if _factor(*both) is None)
 
 
-def _unlike(base: pl.DataFrame, new: pl.DataFrame) -> list[_Unlike]:
-    units = [_units(side) for side in (base, new)]
-    return [
-        _Unlike(metric, units[0][metric], units[1][metric])
-        for metric in sorted(units[0].keys() & units[1].keys())
-        if units[0][metric] != units[1][metric]
-    ]
+def _unlike(base: pl.DataFrame, new: pl.DataFrame) -> dict[str, tuple[str, str]]:
+    """The units of metrics that differ in them."""
+    ours, theirs = _units(base), _units(new)
+    both = {metric: (ours[metric], theirs[metric]) for metric in sorted(ours.keys() & theirs)}
+    return {metric: units for metric, units in both.items() if units[0] != units[1]}
+
+
+def _factor(base_unit: str, new_unit: str) -> float | None:
+    """What a value of NEW has to be multiplied with; None where they do not measure the same.
+
+    Whether a share is written as a fraction or in percent is told by its largest value, which
+    is no proof: such values stay as they are, and the larger ones tell the unit of all.
+    """
+    (one, base), (other, new) = quantity(1.0, base_unit), quantity(1.0, new_unit)
+    if base != new:
+        return None
+    return 1.0 if base == "%" else other / one
 
 
 def _units(side: pl.DataFrame) -> dict[str, str]:
@@ -259,15 +231,6 @@ def _units(side: pl.DataFrame) -> dict[str, str]:
     return dict(known.cast(pl.String).unique("metric", keep="none").collect().rows())
 
 
-def _scaled(side: pl.DataFrame, factors: dict[str, float]) -> pl.DataFrame:
-    factor = (
-        pl.col("metric")
-        .cast(pl.String)
-        .replace_strict(factors, default=1.0, return_dtype=pl.Float64)
-    )
-    return side.with_columns(pl.col("mu", "sigma") * factor)
-
-
 def _in_units(side: pl.DataFrame, units: dict[str, str | None]) -> pl.DataFrame:
     metric = pl.col("metric").cast(pl.String)
     common = metric.replace_strict(units, default=None, return_dtype=pl.String)
@@ -275,14 +238,6 @@ def _in_units(side: pl.DataFrame, units: dict[str, str | None]) -> pl.DataFrame:
         pl.when(metric.is_in(list(units))).then(common).otherwise(pl.col("unit").cast(pl.String))
     )
     return side.with_columns(unit=renamed.cast(side.schema["unit"]))
-
-
-def _sentence(unlike: _Unlike) -> str:
-    base, new = (
-        f"in {quantity(1.0, unit)[1]}" if unit else "of unknown unit"
-        for unit in (unlike.base, unlike.new)
-    )
-    return f"{unlike.metric} is {base} on one side and {new} on the other: not comparable."
 
 
 # The anatomy that goes with the cycles of a role, whatever became of these.
@@ -321,29 +276,36 @@ def _put_together(anatomy: Anatomy, spans: pl.DataFrame) -> Anatomy:
     )
     numbers = spans["cycle"].to_frame("group").with_row_index("place").cast({"place": pl.Int64})
     to_group = held.join(numbers, "place").drop("place")
-    parts = _regrouped(anatomy.parts, to_group)
+
+    def regrouped(table: pl.DataFrame) -> pl.DataFrame:
+        joined = table.join(to_group, "cycle", maintain_order="left")
+        return joined.drop("cycle").rename({"group": "cycle"})
+
+    def summed(
+        table: pl.DataFrame, columns: Iterable[str], key: list[str], *sums: pl.Expr
+    ) -> pl.DataFrame:
+        return regrouped(table).group_by(key).agg(*sums).select(*columns).sort(key)
+
+    turn = pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("cycle", "inside", "after", "before")
+    places = regrouped(anatomy.places).sort("cycle", "ts_ns").with_columns(occurrence=turn)
+    mean = (pl.col("value") * pl.col("weight")).sum() / pl.col("weight").sum()
+    level = ["cycle", "metric", "device", "unit"]
+    calls = pl.col("calls", "device_ns", "host_ns").sum()
+    launches = pl.col("calls", "blocks", "bytes").sum()
     return replace(
         anatomy,
-        parts=_with_idle(parts.group_by("cycle", "part", "family").agg(_sum()), spans),
-        places=_counted_again(_regrouped(anatomy.places, to_group)),
-        levels=_mean_levels(_regrouped(anatomy.levels, to_group)),
+        parts=_with_idle(regrouped(anatomy.parts), spans),
+        places=places.select(*PLACE_TIMES),
+        levels=summed(anatomy.levels, LEVELS, level, mean.alias("value")),
         cycles=spans,
-        launches=_summed_launches(_regrouped(anatomy.launches, to_group)),
-        find_calls=lambda: _summed_calls(_regrouped(anatomy.calls, to_group)),
+        launches=summed(anatomy.launches, LAUNCHES, ["cycle", "function"], launches),
+        find_calls=lambda: summed(anatomy.calls, CALL_TIMES, ["kind", "name", "cycle"], calls),
     )
 
 
-def _regrouped(table: pl.DataFrame, to_group: pl.DataFrame) -> pl.DataFrame:
-    joined = table.join(to_group, "cycle", maintain_order="left")
-    return joined.drop("cycle").rename({"group": "cycle"})
-
-
-def _sum() -> pl.Expr:
-    return pl.col("dur_ns").sum()
-
-
 def _with_idle(parts: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
-    inside = parts.group_by("cycle").agg(_sum().alias("inside"))
+    """Parts of cycles, and as idle what of their spans lies between these."""
+    inside = parts.group_by("cycle").agg(inside=pl.col("dur_ns").sum())
     between = spans.join(inside, "cycle", "left").select(
         "cycle",
         pl.lit("idle").cast(PART_TIMES["part"]).alias("part"),
@@ -351,28 +313,5 @@ def _with_idle(parts: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
         pl.col("dur_ns") - pl.col("inside").fill_null(0.0),
     )
     both = pl.concat([parts.select(*PART_TIMES), between.cast(pl.Schema(PART_TIMES))])
-    summed = both.group_by("cycle", "part", "family").agg(_sum())
+    summed = both.group_by("cycle", "part", "family").agg(pl.col("dur_ns").sum())
     return summed.filter(pl.col("dur_ns") > 0).select(*PART_TIMES).sort("cycle", "part", "family")
-
-
-def _counted_again(places: pl.DataFrame) -> pl.DataFrame:
-    turn = pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("cycle", "inside", "after", "before")
-    ordered = places.sort("cycle", "ts_ns").with_columns(occurrence=turn)
-    return ordered.select(*PLACE_TIMES)
-
-
-def _summed_launches(launches: pl.DataFrame) -> pl.DataFrame:
-    summed = launches.group_by("cycle", "function").agg(pl.col("calls", "blocks", "bytes").sum())
-    return summed.select(*LAUNCHES).sort("cycle", "function")
-
-
-def _summed_calls(calls: pl.DataFrame) -> pl.DataFrame:
-    key = ("kind", "name", "cycle")
-    summed = calls.group_by(key).agg(pl.col("calls", "device_ns", "host_ns").sum())
-    return summed.select(*CALL_TIMES).sort(key)
-
-
-def _mean_levels(levels: pl.DataFrame) -> pl.DataFrame:
-    mean = (pl.col("value") * pl.col("weight")).sum() / pl.col("weight").sum()
-    grouped = levels.group_by("cycle", "metric", "device", "unit").agg(mean.alias("value"))
-    return grouped.select(*LEVELS).sort("cycle", "metric", "device")

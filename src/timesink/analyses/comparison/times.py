@@ -11,16 +11,21 @@ from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.comparison.pair import FAMILIES, TIMES, CycleTimes, Role, cycle_lengths
 from timesink.analyses.comparison.rows import is_related, meeting
 from timesink.analyses.comparison.sides import Sides, side_by_side
-from timesink.analyses.statistics.drift import mean_changes, without_outliers
-from timesink.analyses.statistics.levels import regime_p, segments, warm_up
+from timesink.analyses.statistics.drift import (
+    mean_changes,
+    regime_p,
+    segments,
+    warm_up,
+    without_outliers,
+)
 from timesink.analyses.statistics.means import (
     QUIETLY,
-    Moments,
     moments,
     moments_with_zeros,
     welch_p,
 )
 from timesink.analyses.statistics.ranks import ALPHA, permutation_p, rank_p, rank_test, trimmed_mean
+from timesink.model import intervals
 from timesink.model.arrays import Floats, Ints
 from timesink.model.diagnosis import SteadyTimes
 
@@ -35,7 +40,17 @@ def time_rows(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
     Tests and changes that are not defined are null.
     """
     compared = time_changes(base, new, _KEY)
-    described = _descriptions(base, new)
+    # What is the same in every cycle: class, name as people say it, and whether it has metrics.
+    texts = [*_KEY, "function_class", "short_name"]
+    described = (
+        pl.concat([side.select(*texts, "metric") for side in (base, new)])
+        .group_by(_KEY)
+        .agg(
+            pl.col("function_class", "short_name").drop_nulls().first(),
+            measured=pl.col("metric").is_not_null().any(),
+        )
+        .cast(dict.fromkeys(texts, pl.String))
+    )
     table = compared.join(described, on=_KEY, how="left", nulls_equal=True)
     order = [pl.col("delta_ns").abs(), *_KEY]
     return (
@@ -53,19 +68,27 @@ def time_changes(base: pl.DataFrame, new: pl.DataFrame, key: list[str]) -> pl.Da
     """
     sides = side_by_side(_per_cycle(base, key), _per_cycle(new, key), key)
     cycles = [np.full(len(sides.keys), side["cycle"].n_unique()) for side in (base, new)]
-    amounts = {name: _moments_of(sides, sides.floats(name), cycles) for name in _AMOUNTS}
+    amounts = {
+        name: [
+            moments_with_zeros(sides.key[part], sides.floats(name)[part], count)
+            for part, count in zip(sides.parts, cycles, strict=True)
+        ]
+        for name in _AMOUNTS
+    }
     before, after = amounts["dur_ns"]
     columns: dict[str, Any] = {
         "runs_on": sides.runs_on(),
         "base_ns": before.mean,
         "new_ns": after.mean,
         "delta_ns": after.mean - before.mean,
-        "change_pct": _change_pct(before.mean, after.mean),
+        "change_pct": np.where(
+            before.mean > 0, 100 * (after.mean - before.mean) / before.mean, np.nan
+        ),
         "calls_base": amounts["calls"][0].mean,
         "calls_new": amounts["calls"][1].mean,
         "beta_base_pct": amounts["beta_pct"][0].mean,
         "beta_new_pct": amounts["beta_pct"][1].mean,
-        "welch_p": _tested(welch_p(before, after), cycles),
+        "welch_p": np.where(np.minimum(*cycles) > 1, welch_p(before, after), np.nan),
         "rank_p": _rank_p(sides, cycles),
     }
     return sides.table(columns).with_columns(
@@ -80,23 +103,6 @@ def _per_cycle(side: pl.DataFrame, key: list[str]) -> pl.DataFrame:
         .group_by("cycle", *key, maintain_order=True)
         .agg(pl.col(_AMOUNTS).sum())
     )
-
-
-def _moments_of(sides: Sides, values: Floats, cycles: list[Ints]) -> tuple[Moments, Moments]:
-    base, new = (
-        moments_with_zeros(sides.key[part], values[part], count)
-        for part, count in zip(sides.parts, cycles, strict=True)
-    )
-    return base, new
-
-
-def _change_pct(base: Floats, new: Floats) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(base > 0, 100 * (new - base) / base, np.nan)
-
-
-def _tested(p: Floats, cycles: list[Ints]) -> Floats:
-    return np.where(np.minimum(*cycles) > 1, p, np.nan)
 
 
 def _rank_p(sides: Sides, cycles: list[Ints]) -> Floats:
@@ -115,17 +121,6 @@ def _rank_p(sides: Sides, cycles: list[Ints]) -> Floats:
     return rank_p(number[some], is_new[some], values[some], groups, weights[some])
 
 
-def _descriptions(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
-    """What is the same in every cycle: class, name as people say it, and whether it has metrics."""
-    columns = [*_KEY, "function_class", "short_name", "metric"]
-    both = pl.concat([base.select(columns), new.select(columns)])
-    described = both.group_by(_KEY).agg(
-        pl.col("function_class", "short_name").drop_nulls().first(),
-        measured=pl.col("metric").is_not_null().any(),
-    )
-    return described.cast(dict.fromkeys([*_KEY, "function_class", "short_name"], pl.String))
-
-
 # Functions whose exact names do not meet, brought together by normalised name or by family.
 
 _COLUMNS = ["cycle", "function", "device", "function_class", "dur_ns", "calls", "beta_pct"]
@@ -141,42 +136,37 @@ def family_rows(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
     counterpart at all is there too, with names on one side only.  Largest change first.
     """
     base, new = (plain_texts(side.select(_COLUMNS)) for side in (base, new))
-    keys = _keys(meeting(base, new))
-    if keys.is_empty():
-        return pl.DataFrame(schema=FAMILIES)
-    sides = [_with_keys(side, keys) for side in (base, new)]
-    # Cycles in which none of them ran count too, so the rest of the rows stays in until here.
-    changes = time_changes(sides[0], sides[1], _FAMILY_KEY).filter(pl.col("family").is_not_null())
-    for side, column in zip(sides, ("names_base", "names_new"), strict=True):
-        changes = changes.join(_names(side, column), _FAMILY_KEY, "left", nulls_equal=True)
-    named = pl.col("names_base", "names_new").fill_null(pl.lit([], dtype=pl.List(pl.String)))
-    order = [pl.col("delta_ns").abs(), *_FAMILY_KEY]
-    table = changes.with_columns(named).select(
-        pl.col(name).cast(kind) for name, kind in FAMILIES.items()
-    )
-    return table.sort(order, descending=[True, False, False, False])
-
-
-def _keys(met: pl.DataFrame) -> pl.DataFrame:
-    """Family and normalised name of each function that is in a row."""
     left = pl.col("level").is_in(["family", "alone"])
     # What took over from a function may have run before as well, under the same name.
     rest = (pl.col("level") == "exact") & is_related() & left.any().over("device", "family")
     name = pl.when(pl.col("level") == "normalised").then(pl.col("normalised"))
-    rows = met.with_columns(name.alias("name")).filter((pl.col("level") != "exact") | rest)
-    return rows.select("function", *_FAMILY_KEY)
-
-
-def _with_keys(side: pl.DataFrame, keys: pl.DataFrame) -> pl.DataFrame:
-    return side.join(keys, ["function", "device"], "left", nulls_equal=True, maintain_order="left")
-
-
-def _names(side: pl.DataFrame, column: str) -> pl.DataFrame:
-    """The functions behind each row, those that took longest first."""
-    once = once_per_cycle(side.filter(pl.col("family").is_not_null()))
-    summed = once.group_by(*_FAMILY_KEY, "function").agg(pl.col("dur_ns").sum())
-    ordered = summed.sort("dur_ns", "function", descending=[True, False])
-    return ordered.group_by(_FAMILY_KEY, maintain_order=True).agg(pl.col("function").alias(column))
+    named = meeting(base, new).with_columns(name.alias("name"))
+    keys = named.filter((pl.col("level") != "exact") | rest).select("function", *_FAMILY_KEY)
+    if keys.is_empty():
+        return pl.DataFrame(schema=FAMILIES)
+    sides = [
+        side.join(keys, _KEY, "left", nulls_equal=True, maintain_order="left")
+        for side in (base, new)
+    ]
+    # Cycles in which none of them ran count too, so the rest of the rows stays in until here.
+    changes = time_changes(sides[0], sides[1], _FAMILY_KEY).filter(pl.col("family").is_not_null())
+    for side, column in zip(sides, ("names_base", "names_new"), strict=True):
+        # The functions behind each row, those that took longest first.
+        names = (
+            once_per_cycle(side.filter(pl.col("family").is_not_null()))
+            .group_by(*_FAMILY_KEY, "function")
+            .agg(pl.col("dur_ns").sum())
+            .sort("dur_ns", "function", descending=[True, False])
+            .group_by(_FAMILY_KEY, maintain_order=True)
+            .agg(pl.col("function").alias(column))
+        )
+        changes = changes.join(names, _FAMILY_KEY, "left", nulls_equal=True)
+    both = pl.col("names_base", "names_new").fill_null(pl.lit([], dtype=pl.List(pl.String)))
+    order = [pl.col("delta_ns").abs(), *_FAMILY_KEY]
+    table = changes.with_columns(both).select(
+        pl.col(name).cast(kind) for name, kind in FAMILIES.items()
+    )
+    return table.sort(order, descending=[True, False, False, False])
 
 
 # Whether two sides of a comparison are parts of one run.
@@ -204,9 +194,8 @@ def are_parts_of_one_run(base: Role, new: Role) -> bool:
     of one run do not.  Where one side follows the other, the number of the process may be one that
     every run is given: then its cycles go on counting, or there is no pause between the sides.
     """
-    if not base.pid or base.pid != new.pid or (base.host and new.host and base.host != new.host):
-        return False
-    if not _run_the_same(base.behaviour, new.behaviour):
+    elsewhere = base.host and new.host and base.host != new.host
+    if not base.pid or base.pid != new.pid or elsewhere or not _run_the_same(base, new):
         return False
     before, after = cycle_spans(base.behaviour), cycle_spans(new.behaviour)
     if before.is_empty() or after.is_empty():
@@ -214,11 +203,21 @@ def are_parts_of_one_run(base: Role, new: Role) -> bool:
     only_new = after.join(before, ["start_ns", "end_ns"], "anti")
     if only_new.is_empty() or before.join(after, ["start_ns", "end_ns"], "anti").is_empty():
         return True
-    origin = min(_first(before), _first(after))
-    base_times, new_times = _from(before, origin), _from(only_new, origin)
-    if not _follow(base_times, new_times):
+    sides = [side.select("start_ns", "end_ns").to_numpy() for side in (before, only_new)]
+    lengths = [side[:, 1] - side[:, 0] for side in sides]
+    usual = max(float(side.mean()) for side in lengths)
+    shared = int(intervals.coverage_within(sides[0], sides[1]).sum())
+    nearest = _nearest(sides[0], sides[1])
+    if shared > _MOST_OVERLAP * lengths[1].sum() or nearest > _CLOSE * usual:
         return False
-    return _says_who(base) or _go_on(before, only_new) or _touch(base_times, new_times)
+    says_who = not (base.pid.isdigit() and int(base.pid) <= _OFTEN_GIVEN)
+    # Or no number of a cycle comes twice, and later cycles have higher ones.
+    both = pl.concat([before, only_new]).sort("start_ns", maintain_order=True)["cycle"]
+    goes_on = bool((both.diff().drop_nulls() > 0).all())
+    # Or the pause between both sides is one as between the cycles of a side.
+    pauses = np.concatenate([side[1:, 0] - side[:-1, 1] for side in sides])
+    longest = max(_AS_BETWEEN_CYCLES * float(pauses.max(initial=0)), _LEAST_PAUSE * usual)
+    return says_who or goes_on or nearest <= longest
 
 
 def cycle_spans(behaviour: pl.DataFrame) -> pl.DataFrame:
@@ -234,81 +233,30 @@ def cycle_spans(behaviour: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _run_the_same(base: pl.DataFrame, new: pl.DataFrame) -> bool:
+def _run_the_same(base: Role, new: Role) -> bool:
     """Whether they have functions in common: half of those of the side with fewer."""
-    if "function" not in base.columns or "function" not in new.columns:
+    if not all("function" in role.behaviour.columns for role in (base, new)):
         return True
-    before, after = (set(rows["function"].unique().cast(pl.String)) for rows in (base, new))
+    before, after = (
+        set(role.behaviour["function"].unique().cast(pl.String)) for role in (base, new)
+    )
     return len(before & after) >= _SAME_FUNCTIONS * min(len(before), len(after))
 
 
-def _first(spans: pl.DataFrame) -> int:
-    return int(spans["start_ns"][0])
-
-
-def _from(spans: pl.DataFrame, origin: int) -> Floats:
-    """Starts and ends since `origin`, which floating-point numbers hold exactly."""
-    return (spans.select("start_ns", "end_ns") - origin).to_numpy().astype(np.float64)
-
-
-def _follow(base: Floats, new: Floats) -> bool:
-    lengths = new[:, 1] - new[:, 0]
-    covered = _covered(base, new[:, 1]) - _covered(base, new[:, 0])
-    if covered.sum() > _MOST_OVERLAP * lengths.sum():
-        return False
-    usual = max(float(lengths.mean()), float((base[:, 1] - base[:, 0]).mean()))
-    return _nearest(base, new) <= _CLOSE * usual
-
-
-def _says_who(role: Role) -> bool:
-    """Whether the number of a process tells it from those of other runs."""
-    return not (role.pid.isdigit() and int(role.pid) <= _OFTEN_GIVEN)
-
-
-def _go_on(base: pl.DataFrame, new: pl.DataFrame) -> bool:
-    """Whether no number of a cycle comes twice, and later cycles have higher ones."""
-    both = pl.concat([base, new]).sort("start_ns", maintain_order=True)["cycle"]
-    return bool((both.diff().drop_nulls() > 0).all())
-
-
-def _touch(base: Floats, new: Floats) -> bool:
-    """Whether the pause between two sides is one as between the cycles of a side."""
-    pauses = np.concatenate([side[1:, 0] - side[:-1, 1] for side in (base, new)])
-    usual = max(float((side[:, 1] - side[:, 0]).mean()) for side in (base, new))
-    longest = max(_AS_BETWEEN_CYCLES * float(pauses.max(initial=0.0)), _LEAST_PAUSE * usual)
-    return _nearest(base, new) <= longest
-
-
-def _covered(spans: Floats, moments: Floats) -> Floats:
-    """How much of the time before each moment the spans take."""
-    ends = np.maximum.accumulate(spans[:, 1])
-    starts = np.maximum(spans[:, 0], np.concatenate([[0.0], ends[:-1]]))
-    starts = np.minimum(starts, ends)
-    known = np.concatenate([[0.0], np.cumsum(ends - starts)])
-    place = np.searchsorted(starts, moments, side="right")
-    inside = np.where(place > 0, moments - starts[place - 1], 0.0)
-    last = np.where(place > 0, (ends - starts)[place - 1], 0.0)
-    return np.asarray(known[np.maximum(place - 1, 0)] + np.clip(inside, 0.0, last))
-
-
-def _nearest(base: Floats, new: Floats) -> float:
+def _nearest(base: Ints, new: Ints) -> float:
     """Shortest pause between a cycle of one side and one of the other."""
-    starts = np.concatenate([base[:, 0], new[:, 0]])
-    ends = np.concatenate([base[:, 1], new[:, 1]])
+    starts, ends = np.concatenate([base, new]).T
     is_new = np.arange(len(starts)) >= len(base)
     order = np.argsort(starts, kind="stable")
     switch = np.flatnonzero(is_new[order][1:] != is_new[order][:-1])
-    pauses = starts[order][switch + 1] - ends[order][switch]
-    return float(pauses.min())
+    return float((starts[order][switch + 1] - ends[order][switch]).min())
 
 
 # How long the cycles of two roles are, and whether they differ.
 #
 # Three tests have to agree, as each is wrong where another is not: means against how far levels
-# wander (`statistics.drifting`), trimmed means against exchanged cycles, which few outliers do
-# not
-# bend (`statistics.permutation`), and between parts of one run levels, each counted once
-# (`statistics.regimes`).
+# wander, trimmed means against exchanged cycles, which few outliers do not bend, and between parts
+# of one run levels, each counted once.
 
 _LASTING = 3
 """Cycles a level lasts that is worth mentioning ..."""
@@ -363,7 +311,9 @@ def _tested_change(base: Floats, new: Floats, change: float, drift: float | None
     tested = (float(found.calm_delta[0]), trimmed_mean(new) - trimmed_mean(base))
     agree = tested[0] * tested[1] > 0
     low, high = float(found.low[0]), float(found.high[0])
-    steady = _steady(base, new, _holding_0(low, high, certain=agree and p < ALPHA))
+    before, after = without_outliers(base[:, None], new[:, None])
+    certain = _holding_0(low, high, certain=agree and p < ALPHA)
+    steady = SteadyTimes(float(before.mean()), float(after.mean()), certain)
     if any(one * change <= 0 for one in tested):
         # What warm-up or outliers make of the means is the opposite of what most cycles say.
         p = 1.0
@@ -375,28 +325,20 @@ def _holding_0(low: float, high: float, *, certain: bool) -> tuple[float, float]
     return (low, high) if certain else (min(low, 0.0), max(high, 0.0))
 
 
-def _steady(base: Floats, new: Floats, interval: tuple[float, float]) -> SteadyTimes:
-    calm = without_outliers(base[:, None], new[:, None])
-    return SteadyTimes(float(calm[0].mean()), float(calm[1].mean()), interval)
-
-
 def _drift_p(base: pl.DataFrame, new: pl.DataFrame) -> float | None:
     """Whether levels differ between two parts of one run, in the order of its cycles.
 
     A run that stays at one level has no parts that differ: where every fourth cycle is longer, all
     of these may be in one part.
     """
-    spans = pl.concat(
-        [
-            cycle_spans(side).with_columns(is_new=pl.lit(value))
-            for side, value in ((base, False), (new, True))
-        ]
-    ).sort("start_ns", maintain_order=True)
-    lengths = (spans["end_ns"] - spans["start_ns"]).to_numpy().astype(np.float64)
-    if not len(lengths):
+    sides = [cycle_spans(base), cycle_spans(new)]
+    is_new = np.repeat([False, True], [side.height for side in sides])
+    start, end = pl.concat(sides).select("start_ns", "end_ns").to_numpy().T
+    if not len(start):
         return None
-    (calm,) = without_outliers(lengths[:, None])
-    found = regime_p(calm[:, 0], spans["is_new"].to_numpy())
+    order = np.argsort(start, kind="stable")
+    (calm,) = without_outliers((end - start)[order, None].astype(np.float64))
+    found = regime_p(calm[:, 0], is_new[order])
     return 1.0 if found is None else found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from math import log
@@ -11,7 +10,6 @@ from typing import Any
 import polars as pl
 
 from timesink.analyses.behaviour.functions import SIDE_WAIT, UNTRACED, WAITING
-from timesink.analyses.comparison.equal_work import with_equal_work
 from timesink.analyses.comparison.pair import CycleTimes, Pair, Role, Workload, key_findings
 from timesink.analyses.comparison.recorded import Unrecorded, unrecorded
 from timesink.analyses.comparison.rows import comparison_rows, known_rows
@@ -27,7 +25,7 @@ from timesink.analyses.comparison.times import (
     family_rows,
     time_rows,
 )
-from timesink.analyses.comparison.workload import check_workload
+from timesink.analyses.comparison.workload import check_workload, with_equal_work
 from timesink.analyses.statistics.ranks import ALPHA, false_discovery
 from timesink.model import units
 from timesink.model.diagnosis import CycleJudgement, CycleTime
@@ -92,20 +90,13 @@ def cycle_change(times: CycleTimes) -> str:
     # Lengths that are all alike on both sides have an interval without width.
     if (low > 0 or high < 0) and times.base_mean_ns != times.new_mean_ns:
         return "longer" if times.new_mean_ns > times.base_mean_ns else "shorter"
-    if _is_narrow(times):
+    # Whether a change that matters would have been seen; a run is always the same as itself.
+    same = sorted(times.base_ns) == sorted(times.new_ns)
+    if same or max(-low, high) <= NARROW * max(times.means_ns):
         return "none"
-    few = min(len(times.base_ns), len(times.new_ns)) < _FEWEST
-    ranks_apart = not few and times.rank_p is not None and times.rank_p < ALPHA
+    ranks_apart = times.fewest >= _FEWEST and times.rank_p is not None and times.rank_p < ALPHA
     # Parts of one run may be at other levels: that is drift.
     return "doubtful" if ranks_apart and not times.one_run else "cannot tell"
-
-
-def _is_narrow(times: CycleTimes) -> bool:
-    """Whether a change that matters would have been seen; a run is always the same as itself."""
-    low, high = times.interval_ns or (0.0, 0.0)
-    reach = max(-low, high)
-    same = sorted(times.base_ns) == sorted(times.new_ns)
-    return same or reach <= NARROW * max(times.base_mean_ns, times.new_mean_ns)
 
 
 def _changed_functions(pair: Pair) -> list[int]:
@@ -164,26 +155,26 @@ def unrecorded_in(times: pl.DataFrame) -> Unrecorded:
 def _changed_counters(rows: pl.DataFrame) -> list[int]:
     """Each counter of a device once: functions of a cycle share its samples."""
     share = pl.col("beta_base_pct") + pl.col("beta_new_pct")
+    # How many times as high a counter is, as a logarithm; from or to nothing is without bounds.
+    base, new = pl.col("mu_base"), pl.col("mu_new")
+    effect = pl.when(base == new).then(0.0).otherwise((new / base).log())
     told = (
         rows.with_row_index("place")
         .filter(pl.col("runs_on").cast(pl.String) == "both")
         .with_columns(seen=pl.min_horizontal("cycles_base", "cycles_new"))
         .sort("seen", share, "function", descending=[True, True, False])
         .unique(["metric", "device"], keep="first", maintain_order=True)
-        .with_columns(effect=_log_ratio(), p=either_p("mu_welch_p", "mu_rank_p"))
+        .with_columns(effect=effect.fill_nan(0.0), p=either_p("mu_welch_p", "mu_rank_p"))
         .filter(pl.col("seen") > 1)
     )
     strong = pl.Series(false_discovery(told["p"].to_numpy()) < ALPHA)
-    told = told.filter(strong & (told["effect"].abs() >= _LEAST_LOG_RATIO) & _large(told))
+    # Whether counters changed by an amount that matters in their unit.
+    changes = (quantity(*row) for row in told.select("mu_delta", "unit").iter_rows())
+    large = [abs(change) >= _LEAST_CHANGE.get(unit, 0.0) for change, unit in changes]
+    enough = (told["effect"].abs() >= _LEAST_LOG_RATIO) & pl.Series(large, dtype=pl.Boolean)
+    told = told.filter(strong & enough)
     order = told.sort(pl.col("effect").abs(), "metric", "device", descending=[True, False, False])
     return order["place"].to_list()
-
-
-def _large(rows: pl.DataFrame) -> pl.Series:
-    """Whether counters changed by an amount that matters in their unit."""
-    changes = (quantity(*row) for row in rows.select("mu_delta", "unit").iter_rows())
-    large = [abs(change) >= _LEAST_CHANGE.get(unit, 0.0) for change, unit in changes]
-    return pl.Series(large, dtype=pl.Boolean)
 
 
 def either_p(*columns: str) -> pl.Expr:
@@ -193,12 +184,6 @@ def either_p(*columns: str) -> pl.Expr:
     """
     known = [pl.col(column).fill_nan(1).fill_null(1) for column in columns]
     return (pl.min_horizontal(known) * len(columns)).clip(upper_bound=1)
-
-
-def _log_ratio() -> pl.Expr:
-    """How many times as high a counter is, as a logarithm; from or to nothing is without bounds."""
-    base, new = pl.col("mu_base"), pl.col("mu_new")
-    return pl.when(base == new).then(0.0).otherwise((new / base).log()).fill_nan(0.0)
 
 
 # Two roles beside each other, with all that is known about how they differ.
@@ -214,37 +199,27 @@ def compare_roles(base: Role, new: Role, kind: str) -> Pair:
     unlike = unlike_metrics(base.behaviour, new.behaviour)
     base, new, unlike_units = with_common_units(base, new)
     placed = with_places(base, new)
-    matched = with_matching_devices(*placed)
-    workload = check_workload(matched.base, matched.new)
-    remarks = [*unlike_units, *_unread(base, new), *([matched.note] if matched.note else [])]
-    workload = replace(workload, reasons=(*workload.reasons, *remarks))
-    pair = _pair(matched.base, matched.new, kind, workload, unlike)
-    pair = replace(pair, equal_work=_with_equal_work(pair, unlike))
-    if (matched.renamed or placed != (base, new)) and _is_published(base, new, kind):
-        return replace(pair, **_rows(base.behaviour, new.behaviour, unlike))
-    return pair
-
-
-def _unread(base: Role, new: Role) -> Iterator[str]:
-    """Sides that name counters and have no value of any."""
+    matched, note = with_matching_devices(*placed)
+    workload = check_workload(placed[0], matched)
+    remarks = [*unlike_units]
     for role in (base, new):
         rows = role.behaviour.filter(pl.col("metric").is_not_null())
         if rows.height and not rows["mu"].is_finite().any():
-            yield f"{role.label} names counters but holds no value of them: none is compared."
-
-
-def _is_published(base: Role, new: Role, kind: str) -> bool:
-    """Whether rows are to be as published, where every device is only ever itself."""
-    return kind != "peers" and base.method is None and new.method is None
-
-
-def _with_equal_work(pair: Pair, unlike: AbstractSet[str]) -> Pair | None:
-    if pair.workload.comparable:
-        return None
-    regrouped = with_equal_work(pair.base, pair.new, pair.workload)
-    if regrouped is None:
-        return None
-    return _pair(*regrouped, pair.kind, check_workload(*regrouped), unlike)
+            remarks.append(
+                f"{role.label} names counters but holds no value of them: none is compared."
+            )
+    remarks += [note] if note else []
+    workload = replace(workload, reasons=(*workload.reasons, *remarks))
+    pair = _pair(placed[0], matched, kind, workload, unlike)
+    regrouped = with_equal_work(pair.base, pair.new, workload)
+    if regrouped is not None:
+        equal = _pair(*regrouped, kind, check_workload(*regrouped), unlike)
+        pair = replace(pair, equal_work=equal)
+    # Whether rows are to be as published, where every device is only ever itself.
+    published = kind != "peers" and base.method is None and new.method is None
+    if published and (note or placed != (base, new)):
+        return replace(pair, **_rows(base.behaviour, new.behaviour, unlike))
+    return pair
 
 
 def _pair(base: Role, new: Role, kind: str, workload: Workload, unlike: AbstractSet[str]) -> Pair:
@@ -276,39 +251,32 @@ def _rows(base: pl.DataFrame, new: pl.DataFrame, unlike: AbstractSet[str]) -> di
 
 def judge_lengths(lengths: CycleTimes, unit: str = "cycle") -> CycleJudgement:
     """The verdict on lengths of cycles, or what else the `unit` is called, without any notes."""
-    cycle_time, name = _cycle_time(lengths), unit.capitalize()
+    name, same = unit.capitalize(), lengths.base_ns == lengths.new_ns
+    scale, interval = lengths.base_mean_ns / 100, None
+    if lengths.interval_ns is not None and scale:
+        interval = (lengths.interval_ns[0] / scale, lengths.interval_ns[1] / scale)
+    # One cycle has no scatter, and yet a run does not differ from itself.
+    p_value = 1.0 if same and lengths.base_ns else lengths.p_value
+    cycle_time = CycleTime(*lengths.means_ns, lengths.change_pct, interval, p_value, lengths.steady)
     if not (lengths.base_ns and lengths.new_ns):
         return CycleJudgement(
             "incomparable", f"How long {unit}s take is not recorded on both sides.", cycle_time
         )
-    if cycle_time.p_value is None:
+    if p_value is None:
         reason = f"One {unit} on a side cannot be told from noise: {_amounts(lengths)}."
         return CycleJudgement("incomparable", reason, cycle_time)
     is_longer = lengths.new_mean_ns > lengths.base_mean_ns
-    verdict, reason = "no_change", _no_change(lengths, name)
-    if cycle_time.p_value < ALPHA:
+    verdict = "no_change"
+    if p_value < ALPHA:
         verdict = "regression" if is_longer else "improvement"
         reason = f"{name}s take {'longer' if is_longer else 'less'}: {_amounts(lengths)}."
+    elif same:
+        reason = f"{name} time is the same: {units.brief_ns(lengths.new_mean_ns)}."
+    elif cycle_change(lengths) == "none":
+        reason = f"{name} time is the same within noise: {_amounts(lengths)}."
+    else:
+        reason = f"{name}s are too uneven to tell a change: {_amounts(lengths)}."
     return CycleJudgement(verdict, reason, cycle_time)
-
-
-def _cycle_time(lengths: CycleTimes) -> CycleTime:
-    same = bool(lengths.base_ns) and lengths.base_ns == lengths.new_ns
-    # One cycle has no scatter, and yet a run does not differ from itself.
-    p_value = 1.0 if same else lengths.p_value
-    scale = lengths.base_mean_ns / 100
-    interval = None
-    if lengths.interval_ns is not None and scale:
-        interval = (lengths.interval_ns[0] / scale, lengths.interval_ns[1] / scale)
-    return CycleTime(*lengths.means_ns, lengths.change_pct, interval, p_value, lengths.steady)
-
-
-def _no_change(lengths: CycleTimes, name: str) -> str:
-    if lengths.base_ns == lengths.new_ns:
-        return f"{name} time is the same: {units.brief_ns(lengths.new_mean_ns)}."
-    if cycle_change(lengths) == "none":
-        return f"{name} time is the same within noise: {_amounts(lengths)}."
-    return f"{name}s are too uneven to tell a change: {_amounts(lengths)}."
 
 
 def _amounts(lengths: CycleTimes) -> str:

@@ -1,29 +1,39 @@
-"""Whether two roles did the same work per cycle, before anything else is said about them."""
+"""Whether two roles did the same work per cycle, before anything else is said about them.
+
+Where a cycle of one side is several of the other, cycles are put together until both are alike.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import log
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from timesink.analyses.behaviour.functions import SIDE_WAIT, UNTRACED
 from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.comparison.pair import Role, Workload
 from timesink.analyses.comparison.recorded import (
     KEY,
+    OFTEN,
     CallsPerCycle,
+    calls_by_cycle,
     cautions,
     other_mix,
     ran,
+    recorded_cycles,
     recorded_in_part,
     unrecorded,
     work_per_cycle,
 )
 from timesink.analyses.cycles.cycles import type_of_name
-from timesink.model.arrays import Floats
+from timesink.model.arrays import Flags, Ints
+from timesink.model.schema import BEHAVIOUR, HOST_DEVICE
 from timesink.model.units import brief_ns
 
 TOLERANCE = 1.25
@@ -76,7 +86,9 @@ def check_workload(base: Role, new: Role) -> Workload:
         for role in (base, new)
     )
     lacking = unrecorded(ran(base.behaviour), ran(new.behaviour))
-    found = _checked(base, new, ~lacking.of_these() & ~_is_untraced())
+    # How often a thread was in no recorded call, or only waited, says nothing about its work.
+    untraced = pl.col("function_class").is_in([UNTRACED, SIDE_WAIT]).fill_null(value=False)
+    found = _checked(base, new, ~lacking.of_these() & ~untraced)
     return replace(found, reasons=(*found.reasons, *cautions(base, new, lacking)))
 
 
@@ -90,7 +102,7 @@ def _checked(base: Role, new: Role, counted: pl.Expr) -> Workload:
     if work is None or work.table.is_empty():
         return _uncounted(base, new)
     if ratio is None:
-        return Workload(False, tuple(_undecided(base, new, work)), None)
+        return Workload(False, tuple(_other_program(base, new, work, None)), None)
     named = work.table.filter(pl.col("level") != "family")["ratio"].to_numpy()
     near = [_near(each, ratio.value, _tolerance(work)) for each in named.tolist()]
     # Families alone may agree by chance: many programs run about as many GEMMs as softmaxes.
@@ -102,11 +114,6 @@ def _checked(base: Role, new: Role, counted: pl.Expr) -> Workload:
         return Workload(False, tuple(_other_amount(base, new, work, ratio)), _plain(ratio.value))
     remarks = _remarks(base, new, work, ratio)
     return Workload(comparable=True, reasons=tuple(remarks), work_ratio=_plain(ratio.value))
-
-
-def _is_untraced() -> pl.Expr:
-    """How often a thread was in no recorded call, or only waited, says nothing about its work."""
-    return pl.col("function_class").is_in([UNTRACED, SIDE_WAIT]).fill_null(value=False)
 
 
 def work_ratio(work: CallsPerCycle) -> Ratio | None:
@@ -133,17 +140,14 @@ def work_ratio(work: CallsPerCycle) -> Ratio | None:
     agreeing = near[best]
     if (~agreeing & ~near[:, best] & (support == support[best])).any():
         return None
-    value = _weighted_median(ratios[agreeing], weights[agreeing])
-    return Ratio(value, int(agreeing.sum()), len(ratios), float(weights[agreeing].sum()))
-
-
-def _weighted_median(values: Floats, weights: Floats) -> float:
-    """The value in the middle; between two, their geometric mean, as ratios have no direction."""
+    values, part = ratios[agreeing], weights[agreeing]
+    # The value in the middle; between two, their geometric mean, as ratios have no direction.
     middle = []
     for order in (np.argsort(values), np.argsort(-values)):
-        below = np.cumsum(weights[order])
+        below = np.cumsum(part[order])
         middle.append(values[order][np.searchsorted(below, below[-1] / 2 * (1 - _ROUNDING))])
-    return float(np.sqrt(middle[0] * middle[1]))
+    value = float(np.sqrt(middle[0] * middle[1]))
+    return Ratio(value, int(agreeing.sum()), len(ratios), float(weights[agreeing].sum()))
 
 
 def _tolerance(work: CallsPerCycle) -> float:
@@ -165,11 +169,21 @@ def _plain(value: float) -> float:
 
 def _type_clash(base: Role, new: Role) -> str | None:
     """A sentence where one side is prefill and the other decode, for most of the cycles."""
-    mixes = [_type_mix(role.behaviour) for role in (base, new)]
+    mixes = []
+    for role in (base, new):
+        cycles = role.behaviour.unique("cycle", keep="first", maintain_order=True)
+        types = [
+            recorded if recorded in _TYPES else type_of_name(anchor) if anchor else None
+            for recorded, anchor in cycles.select(
+                pl.col("cycle_type", "anchor").cast(pl.String)
+            ).iter_rows()
+        ]
+        # Shares among the cycles that are known to be either; the larger one first.
+        many = Counter(sorted(each for each in types if each in _TYPES))
+        mixes.append({kind: count / many.total() for kind, count in many.most_common()})
     if not all(mixes):
         return None
-    types = {*mixes[0], *mixes[1]}
-    moved = sum(abs(mixes[0].get(each, 0.0) - mixes[1].get(each, 0.0)) for each in types) / 2
+    moved = sum(abs(mixes[0].get(each, 0.0) - mixes[1].get(each, 0.0)) for each in _TYPES) / 2
     if moved <= _OTHER_MIX:
         return None
     words = (
@@ -177,25 +191,6 @@ def _type_clash(base: Role, new: Role) -> str | None:
         for role, mix in zip((base, new), mixes, strict=True)
     )
     return f"Prefill and decode cycles are different work: of the cycles {' and '.join(words)}."
-
-
-def _type_mix(table: pl.DataFrame) -> dict[str, float]:
-    """Shares of prefill and decode among the cycles that are known to be either."""
-    anchors = table["anchor"].drop_nulls().cast(pl.String).unique().to_list()
-    by_name = (
-        pl.col("anchor")
-        .cast(pl.String)
-        .replace_strict(
-            anchors, [type_of_name(name) for name in anchors], default=None, return_dtype=pl.String
-        )
-    )
-    recorded = pl.col("cycle_type").cast(pl.String)
-    known = pl.when(recorded.is_in(_TYPES)).then(recorded).otherwise(by_name)
-    cycles = table.unique("cycle", keep="first", maintain_order=True)
-    typed = cycles.select(pl.when(known.is_in(_TYPES)).then(known).alias("type"))["type"]
-    typed = typed.drop_nulls()
-    counts = typed.value_counts().sort("count", "type", descending=[True, False])
-    return {kind: many / typed.len() for kind, many in counts.iter_rows()}
 
 
 def _uncounted(base: Role, new: Role) -> Workload:
@@ -212,27 +207,14 @@ def _uncounted(base: Role, new: Role) -> Workload:
         *([anchors] if anchors else []),
     ]
     # Nothing speaks against the same work where both spend their time in the same functions.
-    comparable = bool(silent) and anchors is None and _same_functions(base, new)
-    return Workload(comparable=comparable, reasons=tuple(reasons), work_ratio=None)
-
-
-def _same_functions(base: Role, new: Role) -> bool:
-    """Whether each side spends most of its time in functions that the other has."""
     tables = [once_per_cycle(role.behaviour) for role in (base, new)]
-    for table, other in (tables, tables[::-1]):
-        shared = table.join(other, ["function", "device"], "semi")
-        if int(shared["dur_ns"].sum()) <= _SAME_PROGRAM * int(table["dur_ns"].sum()):
-            return False
-    return True
-
-
-def _undecided(base: Role, new: Role, work: CallsPerCycle) -> Iterator[str]:
-    yield (
-        f"{base.label} and {new.label} do not run the same program: the {work.table.height} "
-        "functions or families both have do not agree on how the work per cycle relates."
-    )
-    yield from _alone(base, new, work, "has nothing like")
-    yield from filter(None, [_anchors(base, new)])
+    total = [int(table["dur_ns"].sum()) for table in tables]
+    shared = [
+        int(table.join(other, ["function", "device"], "semi")["dur_ns"].sum())
+        for table, other in (tables, tables[::-1])
+    ]
+    same = all(part > _SAME_PROGRAM * whole for part, whole in zip(shared, total, strict=True))
+    return Workload(bool(silent) and anchors is None and same, tuple(reasons), None)
 
 
 def _alone(base: Role, new: Role, work: CallsPerCycle, other_side: str) -> Iterator[str]:
@@ -257,15 +239,18 @@ def _anchors(base: Role, new: Role) -> str | None:
     return f"Cycles are marked by `{marks[0]}` in {base.label} and by `{marks[1]}` in {new.label}."
 
 
-def _other_program(base: Role, new: Role, work: CallsPerCycle, ratio: Ratio) -> Iterator[str]:
+def _other_program(
+    base: Role, new: Role, work: CallsPerCycle, ratio: Ratio | None
+) -> Iterator[str]:
+    agree = f"the {work.table.height} functions or families both have do not"
+    if ratio is not None:
+        agree = f"of {ratio.functions} functions or families both have, {ratio.agreeing}"
     yield (
-        f"{base.label} and {new.label} do not run the same program: of {ratio.functions} functions "
-        f"or families both have, {ratio.agreeing} agree on how the work per cycle relates."
+        f"{base.label} and {new.label} do not run the same program: {agree} agree on how the work "
+        "per cycle relates."
     )
     yield from _alone(base, new, work, "has nothing like")
-    anchors = _anchors(base, new)
-    if anchors is not None:
-        yield anchors
+    yield from filter(None, [_anchors(base, new)])
 
 
 def _other_amount(base: Role, new: Role, work: CallsPerCycle, ratio: Ratio) -> Iterator[str]:
@@ -276,12 +261,7 @@ def _other_amount(base: Role, new: Role, work: CallsPerCycle, ratio: Ratio) -> I
         f"One cycle of {whole.label} holds the work of {count} cycles of {part.label}: "
         f"{ratio.agreeing} of {ratio.functions} functions run that many times as often per cycle."
     )
-    anchors = _anchors(base, new)
-    if anchors is not None:
-        yield anchors
-    mix = other_mix(base, new)
-    if mix:
-        yield mix
+    yield from filter(None, [_anchors(base, new), other_mix(base, new)])
     # By which part functions that agree are off from the ratio, at most; a change of name is none.
     # Functions that are in few cycles are not known well enough.
     sure = work.table.filter(pl.col("level") == "exact", pl.col("doubt") == 0)["ratio"].to_list()
@@ -318,3 +298,186 @@ def _remarks(base: Role, new: Role, work: CallsPerCycle, ratio: Ratio) -> Iterat
     yield from _alone(base, new, work, "does not run")
     yield from recorded_in_part(base)
     yield from recorded_in_part(new)
+
+
+# Cycles of one side put together until a cycle of either side holds the same work.
+
+_AGREEING = 0.75
+"""Share of the functions that must agree, or the sides differ in more than how they are cut."""
+_WHOLE = 0.1
+"""How far a ratio may be from a whole number, and a group from the number of cycles it needs."""
+_ONCE = 1.5
+"""Cycles of a group that hold what is in one of them, at most; counted over the whole run."""
+_FUNCTION = ("function", "function_class", "device")
+_LONG_GAP = 5
+"""A pause of this many cycles separates what came before it from what comes behind."""
+
+
+def with_equal_work(base: Role, new: Role, workload: Workload) -> tuple[Role, Role] | None:
+    """Both roles, with cycles of the finer one put together; None where that is not possible.
+
+    Groups start where functions run that the other side has once per cycle, so that they are the
+    same unit; without such functions any whole number of consecutive cycles is as good.  Durations
+    and calls are summed, counters averaged by time, and only whole groups are kept.
+    """
+    ratio = workload.work_ratio
+    if workload.comparable or ratio is None:
+        return None
+    # Not where, say, one model has twice the layers: its loss still runs once per cycle.
+    work = work_per_cycle(plain_texts(base.behaviour), plain_texts(new.behaviour))
+    agreed = None if work is None else work_ratio(work)
+    if agreed is None or agreed.support < _AGREEING:
+        return None
+    times = round(max(ratio, 1 / ratio), 6)
+    many = round(times)
+    if many < 2 or abs(times - many) > _WHOLE * many + 1e-6:
+        return None
+    fine, coarse = (new, base) if ratio > 1 else (base, new)
+    grouped = _grouped(fine, coarse, many)
+    if grouped is None:
+        return None
+    return (base, grouped) if ratio > 1 else (grouped, new)
+
+
+def _grouped(fine: Role, coarse: Role, many: int) -> Role | None:
+    table = plain_texts(fine.behaviour)
+    # Every cycle in order, with its start and length.
+    first = table.group_by("cycle").agg(pl.col("cycle_ts_ns", "cycle_dur_ns").first())
+    cycles = first.sort("cycle")
+    starts = _marked(table, plain_texts(coarse.behaviour), cycles, many)
+    if starts is None:
+        groups, how = _counted(table, cycles, many), "from the first recorded one on"
+    else:
+        groups = _between(starts, cycles, many)
+        how = f"from where {coarse.label} starts a cycle"
+    if groups is None:
+        return None
+    kept = int((groups >= 0).sum())
+    number = int(groups.max()) + 1
+    note = (
+        f"{number} groups of {kept / number:.3g} cycles each stand for the cycles of {fine.label}, "
+        f"{how}; {len(groups) - kept} of {len(groups)} cycles are in no whole group."
+    )
+    numbers = pl.DataFrame({"cycle": cycles["cycle"], "group": groups}).filter(pl.col("group") >= 0)
+    together = _put_together(table, numbers).cast(fine.behaviour.schema)
+    return replace(fine, behaviour=together, notes=(*fine.notes, note))
+
+
+def _marked(
+    fine: pl.DataFrame, coarse: pl.DataFrame, cycles: pl.DataFrame, many: int
+) -> NDArray[np.intp] | None:
+    """Places of the cycles that hold what the other side has once per cycle; None without any."""
+    rare = _presence(fine).filter(pl.col("often") * many <= _ONCE)
+    usual = _presence(coarse).filter((pl.col("often") >= OFTEN) & (pl.col("calls") <= 2))
+    marks = rare.join(usual, ["function", "device"], "semi").select("function", "device")
+    if marks.is_empty():
+        return None
+    held = calls_by_cycle(fine).join(marks, ["function", "device"], "semi")
+    counts = held.group_by("cycle").len()
+    most = counts.filter(pl.col("len") * 2 >= pl.col("len").max())["cycle"]
+    starts = np.flatnonzero(cycles["cycle"].is_in(most.implode()).to_numpy())
+    return starts if len(starts) > 1 else None
+
+
+def _presence(table: pl.DataFrame) -> pl.DataFrame:
+    """In which share of the cycles that can have it each function runs, and how often there."""
+    cycles = table["cycle"].unique()
+    parts = []
+    for counted in (pl.col("device") == HOST_DEVICE, pl.col("device") != HOST_DEVICE):
+        calls = calls_by_cycle(table, counted)
+        if calls.height:
+            share = pl.len() / recorded_cycles(calls, cycles)
+            often = calls.group_by("function", "device").agg(
+                share.alias("often"), pl.col("calls").median()
+            )
+            parts.append(often)
+    return pl.concat(parts)
+
+
+def _between(starts: NDArray[np.intp], cycles: pl.DataFrame, many: int) -> Ints | None:
+    """The group of each cycle from one mark to the next, if that is about as many as it needs."""
+    groups = np.full(cycles.height, -1)
+    paused = np.cumsum(_after_pause(cycles))
+    number = 0
+    for start, end in pairwise(starts.tolist()):
+        whole = abs(end - start - many) <= max(1, _WHOLE * many)
+        if whole and paused[start] == paused[end - 1]:
+            groups[start:end] = number
+            number += 1
+    return groups if number else None
+
+
+def _counted(table: pl.DataFrame, cycles: pl.DataFrame, many: int) -> Ints | None:
+    """Groups of so many consecutive cycles, from the first with device work on."""
+    device = table.filter(pl.col("device") != HOST_DEVICE)["cycle"].unique()
+    recorded = np.flatnonzero(cycles["cycle"].is_in(device.implode()).to_numpy())
+    first = int(recorded[0]) if len(recorded) else 0
+    groups = np.full(cycles.height, -1)
+    pauses = np.flatnonzero(_after_pause(cycles))
+    ends = np.append(pauses[pauses > first], cycles.height)
+    number, place = 0, first
+    for end in ends.tolist():
+        whole = (end - place) // many
+        groups[place : place + whole * many] = number + np.arange(whole * many) // many
+        number, place = number + whole, end
+    return groups if number else None
+
+
+def _after_pause(cycles: pl.DataFrame) -> Flags:
+    """Which cycles start long after the one before them ended."""
+    ended = pl.col("cycle_ts_ns").shift(1) + pl.col("cycle_dur_ns").shift(1)
+    late = pl.col("cycle_ts_ns") - ended > _LONG_GAP * pl.col("cycle_dur_ns").median()
+    return np.asarray(cycles.select(late.fill_null(value=False))[:, 0].to_numpy())
+
+
+def _put_together(table: pl.DataFrame, numbers: pl.DataFrame) -> pl.DataFrame:
+    """A behaviour table with a cycle per group."""
+    rows = table.join(numbers, "cycle")
+    cycles = rows.unique("cycle", maintain_order=True).sort("cycle")
+    end = pl.col("cycle_ts_ns") + pl.col("cycle_dur_ns")
+    span = end.max() - pl.col("cycle_ts_ns").min()
+    mark = pl.format("{} x {}", pl.len(), pl.col("anchor").first())
+    groups = cycles.group_by("group").agg(
+        pl.coalesce(span, pl.col("cycle_dur_ns").sum()).alias("cycle_dur_ns"),
+        pl.col("cycle_ts_ns").min(),
+        mark.alias("anchor"),
+        pl.col("cycle_type", "pid", "host").first(),
+    )
+    # Time and calls of each function in each group; several metrics do not count it twice.
+    once = once_per_cycle(rows)
+    times = once.group_by("group", *_FUNCTION, maintain_order=True).agg(
+        pl.col("dur_ns", "calls").sum(), pl.col("short_name").first()
+    )
+    counters = _counters(rows)
+    whole = times.join(groups, "group").join(
+        counters, ["group", *_FUNCTION], "left", nulls_equal=True
+    )
+    beta = 100 * pl.col("dur_ns") / pl.col("cycle_dur_ns")
+    return whole.with_columns(
+        (pl.col("group") + 1).alias("cycle"),
+        pl.when(pl.col("cycle_dur_ns") > 0).then(beta).otherwise(0.0).alias("beta_pct"),
+        pl.col("interpolated").fill_null("none"),
+    ).select(column.name for column in BEHAVIOUR.columns).sort(
+        "cycle", "beta_pct", "function", "device", "metric",
+        descending=[False, True, False, False, False],
+    )  # fmt: skip
+
+
+def _counters(rows: pl.DataFrame) -> pl.DataFrame:
+    """Counters while a function ran: mean weighted by its time, spread pooled in the same way."""
+    known = rows.filter(pl.col("metric").is_not_null()).sort("cycle")
+    read = pl.col("mu").is_finite().fill_null(value=False)
+    mu, sigma, time = (pl.col(name).filter(read) for name in ("mu", "sigma", "dur_ns"))
+    # From the first value on, so that a counter that never changes stays exactly what it was.
+    first = mu.first()
+    weight = pl.when(time.sum() > 0).then(time).otherwise(1)
+    mean = first + ((mu - first) * weight).sum() / weight.sum()
+    spread = pl.when(read.any()).then(((sigma**2 * weight).sum() / weight.sum()).sqrt())
+    marks = pl.col("interpolated").n_unique() == 1
+    state = pl.when(marks).then(pl.col("interpolated").first()).otherwise(pl.lit("some"))
+    return known.group_by("group", *_FUNCTION, "metric", maintain_order=True).agg(
+        mean.alias("mu"),
+        spread.alias("sigma"),
+        pl.col("unit").first(),
+        state.cast(rows["interpolated"].dtype).alias("interpolated"),
+    )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -25,7 +24,7 @@ from timesink.analyses.links import link_launches
 from timesink.analyses.names import is_data_loader
 from timesink.analyses.operators import NO_LAUNCH, node_times
 from timesink.analyses.statistics.ranks import effect_size, rank_p
-from timesink.analyses.steps import find_steps, is_communication
+from timesink.analyses.steps import bounds_of, find_steps, is_communication
 from timesink.model import intervals
 from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.schema import BUSY_KINDS
@@ -49,21 +48,20 @@ def step_shares(trace: Trace) -> pl.DataFrame:
 
     `step` counts the complete steps from 0.
     """
-    steps = find_steps(trace).filter("complete")
-    bounds = steps.select("start_ns", "end_ns").to_numpy().reshape(-1, 2)
+    bounds = bounds_of(find_steps(trace).filter("complete"))
     forest = call_forest(trace)
     layers = [*_device_work(trace, forest), *_host_calls(trace, forest)]
-    marks = _Pieces(bounds[:, 0], bounds[:, 1], np.arange(len(bounds)))
+    marks = (bounds[:, 0], bounds[:, 1], np.arange(len(bounds)))
     moments = _borders([marks, *layers])
     owner = np.full(len(moments), -1, dtype=np.int64)
     for pieces in layers:
         free = np.flatnonzero(owner < 0)
-        owner[free] = pieces.owners_at(moments[free])
+        owner[free] = _owners_at(pieces, moments[free])
     names = pl.Series([*forest.names, OUTSIDE, NO_LAUNCH, NOBODY], dtype=pl.String)
     shares = (
         pl.DataFrame(
             {
-                "step": marks.owners_at(moments),
+                "step": _owners_at(marks, moments),
                 "owner": np.where(owner < 0, len(names) - 1, owner),
                 "share_ns": np.diff(moments, append=moments[-1:]),
             }
@@ -76,35 +74,29 @@ def step_shares(trace: Trace) -> pl.DataFrame:
     return named.select("step", "name", "share_ns").sort("step", "name")
 
 
-@dataclass(frozen=True, eq=False)
-class _Pieces:
-    """Disjoint stretches of time in order, each with an owner."""
+_Pieces: TypeAlias = tuple[Ints, Ints, Ints]
+"""Starts and ends of disjoint stretches of time in order, and the owner of each."""
 
-    start: Ints
-    end: Ints
-    owner: Ints
 
-    def owners_at(self, moments: Ints) -> Ints:
-        """Who owns each moment; -1 between pieces."""
-        return np.append(self.owner, -1)[intervals.holding(moments, self.start, self.end)]
+def _owners_at(pieces: _Pieces, moments: Ints) -> Ints:
+    """Who owns each moment; -1 between pieces."""
+    start, end, owner = pieces
+    return np.append(owner, -1)[intervals.holding(moments, start, end)]
 
 
 def _pieces(start: Ints, end: Ints, owner: Ints) -> _Pieces:
     """Of ranges that overlap: each moment goes to the one that started first."""
     kept, apart = intervals.first_come(np.stack([start, end]).T)
-    return _Pieces(apart[:, 0], apart[:, 1], owner[kept])
+    return apart[:, 0], apart[:, 1], owner[kept]
 
 
 def _borders(layers: list[_Pieces]) -> Ints:
     """Every moment at which something starts or ends."""
     # Runs that are sorted each: the stable sort only merges them.
-    sides = [side for one in layers for side in (one.start, one.end)]
+    sides = [side for start, end, _ in layers for side in (start, end)]
     moments = np.sort(np.concatenate(sides), kind="stable")
     new: Flags = np.append(True, moments[1:] > moments[:-1])[: len(moments)]
     return np.asarray(moments[new])
-
-
-# -- device work -----------------------------------------------------------------------------------
 
 
 def _device_work(trace: Trace, forest: CallForest) -> list[_Pieces]:
@@ -120,9 +112,6 @@ def _device_work(trace: Trace, forest: CallForest) -> list[_Pieces]:
         _pieces(start[chosen], end[chosen], owner[chosen])
         for chosen in (busy & ~talks, busy & talks)
     ]
-
-
-# -- calls -----------------------------------------------------------------------------------------
 
 
 def _host_calls(trace: Trace, forest: CallForest) -> list[_Pieces]:
@@ -189,18 +178,28 @@ def operator_changes(left: Trace, right: Trace) -> pl.DataFrame:
     >>> float(operator_changes(trace, trace)["change_ns"].abs().sum())
     0.0
     """
-    shares = [_shares(left), _shares(right)]
-    amounts = [_amounts(left), _amounts(right)]
+    traces = (left, right)
+    shares, amounts = [_shares(each) for each in traces], [_amounts(each) for each in traces]
     names = sorted({*shares[0], *shares[1], *amounts[0], *amounts[1]})
-    steps = [_complete_steps(left), _complete_steps(right)]
+    none = [np.zeros(_complete_steps(each)) for each in traces]
     both = [
-        [found.get(name, np.zeros(many)) for found, many in zip(shares, steps, strict=True)]
-        for name in names
+        [found.get(name, zero) for found, zero in zip(shares, none, strict=True)] for name in names
     ]
-    rows = [
-        (*_row(name, sides, amounts), p)
-        for name, sides, p in zip(names, both, _p_values(both), strict=True)
-    ]
+    rows = []
+    for name, sides, p in zip(names, both, _p_values(both), strict=True):
+        means = [float(side.mean()) if len(side) else 0.0 for side in sides]
+        compared = min(map(len, sides)) > 1
+        rows.append(
+            (
+                name,
+                *(found.get(name, {}).get(amount, 0.0) for amount in _AMOUNTS for found in amounts),
+                *means,
+                means[1] - means[0],
+                *(float(side.std(ddof=1)) if len(side) > 1 else None for side in sides),
+                effect_size(*sides) if compared else None,
+                p,
+            )
+        )
     return pl.DataFrame(rows, schema=SCHEMA, orient="row").sort(
         pl.col("change_ns").abs(), "name", descending=[True, False]
     )
@@ -257,20 +256,3 @@ def _p_values(both: list[list[Floats]]) -> list[float | None]:
     values = np.concatenate([np.zeros(0), *parts])
     p = rank_p(number // 2, number % 2 == 1, values, len(both))
     return [None if np.isnan(each) else float(each) for each in p]
-
-
-def _row(
-    name: str, sides: list[Floats], amounts: list[dict[str, dict[str, float]]]
-) -> tuple[Any, ...]:
-    left, right = sides
-    means = [float(side.mean()) if len(side) else 0.0 for side in (left, right)]
-    spreads = [float(side.std(ddof=1)) if len(side) > 1 else None for side in (left, right)]
-    compared = len(left) > 1 and len(right) > 1
-    return (
-        name,
-        *(found.get(name, {}).get(amount, 0.0) for amount in _AMOUNTS for found in amounts),
-        *means,
-        means[1] - means[0],
-        *spreads,
-        effect_size(left, right) if compared else None,
-    )

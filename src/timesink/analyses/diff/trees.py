@@ -19,6 +19,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from timesink.analyses.arrays import sums_by
 from timesink.analyses.call_tree import BACKWARD, CallTree, grow_tree
 from timesink.analyses.columns import once_per_trace
 from timesink.analyses.forest import (
@@ -116,51 +117,42 @@ class CallCosts:
 
     def of(self, roots: Ints) -> Cost:
         """What these calls cost with everything below them."""
-        host, device = self.times[0, roots], self.times[1, roots]
+        host, device, sizes = self.times[0, roots], self.times[1, roots], self.size[roots]
+        skipped = np.repeat(roots - (np.cumsum(sizes) - sizes), sizes)
+        below = skipped + np.arange(len(skipped))
         return Cost(
             host_ns=int(host.sum()),
             device_ns=int(device.sum()),
             total_ns=int(np.where(device > 0, device, host).sum()),
-            operators=tuple(self._operators(self._below(roots))),
+            operators=tuple(self._operators(below[self.is_operator[below]])),
         )
-
-    def _below(self, roots: Ints) -> Ints:
-        sizes = self.size[roots]
-        skipped = np.repeat(roots - (np.cumsum(sizes) - sizes), sizes)
-        places = skipped + np.arange(len(skipped))
-        return places[self.is_operator[places]]
 
     def _operators(self, places: Ints) -> list[OperatorCost]:
         codes, group = np.unique(self.name[places], return_inverse=True)
         first = np.full(len(codes), len(self.size))
         np.minimum.at(first, group, self.finished[places])
-        sums = np.zeros((4, len(codes)), dtype=np.int64)
-        for total, values in zip(sums, self.times, strict=True):
-            np.add.at(total, group, values[places])
+        sums = [sums_by(group, values[places], len(codes)) for values in self.times]
         rows = zip(codes, np.bincount(group, minlength=len(codes)), *sums, strict=True)
         found = [OperatorCost(self.names[row[0]], *map(int, row[1:])) for row in rows]
         return [found[place] for place in np.argsort(first, kind="stable")]
 
 
-@once_per_trace
-def costs_of_forest(trace: Trace) -> CallCosts:
-    """Of the calls of every thread, as recorded."""
-    forest = call_forest(trace)
-    return CallCosts(
-        size=forest.size,
-        finished=forest.post_order,
-        name=forest.name,
-        is_operator=_is_operator(trace, forest),
-        times=_times(trace),
-        names=forest.names,
+def costs_of(trace: Trace, tree: CallTree | None = None) -> CallCosts:
+    """Of the calls of every thread, as recorded, or of those of a tree.
+
+    A backward pass in a tree costs what the calls in it cost.
+    """
+    forest, of_nodes = call_forest(trace), node_times(trace)
+    times = np.stack(
+        [of_nodes.host_total, of_nodes.device_total, of_nodes.host_self, of_nodes.device_self]
     )
-
-
-def costs_of_tree(trace: Trace, tree: CallTree) -> CallCosts:
-    """Of the calls of a tree; a backward pass costs what the calls in it cost."""
-    forest = call_forest(trace)
+    is_operator = np.asarray(forest.is_operator & ~is_module_call(trace))
+    if tree is None:
+        return CallCosts(
+            forest.size, forest.post_order, forest.name, is_operator, times, forest.names
+        )
     passes, inside = tree.is_backward_pass, tree.parent >= 0
-    times = _times(trace)[:, tree.node]
+    times = times[:, tree.node]
     directly_inside = inside & ~passes & passes[tree.parent]
     for values in times:
         before = np.concatenate([[0], np.cumsum(np.where(directly_inside, values, 0))])
@@ -170,19 +162,10 @@ def costs_of_tree(trace: Trace, tree: CallTree) -> CallCosts:
         size=tree.size,
         finished=np.arange(len(tree)) + tree.size - 1 - tree.depth,
         name=forest.name[tree.node],
-        is_operator=_is_operator(trace, forest)[tree.node] & ~passes,
+        is_operator=is_operator[tree.node] & ~passes,
         times=times,
         names=forest.names,
     )
-
-
-def _times(trace: Trace) -> Ints:
-    times = node_times(trace)
-    return np.stack([times.host_total, times.device_total, times.host_self, times.device_self])
-
-
-def _is_operator(trace: Trace, forest: CallForest) -> Flags:
-    return np.asarray(forest.is_operator & ~is_module_call(trace))
 
 
 Window: TypeAlias = tuple[int, int]
@@ -242,9 +225,6 @@ class Stretch:
         return self.run.elsewhere_costs.of(self.run.elsewhere[first:last])
 
 
-# -- one run ---------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class _Run:
     forest: CallForest
@@ -288,10 +268,10 @@ def _prepare(trace: Trace) -> _Run:
         forest=forest,
         tree=tree,
         is_module=is_module_call(trace)[tree.node] & ~tree.is_backward_pass,
-        costs=costs_of_tree(trace, tree),
+        costs=costs_of(trace, tree),
         elsewhere=nodes,
         elsewhere_start=forest.start[nodes],
-        elsewhere_costs=costs_of_forest(trace),
+        elsewhere_costs=costs_of(trace),
     )
 
 
@@ -305,56 +285,37 @@ def _everything(run: _Run) -> Stretch:
     return Stretch(run, calls, (int(run.tree.start[steps[0]]), int(run.tree.end[steps].max())))
 
 
-# -- both runs -------------------------------------------------------------------------------------
-
-
 def _aligned(left: Stretch, right: Stretch) -> Iterator[TreeSection]:
     """Matched calls and what lies before, between and after them; nothing without a match."""
-    left_calls, right_calls = _to_match(left, right)
-    left_anchors = left.run.anchors(left_calls)
-    right_anchors = right.run.anchors(right_calls)
-    pairs = _matches(left.run, left_calls[left_anchors], right.run, right_calls[right_anchors])
+    ours, theirs = left.calls, right.calls
+    if len(ours) == len(theirs) == 1:
+        # What two single calls call; otherwise the calls themselves.
+        ours, theirs = left.run.callees(int(ours[0])), right.run.callees(int(theirs[0]))
+    our_anchors, their_anchors = left.run.anchors(ours), right.run.anchors(theirs)
+    sides = ((left.run, ours[our_anchors]), (right.run, theirs[their_anchors]))
+    # Calls that belong together, by name, or where no name is common by sort.
+    pairs = align(*([run.name_of(at) for at in calls] for run, calls in sides))
+    pairs = pairs or align(*([run.sort_of(at) for at in calls] for run, calls in sides))
     if not pairs:
         return
-    left_parts = _cut(left, left_calls, left_anchors[[place for place, _ in pairs]])
-    right_parts = _cut(right, right_calls, right_anchors[[place for _, place in pairs]])
-    for ours, theirs in zip(left_parts, right_parts, strict=True):
-        if len(ours.calls) or len(theirs.calls):
-            yield TreeSection(ours, theirs)
-
-
-def _to_match(left: Stretch, right: Stretch) -> tuple[Ints, Ints]:
-    """What two single calls call; otherwise the calls themselves."""
-    if len(left.calls) == len(right.calls) == 1:
-        return left.run.callees(int(left.calls[0])), right.run.callees(int(right.calls[0]))
-    return left.calls, right.calls
-
-
-def _matches(left: _Run, ours: Ints, right: _Run, theirs: Ints) -> list[tuple[int, int]]:
-    """Places of calls that belong together, by name or where no name is common by sort."""
-    by_name = align([left.name_of(at) for at in ours], [right.name_of(at) for at in theirs])
-    if by_name:
-        return by_name
-    return align([left.sort_of(at) for at in ours], [right.sort_of(at) for at in theirs])
+    left_parts = _cut(left, ours, our_anchors[[place for place, _ in pairs]])
+    right_parts = _cut(right, theirs, their_anchors[[place for _, place in pairs]])
+    for one, other in zip(left_parts, right_parts, strict=True):
+        if len(one.calls) or len(other.calls):
+            yield TreeSection(one, other)
 
 
 def _cut(stretch: Stretch, calls: Ints, cuts: Ints) -> list[Stretch]:
     """In turn what lies before a cut and the call at the cut; at the end what is left."""
     borders = [0, *np.stack([cuts, cuts + 1]).T.ravel().tolist(), len(calls)]
     parts = [calls[first:last] for first, last in pairwise(borders)]
-    return [
-        Stretch(stretch.run, part, window)
-        for part, window in zip(parts, _windows(stretch, parts), strict=True)
-    ]
-
-
-def _windows(stretch: Stretch, parts: Sequence[Ints]) -> list[Window]:
-    """The window of the whole, divided: a part lasts until the next one starts."""
+    # The window of the whole is divided: a part lasts until the next one starts.
     opens, until = stretch.window
     first = next(number for number, part in enumerate(parts) if len(part))
-    windows: list[Window] = []
+    found: list[Stretch] = []
     for number, part in reversed(list(enumerate(parts))):
         start = int(stretch.run.tree.start[part[0]]) if len(part) else until
-        windows.append((opens if number == first else start, until))
-        until = windows[-1][0]
-    return windows[::-1]
+        window = (opens if number == first else start, until)
+        found.append(Stretch(stretch.run, part, window))
+        until = window[0]
+    return found[::-1]

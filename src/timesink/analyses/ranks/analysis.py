@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 
 import numpy as np
 import polars as pl
 
 from timesink.analyses.arrays import covered, joint, numbered, stacked
+from timesink.analyses.communication.calls import PAIRS
 from timesink.analyses.ranks.causes import RankWork, slow_links, slow_stages, why
 from timesink.analyses.ranks.clocks import align_clocks, with_common_steps
+from timesink.analyses.ranks.collectives import (
+    PROCESS_GROUP_SCHEMA,
+    collective_table,
+    keyed_groups,
+    matched_collectives,
+    with_blame,
+    with_excess,
+    with_waits,
+)
 from timesink.analyses.ranks.lateness import Panel, affected, late_ranks, least_share, panel_of
-from timesink.analyses.ranks.matching import PAIRS, group_rows, keyed_groups, matched_collectives
 from timesink.analyses.ranks.replay import WhatIf
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.analyses.ranks.waits import collective_table, with_blame, with_excess, with_waits
 from timesink.model.arrays import Floats, Ints
 from timesink.model.findings import Finding
 
@@ -36,14 +45,17 @@ def find_stragglers(
     late = late_ranks(panel, what_if)
     work = RankWork(ranks)
     places: Ints = np.flatnonzero(late)
-    costs = _costs(panel, places, what_if)
-    alone = len(places) == 1
-    found = [
-        _own(panel, place, replace(reason, cost_ns=cost), alone=alone)
-        for place, cost in zip(places.tolist(), costs.tolist(), strict=True)
-        if (reason := why(panel, place, late, work)) is not None
-    ]
-    of_many = (*slow_stages(panel, work, what_if), *slow_links(ranks, panel, calls, what_if))
+    found = []
+    for place, cost in zip(places.tolist(), _costs(panel, places, what_if).tolist(), strict=True):
+        reason = why(panel, place, late, work)
+        if reason is not None:
+            held, excess = panel.held[place], panel.excess[place]
+            # Of ranks that are late together one comes last, and who that is in a step is chance.
+            by_itself = len(places) == 1 and held.any()
+            steps = affected(held if by_itself else np.maximum(held, excess), panel.step_ns)
+            names = tuple(compress(panel.steps, steps))
+            found.append(replace(reason, cost_ns=cost, steps=names))
+    of_many = (*slow_stages(panel, work, what_if), *slow_links(panel, work, calls, what_if))
     found += [replace(one, steps=panel.steps) for one in of_many]
     least = least_share(len(panel.ranks))
     # The costliest reason of each rank.
@@ -73,15 +85,6 @@ def _costs(panel: Panel, places: Ints, what_if: WhatIf) -> Floats:
     return np.array([known.get(place, usual) for place in places.tolist()])
 
 
-def _own(panel: Panel, place: int, reason: Finding, *, alone: bool) -> Finding:
-    """A rank that is late by itself, with the steps in which it is."""
-    held, excess = panel.held[place], panel.excess[place]
-    # Of ranks that are late together one comes last, and who that is in a step is chance.
-    steps = affected(held if alone and held.any() else np.maximum(held, excess), panel.step_ns)
-    names = tuple(name for name, is_late in zip(panel.steps, steps, strict=True) if is_late)
-    return replace(reason, steps=names)
-
-
 # What several stragglers cost as one: they are late side by side, not one after the other.
 
 
@@ -91,24 +94,20 @@ def cost_together(late: Sequence[Finding], panel: Panel) -> float:
     Each costs what it would alone, so only what they cost in different steps adds up: of those who
     are late in the same step the latest counts.
     """
-    return float(np.max([_by_step(each, panel) for each in late], axis=0).sum())
+    by_step = []
+    for each in late:
+        more = np.maximum(panel.excess[panel.ranks == each.rank].sum(axis=0), 0.0)
+        if not more.any():
+            # Its link is slow, or its peers are as slow: nothing tells one step from another.
+            more = np.ones(len(panel.steps))
+        by_step.append(each.cost_ns * more / more.sum())
+    return float(np.max(by_step, axis=0).sum())
 
 
 def share_together(late: Sequence[Finding], panel: Panel) -> float:
     """The same as a part of the run."""
     return min(cost_together(late, panel) / max(panel.run_ns, 1.0), 1.0)
 
-
-def _by_step(late: Finding, panel: Panel) -> Floats:
-    """The cost of a rank over the steps, by what it takes more than its peers in each."""
-    more = np.maximum(panel.excess[panel.ranks == late.rank].sum(axis=0), 0.0)
-    if not more.any():
-        # Its link is slow, or its peers are as slow: nothing tells one step from another.
-        more = np.ones(len(panel.steps))
-    return np.asarray(late.cost_ns * more / more.sum())
-
-
-# All ranks of a run, from their summaries.
 
 # What each rank spends its time on, and whose time it costs.
 
@@ -142,12 +141,28 @@ WAIT_SCHEMA = {
 
 def rank_table(ranks: Mapping[int, RankSummary], by_step: pl.DataFrame) -> pl.DataFrame:
     """Rows of `RANK_SCHEMA`, one per rank; `by_step` has rows of `WAIT_SCHEMA`."""
-    table = _about(ranks).join(_mean_step(ranks), on="rank", how="left", maintain_order="left")
+    told = [(rank, each.about.host, each.about.device) for rank, each in sorted(ranks.items())]
+    schema = {name: RANK_SCHEMA[name] for name in ("rank", "host", "device")}
+    about = pl.DataFrame(told, schema=schema, orient="row")
+    host_only = ["own_data_loader_ns", "own_runtime_ns", "own_cpu_exec_ns", "own_idle_ns"]
+    whole = pl.col("complete")
+    parts = pl.col("compute_ns", "communication_ns", "exposed_communication_ns", "overlap_ns")
+    mean_step = (
+        stacked({rank: each.steps for rank, each in ranks.items()})
+        .group_by("rank")
+        .agg(
+            parts.filter(whole).mean(),
+            steps=whole.sum(),
+            step_ns=(pl.col("end_ns") - pl.col("start_ns")).filter(whole).mean(),
+            idle_ns=pl.sum_horizontal(host_only).filter(whole).mean(),
+        )
+    )
     waits = by_step.drop("step").group_by("rank").sum()
-    table = table.with_columns(pl.col("steps").fill_null(0))
     per_step = pl.max_horizontal("steps", 1)
     return (
-        table.join(waits, on="rank", how="left", maintain_order="left")
+        about.join(mean_step, on="rank", how="left", maintain_order="left")
+        .with_columns(pl.col("steps").fill_null(0))
+        .join(waits, on="rank", how="left", maintain_order="left")
         .with_columns(pl.col(waits.columns[1:]).fill_null(0) / per_step)
         .select(pl.col(name).cast(dtype) for name, dtype in RANK_SCHEMA.items())
     )
@@ -180,27 +195,6 @@ def step_waits(calls: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _about(ranks: Mapping[int, RankSummary]) -> pl.DataFrame:
-    told = [(rank, each.about.host, each.about.device) for rank, each in sorted(ranks.items())]
-    schema = {name: RANK_SCHEMA[name] for name in ("rank", "host", "device")}
-    return pl.DataFrame(told, schema=schema, orient="row")
-
-
-def _mean_step(ranks: Mapping[int, RankSummary]) -> pl.DataFrame:
-    steps = stacked({rank: each.steps for rank, each in ranks.items()})
-    host_only = ["own_data_loader_ns", "own_runtime_ns", "own_cpu_exec_ns", "own_idle_ns"]
-    whole = pl.col("complete")
-    return steps.group_by("rank").agg(
-        steps=whole.sum(),
-        step_ns=(pl.col("end_ns") - pl.col("start_ns")).filter(whole).mean(),
-        compute_ns=pl.col("compute_ns").filter(whole).mean(),
-        communication_ns=pl.col("communication_ns").filter(whole).mean(),
-        exposed_communication_ns=pl.col("exposed_communication_ns").filter(whole).mean(),
-        overlap_ns=pl.col("overlap_ns").filter(whole).mean(),
-        idle_ns=pl.sum_horizontal(host_only).filter(whole).mean(),
-    )
-
-
 # Which ranks can be judged beside the others: those whose recording holds the same.
 
 
@@ -210,16 +204,14 @@ def judged_ranks(ranks: Mapping[int, RankSummary]) -> dict[int, RankSummary]:
     Such a recording was cut off: its host calls are there, what they launched is not, and it would
     look like a host that keeps everybody waiting.
     """
-    works = {rank: _has_kernels(summary) for rank, summary in ranks.items()}
+    # Of complete steps functions tell; a recording without any may still have device work.
+    works = {
+        rank: bool((each.functions["place"] == "kernel").any() or each.steps["own_kernel_ns"].sum())
+        for rank, each in ranks.items()
+    }
     if sum(works.values()) * 2 <= len(works):
         return dict(ranks)
     return {rank: summary for rank, summary in ranks.items() if works[rank]}
-
-
-def _has_kernels(summary: RankSummary) -> bool:
-    # Of complete steps functions tell; a recording without any may still have device work.
-    in_steps = not summary.functions.filter(pl.col("place") == "kernel").is_empty()
-    return in_steps or bool(summary.steps["own_kernel_ns"].sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,13 +222,10 @@ class RanksAnalysis:
     """One row per rank."""
     collectives: pl.DataFrame
     """One row per rank and collective, matched, with waits and blame."""
-    mismatches: pl.DataFrame
     clocks: pl.DataFrame
     stragglers: tuple[Finding, ...]
     panel: Panel
     """Rank x step: what each held the others up."""
-    missing: tuple[int, ...]
-    """Ranks of the run of which there is no summary."""
     not_judged: tuple[int, ...]
     """Ranks whose recordings hold too little to be compared."""
     waits: pl.DataFrame
@@ -250,7 +239,7 @@ class RanksAnalysis:
 def analyse_ranks(ranks: Mapping[int, RankSummary]) -> RanksAnalysis:
     """Match, align, blame and explain."""
     judged = judged_ranks(ranks)
-    calls, mismatches = matched_collectives(judged)
+    calls = matched_collectives(judged)
     clocks = align_clocks(calls, {rank: each.about.host for rank, each in judged.items()})
     alike, named = with_common_steps(judged, calls, clocks)
     compared = with_blame(with_excess(with_waits(named, clocks)))
@@ -259,18 +248,14 @@ def analyse_ranks(ranks: Mapping[int, RankSummary]) -> RanksAnalysis:
     blamed = compared.with_columns(calls["step"])
     groups = keyed_groups(judged, calls)
     waits = step_waits(blamed)
-    sizes = [each.about.world_size for each in ranks.values() if each.about.world_size]
-    world = max(sizes, default=0)
     return RanksAnalysis(
         ranks=rank_table(ranks, waits),
         collectives=blamed,
-        mismatches=mismatches,
         clocks=clocks,
         stragglers=find_stragglers(alike, panel, compared, clocks),
         panel=panel,
-        missing=tuple(rank for rank in range(world) if rank not in ranks),
         not_judged=tuple(rank for rank in ranks if rank not in judged),
         waits=waits,
-        groups=group_rows(groups),
+        groups=groups.select(PROCESS_GROUP_SCHEMA.keys()).cast(pl.Schema(PROCESS_GROUP_SCHEMA)),
         matched=collective_table(blamed, groups),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,8 +11,9 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.arrays import stacked
+from timesink.analyses.communication.calls import PAIRS
+from timesink.analyses.ranks.collectives import complete_transfers, slow_groups
 from timesink.analyses.ranks.lateness import Panel
-from timesink.analyses.ranks.matching import PAIRS, complete_transfers, slow_groups
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.analyses.ranks.replay import WhatIf
 from timesink.analyses.ranks.summary import RankSummary
@@ -38,6 +39,7 @@ _MORE_WAITS, _MANY = 1.5, 1.2
 """How many times as many they are at least, few or many of them."""
 _MORE_WORK = 0.1
 """Beyond this kernels are given more work, not by chance."""
+_AMOUNTS = ("calls", "dur_ns", "work")
 _ALL_SLOWER = 0.5
 """Most kernels are slower by about as much as all of them: then it is the device."""
 
@@ -59,25 +61,46 @@ class RankWork:
         """Complete steps of each rank."""
         return {rank: int(each.steps["complete"].sum()) for rank, each in self.ranks.items()}
 
-    def beside(self, rank: int, peers: list[int], place: str) -> pl.DataFrame:
-        """Functions of a rank and, with the prefix `peer_`, medians of its peers; per step."""
-        own = self.per_step(rank, place)
-        others = pl.concat([self.per_step(peer, place) for peer in peers])
-        many = len(peers)
-        # Who lacks a function has none of it.
-        half = pl.col("calls").len() * 2 > many
-        medians = others.group_by("function").agg(
-            pl.when(half).then(pl.col(name).median()).otherwise(0.0).alias(f"peer_{name}")
-            for name in ("calls", "dur_ns", "work", "typical_ns")
+    def per_step(self, ranks: Sequence[int], place: str) -> pl.DataFrame:
+        """Functions of some ranks at a place, what they did in a step."""
+        steps = pl.DataFrame(
+            {"rank": ranks, "steps": [max(self.steps[rank], 1) for rank in ranks]},
+            schema={"rank": pl.Int64, "steps": pl.Int64},
         )
-        return own.join(medians, on="function", how="full", coalesce=True).fill_null(0.0)
+        return (
+            stacked({rank: self.ranks[rank].functions for rank in ranks})
+            .filter(pl.col("place") == place)
+            .join(steps, on="rank", maintain_order="left")
+            .select("rank", "function", "typical_ns", pl.col(_AMOUNTS) / pl.col("steps"))
+        )
 
-    def per_step(self, rank: int, place: str) -> pl.DataFrame:
-        """Functions of a rank, what they did in a step."""
-        steps = max(self.steps[rank], 1)
-        per_step = (pl.col(name) / steps for name in ("calls", "dur_ns", "work"))
-        table = self.ranks[rank].functions.filter(pl.col("place") == place)
-        return table.select("function", *per_step, "typical_ns")
+    def usual(self, ranks: Sequence[int], place: str) -> pl.DataFrame:
+        """Medians of the functions of some ranks, with the prefix `peer_`; per step."""
+        many = len(ranks)
+        # Who lacks a function has none of it.
+        half = pl.len() * 2 > many
+        return (
+            self.per_step(ranks, place)
+            .group_by("function")
+            .agg(
+                pl.when(half).then(pl.col(name).median()).otherwise(0.0).alias(f"peer_{name}")
+                for name in _AMOUNTS
+            )
+        )
+
+    def beside(self, rank: int, peers: Sequence[int], place: str) -> pl.DataFrame:
+        """Functions of a rank and what is usual for its peers, as `with_expected`."""
+        own, usual = self.per_step([rank], place), self.usual(peers, place)
+        both = own.drop("rank").join(usual, on="function", how="full", coalesce=True)
+        return with_expected(both.fill_null(0.0))
+
+
+def with_expected(table: pl.DataFrame) -> pl.DataFrame:
+    """Functions with what they would take, given their work, at the pace of the peers."""
+    given = pl.when(pl.col("peer_work") > 0).then("work").otherwise("calls")
+    usual = pl.when(pl.col("peer_work") > 0).then("peer_work").otherwise("peer_calls")
+    expected = pl.col("peer_dur_ns") * (given / pl.when(usual > 0).then(usual))
+    return table.with_columns(expected=pl.coalesce(expected, "dur_ns"))
 
 
 def why(panel: Panel, place: int, others_late: Flags, work: RankWork) -> Finding | None:
@@ -93,7 +116,7 @@ def why(panel: Panel, place: int, others_late: Flags, work: RankWork) -> Finding
         return kernel_reason(rank, more[source], others, work)
     has_device = bool(np.nansum(panel.own["kernels"][place]) > 0)
     # How much more work the functions of a rank are given, as a part of what they take.
-    split = _split(work.beside(rank, others, "kernel" if has_device else "host"))
+    split = work.beside(rank, others, "kernel" if has_device else "host")
     usual = float(split["peer_dur_ns"].sum())
     more_work = float((split["expected"] - split["peer_dur_ns"]).sum()) / usual if usual else 0.0
     if more_work > _MORE_WORK:
@@ -104,7 +127,7 @@ def why(panel: Panel, place: int, others_late: Flags, work: RankWork) -> Finding
         return late(rank, "uneven_work", text)
     if source == "host":
         at_once = float(np.nanmean(panel.gap[place] - np.nanmedian(panel.gap[peers], axis=0)))
-        return _host(rank, more[source], at_once, others, work, has_device=has_device)
+        return _host_reason(rank, more[source], at_once, others, work, has_device=has_device)
     cause = {"loading": "data_loading", "copies": "slow_link"}[source]
     what = {"loading": "loads data", "copies": "copies"}[source]
     text = f"Rank {rank} {what} {brief_ns(more[source])} per step longer than its peers."
@@ -129,21 +152,9 @@ def some(peers: Ints, most: int = 64) -> Ints:
     return peers if len(peers) <= most else peers[:: -(-len(peers) // most)]
 
 
-# -- on the device ---------------------------------------------------------------------------------
-
-
-def _split(table: pl.DataFrame) -> pl.DataFrame:
-    """Functions with what they would take, given their work, at the pace of the peers."""
-    given = pl.when(pl.col("peer_work") > 0).then("work").otherwise("calls")
-    usual = pl.when(pl.col("peer_work") > 0).then("peer_work").otherwise("peer_calls")
-    return table.with_columns(amount=given / pl.when(usual > 0).then(usual)).with_columns(
-        expected=pl.coalesce(pl.col("peer_dur_ns") * pl.col("amount"), "dur_ns")
-    )
-
-
 def kernel_reason(rank: int, more_ns: float, peers: list[int], work: RankWork) -> Finding:
     """Why kernels take longer: they have more to do, or do the same at a slower pace."""
-    split = _split(work.beside(rank, peers, "kernel"))
+    split = work.beside(rank, peers, "kernel")
     by_work = float((split["expected"] - split["peer_dur_ns"]).sum())
     by_pace = float((split["dur_ns"] - split["expected"]).sum())
     much = f"Kernels of rank {rank} take {brief_ns(more_ns)} per step longer than on its peers"
@@ -163,18 +174,10 @@ def kernel_reason(rank: int, more_ns: float, peers: list[int], work: RankWork) -
     return late(rank, "kernel_change", f"{text}, most of it in {worst}.")
 
 
-# -- on the host -----------------------------------------------------------------------------------
-
-
-def _host(
-    rank: int,
-    more_ns: float,
-    at_once_ns: float,
-    others: list[int],
-    work: RankWork,
-    *,
+def _host_reason(
+    rank: int, more_ns: float, at_once_ns: float, others: list[int], work: RankWork, *,
     has_device: bool,
-) -> Finding:
+) -> Finding:  # fmt: skip
     more = f"{brief_ns(more_ns)} per step longer"
     much = f"The host of rank {rank} takes {more} than those of its peers"
     if has_device:
@@ -187,7 +190,9 @@ def _host(
         text = f"{much}, which waits {_times(calls)} for it ({most}); on peers {_times(usual)}."
         return late(rank, "synchronisation", text)
     if at_once_ns > _ALL_SLOWER * more_ns:
-        where = _gap_place(work.ranks[rank])
+        named = work.ranks[rank].steps.filter("complete")["gap_in"].drop_nulls().mode().sort()
+        name = str(named[0]) if len(named) else ""
+        where = f", {name}" if name.startswith("after ") else f", in {name}" if name else ""
         return late(rank, "host_code", f"{much}, {brief_ns(at_once_ns)} of it at once{where}.")
     return late(rank, "host_code", f"{much}, all over the step.")
 
@@ -196,125 +201,94 @@ def _times(number: float) -> str:
     return "once" if round(number) == 1 else f"{number:.0f} times"
 
 
-def _gap_place(summary: RankSummary) -> str:
-    named = summary.steps.filter("complete")["gap_in"].drop_nulls()
-    if named.is_empty():
-        return ""
-    name = str(named.mode().sort()[0])
-    return f", {name}" if name.startswith("after ") else f", in {name}"
-
-
 # Ranks behind a slow link: every collective they take part in takes longer to move its data.
 
 _LEAST_SHARE = 0.015
 _OUTLYING = 8.0
 _LEAST_SLOWER_COPIES = 0.2
 _NEARLY, _FAINT = 0.95, 1e-3
-_LOST = (pl.col("transfer_ns") - pl.col("usual")).clip(lower_bound=0)
 
 
 def slow_links(
-    ranks: Mapping[int, RankSummary], panel: Panel, calls: pl.DataFrame, what_if: WhatIf
+    panel: Panel, work: RankWork, calls: pl.DataFrame, what_if: WhatIf
 ) -> Iterator[Finding]:
     """The rank that all slow transfers have in common, and what these cost.
 
     Groups are compared with groups that move the same.  Of a single group nobody knows how fast it
     could be, nor which of its ranks slows it down, unless copies of one of them are slow too.
     """
-    transfers = _with_usual(complete_transfers(calls))
-    if transfers.is_empty():
+    complete = complete_transfers(calls)
+    if complete.is_empty():
         return
-    copies = _copies_slower(ranks, panel)
-    lost = _by_rank(transfers.group_by("rank").agg(_LOST.sum().alias("lost")), "lost", panel)
-    suspect = _in_all_slow(lost, copies) if lost.any() else _with_slow_copies(copies)
+    # With the `usual` time of other groups, for those that take longer; else null.
+    slow = slow_groups(complete).select("kind", "among", usual="usual_ns")
+    transfers = complete.join(slow, on=["kind", "among"], how="left")
+    more = (pl.col("transfer_ns") - pl.col("usual")).clip(lower_bound=0)
+    lost = _by_rank(transfers.group_by("rank").agg(more.sum()), panel)
+    copies = _copies_slower(panel, work)
+    with_slow_copies = _outlying(copies)
+    suspect = with_slow_copies
+    # Peers share some groups with the culprit; only the culprit is in all that are slow.
+    in_all = lost >= _NEARLY * lost.max()
+    if lost.any():
+        suspect = int(np.argmax(np.where(in_all, copies, 0.0) + _FAINT * lost / lost.max()))
     if suspect is None:
         return
     rank, slower = int(panel.ranks[suspect]), float(copies[suspect])
-    pace = slower if _with_slow_copies(copies) == suspect else 1.0
+    pace = slower if with_slow_copies == suspect else 1.0
     mine = transfers.filter(pl.col("rank") == rank).with_columns(
         usual=pl.coalesce("usual", pl.col("transfer_ns") / pace)
     )
-    cost = _cost(ranks[rank], mine, what_if)
+    if what_if.score is not None:
+        cost = what_if.score.cost_of_transfers(mine["match"], mine["usual"])
+    else:
+        # How much of its communication a rank has nothing else to do in.
+        totals = work.ranks[rank].steps.select("exposed_communication_ns", "communication_ns").sum()
+        exposed, all_of_it = totals.row(0)
+        cost = float(mine.select(more.sum()).item()) * (exposed / all_of_it if all_of_it else 1.0)
     if cost < _LEAST_SHARE * panel.run_ns:
         return
-    evidence = [
-        (
-            f"Copies of rank {rank} take {slower:.1f} times as long as those of its peers; what "
-            "its collectives could do without that, no other group tells."
-        )
-    ]
+    said = (
+        f"Copies of rank {rank} take {slower:.1f} times as long as those of its peers; what "
+        "its collectives could do without that, no other group tells."
+    )
+    others: tuple[str, ...] = ()
     if lost.any():
         longer = brief_ns(float(lost[suspect]) / len(panel.steps))
-        evidence = [
-            (
-                f"Collectives with rank {rank} take {longer} per step longer to move their data "
-                "than those of other groups of the same size."
+        said = (
+            f"Collectives with rank {rank} take {longer} per step longer to move their data "
+            "than those of other groups of the same size."
+        )
+        if in_all.sum() > 1 and with_slow_copies != suspect:
+            alike = ranges_of(panel.ranks[in_all])
+            others = (
+                f"Ranks {alike} are in the same slow groups: it may be the link of any of them.",
             )
-        ]
-        alike = panel.ranks[_in_slow_groups(lost)].tolist()
-        if len(alike) > 1 and _with_slow_copies(copies) != suspect:
-            evidence.append(
-                f"Ranks {ranges_of(alike)} are in the same slow groups: it may be the link of any "
-                "of them."
-            )
-    yield late(rank, "slow_link", *evidence, cost_ns=cost)
+    yield late(rank, "slow_link", said, *others, cost_ns=cost)
 
 
-def _in_all_slow(lost: Floats, copies: Floats) -> int:
-    """Peers share some groups with the culprit; only the culprit is in all that are slow."""
-    most = _in_slow_groups(lost)
-    return int(np.argmax(np.where(most, copies, 0.0) + _FAINT * lost / lost.max()))
-
-
-def _in_slow_groups(lost: Floats) -> Flags:
-    return np.asarray(lost >= _NEARLY * lost.max())
-
-
-def _with_slow_copies(copies: Floats) -> int | None:
+def _outlying(copies: Floats) -> int | None:
+    """The place of the rank whose copies are slower than those of others, beyond chance."""
     suspect = int(np.argmax(copies))
     spread = NORMAL * float(np.median(np.abs(copies - np.median(copies))))
     enough = 1 + max(_LEAST_SLOWER_COPIES, _OUTLYING * spread)
     return suspect if copies[suspect] >= enough else None
 
 
-def _cost(summary: RankSummary, slow: pl.DataFrame, what_if: WhatIf) -> float:
-    """What the run lost with collectives that take longer than usual."""
-    if what_if.score is not None:
-        return what_if.score.cost_of_transfers(slow["match"], slow["usual"])
-    lost = slow.select((pl.col("transfer_ns") - pl.col("usual")).clip(0).sum()).item()
-    # How much of its communication a rank has nothing else to do in.
-    totals = summary.steps.select("exposed_communication_ns", "communication_ns").sum().row(0)
-    return float(lost) * (float(totals[0] / totals[1]) if totals[1] else 1.0)
-
-
-def _with_usual(transfers: pl.DataFrame) -> pl.DataFrame:
-    """Transfers with the `usual` time of other groups, for those that take longer; else null."""
-    slow = slow_groups(transfers).select("kind", "among", usual="usual_ns")
-    return transfers.join(slow, on=["kind", "among"], how="left")
-
-
-def _copies_slower(ranks: Mapping[int, RankSummary], panel: Panel) -> Floats:
+def _copies_slower(panel: Panel, work: RankWork) -> Floats:
     """How many times as long copies of each rank take, of as many bytes as those of others."""
-    steps = pl.col("rank").replace_strict(RankWork(ranks).steps, return_dtype=pl.Int64)
-    functions = {int(rank): ranks[int(rank)].functions for rank in panel.ranks}
-    tables = (
-        stacked(functions)
-        .filter(pl.col("place") == "copy")
-        .with_columns(pl.col("dur_ns") / pl.max_horizontal(steps, 1))
-    )
-    pace = tables.filter(pl.col("work") >= 0).with_columns(
+    pace = work.per_step(panel.ranks.tolist(), "copy").with_columns(
         ratio=pl.col("typical_ns") / pl.col("typical_ns").median().over("function"),
         weight=pl.col("dur_ns").median().over("function"),
     )
-    found = pace.group_by("rank").agg(
-        ratio=(pl.col("ratio") * pl.col("weight")).sum() / pl.col("weight").sum()
-    )
-    ratio = _by_rank(found, "ratio", panel)
+    weighted = (pl.col("ratio") * pl.col("weight")).sum() / pl.col("weight").sum()
+    ratio = _by_rank(pace.group_by("rank").agg(weighted), panel)
     return np.where(ratio > 0, ratio, 1.0)
 
 
-def _by_rank(table: pl.DataFrame, column: str, panel: Panel) -> Floats:
-    known = dict(table.select("rank", column).iter_rows())
+def _by_rank(table: pl.DataFrame, panel: Panel) -> Floats:
+    """The numbers of a table with a rank and one number, in the order of the panel; 0 for none."""
+    known = dict(table.iter_rows())
     return np.array([float(known.get(int(rank)) or 0.0) for rank in panel.ranks])
 
 
@@ -330,7 +304,8 @@ _NEARLY_ALL = 0.2
 def slow_stages(panel: Panel, work: RankWork, what_if: WhatIf) -> Iterator[Finding]:
     """The stage whose kernels take longest, where that is far longer than in the others."""
     stages = [panel.alike == number for number in np.unique(panel.alike)]
-    if len(stages) < 2 or not _is_pipeline(panel, work):
+    done = work.ranks[int(panel.ranks[0])].collectives["collective"].drop_nulls().unique()
+    if len(stages) < 2 or set(PAIRS).isdisjoint(done.to_list()):
         return
     usual_of_rank = np.nanmedian(panel.own["kernels"], axis=1)
     # Some slow ranks do not make a slow stage: it is one if nearly all of it are.
@@ -348,19 +323,11 @@ def slow_stages(panel: Panel, work: RankWork, what_if: WhatIf) -> Iterator[Findi
     )
     cost = min(more, panel.step_ns) * len(panel.steps)
     if what_if.score is not None:
-        cost = what_if.score.cost_of_share(panel.ranks[members], _share(panel, members, more))
+        # What its ranks do more, as a part of all that they do by themselves.
+        own = sum(np.nan_to_num(values[members]) for values in panel.own.values())
+        part = min(more / max(float(np.median(own)), more, 1.0), 1.0)
+        cost = what_if.score.cost_of_share(panel.ranks[members], part)
     # A whole stage may also be on slow devices.
     others = panel.ranks[some(np.flatnonzero(~stages[worst]))].tolist()
     cause = kernel_reason(int(panel.ranks[first]), more, others, work).cause
     yield late(int(panel.ranks[first]), cause, text, cost_ns=cost)
-
-
-def _share(panel: Panel, members: Ints, more_ns: float) -> float:
-    """What ranks do more, as a part of all that they do by themselves."""
-    own = sum(np.nan_to_num(values[members]) for values in panel.own.values())
-    return min(more_ns / max(float(np.median(own)), more_ns, 1.0), 1.0)
-
-
-def _is_pipeline(panel: Panel, work: RankWork) -> bool:
-    some = work.ranks[int(panel.ranks[0])].collectives["collective"]
-    return not set(PAIRS).isdisjoint(some.drop_nulls().unique().to_list())

@@ -1,31 +1,272 @@
-"""What changed between two runs of many ranks: steps, where their time went, who is late."""
+"""What changed between two runs of many ranks: steps, where their time went, who is late.
+
+Also which collectives move their data slower or faster than they did, and which ranks changed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
-from timesink.analyses.comparison.pair import CycleTimes
+from timesink.analyses.arrays import stacked
+from timesink.analyses.communication.calls import ONE_SIDED
 from timesink.analyses.comparison.times import cycle_times
 from timesink.analyses.comparison.verdict import judge_lengths
 from timesink.analyses.ranks.analysis import RanksAnalysis
-from timesink.analyses.ranks.change_parts import (
-    PARTS,
-    StepParts,
-    collective_changes,
-    rank_changes,
-    step_parts,
-)
-from timesink.analyses.ranks.lateness import LEAST_SHARE
+from timesink.analyses.ranks.collectives import GROUP_KEY
+from timesink.analyses.ranks.lateness import LEAST_SHARE, SOURCES
 from timesink.analyses.ranks.own_time import ranges_of
-from timesink.analyses.ranks.rank_set import RankSet
+from timesink.analyses.ranks.rank_groups import LEAST_SHARE as LEAST_APART
+from timesink.analyses.ranks.rank_groups import far_from_usual, step_mean
+from timesink.analyses.ranks.rank_set import RankLayout, RankSet
+from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.statistics.drift import mean_changes
-from timesink.model.diagnosis import CycleJudgement, CycleTime
+from timesink.analyses.statistics.ranks import ALPHA, false_discovery
+from timesink.model.diagnosis import CycleTime
 from timesink.model.findings import Finding
-from timesink.model.units import counted, times
+from timesink.model.units import times
+
+# Which collectives move their data slower or faster than they did.
+
+COLLECTIVE_CHANGE_SCHEMA = {
+    "group_kind": pl.String(),
+    "collective": pl.String(),
+    "dtype": pl.String(),
+    "size_bytes": pl.Int64(),
+    "group_size": pl.Int64(),
+    "calls_base": pl.Float64(),
+    "calls_new": pl.Float64(),
+    "transfer_base_ns": pl.Float64(),
+    "transfer_new_ns": pl.Float64(),
+    "wait_base_ns": pl.Float64(),
+    "wait_new_ns": pl.Float64(),
+    "bus_base_bytes_per_s": pl.Float64(),
+    "bus_new_bytes_per_s": pl.Float64(),
+    "change_ns": pl.Float64(),
+    "p_value": pl.Float64(),
+    "changed": pl.Boolean(),
+}
+"""Times are means of a call.  `calls` are those of the whole run in a step, `change_ns` is what the
+transfers of a step take longer; `p_value` is corrected for the number of rows and null where it
+could not be tested."""
+
+_KIND = ["group_kind", "collective", "dtype", "size_bytes", "group_size"]
+_TESTED = _KIND[1:]
+_LEAST_CHANGE = 0.05
+_LEAST_OF_STEP = 0.002
+
+
+def collective_changes(base: RankSet, new: RankSet) -> pl.DataFrame:
+    """Rows of `COLLECTIVE_CHANGE_SCHEMA`, those that changed first, then by what they add."""
+    sides = []
+    for ranks, side in ((base, "base"), (new, "new")):
+        steps = max(ranks.analysis.collectives["step"].n_unique(), 1)
+        told = {
+            f"calls_{side}": pl.col("calls") / steps,
+            f"transfer_{side}_ns": pl.col("transfer_mean_ns"),
+            f"wait_{side}_ns": pl.col("wait_mean_ns"),
+            f"bus_{side}_bytes_per_s": pl.col("bus_bytes_per_s"),
+        }
+        sides.append(ranks.analysis.matched.select(*_KIND, "groups", **told))
+    now = sides[1].drop("groups")
+    both = sides[0].join(now, on=_KIND, how="full", coalesce=True, nulls_equal=True)
+    if both.is_empty():
+        return pl.DataFrame(schema=COLLECTIVE_CHANGE_SCHEMA)
+    more = pl.col("transfer_new_ns") - pl.col("transfer_base_ns")
+    usual = pl.min_horizontal("calls_base", "calls_new")
+    step_ns = max(base.analysis.panel.step_ns, 1.0)
+    counts = (
+        (pl.col("p_value") < ALPHA)
+        & (more.abs() > _LEAST_CHANGE * pl.col("transfer_base_ns"))
+        & (pl.col("change_ns").abs() > _LEAST_OF_STEP * step_ns * pl.col("groups"))
+    )
+    return (
+        both.join(_tested(base, new), on=_TESTED, how="left", nulls_equal=True)
+        .with_columns(change_ns=more * usual)
+        .with_columns(changed=counts.fill_null(value=False))
+        .sort("changed", pl.col("change_ns").abs(), *_KIND, descending=[True, True] + [False] * 5,
+              nulls_last=True)
+        .select(pl.col(name).cast(dtype) for name, dtype in COLLECTIVE_CHANGE_SCHEMA.items())
+    )  # fmt: skip
+
+
+def _tested(base: RankSet, new: RankSet) -> pl.DataFrame:
+    """How likely noise moves transfers as far, for kinds that both runs have, step by step."""
+    paired = pl.col("collective").cast(pl.String).replace(dict.fromkeys(ONE_SIDED, "send_recv"))
+    size = pl.max_horizontal(pl.col("size_bytes", "out_bytes")).max().over("match")
+    kind = pl.concat_str(pl.col(_TESTED).cast(pl.String), separator=" ", ignore_nulls=True)
+    calls = [
+        each.analysis.collectives.filter(pl.col("step").is_not_null())
+        .select("step", "start_ns", "transfer_ns", "group_size", "match",
+                pl.col("dtype").cast(pl.String), collective=paired, size_bytes=size)
+        .with_columns(kind=kind)
+        for each in (base, new)
+    ]  # fmt: skip
+    # One row per step, one column per kind of collective: how long moving takes.
+    before, now = (
+        each.group_by("step", "kind")
+        .agg(pl.col("transfer_ns").mean(), pl.col("start_ns").min())
+        .with_columns(pl.col("start_ns").min().over("step"))
+        .sort("start_ns", "kind")
+        .pivot("kind", index="step", values="transfer_ns", maintain_order=True)
+        for each in calls
+    )
+    common = [name for name in before.columns[1:] if name in now.columns]
+    if not common:
+        columns = (*_TESTED, "p_value")
+        return pl.DataFrame(schema={name: COLLECTIVE_CHANGE_SCHEMA[name] for name in columns})
+    filled = []
+    for each in (before, now):
+        # A step without such a call counts as its others do.
+        values = each.select(common).to_numpy().astype(np.float64)
+        seen = np.isfinite(values)
+        means = np.where(seen, values, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+        filled.append(np.where(seen, values, means))
+    p = pl.Series(false_discovery(mean_changes(*filled).p)).fill_nan(None)
+    told = pl.DataFrame({"kind": common, "p_value": p})
+    return calls[0].select("kind", *_TESTED).unique("kind").join(told, on="kind").drop("kind")
+
+
+# How each rank changed against the same rank before, beside how its peers did.
+
+RANK_CHANGE_SCHEMA = {
+    "rank": pl.Int64(),
+    "source": pl.String(),
+    "base_ns": pl.Float64(),
+    "new_ns": pl.Float64(),
+    "change_ns": pl.Float64(),
+    "beyond_ns": pl.Float64(),
+    "changed": pl.Boolean(),
+}
+"""Times per step.  `source` is that of its own time (`panel.SOURCES`) in which the rank differs
+most from its peers, the others are of this source; `beyond_ns` is what it changed more than they
+did."""
+
+
+def rank_changes(
+    base: RankSet, new: RankSet, numbers: Sequence[int], named: Collection[int]
+) -> pl.DataFrame:
+    """Rows of `RANK_CHANGE_SCHEMA`, the largest differences first.
+
+    A rank changed if that is beyond what chance does to its peers, or if it is one of the `named`
+    stragglers that came or went.
+    """
+    if not numbers:
+        return pl.DataFrame(schema=RANK_CHANGE_SCHEMA)
+    panel = new.analysis.panel
+    # One row per source of own time, one column per rank.
+    before, after = (
+        np.stack(
+            [step_mean(each.own[name][np.searchsorted(each.ranks, numbers)]) for name in SOURCES]
+        )
+        for each in (base.analysis.panel, panel)
+    )
+    role = panel.alike[np.searchsorted(panel.ranks, numbers)]
+    step_ns = max(base.analysis.panel.step_ns, panel.step_ns)
+    judged = [far_from_usual(change, role, step_ns) for change in after - before]
+    beyond, odd = (np.stack(each) for each in zip(*judged, strict=True))
+    most = np.argmax(np.abs(beyond), axis=0), np.arange(len(numbers))
+    apart = beyond[most]
+    is_named = np.isin(numbers, list(named)) & (np.abs(apart) > LEAST_APART * step_ns)
+    table = pl.DataFrame(
+        {
+            "rank": numbers,
+            "source": [list(SOURCES)[each] for each in most[0]],
+            "base_ns": before[most],
+            "new_ns": after[most],
+            "change_ns": after[most] - before[most],
+            "beyond_ns": apart,
+            "changed": odd.any(axis=0) | is_named,
+        },
+        schema=RANK_CHANGE_SCHEMA,
+    )
+    return table.sort("changed", pl.col("beyond_ns").abs(), "rank", descending=[True, True, False])
+
+
+# What the steps of a run are made of, over its ranks: parts that add up to a whole step.
+
+OWN = {
+    "compute": ("own_kernel_ns",),
+    "copies": ("own_memcpy_ns", "own_memset_ns"),
+    "data_loading": ("own_data_loader_ns",),
+    "host": ("own_runtime_ns", "own_cpu_exec_ns"),
+    "idle": ("own_idle_ns",),
+}
+"""Parts of a step in which a rank waits for nobody, and the columns of summaries they are in."""
+PARTS = ("compute", "copies", "transfer", "waiting", "data_loading", "host", "idle")
+"""`transfer` and `waiting` are exposed communication: the device has nothing else to do."""
+
+
+def step_parts(
+    ranks: Mapping[int, RankSummary], found: RanksAnalysis, numbers: Iterable[int]
+) -> pl.DataFrame:
+    """Divide the complete steps that most ranks have, over some of the ranks.
+
+    One row per step in order: `PARTS` in nanoseconds, which add up to `length`; means over ranks.
+    """
+    chosen = sorted(set(numbers) & ranks.keys())
+    if not chosen:
+        return pl.DataFrame(schema=dict.fromkeys((*PARTS, "length"), pl.Float64))
+    known = (
+        stacked({rank: ranks[rank].steps for rank in chosen})
+        .filter("complete", pl.col("step").is_in(found.panel.steps))
+        .select(
+            "step",
+            "start_ns",
+            "rank",
+            exposed=pl.col("exposed_communication_ns").cast(pl.Float64),
+            length=(pl.col("end_ns") - pl.col("start_ns")).cast(pl.Float64),
+            **{part: pl.sum_horizontal(*names).cast(pl.Float64) for part, names in OWN.items()},
+        )
+    )
+    waited = pl.coalesce("share", "share_of_rank", pl.lit(0.0))
+    calls = _waiting_shares(found.collectives)
+    # The same over all steps, for those whose calls are not known.
+    exposed = pl.col("exposed").sum()
+    of_ranks = calls.group_by("rank").agg(
+        share_of_rank=pl.col("waited").sum() / pl.when(exposed > 0).then(exposed)
+    )
+    return (
+        known.join(calls, on=["rank", "step"], how="left", maintain_order="left")
+        .join(of_ranks, on="rank", how="left", maintain_order="left")
+        .with_columns(waiting=pl.col("exposed") * waited)
+        .with_columns(transfer=pl.col("exposed") - pl.col("waiting"))
+        .group_by("step")
+        .agg(pl.col("start_ns").median(), pl.col(*PARTS, "length").mean())
+        .sort("start_ns")
+    )
+
+
+def _waiting_shares(calls: pl.DataFrame) -> pl.DataFrame:
+    """By rank and step, how much of what a rank could only wait in was for others to come.
+
+    What is exposed of a collective is its end, and the transfer is its last part: what goes beyond
+    it was waiting.  Where collectives of a group go on side by side they slow each other down, and
+    waits that work hid take their share of what is left.
+    """
+    exposed = pl.min_horizontal("exposed_ns", "dur_ns")
+    before = pl.col("end_ns").shift().over("rank", *GROUP_KEY, order_by="start_ns")
+    hidden = pl.when("beside").then(pl.col("wait_ns") - pl.col("direct")).otherwise(0.0)
+    other = hidden + pl.col("transfer_ns")
+    delayed = (pl.col("exposed") - pl.col("direct")) * hidden / pl.when(other > 0).then(other)
+    return (
+        calls.select("rank", "step", *GROUP_KEY, "wait_ns", "transfer_ns", exposed=exposed,
+                     beside=pl.col("start_ns") < before)
+        .with_columns(direct=pl.col("exposed") - pl.min_horizontal("exposed", "transfer_ns"))
+        .group_by("rank", "step", *GROUP_KEY)
+        .agg(
+            pl.col("wait_ns", "transfer_ns", "exposed", "direct").sum().cast(pl.Float64),
+            pl.col("beside").any(),
+        )
+        .with_columns(waited=pl.col("direct") + delayed.fill_null(0.0))
+        .group_by("rank", "step")
+        .agg(pl.col("waited", "exposed").sum())
+        .with_columns(share=pl.col("waited") / pl.when(pl.col("exposed") > 0).then("exposed"))
+    )  # fmt: skip
+
 
 # Which stragglers of a run are new, gone or worse than they were.
 
@@ -57,53 +298,42 @@ class StragglerChange:
 def straggler_changes(base: RankSet, new: RankSet, *, matched: bool) -> tuple[StragglerChange, ...]:
     """Stragglers of both runs; `matched` says that a rank is the same in both of them."""
     before = {each.rank: each for each in base.analysis.stragglers} if matched else {}
+    least = LEAST_SHARE * new.analysis.panel.step_ns
     found: list[StragglerChange] = []
     taken: set[int] = set()
     for each in new.analysis.stragglers:
         own = before.get(each.rank) or _of_same_role(base, new, each, before)
+        new_ns, base_ns = _per_step(each, new.analysis), 0.0
         if own is not None:
             taken.add(own.rank)
-        found.append(_now(base, new, each, own, matched=matched))
-    gone = [each for each in base.analysis.stragglers if each.rank not in taken]
-    found += [_before(base, new, each, matched=matched) for each in gone]
+            base_ns = _per_step(own, base.analysis)
+        elif matched:
+            base_ns = _unnamed(base.analysis, each.rank)
+        state = "same"
+        if own is None and base_ns < _THERE * new_ns:
+            state = "new"
+        elif new_ns > max(_WORSE * base_ns, base_ns + least):
+            state = "worse"
+        elif base_ns > max(_WORSE * new_ns, new_ns + least):
+            state = "better"
+        base_rank = None if own is None or own.rank == each.rank else own.rank
+        found.append(_change(state, each, base_ns, new_ns, base_rank))
+    for each in base.analysis.stragglers:
+        if each.rank not in taken:
+            base_ns = _per_step(each, base.analysis)
+            new_ns = _unnamed(new.analysis, each.rank) if matched else 0.0
+            state = "better" if new_ns >= _THERE * base_ns else "gone"
+            found.append(_change(state, each, base_ns, new_ns))
     found.sort(key=lambda one: (STATES.index(one.state), -max(one.base_ns, one.new_ns), one.rank))
     return tuple(found)
 
 
-def _now(
-    base: RankSet, new: RankSet, each: Finding, own: Finding | None, *, matched: bool
+def _change(
+    state: str, each: Finding, base_ns: float, new_ns: float, base_rank: int | None = None
 ) -> StragglerChange:
-    new_ns = _per_step(each, new.analysis)
-    base_ns = _per_step(own, base.analysis) if own else 0.0
-    if own is None and matched:
-        base_ns = _unnamed(base.analysis, each.rank)
-    is_known = own is not None or base_ns >= _THERE * new_ns
-    least = LEAST_SHARE * new.analysis.panel.step_ns
     return StragglerChange(
-        state=_state(base_ns, new_ns, least) if is_known else "new",
-        rank=each.rank,
-        cause=each.cause,
-        base_ns=base_ns,
-        new_ns=new_ns,
-        base_rank=None if own is None or own.rank == each.rank else own.rank,
-        steps=each.steps,
-        evidence=each.proofs,
+        state, each.rank, each.cause, base_ns, new_ns, base_rank, each.steps, each.proofs
     )
-
-
-def _before(base: RankSet, new: RankSet, each: Finding, *, matched: bool) -> StragglerChange:
-    base_ns = _per_step(each, base.analysis)
-    new_ns = _unnamed(new.analysis, each.rank) if matched else 0.0
-    state = "better" if new_ns >= _THERE * base_ns else "gone"
-    return StragglerChange(
-        state, each.rank, each.cause, base_ns, new_ns, None, each.steps, each.proofs
-    )
-
-
-def _state(base_ns: float, new_ns: float, least_ns: float) -> str:
-    if new_ns > max(_WORSE * base_ns, base_ns + least_ns):
-        return "worse"
-    return "better" if base_ns > max(_WORSE * new_ns, new_ns + least_ns) else "same"
 
 
 def _per_step(each: Finding, found: RanksAnalysis) -> float:
@@ -141,35 +371,6 @@ def _of_same_role(
 
 def _odd(ranks: RankSet) -> set[int]:
     return {rank for group in ranks.groups if group.odd for rank in group.ranks}
-
-
-# How the ranks of a run are arranged, and whether two runs are arranged alike.
-
-_ORDER = ("pp", "tp", "cp", "ep", "mp", "dp")
-
-
-@dataclass(frozen=True, slots=True)
-class RankLayout:
-    """How many ranks a run has, and the sizes of its process groups."""
-
-    world: int
-    groups: tuple[tuple[str, int], ...]
-    """Kinds and sizes, each once."""
-
-    @property
-    def words(self) -> str:
-        """The same to read."""
-        inner = ", ".join(f"{kind} {size}" for kind, size in self.groups)
-        return f"{counted(self.world, 'ranks')}{f' ({inner})' if inner else ''}"
-
-
-def layout_of(ranks: RankSet) -> RankLayout:
-    """What the collectives of a run tell of its layout."""
-    told = [each.about.world_size or 0 for each in ranks.ranks.values()]
-    world = max([*told, *(rank + 1 for rank in ranks.ranks)], default=0)
-    groups = ranks.analysis.groups.filter(pl.col("kind").is_in(_ORDER)).select("kind", "size")
-    found = sorted(groups.unique().rows(), key=lambda row: (_ORDER.index(row[0]), row[1]))
-    return RankLayout(world, tuple(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +427,7 @@ class RankChanges:
 
 def compare_ranks(base: RankSet, new: RankSet) -> RankChanges:
     """Compare two runs as a whole, and each rank with the same rank before."""
-    layouts = layout_of(base), layout_of(new)
+    layouts = base.layout, new.layout
     same = layouts[0] == layouts[1]
     common = sorted(base.ranks.keys() & new.ranks.keys())
     whose = (common, common) if same else (list(base.ranks), list(new.ranks))
@@ -234,8 +435,17 @@ def compare_ranks(base: RankSet, new: RankSet) -> RankChanges:
         step_parts(each.ranks, each.analysis, ranks)
         for each, ranks in zip((base, new), whose, strict=True)
     ]
-    lengths = _lengths(*parts)
-    judged = _judged(lengths, layouts)
+    length = pl.col("length").round().cast(pl.Int64).alias("cycle_dur_ns")
+    lengths = cycle_times(*(each.select(length).with_row_index("cycle") for each in parts))
+    judged = judge_lengths(lengths, "step")
+    before, now = (each.world for each in layouts)
+    if before != now and judged.verdict != "incomparable":
+        took = times(lengths.base_mean_ns, lengths.new_mean_ns)
+        reason = (
+            f"{before} ranks before and {now} now do not share the work of a step alike. As "
+            f"recorded steps take {took}, which says nothing about speed."
+        )
+        judged = replace(judged, verdict="incomparable", reason=reason)
     late = straggler_changes(base, new, matched=same)
     moved = {each.rank for each in late if each.state in {"new", "worse", "gone"}}
     return RankChanges(
@@ -245,7 +455,7 @@ def compare_ranks(base: RankSet, new: RankSet) -> RankChanges:
         verdict=judged.verdict,
         reason=judged.reason,
         step_time=judged.cycle_time,
-        attribution=_attribution(*parts),
+        attribution=_attribution(parts),
         stragglers=late,
         collectives=collective_changes(base, new),
         ranks=rank_changes(base, new, common if same else [], moved),
@@ -253,52 +463,23 @@ def compare_ranks(base: RankSet, new: RankSet) -> RankChanges:
     )
 
 
-# -- steps -----------------------------------------------------------------------------------------
-
-
-def _lengths(base: StepParts, new: StepParts) -> CycleTimes:
-    tables = [
-        pl.DataFrame(
-            {"cycle": range(len(each.lengths)), "cycle_dur_ns": each.lengths.round()},
-            schema={"cycle": pl.Int64, "cycle_dur_ns": pl.Int64},
-        )
-        for each in (base, new)
-    ]
-    return cycle_times(*tables)
-
-
-def _judged(lengths: CycleTimes, layouts: tuple[RankLayout, RankLayout]) -> CycleJudgement:
-    found = judge_lengths(lengths, "step")
-    before, now = (each.world for each in layouts)
-    if before == now or found.verdict == "incomparable":
-        return found
-    took = times(lengths.base_mean_ns, lengths.new_mean_ns)
-    reason = (
-        f"{before} ranks before and {now} now do not share the work of a step alike. As recorded "
-        f"steps take {took}, which says nothing about speed."
-    )
-    return CycleJudgement("incomparable", reason, found.cycle_time)
-
-
-def _attribution(base: StepParts, new: StepParts) -> tuple[PartChange, ...]:
-    if not (len(base.values) and len(new.values)):
+def _attribution(parts: Sequence[pl.DataFrame]) -> tuple[PartChange, ...]:
+    base, new = (each.select(PARTS).to_numpy() for each in parts)
+    if not (len(base) and len(new)):
         return ()
-    change = mean_changes(base.values, new.values)
-    tested = min(len(base.values), len(new.values)) > 1
+    change = mean_changes(base, new)
+    tested = min(len(base), len(new)) > 1
     found = [
         PartChange(
             part,
-            float(base.values[:, place].mean()),
-            float(new.values[:, place].mean()),
+            float(base[:, place].mean()),
+            float(new[:, place].mean()),
             (float(change.low[place]), float(change.high[place])) if tested else None,
             float(change.p[place]) if tested else None,
         )
         for place, part in enumerate(PARTS)
     ]
     return tuple(sorted(found, key=lambda part: (-abs(part.delta_ns), part.part)))
-
-
-# -- what to know ----------------------------------------------------------------------------------
 
 
 def _notes(base: RankSet, new: RankSet, layouts: tuple[RankLayout, RankLayout]) -> Iterator[str]:

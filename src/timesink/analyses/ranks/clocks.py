@@ -15,10 +15,10 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.arrays import stacked
-from timesink.analyses.ranks.matching import SYNCHRONISING
+from timesink.analyses.communication.calls import SYNCHRONISING
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.statistics.means import NORMAL
-from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.arrays import Floats, Ints
 
 # Solving for clocks: sparse least squares by conjugate gradients, weights by residuals.
 
@@ -38,10 +38,6 @@ class Ends:
     at: Floats
     """When, in units of half the run, from -1 to 1; the same for all rows of a match."""
 
-    def only(self, rows: Flags) -> Ends:
-        """Some of the rows."""
-        return Ends(self.clock[rows], self.match[rows], self.end[rows], self.at[rows])
-
 
 def islands(ends: Ends, clocks: int) -> Ints:
     """The lowest number among the clocks that each is tied to, through whatever collectives."""
@@ -58,25 +54,19 @@ def islands(ends: Ends, clocks: int) -> Ints:
         lowest = after
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Solved:
-    """What was found so far."""
+def solve(
+    ends: Ends, found: Floats, weight: Floats, *, drifts: bool, rounds: int = _ROUNDS
+) -> tuple[Floats, Floats]:
+    """The clocks that leave the least absolute residuals, and how much each end counted.
 
-    clocks: Floats
-    """Offset and drift (per half run) of each clock."""
-    weight: Floats
-    """How much each end counted."""
-
-
-def solve(ends: Ends, start: Solved, *, drifts: bool, rounds: int = _ROUNDS) -> Solved:
-    """The clocks that leave the least absolute residuals."""
-    found, weight = start.clocks, start.weight
+    A clock has an offset and a drift (per half run).
+    """
     for _ in range(rounds):
         found = _least_squares(ends, weight, found, drifts=drifts)
         left = _residuals(ends, found, weight)
         scale = _scale(left)
         weight = scale / np.maximum(np.abs(left), 0.5 * scale)
-    return Solved(found, weight)
+    return found, weight
 
 
 def _scale(left: Floats) -> float:
@@ -142,12 +132,12 @@ def _least_squares(ends: Ends, weight: Floats, guess: Floats, *, drifts: bool) -
     return centred
 
 
-def jackknife(ends: Ends, found: Solved, *, drifts: bool) -> Floats:
+def jackknife(ends: Ends, found: Floats, weight: Floats, *, drifts: bool) -> Floats:
     """Standard errors, from leaving out one block of collectives after the other."""
     matches = int(ends.match.max()) + 1
     blocks = min(_BLOCKS, matches)
-    many = np.bincount(ends.clock, minlength=len(found.clocks))
-    scale = _scale(_residuals(ends, found.clocks, found.weight))
+    many = np.bincount(ends.clock, minlength=len(found))
+    scale = _scale(_residuals(ends, found, weight))
     # No estimate is better than what so many ends can tell.
     least = np.stack([scale / np.sqrt(np.maximum(many, 1))] * 2, axis=1)
     if blocks < 3:
@@ -159,9 +149,9 @@ def jackknife(ends: Ends, found: Solved, *, drifts: bool) -> Floats:
     tries = []
     for block in range(blocks):
         rows = turn[ends.match] != block
-        start = Solved(found.clocks, found.weight[rows])
-        tries.append(solve(ends.only(rows), start, drifts=drifts, rounds=3).clocks)
-    away = np.stack(tries) - found.clocks
+        kept = Ends(ends.clock[rows], ends.match[rows], ends.end[rows], ends.at[rows])
+        tries.append(solve(kept, found, weight[rows], drifts=drifts, rounds=3)[0])
+    away = np.stack(tries) - found
     spread: Floats = np.sqrt((blocks - 1) / blocks * (away**2).sum(axis=0))
     return np.maximum(spread, least)
 
@@ -191,30 +181,52 @@ def align_clocks(calls: pl.DataFrame, hosts: Mapping[int, str | None]) -> pl.Dat
     `calls` are matched collectives.  Ranks of a known host share its clock.
     """
     # A clock for each host; ranks of which nobody knows the host have their own.
-    numbers: dict[str, int] = {}
-    keys = {
-        rank: f"rank {rank}" if host is None else f"host {host}" for rank, host in hosts.items()
+    numbers: dict[str | int, int] = {}
+    clock_of = {
+        rank: numbers.setdefault(rank if host is None else host, len(numbers))
+        for rank, host in hosts.items()
     }
-    clock_of = {rank: numbers.setdefault(key, len(numbers)) for rank, key in keys.items()}
     chosen = calls.filter(
         pl.col("collective").is_in(SYNCHRONISING), pl.len().over("match") > 1
     ).select("rank", "match", "end_ns")
-    clocks = max(clock_of.values(), default=-1) + 1
-    chosen = _enough(chosen)
-    if chosen.is_empty():
-        return _table(clock_of, np.zeros((clocks, 2)), np.full((clocks, 2), np.nan))
-    epoch = int(chosen["end_ns"].min())  # type: ignore[arg-type]
-    end = (chosen["end_ns"] - epoch).to_numpy().astype(np.float64)
-    match = np.unique(chosen["match"].to_numpy(), return_inverse=True)[1].astype(np.int64)
-    clock = _looked_up(chosen["rank"].to_numpy(), clock_of)
-    mean = np.bincount(match, end) / np.bincount(match)
-    middle, half = (mean.max() + mean.min()) / 2, max((mean.max() - mean.min()) / 2, 1.0)
-    ends = Ends(clock, match, end - mean[match], (mean[match] - middle) / half)
-    drifts = len(mean) >= _FEWEST_FOR_DRIFT
-    nothing = Solved(np.zeros((clocks, 2)), np.ones(len(end)))
-    found = solve(ends, nothing, drifts=drifts)
-    spread = jackknife(ends, found, drifts=drifts)
-    return _table(clock_of, found.clocks, spread, ends, half=half, middle_ns=epoch + int(middle))
+    clocks, often = len(numbers), -(-chosen.height // _MOST_ENDS)
+    if often > 1:
+        # Every so many-th collective of each group of ranks, where there are more than help.
+        who = pl.col("rank").sort().hash().sum()
+        matches = chosen.group_by("match").agg(who=who, end=pl.col("end_ns").min()).sort("end")
+        turn = pl.int_range(pl.len()).over("who")
+        chosen = chosen.join(matches.filter(turn % often == 0), on="match", how="semi")
+    found, spread = np.zeros((clocks, 2)), np.full((clocks, 2), np.nan)
+    tied, many = np.arange(clocks), np.zeros(clocks, dtype=np.int64)
+    half, middle_ns = 1.0, 0
+    if not chosen.is_empty():
+        epoch = int(chosen["end_ns"].min())  # type: ignore[arg-type]
+        end = (chosen["end_ns"] - epoch).to_numpy().astype(np.float64)
+        match = np.unique(chosen["match"].to_numpy(), return_inverse=True)[1].astype(np.int64)
+        clock = np.array([clock_of[rank] for rank in chosen["rank"].to_list()], dtype=np.int64)
+        mean = np.bincount(match, end) / np.bincount(match)
+        middle, half = (mean.max() + mean.min()) / 2, max((mean.max() - mean.min()) / 2, 1.0)
+        ends = Ends(clock, match, end - mean[match], (mean[match] - middle) / half)
+        drifts = len(mean) >= _FEWEST_FOR_DRIFT
+        found, weight = solve(ends, found, np.ones(len(end)), drifts=drifts)
+        spread = jackknife(ends, found, weight, drifts=drifts)
+        tied, many = islands(ends, clocks), np.bincount(clock, minlength=clocks)
+        middle_ns = epoch + int(middle)
+    of_rank = np.array(list(clock_of.values()), dtype=np.int64)
+    return pl.DataFrame(
+        {
+            "rank": list(clock_of),
+            "clock": of_rank,
+            "offset_ns": found[of_rank, 0],
+            "uncertainty_ns": spread[of_rank, 0],
+            "drift_ppm": found[of_rank, 1] / half * 1e6,
+            "drift_uncertainty_ppm": spread[of_rank, 1] / half * 1e6,
+            "ends": many[of_rank],
+            "tied_to": tied[of_rank],
+            "middle_ns": np.full(len(of_rank), middle_ns),
+        },
+        schema=CLOCK_SCHEMA,
+    )
 
 
 def corrected(times: pl.Expr, clocks: pl.DataFrame) -> pl.Expr:
@@ -231,59 +243,6 @@ def corrected(times: pl.Expr, clocks: pl.DataFrame) -> pl.Expr:
     return times - ahead.round().cast(pl.Int64)
 
 
-def _enough(ends: pl.DataFrame) -> pl.DataFrame:
-    """Every so many-th collective of each group of ranks, where there are more than help."""
-    often = -(-ends.height // _MOST_ENDS)
-    if often < 2:
-        return ends
-    who = pl.col("rank").sort().hash().sum()
-    matches = ends.group_by("match").agg(who=who, end=pl.col("end_ns").min()).sort("end")
-    turn = pl.int_range(pl.len()).over("who")
-    return ends.join(matches.filter(turn % often == 0), on="match", how="semi")
-
-
-# -- clocks ----------------------------------------------------------------------------------------
-
-
-def _looked_up(rank: Ints, clock_of: Mapping[int, int]) -> Ints:
-    known = np.array(sorted(clock_of), dtype=np.int64)
-    clock = np.array([clock_of[each] for each in known.tolist()], dtype=np.int64)
-    return clock[np.searchsorted(known, rank)]
-
-
-# -- result ----------------------------------------------------------------------------------------
-
-
-def _table(
-    clock_of: Mapping[int, int],
-    found: Floats,
-    spread: Floats,
-    ends: Ends | None = None,
-    *,
-    half: float = 1.0,
-    middle_ns: int = 0,
-) -> pl.DataFrame:
-    clock = np.array(list(clock_of.values()), dtype=np.int64)
-    if ends is None:
-        tied, many = np.arange(len(found)), np.zeros(len(found), dtype=np.int64)
-    else:
-        tied, many = islands(ends, len(found)), np.bincount(ends.clock, minlength=len(found))
-    return pl.DataFrame(
-        {
-            "rank": list(clock_of),
-            "clock": clock,
-            "offset_ns": found[clock, 0],
-            "uncertainty_ns": spread[clock, 0],
-            "drift_ppm": found[clock, 1] / half * 1e6,
-            "drift_uncertainty_ppm": spread[clock, 1] / half * 1e6,
-            "ends": many[clock],
-            "tied_to": tied[clock],
-            "middle_ns": np.full(len(clock), middle_ns),
-        },
-        schema=CLOCK_SCHEMA,
-    )
-
-
 # One name for what is the same step: ranks that were started anew count from elsewhere.
 
 
@@ -295,7 +254,8 @@ def with_common_steps(
     Nothing changes where most ranks have most names in common.
     """
     steps = stacked({rank: each.steps for rank, each in ranks.items()}).filter("complete")
-    if steps.is_empty() or _in_common(steps, len(ranks)):
+    in_common = (pl.col("rank").n_unique().over("step") * 2 > len(ranks)).mean()
+    if steps.is_empty() or steps.select(in_common).item() > 0.5:
         return ranks, calls
     # Rank, step and the step of the leading rank in which its middle lies, on the common clock.
     middle = (pl.col("start_ns") + pl.col("end_ns")) // 2
@@ -313,11 +273,6 @@ def with_common_steps(
         for rank, each in ranks.items()
     }
     return renamed, _renamed(calls, named)
-
-
-def _in_common(steps: pl.DataFrame, ranks: int) -> bool:
-    known = steps.select((pl.col("rank").n_unique().over("step") * 2 > ranks).mean()).item()
-    return bool(known > 0.5)
 
 
 def _renamed(table: pl.DataFrame, named: pl.DataFrame) -> pl.DataFrame:

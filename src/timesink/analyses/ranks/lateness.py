@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import erfc, sqrt
@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.arrays import stacked
-from timesink.analyses.ranks.matching import PAIRS
+from timesink.analyses.communication.calls import PAIRS
 from timesink.analyses.ranks.own_time import HOST_PARTS, ON_DEVICE
 from timesink.analyses.ranks.replay import WhatIf
 from timesink.analyses.ranks.summary import RankSummary
@@ -175,16 +175,15 @@ def late_ranks(panel: Panel, what_if: WhatIf) -> Flags:
         (slow, max(least, TIMES_NOISE * noise)),
         (steadily_slow(panel), least),
     ):
-        if not late[found].all() and _together(panel, found, late, what_if) >= needed:
+        # Ranks that are slow together share the blame: who of them comes last is chance.
+        if late[found].all():
+            continue
+        cost = float(panel.held[found].sum())
+        if what_if.score is not None:
+            cost = what_if.score.cost_together(panel.ranks[found | late])
+        if cost >= needed:
             late = late | found
     return late
-
-
-def _together(panel: Panel, slow: Flags, late: Flags, what_if: WhatIf) -> float:
-    """Ranks that are slow together share the blame: who of them comes last is chance."""
-    if what_if.score is None:
-        return float(panel.held[slow].sum())
-    return what_if.score.cost_together(panel.ranks[slow | late])
 
 
 def least_share(ranks: int) -> float:
@@ -237,8 +236,16 @@ def always_slow(panel: Panel) -> Flags:
     usual = np.median(panel.excess, axis=1)
     wobble = NORMAL * np.median(np.abs(panel.excess - usual[:, None]), axis=1)
     chance = float(np.median(wobble)) / np.sqrt(max(len(panel.steps), 1))
-    for middle, spread in _sides(usual):
-        noise = max(spread, chance)
+    sides, ordered = [usual], np.sort(usual)
+    if len(ordered) >= _FEWEST_TO_PART:
+        # With half of the ranks slow, the middle of all is where nobody is: then those count that
+        # are below the widest gap between any two.
+        least = int(np.ceil(len(ordered) * (1 - _MOST)))
+        widest = least - 1 + int(np.argmax(np.diff(ordered[least - 1 :])))
+        sides.append(ordered[: widest + 1])
+    for side in sides:
+        middle = float(np.median(side))
+        noise = max(NORMAL * float(np.median(np.abs(side - middle))), chance)
         apart = usual - middle > max(_OUTLYING * noise, LEAST_SHARE * panel.step_ns)
         if apart.any() and apart.sum() <= _MOST * len(apart):
             return np.asarray(apart)
@@ -257,24 +264,6 @@ def steadily_slow(panel: Panel) -> Flags:
     chance = np.array([0.5 * ranks * erfc(each / sqrt(2)) for each in above.tolist()])
     much = np.median(panel.excess, axis=1) > LEAST_SHARE * panel.step_ns
     return np.asarray((chance < _CHANCE) & much)
-
-
-def _sides(usual: Floats) -> Iterator[tuple[float, float]]:
-    """Middle and spread of all ranks, and of those below the widest gap between any two.
-
-    With half of the ranks slow, the middle of all is where nobody is.
-    """
-    yield _middle_and_spread(usual)
-    ordered = np.sort(usual)
-    least = int(np.ceil(len(ordered) * (1 - _MOST)))
-    if len(ordered) >= _FEWEST_TO_PART:
-        widest = least - 1 + int(np.argmax(np.diff(ordered[least - 1 :])))
-        yield _middle_and_spread(ordered[: widest + 1])
-
-
-def _middle_and_spread(values: Floats) -> tuple[float, float]:
-    middle = float(np.median(values))
-    return middle, NORMAL * float(np.median(np.abs(values - middle)))
 
 
 def affected(held: Floats, step_ns: float) -> Flags:

@@ -120,50 +120,33 @@ def waited_for(ends: Ints, exposed: IntervalSet) -> Ints:
 def longest_gaps(trace: Trace, busy: IntervalSet, bounds: IntervalSet) -> pl.DataFrame:
     """Per step the longest stretch in which only the host may have worked, and where it is."""
     rows: list[tuple[int, int, str | None]] = []
-    calls = _Calls.of(trace)
+    named, (starts, ends) = host_names(trace), start_and_end(host_columns(trace))
     for start, end in bounds.tolist():
         free = intervals.subtract(np.array([[start, end]]), intervals.clip(busy, start, end))
         if not len(free):
             rows.append((0, start, None))
             continue
         first, last = free[np.argmax(free[:, 1] - free[:, 0])].tolist()
-        rows.append((last - first, first, calls.around(first, last)))
+        rows.append((last - first, first, _call_around(named, starts, ends, first, last)))
     return pl.DataFrame(rows, schema=GAP_COLUMNS, orient="row")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Calls:
-    """Calls of the host."""
-
-    named: Texts
-    first: Ints
-    last: Ints
-
-    @classmethod
-    def of(cls, trace: Trace) -> _Calls:
-        host = host_columns(trace)
-        first = host["ts_ns"].to_numpy()
-        return cls(host_names(trace), first, first + host["dur_ns"].to_numpy())
-
-    def around(self, start: int, end: int) -> str | None:
-        """The shortest that covers most of a stretch, else the last one that ended before it."""
-        # Whoever covers most of it covers its middle.
-        middle = (start + end) // 2
-        near = np.flatnonzero((self.first <= middle) & (self.last >= middle))
-        first, last = self.first[near], self.last[near]
-        length = last - first
-        common = np.minimum(last, end) - np.maximum(first, start)
-        around = np.flatnonzero(2 * common > end - start)
-        for place in around[np.argsort(length[around])]:
-            name = self._name(near[place])
-            if not is_profiler_step(name) and length[place] < 2 * (end - start):
-                return name
-        before = np.flatnonzero((self.last <= start) & (self.last > self.first))
-        return f"after {self._name(before[np.argmax(self.last[before])])}" if len(before) else None
-
-    def _name(self, row: int) -> str:
-        name: str = self.named.texts[self.named.codes[row]]
-        return name
+def _call_around(named: Texts, starts: Ints, ends: Ints, start: int, end: int) -> str | None:
+    """The shortest that covers most of a stretch, else the last one that ended before it."""
+    # Whoever covers most of it covers its middle.
+    middle = (start + end) // 2
+    near = np.flatnonzero((starts <= middle) & (ends >= middle))
+    length = ends[near] - starts[near]
+    common = np.minimum(ends[near], end) - np.maximum(starts[near], start)
+    around = np.flatnonzero(2 * common > end - start)
+    for place in around[np.argsort(length[around])]:
+        name: str = named.texts[named.codes[near[place]]]
+        if not is_profiler_step(name) and length[place] < 2 * (end - start):
+            return name
+    before = np.flatnonzero((ends <= start) & (ends > starts))
+    if not len(before):
+        return None
+    return f"after {named.texts[named.codes[before[np.argmax(ends[before])]]]}"
 
 
 # How much operators are given to do, by the shapes of their inputs: for runs without a device.
@@ -212,62 +195,68 @@ operators, where there is no device, what the shapes of their inputs tell."""
 def function_times(trace: Trace, bounds: IntervalSet) -> pl.DataFrame:
     """Rows of `FUNCTION_SCHEMA`: kernels, copies and host calls that start in the steps."""
     known: dict[str, int] = {}
-    parts = (_device_calls(trace, bounds, known), _host_calls(trace, bounds, known))
+    parts = []
+    for events, named, rows, place, work in (
+        _device_calls(trace, bounds),
+        _host_calls(trace, bounds),
+    ):
+        # A number for place and function: numbers are grouped faster than texts.
+        plain = [known.setdefault(normalised_name(text), len(known)) for text in named.texts]
+        function = np.array(plain, dtype=np.int64)[named.codes[rows]] if len(rows) else rows
+        what = function * len(PLACES) + place
+        parts.append((what, events["dur_ns"].to_numpy()[rows], work))
     what, length, work = (np.concatenate(pair) for pair in zip(*parts, strict=True))
-    if not len(what):
-        return pl.DataFrame(schema=FUNCTION_SCHEMA)
-    order = np.lexsort((length, what))
-    what, length, work = what[order], length[order], work[order]
-    first = np.flatnonzero(np.diff(what, prepend=-1))
-    many = np.diff(first, append=len(what))
-    function, place = np.divmod(what[first], len(PLACES))
-    texts = [*known]
-    named = [texts[number] for number in function.tolist()]
-    sorting = sorted(range(len(named)), key=lambda row: (place[row], named[row]))
-    return pl.DataFrame(
-        {
-            "place": [PLACES[place[row]] for row in sorting],
-            "function": [named[row] for row in sorting],
-            "calls": many[sorting],
-            "dur_ns": np.add.reduceat(length, first)[sorting],
-            "typical_ns": ((length[first + (many - 1) // 2] + length[first + many // 2]) / 2)[
-                sorting
-            ],
-            "work": np.add.reduceat(work, first)[sorting],
-        },
-        schema=FUNCTION_SCHEMA,
+    found = (
+        pl.DataFrame({"what": what, "length": length, "work": work})
+        .group_by("what")
+        .agg(
+            calls=pl.len(),
+            dur_ns=pl.col("length").sum(),
+            typical_ns=pl.col("length").median(),
+            work=pl.col("work").sum(),
+        )
+    )
+    function, place = np.divmod(found["what"].to_numpy(), len(PLACES))
+    return (
+        found.with_columns(
+            place=pl.Series(PLACES, dtype=pl.Enum(PLACES)).gather(place),
+            function=pl.Series([*known], dtype=pl.String).gather(function),
+        )
+        .select(pl.col(name).cast(dtype) for name, dtype in FUNCTION_SCHEMA.items())
+        .sort("place", "function")
     )
 
 
-_TimedCalls: TypeAlias = tuple[Ints, Ints, Floats]
-"""Of each call a number for place and function, its length and its work."""
+_Called: TypeAlias = tuple[pl.DataFrame, Texts, NDArray[np.intp], NDArray[np.intp], Floats]
+"""Events and their names, the rows that count, and of each of these its place and its work."""
 
 
-def _device_calls(trace: Trace, bounds: IntervalSet, known: dict[str, int]) -> _TimedCalls:
+def _device_calls(trace: Trace, bounds: IntervalSet) -> _Called:
     device, kinds = device_columns(trace), device_kinds(trace)
     kernel = kinds.among("kernel") & ~is_communication(trace)
     rows = np.flatnonzero((kernel | kinds.among("memcpy", "memset")) & _inside(device, bounds))
     given = pl.coalesce(pl.col("bytes").cast(pl.Float64), launched_blocks()).fill_null(0.0)
     work = trace.lazy("device").select(work=given).collect()["work"].to_numpy()[rows]
     place = np.where(kernel[rows], PLACES.index("kernel"), PLACES.index("copy"))
-    return _calls(device, device_names(trace), rows, place=place, work=work, known=known)
+    return device, device_names(trace), rows, place, work
 
 
-def _host_calls(trace: Trace, bounds: IntervalSet, known: dict[str, int]) -> _TimedCalls:
+def _host_calls(trace: Trace, bounds: IntervalSet) -> _Called:
     """Operators, runtime calls, those that wait for the device, and data loading."""
     host, named = host_columns(trace), host_names(trace)
     calls = host_kinds(trace).among("operator", "runtime", "driver")
     loads = named.matching(names.is_data_loader)
     waits = named.matching(vendors.waits_for_device) & calls
     waits[_made_by_collectives(trace, np.flatnonzero(waits))] = False
-    chosen = (calls & ~named.matching(_tells_nothing)) | loads
+    silent = named.matching(vendors.is_collective_call) | named.matching(is_profiler_step)
+    chosen = (calls & ~silent) | loads
     rows = np.flatnonzero(chosen & _inside(host, bounds))
     on_host, loading, waiting = (PLACES.index(name) for name in ("host", "loading", "waiting"))
     place = np.where(loads[rows], loading, np.where(waits[rows], waiting, on_host))
     # Beside a device it is its kernels that tell how much there is to do.
     alone = not device_columns(trace).height
     work = operator_work(trace)[rows] if alone else np.zeros(len(rows))
-    return _calls(host, named, rows, place=place, work=work, known=known)
+    return host, named, rows, place, work
 
 
 def _made_by_collectives(trace: Trace, rows: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -283,25 +272,6 @@ def _made_by_collectives(trace: Trace, rows: NDArray[np.intp]) -> NDArray[np.int
         place = np.searchsorted(ranges[:, 0], start[rows], side="right") - 1
         inside |= (thread[rows] == one) & (place >= 0) & (end[rows] <= ranges[place, 1])
     return rows[inside]
-
-
-def _calls(
-    events: pl.DataFrame,
-    named: Texts,
-    rows: NDArray[np.intp],
-    *,
-    place: NDArray[np.intp],
-    work: Floats,
-    known: dict[str, int],
-) -> _TimedCalls:
-    """Some events, with a number for place and function: numbers are grouped faster than texts."""
-    plain = [known.setdefault(normalised_name(text), len(known)) for text in named.texts]
-    function = np.array(plain, dtype=np.int64)[named.codes[rows]] if len(rows) else rows
-    return function * len(PLACES) + place, events["dur_ns"].to_numpy()[rows], work
-
-
-def _tells_nothing(name: str) -> bool:
-    return vendors.is_collective_call(name) or names.is_profiler_step(name)
 
 
 def _inside(events: pl.DataFrame, bounds: IntervalSet) -> Flags:

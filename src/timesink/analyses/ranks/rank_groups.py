@@ -1,4 +1,7 @@
-"""Groups of ranks: those that are as most of their kind, and odd ones by what sets them apart."""
+"""Groups of ranks: those that are as most of their kind, and odd ones by what sets them apart.
+
+What sets a rank apart from the ranks that do the same work are a few times per step, as numbers.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +13,245 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.ranks.analysis import RanksAnalysis
-from timesink.analyses.ranks.features import (
-    FEATURES,
-    LEAST_SHARE,
-    OF_A_STEP,
-    Features,
-    features_of,
-    rare_roles,
-    with_stragglers,
-)
+from timesink.analyses.ranks.causes import RankWork, some, with_expected
+from timesink.analyses.ranks.collectives import complete_transfers, slow_groups
 from timesink.analyses.ranks.lateness import Panel
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.analyses.ranks.summary import RankSummary
+from timesink.analyses.statistics.means import NORMAL
 from timesink.model import units
-from timesink.model.arrays import Flags, Ints
+from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.findings import Finding
 from timesink.model.units import brief_ns
+
+# Why kernels of a rank take longer than elsewhere: another pace, or another amount of work.
+
+_AT_ONCE = 256
+
+
+def pace_and_amount(ranks: Mapping[int, RankSummary], places: Ints) -> tuple[Floats, Floats]:
+    """By rank, what kernels take longer for the same work, and what they take for more work.
+
+    Both in nanoseconds per step, beside the median of the ranks.
+    """
+    work, numbers = RankWork(ranks), places.tolist()
+    usual = work.usual(some(places).tolist(), "kernel")
+    expected_ns = float(usual["peer_dur_ns"].sum())
+    found: dict[int, tuple[float, float]] = {}
+    for first in range(0, len(numbers), _AT_ONCE):
+        kernels = work.per_step(numbers[first : first + _AT_ONCE], "kernel")
+        sums = (
+            with_expected(kernels.join(usual, on="function", how="left"))
+            .group_by("rank")
+            .agg(pl.col("dur_ns").sum(), pl.col("expected").sum())
+        )
+        found |= {
+            rank: (dur - expect, expect - expected_ns) for rank, dur, expect in sums.iter_rows()
+        }
+    both = np.array([found.get(rank, (0.0, 0.0)) for rank in numbers], dtype=np.float64)
+    return both[:, 0], both[:, 1]
+
+
+# Transfers that take longer than those of other groups, and the ranks these have in common.
+
+_NEARLY = 0.9
+"""Of what the rank loses that loses most: who loses as much is told with it."""
+_MOST_TURNS = 32
+
+
+def transfer_excess(panel: Panel, calls: pl.DataFrame) -> Floats:
+    """Time per step that collectives of a rank take longer than those of other groups.
+
+    Of all ranks of slow groups those that lose most are told first; groups with one of them are
+    explained by it, and the others in these lose nothing by themselves.
+    """
+    found = np.zeros(len(panel.ranks))
+    # By group and rank, what its slow transfers lose (`among`, `rank`, `lost`).
+    met = complete_transfers(calls)
+    more = (pl.col("typical_ns") - pl.col("usual_ns")) * pl.col("calls")
+    slow = slow_groups(met).select("kind", "among", lost=more)
+    members = met.select("among", "rank", "kind").unique()
+    left = (
+        members.join(slow, on=["kind", "among"]).group_by("among", "rank").agg(pl.col("lost").sum())
+    )
+    for _ in range(_MOST_TURNS):
+        if left.is_empty():
+            break
+        lost = left.group_by("rank").agg(pl.col("lost").sum())
+        most = lost.filter(pl.col("lost") >= _NEARLY * pl.col("lost").max())
+        places = np.searchsorted(panel.ranks, most["rank"].to_numpy())
+        found[places] = most["lost"].to_numpy() / max(len(panel.steps), 1)
+        explained = left.filter(pl.col("rank").is_in(most["rank"].to_list()))["among"].unique()
+        left = left.filter(~pl.col("among").is_in(explained.to_list()))
+    return found
+
+
+OF_A_STEP = ("loading", "host", "copies")
+"""Features that are own time by source."""
+FEATURES = ("pace", "amount", *OF_A_STEP, "transfer")
+"""`pace` is what the same kernels take longer, `amount` what further work of kernels takes."""
+BOTH_WAYS = ("pace", "amount")
+"""Who does less of these is apart as well; who has less of the others waits for somebody."""
+LEAST_SHARE = 0.015
+"""Of a step: what is less than this sets nobody apart."""
+
+_OUTLYING = 6.0
+_FEWEST_ALIKE = 3
+_FEW_PENALTY = 2.0
+_AS_CLOSE = 0.003
+"""Of a step: ranks within this are the same."""
+_AMONG_ALL = ("pace", *OF_A_STEP)
+"""Features in which ranks of unlike work can be compared."""
+_ALSO = 0.5
+"""What is at least this part of the largest difference of a rank sets it apart as well."""
+_RARE = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Features:
+    """One number per rank and feature, in nanoseconds per step more than its peers take."""
+
+    ranks: Ints
+    more: Mapping[str, Floats]
+    odd: Mapping[str, Flags]
+    """Where that is beyond noise."""
+    own: Mapping[str, Floats]
+    """What the rank takes itself: own time by source, and `kernels`."""
+    step_ns: float
+
+    @property
+    def is_odd(self) -> Flags:
+        """Which ranks anything sets apart."""
+        return np.asarray(np.any(list(self.odd.values()), axis=0))
+
+    @property
+    def largest(self) -> Floats:
+        """By rank, the largest of its differences that are beyond noise."""
+        sizes = [np.where(self.odd[name], np.abs(self.more[name]), 0.0) for name in FEATURES]
+        return np.asarray(np.max(sizes, axis=0))
+
+    def leading(self, place: int) -> tuple[tuple[str, bool], ...]:
+        """What sets a rank apart, and whether it is more: its large differences alone."""
+        there = {name: float(self.more[name][place]) for name in FEATURES if self.odd[name][place]}
+        most = max(map(abs, there.values()), default=0.0)
+        return tuple((name, more > 0) for name, more in there.items() if abs(more) >= _ALSO * most)
+
+
+def features_of(ranks: Mapping[int, RankSummary], panel: Panel, calls: pl.DataFrame) -> Features:
+    """Compare every rank with the ranks that make the same calls.
+
+    Where these are fewer than three, all ranks are compared, in what unlike work has in common.
+    """
+    places = len(panel.ranks)
+    more = {name: np.zeros(places) for name in FEATURES}
+    odd = {name: np.zeros(places, dtype=np.bool_) for name in FEATURES}
+    own = {source: step_mean(values) for source, values in panel.own.items()}
+    for peers, judged, names in _peer_groups(panel):
+        # Each feature of the peers, in nanoseconds per step; zero need not be usual.
+        pace, amount = pace_and_amount(ranks, panel.ranks[peers])
+        steps = {name: panel.own[name][peers] for name in OF_A_STEP}
+        beyond = {
+            "pace": pace,
+            "amount": amount,
+            **{name: step_mean(values - _middle(values)) for name, values in steps.items()},
+        }
+        for name in names:
+            from_usual, noise = _scaled(beyond[name], _wobble(panel, name, peers), panel.step_ns)
+            far = np.abs(from_usual) if name in BOTH_WAYS else from_usual
+            here = np.isin(peers, judged)
+            more[name][peers[here]] = from_usual[here]
+            odd[name][peers[here]] = (far > _floor(noise, len(peers), panel.step_ns))[here]
+    more["transfer"] = transfer_excess(panel, calls)
+    odd["transfer"] = more["transfer"] > LEAST_SHARE * panel.step_ns
+    return Features(panel.ranks, more, odd, own, panel.step_ns)
+
+
+def with_stragglers(features: Features, stragglers: Sequence[Finding], steps: int) -> Features:
+    """The same, with what sets stragglers apart: that they are late is proven already."""
+    more = {name: values.copy() for name, values in features.more.items()}
+    odd = {name: values.copy() for name, values in features.odd.items()}
+    for each in stragglers:
+        place = int(np.searchsorted(features.ranks, each.rank))
+        if each.cause == "slow_link" and not features.is_odd[place]:
+            more["transfer"][place] = each.cost_ns / max(steps, 1)
+        first = max(FEATURES, key=lambda name: float(more[name][place]))
+        if more[first][place] > LEAST_SHARE * features.step_ns:
+            odd[first][place] = True
+    return replace(features, more=more, odd=odd)
+
+
+def _peer_groups(panel: Panel) -> Iterator[tuple[Ints, Ints, tuple[str, ...]]]:
+    """Places that are compared, those of them that are judged so, and in which features."""
+    _, role, many = np.unique(panel.alike, return_inverse=True, return_counts=True)
+    for number, size in enumerate(many):
+        if size >= _FEWEST_ALIKE or size == len(panel.ranks):
+            alike = np.flatnonzero(role == number)
+            yield alike, alike, ("amount", *_AMONG_ALL)
+    few = np.flatnonzero(many[role] < min(_FEWEST_ALIKE, len(panel.ranks)))
+    if len(few) and len(panel.ranks) >= _FEWEST_ALIKE:
+        yield np.arange(len(panel.ranks)), few, _AMONG_ALL
+
+
+def _floor(noise: float, peers: int, step_ns: float) -> float:
+    """What is beyond noise; of a few ranks nobody knows how they vary."""
+    return max(_OUTLYING * noise, LEAST_SHARE * step_ns) * (1 + _FEW_PENALTY / peers)
+
+
+def far_from_usual(values: Floats, role: Ints, step_ns: float) -> tuple[Floats, Flags]:
+    """How far each value is from that of most ranks of its role, and whether that is beyond noise.
+
+    Roles of fewer than three ranks are compared with everybody.
+    """
+    _, number, many = np.unique(role, return_inverse=True, return_counts=True)
+    few = many[number] < _FEWEST_ALIKE
+    more, odd = np.zeros(len(values)), np.zeros(len(values), dtype=np.bool_)
+    for each in range(len(many)):
+        own = number == each
+        peers = np.ones(len(values), dtype=np.bool_) if few[own].any() else own
+        from_usual, noise = _scaled(values[peers], 0.0, step_ns)
+        more[own] = from_usual[own[peers]]
+        odd[own] = np.abs(from_usual[own[peers]]) > _floor(noise, int(peers.sum()), step_ns)
+    return more, odd
+
+
+def _middle(values: Floats) -> Floats:
+    """The median of every step."""
+    known = np.isfinite(values).any(axis=0)
+    middle = np.zeros(values.shape[1])
+    if known.any():
+        middle[known] = np.nanmedian(values[:, known], axis=0)
+    return middle
+
+
+def step_mean(values: Floats) -> Floats:
+    """The mean over the steps a rank has; none is zero."""
+    known = np.isfinite(values)
+    return np.asarray(np.where(known, values, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1))
+
+
+def _wobble(panel: Panel, name: str, peers: Ints) -> float:
+    """How sure the mean of a rank is, by what it varies from step to step."""
+    values = panel.own["kernels" if name in BOTH_WAYS else name][peers]
+    if values.shape[1] < 2:
+        return 0.0
+    apart = np.abs(values - _middle(values) - step_mean(values - _middle(values))[:, None])
+    known = apart[np.isfinite(apart)]
+    return NORMAL * float(np.median(known)) / np.sqrt(values.shape[1]) if known.size else 0.0
+
+
+def _scaled(values: Floats, wobble: float, step_ns: float) -> tuple[Floats, float]:
+    """How far values are from the usual one, and how far that is by chance.
+
+    The usual ones are the half that lies closest together, so that a half may be odd; of halves
+    that are about as close the lower one, as of two ranks the slower is to be explained.
+    """
+    ordered = np.sort(values)
+    half = -(-len(ordered) // 2)
+    widths = ordered[half - 1 :] - ordered[: len(ordered) - half + 1]
+    first = int(np.argmax(widths <= max(2 * float(widths.min()), _AS_CLOSE * step_ns)))
+    usual = float(np.median(ordered[first : first + half]))
+    return values - usual, max(NORMAL * float(widths[first]) / 2, wobble)
+
 
 # What sets a group of ranks apart, in sentences with numbers.
 
@@ -51,50 +278,44 @@ class Telling:
     def panel(self) -> Panel:
         return self.found.panel
 
-    def apart(self, group: Sequence[int]) -> tuple[str, ...]:
+    def apart(self, places: Ints) -> Iterator[str]:
         """What sets odd ranks apart, the most first."""
-        places = self._places(group)
-        return (
-            *([self._other_calls(places)] if self.rare[places[0]] else []),
-            *self._differences(places),
-            *self._caused(places),
-            *self._where(group),
-        )
+        panel, features = self.panel, self.features
+        if self.rare[places[0]]:
+            numbers, many = np.unique(panel.alike, return_counts=True)
+            common = int(panel.ranks[panel.alike == numbers[np.argmax(many)]][0])
+            mine = self._collectives(int(panel.ranks[places[0]]))
+            yield (
+                f"Other collectives than most ranks have: {mine:.1f} per step, "
+                f"on rank {common} {self._collectives(common):.1f}."
+            )
+        more = {
+            name: float(np.median(features.more[name][places]))
+            for name, _ in features.leading(int(places[0]))
+        }
+        for name in sorted(more, key=lambda each: -abs(more[each])):
+            yield self._difference(name, more[name], places)
+        held = float(panel.held[places].max(axis=0, initial=0.0).mean())
+        if held >= LEAST_SHARE * panel.step_ns:
+            together = "it" if len(places) == 1 else "one of them"
+            yield f"Others wait {brief_ns(held)} per step for {together}."
+        yield from self._where(panel.ranks[places].tolist())
 
-    def role(self, group: Sequence[int]) -> tuple[str, ...]:
+    def role(self, places: Ints) -> tuple[str, ...]:
         """What the ranks of a role do."""
-        kernels = self.features.own["kernels"][self._places(group)]
+        kernels = self.features.own["kernels"][places]
+        calls = self._collectives(int(self.panel.ranks[places[0]]))
         said = (
-            f"{self._collectives(group):.0f} collectives per step, and other ones than other roles "
+            f"{calls:.0f} collectives per step, and other ones than other roles "
             f"have; kernels take {brief_ns(float(np.median(kernels)))} per step."
         )
         return (said,)
 
-    def _places(self, group: Sequence[int]) -> Ints:
-        return np.searchsorted(self.panel.ranks, np.array(group, dtype=np.int64))
-
-    def _collectives(self, group: Sequence[int]) -> float:
-        """How many calls one of the ranks makes in a step."""
-        one = self.found.collectives.filter(pl.col("rank") == group[0])
+    def _collectives(self, rank: int) -> float:
+        """How many calls a rank makes in a step."""
+        one = self.found.collectives.filter(pl.col("rank") == rank)
         steps = max(one["step"].drop_nulls().n_unique(), 1)
         return one.filter(pl.col("step").is_not_null()).height / steps
-
-    def _other_calls(self, places: Ints) -> str:
-        numbers, many = np.unique(self.panel.alike, return_counts=True)
-        common = self.panel.ranks[self.panel.alike == numbers[np.argmax(many)]].tolist()
-        mine = self._collectives(self.panel.ranks[places].tolist())
-        return (
-            f"Other collectives than most ranks have: {mine:.1f} per step, "
-            f"on rank {common[0]} {self._collectives(common):.1f}."
-        )
-
-    def _differences(self, places: Ints) -> Iterator[str]:
-        more = {
-            name: float(np.median(self.features.more[name][places]))
-            for name, _ in self.features.leading(int(places[0]))
-        }
-        for name in sorted(more, key=lambda each: -abs(more[each])):
-            yield self._difference(name, more[name], places)
 
     def _difference(self, name: str, more: float, places: Ints) -> str:
         size, word = brief_ns(abs(more)), "more" if more > 0 else "less"
@@ -119,12 +340,6 @@ class Telling:
         longer = "longer" if more > 0 else "less"
         return f"Kernels take {share} {longer} for the same work than on {_PEERS}: {size} per step."
 
-    def _caused(self, places: Ints) -> Iterator[str]:
-        held = float(self.panel.held[places].max(axis=0, initial=0.0).mean())
-        if held >= LEAST_SHARE * self.panel.step_ns:
-            together = "it" if len(places) == 1 else "one of them"
-            yield f"Others wait {brief_ns(held)} per step for {together}."
-
     def _where(self, group: Sequence[int]) -> Iterator[str]:
         """Hosts and devices that the group has for itself."""
         members = set(group)
@@ -136,25 +351,12 @@ class Telling:
             there = {rank for rank, name in told.items() if name in mine}
             names = ", ".join(sorted(mine)[:3]) + (", ..." if len(mine) > 3 else "")
             if there == members:
-                yield (
-                    f"They are all ranks of {what} {names}."
-                    if len(group) > 1
-                    else (f"It is the only rank of {what} {names}.")
-                )
+                who = "They are all ranks" if len(group) > 1 else "It is the only rank"
+                yield f"{who} of {what} {names}."
             elif len(mine) == 1 and len(group) > 1:
                 rest = ranges_of(there - members, most=4)
                 yield f"They are on {what} {names}, as are ranks {rest}."
 
-
-RANK_GROUP_SCHEMA = {
-    "group": pl.String(),
-    "ranks": pl.String(),
-    "size": pl.Int64(),
-    "representative": pl.Int64(),
-    "odd": pl.Boolean(),
-    "apart": pl.List(pl.String()),
-}
-"""`apart` are sentences: what sets the group apart."""
 
 _OTHER_LEVEL = 2.0
 """How many times as large a difference makes another group."""
@@ -188,46 +390,31 @@ def cluster_ranks(ranks: Mapping[int, RankSummary], found: RanksAnalysis) -> tup
     features = with_stragglers(
         features_of(ranks, panel, found.collectives), found.stragglers, len(panel.steps)
     )
-    rare = rare_roles(panel)
+    _, first, role, many = np.unique(
+        panel.alike, return_index=True, return_inverse=True, return_counts=True
+    )
+    # Which ranks make calls that few others make: a layout gives each role to many.
+    rare = np.asarray(many[role] * _RARE <= many.max(initial=0))
     telling = Telling(ranks, found, features, rare)
     odd = features.is_odd | rare
-    usual = [_group(panel, features, places) for places in _roles(panel, ~odd)]
-    apart = [_group(panel, features, places) for places in _odd(panel, features, odd, rare)]
-    apart.sort(key=lambda each: (-_caused(panel, each), each.ranks))
-    several = len(usual) > 1
-    return (
-        *(
-            replace(
-                each,
-                group=f"usual, role {number}" if several else "usual",
-                apart=telling.role(each.ranks) if several else (),
-            )
-            for number, each in enumerate(usual, start=1)
-        ),
-        *(
-            replace(each, group=f"odd {number}", odd=True, apart=telling.apart(each.ranks))
-            for number, each in enumerate(apart, start=1)
-        ),
+    # Usual ranks that make the same calls; roles in the order of their first ranks.
+    roles = [~odd & (role == number) for number in np.argsort(first)]
+    usual = [np.flatnonzero(places) for places in roles if places.any()]
+    groups = [_group(telling, places, "usual", odd=False) for places in usual]
+    if len(usual) > 1:
+        groups = [
+            _group(telling, places, f"usual, role {number}", telling.role(places), odd=False)
+            for number, places in enumerate(usual, start=1)
+        ]
+    apart = sorted(
+        _odd(panel, features, odd, rare),
+        key=lambda places: (-float(panel.held[places].sum()), panel.ranks[places].tolist()),
     )
-
-
-def rank_groups(ranks: Mapping[int, RankSummary], found: RanksAnalysis) -> pl.DataFrame:
-    """Rows of `RANK_GROUP_SCHEMA`, one per group."""
-    rows = [
-        (each.group, ranges_of(each.ranks), each.size, each.representative, each.odd, [*each.apart])
-        for each in cluster_ranks(ranks, found)
+    groups += [
+        _group(telling, places, f"odd {number}", tuple(telling.apart(places)), odd=True)
+        for number, places in enumerate(apart, start=1)
     ]
-    return pl.DataFrame(rows, schema=RANK_GROUP_SCHEMA, orient="row")
-
-
-# -- groups ----------------------------------------------------------------------------------------
-
-
-def _roles(panel: Panel, usual: Flags) -> list[Ints]:
-    """Places of usual ranks that make the same calls; roles in the order of their first ranks."""
-    _, first = np.unique(panel.alike, return_index=True)
-    roles = [usual & (panel.alike == panel.alike[place]) for place in np.sort(first)]
-    return [np.flatnonzero(places) for places in roles if places.any()]
+    return tuple(groups)
 
 
 def _odd(panel: Panel, features: Features, odd: Flags, rare: Flags) -> Iterator[Ints]:
@@ -236,31 +423,21 @@ def _odd(panel: Panel, features: Features, odd: Flags, rare: Flags) -> Iterator[
     for place in np.flatnonzero(odd).tolist():
         role = int(panel.alike[place]) if rare[place] else None
         groups[(role, *features.leading(place))].append(place)
-    for places in groups.values():
-        yield from _levels(np.array(places, dtype=np.int64), features)
+    for members in groups.values():
+        places = np.array(members, dtype=np.int64)
+        size = features.largest[places]
+        order = np.argsort(size, kind="stable")
+        # Cut where the next larger difference is far larger.
+        steps = size[order][1:] > _OTHER_LEVEL * np.maximum(size[order][:-1], 1.0)
+        for part in np.split(places[order], np.flatnonzero(steps) + 1):
+            yield np.sort(part)
 
 
-def _levels(places: Ints, features: Features) -> Iterator[Ints]:
-    """Cut where the next larger difference is far larger."""
-    size = features.largest[places]
-    order = np.argsort(size, kind="stable")
-    steps = size[order][1:] > _OTHER_LEVEL * np.maximum(size[order][:-1], 1.0)
-    for part in np.split(places[order], np.flatnonzero(steps) + 1):
-        yield np.sort(part)
-
-
-def _group(panel: Panel, features: Features, places: Ints) -> RankGroup:
+def _group(
+    telling: Telling, places: Ints, name: str, apart: tuple[str, ...] = (), *, odd: bool
+) -> RankGroup:
     # The place next to the middle of its group in all features; the first of several.
-    values = np.stack([features.more[name][places] for name in FEATURES])
+    values = np.stack([telling.features.more[each][places] for each in FEATURES])
     from_middle = np.abs(values - np.median(values, axis=1, keepdims=True)).sum(axis=0)
-    return RankGroup(
-        group="",
-        ranks=tuple(panel.ranks[places].tolist()),
-        representative=int(panel.ranks[int(places[int(np.argmin(from_middle))])]),
-        odd=False,
-        apart=(),
-    )
-
-
-def _caused(panel: Panel, group: RankGroup) -> float:
-    return float(panel.held[np.searchsorted(panel.ranks, group.ranks)].sum())
+    ranks = telling.panel.ranks[places].tolist()
+    return RankGroup(name, tuple(ranks), ranks[int(np.argmin(from_middle))], odd, apart)

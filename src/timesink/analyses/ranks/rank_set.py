@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import attrgetter, itemgetter
 
 import polars as pl
 
 from timesink.analyses.communication.workers import WorkerComparison, WorkerSummary, compare_workers
-from timesink.analyses.ranks import rank_groups as clusters
 from timesink.analyses.ranks.analysis import RanksAnalysis, analyse_ranks
 from timesink.analyses.ranks.own_time import OWN_PARTS, ranges_of
 from timesink.analyses.ranks.rank_groups import RankGroup, cluster_ranks
 from timesink.analyses.ranks.summary import RankSummary, summarise_rank, thinned_alike
 from timesink.model.health import HealthEntry, merge_entries
 from timesink.model.trace import Trace
-from timesink.model.units import brief_ns, listed, natural, ordinal
+from timesink.model.units import brief_ns, counted, listed, natural, ordinal
 
 # Which rank a recording is: as it says itself, as its file is called, or by its place.
 
@@ -35,17 +35,14 @@ class Named:
         return self.in_name if self.told is None else self.told
 
 
-@dataclass(frozen=True, slots=True)
-class RankNumbers:
-    """A number for each recording, no two the same, and what had to be assumed."""
+def numbered(recordings: Sequence[Named]) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """A rank for each recording, no two the same, and what had to be assumed.
 
-    ranks: tuple[int, ...]
-    notes: tuple[str, ...] = ()
-
-
-def numbered(recordings: Sequence[Named]) -> RankNumbers:
-    """The rank of each recording: from its trace, else its file's name, else by its place."""
-    stated = [each.stated for each in _unless_all_the_same(recordings)]
+    From its trace, else its file's name, else by its place.
+    """
+    # Where every trace states one and the same rank, as single processes do, none is meant.
+    alike = len(recordings) > 1 and len({each.told for each in recordings}) == 1
+    stated = [each.in_name if alike else each.stated for each in recordings]
     taken: set[int] = set()
     ranks: list[int | None] = []
     for rank in stated:
@@ -53,31 +50,17 @@ def numbered(recordings: Sequence[Named]) -> RankNumbers:
         taken |= {rank} if rank is not None else set()
     free = (number for number in range(2 * len(recordings)) if number not in taken)
     found = tuple(next(free) if rank is None else rank for rank in ranks)
-    return RankNumbers(found, tuple(_notes(recordings, stated, found)))
-
-
-def _unless_all_the_same(recordings: Sequence[Named]) -> list[Named]:
-    """Where every trace states one and the same rank, as single processes do, none is meant."""
-    told = {each.told for each in recordings}
-    if len(recordings) > 1 and len(told) == 1:
-        return [Named(each.worker, None, each.in_name) for each in recordings]
-    return list(recordings)
-
-
-def _notes(
-    recordings: Sequence[Named], stated: Sequence[int | None], found: Sequence[int]
-) -> Iterator[str]:
     if len(recordings) > 1 and all(rank is None for rank in stated):
-        yield "no recording says which rank it is: they are numbered by their names"
-        return
-    for each, said, rank in zip(recordings, stated, found, strict=True):
-        if said is None and len(recordings) > 1:
-            yield f"{each.worker} does not say which rank it is: it counts as rank {rank}"
-        elif said not in {None, rank}:
-            yield (
-                f"{each.worker} says that it is rank {said}, as another recording does: "
-                f"it counts as rank {rank}"
-            )
+        return found, ("no recording says which rank it is: they are numbered by their names",)
+    notes = [
+        f"{each.worker} does not say which rank it is: it counts as rank {rank}"
+        if said is None
+        else f"{each.worker} says that it is rank {said}, as another recording does: "
+        f"it counts as rank {rank}"
+        for each, said, rank in zip(recordings, stated, found, strict=True)
+        if said != rank and (said is not None or len(recordings) > 1)
+    ]
+    return found, tuple(notes)
 
 
 _NOT_COMPARED = ("host_start_ns", "host_end_ns", "start_ns", "end_ns", "latency_ns")
@@ -93,6 +76,25 @@ class DamagedRank:
     reason: str
     rank: int | None = None
     """As far as the name of the file tells."""
+
+
+_LAYOUT = ("pp", "tp", "cp", "ep", "mp", "dp")
+"""Kinds of process groups that make a layout, in the order in which people name them."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankLayout:
+    """How many ranks a run has, and the sizes of its process groups."""
+
+    world: int
+    groups: tuple[tuple[str, int], ...]
+    """Kinds and sizes, each once."""
+
+    @property
+    def words(self) -> str:
+        """The same to read."""
+        inner = ", ".join(f"{kind} {size}" for kind, size in self.groups)
+        return f"{counted(self.world, 'ranks')}{f' ({inner})' if inner else ''}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +143,13 @@ class RankSet:
         """Collectives matched, clocks aligned, stragglers named."""
         return analyse_ranks(self.ranks)
 
+    @property
+    def layout(self) -> RankLayout:
+        """What the collectives of the run tell of its layout."""
+        groups = self.analysis.groups.filter(pl.col("kind").is_in(_LAYOUT)).select("kind", "size")
+        found = sorted(groups.unique().rows(), key=lambda row: (_LAYOUT.index(row[0]), row[1]))
+        return RankLayout(self.world_size, tuple(found))
+
     @cached_property
     def communication(self) -> WorkerComparison:
         """Waiting and transfer, by the name of each worker."""
@@ -161,37 +170,28 @@ def ranks_of(
 
     `left_out` are recordings that have none of these.
     """
-    numbers = numbered([each for each, _ in named])
-    order = sorted(range(len(named)), key=lambda place: numbers.ranks[place])
-    ranked = {numbers.ranks[place]: named[place] for place in order}
+    numbers, notes = numbered([each for each, _ in named])
+    ranked = dict(sorted(zip(numbers, named, strict=True), key=itemgetter(0)))
+    without = f"without these steps and left out: {listed([each.worker for each in left_out])}"
+    # Each under the number it goes by, without what only its own trace needs.
+    summaries = {}
+    for rank, (_, each) in ranked.items():
+        records = each.worker.records.drop(_NOT_COMPARED)
+        summaries[rank] = replace(each, worker=replace(each.worker, rank=rank, records=records))
     return RankSet(
-        ranks=thinned_alike({rank: _as_rank(rank, each) for rank, (_, each) in ranked.items()}),
+        ranks=thinned_alike(summaries),
         workers={rank: name.worker for rank, (name, _) in ranked.items()},
         damaged=damaged,
-        notes=(*numbers.notes, *_without_steps(left_out)),
+        notes=(*notes, *([without] if left_out else [])),
         left_out=tuple(each.stated for each in left_out if each.stated is not None),
     )
 
 
-def _without_steps(left_out: Sequence[Named]) -> Iterator[str]:
-    if left_out:
-        shown = listed([each.worker for each in left_out])
-        yield f"without these steps and left out: {shown}"
-
-
 def ranks_of_traces(traces: Mapping[str, Trace], damaged: tuple[DamagedRank, ...] = ()) -> RankSet:
     """The set of traces that are open already, by the names of their workers."""
-    named = []
-    for worker in sorted(traces, key=natural):
-        summary = summarise_rank(traces[worker])
-        named.append((Named(worker, summary.about.rank, None), summary))
+    found = {worker: summarise_rank(traces[worker]) for worker in sorted(traces, key=natural)}
+    named = [(Named(worker, each.about.rank, None), each) for worker, each in found.items()]
     return ranks_of(named, damaged)
-
-
-def _as_rank(rank: int, summary: RankSummary) -> RankSummary:
-    """The summary under the number it goes by, without what only its own trace needs."""
-    records = summary.worker.records.drop(_NOT_COMPARED)
-    return replace(summary, worker=replace(summary.worker, rank=rank, records=records))
 
 
 # What is to be said about a set as such: who is missing, what was assumed, how clocks differ.
@@ -206,13 +206,41 @@ _ASSUMED = "rank_assumed"
 
 def set_notes(ranks: RankSet) -> Iterator[str]:
     """Sentences about the set, those that weaken its numbers first."""
-    yield from _missing(ranks)
-    yield from _damaged(ranks)
-    yield from _not_judged(ranks)
-    yield from _shorter(ranks)
+    if ranks.missing:
+        verb = "is" if len(ranks.missing) == 1 else "are"
+        yield f"{_numbers(ranks.missing)} of {ranks.world_size} {verb} missing"
+    if ranks.damaged:
+        first = ranks.damaged[0]
+        reason = first.reason.removeprefix(f"{first.source}: ")
+        names = listed([each.worker for each in ranks.damaged])
+        whose = f"{first.worker}: {reason}" if len(ranks.damaged) > 1 else reason
+        yield f"cannot be read: {names} ({whose}); the others stand"
+    if silent := ranks.analysis.not_judged:
+        verb = "has" if len(silent) == 1 else "have"
+        yield (
+            f"{_numbers(silent)} {verb} no device work, unlike most others, and cannot be judged"
+        )
+    # What ranks with fewer steps than most lack is judged without them.
+    steps = {rank: int(each.steps["complete"].sum()) for rank, each in ranks.ranks.items()}
+    usual = sorted(steps.values())[len(steps) // 2] if steps else 0
+    fewer = [rank for rank, count in steps.items() if count < usual]
+    if len(fewer) == 1:
+        yield f"rank {fewer[0]} has {steps[fewer[0]]} of {usual} steps"
+    elif fewer:
+        yield f"{_numbers(fewer)} have fewer than the usual {usual} steps"
     yield from ranks.notes
-    yield from _thinned(ranks)
+    kept = [each.kept for each in ranks.ranks.values()]
+    every = max((one.every for one in kept), default=1)
+    if every > 1:
+        of = max(one.of_steps for one in kept)
+        yield f"long recordings: every {ordinal(every)} of {of} steps is compared between ranks"
+    if cut := sum(1 for one in kept if one.cut):
+        yield f"{cut} ranks have more collectives in a step than are compared: the first ones count"
     yield from _clocks(ranks)
+
+
+def _numbers(ranks: Sequence[int]) -> str:
+    return f"{'rank' if len(ranks) == 1 else 'ranks'} {ranges_of(ranks, most=12)}"
 
 
 def set_health(ranks: RankSet) -> list[tuple[HealthEntry, int]]:
@@ -231,54 +259,6 @@ def set_health(ranks: RankSet) -> list[tuple[HealthEntry, int]]:
     for entry, where in entries:
         found.setdefault(entry.code, set()).add(where)
     return [(entry, len(found[entry.code])) for entry in merged]
-
-
-def _missing(ranks: RankSet) -> Iterator[str]:
-    missing, world = ranks.missing, ranks.world_size
-    if missing:
-        word, verb = ("rank", "is") if len(missing) == 1 else ("ranks", "are")
-        yield f"{word} {ranges_of(missing, most=12)} of {world} {verb} missing"
-
-
-def _damaged(ranks: RankSet) -> Iterator[str]:
-    if ranks.damaged:
-        first = ranks.damaged[0]
-        reason = first.reason.removeprefix(f"{first.source}: ")
-        names = listed([each.worker for each in ranks.damaged])
-        whose = f"{first.worker}: {reason}" if len(ranks.damaged) > 1 else reason
-        yield f"cannot be read: {names} ({whose}); the others stand"
-
-
-def _shorter(ranks: RankSet) -> Iterator[str]:
-    """Ranks with fewer steps than most: what they lack is judged without them."""
-    steps = {rank: int(each.steps["complete"].sum()) for rank, each in ranks.ranks.items()}
-    usual = sorted(steps.values())[len(steps) // 2] if steps else 0
-    fewer = [rank for rank, count in steps.items() if count < usual]
-    if len(fewer) == 1:
-        yield f"rank {fewer[0]} has {steps[fewer[0]]} of {usual} steps"
-    elif fewer:
-        yield f"ranks {ranges_of(fewer, most=12)} have fewer than the usual {usual} steps"
-
-
-def _not_judged(ranks: RankSet) -> Iterator[str]:
-    found = ranks.analysis.not_judged
-    if found:
-        word, verb = ("rank", "has") if len(found) == 1 else ("ranks", "have")
-        yield (
-            f"{word} {ranges_of(found, most=12)} {verb} no device work, unlike most others, "
-            "and cannot be judged"
-        )
-
-
-def _thinned(ranks: RankSet) -> Iterator[str]:
-    kept = [each.kept for each in ranks.ranks.values()]
-    every = max((one.every for one in kept), default=1)
-    if every > 1:
-        of = max(one.of_steps for one in kept)
-        yield f"long recordings: every {ordinal(every)} of {of} steps is compared between ranks"
-    cut = sum(1 for one in kept if one.cut)
-    if cut:
-        yield f"{cut} ranks have more collectives in a step than are compared: the first ones count"
 
 
 def _clocks(ranks: RankSet) -> Iterator[str]:
@@ -302,6 +282,16 @@ def _clocks(ranks: RankSet) -> Iterator[str]:
 
 # The tables about a set of ranks that users ask for by name.
 
+RANK_GROUP_SCHEMA = {
+    "group": pl.String(),
+    "ranks": pl.String(),
+    "size": pl.Int64(),
+    "representative": pl.Int64(),
+    "odd": pl.Boolean(),
+    "apart": pl.List(pl.String()),
+}
+"""`apart` are sentences: what sets the group apart."""
+
 STRAGGLER_SCHEMA = {
     "rank": pl.Int64(),
     "worker": pl.String(),
@@ -314,19 +304,16 @@ STRAGGLER_SCHEMA = {
 }
 
 
-def worker_steps(ranks: RankSet) -> pl.DataFrame:
-    """Communication of every worker in every step: waiting and transfer."""
-    return ranks.communication.by_step
-
-
-def collective_statistics(ranks: RankSet) -> pl.DataFrame:
-    """Calls, sizes, latency, transfer and bandwidth of every collective on every worker."""
-    return ranks.communication.by_name
-
-
-def mismatched_calls(ranks: RankSet) -> pl.DataFrame:
-    """Collective calls that some workers made and others did not."""
-    return ranks.communication.mismatches
+worker_steps: Callable[[RankSet], pl.DataFrame] = attrgetter("communication.by_step")
+"""Communication of every worker in every step: waiting and transfer."""
+collective_statistics: Callable[[RankSet], pl.DataFrame] = attrgetter("communication.by_name")
+"""Calls, sizes, latency, transfer and bandwidth of every collective on every worker."""
+mismatched_calls: Callable[[RankSet], pl.DataFrame] = attrgetter("communication.mismatches")
+"""Collective calls that some workers made and others did not."""
+matched_collectives: Callable[[RankSet], pl.DataFrame] = attrgetter("analysis.matched")
+"""Collectives by group, kind and size: how long ranks wait in them, how fast they move data."""
+process_groups: Callable[[RankSet], pl.DataFrame] = attrgetter("analysis.groups")
+"""Process groups, what they are for, and who is in them."""
 
 
 def rank_rows(ranks: RankSet) -> pl.DataFrame:
@@ -351,16 +338,6 @@ def straggler_rows(ranks: RankSet) -> pl.DataFrame:
         for each in ranks.analysis.stragglers
     ]
     return pl.DataFrame(rows, schema=STRAGGLER_SCHEMA)
-
-
-def matched_collectives(ranks: RankSet) -> pl.DataFrame:
-    """Collectives by group, kind and size: how long ranks wait in them, how fast they move data."""
-    return ranks.analysis.matched
-
-
-def process_groups(ranks: RankSet) -> pl.DataFrame:
-    """Process groups, what they are for, and who is in them."""
-    return ranks.analysis.groups
 
 
 def clock_rows(ranks: RankSet) -> pl.DataFrame:
@@ -389,26 +366,9 @@ def rank_steps(ranks: RankSet) -> pl.DataFrame:
             for rank, each in ranks.ranks.items()
         ]
     )
-    found = steps
-    for more in (ranks.analysis.waits, _excess(ranks)):
-        found = found.join(more, on=["rank", "step"], how="left", maintain_order="left")
-    return _named(found, ranks)
-
-
-def rank_groups(ranks: RankSet) -> pl.DataFrame:
-    """Ranks that behave alike, and what sets the odd ones apart."""
-    found = clusters.rank_groups(ranks.ranks, ranks.analysis)
-    return found if _has_steps(ranks) else found.clear()
-
-
-def _has_steps(ranks: RankSet) -> bool:
-    return any(each.steps.height for each in ranks.ranks.values())
-
-
-def _excess(ranks: RankSet) -> pl.DataFrame:
-    """What each rank took more than its peers in each step."""
+    # What each rank took more than its peers in each step.
     panel = ranks.analysis.panel
-    return pl.DataFrame(
+    excess = pl.DataFrame(
         {
             "rank": panel.ranks.repeat(len(panel.steps)),
             "step": [*panel.steps] * len(panel.ranks),
@@ -416,6 +376,22 @@ def _excess(ranks: RankSet) -> pl.DataFrame:
         },
         schema={"rank": pl.Int64, "step": pl.String, "excess_ns": pl.Float64},
     )
+    for more in (ranks.analysis.waits, excess):
+        steps = steps.join(more, on=["rank", "step"], how="left", maintain_order="left")
+    return _named(steps, ranks)
+
+
+def rank_groups(ranks: RankSet) -> pl.DataFrame:
+    """Ranks that behave alike, and what sets the odd ones apart."""
+    rows = [
+        (each.group, ranges_of(each.ranks), each.size, each.representative, each.odd, [*each.apart])
+        for each in (ranks.groups if _has_steps(ranks) else ())
+    ]
+    return pl.DataFrame(rows, schema=RANK_GROUP_SCHEMA, orient="row")
+
+
+def _has_steps(ranks: RankSet) -> bool:
+    return any(each.steps.height for each in ranks.ranks.values())
 
 
 def _named(table: pl.DataFrame, ranks: RankSet) -> pl.DataFrame:

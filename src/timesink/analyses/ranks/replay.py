@@ -8,17 +8,15 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
+from timesink.analyses.communication.calls import PAIRS
 from timesink.analyses.ranks.clocks import corrected
-from timesink.analyses.ranks.matching import PAIRS
-from timesink.analyses.ranks.waits import mended, queued_behind, so_far
+from timesink.analyses.ranks.collectives import mended, queued_behind, so_far
 from timesink.model.arrays import Flags, Floats, Ints
 
 # What ranks of a run do, in order, and how long that takes when some of it is otherwise.
 #
-# Between its calls a rank takes the time it took by itself; in a call it waits until all have
-# come
-# and the data is moved.  Nothing else is assumed, so that slack of a pipeline, groups that wait
-# in
+# Between its calls a rank takes the time it took by itself; in a call it waits until all have come
+# and the data is moved.  Nothing else is assumed, so that slack of a pipeline, groups that wait in
 # parallel and stragglers that hide one another come out as they are.
 
 _LIKE = 0.2
@@ -158,7 +156,7 @@ _MOST_CALLS = 60_000
 
 @dataclass(eq=False)
 class WhatIf:
-    """The score of a run, written when somebody asks for it."""
+    """The score of a run, written when somebody asks for it; `calls` are collectives with waits."""
 
     calls: pl.DataFrame
     clocks: pl.DataFrame
@@ -166,22 +164,18 @@ class WhatIf:
     @cached_property
     def score(self) -> Score | None:
         """None where playing it does not give the run as it was."""
-        return score_of(self.calls, self.clocks)
-
-
-def score_of(calls: pl.DataFrame, clocks: pl.DataFrame) -> Score | None:
-    """Write down what ranks did; `calls` are collectives with waits.
-
-    None where playing that does not give the run as it was.
-    """
-    if calls.is_empty():
-        return None
-    score = _written(calls, clocks)
-    return score if score.is_like_the_run else None
+        score = None if self.calls.is_empty() else _written(self.calls, self.clocks)
+        return score if score is not None and score.is_like_the_run else None
 
 
 def _written(calls: pl.DataFrame, clocks: pl.DataFrame) -> Score:
-    played = _some_steps(calls).sort("rank", "start_ns", maintain_order=True)
+    played = calls
+    if calls.height > _MOST_CALLS:
+        steps = calls.group_by("step").agg(pl.len(), pl.col("start_ns").min()).sort("start_ns")
+        fits = (pl.col("len").cum_sum() <= _MOST_CALLS) | (pl.int_range(pl.len()) == 0)
+        chosen = steps.filter(fits).select("step")
+        played = calls.join(chosen, on="step", how="semi", nulls_equal=True)
+    played = played.sort("rank", "start_ns", maintain_order=True)
     number = played["match"].rank("dense").cast(pl.Int64) - 1
     known = played.with_columns(
         number=number,
@@ -196,7 +190,6 @@ def _written(calls: pl.DataFrame, clocks: pl.DataFrame) -> Score:
         (corrected(pl.col("start_ns"), clocks) - pl.col("own")).first().alias("at")
     )["at"]
     ends = known.select(corrected(pl.col("end_ns"), clocks).max()).item()
-    steps = max(calls["step"].n_unique(), 1)
     # By collective, how long it moves data. Where ranks are missing nobody knows how long the
     # others waited for them: of that counts what the same takes where everybody is there.
     kind = ["collective", "size_bytes", "group_size"]
@@ -218,17 +211,9 @@ def _written(calls: pl.DataFrame, clocks: pl.DataFrame) -> Score:
         own=rows["own"].to_numpy().copy(),
         begins=(begins - begins.min()).to_numpy().astype(np.float64),
         moving=found.sort("number").select(moving.cast(pl.Float64)).to_series().to_numpy(),
-        times=steps / max(played["step"].n_unique(), 1),
+        times=max(calls["step"].n_unique(), 1) / max(played["step"].n_unique(), 1),
         recorded=float(ends - begins.min()),
     )
-
-
-def _some_steps(calls: pl.DataFrame) -> pl.DataFrame:
-    if calls.height <= _MOST_CALLS:
-        return calls
-    steps = calls.group_by("step").agg(pl.len(), pl.col("start_ns").min()).sort("start_ns")
-    fits = (pl.col("len").cum_sum() <= _MOST_CALLS) | (pl.int_range(pl.len()) == 0)
-    return calls.join(steps.filter(fits).select("step"), on="step", how="semi", nulls_equal=True)
 
 
 def _waits_over(calls: pl.DataFrame) -> pl.DataFrame:
@@ -245,10 +230,6 @@ def _waits_over(calls: pl.DataFrame) -> pl.DataFrame:
     idle = pl.col("exposed_ns").cum_sum().over(of_call)
     own = pl.col("own") + (pl.col("at") - pl.col("start") - idle).clip(lower_bound=0)
     return waited.select(
-        "rank",
-        "number",
-        after=pl.lit(-1, pl.Int64),
-        own=own.cast(pl.Float64),
-        at="at",
+        "rank", "number", after=pl.lit(-1, pl.Int64), own=own.cast(pl.Float64), at="at",
         comes=pl.lit(value=False),
-    )
+    )  # fmt: skip

@@ -26,7 +26,6 @@ from timesink.analyses.ranks.own_time import (
 )
 from timesink.analyses.steps import bounds_of, role_ranges
 from timesink.model import intervals
-from timesink.model.arrays import Ints
 from timesink.model.health import HealthEntry
 from timesink.model.intervals import IntervalSet
 from timesink.model.schema import BUSY_KINDS
@@ -71,6 +70,7 @@ GROUP_SCHEMA = {
 """Process groups of a rank; `group_ranks` is the text of its calls, in which long lists are cut."""
 
 
+_NEVER = np.iinfo(np.int64).max
 MOST_RANKS = 1_000_000
 """No run has as many; who states more is damaged, and nobody counts so many missing ranks."""
 
@@ -83,9 +83,7 @@ class AboutRank:
     world_size: int | None
     host: str | None
     device: str | None
-    backend: str | None
     source: str
-    events: int = 0
     health: tuple[HealthEntry, ...] = ()
     """What was repaired, lost or looks wrong in its trace."""
     devices: tuple[Device, ...] = ()
@@ -137,18 +135,7 @@ def summarise_rank(trace: Trace) -> RankSummary:
     on_host = talking[~moving["on_device"].to_numpy()]
     own = own_time(role_ranges(trace), talking, bounds, on_host=on_host)
     gaps = longest_gaps(trace, own.busy, bounds)
-    return RankSummary(
-        about=_about(trace),
-        steps=step_rows(worker.steps, own, gaps, talking),
-        collectives=_collectives(worker, moving, own),
-        functions=function_times(trace, bounds[complete]),
-        worker=worker,
-        groups=_groups(trace),
-    )
-
-
-def _groups(trace: Trace) -> pl.DataFrame:
-    """What calls say of the groups they are made in; some only have a number."""
+    # What calls say of the groups they are made in; some only have a number.
     said = {
         str(group.get("pg_name")): str(group["pg_desc"])
         for group in trace.metadata.distributed.groups
@@ -161,7 +148,14 @@ def _groups(trace: Trace) -> pl.DataFrame:
         if name:
             groups.setdefault((name, ranks), (size, description or said.get(name)))
     rows = [(*group, *told) for group, told in groups.items()]
-    return pl.DataFrame(rows, schema=GROUP_SCHEMA, orient="row")
+    return RankSummary(
+        about=_about(trace),
+        steps=step_rows(worker.steps, own, gaps, talking),
+        collectives=_collectives(worker, moving, own),
+        functions=function_times(trace, bounds[complete]),
+        worker=worker,
+        groups=pl.DataFrame(rows, schema=GROUP_SCHEMA, orient="row"),
+    )
 
 
 def _about(trace: Trace) -> AboutRank:
@@ -175,9 +169,7 @@ def _about(trace: Trace) -> AboutRank:
         world_size=_believable(told.world_size),
         host=host if isinstance(host, str) else None,
         device=devices[0].name if devices else None,
-        backend=told.backend,
         source=trace.metadata.source,
-        events=trace.metadata.events,
         health=tuple(trace.health),
         devices=tuple(
             replace(device, properties={}) for device in trace.metadata.devices if device.id in used
@@ -197,34 +189,25 @@ def _collectives(worker: WorkerSummary, moving: pl.DataFrame, own: OwnTime) -> p
     start, end = bounds_of(moving).T
     start = np.minimum.reduceat(start, first) if len(first) else start
     end = np.maximum.reduceat(end, first) if len(first) else end
+    # From the collective before, in the order of their starts, or from the first step.
+    order = np.argsort(start, kind="stable")
+    begin = np.concatenate([start, worker.steps["start_ns"].to_numpy()]).min(initial=_NEVER)
+    own_ns = np.empty(len(start), dtype=np.int64)
+    own_ns[order] = own_time_before(np.concatenate([[begin], start[order]]), own.exposed)
     # Records are numbered from 0 on; those without a time of their own move nothing.
-    records = (
-        worker.records if len(first) == worker.records.height else worker.records[record[first]]
-    )
     return (
-        records.lazy()
+        worker.records[record[first]]
+        .lazy()
         .with_columns(
             start_ns=pl.Series(start),
             end_ns=pl.Series(end),
             launch_ns=pl.coalesce("host_start_ns", pl.Series(start)),
-            own_ns=own_before(start, worker.steps["start_ns"], own),
+            own_ns=pl.Series(own_ns),
             exposed_ns=pl.Series(waited_for(end, own.exposed)),
         )
         .select(pl.col(name).cast(dtype) for name, dtype in COLLECTIVE_SCHEMA.items())
         .collect()
     )
-
-
-def own_before(start: Ints, steps: pl.Series, own: OwnTime) -> pl.Series:
-    """From the collective before, in the order of their starts, or from the first step."""
-    if not len(start):
-        return pl.Series([], dtype=pl.Int64)
-    order = np.argsort(start, kind="stable")
-    first = int(start[order[0]])
-    begin = first if steps.is_empty() else min(first, int(steps.to_numpy().min()))
-    took = np.empty(len(start), dtype=np.int64)
-    took[order] = own_time_before(np.concatenate([[begin], start[order]]), own.exposed)
-    return pl.Series(took)
 
 
 def step_rows(
@@ -257,10 +240,8 @@ def step_rows(
 # A long recording cut down to some of its steps, the same ones on every rank.
 #
 # The size of a summary must not grow with the events.  Of a recording with too many collectives
-# every
-# second step is kept, or every fourth, and so on, by the number of the step: so ranks agree
-# without
-# knowing each other, and who keeps more is cut down to what all have.
+# every second step is kept, or every fourth, and so on, by the number of the step: so ranks agree
+# without knowing each other, and who keeps more is cut down to what all have.
 
 MOST_COLLECTIVES = 8_192
 MOST_STEPS = 2_048
@@ -277,7 +258,12 @@ def within_limits(summary: RankSummary, trace: Trace) -> RankSummary:
         # What functions did is told per step, so it must be about the same steps.
         whole = summary.steps.filter("complete").select("start_ns", "end_ns").to_numpy()
         summary = replace(summary, functions=function_times(trace, whole.reshape(-1, 2)))
-    return _few_functions(_first_collectives(summary))
+    surplus = summary.worker.records.height - MOST_COLLECTIVES
+    if surplus > 0:
+        # A single step has too many collectives, or none is marked: the first ones stay.
+        summary = _with_records(summary, summary.worker.records.head(MOST_COLLECTIVES))
+        summary = replace(summary, kept=replace(summary.kept, cut=surplus))
+    return _few_functions(summary)
 
 
 def thinned_to(summary: RankSummary, most: int) -> RankSummary:
@@ -302,24 +288,26 @@ def of_every(summary: RankSummary, every: int) -> RankSummary:
     """
     chosen = _number("step") % every == 0
     steps, worker = summary.steps, summary.worker
-    known = worker.records.filter(chosen)
-    ranges = worker.ranges.join(known, on="record", how="semi", maintain_order="left")
     kept_steps = steps.filter(chosen)
     before, after = (int(table["complete"].sum()) for table in (steps, kept_steps))
     part = after / max(before, 1)
-    done = pl.col("calls", "dur_ns")
-    return replace(
-        summary,
-        steps=kept_steps,
-        functions=summary.functions.with_columns(
-            (done * part).round().cast(pl.Int64), pl.col("work") * part
-        ),
-        collectives=summary.collectives.filter(chosen),
-        worker=WorkerSummary(
-            worker.rank, worker.steps.filter(_number("name") % every == 0), known, ranges
-        ),
-        kept=replace(summary.kept, every=every, of_steps=summary.kept.of_steps or steps.height),
+    functions = summary.functions.with_columns(
+        (pl.col("calls", "dur_ns") * part).round().cast(pl.Int64), pl.col("work") * part
     )
+    worker = replace(worker, steps=worker.steps.filter(_number("name") % every == 0))
+    kept = replace(summary.kept, every=every, of_steps=summary.kept.of_steps or steps.height)
+    thinner = replace(summary, steps=kept_steps, functions=functions, worker=worker, kept=kept)
+    return _with_records(thinner, worker.records.filter(chosen))
+
+
+def _with_records(summary: RankSummary, records: pl.DataFrame) -> RankSummary:
+    """The summary with some of its records, and what belongs to them."""
+    ranges, collectives = (
+        table.join(records, on="record", how="semi", maintain_order="left")
+        for table in (summary.worker.ranges, summary.collectives)
+    )
+    worker = replace(summary.worker, records=records, ranges=ranges)
+    return replace(summary, collectives=collectives, worker=worker)
 
 
 def _number(column: str) -> pl.Expr:
@@ -345,24 +333,6 @@ def _every(summary: RankSummary, most: int) -> int:
             break
         every *= 2
     return every
-
-
-def _first_collectives(summary: RankSummary) -> RankSummary:
-    """Where a single step has too many collectives, or none is marked: the first ones."""
-    worker = summary.worker
-    surplus = worker.records.height - MOST_COLLECTIVES
-    if surplus <= 0:
-        return summary
-    records = worker.records.head(MOST_COLLECTIVES)
-    ranges = worker.ranges.join(records, on="record", how="semi", maintain_order="left")
-    return replace(
-        summary,
-        collectives=summary.collectives.join(
-            records, on="record", how="semi", maintain_order="left"
-        ),
-        worker=replace(worker, records=records, ranges=ranges),
-        kept=replace(summary.kept, cut=surplus),
-    )
 
 
 def _few_functions(summary: RankSummary) -> RankSummary:

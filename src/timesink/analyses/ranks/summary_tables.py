@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import msgspec
 import polars as pl
+from polars import selectors as cs
 
 from timesink.analyses.communication.records import RANGE_SCHEMA, RECORD_SCHEMA
 from timesink.analyses.communication.workers import WorkerSummary
@@ -55,26 +56,35 @@ _ONLY_OF_CALLS = [
     # The collective is when data was moved, the record the call around it as well.
     if name not in RECORD_SCHEMA or name in {"start_ns", "end_ns"}
 ]
-_TEXT = (pl.Categorical, pl.Enum)
+_CALL_COLUMNS = {name: _OF_CALL + name for name in _ONLY_OF_CALLS}
 _AS_NAMED: Mapping[str, str] = MappingProxyType({})
 
 
 def to_parquet(summary: RankSummary) -> bytes:
     """The summary as the bytes of a Parquet file."""
+    of_worker = [
+        column.alias(_OF_WORKER + column.name)
+        for column in summary.worker.steps
+        if column.name not in _SHARED_BY_STEPS
+    ]
     tables = {
-        "steps": _steps(summary),
+        "steps": summary.steps.hstack(of_worker),
         "collectives": _records(summary),
         "ranges": summary.worker.ranges,
         "functions": summary.functions,
         "groups": summary.groups,
     }
+    as_text = (cs.categorical() | cs.enum()).cast(pl.String)
     about = asdict(summary.about) | {"worker_rank": summary.worker.rank}
     row = pl.DataFrame(
         [
             pl.Series("format", [FORMAT]),
             pl.Series("about", [msgspec.json.encode(about).decode()]),
             pl.Series("kept", [msgspec.json.encode(asdict(summary.kept)).decode()]),
-            *(_nested(name, table) for name, table in tables.items()),
+            *(
+                table.with_columns(as_text).to_struct(name).implode()
+                for name, table in tables.items()
+            ),
         ]
     )
     written = io.BytesIO()
@@ -93,15 +103,19 @@ def from_parquets(written: Sequence[bytes]) -> list[RankSummary]:
         rows = pl.read_parquet([*written], use_statistics=False)
         if (rows["format"] != FORMAT).any():
             raise ValueError(rows["format"].unique().to_list())
-        step_rows, record_rows = _exploded(rows, "steps"), _exploded(rows, "collectives")
+        names = ("steps", "collectives", "ranges", "functions", "groups")
+        all_rows = {name: _exploded(rows, name) for name in names}
+        calls = _cut(all_rows["collectives"], COLLECTIVE_SCHEMA, _CALL_COLUMNS)
+        if all_rows["collectives"][0][f"{_OF_CALL}start_ns"].null_count():
+            calls = [table.filter(pl.col("start_ns").is_not_null()) for table in calls]
         tables = {
-            "steps": step_rows.cut(STEP_SCHEMA),
-            "worker_steps": step_rows.cut(WORKER_STEP_SCHEMA, _WORKER_STEPS),
-            "records": record_rows.cut(RECORD_SCHEMA),
-            "collectives": _collectives(record_rows),
-            "ranges": _exploded(rows, "ranges").cut(RANGE_SCHEMA),
-            "functions": _exploded(rows, "functions").cut(FUNCTION_SCHEMA),
-            "groups": _exploded(rows, "groups").cut(GROUP_SCHEMA),
+            "steps": _cut(all_rows["steps"], STEP_SCHEMA),
+            "worker_steps": _cut(all_rows["steps"], WORKER_STEP_SCHEMA, _WORKER_STEPS),
+            "records": _cut(all_rows["collectives"], RECORD_SCHEMA),
+            "collectives": calls,
+            "ranges": _cut(all_rows["ranges"], RANGE_SCHEMA),
+            "functions": _cut(all_rows["functions"], FUNCTION_SCHEMA),
+            "groups": _cut(all_rows["groups"], GROUP_SCHEMA),
         }
         return [
             _summary(about, kept, {name: table[place] for name, table in tables.items()})
@@ -112,25 +126,6 @@ def from_parquets(written: Sequence[bytes]) -> list[RankSummary]:
         raise ValueError(msg) from error
 
 
-# -- writing ---------------------------------------------------------------------------------------
-
-
-def _nested(name: str, table: pl.DataFrame) -> pl.Series:
-    columns = [
-        column.cast(pl.String) if isinstance(column.dtype, _TEXT) else column for column in table
-    ]
-    return pl.DataFrame(columns).to_struct(name).implode()
-
-
-def _steps(summary: RankSummary) -> pl.DataFrame:
-    of_worker = [
-        column.alias(_OF_WORKER + column.name)
-        for column in summary.worker.steps
-        if column.name not in _SHARED_BY_STEPS
-    ]
-    return summary.steps.hstack(of_worker)
-
-
 def _records(summary: RankSummary) -> pl.DataFrame:
     """Every record, and beside it what only the collective has; null where it is none."""
     records, calls = summary.worker.records, summary.collectives
@@ -139,9 +134,6 @@ def _records(summary: RankSummary) -> pl.DataFrame:
         return records.hstack(only)
     calls = pl.DataFrame([calls["record"], *only])
     return records.join(calls, on="record", how="left", maintain_order="left")
-
-
-# -- reading ---------------------------------------------------------------------------------------
 
 
 def _summary(about: str, kept: str, tables: Mapping[str, pl.DataFrame]) -> RankSummary:
@@ -161,19 +153,8 @@ def _summary(about: str, kept: str, tables: Mapping[str, pl.DataFrame]) -> RankS
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Exploded:
-    """Nested tables of several rows, one after the other, and where each of them ends."""
-
-    table: pl.DataFrame
-    ends: list[int]
-
-    def cut(self, schema: Schema, kept_as: Mapping[str, str] = _AS_NAMED) -> list[pl.DataFrame]:
-        """The table of each row with columns as they were; it may keep them under other names."""
-        columns = ((self.table[kept_as.get(name, name)], name) for name in schema)
-        typed = pl.DataFrame([column.cast(schema[name]).alias(name) for column, name in columns])
-        starts = [0, *self.ends[:-1]]
-        return [typed[start:end] for start, end in zip(starts, self.ends, strict=True)]
+_Exploded: TypeAlias = tuple[pl.DataFrame, list[int]]
+"""Nested tables of several rows, one after the other, and where each of them ends."""
 
 
 def _exploded(rows: pl.DataFrame, name: str) -> _Exploded:
@@ -181,14 +162,18 @@ def _exploded(rows: pl.DataFrame, name: str) -> _Exploded:
     lengths = nested.list.len()
     if not lengths.sum():
         empty = pl.DataFrame(schema=nested.dtype.inner.to_schema())  # type: ignore[attr-defined]
-        return _Exploded(empty, [0] * len(lengths))
+        return empty, [0] * len(lengths)
     # An empty list would become a row of its own.
     table = nested.filter(lengths > 0).list.explode().struct.unnest()
-    return _Exploded(table, lengths.cum_sum().to_list())
+    return table, lengths.cum_sum().to_list()
 
 
-def _collectives(records: _Exploded) -> list[pl.DataFrame]:
-    tables = records.cut(COLLECTIVE_SCHEMA, {name: _OF_CALL + name for name in _ONLY_OF_CALLS})
-    if not records.table[f"{_OF_CALL}start_ns"].null_count():
-        return tables
-    return [table.filter(pl.col("start_ns").is_not_null()) for table in tables]
+def _cut(
+    tables: _Exploded, schema: Schema, kept_as: Mapping[str, str] = _AS_NAMED
+) -> list[pl.DataFrame]:
+    """The table of each row with columns as they were; it may keep them under other names."""
+    table, ends = tables
+    typed = table.select(
+        pl.col(kept_as.get(name, name)).cast(dtype).alias(name) for name, dtype in schema.items()
+    )
+    return [typed[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]

@@ -1,4 +1,4 @@
-"""Whether means of measurements that follow each other differ.
+"""Whether means of measurements that follow each other differ, and the levels they go through.
 
 Few cycles that resemble their neighbours do not show how far their level wanders, and are called
 different too often.  Of 2000 pairs of made-up runs without a change that scatter by 10 %, so many
@@ -15,13 +15,166 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from math import sqrt
 
 import numpy as np
 
-from timesink.analyses.statistics.levels import ENOUGH, apart
 from timesink.analyses.statistics.means import NORMAL, QUIETLY, two_sided_limits, two_sided_p
 from timesink.analyses.statistics.ranks import ALPHA
-from timesink.model.arrays import Floats
+from timesink.model.arrays import Flags, Floats
+
+# Levels that measurements stay at for a while, and how they begin.
+
+_LEAST_NOISE = 0.005
+"""Part of the median that is noise, however alike neighbours are."""
+_CRITICAL = 4.0
+"""Standard errors between two levels; the largest of all places to cut is far out by chance."""
+_SHORTEST = 2
+"""Measurements of a level: one alone is an outlier."""
+_WARM = 1.2
+"""Measurements of a warm-up are this many times as large as later ones ..."""
+_OFTEN = 0.9
+"""... of which nine in ten are smaller than this one ..."""
+_FAR_OUT = 5.0
+"""... and this many spreads away from what is usual later."""
+_MOST_WARM = 0.2
+"""What lasts longer than this part of a run is a level of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Measurements beside each other that are at one level: from `start` up to `end`."""
+
+    start: int
+    end: int
+    level: float
+    """Their mean."""
+
+    @property
+    def length(self) -> int:
+        """How many they are."""
+        return self.end - self.start
+
+
+def segments(values: Floats) -> list[Segment]:
+    """The levels measurements go through, in order; one where they stay at it.
+
+    Cut in two where the levels on both sides are farthest apart, in units of the noise between
+    neighbours, and again, as long as they are apart.
+    """
+    noise = 0.0
+    if len(values) > 1:
+        # From steps between neighbours: few of them change level.
+        steps = NORMAL * float(np.median(np.abs(np.diff(values)))) / sqrt(2)
+        noise = max(steps, _LEAST_NOISE * abs(float(np.median(values))))
+    cuts, open_stretches = [], [(0, len(values))]
+    while open_stretches:
+        start, end = open_stretches.pop()
+        cut = _best_cut(values[start:end], noise)
+        if cut:
+            cuts.append(start + cut)
+            open_stretches += [(start, start + cut), (start + cut, end)]
+    ends = [0, *sorted(cuts), len(values)]
+    return [
+        Segment(start, end, float(values[start:end].mean()))
+        for start, end in pairwise(ends)
+        if end > start
+    ]
+
+
+def _best_cut(values: Floats, noise: float) -> int:
+    """Where levels are farthest apart; 0 where they are not apart."""
+    number = len(values)
+    if number < 2 * _SHORTEST or not noise:
+        return 0
+    before = np.arange(_SHORTEST, number - _SHORTEST + 1)
+    after = number - before
+    sums = np.cumsum(values)
+    gap = np.abs(sums[before - 1] / before - (sums[-1] - sums[before - 1]) / after)
+    apart = gap / np.sqrt(1 / before + 1 / after)
+    best = int(np.argmax(apart))
+    return int(before[best]) if apart[best] > _CRITICAL * noise else 0
+
+
+def regime_p(values: Floats, is_new: Flags) -> float | None:
+    """Chance that levels of one run, each counted once, are as far apart on two parts of it.
+
+    `values` are in the order they were measured, whichever part they belong to.  Where a level
+    begins is no choice of the parts: two levels, one in each half, are two measurements and tell
+    nothing.  None where all values are at one level.
+    """
+    found = segments(values)
+    if len(found) < 2:
+        return None
+    levels = np.array([one.level for one in found])
+    weights = np.array([one.length for one in found]) / len(values)
+    # Which part of either side is at each level.
+    counts = [
+        np.array([side[one.start : one.end].sum() for one in found], dtype=np.float64)
+        for side in (is_new, ~is_new)
+    ]
+    parts = [each / max(1.0, float(each.sum())) for each in counts]
+    change = abs(float((levels * (parts[0] - parts[1])).sum()))
+    spread = float((weights * (levels - (weights * levels).sum()) ** 2).sum())
+    variance = spread / (1 - float((weights**2).sum()))
+    error = np.sqrt(variance * sum(float((part**2).sum()) for part in parts))
+    freedom = np.array([len(found) - 1.0])
+    return float(two_sided_p(np.array([change / error]), freedom)[0]) if error else 1.0
+
+
+def warm_up(values: Floats) -> int:
+    """How many of the first measurements are a warm-up, each larger than what is usual later."""
+    most = int(_MOST_WARM * len(values))
+    if not most:
+        return 0
+    later = values[most:]
+    usual = float(np.median(later))
+    spread = NORMAL * float(np.median(np.abs(later - usual)))
+    # What happens again and again later on is no warm-up either.
+    often = float(np.quantile(later, _OFTEN))
+    is_usual = values <= max(_WARM * often, usual + _FAR_OUT * spread)
+    first = int(np.argmax(is_usual))
+    return first if first <= most else 0
+
+
+# Whether two sets of measurements lie so far apart that no wandering of their levels explains it.
+#
+# What a few measurements that resemble their neighbours tell about the error of their mean is so
+# little that any change may seem to be noise, an eightfold one with half the cycles at one level
+# and half at another.  The measurements themselves bound how far levels wander: where even the
+# nearest two of both sides are farther apart than both sides span together, that is a change.
+#
+# Of 4000 pairs of made-up runs without one this many percent are apart, by measurements of each run
+# and the correlation of neighbours; most of them have p < 0.05 anyway:
+#
+# correlation     8     12     30
+# 0.6       0.0    0.0    0.0
+# 0.9       0.8    0.1    0.0
+# 0.97     11.7    4.2    0.1
+
+ENOUGH = 8
+"""Measurements a side needs: fewer do not show how far they wander."""
+
+
+@QUIETLY
+def apart(base: Floats, new: Floats, least: Floats) -> tuple[np.ndarray, Floats, Floats]:
+    """Per column: whether sides are apart, and the change between the nearest and farthest two.
+
+    Noise grows with what is measured, so positive columns are judged by ratios.  The nearest two
+    must differ by `least` as well.
+    """
+    lows, highs = ([end(side, axis=0) for side in (base, new)] for end in (np.min, np.max))
+    rises = np.asarray(lows[1] > highs[0])
+    near = np.where(rises, lows[1] - highs[0], highs[1] - lows[0])
+    far = np.where(rises, highs[1] - lows[0], lows[1] - highs[0])
+    is_ratio = np.minimum(*lows) > 0
+    ends = [np.where(is_ratio, np.log(each), each) for each in (*lows, *highs)]
+    gap = np.maximum(ends[1] - ends[2], ends[0] - ends[3])
+    spans = (ends[2] - ends[0]) + (ends[3] - ends[1])
+    enough = min(len(base), len(new)) >= ENOUGH
+    return enough & (gap > spans) & (np.abs(near) > least), near, far
+
 
 # How far the mean of measurements that follow each other can be trusted.
 #
@@ -30,10 +183,9 @@ from timesink.model.arrays import Floats
 # the other is not:
 #
 # * how alike neighbours are, and what scatter the mean has if each measurement resembles the one
-# before so (a first-order autoregression);
-# * the slow part of the scatter, its projections on the first few cosines (Mueller; Lazarus,
-# Lewis
-# and Stock): a level that wanders shows there, however long it lasts.
+#   before so (a first-order autoregression);
+# * the slow part of the scatter, its projections on the first few cosines (Mueller; Lazarus, Lewis
+#   and Stock): a level that wanders shows there, however long it lasts.
 #
 # Few measurements cannot tell how alike neighbours are: twelve seem less alike than they are, and
 # four tell nothing.  So likeness is estimated from both sides together, corrected for the bias of
@@ -123,53 +275,45 @@ _MOST_FREEDOM = 1e4
 """From here on Student's distribution is the normal one."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Intervals:
-    """95 % intervals of changes of means, and the chance of changes this large by noise."""
-
-    low: Floats
-    high: Floats
-    p: Floats
-
-
 @QUIETLY
-def intervals(sides: Sequence[Floats], floor: float, *, neighbours: bool = True) -> Intervals:
-    """Intervals of the change of the mean of every column, of two rows or more on both sides.
+def intervals(
+    sides: Sequence[Floats], floor: float, *, neighbours: bool = True
+) -> tuple[Floats, Floats, Floats]:
+    """95 % intervals of the change of the mean of every column, of two rows or more on both sides.
 
-    `floor` and `neighbours` are those of `drifting.mean_changes`.
+    Low and high ends, and the chance of changes this large by noise.  `floor` and `neighbours` are
+    those of `mean_changes`.
     """
     alike = likeness(sides) if neighbours else np.zeros(sides[0].shape[1:])
     found = [variance_of_mean(side, alike) for side in sides]
     means = [side.mean(axis=0) for side in sides]
     error, freedom = _error(found, [floor * mean for mean in means])
     change, reach = means[1] - means[0], error * two_sided_limits(ALPHA, freedom)
-    plain = Intervals(change - reach, change + reach, two_sided_p(change / error, freedom))
+    low, high, p = change - reach, change + reach, two_sided_p(change / error, freedom)
     is_far = np.min([side.min(axis=0) for side in sides], axis=0) > 0
     is_far &= np.maximum(*means) > _FAR * np.minimum(*means)
     if min(map(len, sides)) >= ENOUGH and is_far.any():
-        # Intervals with what the others tell better, in some of the columns.
-        other = _of_ratio(found, means, floor)
-        better = is_far & (other.p < plain.p)
-        plain = Intervals(
-            np.where(better & np.isfinite(other.low), other.low, plain.low),
-            np.where(better & np.isfinite(other.high), other.high, plain.high),
-            np.where(better, other.p, plain.p),
-        )
+        # What the ratio tells better, in some of the columns; it leaves the far side open.
+        nearest, p_of_ratio = _of_ratio(found, means, floor)
+        better, rises = is_far & (p_of_ratio < p), means[1] > means[0]
+        low = np.where(better & rises & np.isfinite(nearest), nearest, low)
+        high = np.where(better & ~rises & np.isfinite(nearest), -nearest, high)
+        p = np.where(better, p_of_ratio, p)
     # Intervals within what measurements show where the sides are apart beyond the floor.
-    most = np.full(plain.low.shape, _MOST_FREEDOM)
+    most = np.full(low.shape, _MOST_FREEDOM)
     least = np.hypot(*[floor * mean for mean in means]) * two_sided_limits(ALPHA, most)
     are_apart, near, far = apart(sides[0], sides[1], least)
-    return Intervals(
-        np.where(are_apart, np.maximum(plain.low, np.minimum(near, far)), plain.low),
-        np.where(are_apart, np.minimum(plain.high, np.maximum(near, far)), plain.high),
-        plain.p,
+    return (
+        np.where(are_apart, np.maximum(low, np.minimum(near, far)), low),
+        np.where(are_apart, np.minimum(high, np.maximum(near, far)), high),
+        p,
     )
 
 
 def _of_ratio(
     found: Sequence[tuple[Floats, Floats]], means: Sequence[Floats], floor: float
-) -> Intervals:
-    """Intervals that end where the ratio of the means does; they are open on the far side.
+) -> tuple[Floats, Floats]:
+    """The least change by the ratio of the means, and the chance of such a ratio by noise.
 
     Noise grows with what is measured, so no difference is ever large against that of the larger
     side, however many times the other it is.  The logarithm of a mean has its relative error.
@@ -181,12 +325,7 @@ def _of_ratio(
     error, freedom = _error(relative, [np.full_like(mean, floor) for mean in means])
     small, large = np.minimum(*means), np.maximum(*means)
     nearest = large * np.exp(-error * two_sided_limits(ALPHA, freedom)) - small
-    rises = means[1] > means[0]
-    return Intervals(
-        np.where(rises, nearest, -np.inf),
-        np.where(rises, np.inf, -nearest),
-        two_sided_p(np.log(large / small) / error, freedom),
-    )
+    return nearest, two_sided_p(np.log(large / small) / error, freedom)
 
 
 def _error(
@@ -256,12 +395,12 @@ def mean_changes(
         return MeanChanges(delta, delta, unknown, unknown, unknown)
     sides = without_outliers(base, new)
     calm = _means(sides[1]) - _means(sides[0])
-    found = intervals(sides, floor, neighbours=neighbours)
-    low, high = np.minimum(found.low, delta), np.maximum(found.high, delta)
+    low, high, chance = intervals(sides, floor, neighbours=neighbours)
+    low, high = np.minimum(low, delta), np.maximum(high, delta)
     # What outliers turn round is no change, nor is one whose interval holds 0 by its last digit.
     agree = (np.sign(calm) == np.sign(delta)) & (calm != 0)
     is_change = ((low > 0) | (high < 0)) & agree
-    p = np.where(agree, found.p, 1.0)
+    p = np.where(agree, chance, 1.0)
     return MeanChanges(
         delta,
         calm,
@@ -269,9 +408,6 @@ def mean_changes(
         np.where(is_change, high, np.maximum(high, 0.0)),
         np.where(is_change, np.minimum(p, np.nextafter(ALPHA, 0)), np.maximum(p, ALPHA)),
     )
-
-
-# -- outliers --------------------------------------------------------------------------------------
 
 
 def without_outliers(*sides: Floats) -> tuple[Floats, ...]:

@@ -32,15 +32,26 @@ def moments(group: Ints, values: Floats, groups: int) -> Moments:
     The spread is of differences from the first value of the group, so equal values give that value
     and a spread of exactly 0.
     """
-    count = np.bincount(group, minlength=groups)
-    return _moments(group, values, count, _firsts(group, values, groups))
+    return moments_with_zeros(group, values, np.bincount(group, minlength=groups))
 
 
 def moments_with_zeros(group: Ints, values: Floats, count: Ints) -> Moments:
     """Moments of `count` measurements per group, of which those not given are zero."""
-    given = np.bincount(group, minlength=len(count))
-    shift = np.where(given == count, _firsts(group, values, len(count)), 0.0)
-    return _moments(group, values, count, shift)
+    groups, divisor = len(count), np.maximum(count, 1)
+    given = np.bincount(group, minlength=groups)
+    firsts = np.zeros(groups)
+    firsts[group[::-1]] = values[::-1]
+    # Measurements that are not given are equal to the shift, or zero both.
+    shift = np.where(given == count, firsts, 0.0)
+    shifted = values - shift[group]
+    offset = np.bincount(group, shifted, minlength=groups) / divisor
+    squares = np.bincount(group, (shifted - offset[group]) ** 2, minlength=groups)
+    spread = np.sqrt((squares + (count - given) * offset**2) / np.maximum(count - 1, 1))
+    total = sums(group, values, groups)
+    # Values near the largest number there is have a mean, though no sum.
+    mean = np.where(np.isfinite(total), total / divisor, shift + offset)
+    mean = np.where(spread == 0, shift, mean)
+    return Moments(count, mean, np.where(count > 1, spread, 0.0))
 
 
 def sums(group: Ints, values: Floats, groups: int) -> Floats:
@@ -68,28 +79,6 @@ def sums(group: Ints, values: Floats, groups: int) -> Floats:
     return result
 
 
-def _firsts(group: Ints, values: Floats, groups: int) -> Floats:
-    firsts = np.zeros(groups)
-    firsts[group[::-1]] = values[::-1]
-    return firsts
-
-
-def _moments(group: Ints, values: Floats, count: Ints, shift: Floats) -> Moments:
-    """Moments about a shift; measurements that are not given are equal to it, or zero both."""
-    groups = len(count)
-    divisor = np.maximum(count, 1)
-    shifted = values - shift[group]
-    offset = np.bincount(group, shifted, minlength=groups) / divisor
-    squares = np.bincount(group, (shifted - offset[group]) ** 2, minlength=groups)
-    not_given = count - np.bincount(group, minlength=groups)
-    spread = np.sqrt((squares + not_given * offset**2) / np.maximum(count - 1, 1))
-    total = sums(group, values, groups)
-    # Values near the largest number there is have a mean, though no sum.
-    mean = np.where(np.isfinite(total), total / divisor, shift + offset)
-    mean = np.where(spread == 0, shift, mean)
-    return Moments(count, mean, np.where(count > 1, spread, 0.0))
-
-
 # Student's t distribution, for many values at once.
 #
 # SciPy has it too, but loading SciPy takes longer than a whole comparison.
@@ -110,11 +99,6 @@ def two_sided_p(t: Floats, freedom: Floats) -> Floats:
     known = np.isfinite(t)
     p[known] = _finite_p(np.abs(t[known]), freedom[known])
     return p
-
-
-def two_sided_limit(p: float, freedom: float) -> float:
-    """The distance from 0 that is exceeded with probability `p`."""
-    return float(two_sided_limits(p, np.array([freedom]))[0])
 
 
 def two_sided_limits(p: float, freedom: Floats) -> Floats:
@@ -223,7 +207,7 @@ def welch_interval(
         return None
     error, freedom = _error(base, new)
     change = float(new.mean[0] - base.mean[0])
-    reach = float(error[0]) * two_sided_limit(1 - confidence, float(freedom[0]))
+    reach = float(error[0] * two_sided_limits(1 - confidence, freedom)[0])
     return change - reach, change + reach
 
 

@@ -46,20 +46,20 @@ def rank_p(
 
 def rank_test(left: Floats, right: Floats) -> float | None:
     """Two-sided p-value of the Mann-Whitney test; None with fewer than two on a side."""
-    if min(len(left), len(right)) < 2:
-        return None
-    both = np.concatenate([left, right])
-    is_new = np.arange(len(both)) >= len(left)
-    return float(rank_p(np.zeros(len(both), dtype=np.int64), is_new, both, 1)[0])
+    p = float(rank_p(*_one_group(left, right), 1)[0])
+    return None if np.isnan(p) else p
 
 
 def effect_size(left: Floats, right: Floats) -> float:
     """How often the right one is larger less how often it is smaller, over all pairs: -1 to 1."""
-    both = np.concatenate([left, right])
-    is_new = np.arange(len(both)) >= len(left)
-    every = np.zeros(len(both), dtype=np.int64)
-    wins, _ = _wins_and_ties(every, is_new, both, 1, np.ones_like(every))
+    group, is_new, both = _one_group(left, right)
+    wins, _ = _wins_and_ties(group, is_new, both, 1, np.ones_like(group))
     return float(2 * wins[0] / (len(left) * len(right)) - 1)
+
+
+def _one_group(left: Floats, right: Floats) -> tuple[Ints, Flags, Floats]:
+    both = np.concatenate([left, right])
+    return np.zeros(len(both), dtype=np.int64), np.arange(len(both)) >= len(left), both
 
 
 def _wins_and_ties(
@@ -178,14 +178,12 @@ def _stretches(*sides: Floats) -> list[Floats]:
     few, many = sorted(map(len, sides))
     size = max(1, min(-(-many // _MOST), few // (2 * FEWEST)))
     means = [side[: len(side) // size * size].reshape(-1, size).mean(axis=1) for side in sides]
-    return [_thinned(side) for side in means]
-
-
-def _thinned(side: Floats) -> Floats:
-    """A side, or measurements spread evenly over one that is too long."""
-    if len(side) <= _MOST:
-        return side
-    return side[np.linspace(0, len(side) - 1, _MOST).round().astype(np.int64)]
+    # Where a side is still too long, measurements spread evenly over it.
+    return [
+        side if len(side) <= _MOST
+        else side[np.linspace(0, len(side) - 1, _MOST).round().astype(np.int64)]
+        for side in means
+    ]  # fmt: skip
 
 
 def _trimmed_means(rows: Floats) -> Floats:

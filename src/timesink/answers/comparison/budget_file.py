@@ -19,7 +19,7 @@ from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.comparison.pair import Role, cycle_lengths
 from timesink.analyses.comparison.sides import anatomy_of_role
 from timesink.analyses.kernels.families import OTHER
-from timesink.analyses.statistics.levels import warm_up
+from timesink.analyses.statistics.drift import warm_up
 from timesink.answers.comparison.baseline_store import Baseline
 from timesink.answers.comparison.naming import members_of
 from timesink.errors import UnreadableError, UsageError, own_text

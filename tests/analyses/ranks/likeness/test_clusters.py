@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from timesink.analyses.ranks.analysis import analyse_ranks
-from timesink.analyses.ranks.rank_groups import RankGroup, cluster_ranks, rank_groups
+from timesink.analyses.ranks.rank_groups import RankGroup, cluster_ranks
+from timesink.analyses.ranks.rank_set import RankSet, rank_groups
 from timesink.analyses.ranks.summary import RankSummary, summarise_rank
 from timesink.lab.ranks.generated import ranks_and_truth
 from timesink.lab.ranks.plan import Plan, Straggler
@@ -95,7 +96,7 @@ def test_the_order_of_ranks_does_not_matter():
 
 def test_the_table_names_ranks_in_ranges():
     ranks = summaries(ranks=12, stragglers=(Straggler("slow_node", 5, intensity=0.2),))
-    table = rank_groups(ranks, analyse_ranks(ranks))
+    table = rank_groups(RankSet(ranks, {rank: str(rank) for rank in ranks}))
     assert table["ranks"].to_list() == ["0-3, 8-11", "4-7"]
     assert table["size"].to_list() == [8, 4]
 

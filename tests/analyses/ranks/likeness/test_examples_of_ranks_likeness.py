@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import timesink
 from timesink.analyses.ranks.analysis import analyse_ranks
-from timesink.analyses.ranks.features import _few_penalty
-from timesink.analyses.ranks.rank_groups import cluster_ranks
+from timesink.analyses.ranks.rank_groups import _floor, cluster_ranks
 from timesink.analyses.ranks.summary import summarise_rank
 
 
@@ -16,5 +15,6 @@ def test_cluster_ranks() -> None:
     ]
 
 
-def test_few_penalty() -> None:
-    assert (_few_penalty(4), _few_penalty(1000)) == (1.5, 1.002)
+def test_floor_is_higher_with_few_peers() -> None:
+    assert (_floor(1.0, 4, 0.0), _floor(1.0, 500, 0.0)) == (9.0, 6 * 1.004)
+    assert _floor(0.0, 4, 1000.0) == 22.5

@@ -1,19 +1,73 @@
-"""Who waits in which collective, for whom, and how much of that is the other's own doing."""
+"""Collectives of all ranks: which are the same call, who waits in them, and by whose doing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.arrays import Groups, joint, numbered
-from timesink.analyses.communication.calls import HOST_LIBRARIES, ONE_SIDED, UNEVEN
+from timesink.analyses.communication.calls import (
+    HOST_LIBRARIES,
+    ONE_SIDED,
+    PAIRS,
+    SYNCHRONISING,
+    UNEVEN,
+)
 from timesink.analyses.communication.records import bus_share, per_second, volume
+from timesink.analyses.communication.workers import match_calls
 from timesink.analyses.ranks.clocks import corrected
-from timesink.analyses.ranks.matching import GROUP_KEY, SYNCHRONISING, peer_median
+from timesink.analyses.ranks.summary import RankSummary
+from timesink.analyses.statistics.means import NORMAL
 from timesink.model.arrays import Flags, Floats, Ints
+
+_DROPPED = ("library", "src_rank", "dst_rank", "what", "record", "worker", "party")
+
+
+def matched_collectives(ranks: Mapping[int, RankSummary]) -> pl.DataFrame:
+    """The collectives of all ranks, with `rank`, and a number in `match` that equal calls share.
+
+    `alike` numbers ranks that make the same calls in the same order: stages of a pipeline differ.
+    """
+    calls = match_calls({str(rank): each.collectives for rank, each in ranks.items()})
+    numbers = pl.Series("rank", list(ranks), dtype=pl.Int64)
+    placed = calls.with_columns(numbers.gather(calls["worker"].to_physical()))
+    # Whether a call sends to or receives from a higher rank (1) or a lower one (-1).
+    other = pl.when(pl.col("src_rank") == pl.col("rank")).then("dst_rank").otherwise("src_rank")
+    placed = placed.with_columns(toward=(other - pl.col("rank")).sign())
+    return (
+        placed.drop(_DROPPED)
+        .join(_alike(placed), on="rank", how="left", maintain_order="left")
+        .with_columns(dur_ns=pl.col("end_ns") - pl.col("start_ns"))
+    )
+
+
+def _alike(calls: pl.DataFrame) -> pl.DataFrame:
+    """What most steps of a rank look like: kinds and sizes of its calls, in order."""
+    uneven = pl.col("collective").is_in(UNEVEN).fill_null(value=False)
+    size = pl.when(~uneven).then("size_bytes")
+    call = pl.struct("collective", "toward", "group_size", size).hash()
+    place = pl.int_range(pl.len()).over("rank", "step").cast(pl.UInt64)
+    patterns = (
+        calls.select(
+            "rank", "step", pattern=pl.struct(call.alias("call"), place.alias("at")).hash()
+        )
+        .group_by("rank", "step")
+        # Sums of whole numbers do not depend on the order in which groups are added up.
+        .agg(pl.col("pattern").sum(), calls=pl.len())
+        .group_by("rank", "pattern")
+        .agg(steps=pl.len(), calls=pl.col("calls").first())
+        .sort("rank", "steps", "calls", "pattern", descending=[False, True, True, False])
+        .unique("rank", keep="first", maintain_order=True)
+    )
+    return patterns.select("rank", alike=pl.col("pattern").rank("dense").cast(pl.Int64))
+
+
+# Who waits in which collective, for whom, and how much of that is the other's own doing.
 
 _SOON_NS, _SOON_ON_HOST_NS = 20_000, 100_000
 """How soon a call follows the one it had to wait for: on a stream, and in a thread."""
@@ -50,8 +104,10 @@ def with_excess(calls: pl.DataFrame) -> pl.DataFrame:
     rank, order = calls["rank"].to_numpy(), _in_order(calls)
     # Who cannot be compared here is as far as it was.
     known = order[((many > 1) & ~_queued(calls, peers))[order]]
-    ahead[known] = _growth((taken - typical)[known], rank[known])
-    return calls.with_columns(excess_ns=pl.Series(ahead), peers=pl.Series(many))
+    sums = (taken - typical)[known]
+    is_first = np.diff(rank[known], prepend=-1) != 0
+    ahead[known] = np.where(is_first, sums, np.diff(sums, prepend=0.0))
+    return calls.with_columns(excess_ns=pl.Series(ahead))
 
 
 def so_far(calls: pl.DataFrame) -> Floats:
@@ -129,13 +185,6 @@ def _summed(values: Floats, part: Ints) -> Floats:
     return np.asarray(sums - before)
 
 
-def _growth(sums: Floats, part: Ints) -> Floats:
-    grown = np.diff(sums, prepend=0.0)
-    first = np.flatnonzero(np.diff(part, prepend=part[:1] - 1))
-    grown[first] = sums[first]
-    return grown
-
-
 def _peers(calls: pl.DataFrame) -> Ints:
     """A number for calls that are the same thing to different ranks that do the same work."""
     uneven = pl.col("collective").is_in(UNEVEN).fill_null(value=False)
@@ -170,11 +219,15 @@ def with_blame(calls: pl.DataFrame) -> pl.DataFrame:
     high = first + np.minimum(1 + np.maximum(many - 1, 0) // 2, many - 1)
     middle = (ordered[low] + ordered[high]) / 2
     typical: Floats = middle[np.searchsorted(numbers, match)]
-    last = _is_last(wait, match, calls["members"].to_numpy())
+    last = np.zeros(calls.height, dtype=np.bool_)
+    last[order[first]] = True
+    last &= calls["members"].to_numpy() > 1
     excess = calls["excess_ns"].to_numpy()
     held = np.zeros(calls.height)
-    late = np.zeros(int(calls["rank"].to_numpy().max(initial=0)) + 1)
-    for rows, rank in _turns(calls):
+    ranks = calls["rank"].to_numpy()
+    late = np.zeros(int(ranks.max(initial=0)) + 1)
+    for rows in _turns(calls):
+        rank = ranks[rows]
         late[rank] = np.maximum(late[rank] + excess[rows], 0.0)
         held[rows] = np.where(last[rows], np.minimum(late[rank], typical[rows]), 0.0)
         eased = np.where(last[rows], held[rows], wait[rows])
@@ -182,23 +235,115 @@ def with_blame(calls: pl.DataFrame) -> pl.DataFrame:
     return calls.with_columns(held_up_ns=pl.Series(held))
 
 
-def _turns(calls: pl.DataFrame) -> Iterator[tuple[Ints, Ints]]:
-    """Rows of the first collective of each rank, of the second, and so on; and their ranks."""
-    rank, start = calls["rank"].to_numpy(), calls["start_ns"].to_numpy()
-    order = np.lexsort((start, rank))
+def _turns(calls: pl.DataFrame) -> Iterator[Ints]:
+    """Rows of the first collective of each rank, of the second, and so on."""
+    rank, order = calls["rank"].to_numpy(), _in_order(calls)
     _, first, many = np.unique(rank[order], return_index=True, return_counts=True)
     for turn in range(int(many.max(initial=0))):
-        rows = order[first[many > turn] + turn]
-        yield rows, rank[rows]
+        yield order[first[many > turn] + turn]
 
 
-def _is_last(wait: Floats, match: Ints, members: Ints) -> Flags:
-    order = np.lexsort((wait, match))
-    first = np.ones(len(order), dtype=np.bool_)
-    first[1:] = match[order][1:] != match[order][:-1]
-    last = np.zeros(len(order), dtype=np.bool_)
-    last[order[first]] = True
-    return last & (members > 1)
+def peer_median(values: Floats, peers: Ints, *, of: Flags | None = None) -> tuple[Floats, Ints]:
+    """The median of the values with the same number in `peers`, for each; and how many they are.
+
+    Of two the lower one: nobody can tell which of them is odd.  Only values `of` some count, if
+    these are given.
+    """
+    rows = np.arange(len(values)) if of is None else np.flatnonzero(of)
+    order = rows[np.lexsort((values[rows], peers[rows]))]
+    numbers, first, many = np.unique(peers[order], return_index=True, return_counts=True)
+    if not len(numbers):
+        return np.zeros(len(values)), np.zeros(len(values), dtype=np.int64)
+    ordered = values[order]
+    low, high = first + (many - 1) // 2, first + many // 2
+    middle = np.where(many == 2, ordered[low], (ordered[low] + ordered[high]) / 2)
+    place = np.minimum(np.searchsorted(numbers, peers), len(numbers) - 1)
+    known = numbers[place] == peers
+    return np.where(known, middle[place], 0.0), np.where(known, many[place], 0)
+
+
+# Process groups of a run: who is in them, and what they are for.
+
+PROCESS_GROUP_SCHEMA = {
+    "group": pl.String(),
+    "description": pl.String(),
+    "kind": pl.String(),
+    "size": pl.Int64(),
+    "ranks": pl.List(pl.Int64()),
+    "calls": pl.Float64(),
+    "collectives": pl.String(),
+}
+"""`kind` is "dp", "tp", "pp", "ep", "cp", "mp" or "world", null where nothing tells; `ranks` are
+those whose summaries are there, `size` counts the others too; `calls` is the mean of a rank."""
+
+GROUP_KEY = ("group", "group_ranks")
+
+_WORDS = (
+    # The first that fits: experts have data-parallel groups too, a "model" group spans stages.
+    ("pp", {"pp", "pipeline", "stage"}),
+    ("dp", {"dp", "ddp", "data", "fsdp", "hsdp", "shard", "replicate", "zero"}),
+    ("ep", {"ep", "expert", "experts", "moe"}),
+    ("cp", {"cp", "context", "sequence", "sp", "ulysses"}),
+    ("tp", {"tp", "tensor"}),
+    ("mp", {"mp", "model"}),
+)
+_REDUCING = ("all_reduce", "reduce_scatter", "all_gather")
+_LEAST_GRADIENT_BYTES = 2**18
+"""A group of everybody that never moves as much exchanges numbers, not gradients or weights."""
+
+
+def keyed_groups(ranks: Mapping[int, RankSummary], calls: pl.DataFrame) -> pl.DataFrame:
+    """Process groups that calls were made in, with `group` and `group_ranks` as calls have them."""
+    world = max(len(ranks), *(each.about.world_size or 0 for each in ranks.values()), 0)
+    used = (
+        calls.with_columns(pl.col(GROUP_KEY).cast(pl.String))
+        .group_by(GROUP_KEY, maintain_order=True)
+        .agg(
+            size=pl.max_horizontal(pl.col("group_size").max(), pl.col("rank").n_unique()),
+            ranks=pl.col("rank").unique().sort(),
+            calls=pl.len() / pl.col("rank").n_unique(),
+            kinds=pl.col("collective").cast(pl.String).drop_nulls().unique().sort(),
+            largest=pl.col("size_bytes").max(),
+        )
+        .with_columns(collectives=pl.col("kinds").list.join(", "))
+    )
+    descriptions = (
+        pl.concat([each.groups for each in ranks.values()])
+        .select(*GROUP_KEY, "description")
+        .sort("description", nulls_last=True)
+        .unique(GROUP_KEY, keep="first", maintain_order=True)
+    )
+    rows = used.join(descriptions, on=GROUP_KEY, how="left", nulls_equal=True)
+    kinds = [
+        kind_told(row["description"]) or _kind_seen(row, world)
+        for row in rows.iter_rows(named=True)
+    ]
+    return rows.with_columns(kind=pl.Series(kinds, dtype=pl.String)).sort(
+        -pl.col("size"), pl.col("ranks").list.first(), "group", nulls_last=True
+    )
+
+
+def kind_told(description: str | None) -> str | None:
+    """What a group is for, from the words of its description."""
+    words = set(re.split(r"[^a-z]+", (description or "").lower()))
+    return next((kind for kind, spelling in _WORDS if words & spelling), None)
+
+
+def _kind_seen(group: Mapping[str, Any], world: int) -> str | None:
+    """What a group is for, from what it does and who is in it."""
+    done, ranks = set(group["kinds"]), group["ranks"]
+    if not done.isdisjoint(PAIRS):
+        return "pp"
+    if "all_to_all" in done:
+        return "ep"
+    if done.isdisjoint(_REDUCING):
+        return None
+    if group["size"] >= world:
+        return "dp" if (group["largest"] or 0) >= _LEAST_GRADIENT_BYTES else "world"
+    # Those who share a layer are neighbours on a node, copies of the model are not.
+    if len(ranks) > 1 and ranks[-1] - ranks[0] + 1 > len(ranks):
+        return "dp"
+    return "tp" if len(ranks) > 1 and "all_reduce" in done else None
 
 
 # Matched collectives by what they are: who waits how long, and how fast data moves.
@@ -291,4 +436,48 @@ def _latest(matches: pl.DataFrame) -> pl.DataFrame:
         .sort("wait_ns", "last", descending=[True, False])
         .unique(_KIND, keep="first", maintain_order=True)
         .select(*_KIND, "latest_share", latest_rank="last")
+    )
+
+
+# How long collectives take to move their data, and which groups take longer than others do.
+
+_FEWEST_GROUPS = 3
+"""Of fewer nobody knows what is usual."""
+_LEAST_SLOWER = 0.1
+"""What transfers must take longer, as a part of what they usually take."""
+_OUTLYING = 6.0
+"""How many robust standard deviations beyond that of other groups."""
+
+
+def complete_transfers(calls: pl.DataFrame) -> pl.DataFrame:
+    """Collectives of several ranks, with what moving took once all were there.
+
+    `kind` is what they do and how much they move, `among` the group.  Where somebody is missing
+    nobody knows when that was.
+    """
+    everybody = pl.col("members") >= pl.col("group_size").fill_null(0)
+    pair = pl.col("collective").is_in(PAIRS).fill_null(value=False)
+    return calls.filter(pl.col("members") > 1, everybody | pair).with_columns(
+        transfer_ns=pl.col("transfer_ns").min().over("match"),
+        kind=pl.struct("collective", "size_bytes", "group_size").hash(),
+        among=pl.struct("group", "group_ranks").hash(),
+    )
+
+
+def slow_groups(transfers: pl.DataFrame) -> pl.DataFrame:
+    """Groups whose transfers take longer than those of other groups that move the same.
+
+    By `kind` and `among`: `typical_ns`, `usual_ns` of the others, and how many `calls` they made.
+    """
+    spread = NORMAL * pl.col("more").abs().median().over("kind")
+    return (
+        transfers.unique("match")
+        .group_by("kind", "among")
+        .agg(typical_ns=pl.col("transfer_ns").median(), calls=pl.len())
+        .filter(pl.len().over("kind") >= _FEWEST_GROUPS)
+        .with_columns(usual_ns=pl.col("typical_ns").median().over("kind"))
+        .filter(pl.col("usual_ns") > 0)
+        .with_columns(more=pl.col("typical_ns") / pl.col("usual_ns") - 1)
+        .filter(pl.col("more") > pl.max_horizontal(_LEAST_SLOWER, _OUTLYING * spread))
+        .drop("more")
     )
