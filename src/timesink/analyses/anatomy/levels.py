@@ -129,8 +129,6 @@ def run_queue_share(levels_of: pl.DataFrame, cycle: Ints) -> Floats:
     return np.clip(share, 0.0, 1.0)
 
 
-# Counters that were sampled beside a behaviour table, cycle by cycle.
-
 Samples = tuple[Ints, Floats]
 _ROUND = 4
 """Samples that are so many times closer to each other than rounds usually are belong to one."""
@@ -223,8 +221,6 @@ def rounds(times: Ints) -> Ints:
     usual = int(ordered[np.searchsorted(passed, passed[-1] / 2)])
     return np.concatenate([[0], np.cumsum(gaps * _ROUND > usual)])
 
-
-# What the devices of a recording are, as far as it says so.
 
 _CORES = ("cpu_count", "cpu_cores", "num_cpus", "logical_cpus", "cores")
 """Fields in which recorders write how many processor cores there are."""

@@ -41,7 +41,6 @@ from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 
-# What devices are at: computing, by family of kernels, communicating or copying.
 
 _COMPUTING_CLASS, _TALKING = (FUNCTION_CLASSES.index(name) for name in ("gpu_compute", "gpu_comm"))
 _COPYING = tuple(
@@ -101,9 +100,6 @@ def device_families(trace: Trace) -> Texts:
     return device_names(trace).renamed(load_families().of)
 
 
-# How much work device calls are given: blocks of kernels, bytes of copies.
-
-
 def launch_rows(
     trace: Trace, rows: NDArray[np.intp], windows: Windows, cycle: Ints
 ) -> pl.DataFrame:
@@ -129,8 +125,6 @@ def launch_rows(
     names = pl.Series(functions.texts, dtype=pl.String).gather(summed["code"])
     return summed.with_columns(names.alias("function")).select(*LAUNCHES).sort("cycle", "function")
 
-
-# Which threads of a process do the work of its cycles.
 
 Rows = NDArray[np.intp]
 """Rows of `trace.host`."""
@@ -180,8 +174,6 @@ def crews(trace: Trace, cycles: Cycles, windows: Mapping[str, Windows]) -> Itera
             working = np.flatnonzero(mine & is_work)
             yield Crew(pid, window.take(rest), working[:0], working, np.unique(lanes[mine]))
 
-
-# What the host does for the cycles of a crew, as ranges of time for each part.
 
 WAITING = "waiting"
 """Calls of the own thread that only wait, such as a sleep: nobody works, so this time is idle."""

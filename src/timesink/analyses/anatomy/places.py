@@ -183,8 +183,6 @@ def _turns(row: Ints, sort: Ints) -> Ints:
     return place - np.maximum.accumulate(np.where(starts, place, 0)) + 1
 
 
-# What operators and modules cost in every cycle: device time they launch, and host time.
-
 _LATEST = np.iinfo(np.int64).max
 
 

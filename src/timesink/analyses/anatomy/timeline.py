@@ -90,8 +90,6 @@ def anatomies(trace: Trace, cycles: Cycles) -> dict[str, Anatomy]:
     return with_calls(trace, found)
 
 
-# The anatomy of cycles of which only a behaviour table tells: times per function, no timeline.
-
 Key = tuple[str, str | None]
 """Part and family of kernels."""
 
@@ -143,9 +141,6 @@ def anatomy_of(behaviour: pl.DataFrame, counters: pl.DataFrame | None = None) ->
         cycles=cycles,
         notes=notes,
     )
-
-
-# -- parts -----------------------------------------------------------------------------------------
 
 
 def _times(table: pl.DataFrame) -> pl.DataFrame:

@@ -38,7 +38,6 @@ from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 from timesink.recorder.folder import CUT_MARK
 
-# Cycles as windows of time: which one holds a moment, and how calls are cut by them.
 
 OUTSIDE = -1
 
@@ -176,9 +175,6 @@ class CycleWork:
     """Processes that have no cycles."""
 
 
-# -- device ----------------------------------------------------------------------------------------
-
-
 def device_work(trace: Trace, windows: Mapping[str, Windows], *, by_launch: bool) -> CycleWork:
     """Device work by the cycle that holds its launch; without one, by its own start."""
     device = device_columns(trace)
@@ -237,9 +233,6 @@ def process_of_device(
         certain = (by_launch != OUTSIDE) | bool(launchers)
         found[linked] = np.where(certain, by_launch, found[linked])
     return found.astype(np.int64)
-
-
-# -- host ------------------------------------------------------------------------------------------
 
 
 def host_work(
@@ -331,8 +324,6 @@ def _pieces(
     idle = (calls.time == 0) & (calls.calls == 0)
     return calls.take(~idle), rows[pieces.call]
 
-
-# Ranges that a recorder puts into the timeline of a program, and that are no work of it.
 
 _BY_FUNCTION = "function"
 

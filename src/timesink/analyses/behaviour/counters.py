@@ -214,8 +214,6 @@ def _sums(place: Ints, values: Floats) -> Floats:
     return np.bincount(place, values).astype(np.float64, copy=False)
 
 
-# Which counters belong to which device and process of a trace.
-
 # What counters are of: the host, a process or an accelerator, whatever the label says.
 
 HOST_PLACE = "host"

@@ -46,8 +46,6 @@ from timesink.model.arrays import Ints
 from timesink.model.schema import BEHAVIOUR, HOST_DEVICE, INTERPOLATED, host_and_pid
 from timesink.model.trace import Trace
 
-# Calls put together: one group per cycle, function and device.
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CallGroups:
@@ -131,9 +129,6 @@ def merged(spans: Spans) -> Spans:
     return Spans(group[first], start[first], last_end, last_end - start[first], spans.groups)
 
 
-# What a run did cycle by cycle, as plain data.
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Behaviour:
     """What every function cost in every cycle, and how loaded its resources were meanwhile."""
@@ -143,8 +138,6 @@ class Behaviour:
     notes: tuple[str, ...] = ()
     """What a reader must know: work outside of all cycles, counters that fit nothing, ..."""
 
-
-# What a reader of a behaviour table must know, in sentences.
 
 NO_SAMPLES = "no counter samples in or beside the recording: functions have times only"
 _MOST_NAMES = 5

@@ -207,8 +207,6 @@ def _outside(windows: Windows, stretches: Windows) -> Windows:
     return _inside(windows, Windows(np.arange(len(starts)), starts, np.maximum(starts, ends)))
 
 
-# Which calls only wait, on threads that are none of the cycles' own.
-
 _WAITING = re.compile(
     r"\b(u?sleep|nanosleep|wait(_for|pid)?|acquire|select|poll|epoll(_p?wait)?|kevent|recv|accept"
     r"|join)\b"

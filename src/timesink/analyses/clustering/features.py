@@ -104,8 +104,6 @@ def measure(roles: Sequence[Role]) -> Measures:
     return Measures(features, values, owners, devices)
 
 
-# -- rows ----------------------------------------------------------------------------------------
-
 _KEYS = ("cycle", "cycle_type", "function", "metric", "device", "function_class", "unit")
 _VALUES = ("mu", "dur_ns", "calls", "cycle_dur_ns")
 
@@ -162,9 +160,6 @@ def _metrics(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.group_by("row", "place", "metric", "base").agg(
         level=(pl.col("mu") * pl.col("scale")).median()
     )
-
-
-# -- columns -------------------------------------------------------------------------------------
 
 
 def _columns(
@@ -302,9 +297,6 @@ def _waiting(measures: Measures, feature: Feature) -> Flags:
         np.bincount(measures.owners, lengths), 1.0
     )
     return np.asarray((share > WAITING_SHARE)[measures.owners])
-
-
-# -- levels and errors ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)

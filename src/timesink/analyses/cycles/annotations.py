@@ -133,8 +133,6 @@ def _meet(one: Family, other: Family) -> bool:
     return bool((at[order][1:] < reach[:-1]).any())
 
 
-# Cycles as a mark gives them that was asked for by name.
-
 SPARSE = 0.1
 """A mark that lasts for less of the time only marks a place in its cycle."""
 
@@ -182,8 +180,6 @@ def _names_that_fit(names: list[str], marker: str) -> list[str]:
             return chosen
     return []
 
-
-# Cycles as the profiler marked them: one per step.
 
 _ANCHOR = "ProfilerStep"
 

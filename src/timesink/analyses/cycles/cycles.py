@@ -71,8 +71,6 @@ class Cycles:
     """0 to 1: how equal the amounts of work in the cycles are."""
 
 
-# One way to read a run as cycles, before it is judged.
-
 SPANS = {name: dtype for name, dtype in SCHEMA.items() if name != "cycle"}
 """Columns of cycles that are not yet numbered."""
 
@@ -137,8 +135,6 @@ def family_name(name: str) -> str:
     """The name with every number replaced, so that numbered marks are one."""
     return _NUMBER.sub("#", name)
 
-
-# Which of several calls or annotations is the unit: the largest total, then the longest.
 
 NEARLY = 0.9
 """Totals this close together are taken as equal; the longer call is then the outer one."""
@@ -253,9 +249,6 @@ _WAITS = re.compile(
 def is_wait(name: str) -> bool:
     """Whether a Python call of this name only waits."""
     return _WAITS.search(name) is not None
-
-
-# Which process work on the device belongs to.
 
 
 @once_per_trace

@@ -26,7 +26,6 @@ from timesink.model import units
 from timesink.model.arrays import Floats, Ints
 from timesink.model.trace import Trace
 
-# Which way to cut a kernel sequence is the right one.
 
 HOLDS, COVERS = 0.75, 0.5
 """A pattern that holds less well, or for less of the sequence, is not one."""
@@ -234,9 +233,6 @@ def _reading(sequence: KernelSequence, cut: Cut, likeness: Floats) -> Reading:
     spans = spans_of(sequence.pid, anchor, start, end)
     trust = 0.9 * cut.found.sameness * cut.found.order * (1.0 if agrees else 0.9)
     return Reading("kernels", anchor, spans, trust, reason, tuple(notes), on_device=True)
-
-
-# The shorter period inside of each cycle of a kernel sequence.
 
 
 def inner_period(sequence: KernelSequence, whole: Reading) -> Candidate | None:

@@ -57,8 +57,6 @@ def kernel_sequences(trace: Trace) -> Iterator[KernelSequence]:
         yield KernelSequence(str(process), symbol, *start_and_end(mine), texts)
 
 
-# After how many places a sequence of symbols looks like itself again, from its power spectrum.
-
 _CODES = 16
 """Random signs per symbol; the more, the less two unlike symbols look alike by chance."""
 _SEED = 20240229
@@ -83,8 +81,6 @@ def likeness_by_lag(symbol: Ints) -> Floats:
     overlap = 1 - np.arange(len(shared)) / places
     return np.asarray(shared / (overlap * max((counts > 0).sum(), 1)))
 
-
-# Whether a sequence, cut at given places, repeats: symbols as often, and in the same order.
 
 _COMPARED, _LONGEST_PART = 8, 4_000
 _WEIGHT_OF_TIME = 0.5

@@ -76,8 +76,6 @@ def _events(table: pl.DataFrame, chosen: pl.Expr) -> pl.DataFrame:
     )
 
 
-# Events that began in each cycle: how much of what was recorded the cycles hold.
-
 _WORTH_A_WORD = 0.05
 _NO_WORK = ("annotation", "trace", "instant", "overhead")
 
@@ -147,8 +145,6 @@ def _starts(events: pl.DataFrame) -> dict[str, Ints]:
     found = chosen.partition_by("pid", as_dict=True)
     return {str(pid): np.sort(part["ts_ns"].to_numpy()) for (pid,), part in found.items()}
 
-
-# Annotations that differ at most in their numbers, with what tells whether they are a unit.
 
 _NOT_A_UNIT = re.compile(
     rf"^({COLLECTIVE_CALLS})[:A-Z]|^({'|'.join(every('libraries'))})"
@@ -258,8 +254,6 @@ def families(rows: pl.DataFrame) -> list[Family]:
         if not row["early"]
     ]
 
-
-# Cycles of annotations: as long as they are, or from one to the next.
 
 _WHOLE = 0.5
 """A part whose length is off the usual by less than this share of it is taken as a whole cycle."""

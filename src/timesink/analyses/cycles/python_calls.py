@@ -127,8 +127,6 @@ def python_calls(trace: Trace) -> PythonCalls:
     return PythonCalls(lane, name[order], start, end, nest.parent, nest.depth, texts, lanes)
 
 
-# What is on top of a thread once the calls that only frame the program are taken away.
-
 REPEATING = 0.5
 """A loop is found where calls that repeat make up this share of the time on top."""
 
@@ -161,9 +159,6 @@ def peeled(calls: PythonCalls, top: Nodes) -> Nodes:
             return top[:0]
         top = np.sort(np.concatenate([np.delete(top, longest), calls.children(node)]))
     return top
-
-
-# Which of the calls on top of a program's loop marks its cycles.
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +197,6 @@ def main_call(calls: PythonCalls, top: Nodes) -> int | None:
         return best.code
     decode = (other for other in ranked if type_of_name(other.name) == "decode")
     return next(decode, best).code
-
-
-# The call that repeats inside of each marking call: a loop in the loop's body.
 
 
 def inner_call(calls: PythonCalls, main: Nodes) -> Candidate | None:

@@ -33,7 +33,6 @@ from timesink.model import units
 from timesink.model.schema import CYCLE_TYPES, host_and_pid
 from timesink.model.trace import Trace, why_no_calls
 
-# How far a reading of a run as cycles can be trusted.
 
 LEAST = 0.4
 """A reading nobody asked for is taken from this confidence on."""
@@ -77,9 +76,6 @@ def judge(trace: Trace, reading: Reading, pid: str | None) -> Judgement:
     return Judgement(reading.trust, count / (count + 1), alike, coverage, missed)
 
 
-# Cycles of a behaviour table, which has them already.
-
-
 def recorded_cycles(trace: Trace) -> Cycles | None:
     """The cycles a behaviour table names, with their numbers; None for a timeline."""
     rows = trace.lazy("behaviour").select(
@@ -96,8 +92,6 @@ def recorded_cycles(trace: Trace) -> Cycles | None:
     anchor = table["name"].mode().sort()[0]
     return Cycles(table, "table", anchor, 1.0, "the behaviour table names its cycles")
 
-
-# What to say when no cycles are found; the error knows what could mark one.
 
 _MARKS, _LONGEST = 3, 60
 """How many marks are proposed, and how long a name may be that somebody is to write."""
@@ -309,8 +303,6 @@ def _notes(reading: Reading, judgement: Judgement) -> Iterator[str]:
     if judgement.likeness < 0.7:
         yield "the cycles do not hold the same amount of work"
 
-
-# Count, period, length and spread of cycles, by process and type.
 
 SCHEMA = {
     "pid": pl.String(),

@@ -97,9 +97,6 @@ def _lanes(device: Ints, stream: pl.Series) -> tuple[Ints, pl.DataFrame]:
     )
 
 
-# -- gaps ------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Gaps:
     """Stretches in which nothing of a group ran, between two of its activities."""
@@ -161,16 +158,10 @@ def _grouped(times: Ints, group: Ints) -> Ints:
     return order[np.argsort(group[order], kind="stable")]
 
 
-# Whether a recording holds any work of a device.
-
-
 @once_per_trace
 def has_device_work(trace: Trace) -> bool:
     """Whether a kernel, copy, memset or collective ran; annotations and ranges are no work."""
     return bool(device_columns(trace)["kind"].is_in(BUSY_KINDS).any())
-
-
-# Device work by what the user called it: the annotations around its launches.
 
 
 def kernels_by_annotation(trace: Trace) -> pl.DataFrame:
@@ -226,8 +217,6 @@ def _annotation_of(trace: Trace, work: Activities) -> Ints:
         found[here[around >= 0]] = notes[mine[around[around >= 0]]]
     return found
 
-
-# From the call to the device: launch delays, launches that cost more than they start, queues.
 
 _BY_CALL_AND_KERNEL = ("call_name", "kernel_name")
 
@@ -332,9 +321,6 @@ def operator_delays(trace: Trace) -> pl.DataFrame:
         .sort("activities", "operator_name", "kernel_name", descending=[True, False, False])
         .collect()
     )
-
-
-# -- queues ----------------------------------------------------------------------------------------
 
 
 def queue_depth(trace: Trace, *, until: Literal["start", "end"] = "start") -> pl.DataFrame:

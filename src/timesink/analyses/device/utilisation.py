@@ -130,8 +130,6 @@ def _launches_on(trace: Trace, device: int) -> pl.DataFrame:
     return kernel_launches(trace).filter(pl.col("device") == device)
 
 
-# How busy each device was over time, as counter samples to show above a timeline.
-
 UTILISATION = "utilisation"
 SM_EFFICIENCY = "sm_efficiency"
 SAMPLE_SCHEMA = {
@@ -209,8 +207,6 @@ def _counters(trace: Trace, device: int) -> Iterator[tuple[str, Ints, Floats]]:
         if len(at):
             yield counter, np.insert(at, 0, [start, start]), np.insert(levels, 0, [1.0, 0.0])
 
-
-# How devices spend their time: computing, communicating, moving memory, or nothing.
 
 COMPUTATION, COMMUNICATION, MEMORY = range(3)
 CLASS_NAMES = ("computation", "communication", "memory")

@@ -118,8 +118,6 @@ def _timed(trace: Trace) -> pl.DataFrame:
     return known.with_columns(unknown).select(*schema, "ts_ns", "device_row")
 
 
-# Why each kernel of a timeline ran: the operator and the module that launched it, and its step.
-
 _ENGINE = "autograd::engine::evaluate_function: "
 _AUTOGRAD = "torch::autograd::"
 _OWN_WORK = (OPERATOR, OPTIMIZER, DATA_LOADER)
@@ -217,8 +215,6 @@ def _step_at(
     start, end = start_and_end(events, rows)
     return step_at(start, end, steps.select(bounds).to_numpy())
 
-
-# Recordings that hold every n-th launch only, and for how many each of these stands.
 
 Per: TypeAlias = Literal["kernel", "launch"]
 

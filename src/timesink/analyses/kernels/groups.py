@@ -132,8 +132,6 @@ def _main_class(prepared: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-# Where the time of the kernels lies between memory use and use of the multiprocessors.
-
 CELLS = 30
 """Cells along each axis."""
 
@@ -174,8 +172,6 @@ def density(calls: pl.DataFrame, thresholds: Thresholds = THIRDS, cells: int = C
         beyond=float(time[over].sum() / total),
     )
 
-
-# Utilisation along a run: means of equal stretches of kernel time, in launch order.
 
 _LEAST = 1e-6
 """Part of a stretch below which a metric counts as missing there: rounding leaves less."""

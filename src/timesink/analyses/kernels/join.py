@@ -31,7 +31,6 @@ from timesink.analyses.names import cut_name, kernel_name, short_name, template_
 from timesink.model.arrays import Flags, Ints
 from timesink.model.units import count, counted, share
 
-# Measured launches found in windows of a timeline, such as its steps.
 
 _MOST_ROUNDS = 4
 _WINDOWS_TRIED, _LONG = 3, 8192
@@ -105,9 +104,6 @@ def find_launches(
         found.exact[rows[gained]] = part.exact[gained]
         found.windows.append(window)
     return found
-
-
-# -- in one window ---------------------------------------------------------------------------------
 
 
 def _in_best_window(
@@ -186,9 +182,6 @@ def _sure(exact: Flags) -> Flags:
     return np.asarray(before[beyond] - before[first] >= _SURE * (beyond - first))
 
 
-# -- by path ---------------------------------------------------------------------------------------
-
-
 def _path(launches: Ints, window: Ints, stride: float) -> Path:
     """The best path; an empty one for launches that have too little to do with the window."""
     ordered = np.sort(window)
@@ -225,8 +218,6 @@ def _sure_share(path: Path, launches: Ints) -> float:
     met[path.row] = True
     return float((met & _sure(met)).mean())
 
-
-# Numbers for what is launched, equal on two recordings where they mean the same.
 
 _CUT = "..."
 
@@ -380,9 +371,6 @@ def join_calls(
     return _summed_up(calls, timeline, found, min_aligned)
 
 
-# -- processes and devices -------------------------------------------------------------------------
-
-
 def _lanes(calls: pl.DataFrame, names: Sequence[str]) -> list[Ints]:
     """Rows by process and device, in order; these launch independently of one another."""
     own = [name for name in names if name in calls.columns]
@@ -397,9 +385,6 @@ def _devices(calls: pl.DataFrame, lanes: Sequence[Ints]) -> list[int | None]:
     if "device" not in calls.columns or calls.is_empty():
         return [None] * len(lanes)
     return [calls["device"][int(lane[0])] for lane in lanes]
-
-
-# -- what it comes to ------------------------------------------------------------------------------
 
 
 def _summed_up(

@@ -65,9 +65,6 @@ def common_head(left: Ints, right: Ints) -> int:
     return int(differs[0]) if len(differs) else shorter
 
 
-# -- rows of the table as whole numbers ------------------------------------------------------------
-
-
 def common_lengths(left: Ints, right: Ints) -> Ints:
     """Length of a longest common subsequence of `left` and each beginning of `right`."""
     (row,) = deque(_table_rows(left, right), maxlen=1) or (-1,)
@@ -128,9 +125,6 @@ def _table_rows(left: Ints, right: Ints) -> Iterator[int]:
         # A carry may run out at the top; nothing below depends on it.
         row = (row + met) | (row ^ met)
         yield row
-
-
-# What is launched, as numbers: one recording after the other, or a part of one.
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,8 +215,6 @@ def _gaps(place: Ints, slack: float) -> list[tuple[range, range]]:
         )
     ]
 
-
-# Stretches of a timeline to compare with: its steps, or what repeats where none are marked.
 
 _WORD = 12
 """So many launches in a row are looked for again when no steps are marked."""

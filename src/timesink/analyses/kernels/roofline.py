@@ -193,9 +193,6 @@ def _has_roof() -> pl.Expr:
     return pl.col("roof_ns").is_not_null() & pl.col("dur_ns").is_not_null()
 
 
-# -- launches --------------------------------------------------------------------------------------
-
-
 def _measured(rows: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
     """What each launch did and how fast, without regard to any roof."""
     bandwidth = peaks.dram_bytes_per_s if peaks else None
@@ -256,9 +253,6 @@ def _precision_ns(precision: str, peaks: DevicePeaks) -> pl.Expr:
     return pl.when(flop == 0).then(0.0).otherwise(flop * 1e9 / peak)
 
 
-# -- groups ----------------------------------------------------------------------------------------
-
-
 def _grouped(rows: pl.DataFrame) -> pl.DataFrame:
     keys = ["host", "device", "group"]
     has_flop, has_bytes = pl.col("flop").is_not_null(), pl.col(BYTES).is_not_null()
@@ -313,9 +307,6 @@ def _largest(names: tuple[str, ...], amounts: list[pl.Expr]) -> pl.Expr:
         for name, amount in zip(names, amounts, strict=True)
     )
     return named.cast(pl.Enum(names))
-
-
-# -- words -----------------------------------------------------------------------------------------
 
 
 def _notes(

@@ -17,7 +17,6 @@ from timesink.model.arrays import Floats, Ints
 from timesink.model.trace import Trace
 from timesink.model.vendors import PRIVATE_TORCH_TYPE, TORCH_DEVICE_WORDS
 
-# Fewer points for a drawn line that still looks the same: largest triangles of three buckets.
 
 _PASSES = 20
 """How often all runs are looked at together before the rest is done one by one.
@@ -113,8 +112,6 @@ class _Runs:
         area += (self.x[run] - before_x) * (self.mean_y[run + 2] - before_y)
         return int(self.first[run]) + int(np.abs(area).argmax())
 
-
-# Memory records in the order of time, under the names of the devices they belong to.
 
 CPU = "CPU"
 _HOST_TYPE = 0
@@ -265,9 +262,6 @@ def _line(records: pl.DataFrame) -> pl.DataFrame:
     ).drop_nulls("allocated_bytes")
 
 
-# -- for drawing -----------------------------------------------------------------------------------
-
-
 def as_steps(curve: pl.DataFrame) -> pl.DataFrame:
     """The curve as a line of steps: before each change a point with the values until then."""
 
@@ -314,9 +308,6 @@ def _thinned(line: pl.DataFrame, points: int) -> pl.DataFrame:
         distance[np.isin(kept, [0, line.height - 1, *peaks])] = line.height
         kept[distance.argmin()] = place
     return line[np.sort(kept)].with_columns(before)
-
-
-# -- peaks -----------------------------------------------------------------------------------------
 
 
 @once_per_trace
