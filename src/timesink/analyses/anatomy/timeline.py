@@ -33,8 +33,6 @@ from timesink.analyses.anatomy.parts import (
     is_loading,
     launch_rows,
     part_rows,
-    split,
-    with_run_queue,
 )
 from timesink.analyses.anatomy.places import place_rows, with_calls
 from timesink.analyses.behaviour.calls import windows_by_process
@@ -67,10 +65,9 @@ def anatomies(trace: Trace, cycles: Cycles) -> dict[str, Anatomy]:
         levels = level_rows(book, series_by_device(book, devices, pid, used), window, cycle)
         parts = [pl.DataFrame(schema=PART_TIMES)]
         for crew in mine[pid]:
-            time = split(crew.windows, device[pid], host_ranges(trace, crew, marks))
             numbers_of = cycle[crew.windows.row]
-            queued = run_queue_share(levels, numbers_of)
-            parts.append(part_rows(with_run_queue(time, queued), numbers_of))
+            queued, host = run_queue_share(levels, numbers_of), host_ranges(trace, crew, marks)
+            parts.append(part_rows(crew, device[pid], host, queued, numbers_of))
         places = [place_rows(trace, crew, marks, cycle) for crew in mine[pid]]
         columns: Mapping[str, Ints] = {
             "cycle": cycle[window.row],

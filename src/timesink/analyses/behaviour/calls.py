@@ -38,7 +38,6 @@ from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 from timesink.recorder.folder import CUT_MARK
 
-
 OUTSIDE = -1
 
 

@@ -6,7 +6,7 @@ import heapq
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
@@ -140,17 +140,13 @@ NEARLY = 0.9
 """Totals this close together are taken as equal; the longer call is then the outer one."""
 
 
-class Timed(Protocol):
+@dataclass(frozen=True, slots=True, eq=False)
+class Timed:
     """Something that was called several times under one name."""
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def count(self) -> int: ...
-
-    @property
-    def total_ns(self) -> int: ...
+    name: str
+    count: int
+    total_ns: int
 
 
 Item = TypeVar("Item", bound=Timed)

@@ -26,7 +26,6 @@ from timesink.model import units
 from timesink.model.arrays import Floats, Ints
 from timesink.model.trace import Trace
 
-
 HOLDS, COVERS = 0.75, 0.5
 """A pattern that holds less well, or for less of the sequence, is not one."""
 IN_ORDER = 0.87
@@ -42,16 +41,14 @@ _WASTE = 0.2
 def that_hold(cuts: list[Cut], symbol: Ints) -> list[Cut]:
     """Ways to cut under which the sequence repeats, kernel by kernel and in order."""
     repeating = [
-        cut
-        for cut in cuts
-        if cut.found.sameness * cut.found.order >= HOLDS and cut.found.coverage >= COVERS
+        cut for cut in cuts if cut.sameness * cut.order >= HOLDS and cut.coverage >= COVERS
     ]
     # Whether parts follow the same order, place by place, is looked at once per period.
     order: dict[int, float] = {}
-    for cut in sorted(repeating, key=lambda cut: -cut.found.score):
-        if cut.found.parts not in order:
-            order[cut.found.parts] = in_order(symbol, cut.found.cuts)
-    return [cut for cut in repeating if order[cut.found.parts] >= IN_ORDER]
+    for cut in sorted(repeating, key=lambda cut: -cut.score):
+        if cut.parts not in order:
+            order[cut.parts] = in_order(symbol, cut.cuts)
+    return [cut for cut in repeating if order[cut.parts] >= IN_ORDER]
 
 
 def _widest_needed(cuts: list[Cut], time: Floats) -> Cut:
@@ -59,13 +56,13 @@ def _widest_needed(cuts: list[Cut], time: Floats) -> Cut:
 
     Layers repeat inside of a step, but embedding, sampling and copies come once per step only.
     """
-    best = max(cut.found.score for cut in cuts)
-    good = [cut for cut in cuts if cut.found.score >= _NEARLY * best]
-    good.sort(key=lambda cut: (-cut.found.parts, -cut.found.score))
+    best = max(cut.score for cut in cuts)
+    good = [cut for cut in cuts if cut.score >= _NEARLY * best]
+    good.sort(key=lambda cut: (-cut.parts, -cut.score))
     chosen = good[0]
     for cut in good[1:]:
-        extra = cut.found.regular & ~chosen.found.regular
-        lost = chosen.found.regular & ~cut.found.regular
+        extra = cut.regular & ~chosen.regular
+        lost = chosen.regular & ~cut.regular
         gained = int(extra.sum()) - int(lost.sum())
         more = gained >= _EXTRA_SYMBOLS or time[extra].sum() - time[lost].sum() >= _EXTRA_TIME
         if more and gained >= 0:
@@ -77,10 +74,10 @@ def best_phase(sequence: KernelSequence, cuts: list[Cut]) -> Cut:
     """A cycle begins where the device has waited longest, and the recording with a cycle."""
 
     def waited(cut: Cut) -> tuple[bool, float, int]:
-        first = int(cut.found.cuts[0])
-        places = cut.found.cuts[(cut.found.cuts > 0) & (cut.found.cuts < len(sequence))]
+        first = int(cut.cuts[0])
+        places = cut.cuts[(cut.cuts > 0) & (cut.cuts < len(sequence))]
         idle = sequence.start[places] - sequence.end[places - 1]
-        wastes = first > _WASTE * len(sequence) / cut.found.parts
+        wastes = first > _WASTE * len(sequence) / cut.parts
         return (not wastes, float(np.median(idle)) if len(idle) else 0.0, -first)
 
     return max(cuts, key=waited)
@@ -139,17 +136,17 @@ def periodic(sequence: KernelSequence) -> Reading | None:
     likeness = likeness_by_lag(symbol)
     cuts = possible_cuts(symbol, weight, likeness)
     holding = that_hold(cuts, symbol)
-    if not any(cut.found.sameness * cut.found.order >= EXACT for cut in holding):
+    if not any(cut.sameness * cut.order >= EXACT for cut in holding):
         mixed = _mixed(sequence, cuts, likeness)
         if mixed is not None or not holding:
             return mixed
     # The right period, begun at the right place.
     time = np.bincount(symbol, weights=length, minlength=len(weight)) / max(length.sum(), 1)
-    chosen = _widest_needed(holding, time).found
+    chosen = _widest_needed(holding, time)
     same_period = [
         cut
         for cut in holding
-        if abs(cut.found.parts - chosen.parts) <= 1 and cut.found.score >= _NEARLY * chosen.score
+        if abs(cut.parts - chosen.parts) <= 1 and cut.score >= _NEARLY * chosen.score
     ]
     return _reading(sequence, best_phase(sequence, same_period), likeness)
 
@@ -158,15 +155,13 @@ def _mixed(sequence: KernelSequence, cuts: list[Cut], likeness: Floats) -> Readi
     """Cycles of a few kinds in any order: the longest parts that are like one another."""
     symbol = sequence.symbol[:LONGEST]
     fitting = [
-        cut
-        for cut in cuts
-        if cut.row and cut.found.coverage >= COVERS and _is_mixture(symbol, cut.found.cuts)
+        cut for cut in cuts if cut.row and cut.coverage >= COVERS and _is_mixture(symbol, cut.cuts)
     ]
     if not fitting:
         return None
-    parts = min(cut.found.parts for cut in fitting)
-    chosen = best_phase(sequence, [cut for cut in fitting if cut.found.parts <= parts + 1])
-    counts = np.bincount(kinds_of_parts(symbol, chosen.found.cuts))
+    parts = min(cut.parts for cut in fitting)
+    chosen = best_phase(sequence, [cut for cut in fitting if cut.parts <= parts + 1])
+    counts = np.bincount(kinds_of_parts(symbol, chosen.cuts))
     shared = np.sort(counts[counts > 1])[::-1]
     sizes = ", ".join(map(str, shared))
     reading = _reading(sequence, chosen, likeness)
@@ -202,10 +197,10 @@ def _is_mixture(symbol: Ints, cuts: Ints) -> bool:
 
 
 def _reading(sequence: KernelSequence, cut: Cut, likeness: Floats) -> Reading:
-    places = cut.found.cuts[cut.found.cuts < len(sequence)]
+    places = cut.cuts[cut.cuts < len(sequence)]
     if len(sequence) > LONGEST:
         # Cuts of the whole sequence, not only of the part that was looked at.
-        first, second = cut.found.cuts[:2]
+        first, second = cut.cuts[:2]
         places = np.arange(first, len(sequence), second - first)
         if cut.row:
             places = np.arange(len(sequence) - cut.row + 1)
@@ -231,7 +226,7 @@ def _reading(sequence: KernelSequence, cut: Cut, likeness: Floats) -> Reading:
     same = ", and its spectrum says the same" if agrees else ""
     reason = f"the kernel sequence repeats every {lag} kernels{same}"
     spans = spans_of(sequence.pid, anchor, start, end)
-    trust = 0.9 * cut.found.sameness * cut.found.order * (1.0 if agrees else 0.9)
+    trust = 0.9 * cut.sameness * cut.order * (1.0 if agrees else 0.9)
     return Reading("kernels", anchor, spans, trust, reason, tuple(notes), on_device=True)
 
 

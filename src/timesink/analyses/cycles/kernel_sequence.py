@@ -88,8 +88,8 @@ _WEIGHT_OF_TIME = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Pattern:
-    """How a sequence repeats between cuts."""
+class Cut:
+    """One way to cut a sequence, and how it repeats between the cuts."""
 
     cuts: Ints
     sameness: float
@@ -100,6 +100,8 @@ class Pattern:
     """For each symbol: whether it comes, about as often, in nearly every part."""
     coverage: float
     """Share of the sequence between the first and the last cut."""
+    row: int
+    """Kernels in a row that mark a cut; 0 where cuts are a fixed lag apart."""
 
     @property
     def parts(self) -> int:
@@ -110,7 +112,7 @@ class Pattern:
         return self.sameness * self.order * self.coverage
 
 
-def pattern(symbol: Ints, weight: Floats, cuts: Ints) -> Pattern:
+def cut_at(symbol: Ints, weight: Floats, cuts: Ints, row: int) -> Cut:
     """Compare each part of a sequence with the next; `weight` is one number per symbol."""
     inside = symbol[cuts[0] : cuts[-1]]
     part = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))
@@ -120,7 +122,7 @@ def pattern(symbol: Ints, weight: Floats, cuts: Ints) -> Pattern:
     sameness = float((alike * known).sum() / max(known.sum(), 1e-12))
     order = _order(inside, part, len(weight))
     coverage = len(inside) / max(len(symbol), 1)
-    return Pattern(cuts, sameness, order, alike >= 0.8, coverage)
+    return Cut(cuts, sameness, order, alike >= 0.8, coverage, row)
 
 
 def symbol_weights(symbol: Ints, length: Ints) -> Floats:
@@ -185,15 +187,6 @@ _UNEVEN = 0.6
 """Marks whose distances spread more than this, relative to their mean, are not tried."""
 
 
-@dataclass(frozen=True, eq=False)
-class Cut:
-    """One way to cut a sequence, and where it comes from."""
-
-    found: Pattern
-    row: int
-    """Kernels in a row that mark a cut; 0 where cuts are a fixed lag apart."""
-
-
 def possible_cuts(symbol: Ints, weight: Floats, likeness: Floats) -> list[Cut]:
     """Every way to cut that is worth a look; `weight` by symbol, `likeness` by lag."""
     # Cut every so many places, as the spectrum says: where the sequence is most like itself, peaks
@@ -210,7 +203,7 @@ def possible_cuts(symbol: Ints, weight: Floats, likeness: Floats) -> list[Cut]:
         first = int(calm[-1]) + 1 if len(calm) else 0
         places = np.arange(first, len(symbol) + 1, lag)
         if len(places) > MIN_REPEATS:
-            cuts.append(Cut(pattern(symbol, weight, places), 0))
+            cuts.append(cut_at(symbol, weight, places, 0))
     return [*_by_marks(symbol, weight), *cuts]
 
 
@@ -231,7 +224,7 @@ def _by_marks(symbol: Ints, weight: Floats) -> list[Cut]:
             if key in tried or apart.std() > _UNEVEN * apart.mean():
                 continue
             tried.add(key)
-            cuts.append(Cut(pattern(symbol, weight, places), row))
+            cuts.append(cut_at(symbol, weight, places, row))
         if row == _LONGEST_ROW or len(code) <= row:
             return cuts
         pair = code[:-row] * (int(code.max()) + 1) + code[row:]

@@ -12,6 +12,7 @@ import polars as pl
 from timesink.analyses.columns import device_columns, host_columns, host_names, once_per_trace
 from timesink.analyses.cycles.cycles import (
     Reading,
+    Timed,
     family_name,
     is_wait,
     launching_process,
@@ -155,15 +156,12 @@ _NOT_A_UNIT = re.compile(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Family:
+class Family(Timed):
     """Events of one name, numbers aside."""
 
-    name: str
     events: pl.DataFrame
     """As `marks.events` has them, with `at` and `until`: times on an axis on which the processes
     follow one another."""
-    count: int
-    total_ns: int
     coverage: float
     """Share of the time from the first to the last of them, process by process."""
     irregularity: float

@@ -21,6 +21,7 @@ from timesink.analyses.columns import (
 from timesink.analyses.cycles.cycles import (
     MIN_REPEATS,
     Candidate,
+    Timed,
     best_first,
     is_pass_call,
     is_wait,
@@ -161,15 +162,12 @@ def peeled(calls: PythonCalls, top: Nodes) -> Nodes:
     return top
 
 
-@dataclass(frozen=True, slots=True)
-class _Named:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Named(Timed):
     """All calls of a name on top of threads where it repeats."""
 
     code: int
     """Place in `PythonCalls.names`."""
-    name: str
-    count: int
-    total_ns: int
 
 
 def main_call(calls: PythonCalls, top: Nodes) -> int | None:
@@ -186,7 +184,7 @@ def main_call(calls: PythonCalls, top: Nodes) -> int | None:
     enough = (counts >= MIN_REPEATS) & ~calls.barred[:, None]
     count, total = (counts * enough).sum(axis=1), (totals * enough).sum(axis=1)
     repeating = [
-        _Named(code, calls.names[code], int(count[code]), int(total[code]))
+        _Named(calls.names[code], int(count[code]), int(total[code]), code)
         for code in np.flatnonzero(count).tolist()
     ]
     if not repeating:

@@ -37,7 +37,6 @@ from timesink.model import units
 from timesink.model.arrays import Flags
 from timesink.model.trace import Trace
 
-
 SELDOM, LONGER = 0.1, 3.0
 """A prefill call comes at most this often, and lasts this many times as long, as a decode call."""
 _LONGEST_SHARE = 80

@@ -33,29 +33,23 @@ from timesink.model import units
 from timesink.model.schema import CYCLE_TYPES, host_and_pid
 from timesink.model.trace import Trace, why_no_calls
 
-
 LEAST = 0.4
 """A reading nobody asked for is taken from this confidence on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What speaks for a reading, each from 0 to 1; the confidence is their product."""
+    """What speaks for a reading, each from 0 to 1."""
 
-    trust: float
-    """How well the method knows what it found: 1 for what was marked on purpose."""
-    repeats: float
-    """n / (n + 1) for n cycles: two are a coincidence more easily than thirty."""
+    confidence: float
+    """The product of likeness, coverage, how well the method knows what it found and, for n cycles,
+    n / (n + 1): two are a coincidence more easily than thirty."""
     likeness: float
     """How equal the amounts of work in the cycles of one process and type are."""
     coverage: float
     """Share of the recorded work that began in a cycle."""
     elsewhere: tuple[str, ...] = ()
     """Processes with work but without cycles; they do not count against a reading."""
-
-    @property
-    def confidence(self) -> float:
-        return self.trust * self.repeats * self.likeness * self.coverage
 
 
 def judge(trace: Trace, reading: Reading, pid: str | None) -> Judgement:
@@ -73,7 +67,8 @@ def judge(trace: Trace, reading: Reading, pid: str | None) -> Judgement:
     alike = 1.0 - float(mean or 0.0)
     # Who asks for one process does not miss the others.
     missed = elsewhere if pid is None else ()
-    return Judgement(reading.trust, count / (count + 1), alike, coverage, missed)
+    confidence = reading.trust * (count / (count + 1)) * alike * coverage
+    return Judgement(confidence, alike, coverage, missed)
 
 
 def recorded_cycles(trace: Trace) -> Cycles | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -323,23 +322,23 @@ def operator_delays(trace: Trace) -> pl.DataFrame:
     )
 
 
-def queue_depth(trace: Trace, *, until: Literal["start", "end"] = "start") -> pl.DataFrame:
+def queue_depth(trace: Trace) -> pl.DataFrame:
     """How many launched activities each stream had in its queue, as a step function.
 
-    An activity is in the queue from the start of its launching call until it starts itself, or,
-    with `until="end"`, until it is finished.  Each row holds from its `ts_ns` to the next row of
-    the stream; before the first row and from the last one on the queue is empty.  Activities
-    without a launching call are not part of it; those that start before their call never wait.
+    An activity is in the queue from the start of its launching call until it starts itself.  Each
+    row holds from its `ts_ns` to the next row of the stream; before the first row and from the
+    last one on the queue is empty.  Activities without a launching call are not part of it; those
+    that start before their call never wait.
     """
     work = device_activities(trace)
-    ts, lane, depth = _queue(work, until)
+    ts, lane, depth = _queue(work)
     return pl.DataFrame({"ts_ns": ts, "depth": depth}).select(
         "ts_ns", work.lanes["device"][lane], work.lanes["stream"][lane], "depth"
     )
 
 
 @once_per_trace
-def queue_summary(trace: Trace, *, until: Literal["start", "end"] = "start") -> pl.DataFrame:
+def queue_summary(trace: Trace) -> pl.DataFrame:
     """The queue of each stream in a few numbers, weighted by time; see :func:`queue_depth`.
 
     Measured from the first launch to the end of the last activity: `span_ns`, of which
@@ -358,7 +357,7 @@ def queue_summary(trace: Trace, *, until: Literal["start", "end"] = "start") -> 
         )
         .sort("lane")
     )
-    times = _time_at_depth(spans, *_queue(work, until))
+    times = _time_at_depth(spans, *_queue(work))
     time, depth, span = pl.col("time_ns"), pl.col("depth"), pl.col("span_ns")
     figures = (
         times.join(spans, on="lane", maintain_order="left")
@@ -386,11 +385,10 @@ def queue_summary(trace: Trace, *, until: Literal["start", "end"] = "start") -> 
     )
 
 
-def _queue(work: Activities, until: Literal["start", "end"]) -> tuple[Ints, Ints, Ints]:
+def _queue(work: Activities) -> tuple[Ints, Ints, Ints]:
     """Times at which the queue of a lane changes, the lanes, and the depth from then on."""
     known = np.flatnonzero(work.launched)
-    enters = np.minimum(work.call_start[known], work.start[known])
-    leaves = (work.start if until == "start" else work.end)[known]
+    enters, leaves = np.minimum(work.call_start[known], work.start[known]), work.start[known]
     waiting = np.flatnonzero(enters < leaves)
     enters, leaves, lane = enters[waiting], leaves[waiting], work.lane[known][waiting]
     times, lanes = np.concatenate([enters, leaves]), np.concatenate([lane, lane])

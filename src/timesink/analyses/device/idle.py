@@ -34,7 +34,6 @@ from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 from timesink.model.vendors import waits_for_device
 
-
 _WAITING_OPERATORS = ("aten::item", "aten::_local_scalar_dense", "aten::is_nonzero")
 """Operators that need a value from the device and wait for it."""
 

@@ -29,7 +29,6 @@ from timesink.analyses.memory.curve import (
 from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 
-
 AMOUNTS = ("size_increase_bytes", "allocation_count", "allocation_bytes")
 """What is summed: the first over all records, the others over allocations alone."""
 
