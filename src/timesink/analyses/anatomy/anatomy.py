@@ -112,11 +112,6 @@ launched by the call, parallel streams each, `host_ns` its length on the host.  
 of its own name counts once; the backward pass counts for the module whose forward pass it is of."""
 
 
-def no_calls() -> pl.DataFrame:
-    """Of cycles of which no timeline tells."""
-    return pl.DataFrame(schema=CALL_TIMES)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Anatomy:
     """What the cycles of one process are made of."""
@@ -136,7 +131,7 @@ class Anatomy:
     """Rows of `LAUNCHES`, where a timeline tells."""
     on_device: bool = False
     """Whether cycles are times of the device."""
-    find_calls: Callable[[], pl.DataFrame] = no_calls
+    find_calls: Callable[[], pl.DataFrame] = lambda: pl.DataFrame(schema=CALL_TIMES)
     """Looks for `calls`: it takes a while, and few questions need them."""
     notes: tuple[str, ...] = ()
     """Counters that were left out, and why."""
@@ -169,12 +164,9 @@ def only_cycles(anatomy: Anatomy, cycles: Iterable[int]) -> Anatomy:
     def kept(table: pl.DataFrame) -> pl.DataFrame:
         return table.join(chosen, "cycle", "semi", maintain_order="left")
 
+    tables = ("parts", "places", "levels", "cycles", "launches")
     return replace(
         anatomy,
-        parts=kept(anatomy.parts),
-        places=kept(anatomy.places),
-        levels=kept(anatomy.levels),
-        cycles=kept(anatomy.cycles),
-        launches=kept(anatomy.launches),
+        **{name: kept(getattr(anatomy, name)) for name in tables},
         find_calls=lambda: kept(anatomy.calls),
     )

@@ -70,11 +70,9 @@ class Windows:
         count = np.maximum(beyond - first, 0)
         before = np.cumsum(count) - count
         call = np.repeat(np.arange(len(start)), count)
-        number = np.arange(len(call)) - before[call]
-        place = first[call] + number
+        place = first[call] + np.arange(len(call)) - before[call]
         return Pieces(
             call=call,
-            number=number,
             row=self.row[place],
             start=np.maximum(start[call], self.start[place]),
             end=np.minimum(end[call], self.end[place]),
@@ -89,8 +87,6 @@ class Pieces:
     """Parts of calls that lie in one cycle each, call by call in time order."""
 
     call: Ints
-    number: Ints
-    """Which piece of its call it is, from 0."""
     row: Ints
     """Row in the table of cycles."""
     start: Ints
@@ -318,7 +314,7 @@ def _pieces(
         start=pieces.start,
         end=pieces.end,
         time=time,
-        calls=(pieces.number == 0).astype(np.int64),
+        calls=(pieces.window == pieces.first_window[pieces.call]).astype(np.int64),
     )
     idle = (calls.time == 0) & (calls.calls == 0)
     return calls.take(~idle), rows[pieces.call]

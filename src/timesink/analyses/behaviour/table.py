@@ -204,7 +204,9 @@ def behaviour_table(trace: Trace, cycles: Cycles, classes: Classes | None = None
     # Who waits for other threads works on nothing: counters tell about those.
     unread = host.functions.index(WAITING)
     measured: list[tuple[str, CounterLevels]] = []
-    process_of_row, processes = _process_of_row(cycles)
+    # A number per cycle for its process, and what each number stands for.
+    process_of_row, pids = encode(cycles.table["pid"])
+    processes = [pid or "" for pid in pids]
     together = alike(calls, groups, group_of, process_of_row, unread)
     for (process, function_class, number), mine, spans in together:
         places = devices.places(processes[process], number)
@@ -245,12 +247,6 @@ def behaviour_table(trace: Trace, cycles: Cycles, classes: Classes | None = None
         of_recorder=frozenset() if run is None else frozenset(run.counters.recorded),
     )
     return Behaviour(table, (*notes, *devices.notes))
-
-
-def _process_of_row(cycles: Cycles) -> tuple[Ints, list[str]]:
-    """A number per cycle for its process, and what each number stands for."""
-    codes, pids = encode(cycles.table["pid"])
-    return codes, [pid or "" for pid in pids]
 
 
 def _counter_rows(

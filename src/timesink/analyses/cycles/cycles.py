@@ -11,10 +11,17 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import device_columns, host_columns, once_per_trace
+from timesink.analyses.columns import (
+    Codes,
+    device_columns,
+    encode,
+    host_columns,
+    once_per_trace,
+    start_and_end,
+)
 from timesink.analyses.links import link_launches
 from timesink.model.arrays import Ints
-from timesink.model.schema import CYCLE_TYPES
+from timesink.model.schema import BUSY_KINDS, CYCLE_TYPES
 from timesink.model.trace import Trace
 
 METHODS = ("step", "marker", "python", "layer", "kernels")
@@ -262,3 +269,45 @@ def launching_process(trace: Trace) -> pl.Series:
     )
     usual = pl.col("caller").drop_nulls().mode().sort().first().over("own")
     return known.select(pl.coalesce("caller", usual, "own")).to_series()
+
+
+_MAIN_STREAM = 0.5
+"""A stream with this share of a device's work shows the order of it; else all streams together."""
+
+
+@dataclass(frozen=True, eq=False)
+class KernelSequence:
+    """Device work of one process in the order of its starts; arrays have one entry per event."""
+
+    pid: str
+    symbol: Codes
+    """Place in `names`."""
+    start: Ints
+    end: Ints
+    names: list[str]
+
+    def __len__(self) -> int:
+        return len(self.symbol)
+
+
+def kernel_sequences(trace: Trace) -> Iterator[KernelSequence]:
+    """One sequence per process: of the device, and the stream, on which it did most.
+
+    The process is that of the launching calls; that of the device's lane where none are known.
+    """
+    every = device_columns(trace).with_columns(
+        launching_process(trace).alias("launched_by"),
+        pl.col("stream").cast(pl.String).fill_null(""),
+        pl.col("device").fill_null(-1),
+    )
+    every = every.filter(pl.col("kind").is_in(BUSY_KINDS)).sort("ts_ns", maintain_order=True)
+    found = every.partition_by("launched_by", as_dict=True) if every.height else {}
+    for (process,), events in sorted(found.items()):
+        busiest = events.group_by("device").len().sort("len", "device")["device"][-1]
+        mine = events.filter(pl.col("device") == busiest)
+        streams = mine.group_by("stream").len().sort("len", "stream")
+        if streams["len"][-1] >= _MAIN_STREAM * mine.height:
+            mine = mine.filter(pl.col("stream") == streams["stream"][-1])
+        symbol, names = encode(mine["name"])
+        called = [name or "" for name in names]
+        yield KernelSequence(str(process), symbol, *start_and_end(mine), called)

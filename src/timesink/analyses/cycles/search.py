@@ -9,10 +9,13 @@ import polars as pl
 
 from timesink.analyses.columns import host_columns, once_per_trace
 from timesink.analyses.cycles.annotations import (
+    is_own,
     lone_annotation,
     named_mark,
     profiler_steps,
+    recorded_processes,
     repeated_annotation,
+    work_in,
 )
 from timesink.analyses.cycles.cycles import (
     METHODS,
@@ -25,8 +28,7 @@ from timesink.analyses.cycles.cycles import (
 )
 from timesink.analyses.cycles.cycles import SCHEMA as CYCLE_SCHEMA
 from timesink.analyses.cycles.kernel_period import kernel_period
-from timesink.analyses.cycles.marks import is_own, recorded_processes, work_in
-from timesink.analyses.cycles.python_loops import layers, lone_pass, python_anchor
+from timesink.analyses.cycles.python_calls import layers, lone_pass, python_anchor
 from timesink.analyses.names import short_kernel_name
 from timesink.errors import NoCyclesError, NotFoundError, UnreadableError, UsageError
 from timesink.model import units
@@ -191,7 +193,10 @@ def _found(trace: Trace, methods: tuple[str, ...], pid: str | None) -> Cycles:
     considered: list[tuple[Reading, Judgement]] = []
     for reading in _readings(trace, methods, pid):
         judgement = judge(trace, reading, pid)
-        if _holds(reading, judgement, asked=len(methods) == 1):
+        # What was asked for only has to repeat.
+        sure = len(methods) == 1 or judgement.confidence >= LEAST
+        holds = reading.count >= MIN_REPEATS and sure
+        if reading.count > 1 if reading.method == "step" else holds:
             return _cycles(reading, judgement, considered)
         considered.append((reading, judgement))
     for reading, judgement in considered:
@@ -243,13 +248,6 @@ def _of_pid(rows: pl.DataFrame, pid: str) -> pl.DataFrame:
 
 def _is_called(process: str, pid: str) -> bool:
     return pid in {process, host_and_pid(process)[1]}
-
-
-def _holds(reading: Reading, judgement: Judgement, *, asked: bool) -> bool:
-    """Whether to take a reading: what was asked for only has to repeat."""
-    if reading.method == "step":
-        return reading.count > 1
-    return reading.count >= MIN_REPEATS and (asked or judgement.confidence >= LEAST)
 
 
 def _cycles(

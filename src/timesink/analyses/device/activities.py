@@ -127,7 +127,7 @@ class Gaps:
 
 def find_gaps(group: Ints, start: Ints, end: Ints) -> Gaps:
     """Gaps in the union of the activities of each group, group by group."""
-    by_start, by_end = _grouped(start, group), _grouped(end, group)
+    by_start, by_end = np.lexsort((start, group)), np.lexsort((end, group))
     # Where as many activities have ended as have started none is running: a gap lies between the
     # i-th end and the next start, if these are in order.
     before, after = by_end[:-1], by_start[1:]
@@ -150,11 +150,6 @@ def busy_by(group: Ints, start: Ints, end: Ints, groups: int) -> Ints:
     """How long at least one activity of each group ran."""
     gaps = find_gaps(group, start, end)
     return spans_by(group, start, end, groups) - sums_by(group[gaps.after], gaps.length, groups)
-
-
-def _grouped(times: Ints, group: Ints) -> Ints:
-    order = np.argsort(times, kind="stable")
-    return order[np.argsort(group[order], kind="stable")]
 
 
 @once_per_trace
@@ -392,8 +387,7 @@ def _queue(work: Activities) -> tuple[Ints, Ints, Ints]:
     waiting = np.flatnonzero(enters < leaves)
     enters, leaves, lane = enters[waiting], leaves[waiting], work.lane[known][waiting]
     times, lanes = np.concatenate([enters, leaves]), np.concatenate([lane, lane])
-    order = np.argsort(times, kind="stable")
-    order = order[np.argsort(lanes[order], kind="stable")]
+    order = np.lexsort((times, lanes))
     times, lanes = times[order], lanes[order]
     # Whatever enters leaves again, so each lane starts at zero by itself.
     depth = np.cumsum(np.where(order < len(waiting), 1, -1))

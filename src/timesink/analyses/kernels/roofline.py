@@ -214,7 +214,10 @@ def _measured(rows: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
 def _roofed(rows: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
     """The shortest time the work of each launch can take, and what sets it."""
     known = peaks or DevicePeaks("")
-    at_peak = {one: _precision_ns(one, known) for one in PRECISIONS}
+    at_peak = {}
+    for one in PRECISIONS:
+        flop, peak = pl.col(f"flop_{one}").fill_null(0.0), pl.lit(known.peak(one), pl.Float64())
+        at_peak[one] = pl.when(flop == 0).then(0.0).otherwise(flop * 1e9 / peak)
     # Time of the operations of each pipe; null where a peak it needs is unknown.
     pipes = [
         pl.sum_horizontal([at_peak[one] for one in precisions], ignore_nulls=False)
@@ -245,12 +248,6 @@ def _roofed(rows: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
             bound=bound,
         )
     )
-
-
-def _precision_ns(precision: str, peaks: DevicePeaks) -> pl.Expr:
-    flop = pl.col(f"flop_{precision}").fill_null(0.0)
-    peak = pl.lit(peaks.peak(precision), pl.Float64())
-    return pl.when(flop == 0).then(0.0).otherwise(flop * 1e9 / peak)
 
 
 def _grouped(rows: pl.DataFrame) -> pl.DataFrame:

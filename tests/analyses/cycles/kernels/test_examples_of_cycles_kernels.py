@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from timesink.analyses.cycles.kernel_period import kinds_of_parts
-from timesink.analyses.cycles.kernel_sequence import cut_at, in_order, likeness_by_lag
+from timesink.analyses.cycles.kernel_period import cut_at, in_order, kinds_of_parts, likeness_by_lag
 
 
 def test_kinds_of_parts() -> None:
