@@ -30,7 +30,6 @@ from timesink.analyses.columns import (
     host_columns,
     host_lanes,
     host_names,
-    once_per_trace,
 )
 from timesink.analyses.cycles.cycles import Cycles
 from timesink.analyses.kernels.families import load_families
@@ -70,15 +69,16 @@ def device_times(trace: Trace, processes: Sequence[str]) -> dict[str, DeviceTime
     counted = np.flatnonzero(classes >= 0)
     launch = link_launches(trace).call_row[counted]
     process = process_of_device(trace, processes, counted, launch)
+    families = device_names(trace).renamed(load_families().of)
     return {
-        pid: _device_time(trace, counted[process == number]) for number, pid in enumerate(processes)
+        pid: _device_time(trace, counted[process == number], families)
+        for number, pid in enumerate(processes)
     }
 
 
-def _device_time(trace: Trace, rows: NDArray[np.intp]) -> DeviceTime:
+def _device_time(trace: Trace, rows: NDArray[np.intp], families: Texts) -> DeviceTime:
     device, classes = device_columns(trace), device_classes(trace)[rows]
     spans = event_ranges(device, rows)
-    families = device_families(trace)
     computing = np.flatnonzero(classes == _COMPUTING_CLASS)
     kept, apart = intervals.first_come(spans[computing])
     numbers = device["device"].gather(rows).drop_nulls().unique()
@@ -91,12 +91,6 @@ def _device_time(trace: Trace, rows: NDArray[np.intp]) -> DeviceTime:
         devices=tuple(sorted(int(one) for one in numbers)),
         rows=rows,
     )
-
-
-@once_per_trace
-def device_families(trace: Trace) -> Texts:
-    """The family of every device event."""
-    return device_names(trace).renamed(load_families().of)
 
 
 def launch_rows(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -182,18 +183,9 @@ def _first_device_work(trace: Trace, forest: CallForest) -> Ints:
     return np.where(first == _LATEST, forest.start, first)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Costs:
-    """Calls of the forest, and the names they count for."""
-
-    kind: str
-    node: Nodes
-    """The call that takes the time, and whose cycle counts."""
-    name: Ints
-    """Place in `names`."""
-    names: list[str]
-    is_call: bool = True
-    """False for time that belongs to a call made elsewhere."""
+_Costs: TypeAlias = tuple[str, Nodes, Ints, list[str], bool]
+"""A kind, the calls that take the time and whose cycle counts, for each the place of the name it
+counts for, the names, and False for time that belongs to a call made elsewhere."""
 
 
 def _costs(trace: Trace) -> Iterator[_Costs]:
@@ -208,18 +200,18 @@ def _costs(trace: Trace) -> Iterator[_Costs]:
     reached = np.maximum.accumulate(beyond[order] + offset)
     outermost = np.ones(len(node), dtype=np.bool_)
     outermost[order[1:]] = (node[order[1:]] + offset[1:]) >= reached[:-1]
-    yield _Costs("operator", node[outermost], name[outermost], list(forest.names))
+    yield "operator", node[outermost], name[outermost], list(forest.names), True
     modules = find_modules(trace)
     if not len(modules.node):
         return
-    yield _Costs("module", modules.node, modules.row, modules.paths)
+    yield "module", modules.node, modules.row, modules.paths, True
     links = link_backward(trace)
     around = enclosing(links.forward, forest.parent, is_module)
     node = links.node
     while len(node := node[around >= 0]):
         around = around[around >= 0]
         row = modules.row[np.searchsorted(modules.node, around)]
-        yield _Costs("module", node, row, modules.paths, is_call=False)
+        yield "module", node, row, modules.paths, False
         around = enclosing(forest.parent[around], forest.parent, is_module)
 
 
@@ -227,22 +219,24 @@ def _table(trace: Trace, cycle: Ints, costs: list[_Costs]) -> pl.DataFrame:
     """Calls of one process in their cycles; `OUTSIDE` for those of others and in none."""
     times = node_times(trace)
     parts = [pl.DataFrame(schema=CALL_TIMES)]
-    for one in costs:
-        mine = cycle[one.node] != OUTSIDE
-        node = one.node[mine]
+    for kind, nodes, name, names, is_call in costs:
+        mine = cycle[nodes] != OUTSIDE
+        node = nodes[mine]
         rows = pl.DataFrame(
             {
-                "code": one.name[mine],
+                "code": name[mine],
                 "cycle": cycle[node],
-                "calls": np.full(len(node), int(one.is_call), dtype=np.int64),
+                "calls": np.full(len(node), int(is_call), dtype=np.int64),
                 "device_ns": times.device_total[node],
                 "host_ns": times.host_total[node],
             }
         )
         summed = rows.group_by("code", "cycle").sum()
-        names = pl.Series("name", one.names, dtype=pl.String).gather(summed["code"])
-        named = summed.with_columns(names, pl.lit(one.kind).cast(CALL_TIMES["kind"]).alias("kind"))
-        parts.append(named.select(pl.col(name).cast(kind) for name, kind in CALL_TIMES.items()))
+        named = summed.with_columns(
+            pl.Series("name", names, dtype=pl.String).gather(summed["code"]),
+            pl.lit(kind).cast(CALL_TIMES["kind"]).alias("kind"),
+        )
+        parts.append(named.select(pl.col(column).cast(of) for column, of in CALL_TIMES.items()))
     key = ("kind", "name", "cycle")
     return pl.concat(parts).group_by(key).sum().sort(key)
 

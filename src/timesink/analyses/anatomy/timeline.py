@@ -155,7 +155,6 @@ def run_queue_share(levels_of: pl.DataFrame, cycle: Ints) -> Floats:
     return np.clip(share, 0.0, 1.0)
 
 
-Samples = tuple[Ints, Floats]
 _ROUND = 4
 """Samples that are so many times closer to each other than rounds usually are belong to one."""
 _FEWEST = 3
@@ -205,7 +204,7 @@ def _host_series(
         if place not in nearness or OF_DEVICE.search(counter):
             continue
         unit = unit_of(counter, rows.select(pl.col("value").abs().max()).item())
-        series = _series(counter, (rows["ts_ns"].to_numpy(), rows["value"].to_numpy()), unit)
+        series = _series(counter, rows["ts_ns"].to_numpy(), rows["value"].to_numpy(), unit)
         near = nearness[place]
         if series is None:
             mixed.append(counter)
@@ -215,9 +214,8 @@ def _host_series(
     return [(series, unit) for _, series, unit in found.values()], left_out
 
 
-def _series(counter: str, samples: Samples, unit: str | None) -> Series | None:
+def _series(counter: str, times: Ints, values: Floats, unit: str | None) -> Series | None:
     """One value per round of samples; None where they are of several devices and do not add up."""
-    times, values = samples
     turn = rounds(times)
     many = np.bincount(turn)
     usual = int(np.bincount(many).argmax()) if len(many) >= _FEWEST else 1
@@ -254,15 +252,6 @@ _AROUND = ("topology", "host", "system", "cpu", "machine")
 """Fields these may be in."""
 
 
-def hardware_names(
-    trace: Trace, devices: Devices, process: str, used: Sequence[int]
-) -> dict[str, str]:
-    """The hardware of each device of a process, by the label of the device."""
-    known = {device.id: device.name for device in trace.metadata.devices if device.name}
-    numbers = used or tuple(known)
-    return {devices.label(process, number): known[number] for number in numbers if number in known}
-
-
 def cores_of(trace: Trace) -> int | None:
     """Processor cores of the host; None where the recording does not say.
 
@@ -294,6 +283,7 @@ def anatomies(trace: Trace, cycles: Cycles) -> dict[str, Anatomy]:
     mine: dict[str, list[Crew]] = {pid: [] for pid in windows}
     for crew in crews(trace, cycles, windows):
         mine[crew.process].append(crew)
+    known = {device.id: device.name for device in trace.metadata.devices if device.name}
     found = {}
     for pid, window in windows.items():
         used = device[pid].devices
@@ -313,7 +303,7 @@ def anatomies(trace: Trace, cycles: Cycles) -> dict[str, Anatomy]:
             parts=pl.concat(parts).sort("cycle", "part", "family"),
             places=pl.concat([pl.DataFrame(schema=PLACE_TIMES), *places]).sort("cycle", "ts_ns"),
             levels=levels,
-            hardware=hardware_names(trace, devices, pid, used),
+            hardware={devices.label(pid, one): known[one] for one in used or known if one in known},
             cores=cores_of(trace),
             cycles=pl.DataFrame(columns, schema=CYCLE_SPANS).sort("cycle"),
             launches=launch_rows(trace, device[pid].rows, window, cycle),

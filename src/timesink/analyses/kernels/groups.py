@@ -68,13 +68,13 @@ def call_groups(calls: pl.DataFrame, by: str) -> pl.DataFrame:
         weight.sum().round().cast(pl.Int64()).alias("launches"),
         _sum("time").alias("total_ns"),
         pl.when(dur.is_not_null().any()).then(dur.min() + above).alias("mean_ns"),
-        *(_spread(dur, which).alias(f"{which}_ns") for which in _SPREAD),
+        *(getattr(dur, which)().alias(f"{which}_ns") for which in _SPREAD),
         *(
             pl.when(total > 0).then((pl.col(column) * time).sum() / total).alias(column)
             for column, total in timed
         ),
         *(
-            _spread(pl.col(column), which).alias(f"{column[:-4]}_{which}_pct")
+            getattr(pl.col(column), which)().alias(f"{column[:-4]}_{which}_pct")
             for column in UTILISATIONS
             for which in _SPREAD
         ),
@@ -102,11 +102,6 @@ def _sum(column: str) -> pl.Expr:
     """Nanoseconds of those that have some; null where none has."""
     amount = pl.col(column)
     return pl.when(amount.is_not_null().any()).then(amount.sum().round().cast(pl.Int64()))
-
-
-def _spread(column: pl.Expr, which: str) -> pl.Expr:
-    spread: pl.Expr = getattr(column, which)()
-    return spread
 
 
 def _percent_of_device(column: str) -> pl.Expr:

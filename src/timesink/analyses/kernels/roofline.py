@@ -99,8 +99,32 @@ class Roofline:
         FLOP, bytes and times are added up before anything is divided, so a group stands where
         its launches taken together stand.
         """
-        keys = calls.select("index", pl.col(by).cast(pl.String).alias("group"))
-        return _grouped(self.calls.join(keys, on="index", maintain_order="left"))
+        groups = calls.select("index", pl.col(by).cast(pl.String).alias("group"))
+        rows = self.calls.join(groups, on="index", maintain_order="left")
+        keys = ["host", "device", "group"]
+        has_flop, has_bytes = pl.col("flop").is_not_null(), pl.col(BYTES).is_not_null()
+        both, covered = has_flop & has_bytes, _time().filter(_has_roof()).sum()
+        roof = _added("roof_ns", _has_roof())
+        return (
+            rows.group_by(keys, maintain_order=True)
+            .agg(
+                pl.len().cast(pl.Int64()).alias("calls"),
+                _time().sum().round().cast(pl.Int64()).alias("total_ns"),
+                *(_added(column, has_flop).alias(column) for column in ("flop", *FLOP_COLUMNS)),
+                _added(BYTES, has_bytes).alias(BYTES),
+                _ratio(_added("flop", both), _added(BYTES, both)).alias("intensity"),
+                _per_second("flop", has_flop).alias("achieved_flop_per_s"),
+                _per_second(BYTES, has_bytes).alias("achieved_bytes_per_s"),
+                roof.alias("roof_ns"),
+                covered.round().cast(pl.Int64()).alias("covered_ns"),
+                (1e9 * _ratio(_added("flop", _has_roof()), roof)).alias("roof_flop_per_s"),
+                (100 * _ratio(roof, covered)).alias("roof_share_pct"),
+                _mostly("bound", BOUNDS),
+                _mostly("precision", PRECISIONS),
+            )
+            .sort([*keys[:2], "total_ns", "group"], descending=[False, False, True, False])
+            .select(GROUP_COLUMNS)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The sums, ready for JSON; times are null where there are several devices."""
@@ -247,33 +271,6 @@ def _roofed(rows: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
             roof_share_pct=_ratio(100 * pl.col("roof_ns"), pl.col("dur_ns")),
             bound=bound,
         )
-    )
-
-
-def _grouped(rows: pl.DataFrame) -> pl.DataFrame:
-    keys = ["host", "device", "group"]
-    has_flop, has_bytes = pl.col("flop").is_not_null(), pl.col(BYTES).is_not_null()
-    both, covered = has_flop & has_bytes, _time().filter(_has_roof()).sum()
-    roof = _added("roof_ns", _has_roof())
-    return (
-        rows.group_by(keys, maintain_order=True)
-        .agg(
-            pl.len().cast(pl.Int64()).alias("calls"),
-            _time().sum().round().cast(pl.Int64()).alias("total_ns"),
-            *(_added(column, has_flop).alias(column) for column in ("flop", *FLOP_COLUMNS)),
-            _added(BYTES, has_bytes).alias(BYTES),
-            _ratio(_added("flop", both), _added(BYTES, both)).alias("intensity"),
-            _per_second("flop", has_flop).alias("achieved_flop_per_s"),
-            _per_second(BYTES, has_bytes).alias("achieved_bytes_per_s"),
-            roof.alias("roof_ns"),
-            covered.round().cast(pl.Int64()).alias("covered_ns"),
-            (1e9 * _ratio(_added("flop", _has_roof()), roof)).alias("roof_flop_per_s"),
-            (100 * _ratio(roof, covered)).alias("roof_share_pct"),
-            _mostly("bound", BOUNDS),
-            _mostly("precision", PRECISIONS),
-        )
-        .sort([*keys[:2], "total_ns", "group"], descending=[False, False, True, False])
-        .select(GROUP_COLUMNS)
     )
 
 
