@@ -164,9 +164,12 @@ def only_cycles(anatomy: Anatomy, cycles: Iterable[int]) -> Anatomy:
     def kept(table: pl.DataFrame) -> pl.DataFrame:
         return table.join(chosen, "cycle", "semi", maintain_order="left")
 
-    tables = ("parts", "places", "levels", "cycles", "launches")
     return replace(
         anatomy,
-        **{name: kept(getattr(anatomy, name)) for name in tables},
+        parts=kept(anatomy.parts),
+        places=kept(anatomy.places),
+        levels=kept(anatomy.levels),
+        cycles=kept(anatomy.cycles),
+        launches=kept(anatomy.launches),
         find_calls=lambda: kept(anatomy.calls),
     )
