@@ -93,7 +93,7 @@ def summarise(trace: Trace) -> Summary:
     used = pl.concat([busy["device"], measured["device"]])
     kernel_times: tuple[KernelTime, ...] = ()
     if measured.height:
-        calls = with_weights(kernel_calls(trace), sampling_of(trace))
+        calls = with_weights(kernel_calls(trace), sampling_of(trace.metadata))
         times = calls.group_by("host", "device").agg(call_time().sum().round().cast(pl.Int64()))
         ordered = times.sort(pl.col("host").cast(pl.String()), "device")
         kernel_times = tuple(KernelTime(*row) for row in ordered.iter_rows())
