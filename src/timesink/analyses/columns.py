@@ -132,17 +132,7 @@ class Texts:
 Rows: TypeAlias = NDArray[Any] | slice
 """Which rows of a table: places or flags."""
 
-_HOST = (
-    "kind",
-    "category",
-    "name",
-    "pid",
-    "tid",
-    "ts_ns",
-    "dur_ns",
-    "external_id",
-    "correlation",
-)
+_HOST = ("kind", "category", "name", "pid", "tid", "ts_ns", "dur_ns", "external_id", "correlation")
 _DEVICE = (
     "kind",
     "name",

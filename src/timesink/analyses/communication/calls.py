@@ -210,7 +210,7 @@ def collective_work(trace: Trace) -> pl.DataFrame:
             "call": call,
             "start_ns": start,
             "end_ns": start + device["dur_ns"].to_numpy()[rows],
-        },
+        }
     )
 
 

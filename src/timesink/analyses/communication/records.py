@@ -20,26 +20,14 @@ from timesink.analyses.steps import find_steps
 from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 
-RECORD_SCHEMA = {
+RECORD_SCHEMA: dict[str, pl.DataType] = {
     "record": pl.Int64(),
-    "name": pl.String(),
-    "collective": pl.String(),
-    "library": pl.String(),
-    "group": pl.String(),
-    "group_ranks": pl.String(),
-    "group_size": pl.Int64(),
-    "sequence": pl.Int64(),
-    "src_rank": pl.Int64(),
-    "dst_rank": pl.Int64(),
+    **dict.fromkeys(("name", "collective", "library", "group", "group_ranks"), pl.String()),
+    **dict.fromkeys(("group_size", "sequence", "src_rank", "dst_rank"), pl.Int64()),
     "dtype": pl.String(),
-    "size_bytes": pl.Int64(),
-    "out_bytes": pl.Int64(),
-    "host_start_ns": pl.Int64(),
-    "host_end_ns": pl.Int64(),
+    **dict.fromkeys(("size_bytes", "out_bytes", "host_start_ns", "host_end_ns"), pl.Int64()),
     "step": pl.String(),
-    "start_ns": pl.Int64(),
-    "end_ns": pl.Int64(),
-    "latency_ns": pl.Int64(),
+    **dict.fromkeys(("start_ns", "end_ns", "latency_ns"), pl.Int64()),
 }
 RANGE_SCHEMA = {
     "record": pl.Int64(),

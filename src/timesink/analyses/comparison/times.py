@@ -18,12 +18,7 @@ from timesink.analyses.statistics.drift import (
     warm_up,
     without_outliers,
 )
-from timesink.analyses.statistics.means import (
-    QUIETLY,
-    moments,
-    moments_with_zeros,
-    welch_p,
-)
+from timesink.analyses.statistics.means import QUIETLY, moments, moments_with_zeros, welch_p
 from timesink.analyses.statistics.ranks import ALPHA, permutation_p, rank_p, rank_test, trimmed_mean
 from timesink.model import intervals
 from timesink.model.arrays import Floats, Ints

@@ -111,19 +111,13 @@ def share_together(late: Sequence[Finding], panel: Panel) -> float:
 
 # What each rank spends its time on, and whose time it costs.
 
-RANK_SCHEMA = {
+RANK_SCHEMA: dict[str, pl.DataType] = {
     "rank": pl.Int64(),
-    "host": pl.String(),
-    "device": pl.String(),
+    **dict.fromkeys(("host", "device"), pl.String()),
     "steps": pl.Int64(),
-    "step_ns": pl.Float64(),
-    "compute_ns": pl.Float64(),
-    "communication_ns": pl.Float64(),
-    "exposed_communication_ns": pl.Float64(),
-    "overlap_ns": pl.Float64(),
-    "wait_suffered_ns": pl.Float64(),
-    "wait_caused_ns": pl.Float64(),
-    "pipeline_bubble_ns": pl.Float64(),
+    **dict.fromkeys(("step_ns", "compute_ns", "communication_ns"), pl.Float64()),
+    **dict.fromkeys(("exposed_communication_ns", "overlap_ns"), pl.Float64()),
+    **dict.fromkeys(("wait_suffered_ns", "wait_caused_ns", "pipeline_bubble_ns"), pl.Float64()),
     "idle_ns": pl.Float64(),
 }
 """Times are means per complete step.  `wait_caused_ns` is how long others waited for the rank's own

@@ -31,22 +31,14 @@ from timesink.model.units import times
 
 # Which collectives move their data slower or faster than they did.
 
-COLLECTIVE_CHANGE_SCHEMA = {
-    "group_kind": pl.String(),
-    "collective": pl.String(),
-    "dtype": pl.String(),
-    "size_bytes": pl.Int64(),
-    "group_size": pl.Int64(),
-    "calls_base": pl.Float64(),
-    "calls_new": pl.Float64(),
-    "transfer_base_ns": pl.Float64(),
-    "transfer_new_ns": pl.Float64(),
-    "wait_base_ns": pl.Float64(),
-    "wait_new_ns": pl.Float64(),
-    "bus_base_bytes_per_s": pl.Float64(),
-    "bus_new_bytes_per_s": pl.Float64(),
-    "change_ns": pl.Float64(),
-    "p_value": pl.Float64(),
+COLLECTIVE_CHANGE_SCHEMA: dict[str, pl.DataType] = {
+    **dict.fromkeys(("group_kind", "collective", "dtype"), pl.String()),
+    **dict.fromkeys(("size_bytes", "group_size"), pl.Int64()),
+    **dict.fromkeys(("calls_base", "calls_new"), pl.Float64()),
+    **dict.fromkeys(("transfer_base_ns", "transfer_new_ns"), pl.Float64()),
+    **dict.fromkeys(("wait_base_ns", "wait_new_ns"), pl.Float64()),
+    **dict.fromkeys(("bus_base_bytes_per_s", "bus_new_bytes_per_s"), pl.Float64()),
+    **dict.fromkeys(("change_ns", "p_value"), pl.Float64()),
     "changed": pl.Boolean(),
 }
 """Times are means of a call.  `calls` are those of the whole run in a step, `change_ns` is what the
@@ -132,13 +124,10 @@ def _tested(base: RankSet, new: RankSet) -> pl.DataFrame:
 
 # How each rank changed against the same rank before, beside how its peers did.
 
-RANK_CHANGE_SCHEMA = {
+RANK_CHANGE_SCHEMA: dict[str, pl.DataType] = {
     "rank": pl.Int64(),
     "source": pl.String(),
-    "base_ns": pl.Float64(),
-    "new_ns": pl.Float64(),
-    "change_ns": pl.Float64(),
-    "beyond_ns": pl.Float64(),
+    **dict.fromkeys(("base_ns", "new_ns", "change_ns", "beyond_ns"), pl.Float64()),
     "changed": pl.Boolean(),
 }
 """Times per step.  `source` is that of its own time (`panel.SOURCES`) in which the rank differs
