@@ -195,9 +195,6 @@ def module_table(trace: Trace) -> pl.DataFrame:
     )
 
 
-# -- which calls are modules, and which row each belongs to ----------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Modules:
     """Calls of modules, and the rows of the hierarchy they add up to."""
@@ -304,9 +301,6 @@ def _layout(modules: Modules) -> pl.DataFrame:
         {"row": order, "id": range(len(order)), "parent_id": parents},
         schema={"row": pl.Int64, "id": pl.Int64, "parent_id": pl.Int64},
     )
-
-
-# -- what each call costs --------------------------------------------------------------------------
 
 
 def _values(trace: Trace) -> dict[str, Ints]:

@@ -270,8 +270,6 @@ def _host_calls(trace: Trace) -> NDArray[np.int8]:
     return np.where(calls, purpose[named.codes], np.int8(_NO_WORK))
 
 
-# How the time of each step divides: device work first, then what the host did meanwhile.
-
 PARTS = (*ROLES, "other")
 """The parts of a step, in order of priority; `other` is what no role covers."""
 
@@ -303,8 +301,6 @@ def average_step(trace: Trace) -> dict[str, float]:
     # Sums stay whole numbers; only the division is rounded.
     return {name: int(complete[name].sum()) / complete.height for name in columns}
 
-
-# A trace cut down to some of its steps.
 
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -276,15 +277,8 @@ def _holding_calls(trace: Trace, idle: _IdleDevice) -> tuple[Evidence, ...]:
     return longest_by_name("call", host_columns(trace).select("name", "dur_ns")[rows])
 
 
-@dataclass(frozen=True, slots=True)
-class _LargeGap:
-    """A gap inside a step, between two activities of a device."""
-
-    length_ns: int
-    step: str
-    host_name: str | None
-    """What the host did for most of it."""
-    evidence: Evidence
+_LargeGap: TypeAlias = tuple[int, str, str | None, Evidence]
+"""Length and step of a gap between two activities, and what the host did for most of it."""
 
 
 def large_gaps(trace: Trace) -> list[Finding]:
@@ -294,24 +288,23 @@ def large_gaps(trace: Trace) -> list[Finding]:
         return []
     least = max(LEAST_GAP_NS, LEAST_GAP_SHARE * steps.length_ns)
     devices = ([*_unexplained(trace, large)] for large in _gaps_by_device(trace, least))
-    gaps = max(devices, key=lambda found: sum(gap.length_ns for gap in found), default=[])
+    gaps = max(devices, key=lambda found: sum(length for length, *_ in found), default=[])
     if not gaps:
         return []
-    longest, per_step = gaps[0], sum(gap.length_ns for gap in gaps) / steps.count
-    where = f", in step {longest.step}" if steps.marked else ""
-    meanwhile = (
-        "with no single host event behind it"
-        if longest.host_name is None
-        else f"while the host was in {longest.host_name}"
-    )
+    longest_ns, step, host_name, _ = gaps[0]
+    per_step = sum(length for length, *_ in gaps) / steps.count
+    where = f", in step {step}" if steps.marked else ""
+    meanwhile = f"while the host was in {host_name}"
+    if host_name is None:
+        meanwhile = "with no single host event behind it"
     return steps.found(
         "large-gaps",
         f"{units.counted(len(gaps), 'gaps')} of {units.duration_ns(least)} or more "
         f"{'takes' if len(gaps) == 1 else 'take'} {units.share(per_step, steps.length_ns)} of "
         f"{'the steps' if steps.marked else steps.each}; the longest lasts "
-        f"{units.duration_ns(longest.length_ns)}{where}, {meanwhile}.",
+        f"{units.duration_ns(longest_ns)}{where}, {meanwhile}.",
         per_step,
-        (gap.evidence for gap in gaps[:_SHOWN]),
+        (evidence for *_, evidence in gaps[:_SHOWN]),
     )
 
 
@@ -348,4 +341,4 @@ def _unexplained(trace: Trace, gaps: Gaps) -> Iterator[_LargeGap]:
             if host_name is not None:
                 told += f", host in {host_name}"
             numbers = {"gap_us": length / 1000, "start_ns": int(gaps.start[place])}
-            yield _LargeGap(length, name, host_name, Evidence("gap", told, numbers=numbers))
+            yield length, name, host_name, Evidence("gap", told, numbers=numbers)

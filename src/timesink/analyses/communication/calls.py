@@ -148,11 +148,6 @@ class CollectiveCalls:
     place: Nodes
     """For each node of the forest: its place in `node`, -1 for other calls."""
 
-    @property
-    def is_alone(self) -> Flags:
-        """Those that stand for themselves."""
-        return np.asarray(self.call == np.arange(len(self.node)))
-
 
 @once_per_trace
 def collective_calls(trace: Trace) -> CollectiveCalls:

@@ -79,8 +79,10 @@ def _communication(trace: Trace) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def _described(trace: Trace, calls: CollectiveCalls, work: pl.DataFrame) -> pl.DataFrame:
     """One row per call, numbered in order of start: names, arguments and host times."""
-    forest, alone = call_forest(trace), np.flatnonzero(calls.is_alone)
-    node, carried = calls.node[alone], recorded_arguments(trace)
+    forest, carried = call_forest(trace), recorded_arguments(trace)
+    # Those that stand for themselves.
+    alone = np.flatnonzero(calls.call == np.arange(len(calls.node)))
+    node = calls.node[alone]
     times = {"start_ns": forest.start[node], "end_ns": forest.end[node]}
     found = pl.DataFrame(
         {
@@ -155,9 +157,6 @@ def _inside(start: Ints, end: Ints, first: pl.Series, last: pl.Series) -> Ints:
     begins, ends = first.to_numpy(), np.maximum.accumulate(last.to_numpy())
     step = np.minimum(np.searchsorted(ends, start, side="right"), len(ends) - 1)
     return np.where((start >= begins[step]) & (end <= ends[step]), step, -1)
-
-
-# How many bytes a collective is about, and how many of them the busiest link carries.
 
 
 def volume() -> pl.Expr:

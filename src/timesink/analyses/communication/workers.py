@@ -330,9 +330,6 @@ def _covered(key: Ints, start: Ints, end: Ints, many: int) -> pl.Series:
     return values_at(pl.Series(sums), place)
 
 
-# One worker reduced to what comparing it with others needs.
-
-
 @once_per_trace
 def step_communication(trace: Trace) -> pl.DataFrame:
     """How much of each step is computation, communication, both or neither.

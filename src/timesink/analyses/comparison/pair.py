@@ -10,8 +10,6 @@ import polars as pl
 from timesink.analyses.anatomy.anatomy import Anatomy
 from timesink.model.diagnosis import SteadyTimes
 
-# One process of one run, as a side of a comparison.
-
 
 @dataclass(frozen=True, eq=False)
 class Role:
@@ -196,8 +194,6 @@ class Pair:
         """
         return self.rows if self.known_rows is None else self.known_rows
 
-
-# The functions a published comparison points at.
 
 THRESHOLD = 10.0
 """Rows with a higher score are worth a word."""

@@ -85,9 +85,6 @@ def _costs(panel: Panel, places: Ints, what_if: WhatIf) -> Floats:
     return np.array([known.get(place, usual) for place in places.tolist()])
 
 
-# What several stragglers cost as one: they are late side by side, not one after the other.
-
-
 def cost_together(late: Sequence[Finding], panel: Panel) -> float:
     """How much longer the run takes because of all of them, in nanoseconds.
 
@@ -108,8 +105,6 @@ def share_together(late: Sequence[Finding], panel: Panel) -> float:
     """The same as a part of the run."""
     return min(cost_together(late, panel) / max(panel.run_ns, 1.0), 1.0)
 
-
-# What each rank spends its time on, and whose time it costs.
 
 RANK_SCHEMA: dict[str, pl.DataType] = {
     "rank": pl.Int64(),
@@ -187,9 +182,6 @@ def step_waits(calls: pl.DataFrame) -> pl.DataFrame:
         .select(pl.col(name).cast(dtype) for name, dtype in WAIT_SCHEMA.items())
         .collect()
     )
-
-
-# Which ranks can be judged beside the others: those whose recording holds the same.
 
 
 def judged_ranks(ranks: Mapping[int, RankSummary]) -> dict[int, RankSummary]:

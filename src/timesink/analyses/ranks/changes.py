@@ -29,8 +29,6 @@ from timesink.model.diagnosis import CycleTime
 from timesink.model.findings import Finding
 from timesink.model.units import times
 
-# Which collectives move their data slower or faster than they did.
-
 COLLECTIVE_CHANGE_SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(("group_kind", "collective", "dtype"), pl.String()),
     **dict.fromkeys(("size_bytes", "group_size"), pl.Int64()),
@@ -256,8 +254,6 @@ def _waiting_shares(calls: pl.DataFrame) -> pl.DataFrame:
         .with_columns(share=pl.col("waited") / pl.when(pl.col("exposed") > 0).then("exposed"))
     )  # fmt: skip
 
-
-# Which stragglers of a run are new, gone or worse than they were.
 
 STATES = ("new", "worse", "same", "better", "gone")
 

@@ -280,9 +280,6 @@ def _inside(events: pl.DataFrame, bounds: IntervalSet) -> Flags:
     return np.asarray(intervals.holding(start, bounds[:, 0], bounds[:, 1]) >= 0)
 
 
-# Numbers of ranks, as people write them.
-
-
 def ranges_of(ranks: Iterable[int], most: int | None = None) -> str:
     """Ranks in order, those in a row as from and to; at most so many ranges."""
     numbers = np.unique(np.array(list(ranks), dtype=np.int64))

@@ -24,8 +24,6 @@ from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.findings import Finding
 from timesink.model.units import brief_ns
 
-# Why kernels of a rank take longer than elsewhere: another pace, or another amount of work.
-
 _AT_ONCE = 256
 
 
@@ -51,8 +49,6 @@ def pace_and_amount(ranks: Mapping[int, RankSummary], places: Ints) -> tuple[Flo
     both = np.array([found.get(rank, (0.0, 0.0)) for rank in numbers], dtype=np.float64)
     return both[:, 0], both[:, 1]
 
-
-# Transfers that take longer than those of other groups, and the ranks these have in common.
 
 _NEARLY = 0.9
 """Of what the rank loses that loses most: who loses as much is told with it."""
@@ -373,10 +369,6 @@ class RankGroup:
     odd: bool
     apart: tuple[str, ...]
     """Sentences with numbers: what sets the group apart; none where nothing does."""
-
-    @property
-    def size(self) -> int:
-        return len(self.ranks)
 
 
 def cluster_ranks(ranks: Mapping[int, RankSummary], found: RanksAnalysis) -> tuple[RankGroup, ...]:

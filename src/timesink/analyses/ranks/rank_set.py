@@ -18,8 +18,6 @@ from timesink.model.health import HealthEntry, merge_entries
 from timesink.model.trace import Trace
 from timesink.model.units import brief_ns, counted, listed, natural, ordinal
 
-# Which rank a recording is: as it says itself, as its file is called, or by its place.
-
 
 @dataclass(frozen=True, slots=True)
 class Named:
@@ -384,8 +382,8 @@ def rank_steps(ranks: RankSet) -> pl.DataFrame:
 def rank_groups(ranks: RankSet) -> pl.DataFrame:
     """Ranks that behave alike, and what sets the odd ones apart."""
     rows = [
-        (each.group, ranges_of(each.ranks), each.size, each.representative, each.odd, [*each.apart])
-        for each in (ranks.groups if _has_steps(ranks) else ())
+        (one.group, ranges_of(one.ranks), len(one.ranks), one.representative, one.odd, [*one.apart])
+        for one in (ranks.groups if _has_steps(ranks) else ())
     ]
     return pl.DataFrame(rows, schema=RANK_GROUP_SCHEMA, orient="row")
 

@@ -17,6 +17,11 @@ NORMAL = 1.4826
 """Standard deviation of normal noise in median absolute deviations."""
 
 
+def column_means(values: Floats) -> Floats:
+    """Mean per column, zero where there is no row."""
+    return np.asarray(values.mean(axis=0) if len(values) else np.zeros(values.shape[1:]))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:
     """Number, mean and standard deviation (n - 1) per group; zeros where nothing was measured."""
@@ -181,9 +186,6 @@ def _fraction(a: Floats, b: Floats, x: Floats) -> Floats:
 
 def _nonzero(values: Floats) -> Floats:
     return np.where(np.abs(values) < _TINY, _TINY, values)
-
-
-# Whether two means differ, judged by Welch's test from number, mean and spread alone.
 
 
 def welch_p(base: Moments, new: Moments) -> Floats:

@@ -196,8 +196,6 @@ def _choices(number: int, few: int) -> tuple[Ints, bool]:
     return np.argsort(random, axis=1), False
 
 
-# What is still a discovery where many things were tested at once.
-
 ALPHA = 0.05
 """Chance of calling a difference one that is none."""
 
