@@ -117,25 +117,16 @@ def _ranked(suspects: Iterable[Suspect]) -> list[list[Suspect]]:
         suspects, key=lambda one: (-one.severity, one.cause, one.device, one.reading.metric)
     ):
         groups.setdefault((one.cause, one.device), []).append(one)
-    waiting = list(groups.values())
     done: list[list[Suspect]] = []
-    while waiting:
+    while groups:
         # What follows from another one waits for it, unless both wait for each other.
-        left = {(group[0].cause, group[0].device): group for group in waiting}
-        ready = next(
-            (
-                group
-                for group in waiting
-                if not any(
-                    left.get((cause, group[0].device), group) is not group
-                    for one in group
-                    for cause in one.after
-                )
-            ),
-            waiting[0],
-        )
-        waiting.remove(ready)
-        done.append(ready)
+        ready = next(iter(groups))
+        for key, group in groups.items():
+            behind = {(cause, key[1]) for one in group for cause in one.after} - {key}
+            if behind.isdisjoint(groups):
+                ready = key
+                break
+        done.append(groups.pop(ready))
     return done
 
 
@@ -353,11 +344,13 @@ def _claims(
     shown = [column for each in rising for column in each.columns]
     shown.sort(key=lambda each: -(after[each] - before[each]))
     sentence, advice, levels = anomaly.sentence, anomaly.advice, (anomaly.base, anomaly.new)
-    if case.backwards:
-        sentence, levels = relief_sentence(anomaly), levels[::-1]
-        advice = catalogue()["causes"]["relieved"]["advice"]
     # In the order in which the runs were given.
-    told = units.amounts(*levels, anomaly.unit)
+    told = units.amounts(*(levels[::-1] if case.backwards else levels), anomaly.unit)
+    if case.backwards:
+        # What became of an anomaly of the first run, which is told as seen from the second.
+        texts = catalogue()["causes"]
+        relief = texts[anomaly.id]["relief"].format(device=anomaly.device)
+        sentence, advice = f"{relief}: {anomaly.metric} {told}.", texts["relieved"]["advice"]
     seen = {name: getattr(anomaly, name) for name in ("device", "metric", "unit", "base", "new")}
     counter = Evidence("counter", f"{anomaly.metric} of {anomaly.device}: {told}", **seen)
     order = sorted(rising, key=lambda each: -each.rise_ns)
@@ -382,10 +375,3 @@ def _together(growths: list[_Growth]) -> tuple[Floats, Floats]:
         np.sum(side, axis=0) for side in zip(*((g.base, g.new) for g in growths), strict=True)
     )
     return base, new
-
-
-def relief_sentence(anomaly: Finding) -> str:
-    """What became of an anomaly of the first run, which is told as seen from the second."""
-    told = catalogue()["causes"][anomaly.id]["relief"].format(device=anomaly.device)
-    amount = units.amounts(anomaly.new, anomaly.base, anomaly.unit)
-    return f"{told}: {anomaly.metric} {amount}."

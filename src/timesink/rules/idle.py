@@ -175,18 +175,8 @@ def data_loading(trace: Trace) -> list[Finding]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _IdleDevice:
-    """One device that runs kernels less than half of the time, and the main cause."""
-
-    device: int
-    utilisation: float
-    """Inside the steps."""
-    cause: str
-    lost_ns: int
-    """To that cause, in all steps."""
-    evidence: Evidence
-    """Idle time by cause."""
+_IdleDevice: TypeAlias = tuple[int, int, Evidence]
+"""A device, what it lost to the main cause in all steps, and its idle time by cause."""
 
 
 def low_utilisation(trace: Trace) -> list[Finding]:
@@ -226,23 +216,24 @@ def low_utilisation(trace: Trace) -> list[Finding]:
             }
             numbers = {"utilisation_pct": 100 * used[number], **numbers}
             evidence = Evidence("device", _device_names(trace, [number]), numbers=numbers)
-            device = _IdleDevice(number, used[number], cause, lost, evidence)
-            found.setdefault(cause, []).append(device)
+            found.setdefault(cause, []).append((number, lost, evidence))
     return [
         one
-        for devices in found.values()
-        for one in _low_utilisation(trace, sorted(devices, key=lambda one: -one.lost_ns))
+        for cause, devices in found.items()
+        for one in _low_utilisation(trace, cause, sorted(devices, key=lambda one: -one[1]), used)
     ]
 
 
-def _low_utilisation(trace: Trace, devices: list[_IdleDevice]) -> list[Finding]:
-    steps, worst = complete_steps(trace), devices[0]
-    rule, many = _BOUND[worst.cause], len(devices) > 1
-    lost = worst.lost_ns / steps.count
-    names = _device_names(trace, sorted(device.device for device in devices))
-    used = [device.utilisation for device in devices]
+def _low_utilisation(
+    trace: Trace, cause: str, devices: list[_IdleDevice], utilisation: Mapping[int, float]
+) -> list[Finding]:
+    """What devices lose to one cause, the one that loses most first."""
+    steps, (worst, lost_ns, _) = complete_steps(trace), devices[0]
+    rule, many, lost = _BOUND[cause], len(devices) > 1, lost_ns / steps.count
+    names = _device_names(trace, sorted(number for number, *_ in devices))
+    used = [utilisation[number] for number, *_ in devices]
     low, high = units.share(min(used), 1), units.share(max(used), 1)
-    doing = "busy with copies" if worst.cause == "copies" else "idle"
+    doing = "busy with copies" if cause == "copies" else "idle"
     return steps.found(
         rule,
         f"{names} {'run' if many else 'runs'} kernels {low if low == high else f'{low} to {high}'} "
@@ -250,7 +241,7 @@ def _low_utilisation(trace: Trace, devices: list[_IdleDevice]) -> list[Finding]:
         f"Main cause: {catalogue()['run'][rule]['because']}; "
         f"{'on the worst of them ' if many else ''}{steps.part(lost)}.",
         lost,
-        (*_holding_calls(trace, worst), *(device.evidence for device in devices)),
+        (*_holding_calls(trace, worst, cause), *(evidence for *_, evidence in devices)),
         {"names": names, "are": "are" if many else "is", "doing": doing},
     )
 
@@ -265,12 +256,12 @@ def _device_names(trace: Trace, numbers: list[int]) -> str:
     return f"{word}s {', '.join(map(str, numbers))}"
 
 
-def _holding_calls(trace: Trace, idle: _IdleDevice) -> tuple[Evidence, ...]:
+def _holding_calls(trace: Trace, device: int, cause: str) -> tuple[Evidence, ...]:
     """The calls that held up the host while the device was idle."""
-    if idle.cause not in ("sync", "runtime_call"):
+    if cause not in ("sync", "runtime_call"):
         return ()
-    calls, ranges = holding_calls(trace), idle_ranges(trace)[idle.device]
-    mine = calls.waits == (idle.cause == "sync")
+    calls, ranges = holding_calls(trace), idle_ranges(trace)[device]
+    mine = calls.waits == (cause == "sync")
     # A gap may begin where a wait ends: touching counts.
     frames = calls.ranges[mine] + np.array([0, 1])
     rows = calls.row[mine][intervals.coverage_within(ranges, frames) > 0]

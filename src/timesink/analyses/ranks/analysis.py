@@ -85,8 +85,8 @@ def _costs(panel: Panel, places: Ints, what_if: WhatIf) -> Floats:
     return np.array([known.get(place, usual) for place in places.tolist()])
 
 
-def cost_together(late: Sequence[Finding], panel: Panel) -> float:
-    """How much longer the run takes because of all of them, in nanoseconds.
+def cost_together(late: Sequence[Finding], panel: Panel) -> tuple[float, float]:
+    """How much longer the run takes because of all of them, in ns and as a part of the run.
 
     Each costs what it would alone, so only what they cost in different steps adds up: of those who
     are late in the same step the latest counts.
@@ -98,12 +98,8 @@ def cost_together(late: Sequence[Finding], panel: Panel) -> float:
             # Its link is slow, or its peers are as slow: nothing tells one step from another.
             more = np.ones(len(panel.steps))
         by_step.append(each.cost_ns * more / more.sum())
-    return float(np.max(by_step, axis=0).sum())
-
-
-def share_together(late: Sequence[Finding], panel: Panel) -> float:
-    """The same as a part of the run."""
-    return min(cost_together(late, panel) / max(panel.run_ns, 1.0), 1.0)
+    cost = float(np.max(by_step, axis=0).sum())
+    return cost, min(cost / max(panel.run_ns, 1.0), 1.0)
 
 
 RANK_SCHEMA: dict[str, pl.DataType] = {

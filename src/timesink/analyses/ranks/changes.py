@@ -284,7 +284,7 @@ def straggler_changes(base: RankSet, new: RankSet, *, matched: bool) -> tuple[St
     """Stragglers of both runs; `matched` says that a rank is the same in both of them."""
     before = {each.rank: each for each in base.analysis.stragglers} if matched else {}
     least = LEAST_SHARE * new.analysis.panel.step_ns
-    found: list[StragglerChange] = []
+    found: list[tuple[str, Finding, float, float, int | None]] = []
     taken: set[int] = set()
     for each in new.analysis.stragglers:
         own = before.get(each.rank) or _of_same_role(base, new, each, before)
@@ -302,23 +302,21 @@ def straggler_changes(base: RankSet, new: RankSet, *, matched: bool) -> tuple[St
         elif base_ns > max(_WORSE * new_ns, new_ns + least):
             state = "better"
         base_rank = None if own is None or own.rank == each.rank else own.rank
-        found.append(_change(state, each, base_ns, new_ns, base_rank))
+        found.append((state, each, base_ns, new_ns, base_rank))
     for each in base.analysis.stragglers:
         if each.rank not in taken:
             base_ns = _per_step(each, base.analysis)
             new_ns = _unnamed(new.analysis, each.rank) if matched else 0.0
             state = "better" if new_ns >= _THERE * base_ns else "gone"
-            found.append(_change(state, each, base_ns, new_ns))
-    found.sort(key=lambda one: (STATES.index(one.state), -max(one.base_ns, one.new_ns), one.rank))
-    return tuple(found)
-
-
-def _change(
-    state: str, each: Finding, base_ns: float, new_ns: float, base_rank: int | None = None
-) -> StragglerChange:
-    return StragglerChange(
-        state, each.rank, each.cause, base_ns, new_ns, base_rank, each.steps, each.proofs
-    )
+            found.append((state, each, base_ns, new_ns, None))
+    changes = [
+        StragglerChange(
+            state, one.rank, one.cause, base_ns, new_ns, own_rank, one.steps, one.proofs
+        )
+        for state, one, base_ns, new_ns, own_rank in found
+    ]
+    changes.sort(key=lambda one: (STATES.index(one.state), -max(one.base_ns, one.new_ns), one.rank))
+    return tuple(changes)
 
 
 def _per_step(each: Finding, found: RanksAnalysis) -> float:
@@ -403,11 +401,6 @@ class RankChanges:
     def common(self) -> list[int]:
         """Ranks that both sides have."""
         return sorted(self.base.ranks.keys() & self.new.ranks.keys())
-
-    @property
-    def changed_ranks(self) -> pl.DataFrame:
-        """Ranks that changed beyond what their peers did."""
-        return self.ranks.filter("changed")
 
 
 def compare_ranks(base: RankSet, new: RankSet) -> RankChanges:

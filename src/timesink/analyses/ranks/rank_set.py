@@ -352,13 +352,9 @@ def rank_steps(ranks: RankSet) -> pl.DataFrame:
         [
             each.steps.select(
                 pl.lit(rank, pl.Int64).alias("rank"),
-                "step",
-                "complete",
+                pl.col("step", "complete"),
                 (pl.col("end_ns") - pl.col("start_ns")).alias("step_ns"),
-                "compute_ns",
-                "communication_ns",
-                "exposed_communication_ns",
-                "overlap_ns",
+                pl.col("compute_ns", "communication_ns", "exposed_communication_ns", "overlap_ns"),
                 pl.sum_horizontal(f"own_{part}_ns" for part in OWN_PARTS).alias("own_ns"),
             )
             for rank, each in ranks.ranks.items()

@@ -253,8 +253,8 @@ def within_limits(summary: RankSummary, trace: Trace) -> RankSummary:
     if every > 1:
         summary = of_every(summary, every)
         # What functions did is told per step, so it must be about the same steps.
-        whole = summary.steps.filter("complete").select("start_ns", "end_ns").to_numpy()
-        summary = replace(summary, functions=function_times(trace, whole.reshape(-1, 2)))
+        whole = bounds_of(summary.steps.filter("complete"))
+        summary = replace(summary, functions=function_times(trace, whole))
     surplus = summary.worker.records.height - MOST_COLLECTIVES
     if surplus > 0:
         # A single step has too many collectives, or none is marked: the first ones stay.

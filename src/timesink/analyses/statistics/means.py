@@ -201,15 +201,13 @@ def welch_p(base: Moments, new: Moments) -> Floats:
     return np.where(tested, two_sided_p(t, freedom), 1.0)
 
 
-def welch_interval(
-    base: Moments, new: Moments, confidence: float = 0.95
-) -> tuple[float, float] | None:
-    """Interval of the change of the mean of the only group; None with fewer than two on a side."""
+def welch_interval(base: Moments, new: Moments) -> tuple[float, float] | None:
+    """95 % interval of the change of the mean of one group; None with fewer than two on a side."""
     if min(base.count[0], new.count[0]) < 2:
         return None
     error, freedom = _error(base, new)
     change = float(new.mean[0] - base.mean[0])
-    reach = float(error[0] * two_sided_limits(1 - confidence, freedom)[0])
+    reach = float(error[0] * two_sided_limits(1 - 0.95, freedom)[0])
     return change - reach, change + reach
 
 
