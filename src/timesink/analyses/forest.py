@@ -185,14 +185,8 @@ _END_OF_TIME = np.iinfo(np.int64).max
 NOT_A_NODE = -1
 OPERATOR, STEP, DATA_LOADER, OPTIMIZER, MODULE, COLLECTIVE, PYTHON, WRAPPER = range(8)
 ROLE_NAMES = (
-    "operator",
-    "step",
-    "data_loader",
-    "optimizer",
-    "module",
-    "collective",
-    "python",
-    "wrapper",
+    *("operator", "step", "data_loader", "optimizer"),
+    *("module", "collective", "python", "wrapper"),
 )
 
 _FRAMES = (STEP, MODULE)

@@ -264,10 +264,8 @@ def peer_median(values: Floats, peers: Ints, *, of: Flags | None = None) -> tupl
 
 # Process groups of a run: who is in them, and what they are for.
 
-PROCESS_GROUP_SCHEMA = {
-    "group": pl.String(),
-    "description": pl.String(),
-    "kind": pl.String(),
+PROCESS_GROUP_SCHEMA: dict[str, pl.DataType] = {
+    **dict.fromkeys(("group", "description", "kind"), pl.String()),
     "size": pl.Int64(),
     "ranks": pl.List(pl.Int64()),
     "calls": pl.Float64(),

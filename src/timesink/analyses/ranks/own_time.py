@@ -174,13 +174,11 @@ def work_of_shapes(text: str) -> float:
 # What each function of a rank did in all of its steps: a row per function, never per call.
 
 PLACES = ("kernel", "copy", "host", "loading", "waiting")
-FUNCTION_SCHEMA = {
+FUNCTION_SCHEMA: dict[str, pl.DataType] = {
     "place": pl.Enum(PLACES),
     "function": pl.String(),
-    "calls": pl.Int64(),
-    "dur_ns": pl.Int64(),
-    "typical_ns": pl.Float64(),
-    "work": pl.Float64(),
+    **dict.fromkeys(("calls", "dur_ns"), pl.Int64()),
+    **dict.fromkeys(("typical_ns", "work"), pl.Float64()),
 }
 """`typical_ns` is the median of the calls, `work` the blocks or bytes they were given; of
 operators, where there is no device, what the shapes of their inputs tell."""

@@ -280,25 +280,20 @@ def _clocks(ranks: RankSet) -> Iterator[str]:
 
 # The tables about a set of ranks that users ask for by name.
 
-RANK_GROUP_SCHEMA = {
-    "group": pl.String(),
-    "ranks": pl.String(),
-    "size": pl.Int64(),
-    "representative": pl.Int64(),
+RANK_GROUP_SCHEMA: dict[str, pl.DataType] = {
+    **dict.fromkeys(("group", "ranks"), pl.String()),
+    **dict.fromkeys(("size", "representative"), pl.Int64()),
     "odd": pl.Boolean(),
     "apart": pl.List(pl.String()),
 }
 """`apart` are sentences: what sets the group apart."""
 
-STRAGGLER_SCHEMA = {
+STRAGGLER_SCHEMA: dict[str, pl.DataType] = {
     "rank": pl.Int64(),
-    "worker": pl.String(),
-    "cause": pl.String(),
-    "cost_ns": pl.Float64(),
-    "share_pct": pl.Float64(),
+    **dict.fromkeys(("worker", "cause"), pl.String()),
+    **dict.fromkeys(("cost_ns", "share_pct"), pl.Float64()),
     "steps": pl.Int64(),
-    "step_names": pl.List(pl.String()),
-    "evidence": pl.List(pl.String()),
+    **dict.fromkeys(("step_names", "evidence"), pl.List(pl.String())),
 }
 
 
