@@ -25,7 +25,7 @@ from timesink.analyses.ranks.rank_set import RankLayout, RankSet
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.statistics.drift import mean_changes
 from timesink.analyses.statistics.ranks import ALPHA, false_discovery
-from timesink.model.diagnosis import CycleTime
+from timesink.model.diagnosis import Component, CycleTime
 from timesink.model.findings import Finding
 from timesink.model.units import times
 
@@ -356,24 +356,6 @@ def _odd(ranks: RankSet) -> set[int]:
     return {rank for group in ranks.groups if group.odd for rank in group.ranks}
 
 
-@dataclass(frozen=True, slots=True)
-class PartChange:
-    """A part of the mean step on both sides; changes of all parts add up to that of the step."""
-
-    part: str
-    """One of `step_parts.PARTS`."""
-    base_ns: float
-    new_ns: float
-    interval_ns: tuple[float, float] | None
-    """95 % interval of the change; None with fewer than two steps on a side."""
-    p_value: float | None
-
-    @property
-    def delta_ns(self) -> float:
-        """What it adds to the change."""
-        return self.new_ns - self.base_ns
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class RankChanges:
     """Two runs of many ranks beside each other."""
@@ -386,8 +368,11 @@ class RankChanges:
     reason: str
     step_time: CycleTime
     """How long the steps of the run are, in the mean over its ranks."""
-    attribution: tuple[PartChange, ...]
-    """Largest change first."""
+    attribution: tuple[Component, ...]
+    """Of the mean step, parts as in `PARTS`, whose changes add up to its own; largest first.
+
+    Their intervals are None with fewer than two steps on a side.
+    """
     stragglers: tuple[StragglerChange, ...]
     """New ones first."""
     collectives: pl.DataFrame
@@ -441,15 +426,16 @@ def compare_ranks(base: RankSet, new: RankSet) -> RankChanges:
     )
 
 
-def _attribution(parts: Sequence[pl.DataFrame]) -> tuple[PartChange, ...]:
+def _attribution(parts: Sequence[pl.DataFrame]) -> tuple[Component, ...]:
     base, new = (each.select(PARTS).to_numpy() for each in parts)
     if not (len(base) and len(new)):
         return ()
     change = mean_changes(base, new)
     tested = min(len(base), len(new)) > 1
     found = [
-        PartChange(
+        Component(
             part,
+            None,
             float(base[:, place].mean()),
             float(new[:, place].mean()),
             (float(change.low[place]), float(change.high[place])) if tested else None,
