@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from timesink.analyses.ranks.causes import CAUSES
 from timesink.analyses.ranks.causes import late as late_rank
 from timesink.analyses.ranks.lateness import Panel
 from timesink.analyses.ranks.rank_set import ranks_of_traces
@@ -17,12 +18,6 @@ from timesink.answers.analysis.report import Analysis
 from timesink.output import markdown, terminal
 from timesink.output.blocks import Causes, Document, Heatmap, Section, Table, Text, Words
 from timesink.output.html import report_html
-
-CAUSES = (
-    *("gpu_clock", "kernel_change", "uneven_work", "host_code"),
-    *("synchronisation", "data_loading", "slow_link"),
-)
-"""Everything that is ever named as the cause of a straggler."""
 
 
 def to_text(analysis: Analysis, top: int) -> str:

@@ -344,13 +344,11 @@ def _claims(
     shown = [column for each in rising for column in each.columns]
     shown.sort(key=lambda each: -(after[each] - before[each]))
     sentence, advice, levels = anomaly.sentence, anomaly.advice, (anomaly.base, anomaly.new)
-    # In the order in which the runs were given.
-    told = units.amounts(*(levels[::-1] if case.backwards else levels), anomaly.unit)
     if case.backwards:
-        # What became of an anomaly of the first run, which is told as seen from the second.
-        texts = catalogue()["causes"]
-        relief = texts[anomaly.id]["relief"].format(device=anomaly.device)
-        sentence, advice = f"{relief}: {anomaly.metric} {told}.", texts["relieved"]["advice"]
+        sentence, levels = relief_sentence(anomaly), levels[::-1]
+        advice = catalogue()["causes"]["relieved"]["advice"]
+    # In the order in which the runs were given.
+    told = units.amounts(*levels, anomaly.unit)
     seen = {name: getattr(anomaly, name) for name in ("device", "metric", "unit", "base", "new")}
     counter = Evidence("counter", f"{anomaly.metric} of {anomaly.device}: {told}", **seen)
     order = sorted(rising, key=lambda each: -each.rise_ns)
@@ -375,3 +373,10 @@ def _together(growths: list[_Growth]) -> tuple[Floats, Floats]:
         np.sum(side, axis=0) for side in zip(*((g.base, g.new) for g in growths), strict=True)
     )
     return base, new
+
+
+def relief_sentence(anomaly: Finding) -> str:
+    """What became of an anomaly of the first run, which is told as seen from the second."""
+    told = catalogue()["causes"][anomaly.id]["relief"].format(device=anomaly.device)
+    amount = units.amounts(anomaly.new, anomaly.base, anomaly.unit)
+    return f"{told}: {anomaly.metric} {amount}."

@@ -22,6 +22,12 @@ from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.findings import Evidence, Finding
 from timesink.model.units import brief_ns, share
 
+CAUSES = (
+    *("gpu_clock", "kernel_change", "uneven_work", "host_code"),
+    *("synchronisation", "data_loading", "slow_link"),
+)
+"""Everything that is ever named as the cause of a straggler."""
+
 _LEAST_MORE_WAITS, _MANY_MORE_WAITS = 0.9, 4.0
 """Further calls per step that wait for the device."""
 _MORE_WAITS, _MANY = 1.5, 1.2
