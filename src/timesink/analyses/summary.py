@@ -149,9 +149,6 @@ def _span(*frames: pl.LazyFrame) -> Span:
     return Span(min(start for start, _ in given), max(end for _, end in given))
 
 
-# What was sampled: every counter, where, how often and how high.
-
-
 def sampled_counters(trace: Trace) -> pl.DataFrame:
     """One row per counter and device, in the order of names; values are in the unit."""
     value = pl.col("value")

@@ -218,7 +218,7 @@ def _rank_blocks(found: RankChanges, top: int | None) -> Iterator[Block]:
         yield parts if top is None else attribution_table(parts)
     if found.stragglers:
         yield _stragglers(found)
-    ranks = found.ranks if top is None else found.changed_ranks
+    ranks = found.ranks if top is None else found.ranks.filter("changed")
     if ranks.height:
         yield _ranks(ranks, top or _MOST_ROWS)
     if found.collectives.height:
