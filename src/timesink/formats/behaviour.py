@@ -37,8 +37,6 @@ from timesink.model.trace import Metadata, Trace
 from timesink.model.units import counted, published_unit
 from timesink.model.vendors import NO_ACCELERATOR, recognise_vendor
 
-# Rows as others write them, text or numbers, as rows of the model.
-
 NEEDED = ("cycle", "beta_pct", "function", "dur_ns")
 """Columns without which a table is none of behaviour."""
 
@@ -139,9 +137,6 @@ def table_of(
     return conform(read, BEHAVIOUR), [entry for entry in health if entry.count]
 
 
-# -- what columns hold -----------------------------------------------------------------------------
-
-
 def _read_columns(complete: pl.DataFrame, cycle_type: str, spelling: Spelling) -> pl.DataFrame:
     """Every column as what it holds; null where that cannot be."""
     text = pl.col("device").str.strip_chars()
@@ -179,9 +174,6 @@ def _whole(name: str) -> pl.Expr:
 def _meaningful(name: str) -> pl.Expr:
     text = pl.col(name)
     return pl.when(~text.str.to_lowercase().is_in(_WITHOUT_MEANING)).then(text).alias(name)
-
-
-# -- what could not be used ------------------------------------------------------------------------
 
 
 def _bad_rows(
@@ -329,8 +321,6 @@ def _vendor(table: pl.DataFrame) -> str:
     return recognise_vendor(device_names=labels, calls=calls)
 
 
-# A behaviour table as a file: Parquet, or the CSV of `model.behaviour_csv`, packed or not.
-
 _ENDINGS = (".parquet", ".csv", ".csv.gz")
 _DECIMALS = 4
 
@@ -340,26 +330,22 @@ def write_behaviour(table: pl.DataFrame, path: Path) -> None:
 
     Parquet keeps every value; CSV rounds shares and counters to four decimals.
     """
-    content = behaviour_bytes(table, path)
-    with written_aside(path) as aside:
-        aside.write_bytes(content)
-
-
-def behaviour_bytes(table: pl.DataFrame, path: Path) -> bytes:
-    """What the file holds; its name says the format."""
     name = path.name.lower()
+    if not name.endswith(_ENDINGS):
+        raise OutputError(
+            f"{path}: not a name for a behaviour table", f"end the name in {' or '.join(_ENDINGS)}"
+        )
     if name.endswith(".parquet"):
         buffer = io.BytesIO()
         table.select(list(BEHAVIOUR.schema)).write_parquet(buffer, compression="zstd")
-        return buffer.getvalue()
-    if name.endswith(".csv"):
-        return behaviour_csv(table).encode()
-    if name.endswith(".csv.gz"):
+        content = buffer.getvalue()
+    else:
+        content = behaviour_csv(table).encode()
+    if name.endswith(".gz"):
         # Without the time of writing, equal tables are equal files.
-        return gzip.compress(behaviour_csv(table).encode(), mtime=0)
-    raise OutputError(
-        f"{path}: not a name for a behaviour table", f"end the name in {' or '.join(_ENDINGS)}"
-    )
+        content = gzip.compress(content, mtime=0)
+    with written_aside(path) as aside:
+        aside.write_bytes(content)
 
 
 def behaviour_csv(table: pl.DataFrame) -> str:

@@ -24,7 +24,6 @@ from timesink.formats.finish import (
     finish_trace,
     lane,
     list_lanes,
-    place_samples,
 )
 from timesink.formats.options import ReadOptions
 from timesink.formats.packing import SourceFile
@@ -388,8 +387,7 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
                 continue
             table, shape, rows_of = _SECTIONS[section]
             rows = rows_of(_decode_all(raw, shape, section, health, "lost_events"), names)
-            place = close_spans if "end" in rows.columns else place_samples
-            placed, found = place(rows.with_row_index("index", offset=events), section)
+            placed, found = close_spans(rows.with_row_index("index", offset=events), section)
             parts.setdefault(table, []).append(placed)
             health += found
             events += rows.height
