@@ -44,7 +44,8 @@ _LENGTHS = ("dur_ns", "cycle_dur_ns")
 _TIMES = (*_LENGTHS, "cycle_ts_ns")
 _NUMBERS = ("beta_pct", "mu", "sigma")
 _COUNTS = ("cycle", "calls")
-_TEXTS = tuple(name for name in BEHAVIOUR.schema if name not in (*_TIMES, *_NUMBERS, *_COUNTS))
+_NUMERIC = (*_TIMES, *_NUMBERS, *_COUNTS)
+_TEXTS = tuple(name for name in BEHAVIOUR.schema if name not in _NUMERIC)
 _WITHOUT_MEANING = ("nan", "none", "null", NO_METRIC.lower())
 _LARGEST = 1e100
 """Beyond any measurement; squares of larger numbers are infinite."""
@@ -72,10 +73,6 @@ class Spelling:
         """What a table with these columns needs besides, as the file would name it."""
         known = set(columns)
         return [self.names[name] for name in NEEDED if self.names[name] not in known]
-
-    def numbers(self) -> list[str]:
-        """The file's names of columns that hold numbers."""
-        return [self.names[name] for name in (*_TIMES, *_NUMBERS, *_COUNTS)]
 
 
 def _whole_ns(values: pl.Series) -> pl.Series:
@@ -192,7 +189,7 @@ def _bad_values(
     before: pl.DataFrame, after: pl.DataFrame, spelling: Spelling
 ) -> Iterable[HealthEntry]:
     """Values that were given, mean something, and could not be read."""
-    for name in (*_TIMES, *_NUMBERS, *_COUNTS, "interpolated"):
+    for name in (*_NUMERIC, "interpolated"):
         unread = after[name].is_null() & before[name].is_not_null()
         if name == "mu":
             unread &= after["metric"].is_null()  # others are levels that are missing
@@ -278,7 +275,7 @@ def _of_csv(content: bytes, path: Path, cycle_type: str) -> tuple[pl.DataFrame, 
             f"{path}: a behaviour table without the {columns} {', '.join(missing)}",
             f"it needs {needed}; it has {', '.join(header)}",
         )
-    texts = texts_of(content, numbers="duration", decimals=AS_CSV.numbers())
+    texts = texts_of(content, numbers="duration", decimals=[AS_CSV.names[one] for one in _NUMERIC])
     table, health = table_of(texts, cycle_type)
     return table, [HealthEntry("invalid_utf8", count_foreign_lines(content)), *health]
 

@@ -79,7 +79,7 @@ class TextEnvelope(msgspec.Struct, gc=False):
 
 def _decoder(name: str, phase: Any, category: Any, time: Any) -> msgspec.json.Decoder[Any]:
     """A decoder of lists of events that differ from `TextEnvelope` in these types."""
-    own = {"ph": (phase | None, None), "cat": (category | None, None)}
+    own: dict[str, Any] = {"ph": (phase | None, None), "cat": (category | None, None)}
     own |= {"ts": (time, _NAN), "dur": (time, _NAN)}
     fields = msgspec.structs.fields(TextEnvelope)
     struct: Any = msgspec.defstruct(
