@@ -199,11 +199,6 @@ def test_rates_rate_cells():
     assert Rate(0, 0).cells == ("not tried", "", "")
 
 
-def test_rates_rate_words():
-    assert Rate(9, 10).words == "9 of 10 (90 %, 95 % interval 60 to 98 %)"
-    assert Rate(0, 0).words == "not tried"
-
-
 def test_tables_in_short():
     assert (
         in_short(LabScore("lab", {}, ()))
