@@ -44,8 +44,8 @@ def test_order_ordered():
     ]
 
 
-def test_time_left_timeleft_estimate_s():
-    assert TimeLeft(cycles=50).estimate_s(4) == 60.0
+def test_time_left_timeleft_words():
+    assert TimeLeft(cycles=50).words(4) == "about 60 s"
 
 
 def test_time_left_timeleft_left_s():

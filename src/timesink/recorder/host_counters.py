@@ -12,7 +12,6 @@ from typing import Any
 
 from timesink.recorder.counter_probes import (
     HOST,
-    HOST_LANE,
     SLOW_LANE,
     CounterSource,
     GrowthRate,
@@ -21,6 +20,8 @@ from timesink.recorder.counter_probes import (
     ProbeContext,
     Sample,
     UnavailableError,
+    growing,
+    labelled,
     read_text,
     try_text,
 )
@@ -34,9 +35,15 @@ def _figures(patterns: Mapping[str, str], text: str) -> Mapping[str, float]:
 
 
 def _of_file(
-    path: str, patterns: Mapping[str, str], *, grows: bool = True, **how: Any
+    path: str,
+    patterns: Mapping[str, str],
+    *,
+    grows: bool = True,
+    scale: float = 1.0,
+    most: float = math.inf,
+    **how: Any,
 ) -> CounterSource:
-    """Figures of one file, or how fast they grow; `how` goes to the probe."""
+    """Figures of one file, or how fast they grow times `scale`; `how` goes to the probe."""
 
     def probes(context: ProbeContext) -> Iterator[Probe]:
         file = KeptFile(context.root / path)
@@ -49,32 +56,12 @@ def _of_file(
                 raise KeyError(", ".join(patterns))
             return found
 
-        yield _probe(patterns, figures, grows=grows, **how)
+        read = labelled(tuple(patterns), lambda: [*figures().values()], [HOST])
+        if grows:
+            read = growing(figures, scale=scale, most=most)
+        yield Probe(tuple(patterns), read, **how)
 
     return CounterSource(tuple(patterns), probes)
-
-
-def _probe(
-    names: Iterable[str],
-    figures: Callable[[], Mapping[str, float]],
-    *,
-    grows: bool = True,
-    scale: float = 1.0,
-    most: float = math.inf,
-    lane: str = HOST_LANE,
-    least_ms: float = 0.0,
-) -> Probe:
-    """Figures as they are, or how fast they grow, times `scale`."""
-    rate = GrowthRate()
-
-    def read(now_s: float) -> Iterable[Sample]:
-        if not grows:
-            return [Sample(name, HOST, value) for name, value in figures().items()]
-        found = rate.samples(now_s, figures(), scale=scale)
-        # The clock and the file are not read at once.
-        return [sample._replace(value=min(sample.value, most)) for sample in found]
-
-    return Probe(tuple(names), read, lane=lane, least_ms=least_ms)
 
 
 # -- processors ----------------------------------------------------------------------------------
@@ -433,7 +420,7 @@ def _cards(context: ProbeContext) -> Iterator[Probe]:
         sums = [sum(known[card][way] for card in cards & known.keys()) for way in (0, 1)]
         return dict(zip(_CARDS, sums, strict=True))
 
-    yield _probe(_CARDS, totals)
+    yield Probe(_CARDS, growing(totals))
 
 
 def _infiniband(context: ProbeContext) -> Iterator[Probe]:
@@ -448,7 +435,7 @@ def _infiniband(context: ProbeContext) -> Iterator[Probe]:
         }
 
     # The card is asked each time.
-    yield _probe(_INFINIBAND, totals, lane=SLOW_LANE, least_ms=200.0)
+    yield Probe(tuple(_INFINIBAND), growing(totals), lane=SLOW_LANE, least_ms=200.0)
 
 
 HOST_SOURCES = (
