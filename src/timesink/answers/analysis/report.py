@@ -362,24 +362,16 @@ def _restricted(analysis: Analysis, wanted: str | None) -> Analysis:
     return replace(analysis, trace=part, chosen=(*analysis.chosen, note))
 
 
-_COSTS = {
-    "memcpy": "copies cost",
-    "memset": "memsets cost",
-    "communication": "communication that nothing overlaps costs",
-    "runtime": "runtime calls with an idle device cost",
-    "data_loader": "data loading costs",
-    "cpu_exec": "host code with an idle device costs",
-    "other": "time with no recorded activity costs",
+_SAID = {
+    "memcpy": ("is copies", "copies cost"),
+    "memset": ("is memsets", "memsets cost"),
+    "communication": ("is communication", "communication that nothing overlaps costs"),
+    "runtime": ("is runtime calls", "runtime calls with an idle device cost"),
+    "data_loader": ("is data loading", "data loading costs"),
+    "cpu_exec": ("is host code", "host code with an idle device costs"),
+    "other": ("has no recorded activity", "time with no recorded activity costs"),
 }
-_IS = {
-    "memcpy": "is copies",
-    "memset": "is memsets",
-    "communication": "is communication",
-    "runtime": "is runtime calls",
-    "data_loader": "is data loading",
-    "cpu_exec": "is host code",
-    "other": "has no recorded activity",
-}
+"""Parts of a step beside kernels: what a share of it is, and that it costs time."""
 _ON_DEVICE = ("communication", "memcpy", "memset")
 _MOST_PARTS = 3
 
@@ -416,7 +408,7 @@ def headline(trace: Trace, found: Sequence[Finding] | None = None) -> str:
     average = average_step(trace)
     if not average or not average["total_ns"]:
         return "Nothing in this trace takes time."
-    costs = {part: average[f"{part}_ns"] for part in _COSTS}
+    costs = {part: average[f"{part}_ns"] for part in _SAID}
     said = _on_device(trace, average, costs) if has_device_work(trace) else _on_host(trace, costs)
     between = time_between(trace)
     if between.share(between.idle_ns) > LEAST_BETWEEN:
@@ -435,14 +427,12 @@ def _on_device(trace: Trace, average: dict[str, float], costs: dict[str, float])
     main = max(("kernel", *_ON_DEVICE), key=lambda part: average[f"{part}_ns"])
     if average["kernel_ns"]:
         main = "kernel"
-    share = units.share(average[f"{main}_ns"], steps.length_ns)
-    said = f"{share} of {steps.each} {_IS.get(main, f'is {word} work')}"
-    if main != "kernel":
-        said += f", and no {word} computes"
+    is_so = f"is {word} work" if main == "kernel" else f"{_SAID[main][0]}, and no {word} computes"
+    said = f"{units.share(average[f'{main}_ns'], steps.length_ns)} of {steps.each} {is_so}"
     costly = max((part for part in costs if part != main), key=lambda part: costs[part])
     if not costs[costly]:
         return said
-    return f"{said}; {_COSTS[costly]} {units.brief_ns(costs[costly])}"
+    return f"{said}; {_SAID[costly][1]} {units.brief_ns(costs[costly])}"
 
 
 def _on_host(trace: Trace, costs: dict[str, float]) -> str:
@@ -450,7 +440,8 @@ def _on_host(trace: Trace, costs: dict[str, float]) -> str:
     steps = complete_steps(trace)
     largest = sorted((part for part in costs if costs[part]), key=lambda part: -costs[part])
     *first, last = (
-        f"{units.share(costs[part], steps.length_ns)} {_IS[part]}" for part in largest[:_MOST_PARTS]
+        f"{units.share(costs[part], steps.length_ns)} {_SAID[part][0]}"
+        for part in largest[:_MOST_PARTS]
     )
     shares = f"{', '.join(first)} and {last}" if first else last
     return f"No device work was recorded; of {steps.each}, {shares}"
