@@ -156,7 +156,7 @@ class _SvgPen:
         for what, colour in (("fill", fill), ("stroke", stroke)):
             if colour is None:
                 continue
-            if colour.fixed:
+            if colour.light == colour.dark:
                 attributes.append(f'{what}="{colour.light}"')
             else:
                 name = f"{what[0]}-{colour.light[1:]}-{colour.dark[1:]}"

@@ -96,14 +96,12 @@ def to_text(document: Document, width: int = FILE_WIDTH) -> str:
 
 
 def print_text(document: Document, widest: int = WIDEST) -> None:
-    """Show the document on the terminal."""
-    width = min(terminal_width(), widest)
-    show(content(document, width), width)
-
-
-def terminal_width() -> int:
-    """Characters of a line of this terminal."""
-    return max(shutil.get_terminal_size((100, 24)).columns, _NARROWEST)
+    """Print the document: in colour on a terminal, plain elsewhere."""
+    width = min(max(shutil.get_terminal_size((100, 24)).columns, _NARROWEST), widest)
+    if sys.stdout.isatty():
+        Console(width=width).print(content(document, width))
+    else:
+        sys.stdout.write(to_text(document, width) + "\n")
 
 
 def text(value: str, style: str = "") -> Text:
@@ -125,14 +123,6 @@ def to_plain(content: RenderableType, width: int) -> str:
     )
     console.print(content)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
-
-
-def show(content: RenderableType, width: int) -> None:
-    """Print: in colour on a terminal, plain elsewhere."""
-    if sys.stdout.isatty():
-        Console(width=width).print(content)
-    else:
-        sys.stdout.write(to_plain(content, width) + "\n")
 
 
 def wrapped(line: str, width: int, style: str = "", indent: int = 0) -> Iterator[Text]:

@@ -15,7 +15,7 @@ from timesink.answers.views import GROUPS, VIEWS
 from timesink.errors import NotFoundError, UsageError
 from timesink.server.jobs import Report
 from timesink.server.library import Answer, Desk
-from timesink.server.replies import Download, Encoded, check_bounds, row_limit
+from timesink.server.replies import Download, Encoded, row_limit
 from timesink.server.runs import ServedRun
 from timesink.sources.recordings import sayable
 
@@ -270,7 +270,6 @@ def _export(desk: Desk, query: Query) -> Download:
 
 def _timeline(desk: Desk, query: Query) -> Timeline:
     """The timeline, at once where it is at hand; opening it is the heavy part."""
-    check_bounds(query)
     run = desk.library.run(query.required("run"))
     worker, span = query.required("worker"), query.required("span")
     recording = run.recording(worker, span)

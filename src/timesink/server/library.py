@@ -53,7 +53,6 @@ class KeptValue(Generic[Value]):
     """How far whoever makes it has come."""
     timeline: Timeline | None = None
     """Of a trace, laid out: worth keeping as long as the trace is."""
-    making: Lock = field(default_factory=Lock)
     size: int = 0
 
 
@@ -304,10 +303,8 @@ class RunLibrary:
         place = self._get(run, [recording], report)[0]
         trace = place.future.result()
         report.start("laying out the timeline")
-        with place.making:
-            if place.timeline is None:
-                place.timeline = open_timeline(trace)
-            return place.timeline
+        place.timeline = open_timeline(trace)
+        return place.timeline
 
     def timeline_at_hand(self, run: ServedRun, recording: Recording) -> Timeline | None:
         """The timeline of a trace that is open; None where it is not laid out yet."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl
@@ -97,17 +96,8 @@ class Download:
     texts: Iterator[bytes]
 
 
-def encoded(value: Any) -> Encoded:
-    """A value as JSON; what is not a number (NaN) becomes null."""
-    if isinstance(value, Encoded):
-        return value
-    return Encoded(msgspec.json.encode(value, enc_hook=_plain))
-
-
 def reply_to(asked: Asked, value: Any, status: int = 200) -> Reply:
     """The reply that carries a value, by its type."""
-    if isinstance(value, Reply):
-        return value
     headers = {"Cache-Control": "no-cache"}
     if isinstance(value, Download):
         name = re.sub(r"[^A-Za-z0-9._-]+", "_", value.name).lstrip(".")[:120] or "download"
@@ -124,7 +114,9 @@ def reply_to(asked: Asked, value: Any, status: int = 200) -> Reply:
         if "accept-encoding" not in asked.headers or asks_for_gzip(asked):
             value, headers["Content-Encoding"] = _packed(value), "gzip"
         return Reply(200, value, headers)
-    body = encoded(value).text
+    # What is not a number (NaN) becomes null.
+    known = isinstance(value, Encoded)
+    body = value.text if known else msgspec.json.encode(value, enc_hook=_plain)
     if len(body) > _WORTH_PACKING and asks_for_gzip(asked):
         body, headers["Content-Encoding"] = igzip.compress(body, _FAST), "gzip"
     return Reply(status, body, headers)
@@ -175,8 +167,6 @@ def _packed(texts: Iterator[bytes]) -> Iterator[bytes]:
 
 
 MOST_ROWS = 100_000
-MOST_PIXELS = 8192
-MOST_TRACKS = 1024
 
 
 def row_limit(query: Query) -> int | None:
@@ -185,21 +175,6 @@ def row_limit(query: Query) -> int | None:
     if value is not None and not 1 <= value <= MOST_ROWS:
         raise UsageError(f"the parameter 'rows' is {value}", f"give 1 to {MOST_ROWS}")
     return value
-
-
-def check_bounds(query: Query) -> None:
-    """Refuse to draw more than any screen shows."""
-    pixels = 0.0
-    with suppress(ValueError):
-        # A number as browsers write it; what is none is told by whoever uses it.
-        pixels = float(query.text("pixels") or 0)
-    if pixels > MOST_PIXELS:
-        raise UsageError("the picture is too wide", f"ask for at most {MOST_PIXELS} pixels")
-    asked = query.text("tracks").count(",") + 1
-    if asked > MOST_TRACKS:
-        raise UsageError(
-            f"the parameter 'tracks' names {asked} tracks", f"name at most {MOST_TRACKS} at once"
-        )
 
 
 # Which function answers which route.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -18,7 +17,7 @@ import polars as pl
 from timesink.analyses.device.activities import has_device_work
 from timesink.analyses.names import device_word
 from timesink.analyses.ranks.rank_set import RankSet, set_health, set_notes
-from timesink.analyses.steps import average_step, find_steps, within_steps
+from timesink.analyses.steps import average_step, find_steps, step_ranges, within_steps
 from timesink.answers.analysis import sections
 from timesink.answers.analysis.sections import start_side_by_side
 from timesink.answers.rank_reading import open_set
@@ -175,17 +174,17 @@ def _is_installed(module: str) -> bool:
 
 Steps: TypeAlias = "int | str | Iterable[int]"
 
-_RANGE = re.compile(r"(\d{1,40})(?:\s*-\s*(\d{1,40}))?", re.ASCII)
 _MOST_NAMED = 6
 
 
 def step_choice(wanted: Steps) -> str:
     """The choice as text, checked."""
     if isinstance(wanted, str):
-        return ",".join(_as_text(bounds) for bounds in _parsed(wanted))
+        return ",".join(_as_text(bounds) for bounds in step_ranges(wanted))
     numbers = list(wanted) if isinstance(wanted, Iterable) else [wanted]
     if not all(hasattr(one, "__index__") and not isinstance(one, bool) for one in numbers):
-        raise _no_choice(str(wanted))
+        # What is no number is no choice, and is refused as such.
+        return step_choice(str(wanted))
     return step_choice(",".join(str(index(number)) for number in numbers))
 
 
@@ -193,25 +192,13 @@ def missing_steps(wanted: str, held: Iterable[str]) -> list[str]:
     """Parts of a choice of which the trace holds nothing, the first of them."""
     numbers = sorted(int(name) for name in held if name.isdecimal())
     gaps = []
-    for first, last in _parsed(wanted):
+    for first, last in step_ranges(wanted):
         # The stretches of a range in which no number lies.
         held_here = [number for number in numbers if first <= number <= last]
         edges = pairwise([first - 1, *held_here, last + 1])
         gaps += [(low + 1, high - 1) for low, high in edges if high - low > 1]
     texts = list(dict.fromkeys(map(_as_text, gaps)))
     return texts if len(texts) <= _MOST_NAMED else [*texts[:_MOST_NAMED], "..."]
-
-
-def _parsed(text: str) -> list[tuple[int, int]]:
-    found = [_RANGE.fullmatch(part.strip()) for part in text.split(",")]
-    bounds = [(int(part[1]), int(part[2] or part[1])) for part in found if part is not None]
-    if len(bounds) < len(found) or any(first > last for first, last in bounds):
-        raise _no_choice(text)
-    return bounds
-
-
-def _no_choice(text: str) -> UsageError:
-    return UsageError(f"{text!r} is not a choice of steps", "try --steps 5-8 or 5,7,9")
 
 
 def _as_text(bounds: tuple[int, int]) -> str:

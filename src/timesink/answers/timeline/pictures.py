@@ -17,8 +17,8 @@ from timesink.errors import NotFoundError, UsageError
 
 # What requests about a timeline say: a range, tracks, a width in pixels, a slice.
 
-_MOST_PIXELS = 16_384
-_USUAL_PIXELS = 1920
+_MOST_PIXELS, _USUAL_PIXELS = 8192, 1920
+_MOST_TRACKS = 1024
 
 
 def asked_range(query: Query, timeline: Timeline) -> tuple[int, int]:
@@ -31,8 +31,11 @@ def asked_range(query: Query, timeline: Timeline) -> tuple[int, int]:
 
 
 def asked_pixels(query: Query) -> int:
-    """The width of the picture, within reason."""
-    return min(max(_moment(query, "pixels", _USUAL_PIXELS), 1), _MOST_PIXELS)
+    """The width of the picture; more than any screen shows is refused."""
+    pixels = _moment(query, "pixels", _USUAL_PIXELS)
+    if pixels > _MOST_PIXELS:
+        raise UsageError("the picture is too wide", f"ask for at most {_MOST_PIXELS} pixels")
+    return max(pixels, 1)
 
 
 def asked_tracks(query: Query, timeline: Timeline, *, curves: bool) -> list[int]:
@@ -43,6 +46,11 @@ def asked_tracks(query: Query, timeline: Timeline, *, curves: bool) -> list[int]
         text = query.text("tracks")
         parts = [part for part in text.split(",") if part]
         most = len(tracks)
+        if len(parts) > _MOST_TRACKS:
+            raise UsageError(
+                f"the parameter 'tracks' names {len(parts)} tracks",
+                f"name at most {_MOST_TRACKS} at once",
+            )
         if not all(part.isascii() and part.isdigit() and int(part[:9]) < most for part in parts):
             raise UsageError(
                 f"the parameter 'tracks' is {text[:80]!r}",
