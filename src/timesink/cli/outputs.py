@@ -41,7 +41,9 @@ def check_output_folder(path: Path, source: str | Path, *, force: bool) -> None:
 
 def _check_place(path: Path, source: str | Path, *, force: bool) -> None:
     if path.exists():
-        if any(_replaces(path, file) for file in _read_from(source)):
+        # Writing would destroy what is read: the file itself, or a folder around it.
+        around = path.resolve() if path.is_dir() else None
+        if any(path.samefile(one) or around in one.resolve().parents for one in _read_from(source)):
             raise OutputError(
                 f"{path}: is what is read, and is not overwritten", "choose another -o"
             )
@@ -49,11 +51,6 @@ def _check_place(path: Path, source: str | Path, *, force: bool) -> None:
             raise OutputError.exists(path)
     if not path.parent.is_dir():
         raise OutputError.no_folder(path)
-
-
-def _replaces(output: Path, file: Path) -> bool:
-    """Whether writing the output destroys the file: it is that file, or a folder around it."""
-    return output.samefile(file) or (output.is_dir() and output.resolve() in file.resolve().parents)
 
 
 def _read_from(source: str | Path) -> Iterator[Path]:

@@ -240,32 +240,23 @@ def _listed(run: ServedRun, now: float) -> dict[str, Any]:
     }
 
 
-_PLAIN = ("tracks", "slices", "counters", "slice", "flows", "search")
+_OF_TIMELINE = (
+    *("tracks", "slices", "counters", "slice", "flows", "search"),
+    *("aggregate", "export"),
+)
 
 
-def _plain(name: str, desk: Desk, query: Query) -> Any:
+def _of_timeline(name: str, desk: Desk, query: Query) -> Any:
+    """What a timeline says: plain values, a range of it as a table, or as a file for viewers."""
     timeline = _timeline(desk, query)
-    from timesink.answers.timeline.details import ROUTES  # noqa: PLC0415 - loads what draws timelines
+    from timesink.answers.timeline.details import ROUTES, aggregate_block, export  # noqa: PLC0415
+    from timesink.output.json import to_json  # noqa: PLC0415 - loads what draws timelines
 
-    return ROUTES[name](timeline, query)
-
-
-def _aggregate(desk: Desk, query: Query) -> Encoded:
-    """What happened in a range, as a table."""
-    timeline = _timeline(desk, query)
-    from timesink.answers.timeline.details import ROUTES, aggregate_block  # noqa: PLC0415
-    from timesink.output.json import to_json  # noqa: PLC0415 - as above
-
-    return Encoded(to_json(aggregate_block(ROUTES["aggregate"](timeline, query))))
-
-
-def _export(desk: Desk, query: Query) -> Download:
-    """The recording, or a range of it, as a file other viewers open."""
-    timeline = _timeline(desk, query)
-    from timesink.answers.timeline.details import export  # noqa: PLC0415 - as above
-
-    name = f"{query.text('run')}.{query.text('worker')}.json.gz"
-    return Download(name, export(timeline, query))
+    if name == "export":
+        file = f"{query.text('run')}.{query.text('worker')}.json.gz"
+        return Download(file, export(timeline, query))
+    found = ROUTES[name](timeline, query)
+    return Encoded(to_json(aggregate_block(found))) if name == "aggregate" else found
 
 
 def _timeline(desk: Desk, query: Query) -> Timeline:
@@ -288,8 +279,6 @@ API: Mapping[str, Answer] = {
     "stacks": stacks,
     "compare": comparison,
     "utilisation": utilisation,
-    **{f"timeline/{name}": partial(_plain, name) for name in _PLAIN},
-    "timeline/aggregate": _aggregate,
-    "timeline/export": _export,
+    **{f"timeline/{name}": partial(_of_timeline, name) for name in _OF_TIMELINE},
 }
 """What answers `api/NAME`."""

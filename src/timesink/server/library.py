@@ -427,10 +427,6 @@ class Desk:
         told: Encoded = self.jobs.ask(key, written, wait_s=WAIT_SECONDS)
         return told
 
-    def awaited(self, work: Callable[[Report], Any]) -> Any:
-        """What the work gives, for clients that do not ask again: they wait."""
-        return self.jobs.ask(object(), work, keep=False)
-
     def in_turn(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
         """A long answer that is made while it is sent; few of them are made at once."""
         with self._streams:
