@@ -199,16 +199,6 @@ def _kept_key(recording: Recording, store: Cache) -> str:
 # A run of several ranks: one of them open in detail, all of them as summaries.
 
 
-@dataclass(frozen=True, eq=False)
-class OpenedSet:
-    """The ranks of a run, and the trace of the first of them that can be read."""
-
-    ranks: RankSet
-    worker: str
-    """Whose trace it is."""
-    trace: Trace
-
-
 def open_set(
     recordings: Sequence[Recording],
     *,
@@ -216,10 +206,11 @@ def open_set(
     steps: str | None = None,
     cache: bool = True,
     progress: Progress | None = None,
-) -> OpenedSet:
-    """Read all ranks; this process opens the first itself, while the engine sees to the others.
+) -> tuple[RankSet, str, Trace]:
+    """The ranks of a run, and the first of them that can be read, by worker and trace.
 
-    The trace in detail is the whole one, whatever `steps` of it the summaries are of.
+    This process opens the first rank itself, while the engine sees to the others.  The trace in
+    detail is the whole one, whatever `steps` of it the summaries are of.
     """
     store = Cache.default() if cache else None
     with ThreadPoolExecutor(1) as beside:
@@ -237,6 +228,5 @@ def open_set(
     if detailed is recordings[0]:
         # The summary of one that cannot be read may come from the cache all the same.
         with suppress(TimesinkError):
-            return OpenedSet(ranks, detailed.worker, first.result())
-    opened = open_recording(detailed, store, in_background=True)
-    return OpenedSet(ranks, detailed.worker, opened)
+            return ranks, detailed.worker, first.result()
+    return ranks, detailed.worker, open_recording(detailed, store, in_background=True)

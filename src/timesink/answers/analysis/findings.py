@@ -19,6 +19,8 @@ from timesink.output.names import told_apart
 _EMPTY = "No rule found anything to gain."
 _MOST_LINKS, _MOST_EVIDENCE = 4, 3
 _FIRST = "stragglers"
+_SAME = ("rule", "severity", "title", "sentence", "advice")
+"""What a card says of a finding as it is."""
 
 
 def findings_section(run: Analysed) -> Section:
@@ -47,11 +49,7 @@ def _card(finding: Finding, run: Analysed) -> FindingCard:
     if finding.between_ns:
         gains.append(f"{units.duration_ns(finding.between_ns)} between two steps")
     return FindingCard(
-        rule=finding.rule,
-        severity=finding.severity,
-        title=finding.title,
-        sentence=finding.sentence,
-        advice=finding.advice,
+        **{name: getattr(finding, name) for name in _SAME},
         gain=f"may save {' and '.join(gains)} if {finding.gain_basis}" if gains else "",
         evidence=tuple(_evidence_lines(finding)),
         links=tuple(links)[:_MOST_LINKS],

@@ -263,13 +263,15 @@ def analyze(
     recordings, notes = one_run(find_chosen(place, worker=worker, span=span, rank=rank), place)
     if len(recordings) > 1:
         how = engine_of(engine, jobs=jobs, address=ray_address)
-        found = open_set(recordings, engine=how, steps=wanted, cache=cache, progress=progress)
+        ranks, detailed, trace = open_set(
+            recordings, engine=how, steps=wanted, cache=cache, progress=progress
+        )
         # One rank in detail, all of them where they are compared.
-        _check_timeline(found.trace, shown(place))
-        said = (*notes, *recording_notes(found.trace.health))
-        whole = Analysis(found.trace, shown(place), found.ranks, group_by, said)
-        many = units.counted(len(found.ranks.ranks), "ranks")
-        note = f"{many}: {found.worker} in detail; --worker NAME shows another one alone"
+        _check_timeline(trace, shown(place))
+        said = (*notes, *recording_notes(trace.health))
+        whole = Analysis(trace, shown(place), ranks, group_by, said)
+        many = units.counted(len(ranks.ranks), "ranks")
+        note = f"{many}: {detailed} in detail; --worker NAME shows another one alone"
         analysis = _restricted(whole, wanted)
         return replace(analysis, chosen=(*analysis.chosen, note))
     store = Cache.default() if cache else None

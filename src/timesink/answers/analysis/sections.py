@@ -63,6 +63,11 @@ def lists_as_text(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(lists.cast(pl.List(pl.String)).list.join(" "))
 
 
+def user_name(name: str) -> str:
+    """The name under which users get a column."""
+    return f"{name.removesuffix('_ns')}_us" if is_length(name) else name
+
+
 def microseconds(ns: float | None) -> float | None:
     """A length of time in microseconds, without the noise of dividing."""
     return None if ns is None else round(ns / 1000, _DIGITS)
@@ -80,7 +85,7 @@ def _converted(name: str, dtype: pl.DataType) -> pl.Expr:
     if is_length(name):
         # Whole nanoseconds have three decimals, and the nearest float prints them.
         decimals = 3 if dtype.is_integer() else _DIGITS
-        return (column / 1000).round(decimals).alias(f"{name.removesuffix('_ns')}_us")
+        return (column / 1000).round(decimals).alias(user_name(name))
     if dtype.is_float() and not is_ratio(name):
         return column.round(_DIGITS)
     if name == "device" and dtype.is_integer():

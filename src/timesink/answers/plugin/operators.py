@@ -29,12 +29,7 @@ _PIES = {
     "host_total_time": ("Host Total Time (us)", "host_total_ns"),
     "host_self_time": ("Host Self Time (us)", "host_self_ns"),
 }
-_DURATIONS = {
-    "device_self_duration": "device_self_ns",
-    "device_total_duration": "device_total_ns",
-    "host_self_duration": "host_self_ns",
-    "host_total_duration": "host_total_ns",
-}
+_DURATIONS = ("device_self", "device_total", "host_self", "host_total")
 _TOOLTIPS = {
     "tc_eligible": "Whether the operator can run on tensor cores at all",
     "tc_self_ratio": "Share of the operator's own kernel time spent in tensor-core kernels",
@@ -86,7 +81,9 @@ def operation_stack(trace: Trace, query: Query) -> dict[str, Any]:
 def _table(trace: Trace, table: pl.DataFrame) -> dict[str, Any]:
     on_device = has_device_work(trace)
     durations = {
-        key: column for key, column in _DURATIONS.items() if on_device or "device" not in key
+        f"{sort}_duration": f"{sort}_ns"
+        for sort in _DURATIONS
+        if on_device or not sort.startswith("device")
     }
     data = []
     for operator in table.to_dicts():

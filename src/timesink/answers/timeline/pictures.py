@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -100,10 +101,7 @@ def tracks(timeline: Timeline, _query: Query) -> dict[str, Any]:
         "tracks": [
             {name: getattr(track, name) for name in _OF_TRACK} for track in layout.lanes.tracks
         ],
-        "steps": [
-            {"name": step.name, "from_ns": step.from_ns, "to_ns": step.to_ns}
-            for step in layout.steps
-        ],
+        "steps": [asdict(step) for step in layout.steps],
     }
 
 
