@@ -13,7 +13,7 @@ import polars as pl
 from msgspec.structs import replace
 
 from timesink.model import units
-from timesink.output.blocks import CauseCard, Column, Kind, Numbers, Sort, Table, Words
+from timesink.output.blocks import CauseCard, Column, Kind, Numbers, Table, Words
 from timesink.output.names import NO_NAME
 
 NONE = "-"
@@ -174,14 +174,13 @@ def table(
     columns: Iterable[Column],
     *,
     total_rows: int | None = None,
-    note: str = "",
-    sort: Sort | None = None,
     meanings: Mapping[str, str] | None = None,
-    rest: str = "",
+    **more: Any,
 ) -> Table:
     """A table of its columns without those of which nothing is known, unless it has no rows.
 
-    `meanings` say by key what a column without words of its own means.
+    `meanings` say by key what a column without words of its own means; `more` are fields of the
+    block.
     """
     meant = meanings or {}
     every = tuple(one if one.help else replace(one, help=meant.get(one.key, "")) for one in columns)
@@ -189,7 +188,7 @@ def table(
     rows = len(first.codes if isinstance(first, Words) else first.values)
     told = tuple(one for one in every if _tells(one.data)) if rows else every
     every_row = rows if total_rows is None else total_rows
-    return Table(id, title, told, rows, every_row, note, sort, rest)
+    return Table(id, title, told, rows, every_row, **more)
 
 
 def cells(column: Column) -> list[str]:

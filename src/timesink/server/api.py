@@ -14,7 +14,7 @@ from timesink.answers.plugin import Query
 from timesink.answers.views import GROUPS, VIEWS
 from timesink.errors import NotFoundError, UsageError
 from timesink.server.jobs import Report
-from timesink.server.library import Answer, Desk
+from timesink.server.library import WAIT_SECONDS, Answer, Desk
 from timesink.server.replies import Download, Encoded, row_limit
 from timesink.server.runs import ServedRun
 from timesink.sources.recordings import sayable
@@ -268,7 +268,8 @@ def _timeline(desk: Desk, query: Query) -> Timeline:
     if known is not None:
         return known
     work = partial(desk.library.timeline, run, recording)
-    timeline: Timeline = desk.soon(("timeline", run.state, worker, span), work)
+    key = ("timeline", run.state, worker, span)
+    timeline: Timeline = desk.jobs.ask(key, work, wait_s=WAIT_SECONDS, keep=False)
     return timeline
 
 

@@ -412,10 +412,6 @@ class Desk:
     jobs: Jobs = field(default_factory=lambda: Jobs(size=_size, after=return_free_memory))
     _streams: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(STREAMS_AT_ONCE))
 
-    def soon(self, key: Hashable, work: Callable[[Report], Any]) -> Any:
-        """What the work gives, once; `StillWorking` is raised while it is not there."""
-        return self.jobs.ask(key, work, wait_s=WAIT_SECONDS, keep=False)
-
     def document(self, key: Hashable, work: Callable[[Report], Any]) -> Encoded:
         """What the work gives, a document or a block of one, as JSON that is kept for a while."""
 
