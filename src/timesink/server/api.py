@@ -240,10 +240,7 @@ def _listed(run: ServedRun, now: float) -> dict[str, Any]:
     }
 
 
-_OF_TIMELINE = (
-    *("tracks", "slices", "counters", "slice", "flows", "search"),
-    *("aggregate", "export"),
-)
+_OF_TIMELINE = ("tracks", "slices", "counters", "slice", "flows", "search", "aggregate", "export")
 
 
 def _of_timeline(name: str, desk: Desk, query: Query) -> Any:
