@@ -6,7 +6,6 @@ from datetime import datetime, timezone
 from xml.etree import ElementTree as ET
 
 from gated import gate_check
-from timesink.answers.comparison.gate_result import Gate
 from timesink.output import blocks
 from timesink.output.blocks import Document
 from timesink.output.junit import junit_xml
@@ -17,8 +16,8 @@ from timesink.output.terminal import wrapped
 
 
 def test_junit_xml() -> None:
-    gate = Gate("a vs b", "", (gate_check("cycle time", "cycle time", "passed", "As before."),))
-    xml = junit_xml(gate, "", datetime(2026, 1, 31, tzinfo=timezone.utc))
+    checks = (gate_check("cycle time", "cycle time", "passed", "As before."),)
+    xml = junit_xml("a vs b", checks, "", datetime(2026, 1, 31, tzinfo=timezone.utc))
     suite = ET.fromstring(xml)[0]  # noqa: S314 - our own
     assert suite.get("tests") == "1"
 

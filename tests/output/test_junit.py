@@ -15,9 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gated import failed_gate, gate_check
-from timesink.answers.comparison.gate import screen
+from timesink.answers.comparison.gate import gate_xml
 from timesink.answers.comparison.gate_result import Gate
-from timesink.output.junit import junit_xml
 
 NOW = datetime(2026, 1, 31, 12, 30, tzinfo=timezone.utc)
 SUITE = {
@@ -37,7 +36,7 @@ CHECKS = (
 
 def suite_of(gate: Gate, host: str = "runner-7") -> ET.Element:
     """The only suite, of a document that keeps all rules."""
-    text = junit_xml(gate, screen(gate), NOW, host)
+    text = gate_xml(gate, NOW, host)
     assert text.isascii()
     root = ET.fromstring(text)  # noqa: S314 - our own
     assert (root.tag, root.attrib, len(root)) == ("testsuites", {}, 1)

@@ -302,19 +302,22 @@ def average_step(trace: Trace) -> dict[str, float]:
     return {name: int(complete[name].sum()) / complete.height for name in columns}
 
 
-_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
+_RANGE = re.compile(r"(\d{1,40})(?:\s*-\s*(\d{1,40}))?", re.ASCII)
+
+
+def step_ranges(wanted: str) -> list[tuple[int, int]]:
+    """First and last of each part of a choice such as `5-8` or `5,7,10-12`."""
+    found = [_RANGE.fullmatch(part.strip()) for part in wanted.split(",")]
+    bounds = [(int(part[1]), int(part[2] or part[1])) for part in found if part is not None]
+    if len(bounds) < len(found) or any(first > last for first, last in bounds):
+        raise UsageError(f"{wanted!r} is not a choice of steps", "try --steps 5-8 or 5,7,9")
+    return bounds
 
 
 def chosen_steps(names: list[str], wanted: str) -> list[str]:
-    """Steps of a choice such as `5-8` or `5,7,10-12`."""
-    numbers: set[int] = set()
-    for part in wanted.split(","):
-        found = _RANGE.fullmatch(part.strip())
-        if found is None:
-            raise UsageError(f"{wanted!r} is not a choice of steps", "try --steps 5-8 or 5,7,9")
-        first, last = int(found[1]), int(found[2] or found[1])
-        numbers.update(int(name) for name in names if first <= int(name) <= last)
-    return [name for name in names if int(name) in numbers]
+    """Steps of a choice."""
+    ranges = step_ranges(wanted)
+    return [name for name in names if any(first <= int(name) <= last for first, last in ranges)]
 
 
 def within_steps(trace: Trace, wanted: str) -> Trace:

@@ -279,7 +279,22 @@ def why_blocks(
     is the verdict where it is no usual one.  `brief` leaves the verdict to the headline.
     """
     if not brief:
-        yield verdict_block(one, sides, notes, word=word)
+        # Cycle time of both sides and its change, with how sure that is.
+        lengths = one.cycle_time
+        percents = map(known, (lengths.change_pct, *(lengths.interval_pct or (None, None))))
+        changed, low, high = (None if percent is None else percent / 100 for percent in percents)
+        yield Verdict(
+            one.verdict,
+            word or verdict(one),
+            short_names(one.reason),
+            Measured(sides[0], known(lengths.base_ns) or None),
+            Measured(sides[1], known(lengths.new_ns) or None),
+            "time_ns",
+            changed,
+            low,
+            high,
+            tuple(map(short_names, notes)),
+        )
     if has_changed(one) and one.attribution:
         yield attribution_block(one)
     causes = causes_block(one, link, brief=brief)
@@ -301,27 +316,6 @@ def next_sections(found: Diagnosis) -> Iterator[Section]:
     more = [line for line in checks(found) if line not in told]
     if more:
         yield Section("next", NEXT, tuple(paragraphs(more)))
-
-
-def verdict_block(
-    one: Diagnosis, sides: tuple[str, str], notes: Sequence[str] = (), *, word: str = ""
-) -> Verdict:
-    """Cycle time of both sides and its change, with how sure that is."""
-    lengths = one.cycle_time
-    percents = map(known, (lengths.change_pct, *(lengths.interval_pct or (None, None))))
-    changed, low, high = (None if percent is None else percent / 100 for percent in percents)
-    return Verdict(
-        one.verdict,
-        word or verdict(one),
-        short_names(one.reason),
-        Measured(sides[0], known(lengths.base_ns) or None),
-        Measured(sides[1], known(lengths.new_ns) or None),
-        "time_ns",
-        changed,
-        low,
-        high,
-        tuple(map(short_names, notes)),
-    )
 
 
 # -- where the change is ---------------------------------------------------------------------------

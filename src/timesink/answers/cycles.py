@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from timesink.sources.opening import find_chosen, open_each, open_trace
 from timesink.sources.places import place_of, shown
 
 SCHEMA = "timesink/cycles/1"
+_SHARES = ("confidence", "coverage", "likeness")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,24 +48,14 @@ class CycleRun:
             "source": self.source,
             "method": cycles.method,
             "anchor": cycles.anchor,
-            "confidence": round(cycles.confidence, 4),
-            "coverage": round(cycles.coverage, 4),
-            "likeness": round(cycles.likeness, 4),
+            **{name: round(getattr(cycles, name), 4) for name in _SHARES},
             "on_device": cycles.on_device,
             "reason": cycles.reason,
             "notes": list(cycles.notes),
             "count": cycles.table.height,
             "processes": self.summary.to_dicts(),
             "others": [
-                {
-                    "method": other.method,
-                    "anchor": other.anchor,
-                    "count": other.count,
-                    "period_ns": other.period_ns,
-                    "reason": other.reason,
-                    "marker": other.marker or None,
-                }
-                for other in cycles.others
+                {**asdict(other), "marker": other.marker or None} for other in cycles.others
             ],
             "cycles": cycles.table.to_dicts(),
         }

@@ -182,8 +182,9 @@ def _cycles(one: Within, id_: str) -> Table:
 def _processes(processes: Sequence[Within]) -> Table:
     """One row per process: which of its cycles are slow."""
     found = [one.diagnosis for one in processes]
-    slow = [one.pair is not None for one in processes]
     lengths = [one.cycle_time for one in found]
+    # Of processes without slow cycles there is nothing to say.
+    slow = [None if one.pair is None else one.diagnosis.cycle_time for one in processes]
     return table(
         "slow",
         "Slow cycles",
@@ -192,11 +193,9 @@ def _processes(processes: Sequence[Within]) -> Table:
             column("cycles", "cycles", "count", [one.role.cycles for one in processes], spare=3),
             column("typical_ns", "typical", "time_ns", [one.base_ns or None for one in lengths]),
             column("slow_ns", "slow", "time_ns",
-                   [one.new_ns if is_slow else None
-                    for one, is_slow in zip(lengths, slow, strict=True)]),
+                   [one and one.new_ns for one in slow]),
             column("change_pct", "change %", "percent",
-                   [one.change_pct if is_slow else None
-                    for one, is_slow in zip(lengths, slow, strict=True)], signed=True),
+                   [one and one.change_pct for one in slow], signed=True),
             column("which", "slow cycles", "text",
                    [spans(one.split.slow) if one.pair is not None else "none"
                     for one in processes], spare=1),

@@ -111,13 +111,31 @@ class Diagnosed:
 
     @cached_property
     def diagnosis(self) -> Diagnosis:
-        """All processes read together; of one, its own."""
-        return together(self.processes)
+        """All processes read together, of one its own; those without slow cycles add nothing."""
+        slow = [one for one in self.processes if one.pair is not None]
+        if len(slow) <= 1:
+            return (slow or list(self.processes))[0].diagnosis
+        pairs = [one.pair for one in slow if one.pair is not None]
+        found = diagnose_together(pairs, [one.diagnosis for one in slow])
+        return replace(by_length(found), reason=f"{how_many_slow(self.processes)}.", notes=())
 
     @property
     def headline(self) -> str:
-        """The answer in a few sentences."""
-        return headline(self)
+        """Whether cycles are slow, and what explains most of it."""
+        found = self.diagnosis
+        said = [found.reason]
+        if len(self.processes) > 1:
+            # The one process that is worst, and how many others have slow cycles.
+            slow = [one for one in self.processes if one.pair is not None]
+            said = [f"No cycle of {things(self.processes)} takes much longer than usual."]
+            if slow:
+                worst = max(slow, key=excess_ns)
+                which = f"most of all {worst.name}: {worst.diagnosis.reason}"
+                said = [f"{how_many_slow(self.processes)}, {which}"]
+        for cause in found.causes[:1]:
+            by = units.brief_ns(abs(cause.explained_ns))
+            said.append(f"{cause.cause} explains {by} per slow cycle.")
+        return " ".join(said)
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer, ready for JSON; `docs/diagnosis.md` describes every key."""
@@ -236,19 +254,6 @@ def within(role: Role, name: str) -> Within:
     return Within(name, role, split, found, pair, tuple(excesses(role, split)))
 
 
-# -- all processes --------------------------------------------------------------------------------
-
-
-def together(processes: Sequence[Within]) -> Diagnosis:
-    """The diagnosis of all processes; those without slow cycles add nothing."""
-    slow = [one for one in processes if one.pair is not None]
-    if len(slow) <= 1:
-        return (slow or list(processes))[0].diagnosis
-    pairs = [one.pair for one in slow if one.pair is not None]
-    found = diagnose_together(pairs, [one.diagnosis for one in slow])
-    return replace(by_length(found), reason=f"{how_many_slow(processes)}.", notes=())
-
-
 def by_length(found: Diagnosis) -> Diagnosis:
     """Slow cycles were chosen for their length: that they are longer is not for a test to say."""
     lengths = found.cycle_time
@@ -327,24 +332,6 @@ def notes_of(split: CycleSplit) -> Iterator[str]:
         yield f"The run drifts: {', '.join(said)}{rest}."
     if split.fast:
         yield f"Unusually short, and on neither side: {_cycles(split.fast)}."
-
-
-def headline(report: Diagnosed) -> str:
-    """Whether cycles are slow, and what explains most of it."""
-    found = report.diagnosis
-    said = [found.reason]
-    if len(report.processes) > 1:
-        # The one process that is worst, and how many others have slow cycles.
-        slow = [one for one in report.processes if one.pair is not None]
-        said = [f"No cycle of {things(report.processes)} takes much longer than usual."]
-        if slow:
-            worst = max(slow, key=excess_ns)
-            which = f"most of all {worst.name}: {worst.diagnosis.reason}"
-            said = [f"{how_many_slow(report.processes)}, {which}"]
-    for cause in found.causes[:1]:
-        by = units.brief_ns(abs(cause.explained_ns))
-        said.append(f"{cause.cause} explains {by} per slow cycle.")
-    return " ".join(said)
 
 
 def how_many_slow(processes: Sequence[Within]) -> str:

@@ -58,13 +58,19 @@ def recording_section(rows: Sequence[tuple[str, str]]) -> Section:
 
 
 def _folder(traces: Sequence[TraceInfo]) -> Table:
-    tables = [trace.summary.behaviour for trace in traces]
-    known = [one for one in tables if one is not None]
-    return _behaviour(traces, known) if len(known) == len(tables) else _timelines(traces)
-
-
-def _timelines(traces: Sequence[TraceInfo]) -> Table:
+    """A row per trace, or per behaviour table where all of them are."""
     counts = [trace.summary for trace in traces]
+    tables = [one.behaviour for one in counts if one.behaviour is not None]
+    if len(tables) == len(traces):
+        processes = [units.listed(one.processes) for one in tables]
+        columns = [
+            column("table", "table", "text", _trace_labels(traces)),
+            column("processes", "processes", "text", processes),
+            *_counts(tables, "cycles"),
+            column("cycle", "cycle", "time_ns", [one.cycle_ns for one in tables]),
+            *_counts(tables, "functions", "metrics", "rows"),
+        ]
+        return table("traces", "Behaviour tables", columns, meanings=_MEANINGS)
     ranks = [None if _has_no_rank(trace.metadata) else trace.rank for trace in traces]
     spans = [one.device_span.length_ns for one in counts]
     busy = [
@@ -78,17 +84,6 @@ def _timelines(traces: Sequence[TraceInfo]) -> Table:
         column("busy", "busy", "share", busy, bar=True),
     ]
     return table("traces", "Traces", columns, meanings=_MEANINGS)
-
-
-def _behaviour(traces: Sequence[TraceInfo], tables: Sequence[BehaviourCounts]) -> Table:
-    columns = [
-        column("table", "table", "text", _trace_labels(traces)),
-        column("processes", "processes", "text", [units.listed(one.processes) for one in tables]),
-        *_counts(tables, "cycles"),
-        column("cycle", "cycle", "time_ns", [one.cycle_ns for one in tables]),
-        *_counts(tables, "functions", "metrics", "rows"),
-    ]
-    return table("traces", "Behaviour tables", columns, meanings=_MEANINGS)
 
 
 def _counts(of: Sequence[Summary | BehaviourCounts], *names: str) -> Iterator[Column]:

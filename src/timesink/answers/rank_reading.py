@@ -36,22 +36,19 @@ def summarise_recording(
     if store is None and not device_columns(part).height:
         # Without a device, the inputs of all operators tell how much there is to do.
         part = _part(open_recording(recording, store, jobs=1), steps)
-    return to_parquet(_summary(part))
+    return to_parquet(within_limits(summarise_rank(part), part))
 
 
 def summary_of(trace: Trace, *, steps: str | None = None) -> RankSummary:
     """The summary of a trace, or of some of its steps."""
-    return _summary(_part(trace, steps))
+    part = _part(trace, steps)
+    return within_limits(summarise_rank(part), part)
 
 
 def _part(trace: Trace, steps: str | None) -> Trace:
     if not trace.has_timeline:
         raise UnreadableError.no_timeline(trace.metadata.source)
     return trace if steps is None else within_steps(trace, steps)
-
-
-def _summary(part: Trace) -> RankSummary:
-    return within_limits(summarise_rank(part), part)
 
 
 # From recordings to a set of ranks: what is known comes from the cache, an engine makes the rest.
@@ -82,7 +79,8 @@ def read_ranks(
     process does that anyway: then nobody else reads it.
     """
     kept = KeptSummaries(Cache.default(), steps or "") if cache else None
-    reading = _Reading(recordings, kept, progress)
+    keys = [] if kept is None else [_kept_key(one, kept.store) for one in recordings]
+    reading = _Reading(recordings, kept, keys, progress)
     reading.take_kept()
     missing = reading.missing()
     with ThreadPoolExecutor(1) as beside:
@@ -108,14 +106,14 @@ class _Reading:
 
     recordings: Sequence[Recording]
     kept: KeptSummaries | None
+    keys: Sequence[str]
+    """What summaries are kept by, where they are."""
     progress: Progress | None = None
     summaries: dict[int, RankSummary] = field(default_factory=dict)
     unread: dict[int, bytes] = field(default_factory=dict)
     errors: dict[int, TimesinkError] = field(default_factory=dict)
-    keys: dict[int, str] = field(default_factory=dict)
     made: set[int] = field(default_factory=set)
     """Places of those that were made just now."""
-    saved: int = 0
 
     def missing(self) -> list[int]:
         return [place for place in range(len(self.recordings)) if place not in self.summaries]
@@ -125,11 +123,11 @@ class _Reading:
         if self.kept is None:
             return
         for place in self.missing():
-            written = self.kept.load(self._key(place))
+            written = self.kept.load(self.keys[place])
             if written is not None:
                 self._take(place, written)
         for place in self._read() if self.unread else ():
-            self.kept.forget(self._key(place))
+            self.kept.forget(self.keys[place])
 
     def take(self, place: int, done: Done) -> None:
         """What was made just now; it is kept for the next question."""
@@ -137,8 +135,7 @@ class _Reading:
             self.made.add(place)
             self._take(place, done.value)
             if self.kept is not None:
-                self.kept.save(self._key(place), done.value)
-                self.saved += 1
+                self.kept.save(self.keys[place], done.value)
         elif done.error is not None:
             self.errors[place] = done.error
         ready = len(self.summaries) + len(self.unread) + len(self.errors)
@@ -174,7 +171,7 @@ class _Reading:
     def finished(self) -> RankSet:
         if self.unread:
             self._read()
-        if self.kept is not None and self.saved:
+        if self.kept is not None and self.made:
             self.kept.store.settle()
         if not self.summaries:
             raise self.errors[min(self.errors)]
@@ -192,28 +189,14 @@ class _Reading:
         )
         return ranks_of(named, tuple(damaged), left_out)
 
-    def _key(self, place: int) -> str:
-        """Of a recording as it lies there: its folder may say which rank and host it is."""
-        if self.kept is None:
-            return ""
-        if place not in self.keys:
-            recording = self.recordings[place]
-            content = key_of(recording, self.kept.store)
-            self.keys[place] = content and f"{content} {recording.rank} {recording.host}"
-        return self.keys[place]
+
+def _kept_key(recording: Recording, store: Cache) -> str:
+    """Of a recording as it lies there: its folder may say which rank and host it is."""
+    content = key_of(recording, store)
+    return content and f"{content} {recording.rank} {recording.host}"
 
 
 # A run of several ranks: one of them open in detail, all of them as summaries.
-
-
-@dataclass(frozen=True, eq=False)
-class OpenedSet:
-    """The ranks of a run, and the trace of the first of them that can be read."""
-
-    ranks: RankSet
-    worker: str
-    """Whose trace it is."""
-    trace: Trace
 
 
 def open_set(
@@ -223,10 +206,11 @@ def open_set(
     steps: str | None = None,
     cache: bool = True,
     progress: Progress | None = None,
-) -> OpenedSet:
-    """Read all ranks; this process opens the first itself, while the engine sees to the others.
+) -> tuple[RankSet, str, Trace]:
+    """The ranks of a run, and the first of them that can be read, by worker and trace.
 
-    The trace in detail is the whole one, whatever `steps` of it the summaries are of.
+    This process opens the first rank itself, while the engine sees to the others.  The trace in
+    detail is the whole one, whatever `steps` of it the summaries are of.
     """
     store = Cache.default() if cache else None
     with ThreadPoolExecutor(1) as beside:
@@ -244,6 +228,5 @@ def open_set(
     if detailed is recordings[0]:
         # The summary of one that cannot be read may come from the cache all the same.
         with suppress(TimesinkError):
-            return OpenedSet(ranks, detailed.worker, first.result())
-    opened = open_recording(detailed, store, in_background=True)
-    return OpenedSet(ranks, detailed.worker, opened)
+            return ranks, detailed.worker, first.result()
+    return ranks, detailed.worker, open_recording(detailed, store, in_background=True)

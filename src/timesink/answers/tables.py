@@ -81,7 +81,9 @@ def table_block(
     comes first, unless not `ordered`.
     """
     about = find_view(view)
-    measure = _measure(frame, about)
+    # The column of which each row is a part.
+    known = (name for name in about.share_of if name in frame.columns)
+    measure = next((name for name in known if (frame[name].sum() or 0) > 0), None)
     order: str | None = None
     largest = _LARGEST_FIRST.get(view, "")
     if ordered and largest in frame.columns:
@@ -141,12 +143,6 @@ def sentence(absent: Absent) -> str:
     """Why something is not there, and what to record to have it."""
     said = f"{absent.reason[0].upper()}{absent.reason[1:]}"
     return f"{said}: {absent.hint}." if absent.hint else f"{said}."
-
-
-def _measure(frame: pl.DataFrame, view: View) -> str | None:
-    """The column of which each row is a part."""
-    known = (name for name in view.share_of if name in frame.columns)
-    return next((name for name in known if (frame[name].sum() or 0) > 0), None)
 
 
 def _by_title(frame: pl.DataFrame, view: View) -> Iterator[list[str]]:

@@ -45,7 +45,14 @@ def run(options: argparse.Namespace) -> int:
     """Report on what the options name, as they ask."""
     output: Path | None = options.output
     is_table = output is not None and output.name.lower().endswith(_TABLES)
-    form = "table" if is_table and options.format in {None, "csv"} else _format(options)
+    form = "table"
+    if not (is_table and options.format in {None, "csv"}):
+        try:
+            form = format_of(options, _FORMATS)
+        except UsageError as error:
+            # Tables have endings of their own.
+            endings = ", ".join((*_TABLES, ".json", ".txt"))
+            raise UsageError(error.message, f"end the name in {endings}, or add --format") from None
     if is_table and form != "table":
         raise UsageError(f"{output}: holds a table, not {form}", "leave out --format")
     check_answer(options, form, options.path, options.map)
@@ -70,12 +77,3 @@ def run(options: argparse.Namespace) -> int:
     else:
         give_document(behaviour_document(report, options.top), form, options)
     return 0
-
-
-def _format(options: argparse.Namespace) -> str:
-    """The format of what is no table; a hint names the endings of tables as well."""
-    try:
-        return format_of(options, _FORMATS)
-    except UsageError as error:
-        endings = ", ".join((*_TABLES, ".json", ".txt"))
-        raise UsageError(error.message, f"end the name in {endings}, or add --format") from None

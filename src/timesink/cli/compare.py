@@ -124,10 +124,9 @@ def _handed_over(give: Callable[[], None], stream: TextIO) -> None:
 
 def _junit(gate: Gate) -> str:
     """The gate as JUnit XML, of now and here."""
-    from timesink.answers.comparison.gate import screen  # noqa: PLC0415
-    from timesink.output.junit import junit_xml  # noqa: PLC0415
+    from timesink.answers.comparison.gate import gate_xml  # noqa: PLC0415
 
-    return junit_xml(gate, screen(gate), datetime.now(), socket.gethostname())  # noqa: DTZ005 - it has no zone
+    return gate_xml(gate, datetime.now(), socket.gethostname())  # noqa: DTZ005 - it has no zone
 
 
 def _command_of(options: argparse.Namespace, *more: str) -> tuple[str, ...]:

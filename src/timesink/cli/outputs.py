@@ -15,7 +15,7 @@ from timesink.formats.written_files import BASELINE_ENDING, is_folder
 
 if TYPE_CHECKING:
     import polars as pl
-    from rich.progress import Progress, ProgressColumn
+    from rich.progress import Progress
 
     from timesink.output.blocks import Document
 
@@ -41,7 +41,9 @@ def check_output_folder(path: Path, source: str | Path, *, force: bool) -> None:
 
 def _check_place(path: Path, source: str | Path, *, force: bool) -> None:
     if path.exists():
-        if any(_replaces(path, file) for file in _read_from(source)):
+        # Writing would destroy what is read: the file itself, or a folder around it.
+        around = path.resolve() if path.is_dir() else None
+        if any(path.samefile(one) or around in one.resolve().parents for one in _read_from(source)):
             raise OutputError(
                 f"{path}: is what is read, and is not overwritten", "choose another -o"
             )
@@ -49,11 +51,6 @@ def _check_place(path: Path, source: str | Path, *, force: bool) -> None:
             raise OutputError.exists(path)
     if not path.parent.is_dir():
         raise OutputError.no_folder(path)
-
-
-def _replaces(output: Path, file: Path) -> bool:
-    """Whether writing the output destroys the file: it is that file, or a folder around it."""
-    return output.samefile(file) or (output.is_dir() and output.resolve() in file.resolve().parents)
 
 
 def _read_from(source: str | Path) -> Iterator[Path]:
@@ -155,9 +152,9 @@ def give_document(
 
 def give_frame(frame: pl.DataFrame, form: str, path: Path | None) -> None:
     """Hand over a table for programs, as JSON or CSV."""
-    from timesink.output.json import frame_csv, frame_json  # noqa: PLC0415 - people need no such
+    from timesink.output.json import frame_csv  # noqa: PLC0415 - people need no such
 
-    give(frame_json(frame) if form == "json" else frame_csv(frame), path)
+    give(frame.write_json() if form == "json" else frame_csv(frame), path)
 
 
 def give_json(content: bytes, path: Path | None) -> None:
@@ -194,34 +191,35 @@ class ReadingBar:
 
     def __init__(self) -> None:
         self._drawn: Progress | None = None
-        self._of_set = False
-        self._since: tuple[float, int] = (0.0, 0)
+        self._since: tuple[float, int] | None = None
 
     def __call__(self, done: int, total: int) -> None:
         """So many bytes of the file are read."""
-        self._show(done, total, "reading", of_set=False)
+        from timesink.model.units import size_bytes  # noqa: PLC0415 - only a terminal needs it
+
+        self._show(done, total, f"reading, {size_bytes(done)} of {size_bytes(total)}")
 
     def of_set(self, done: int, total: int, damaged: int) -> None:
         """So many ranks are read, and so many of these cannot be."""
-        if not self._of_set:
-            self._since = (time.monotonic(), done)
-        started, before = self._since
-        seconds = time.monotonic() - started
-        text = set_words(done, total, damaged, (done - before) / seconds if seconds > 1 else 0)
-        self._show(done, total, text, of_set=True)
+        now = time.monotonic()
+        started, before = self._since = self._since or (now, done)
+        a_second = (done - before) / (now - started) if now - started > 1 else 0
+        self._show(done, total, set_words(done, total, damaged, a_second))
 
     def close(self) -> None:
         """Take it off the screen."""
         if self._drawn is not None:
             self._drawn.stop()
-            self._drawn = None
 
-    def _show(self, done: int, total: int, text: str, *, of_set: bool) -> None:
-        if of_set != self._of_set:
-            self.close()
-        self._of_set = of_set
+    def _show(self, done: int, total: int, text: str) -> None:
         if self._drawn is None:
-            self._drawn = _draw(of_set=of_set)
+            from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
+            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+
+            columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
+            self._drawn = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._drawn.add_task("", total=None)
+            self._drawn.start()
         (task,) = self._drawn.task_ids
         self._drawn.update(task, completed=done, total=total, description=text)
 
@@ -238,27 +236,3 @@ def set_words(done: int, total: int, damaged: int, a_second: float) -> str:
     if damaged:
         parts.append(f"{count(damaged)} damaged")
     return ", ".join(parts)
-
-
-def _draw(*, of_set: bool) -> Progress:
-    from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
-    from rich.progress import (  # noqa: PLC0415
-        BarColumn,
-        DownloadColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    amount: list[ProgressColumn] = [] if of_set else [DownloadColumn(binary_units=True)]
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        *amount,
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    bar.add_task("", total=None)
-    bar.start()
-    return bar

@@ -108,16 +108,10 @@ def run(options: argparse.Namespace) -> int:
     if options.whole and (options.marker or options.stop):
         other = "--marker" if options.marker else "--stop"
         raise UsageError(f"--whole and {other} cannot go together", f"leave out {other}")
+    names = ("cycles", "skip", "marker", "whole", "stop", "extras")
     request = Request(
         command=program,
-        plan=RecordPlan(
-            cycles=options.cycles,
-            skip=options.skip,
-            marker=options.marker,
-            whole=options.whole,
-            stop=options.stop,
-            extras=options.extras,
-        ),
+        plan=RecordPlan(**{name: getattr(options, name) for name in names}),
         place=RecordingFolder(options.output.absolute()),
         counters=wanted(options.counters),
         interval_ms=options.interval,

@@ -28,7 +28,7 @@ _SECONDS_TO_FINISH = 1
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink serve`."""
     what = "a folder of runs, a run, or one trace"
-    add_option(parser, "logdir LOGDIR", what, completed="file", type=_path)
+    add_option(parser, "logdir LOGDIR", what, completed="file")
     address = "address to listen on; 0.0.0.0 lets other machines in (default: %(default)s)"
     parser.add_argument("--host", default="127.0.0.1", help=address)
     port = "port to listen on; 0 takes a free one (default: %(default)s)"
@@ -39,10 +39,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "--follow-links", "also serve what links to other folders hold")
     add_option(parser, "--open", "open the page in the browser")
     add_reading(parser)
-
-
-def _path(text: str) -> Path:
-    return Path(not_empty(text))
 
 
 def _port(text: str) -> int:
@@ -63,8 +59,9 @@ def run(options: argparse.Namespace) -> int:
     from timesink.server.library import RunLibrary  # noqa: PLC0415
     from timesink.server.site import allowed_hosts  # noqa: PLC0415
 
+    logdir = Path(options.logdir)
     library = RunLibrary(
-        options.logdir,
+        logdir,
         cache=not options.no_cache,
         jobs=options.jobs,
         follow_links=options.follow_links,
@@ -80,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     )
     with _listen(options.host, options.port) as listener:
         address = _address(options.host, listener, clean_prefix(options.path_prefix))
-        logdir, runs = options.logdir, len(library.all_runs())
+        runs = len(library.all_runs())
         said = f"Serving {counted(runs, 'runs')} of {logdir} at {address}"
         if not runs:
             said = f"{logdir} holds no runs yet; they will appear at {address}"

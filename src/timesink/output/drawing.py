@@ -7,6 +7,7 @@ downwards, text sits on its y.
 from __future__ import annotations
 
 import math
+from bisect import bisect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, takewhile
@@ -25,11 +26,6 @@ class Colour:
 
     light: str
     dark: str
-
-    @property
-    def fixed(self) -> bool:
-        """Whether it is the same on any paper."""
-        return self.light == self.dark
 
 
 PAPER = Colour("#ffffff", "#16181d")
@@ -379,11 +375,7 @@ _WORD = f"{ascii_letters}{digits}"
 
 def text_width(text: str, size: float, *, bold: bool = False) -> float:
     """About as many pixels as the text takes in a wide font, so that it fits in most."""
-    return _pixels(sum(map(_advance, text)), size, bold=bold)
-
-
-def _pixels(advance: int, size: float, *, bold: bool) -> float:
-    return (1.08 if bold else 1.0) * size * advance / 100
+    return (1.08 if bold else 1.0) * size * sum(map(_advance, text)) / 100
 
 
 def _advance(letter: str) -> int:
@@ -404,12 +396,8 @@ def cut_text(text: str, size: float, room: float, *, bold: bool = False) -> str:
     text = printable(text)
     if text_width(text, size, bold=bold) <= room:
         return text
-    used, kept = sum(map(_advance, _CUT)), 0
-    for letter in text:
-        used += _advance(letter)
-        if _pixels(used, size, bold=bold) > room:
-            break
-        kept += 1
+    told = range(1, len(text))
+    kept = bisect(told, room, key=lambda kept: text_width(text[:kept] + _CUT, size, bold=bold))
     return text[:kept] + _CUT
 
 

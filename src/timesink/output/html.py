@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -71,14 +70,14 @@ def report_html(document: Document) -> str:
     script, style = bundle()
     plain = "".join(_plain(document))
     taken = sum(len(text.encode()) for text in (script, style, plain))
-    shown = fitted(document, MOST_BYTES - _FRAME_BYTES - taken)
+    _, json = fitted(document, MOST_BYTES - _FRAME_BYTES - taken)
     return _PAGE.format(
         policy=_POLICY,
         version=in_html(document.version),
         title=_text(document.title),
         style=style.replace("</style", "<\\/style"),
         plain=plain,
-        document=shown.json,
+        document=json,
         script=_SCRIPT_ENDS.sub(r"\\x3c\1", script),
     )
 
@@ -123,33 +122,22 @@ def bundle() -> tuple[str, str]:
 # -- what fits -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
-    """A document and its JSON, which may stand in a script element."""
-
-    document: Document
-    json: str
-
-    @property
-    def size(self) -> int:
-        """In bytes, as a file has it: escaped brackets of kernel names take room."""
-        return len(self.json.encode())
-
-
-def fitted(document: Document, most_bytes: int) -> Fitted:
+def fitted(document: Document, most_bytes: int) -> tuple[Document, str]:
     """The document with as many rows per table as there is room for; few are always shown.
 
-    Very long names lose their middle, which is seen in them.
+    Beside it is its JSON, which may stand in a script element.  Very long names lose their middle,
+    which is seen in them.
     """
-    found = Fitted(document, in_script(to_json(document)))
-    for shorter in _ever_shorter(document):
-        if found.size <= most_bytes:
+    for shown in _ever_shorter(document):
+        json = in_script(to_json(shown))
+        # As a file has it: escaped brackets of kernel names take room.
+        if len(json.encode()) <= most_bytes:
             break
-        found = Fitted(shorter, in_script(to_json(shorter)))
-    return found
+    return shown, json
 
 
 def _ever_shorter(document: Document) -> Iterator[Document]:
+    yield document
     shorter: Document = _with_texts_cut(document, _LETTERS)
     for rows in _ROWS:
         sections = (

@@ -36,11 +36,6 @@ def in_script(json: bytes) -> str:
     return escaped.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def frame_json(frame: pl.DataFrame) -> str:
-    """Rows of a table as objects."""
-    return frame.write_json()
-
-
 def indented(content: bytes) -> str:
     """JSON for people to read."""
     return msgspec.json.format(content, indent=2).decode()

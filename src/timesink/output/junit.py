@@ -7,38 +7,11 @@ know; GitLab, GitHub actions, Azure and Bamboo read a part of these.
 from __future__ import annotations
 
 import re
-import shlex
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Protocol
 from xml.etree import ElementTree as ET
 
 from timesink.model.findings import Finding
-
-
-class JudgedChecks(Protocol):
-    """What a suite is made from: checks, and what they were made of."""
-
-    @property
-    def subject(self) -> str: ...
-
-    @property
-    def asked(self) -> str: ...
-
-    @property
-    def checks(self) -> tuple[Finding, ...]: ...
-
-    @property
-    def notes(self) -> tuple[str, ...]: ...
-
-    @property
-    def command(self) -> tuple[str, ...]: ...
-
-    @property
-    def unseen(self) -> str: ...
-
-    @property
-    def outcome(self) -> str: ...
-
 
 _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold, not even written as a number."""
@@ -48,46 +21,48 @@ _UNJUDGED = "cannot be judged"
 _NS_PER_S = 1e9
 
 
-def junit_xml(gate: JudgedChecks, why: str, when: datetime, host: str = "localhost") -> str:
+def junit_xml(
+    subject: str,
+    checks: Sequence[Finding],
+    why: str,
+    when: datetime,
+    host: str = "localhost",
+    *,
+    notes: Iterable[str] = (),
+    **known: str,
+) -> str:
     """One suite with a test case per check; times are those of the new run, in seconds.
 
-    `why` says why it does or does not pass.
+    `why` says why it does or does not pass; what else is `known` of the gate are properties.
     """
+    sorts = [_sort(check) for check in checks]
     root = ET.Element("testsuites")
-    suite = ET.SubElement(root, "testsuite", _counts(gate, when, host))
+    suite = ET.SubElement(
+        root,
+        "testsuite",
+        name=_line(f"{_SUITE}: {subject}"),
+        package="timesink",
+        id="0",
+        timestamp=when.replace(tzinfo=None).isoformat(timespec="seconds"),
+        hostname=_line(host) or "localhost",
+        tests=str(len(sorts)),
+        failures=str(sorts.count("failure")),
+        errors=str(sorts.count("error")),
+        skipped=str(sorts.count("skipped")),
+        time=_seconds(sum(map(_time_ns, checks))),
+    )
     properties = ET.SubElement(suite, "properties")
-    known = [
-        ("outcome", gate.outcome),
-        ("asked", gate.asked),
-        ("command", shlex.join(gate.command)),
-        ("unseen", gate.unseen),
-    ]
-    for name, value in [(name, value) for name, value in known if value]:
-        ET.SubElement(properties, "property", name=name, value=_line(value))
-    for check in gate.checks:
+    for name, value in known.items():
+        if value:
+            ET.SubElement(properties, "property", name=name, value=_line(value))
+    for check in checks:
         _add_case(suite, check, why)
-    ET.SubElement(suite, "system-out").text = _text("\n".join([why, *gate.notes]))
+    ET.SubElement(suite, "system-out").text = _text("\n".join([why, *notes]))
     ET.SubElement(suite, "system-err").text = ""
     ET.indent(root)
     # Plain ASCII is UTF-8 too, whatever encoding standard output has.
     body = ET.tostring(root, encoding="us-ascii", xml_declaration=False).decode()
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}'
-
-
-def _counts(gate: JudgedChecks, when: datetime, host: str) -> dict[str, str]:
-    sorts = [_sort(check) for check in gate.checks]
-    return {
-        "name": _line(f"{_SUITE}: {gate.subject}"),
-        "package": "timesink",
-        "id": "0",
-        "timestamp": when.replace(tzinfo=None).isoformat(timespec="seconds"),
-        "hostname": _line(host) or "localhost",
-        "tests": str(len(sorts)),
-        "failures": str(sorts.count("failure")),
-        "errors": str(sorts.count("error")),
-        "skipped": str(sorts.count("skipped")),
-        "time": _seconds(sum(map(_time_ns, gate.checks))),
-    }
 
 
 def _add_case(suite: ET.Element, check: Finding, why: str) -> None:

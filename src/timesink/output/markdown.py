@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from itertools import groupby
 from typing import Any, TypeAlias
 
@@ -143,15 +142,10 @@ def _labelled(rows: Iterable[tuple[str, str]], said: Words) -> str:
 def _table(block: blocks.Table | None, said: Words) -> str:
     if block is None:
         return ""
-    made = lines_of(block)
+    titles, rows, right = lines_of(block)
     if said is harmless:
-        made = replace(
-            made, rows=tuple(tuple(cut_middle(cell, _LONGEST_CELL) for cell in row)
-                             for row in made.rows),
-        )  # fmt: skip
-    table = (
-        markdown_table(made.titles, made.rows, made.right) if block.rows or not block.note else ""
-    )
+        rows = tuple(tuple(cut_middle(cell, _LONGEST_CELL) for cell in row) for row in rows)
+    table = markdown_table(titles, rows, right) if block.rows or not block.note else ""
     table = _plain(table) if said is harmless else table
     return "\n\n".join(filter(None, (table, said(block.rest), said(block.note))))
 

@@ -13,18 +13,7 @@ import polars as pl
 from msgspec.structs import replace
 
 from timesink.model import units
-from timesink.output.blocks import (
-    CauseCard,
-    CellLink,
-    Column,
-    Cut,
-    Kind,
-    Medium,
-    Numbers,
-    Sort,
-    Table,
-    Words,
-)
+from timesink.output.blocks import CauseCard, Column, Kind, Numbers, Table, Words
 from timesink.output.names import NO_NAME
 
 NONE = "-"
@@ -168,31 +157,15 @@ def known(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def column(
-    key: str,
-    title: str,
-    kind: Kind,
-    values: Iterable[Any],
-    *,
-    help: str = "",  # noqa: A002 - as the block calls it
-    main: bool = True,
-    bar: bool = False,
-    link: CellLink = "",
-    spare: int = 0,
-    cut: Cut = "end",
-    right: bool = False,
-    signed: bool = False,
-    medium: Medium = "",
-) -> Column:
-    """A column of values; those of kind `text` are text."""
+def column(key: str, title: str, kind: Kind, values: Iterable[Any], **looks: Any) -> Column:
+    """A column of values; those of kind `text` are text, and `looks` are fields of the block."""
     data: Numbers | Words
     if kind == "text":
         data = words(values)
     else:
         series = values if isinstance(values, pl.Series) else pl.Series(list(values), strict=False)
         data = numbers(series.cast(pl.Int64) if series.dtype == pl.Null else series, kind)
-    looks = (help, main, bar, link, spare, cut, right, signed, medium)
-    return Column(key, title, kind, data, *looks)
+    return Column(key, title, kind, data, **looks)
 
 
 def table(
@@ -201,14 +174,13 @@ def table(
     columns: Iterable[Column],
     *,
     total_rows: int | None = None,
-    note: str = "",
-    sort: Sort | None = None,
     meanings: Mapping[str, str] | None = None,
-    rest: str = "",
+    **more: Any,
 ) -> Table:
     """A table of its columns without those of which nothing is known, unless it has no rows.
 
-    `meanings` say by key what a column without words of its own means.
+    `meanings` say by key what a column without words of its own means; `more` are fields of the
+    block.
     """
     meant = meanings or {}
     every = tuple(one if one.help else replace(one, help=meant.get(one.key, "")) for one in columns)
@@ -216,7 +188,7 @@ def table(
     rows = len(first.codes if isinstance(first, Words) else first.values)
     told = tuple(one for one in every if _tells(one.data)) if rows else every
     every_row = rows if total_rows is None else total_rows
-    return Table(id, title, told, rows, every_row, note, sort, rest)
+    return Table(id, title, told, rows, every_row, **more)
 
 
 def cells(column: Column) -> list[str]:

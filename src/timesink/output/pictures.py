@@ -156,7 +156,7 @@ class _SvgPen:
         for what, colour in (("fill", fill), ("stroke", stroke)):
             if colour is None:
                 continue
-            if colour.fixed:
+            if colour.light == colour.dark:
                 attributes.append(f'{what}="{colour.light}"')
             else:
                 name = f"{what[0]}-{colour.light[1:]}-{colour.dark[1:]}"
@@ -260,36 +260,27 @@ class _PngPen:
 
     @draw.register
     def _(self, shape: Label) -> None:
-        if shape.upright:
-            self._upright(shape)
-        else:
-            self._write(self._image, (shape.x * self._scale, shape.y * self._scale), shape)
-
-    def _write(self, image: ImageDraw, place: Point, shape: Label) -> None:
         text, font = printable(shape.text), _font(shape.size * self._scale)
         anchor, colour = _ANCHORS[shape.anchor], rgb(shape.fill.light)
-        if shape.halo:
-            halo = rgb(shape.halo.light)
-            around = self._thickness(1.5)
-            image.text(place, text, halo, font, anchor, stroke_width=around, stroke_fill=halo)
+        x, y = shape.x * self._scale, shape.y * self._scale
+        if shape.upright:
+            from PIL import Image, ImageDraw  # noqa: PLC0415 - optional
+
+            room = round(font.getlength(text) + 4 * self._scale)
+            line = round(2 * shape.size * self._scale)
+            mask = Image.new("L", (room, line), 0)
+            start = {"start": 0, "middle": room / 2, "end": room}[shape.anchor]
+            ImageDraw.Draw(mask).text((start, line / 2), text, 255, font, anchor)
+            corner = (round(x - line / 2), round(y - (room - start)))
+            self._image.bitmap(corner, mask.rotate(90, expand=True), fill=colour)
+            return
         # The font has one weight: a thin line around the letters makes them bold.
         heavier = self._thickness(shape.size / 45) if shape.bold else 0
-        image.text(place, text, colour, font, anchor, stroke_width=heavier, stroke_fill=colour)
-
-    def _upright(self, shape: Label) -> None:
-        from PIL import Image, ImageDraw  # noqa: PLC0415 - optional
-
-        font = _font(shape.size * self._scale)
-        room = round(font.getlength(printable(shape.text)) + 4 * self._scale)
-        line = round(2 * shape.size * self._scale)
-        mask = Image.new("L", (room, line), 0)
-        start = {"start": 0, "middle": room / 2, "end": room}[shape.anchor]
-        ImageDraw.Draw(mask).text(
-            (start, line / 2), printable(shape.text), 255, font, _ANCHORS[shape.anchor]
-        )
-        left = round(shape.x * self._scale - line / 2)
-        top = round(shape.y * self._scale - (room - start))
-        self._image.bitmap((left, top), mask.rotate(90, expand=True), fill=rgb(shape.fill.light))
+        strokes = [(colour, heavier)]
+        if shape.halo:
+            strokes.insert(0, (rgb(shape.halo.light), self._thickness(1.5)))
+        for fill, width in strokes:
+            self._image.text((x, y), text, fill, font, anchor, stroke_width=width, stroke_fill=fill)
 
     def _segment(self, segment: Segment, stroke: Colour, width: float) -> None:
         x1, y1, x2, y2 = self._pixels(*segment)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from rich.cells import cell_len
 from rich.console import Group, RenderableType
@@ -14,6 +14,7 @@ from rich.text import Text
 from timesink.model import units
 from timesink.model.units import interval_ns
 from timesink.output.blocks import (
+    AttributedPart,
     Attribution,
     Block,
     Causes,
@@ -43,8 +44,7 @@ ROLES = {"cause": "Causes", "anomaly": "Anomalies: what is different around it"}
 """Headings above cards of a role."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
+class Lines(NamedTuple):
     """Cells of text under their titles, and which columns stand to the right."""
 
     titles: tuple[str, ...]
@@ -56,18 +56,21 @@ def _of_text(table: Table) -> list[Column]:
     return [one for one in table.columns if (one.main or one.spare) and one.medium != "page"]
 
 
-def lines_of(table: Table, columns: Sequence[Column] = ()) -> Lines:
-    """The columns of a table that text has, or those of them that are given, as cells."""
-    columns = columns or _of_text(table)
+def lines_of(table: Table) -> Lines:
+    """The columns of a table that text has, as cells."""
+    columns = _of_text(table)
     return Lines(
         tuple(one.title for one in columns),
         tuple(zip(*map(cells, columns), strict=True)),
-        tuple(one.right or one.kind != "text" for one in columns),
+        tuple(map(_is_right, columns)),
     )
 
 
-def fitting(table: Table, width: int) -> Lines:
-    """Cells of the columns for which there is room, with names that are told apart."""
+def text_table(table: Table, width: int) -> RenderableType:
+    """The columns for which there is room, with names that are told apart.
+
+    A table too wide for that is shown row by row, one column per line.
+    """
     kept = _of_text(table)
     while kept:
         place = max(range(len(kept)), key=lambda place: (kept[place].spare, place))
@@ -75,29 +78,46 @@ def fitting(table: Table, width: int) -> Lines:
         if not kept[place].spare or sum(_sizes(kept, least)) + GAP * (len(kept) - 1) <= width:
             break
         del kept[place]
-    made = lines_of(table, kept)
-    whole = [_is_whole(one) for one in kept]
-    sizes = _fit(_sizes(kept, sys.maxsize), whole, width)
-    if sum(sizes) + GAP * (len(sizes) - 1) > width or not made.rows:
-        return made
-    by_column = [
-        values if size >= natural_width(one.title, values) else _cut(one, values, size)
-        for one, values, size in zip(kept, zip(*made.rows, strict=True), sizes, strict=True)
-    ]
-    return replace(made, rows=tuple(zip(*by_column, strict=True)))
+    by_column = [cells(one) for one in kept]
+    sizes = _fit(_sizes(kept, sys.maxsize), [_is_whole(one) for one in kept], width)
+    if sum(sizes) + GAP * (len(sizes) - 1) <= width:
+        for place, (one, size) in enumerate(zip(kept, sizes, strict=True)):
+            values = by_column[place]
+            if size < natural_width(one.title, values):
+                # Names that fit, and of which no two look the same.
+                if one.cut == "start":
+                    values = [end_of_path(value, size) for value in values]
+                cut = cut_apart(values, size)
+                by_column[place] = [cut[value] for value in values]
+    names = [printable(one.title) for one in kept]
+    right = [_is_right(one) for one in kept]
+    sizes = [natural_width(*column) for column in zip(names, by_column, strict=True)]
+    sizes = _fit(sizes, right, width)
+    rows = [[printable(value) for value in row] for row in zip(*by_column, strict=True)]
+    if sum(sizes) + GAP * (len(sizes) - 1) > width:
+        return Group(*(_record(names, row) for row in rows))
+    made = RichTable(box=None, header_style="bold", pad_edge=False, padding=(0, GAP, 0, 0))
+    for name, size, to_right in zip(names, sizes, right, strict=True):
+        made.add_column(
+            Text(name),
+            justify="right" if to_right else "left",
+            no_wrap=True,
+            overflow="ellipsis",
+            width=size,
+        )
+    for row in rows:
+        made.add_row(*map(Text, row))
+    return made
 
 
-def _cut(one: Column, values: Sequence[str], room: int) -> tuple[str, ...]:
-    """Names that fit, and of which no two look the same."""
-    if one.cut == "start":
-        values = [end_of_path(value, room) for value in values]
-    cut = cut_apart(values, room)
-    return tuple(cut[value] for value in values)
+def _is_right(one: Column) -> bool:
+    """Whether it stands to the right, as numbers do."""
+    return one.right or one.kind != "text"
 
 
 def _is_whole(one: Column) -> bool:
     """Whether nothing of it is cut."""
-    return one.right or one.kind != "text" or one.cut == "nothing"
+    return _is_right(one) or one.cut == "nothing"
 
 
 def _sizes(columns: Sequence[Column], least: int) -> list[int]:
@@ -175,11 +195,7 @@ def stacks_table(block: Stacks) -> Table | None:
 def attribution_table(block: Attribution) -> Table:
     """Parts of a change, row by row."""
     rows, kind = block.rows, block.kind
-    changes = [change_of(one.change, kind) for one in rows]
-    intervals = [
-        "" if one.low is None or one.high is None else interval_ns(one.low, one.high)
-        for one in rows
-    ]
+    changes, intervals = [change_of(one.change, kind) for one in rows], [*map(interval_of, rows)]
     about = column("about", "", "text", [one.help for one in rows], spare=4)
     return _table(
         block.title,
@@ -190,6 +206,11 @@ def attribution_table(block: Attribution) -> Table:
         column("interval", "interval", "text", intervals, cut="nothing", spare=3),
         *([about] if any(one.help for one in rows) else []),
     )
+
+
+def interval_of(part: AttributedPart) -> str:
+    """Between which bounds a change is; empty where that is not known."""
+    return "" if part.low is None or part.high is None else interval_ns(part.low, part.high)
 
 
 def _table(title: str, *columns: Column) -> Table:
@@ -207,33 +228,6 @@ def markdown_table(
     rule = ["---:" if to_right else "---" for to_right in right]
     head, *others = ([in_cell(value) for value in row] for row in [titles, *rows])
     return "\n".join(f"| {' | '.join(row)} |" for row in [head, rule, *others])
-
-
-def text_table(
-    titles: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool], width: int
-) -> RenderableType:
-    """Cells that are text already, in columns that fit the width, the longest text cut.
-
-    A table too wide for that is shown row by row, one column per line.
-    """
-    names = [printable(title) for title in titles]
-    shown = [[printable(value) for value in row] for row in rows]
-    sizes = [natural_width(name, [row[place] for row in shown]) for place, name in enumerate(names)]
-    sizes = _fit(sizes, right, width)
-    if sum(sizes) + GAP * (len(sizes) - 1) > width:
-        return Group(*(_record(names, row) for row in shown))
-    table = RichTable(box=None, header_style="bold", pad_edge=False, padding=(0, GAP, 0, 0))
-    for name, size, to_right in zip(names, sizes, right, strict=True):
-        table.add_column(
-            Text(name),
-            justify="right" if to_right else "left",
-            no_wrap=True,
-            overflow="ellipsis",
-            width=size,
-        )
-    for row in shown:
-        table.add_row(*map(Text, row))
-    return table
 
 
 def natural_width(title: str, values: Sequence[str]) -> int:

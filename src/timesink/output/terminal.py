@@ -17,7 +17,6 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from timesink.model.units import interval_ns
 from timesink.output import blocks
 from timesink.output.blocks import Document, Section, Tone
 from timesink.output.names import printable
@@ -25,8 +24,8 @@ from timesink.output.numbers import change_of, cost_of, signed, worded
 from timesink.output.tables import (
     GAP,
     ROLES,
-    fitting,
     heading,
+    interval_of,
     known_tiles,
     stacks_table,
     text_table,
@@ -97,14 +96,12 @@ def to_text(document: Document, width: int = FILE_WIDTH) -> str:
 
 
 def print_text(document: Document, widest: int = WIDEST) -> None:
-    """Show the document on the terminal."""
-    width = min(terminal_width(), widest)
-    show(content(document, width), width)
-
-
-def terminal_width() -> int:
-    """Characters of a line of this terminal."""
-    return max(shutil.get_terminal_size((100, 24)).columns, _NARROWEST)
+    """Print the document: in colour on a terminal, plain elsewhere."""
+    width = min(max(shutil.get_terminal_size((100, 24)).columns, _NARROWEST), widest)
+    if sys.stdout.isatty():
+        Console(width=width).print(content(document, width))
+    else:
+        sys.stdout.write(to_text(document, width) + "\n")
 
 
 def text(value: str, style: str = "") -> Text:
@@ -126,14 +123,6 @@ def to_plain(content: RenderableType, width: int) -> str:
     )
     console.print(content)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
-
-
-def show(content: RenderableType, width: int) -> None:
-    """Print: in colour on a terminal, plain elsewhere."""
-    if sys.stdout.isatty():
-        Console(width=width).print(content)
-    else:
-        sys.stdout.write(to_plain(content, width) + "\n")
 
 
 def wrapped(line: str, width: int, style: str = "", indent: int = 0) -> Iterator[Text]:
@@ -268,8 +257,7 @@ def _table(block: blocks.Table | None, width: int) -> Iterator[RenderableType]:
     if block is None:
         return
     if block.rows or not block.note:
-        made = fitting(block, width)
-        yield text_table(made.titles, made.rows, made.right, width)
+        yield text_table(block, width)
     for said in filter(None, (block.rest, block.note)):
         yield from wrapped(said, width, "dim")
 
@@ -299,10 +287,7 @@ def attribution_lines(block: blocks.Attribution, width: int) -> Iterator[Text]:
     names = [printable(row.name) for row in block.rows]
     cut = [f"{name[: _PART - 1]}…" if len(name) > _PART else name for name in names]
     changes = [change_of(row.change, block.kind) for row in block.rows]
-    intervals = [
-        "" if row.low is None or row.high is None else interval_ns(row.low, row.high)
-        for row in block.rows
-    ]
+    intervals = [interval_of(row) for row in block.rows]
     wide = [max(map(cell_len, column), default=0) for column in (cut, changes, intervals)]
     room = width - sum(wide) - 8
     for row, name, change, interval in zip(block.rows, cut, changes, intervals, strict=True):

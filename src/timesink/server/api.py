@@ -14,8 +14,8 @@ from timesink.answers.plugin import Query
 from timesink.answers.views import GROUPS, VIEWS
 from timesink.errors import NotFoundError, UsageError
 from timesink.server.jobs import Report
-from timesink.server.library import Answer, Desk
-from timesink.server.replies import Download, Encoded, check_bounds, row_limit
+from timesink.server.library import WAIT_SECONDS, Answer, Desk
+from timesink.server.replies import Download, Encoded, row_limit
 from timesink.server.runs import ServedRun
 from timesink.sources.recordings import sayable
 
@@ -240,37 +240,24 @@ def _listed(run: ServedRun, now: float) -> dict[str, Any]:
     }
 
 
-_PLAIN = ("tracks", "slices", "counters", "slice", "flows", "search")
+_OF_TIMELINE = ("tracks", "slices", "counters", "slice", "flows", "search", "aggregate", "export")
 
 
-def _plain(name: str, desk: Desk, query: Query) -> Any:
+def _of_timeline(name: str, desk: Desk, query: Query) -> Any:
+    """What a timeline says: plain values, a range of it as a table, or as a file for viewers."""
     timeline = _timeline(desk, query)
-    from timesink.answers.timeline.details import ROUTES  # noqa: PLC0415 - loads what draws timelines
+    from timesink.answers.timeline.details import ROUTES, aggregate_block, export  # noqa: PLC0415
+    from timesink.output.json import to_json  # noqa: PLC0415 - loads what draws timelines
 
-    return ROUTES[name](timeline, query)
-
-
-def _aggregate(desk: Desk, query: Query) -> Encoded:
-    """What happened in a range, as a table."""
-    timeline = _timeline(desk, query)
-    from timesink.answers.timeline.details import ROUTES, aggregate_block  # noqa: PLC0415
-    from timesink.output.json import to_json  # noqa: PLC0415 - as above
-
-    return Encoded(to_json(aggregate_block(ROUTES["aggregate"](timeline, query))))
-
-
-def _export(desk: Desk, query: Query) -> Download:
-    """The recording, or a range of it, as a file other viewers open."""
-    timeline = _timeline(desk, query)
-    from timesink.answers.timeline.details import export  # noqa: PLC0415 - as above
-
-    name = f"{query.text('run')}.{query.text('worker')}.json.gz"
-    return Download(name, export(timeline, query))
+    if name == "export":
+        file = f"{query.text('run')}.{query.text('worker')}.json.gz"
+        return Download(file, export(timeline, query))
+    found = ROUTES[name](timeline, query)
+    return Encoded(to_json(aggregate_block(found))) if name == "aggregate" else found
 
 
 def _timeline(desk: Desk, query: Query) -> Timeline:
     """The timeline, at once where it is at hand; opening it is the heavy part."""
-    check_bounds(query)
     run = desk.library.run(query.required("run"))
     worker, span = query.required("worker"), query.required("span")
     recording = run.recording(worker, span)
@@ -278,7 +265,8 @@ def _timeline(desk: Desk, query: Query) -> Timeline:
     if known is not None:
         return known
     work = partial(desk.library.timeline, run, recording)
-    timeline: Timeline = desk.soon(("timeline", run.state, worker, span), work)
+    key = ("timeline", run.state, worker, span)
+    timeline: Timeline = desk.jobs.ask(key, work, wait_s=WAIT_SECONDS, keep=False)
     return timeline
 
 
@@ -289,8 +277,6 @@ API: Mapping[str, Answer] = {
     "stacks": stacks,
     "compare": comparison,
     "utilisation": utilisation,
-    **{f"timeline/{name}": partial(_plain, name) for name in _PLAIN},
-    "timeline/aggregate": _aggregate,
-    "timeline/export": _export,
+    **{f"timeline/{name}": partial(_of_timeline, name) for name in _OF_TIMELINE},
 }
 """What answers `api/NAME`."""

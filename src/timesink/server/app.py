@@ -31,12 +31,8 @@ def create_app(
 
     `hosts` are the names it may be asked by; None lets any pass.
     """
-    return asgi_app(Site(library, views, hosts), path_prefix)
-
-
-def asgi_app(site: Site, path_prefix: str = "") -> Starlette:
-    """A site as an application; every path is its own to answer."""
-    return Starlette(routes=[Route("/{path:path}", _Face(site, clean_prefix(path_prefix)))])
+    face = _Face(Site(library, views, hosts), clean_prefix(path_prefix))
+    return Starlette(routes=[Route("/{path:path}", face)])
 
 
 def clean_prefix(prefix: str) -> str:

@@ -53,7 +53,6 @@ class KeptValue(Generic[Value]):
     """How far whoever makes it has come."""
     timeline: Timeline | None = None
     """Of a trace, laid out: worth keeping as long as the trace is."""
-    making: Lock = field(default_factory=Lock)
     size: int = 0
 
 
@@ -304,10 +303,8 @@ class RunLibrary:
         place = self._get(run, [recording], report)[0]
         trace = place.future.result()
         report.start("laying out the timeline")
-        with place.making:
-            if place.timeline is None:
-                place.timeline = open_timeline(trace)
-            return place.timeline
+        place.timeline = open_timeline(trace)
+        return place.timeline
 
     def timeline_at_hand(self, run: ServedRun, recording: Recording) -> Timeline | None:
         """The timeline of a trace that is open; None where it is not laid out yet."""
@@ -415,10 +412,6 @@ class Desk:
     jobs: Jobs = field(default_factory=lambda: Jobs(size=_size, after=return_free_memory))
     _streams: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(STREAMS_AT_ONCE))
 
-    def soon(self, key: Hashable, work: Callable[[Report], Any]) -> Any:
-        """What the work gives, once; `StillWorking` is raised while it is not there."""
-        return self.jobs.ask(key, work, wait_s=WAIT_SECONDS, keep=False)
-
     def document(self, key: Hashable, work: Callable[[Report], Any]) -> Encoded:
         """What the work gives, a document or a block of one, as JSON that is kept for a while."""
 
@@ -429,10 +422,6 @@ class Desk:
 
         told: Encoded = self.jobs.ask(key, written, wait_s=WAIT_SECONDS)
         return told
-
-    def awaited(self, work: Callable[[Report], Any]) -> Any:
-        """What the work gives, for clients that do not ask again: they wait."""
-        return self.jobs.ask(object(), work, keep=False)
 
     def in_turn(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
         """A long answer that is made while it is sent; few of them are made at once."""

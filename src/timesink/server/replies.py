@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl
@@ -70,6 +69,7 @@ JSON = "application/json"
 _WORTH_PACKING = 1024
 _FAST = 1
 _GZIP_WINDOW = 31
+_BLOCK_BYTES = 256 * 1024
 _STATUS: Mapping[type[TimesinkError], int] = {
     UsageError: 400,
     NotFoundError: 404,
@@ -89,31 +89,21 @@ class Encoded:
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A file the browser saves."""
+    """A file the browser saves, gzipped."""
 
     name: str
     """Letters, digits, `.`, `-` and `_`; anything else is replaced."""
-    blocks: Iterator[bytes]
-    media: str = "application/gzip"
-
-
-def encoded(value: Any) -> Encoded:
-    """A value as JSON; what is not a number (NaN) becomes null."""
-    if isinstance(value, Encoded):
-        return value
-    return Encoded(msgspec.json.encode(value, enc_hook=_plain))
+    texts: Iterator[bytes]
 
 
 def reply_to(asked: Asked, value: Any, status: int = 200) -> Reply:
     """The reply that carries a value, by its type."""
-    if isinstance(value, Reply):
-        return value
     headers = {"Cache-Control": "no-cache"}
     if isinstance(value, Download):
         name = re.sub(r"[^A-Za-z0-9._-]+", "_", value.name).lstrip(".")[:120] or "download"
-        headers["Content-Type"] = value.media
+        headers["Content-Type"] = "application/gzip"
         headers["Content-Disposition"] = f'attachment; filename="{name}"'
-        return Reply(200, value.blocks, headers)
+        return Reply(200, _packed(value.texts), headers)
     if isinstance(value, bytes | bytearray | memoryview):
         # Packing these would take longer than sending them.
         headers["Content-Type"] = "application/octet-stream"
@@ -124,7 +114,9 @@ def reply_to(asked: Asked, value: Any, status: int = 200) -> Reply:
         if "accept-encoding" not in asked.headers or asks_for_gzip(asked):
             value, headers["Content-Encoding"] = _packed(value), "gzip"
         return Reply(200, value, headers)
-    body = encoded(value).text
+    # What is not a number (NaN) becomes null.
+    known = isinstance(value, Encoded)
+    body = value.text if known else msgspec.json.encode(value, enc_hook=_plain)
     if len(body) > _WORTH_PACKING and asks_for_gzip(asked):
         body, headers["Content-Encoding"] = igzip.compress(body, _FAST), "gzip"
     return Reply(status, body, headers)
@@ -158,18 +150,23 @@ def asks_for_gzip(asked: Asked) -> bool:
     return ("gzip" in accepted or "*" in accepted) and not _UNWANTED_GZIP.search(accepted)
 
 
-def _packed(blocks: Iterator[bytes]) -> Iterator[bytes]:
+def _packed(texts: Iterator[bytes]) -> Iterator[bytes]:
+    """Texts gzipped, many small ones at once."""
     packer = isal_zlib.compressobj(_FAST, wbits=_GZIP_WINDOW)
-    for block in blocks:
-        packed = packer.compress(block)
-        if packed:
-            yield packed
-    yield packer.flush()
+    waiting: list[bytes] = []
+    size = 0
+    for text in texts:
+        waiting.append(text)
+        size += len(text)
+        if size >= _BLOCK_BYTES:
+            block = packer.compress(b"".join(waiting))
+            waiting, size = [], 0
+            if block:
+                yield block
+    yield packer.compress(b"".join(waiting)) + packer.flush()
 
 
 MOST_ROWS = 100_000
-MOST_PIXELS = 8192
-MOST_TRACKS = 1024
 
 
 def row_limit(query: Query) -> int | None:
@@ -178,21 +175,6 @@ def row_limit(query: Query) -> int | None:
     if value is not None and not 1 <= value <= MOST_ROWS:
         raise UsageError(f"the parameter 'rows' is {value}", f"give 1 to {MOST_ROWS}")
     return value
-
-
-def check_bounds(query: Query) -> None:
-    """Refuse to draw more than any screen shows."""
-    pixels = 0.0
-    with suppress(ValueError):
-        # A number as browsers write it; what is none is told by whoever uses it.
-        pixels = float(query.text("pixels") or 0)
-    if pixels > MOST_PIXELS:
-        raise UsageError("the picture is too wide", f"ask for at most {MOST_PIXELS} pixels")
-    asked = query.text("tracks").count(",") + 1
-    if asked > MOST_TRACKS:
-        raise UsageError(
-            f"the parameter 'tracks' names {asked} tracks", f"name at most {MOST_TRACKS} at once"
-        )
 
 
 # Which function answers which route.

@@ -62,7 +62,8 @@ def former_routes(views: Views) -> Mapping[str, Answer]:
 
 
 def _awaited(answer: Any, desk: Desk, query: Query) -> Any:
-    return desk.awaited(lambda report: answer(desk, query, report))
+    """What a view gives, for clients that do not ask again: they wait."""
+    return desk.jobs.ask(object(), lambda report: answer(desk, query, report), keep=False)
 
 
 def _runs(desk: Desk, _query: Query) -> Any:

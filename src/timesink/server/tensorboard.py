@@ -24,19 +24,15 @@ _sites: WeakKeyDictionary[base_plugin.TBContext, Site] = WeakKeyDictionary()
 """Both plugins of one TensorBoard share their runs and traces."""
 
 
-def site_of(context: base_plugin.TBContext) -> Site:
-    """The site of a TensorBoard, for the folders it was started with."""
-    if context not in _sites:
-        flags = context.flags
-        folders = log_folders(context.logdir or "", getattr(flags, "logdir_spec", "") or "")
-        told = ", ".join(str(folder) for folder in folders.values())
-        _sites[context] = Site(RunLibrary(told, folders=folders))
-    return _sites[context]
-
-
 class _SitePlugin(base_plugin.TBPlugin):
     def __init__(self, context: base_plugin.TBContext) -> None:
-        self._site = site_of(context)
+        """Show the folders TensorBoard was started with."""
+        if context not in _sites:
+            flags = context.flags
+            folders = log_folders(context.logdir or "", getattr(flags, "logdir_spec", "") or "")
+            told = ", ".join(str(folder) for folder in folders.values())
+            _sites[context] = Site(RunLibrary(told, folders=folders))
+        self._site = _sites[context]
 
     def data_plugin_names(self) -> tuple[str, ...]:
         """Nothing of ours is in event files."""

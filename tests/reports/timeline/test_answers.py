@@ -161,7 +161,7 @@ def test_search_gives_the_first_hits_of_a_range() -> None:
 
 
 def test_a_range_is_exported_with_its_arguments(tmp_path: Path) -> None:
-    file = tmp_path / "range.pt.trace.json.gz"
+    file = tmp_path / "range.pt.trace.json"
     file.write_bytes(b"".join(export(timeline(), Query({"from": "3e6", "to": "20e6"}))))
     part, whole = timesink.open(file, cache=False), timeline().trace
     first = timeline().layout.start_ns + 3_000_000
@@ -175,7 +175,7 @@ def test_a_range_is_exported_with_its_arguments(tmp_path: Path) -> None:
 
 
 def test_the_whole_is_exported(tmp_path: Path) -> None:
-    file = tmp_path / "whole.pt.trace.json.gz"
+    file = tmp_path / "whole.pt.trace.json"
     file.write_bytes(b"".join(export(timeline(), Query())))
     again = timesink.open(file, cache=False)
     assert again.host.drop("index").equals(timeline().trace.host.drop("index"))

@@ -19,6 +19,8 @@ from timesink.output.names import told_apart
 _EMPTY = "No rule found anything to gain."
 _MOST_LINKS, _MOST_EVIDENCE = 4, 3
 _FIRST = "stragglers"
+_SAME = ("rule", "severity", "title", "sentence", "advice")
+"""What a card says of a finding as it is."""
 
 
 def findings_section(run: Analysed) -> Section:
@@ -39,12 +41,7 @@ def findings_section(run: Analysed) -> Section:
 
 
 def _card(finding: Finding, run: Analysed) -> FindingCard:
-    links = dict.fromkeys(
-        link
-        for item in finding.evidence
-        if item.kind in _PLACES
-        for link in _PLACES[item.kind](item, run)
-    )
+    links = dict.fromkeys(link for item in finding.evidence for link in _places(item, run))
     # What mending it may save; nothing where that cannot be said.
     gains = []
     if finding.gain_ns:
@@ -52,11 +49,7 @@ def _card(finding: Finding, run: Analysed) -> FindingCard:
     if finding.between_ns:
         gains.append(f"{units.duration_ns(finding.between_ns)} between two steps")
     return FindingCard(
-        rule=finding.rule,
-        severity=finding.severity,
-        title=finding.title,
-        sentence=finding.sentence,
-        advice=finding.advice,
+        **{name: getattr(finding, name) for name in _SAME},
         gain=f"may save {' and '.join(gains)} if {finding.gain_basis}" if gains else "",
         evidence=tuple(_evidence_lines(finding)),
         links=tuple(links)[:_MOST_LINKS],
@@ -66,61 +59,33 @@ def _card(finding: Finding, run: Analysed) -> FindingCard:
 # -- where evidence shows --------------------------------------------------------------------------
 
 
-def _named(name: str, section: str) -> Iterator[Link]:
-    yield Link(name, section, name)
-
-
-def _call(item: Evidence, run: Analysed) -> Iterator[Link]:
-    """Of all calls, those that communicate have a table."""
-    if item.name in communication_records(run.trace)["name"]:
-        yield Link(item.name, "collectives", item.name)
-
-
-def _worker(item: Evidence, run: Analysed) -> Iterator[Link]:
-    rank = item.numbers.get("rank")
-    if rank is not None and run.analysis.is_set:
-        yield Link(item.name, "ranks", f"rank={rank:.0f}")
-    else:
-        yield Link(item.name, "workers", item.name)
-
-
-def _device(item: Evidence, _: Analysed) -> Iterator[Link]:
-    of_memory = any(key.endswith("_bytes") for key in item.numbers)
-    yield Link("memory over time", "memory-curve") if of_memory else Link("devices", "devices")
-
-
-def _gap(item: Evidence, run: Analysed) -> Iterator[Link]:
-    start = item.numbers.get("start_ns")
-    if start is None:
-        return
-    from_ns = int(start) - run.start_ns
-    to_ns = from_ns + round(1000 * item.numbers.get("gap_us", 0))
-    yield Link("this gap", "gaps", from_ns=from_ns, to_ns=to_ns)
-
-
-def _step(item: Evidence, run: Analysed) -> Iterator[Link]:
-    """A recording without marks is one step, which no table has."""
-    steps = find_steps(run.trace).filter("marked")
-    found = steps.filter(steps["name"] == item.name).select("start_ns", "end_ns").rows()
-    for start, end in found[:1]:
-        yield Link(
-            f"step {item.name}",
-            "steps",
-            from_ns=start - run.start_ns,
-            to_ns=end - run.start_ns,
-        )
-
-
-_PLACES: Mapping[str, Callable[[Evidence, Analysed], Iterator[Link]]] = {
-    "operator": lambda item, _: _named(item.name, "operators"),
-    "kernel": lambda item, _: _named(short_kernel_name(item.name), "kernels"),
-    "call": _call,
-    "worker": _worker,
-    "device": _device,
-    "gap": _gap,
-    "step": _step,
-}
-"""Kinds of evidence that can be looked at somewhere."""
+def _places(item: Evidence, run: Analysed) -> Iterator[Link]:
+    """Where a piece of evidence can be looked at, if anywhere."""
+    name, kind, numbers = item.name, item.kind, item.numbers
+    if kind == "operator":
+        yield Link(name, "operators", name)
+    elif kind == "kernel":
+        yield Link(short_kernel_name(name), "kernels", short_kernel_name(name))
+    elif kind == "call" and name in communication_records(run.trace)["name"]:
+        # Of all calls, those that communicate have a table.
+        yield Link(name, "collectives", name)
+    elif kind == "worker":
+        is_one = "rank" in numbers and run.analysis.is_set
+        rank = ("ranks", f"rank={numbers['rank']:.0f}") if is_one else ("workers", name)
+        yield Link(name, *rank)
+    elif kind == "device":
+        of_memory = any(key.endswith("_bytes") for key in numbers)
+        yield Link("memory over time", "memory-curve") if of_memory else Link("devices", "devices")
+    elif kind == "gap" and "start_ns" in numbers:
+        from_ns = int(numbers["start_ns"]) - run.start_ns
+        to_ns = from_ns + round(1000 * numbers.get("gap_us", 0))
+        yield Link("this gap", "gaps", from_ns=from_ns, to_ns=to_ns)
+    elif kind == "step":
+        # A recording without marks is one step, which no table has.
+        steps = find_steps(run.trace).filter("marked")
+        found = steps.filter(steps["name"] == name).select("start_ns", "end_ns") - run.start_ns
+        for start, end in found.rows()[:1]:
+            yield Link(f"step {name}", "steps", from_ns=start, to_ns=end)
 
 
 # -- in words --------------------------------------------------------------------------------------

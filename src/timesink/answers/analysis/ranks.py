@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from msgspec.structs import replace
@@ -208,19 +209,18 @@ def _heatmap(ranks: RankSet, *, brief: bool) -> Heatmap:
     found = ranks.analysis
     causes = {rank: one for one in held_up(found.stragglers, found.panel) for rank in one.ranks}
     rows, columns = (_BRIEF_ROWS, _BRIEF_COLUMNS) if brief else (MOST_ROWS, MOST_COLUMNS)
-    heat = heat_of(found.panel, set(causes), rows=rows, columns=columns)
+    steps, heat, note = heat_of(found.panel, set(causes), rows=rows, columns=columns)
     made = []
-    for row in heat.rows:
-        if len(row.ranks) > 1:
-            about = f"the largest of {units.counted(len(row.ranks), 'ranks')}"
-            made.append(HeatRow(row.name, row.values, about))
+    for (rank, *others), values in heat.items():
+        if others:
+            about = f"the largest of {units.counted(1 + len(others), 'ranks')}"
+            made.append(HeatRow(f"{rank}-{others[-1]}", values, about))
             continue
-        (rank,) = row.ranks
         held, host = causes.get(rank), ranks.ranks[rank].about.host
         why = "" if held is None else cause_name(held.cause).lower().replace("gpu", "GPU")
         about = ", ".join(filter(None, (why, f"on {host}" if host else "")))
         worker = ranks.workers.get(rank, "")
-        made.append(HeatRow(row.name, row.values, about, worker, held is not None))
+        made.append(HeatRow(str(rank), values, about, worker, held is not None))
     return Heatmap(
         "wait-caused",
         "Wait caused, by rank and step",
@@ -228,10 +228,10 @@ def _heatmap(ranks: RankSet, *, brief: bool) -> Heatmap:
         "wait caused",
         "rank",
         "step",
-        heat.columns,
+        steps,
         tuple(made),
         "holds the others up" if causes else "",
-        heat.note,
+        note,
     )
 
 
@@ -260,33 +260,14 @@ def _card(one: Held, ranks: RankSet) -> CauseCard:
 # -- the map ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _HeatRow:
-    """One rank, or several of which the largest value counts."""
-
-    ranks: tuple[int, ...]
-    values: tuple[float | None, ...]
-
-    @property
-    def name(self) -> str:
-        """Its number, or the first and the last of its ranks."""
-        first, last = self.ranks[0], self.ranks[-1]
-        return str(first) if first == last else f"{first}-{last}"
-
-
-@dataclass(frozen=True, slots=True)
-class Heat:
-    """Wait caused, by rank and step."""
-
-    columns: tuple[str, ...]
-    rows: tuple[_HeatRow, ...]
-    note: str
-    """What rows and columns stand for where that is not one rank and one step."""
+_Heat: TypeAlias = "tuple[tuple[str, ...], dict[tuple[int, ...], tuple[float | None, ...]], str]"
+"""What columns are called, the values of each row by the ranks it stands for, and what is to be
+known where rows and columns are not one rank and one step each."""
 
 
 def heat_of(
     panel: Panel, odd: Collection[int], *, rows: int = MOST_ROWS, columns: int = MOST_COLUMNS
-) -> Heat:
+) -> _Heat:
     """How long each rank let others wait in each step, in at most so many rows and columns.
 
     Where there are more ranks, those that are `odd` come first, then those that cost most; of the
@@ -297,13 +278,13 @@ def heat_of(
     if values.size:
         # The largest of each group of steps; unknown where all of it is.
         values = np.fmax.reduceat(values, [start for start, _ in ends], axis=1)
-    made = []
+    made = {}
     for places in _places(panel, odd, rows):
         largest = np.fmax.reduce(values[places], axis=0)
         known = (None if np.isnan(value) else round(float(value), 1) for value in largest)
-        made.append(_HeatRow(tuple(panel.ranks[places].tolist()), tuple(known)))
+        made[tuple(panel.ranks[places].tolist())] = tuple(known)
     notes = []
-    alone = next((at for at, row in enumerate(made) if len(row.ranks) > 1), None)
+    alone = next((at for at, ranks in enumerate(made) if len(ranks) > 1), None)
     if alone is not None:
         notes.append(
             f"{units.counted(alone, 'ranks')} of {units.count(len(panel.ranks))} on their own, "
@@ -316,7 +297,7 @@ def heat_of(
             f"A column is {size} neighbouring steps of {units.count(len(panel.steps))}, with the "
             "largest value of them."
         )
-    return Heat(together(panel.steps, ends), tuple(made), " ".join(notes))
+    return together(panel.steps, ends), made, " ".join(notes)
 
 
 def _places(panel: Panel, odd: Collection[int], rows: int) -> Iterator[NDArray[np.int64]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -18,7 +17,7 @@ import polars as pl
 from timesink.analyses.device.activities import has_device_work
 from timesink.analyses.names import device_word
 from timesink.analyses.ranks.rank_set import RankSet, set_health, set_notes
-from timesink.analyses.steps import average_step, find_steps, within_steps
+from timesink.analyses.steps import average_step, find_steps, step_ranges, within_steps
 from timesink.answers.analysis import sections
 from timesink.answers.analysis.sections import start_side_by_side
 from timesink.answers.rank_reading import open_set
@@ -175,17 +174,17 @@ def _is_installed(module: str) -> bool:
 
 Steps: TypeAlias = "int | str | Iterable[int]"
 
-_RANGE = re.compile(r"(\d{1,40})(?:\s*-\s*(\d{1,40}))?", re.ASCII)
 _MOST_NAMED = 6
 
 
 def step_choice(wanted: Steps) -> str:
     """The choice as text, checked."""
     if isinstance(wanted, str):
-        return ",".join(_as_text(bounds) for bounds in _parsed(wanted))
+        return ",".join(_as_text(bounds) for bounds in step_ranges(wanted))
     numbers = list(wanted) if isinstance(wanted, Iterable) else [wanted]
     if not all(hasattr(one, "__index__") and not isinstance(one, bool) for one in numbers):
-        raise _no_choice(str(wanted))
+        # What is no number is no choice, and is refused as such.
+        return step_choice(str(wanted))
     return step_choice(",".join(str(index(number)) for number in numbers))
 
 
@@ -193,25 +192,13 @@ def missing_steps(wanted: str, held: Iterable[str]) -> list[str]:
     """Parts of a choice of which the trace holds nothing, the first of them."""
     numbers = sorted(int(name) for name in held if name.isdecimal())
     gaps = []
-    for first, last in _parsed(wanted):
+    for first, last in step_ranges(wanted):
         # The stretches of a range in which no number lies.
         held_here = [number for number in numbers if first <= number <= last]
         edges = pairwise([first - 1, *held_here, last + 1])
         gaps += [(low + 1, high - 1) for low, high in edges if high - low > 1]
     texts = list(dict.fromkeys(map(_as_text, gaps)))
     return texts if len(texts) <= _MOST_NAMED else [*texts[:_MOST_NAMED], "..."]
-
-
-def _parsed(text: str) -> list[tuple[int, int]]:
-    found = [_RANGE.fullmatch(part.strip()) for part in text.split(",")]
-    bounds = [(int(part[1]), int(part[2] or part[1])) for part in found if part is not None]
-    if len(bounds) < len(found) or any(first > last for first, last in bounds):
-        raise _no_choice(text)
-    return bounds
-
-
-def _no_choice(text: str) -> UsageError:
-    return UsageError(f"{text!r} is not a choice of steps", "try --steps 5-8 or 5,7,9")
 
 
 def _as_text(bounds: tuple[int, int]) -> str:
@@ -276,13 +263,15 @@ def analyze(
     recordings, notes = one_run(find_chosen(place, worker=worker, span=span, rank=rank), place)
     if len(recordings) > 1:
         how = engine_of(engine, jobs=jobs, address=ray_address)
-        found = open_set(recordings, engine=how, steps=wanted, cache=cache, progress=progress)
+        ranks, detailed, trace = open_set(
+            recordings, engine=how, steps=wanted, cache=cache, progress=progress
+        )
         # One rank in detail, all of them where they are compared.
-        _check_timeline(found.trace, shown(place))
-        said = (*notes, *recording_notes(found.trace.health))
-        whole = Analysis(found.trace, shown(place), found.ranks, group_by, said)
-        many = units.counted(len(found.ranks.ranks), "ranks")
-        note = f"{many}: {found.worker} in detail; --worker NAME shows another one alone"
+        _check_timeline(trace, shown(place))
+        said = (*notes, *recording_notes(trace.health))
+        whole = Analysis(trace, shown(place), ranks, group_by, said)
+        many = units.counted(len(ranks.ranks), "ranks")
+        note = f"{many}: {detailed} in detail; --worker NAME shows another one alone"
         analysis = _restricted(whole, wanted)
         return replace(analysis, chosen=(*analysis.chosen, note))
     store = Cache.default() if cache else None
@@ -362,24 +351,16 @@ def _restricted(analysis: Analysis, wanted: str | None) -> Analysis:
     return replace(analysis, trace=part, chosen=(*analysis.chosen, note))
 
 
-_COSTS = {
-    "memcpy": "copies cost",
-    "memset": "memsets cost",
-    "communication": "communication that nothing overlaps costs",
-    "runtime": "runtime calls with an idle device cost",
-    "data_loader": "data loading costs",
-    "cpu_exec": "host code with an idle device costs",
-    "other": "time with no recorded activity costs",
+_SAID = {
+    "memcpy": ("is copies", "copies cost"),
+    "memset": ("is memsets", "memsets cost"),
+    "communication": ("is communication", "communication that nothing overlaps costs"),
+    "runtime": ("is runtime calls", "runtime calls with an idle device cost"),
+    "data_loader": ("is data loading", "data loading costs"),
+    "cpu_exec": ("is host code", "host code with an idle device costs"),
+    "other": ("has no recorded activity", "time with no recorded activity costs"),
 }
-_IS = {
-    "memcpy": "is copies",
-    "memset": "is memsets",
-    "communication": "is communication",
-    "runtime": "is runtime calls",
-    "data_loader": "is data loading",
-    "cpu_exec": "is host code",
-    "other": "has no recorded activity",
-}
+"""Parts of a step beside kernels: what a share of it is, and that it costs time."""
 _ON_DEVICE = ("communication", "memcpy", "memset")
 _MOST_PARTS = 3
 
@@ -416,7 +397,7 @@ def headline(trace: Trace, found: Sequence[Finding] | None = None) -> str:
     average = average_step(trace)
     if not average or not average["total_ns"]:
         return "Nothing in this trace takes time."
-    costs = {part: average[f"{part}_ns"] for part in _COSTS}
+    costs = {part: average[f"{part}_ns"] for part in _SAID}
     said = _on_device(trace, average, costs) if has_device_work(trace) else _on_host(trace, costs)
     between = time_between(trace)
     if between.share(between.idle_ns) > LEAST_BETWEEN:
@@ -435,14 +416,12 @@ def _on_device(trace: Trace, average: dict[str, float], costs: dict[str, float])
     main = max(("kernel", *_ON_DEVICE), key=lambda part: average[f"{part}_ns"])
     if average["kernel_ns"]:
         main = "kernel"
-    share = units.share(average[f"{main}_ns"], steps.length_ns)
-    said = f"{share} of {steps.each} {_IS.get(main, f'is {word} work')}"
-    if main != "kernel":
-        said += f", and no {word} computes"
+    is_so = f"is {word} work" if main == "kernel" else f"{_SAID[main][0]}, and no {word} computes"
+    said = f"{units.share(average[f'{main}_ns'], steps.length_ns)} of {steps.each} {is_so}"
     costly = max((part for part in costs if part != main), key=lambda part: costs[part])
     if not costs[costly]:
         return said
-    return f"{said}; {_COSTS[costly]} {units.brief_ns(costs[costly])}"
+    return f"{said}; {_SAID[costly][1]} {units.brief_ns(costs[costly])}"
 
 
 def _on_host(trace: Trace, costs: dict[str, float]) -> str:
@@ -450,7 +429,8 @@ def _on_host(trace: Trace, costs: dict[str, float]) -> str:
     steps = complete_steps(trace)
     largest = sorted((part for part in costs if costs[part]), key=lambda part: -costs[part])
     *first, last = (
-        f"{units.share(costs[part], steps.length_ns)} {_IS[part]}" for part in largest[:_MOST_PARTS]
+        f"{units.share(costs[part], steps.length_ns)} {_SAID[part][0]}"
+        for part in largest[:_MOST_PARTS]
     )
     shares = f"{', '.join(first)} and {last}" if first else last
     return f"No device work was recorded; of {steps.each}, {shares}"

@@ -206,15 +206,9 @@ def workers_section(run: Analysed) -> Made:
     means = mean_over_steps(steps, "transfer_ns", "waiting_ns")
     if means.height > _MOST_WORKERS:
         return Section("workers", "Workers", tables)
-    transfer, waiting = (
-        tuple(means[name].fill_null(0).round(1).to_list()) for name in ("transfer_ns", "waiting_ns")
-    )
-    parts = (
-        StackPart("communication", "transfer", transfer),
-        StackPart("idle", "waiting for others", waiting),
-    )
-    workers = tuple(means["worker"].to_list())
-    bars = Stacks("Communication of an average step", "time_ns", workers, parts)
+    shown = means.rename({"transfer_ns": "communication_ns", "waiting_ns": "idle_ns"})
+    said = {"communication_ns": "transfer", "idle_ns": "waiting for others"}
+    bars = _stacks("Communication of an average step", shown, "worker", said)
     return Section("workers", "Workers", (bars, *tables), "Who waits least is mostly waited for.")
 
 

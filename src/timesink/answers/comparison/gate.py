@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TypeAlias
 
 from rich.cells import cell_len, chop_cells
@@ -28,6 +29,7 @@ from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.units import signed_ns
 from timesink.output.blocks import Block, Causes, Document, Facts, Section, Text, Tone
+from timesink.output.junit import junit_xml
 from timesink.output.markdown import to_comment
 from timesink.output.names import as_code, printable, short_names
 from timesink.output.numbers import column, table
@@ -312,3 +314,11 @@ def _rest(comparison: Comparison, gate: Gate | None, command: Sequence[str]) -> 
     line = shlex.join(command)
     if line and line == printable(line) and len(line) <= _LONGEST_COMMAND:
         yield Section("command", "", (Text(f"Everything: {as_code(line)}"),))
+
+
+def gate_xml(gate: Gate, when: datetime, host: str) -> str:
+    """What it says as test results, with a case per check."""
+    known = {"outcome": gate.outcome, "asked": gate.asked, "command": shlex.join(gate.command)}
+    known["unseen"] = gate.unseen
+    why, notes = screen(gate), gate.notes
+    return junit_xml(gate.subject, gate.checks, why, when, host, notes=notes, **known)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from operator import itemgetter
 from typing import Any, TypeAlias, TypeVar
@@ -29,12 +29,7 @@ _PIES = {
     "host_total_time": ("Host Total Time (us)", "host_total_ns"),
     "host_self_time": ("Host Self Time (us)", "host_self_ns"),
 }
-_DURATIONS = {
-    "device_self_duration": "device_self_ns",
-    "device_total_duration": "device_total_ns",
-    "host_self_duration": "host_self_ns",
-    "host_total_duration": "host_total_ns",
-}
+_DURATIONS = ("device_self", "device_total", "host_self", "host_total")
 _TOOLTIPS = {
     "tc_eligible": "Whether the operator can run on tensor cores at all",
     "tc_self_ratio": "Share of the operator's own kernel time spent in tensor-core kernels",
@@ -86,7 +81,9 @@ def operation_stack(trace: Trace, query: Query) -> dict[str, Any]:
 def _table(trace: Trace, table: pl.DataFrame) -> dict[str, Any]:
     on_device = has_device_work(trace)
     durations = {
-        key: column for key, column in _DURATIONS.items() if on_device or "device" not in key
+        f"{sort}_duration": f"{sort}_ns"
+        for sort in _DURATIONS
+        if on_device or not sort.startswith("device")
     }
     data = []
     for operator in table.to_dicts():
@@ -304,37 +301,50 @@ def kernel_table_view(trace: Trace, query: Query) -> dict[str, Any]:
     """The response to `/kernel/table`: by name, or by name, operator and launch properties."""
     by_name = _kernel_group(query) == BY_KERNEL
     table = _with_kernels(kernel_table(trace) if by_name else kernel_groups(trace))
+    uses = partial(_yes_or_no, "tensor_cores")
+    columns: list[_KernelColumn] = [("string", "Name", "", itemgetter("name"))]
+    if not by_name:
+        columns.append(("string", "Operator", "", _operator))
     if by_name:
         hint = _USES if has_tensor_cores(trace) else _NEVER
-        columns = [_NAME, _text("Tensor Cores Used", _yes_or_no("tensor_cores"), hint)]
+        columns.append(("string", "Tensor Cores Used", hint, uses))
     elif "dim" in table.columns:
-        columns = [
-            *(_NAME, _OPERATOR),
-            *(_text("DimXYZ", itemgetter("dim")), _text("Kernel Type", itemgetter("kernel_type"))),
-            _text("Kernel Uses Tensor Cores", _yes_or_no("tensor_cores"), _NEVER),
+        columns += [
+            ("string", "DimXYZ", "", itemgetter("dim")),
+            ("string", "Kernel Type", "", itemgetter("kernel_type")),
+            ("string", "Kernel Uses Tensor Cores", _NEVER, uses),
         ]
     else:
-        columns = [
-            *(_NAME, _OPERATOR),
-            *(_text("Grid", partial(_shape, "grid")), _text("Block", partial(_shape, "block"))),
-            _number("Register Per Thread", itemgetter("registers_per_thread")),
-            _number("Shared Memory", itemgetter("shared_memory_bytes")),
-            _text("Kernel Uses Tensor Cores", _yes_or_no("tensor_cores"), _USES),
-            _text("Op is Tensor Cores eligible", _yes_or_no("eligible"), _ELIGIBLE),
+        eligible = partial(_yes_or_no, "eligible")
+        columns += [
+            ("string", "Grid", "", partial(_shape, "grid")),
+            ("string", "Block", "", partial(_shape, "block")),
+            ("number", "Register Per Thread", "", itemgetter("registers_per_thread")),
+            ("number", "Shared Memory", "", itemgetter("shared_memory_bytes")),
+            ("string", "Kernel Uses Tensor Cores", _USES, uses),
+            ("string", "Op is Tensor Cores eligible", _ELIGIBLE, eligible),
         ]
-    columns += [_number("Calls", itemgetter("calls")), *_durations(exact=not by_name)]
+    columns.append(("number", "Calls", "", itemgetter("calls")))
+    for what in ("total", "mean", "max", "min"):
+        # Means are always whole microseconds, others where kernels of a name are together.
+        told = partial(_duration, f"{what}_ns", exact=not by_name and what != "mean")
+        columns.append(("number", f"{what.capitalize()} Duration (us)", "", told))
     # Estimates that some kernel states.
     known = kernel_table(trace)
     if (known["blocks_per_sm"] > 0).any():
-        columns.append(_number("Mean Blocks Per SM", partial(_rounded, "blocks_per_sm"), _BLOCKS))
+        blocks = partial(_rounded, "blocks_per_sm")
+        columns.append(("number", "Mean Blocks Per SM", _BLOCKS, blocks))
     if known["occupancy_pct"].is_not_null().any():
-        title = "Mean Est. Achieved Occupancy (%)"
-        columns.append(_number(title, partial(_rounded, "occupancy_pct"), _OCCUPANCY))
+        occupancy = partial(_rounded, "occupancy_pct")
+        columns.append(("number", "Mean Est. Achieved Occupancy (%)", _OCCUPANCY, occupancy))
     return {
         "metadata": {"sort": "Total Duration (us)"},
         "data": {
-            "columns": [told for told, _ in columns],
-            "rows": [[cell(kernel) for _, cell in columns] for kernel in table.to_dicts()],
+            "columns": [
+                {"type": kind, "name": name} | ({"tooltip": tip} if tip else {})
+                for kind, name, tip, _ in columns
+            ],
+            "rows": [[cell(kernel) for *_, cell in columns] for kernel in table.to_dicts()],
         },
     }
 
@@ -356,48 +366,27 @@ def _kernel_pie(rows: list[list[Any]]) -> dict[str, Any]:
     return {"total": {"columns": _PIE_COLUMNS, "rows": rows}}
 
 
-# -- columns: how each is announced, and its cell of a kernel -------------------------------------
+# -- columns: type, name and tooltip of each, and its cell of a kernel ----------------------------
 
-_Cell: TypeAlias = Callable[[dict[str, Any]], Any]
-_KernelColumn: TypeAlias = tuple[dict[str, str], _Cell]
-
-
-def _text(name: str, cell: _Cell, tooltip: str = "", kind: str = "string") -> _KernelColumn:
-    return {"type": kind, "name": name} | ({"tooltip": tooltip} if tooltip else {}), cell
+_KernelColumn: TypeAlias = tuple[str, str, str, Callable[[Row], Any]]
 
 
-def _number(name: str, cell: _Cell, tooltip: str = "") -> _KernelColumn:
-    return _text(name, cell, tooltip, "number")
-
-
-def _operator(kernel: dict[str, Any]) -> str:
+def _operator(kernel: Row) -> str:
     return str(kernel["operator"]) if kernel["launched"] else NO_LAUNCH
 
 
-def _yes_or_no(column: str) -> _Cell:
-    return lambda kernel: {True: "Yes", False: "No", None: "Unknown"}[kernel[column]]
+def _yes_or_no(column: str, kernel: Row) -> str:
+    return {True: "Yes", False: "No", None: "Unknown"}[kernel[column]]
 
 
-def _shape(what: str, kernel: dict[str, Any]) -> str | None:
+def _shape(what: str, kernel: Row) -> str | None:
     sizes = [kernel[f"{what}_{axis}"] for axis in "xyz"]
     return None if sizes == [None] * 3 else str(sizes)
 
 
-def _rounded(column: str, kernel: dict[str, Any]) -> float | None:
+def _rounded(column: str, kernel: Row) -> float | None:
     return None if kernel[column] is None else round(kernel[column], 2)
 
 
-def _durations(*, exact: bool) -> Iterator[_KernelColumn]:
-    """Microseconds; means are always whole ones, others where kernels of a name are together."""
-    for what in ("total", "mean", "max", "min"):
-        keeps = exact and what != "mean"
-
-        def cell(kernel: dict[str, Any], what: str = what, keeps: bool = keeps) -> int | float:  # noqa: FBT001
-            time_ns = kernel[f"{what}_ns"]
-            return microseconds(time_ns) if keeps else round(time_ns / 1000)
-
-        yield _number(f"{what.capitalize()} Duration (us)", cell)
-
-
-_NAME = _text("Name", itemgetter("name"))
-_OPERATOR = _text("Operator", _operator)
+def _duration(column: str, kernel: Row, *, exact: bool) -> int | float:
+    return microseconds(kernel[column]) if exact else round(kernel[column] / 1000)

@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
-from isal import isal_zlib
 
 from timesink.analyses.timeline.layout import Lanes
 from timesink.analyses.timeline.levels import joined_ranges, stretches
@@ -224,22 +223,19 @@ def aggregate(timeline: Timeline, query: Query) -> Aggregate:
 
 # A trace, or a range of it, as a file that other viewers open.
 
-_FAST = 1
-_GZIP_WINDOW = 31
-_BLOCK_BYTES = 256 * 1024
 _SLICES = ("host", "device")
 _MOMENTS = ("memory", "flows")
 _ARGUMENTS = ("collectives", "event_args")
 
 
 def export(timeline: Timeline, query: Query) -> Iterator[bytes]:
-    """Chrome-format JSON, gzipped, in blocks; of a range everything that overlaps it."""
+    """Chrome-format JSON, text by text; of a range everything that overlaps it."""
     trace = timeline.trace
     if "from" in query.params or "to" in query.params:
         start = timeline.layout.start_ns
         first, last = asked_range(query, timeline)
         trace = between(trace, start + first, start + last)
-    return _gzipped(json_texts(trace))
+    return json_texts(trace)
 
 
 def between(trace: Trace, start_ns: int, end_ns: int) -> Trace:
@@ -261,21 +257,6 @@ def between(trace: Trace, start_ns: int, end_ns: int) -> Trace:
     of_slices = of_slices.filter(pl.col("source") == "profiler_range")
     frames["counters"] = pl.concat([sampled, of_slices])
     return replace(trace, frames={**trace.frames, **frames})
-
-
-def _gzipped(texts: Iterator[bytes]) -> Iterator[bytes]:
-    packer = isal_zlib.compressobj(_FAST, wbits=_GZIP_WINDOW)
-    waiting: list[bytes] = []
-    size = 0
-    for text in texts:
-        waiting.append(text)
-        size += len(text)
-        if size >= _BLOCK_BYTES:
-            block = packer.compress(b"".join(waiting))
-            waiting, size = [], 0
-            if block:
-                yield block
-    yield packer.compress(b"".join(waiting)) + packer.flush()
 
 
 _COLUMNS: tuple[tuple[str, str, Kind, str], ...] = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,8 @@ from timesink.errors import NotFoundError, UsageError
 
 # What requests about a timeline say: a range, tracks, a width in pixels, a slice.
 
-_MOST_PIXELS = 16_384
-_USUAL_PIXELS = 1920
+_MOST_PIXELS, _USUAL_PIXELS = 8192, 1920
+_MOST_TRACKS = 1024
 
 
 def asked_range(query: Query, timeline: Timeline) -> tuple[int, int]:
@@ -31,8 +32,11 @@ def asked_range(query: Query, timeline: Timeline) -> tuple[int, int]:
 
 
 def asked_pixels(query: Query) -> int:
-    """The width of the picture, within reason."""
-    return min(max(_moment(query, "pixels", _USUAL_PIXELS), 1), _MOST_PIXELS)
+    """The width of the picture; more than any screen shows is refused."""
+    pixels = _moment(query, "pixels", _USUAL_PIXELS)
+    if pixels > _MOST_PIXELS:
+        raise UsageError("the picture is too wide", f"ask for at most {_MOST_PIXELS} pixels")
+    return max(pixels, 1)
 
 
 def asked_tracks(query: Query, timeline: Timeline, *, curves: bool) -> list[int]:
@@ -43,6 +47,11 @@ def asked_tracks(query: Query, timeline: Timeline, *, curves: bool) -> list[int]
         text = query.text("tracks")
         parts = [part for part in text.split(",") if part]
         most = len(tracks)
+        if len(parts) > _MOST_TRACKS:
+            raise UsageError(
+                f"the parameter 'tracks' names {len(parts)} tracks",
+                f"name at most {_MOST_TRACKS} at once",
+            )
         if not all(part.isascii() and part.isdigit() and int(part[:9]) < most for part in parts):
             raise UsageError(
                 f"the parameter 'tracks' is {text[:80]!r}",
@@ -92,10 +101,7 @@ def tracks(timeline: Timeline, _query: Query) -> dict[str, Any]:
         "tracks": [
             {name: getattr(track, name) for name in _OF_TRACK} for track in layout.lanes.tracks
         ],
-        "steps": [
-            {"name": step.name, "from_ns": step.from_ns, "to_ns": step.to_ns}
-            for step in layout.steps
-        ],
+        "steps": [asdict(step) for step in layout.steps],
     }
 
 
