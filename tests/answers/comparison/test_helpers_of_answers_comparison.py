@@ -13,11 +13,10 @@ import pytest
 import timesink
 from gated import gate_check
 from timesink.analyses.comparison.pair import CycleTimes, KeyFinding, Workload
-from timesink.analyses.comparison.verdict import verdict
 from timesink.answers.comparison.baselines import load_baseline, save_baseline
 from timesink.answers.comparison.budget_file import Budget, load_budgets, starting_budgets
 from timesink.answers.comparison.budgets import evaluate
-from timesink.answers.comparison.changes import changes
+from timesink.answers.comparison.changes import Told
 from timesink.answers.comparison.document import (
     _names,
     comparison_document,
@@ -120,7 +119,7 @@ def test_evaluate() -> None:
 
 def test_changes() -> None:
     same = timesink.compare(timesink.sample(), timesink.sample()).pair
-    assert changes(same, verdict(same)) == []
+    assert Told(same).changes == []
 
 
 def test_comparison_document() -> None:
