@@ -47,7 +47,6 @@ from timesink.answers.comparison.pair_tables import known_amounts
 from timesink.answers.comparison.pairing import (
     as_arguments,
     as_options,
-    by_number,
     check_cycle_type,
     one_of,
 )
@@ -247,10 +246,6 @@ def test_short_labels() -> None:
 
 def test_known_amounts() -> None:
     assert known_amounts({"mu_base": 37.1, "mu_new": None, "unit": "%"}) == "37.1 % → -"
-
-
-def test_by_number() -> None:
-    assert sorted(["GPU 10", "GPU 2"], key=by_number) == ["GPU 2", "GPU 10"]
 
 
 def test_check_cycle_type() -> None:

@@ -105,10 +105,7 @@ def _document(
     comparison: Comparison, said: str, sections: Iterable[Section], meaning: Tone = "plain"
 ) -> Document:
     names = list(dict.fromkeys(one.title for one in comparison.pairs))
-    # What was compared without the folders around it, where that tells all apart.
-    places = comparison.sources
-    sources: Sequence[str] = [Path(source).name or source for source in places]
-    sources = sources if len(set(sources)) == len(set(places)) else places
+    sources = _names(comparison.sources)
     if len(comparison.pairs) == 1:
         one = comparison.pairs[0]
         about = short_names(sentences.subject(Told(one.pair), one.title))
@@ -119,6 +116,12 @@ def _document(
     return Document(
         "comparison", title, about, short_names(said), __version__, tuple(sections), meaning
     )
+
+
+def _names(sources: Sequence[str]) -> Sequence[str]:
+    """What was compared without the folders around it, where that tells all apart."""
+    names = [Path(source).name or source for source in sources]
+    return names if len(set(names)) == len(set(sources)) else sources
 
 
 def verdict_of(comparison: Comparison) -> str:
