@@ -44,7 +44,7 @@ from mutations_of_code import Mutant, mutants_of
 SEED = 19
 GROUPS = {
     "rules": ("rules", "analyses/findings", "analyses/kernel_advice", "analyses/diagnosis"),
-    "formats": ("formats", "readers", "writers", "store"),
+    "formats": ("formats", "sources", "readers", "writers", "store"),
     "analyses": ("analyses",),
 }
 """Where the code of each group lives, now and before; the first that fits a file counts."""

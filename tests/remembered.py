@@ -76,7 +76,11 @@ def remember_pairs() -> None:
 
     def remembered_pair(base: Role, new: Role, kind: str) -> Pair:
         sides = replace(base, source=""), replace(new, source="")
-        content = pickle.dumps((*sides, kind, base.source == new.source))
+        try:
+            content = pickle.dumps((*sides, kind, base.source == new.source))
+        except (AttributeError, pickle.PicklingError):
+            # What a timeline tells is worked out when it is asked for.
+            return compare_roles(base, new, kind)
         key = sha256(content).digest()
         if key not in pairs:
             _forget(pairs)

@@ -527,7 +527,7 @@ def test_folder_that_takes_nothing(
 
 
 def test_full_disk_is_noticed_first(decline, program: Program, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("timesink.recorder.ncu.table._LEAST_FREE", 2**80)
+    monkeypatch.setattr("timesink.recorder.folder._LEAST_FREE", 2**80)
     assert "left on its disk" in decline("ncu", "--", sys.executable, program())[0]
 
 

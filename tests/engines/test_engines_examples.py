@@ -12,7 +12,6 @@ from timesink.runtime.engine import (
     internal,
     killed,
     last_words,
-    local_path,
     make,
     name_of,
 )
@@ -62,7 +61,3 @@ def test_ray_engine_last_words():
         last_words("[2026-11-16 02:46:00,900 E 25 26] rpc_client.h:204: GCS is gone. See its log.")
         == "GCS is gone"
     )
-
-
-def test_ray_worker_local_path():
-    assert local_path("no recording") is None

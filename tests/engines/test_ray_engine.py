@@ -33,3 +33,17 @@ def test_relative_paths_start_in_the_folder_of_the_caller(
 
     assert error is None
     assert value == str(recording).encode()
+
+
+def test_a_file_that_the_worker_does_not_see(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir("/")
+    echo = pickle.dumps(call("echo"))
+
+    value, error = answer(str(tmp_path), echo, pickle.dumps(Recording(Path("rank0.json"), "0")))
+
+    assert value is None
+    assert error is not None
+    assert error.message.startswith("rank0.json: not to be seen from the Ray worker on ")
+    assert answer(str(tmp_path), echo, pickle.dumps("no recording")) == (b"no recording", None)

@@ -62,7 +62,6 @@ from timesink.model.schema import TABLES
 from timesink.model.trace import Metadata
 from timesink.sources.discovery import (
     files_at,
-    is_named_by_profiler,
     matching,
     one_run,
     recordings_in,
@@ -258,10 +257,6 @@ def test_csv_text_decimal_commas() -> None:
     texts = texts_of(b"a;b\n1,5;1,5\n2.5;x\nx,y;z\n", numbers="a", decimals=["a"])
     assert texts["a"].to_list() == ["1.5", "2.5", "x,y"]
     assert texts["b"].to_list() == ["1,5", "x", "z"]
-
-
-def test_discover_is_named_by_profiler() -> None:
-    assert is_named_by_profiler(Recording(Path("worker0.1.pt.trace.json.gz"), "worker0"))
 
 
 def test_discover_recording_of() -> None:

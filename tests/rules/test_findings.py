@@ -152,4 +152,4 @@ def test_several_late_ranks_cost_what_the_latest_of_each_step_does():
     panel = Panel(np.arange(2), ("1", "2"), held, held, held, {}, held, np.zeros(2))
     always = Finding("gpu_clock", "", cost_ns=10.0, rank=0)
     once = Finding("host_code", "", cost_ns=7.0, rank=1)
-    assert cost_together([always, once], panel) == 12.0
+    assert cost_together([always, once], panel)[0] == 12.0

@@ -126,9 +126,6 @@ class Groups:
         return np.asarray(np.minimum.reduceat(values[self.order], self.first)[self.group])
 
 
-# Values at places where -1 means that there is none.
-
-
 def values_at(column: pl.Series, places: Ints) -> pl.Series:
     """The values at these places; null at -1."""
     if not (places < 0).any():
@@ -142,8 +139,6 @@ def names_of(forest: CallForest, nodes: Nodes) -> pl.Series:
     code = np.where(nodes >= 0, forest.name[nodes], -1) if len(forest) else nodes
     return values_at(pl.Series(forest.names, dtype=pl.String), code)
 
-
-# Sums of whole numbers by group.
 
 _EXACT_FLOATS = 1 << 53
 

@@ -38,14 +38,8 @@ Thread: TypeAlias = tuple[str, str]
 
 BACKWARD = "backward"
 _TYPES = (
-    "Operator",
-    "ProfilerStep",
-    "Module",
-    "Python",
-    "user_annotation",
-    "pl_module",
-    "pl_profile",
-    BACKWARD,
+    *("Operator", "ProfilerStep", "Module", "Python", "user_annotation"),
+    *("pl_module", "pl_profile", BACKWARD),
 )
 
 

@@ -25,15 +25,8 @@ Options = ParamSpec("Options")
 Result = TypeVar("Result")
 
 
-class _Note:
-    """One answer about one trace, and the lock under which it is found."""
-
-    __slots__ = ("answers", "lock")
-
-    def __init__(self) -> None:
-        self.lock = Lock()
-        self.answers: list[Any] = []
-
+_Note: TypeAlias = tuple[Lock, list[Any]]
+"""One answer about one trace, behind the lock under which it is found."""
 
 _notebooks: WeakKeyDictionary[Trace, dict[Any, _Note]] = WeakKeyDictionary()
 _opening = Lock()
@@ -41,12 +34,12 @@ _opening = Lock()
 
 def remember(trace: Trace, analysis: Callable[[Trace], Result], answer: Result) -> None:
     """Set what an analysis found for a trace that was made from another."""
-    _note_of(trace, (inspect.unwrap(analysis), (), ())).answers[:] = [answer]
+    _note_of(trace, (inspect.unwrap(analysis), (), ()))[1][:] = [answer]
 
 
 def _note_of(trace: Trace, question: Any) -> _Note:
     with _opening:
-        return _notebooks.setdefault(trace, {}).setdefault(question, _Note())
+        return _notebooks.setdefault(trace, {}).setdefault(question, (Lock(), []))
 
 
 def once_per_trace(
@@ -60,11 +53,11 @@ def once_per_trace(
 
     @wraps(analysis)
     def remembered(trace: Trace, /, *args: Options.args, **options: Options.kwargs) -> Result:
-        note = _note_of(trace, (analysis, args, tuple(sorted(options.items()))))
-        with note.lock:
-            if not note.answers:
-                note.answers.append(analysis(trace, *args, **options))
-        answer: Result = note.answers[0]
+        lock, answers = _note_of(trace, (analysis, args, tuple(sorted(options.items()))))
+        with lock:
+            if not answers:
+                answers.append(analysis(trace, *args, **options))
+        answer: Result = answers[0]
         return answer
 
     return remembered
@@ -132,40 +125,19 @@ class Texts:
 Rows: TypeAlias = NDArray[Any] | slice
 """Which rows of a table: places or flags."""
 
-_HOST = (
-    "kind",
-    "category",
-    "name",
-    "pid",
-    "tid",
-    "ts_ns",
-    "dur_ns",
-    "external_id",
-    "correlation",
-)
-_DEVICE = (
-    "kind",
-    "name",
-    "pid",
-    "ts_ns",
-    "dur_ns",
-    "device",
-    "stream",
-    "correlation",
-    "external_id",
-)
+_EVENT = ("kind", "name", "pid", "ts_ns", "dur_ns", "external_id", "correlation")
 
 
 @once_per_trace
 def host_columns(trace: Trace) -> pl.DataFrame:
     """What, where and when of every host event, and the ids that link it."""
-    return trace.lazy("host").select(_HOST).collect()
+    return trace.lazy("host").select(*_EVENT, "category", "tid").collect()
 
 
 @once_per_trace
 def device_columns(trace: Trace) -> pl.DataFrame:
     """What, where and when of every device event, and the ids that link it."""
-    return trace.lazy("device").select(_DEVICE).collect()
+    return trace.lazy("device").select(*_EVENT, "device", "stream").collect()
 
 
 @once_per_trace

@@ -185,14 +185,8 @@ _END_OF_TIME = np.iinfo(np.int64).max
 NOT_A_NODE = -1
 OPERATOR, STEP, DATA_LOADER, OPTIMIZER, MODULE, COLLECTIVE, PYTHON, WRAPPER = range(8)
 ROLE_NAMES = (
-    "operator",
-    "step",
-    "data_loader",
-    "optimizer",
-    "module",
-    "collective",
-    "python",
-    "wrapper",
+    *("operator", "step", "data_loader", "optimizer"),
+    *("module", "collective", "python", "wrapper"),
 )
 
 _FRAMES = (STEP, MODULE)
@@ -323,9 +317,6 @@ def call_forest(trace: Trace) -> CallForest:
     )
 
 
-# -- which calls -----------------------------------------------------------------------------------
-
-
 def _roles(trace: Trace) -> NDArray[np.int8]:
     """What part each host event plays, `NOT_A_NODE` for those that play none."""
     named, kinds = host_names(trace), host_kinds(trace)
@@ -404,9 +395,6 @@ def _stands_for(parent: Nodes, name: Codes, mergeable: Flags) -> Nodes:
         if np.array_equal(further, stands_for):
             return stands_for
         stands_for = further
-
-
-# The nearest caller of some sort: the module around an operator, the tree around a call.
 
 
 def enclosing(nodes: Nodes, parent: Nodes, wanted: Flags) -> Nodes:

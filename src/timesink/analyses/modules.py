@@ -150,20 +150,13 @@ def _by_sequence(forest: CallForest, ids: pl.DataFrame, node: Nodes) -> Nodes:
 
 PREFIX = "nn.Module: "
 
-SCHEMA = {
-    "id": pl.Int64(),
-    "parent_id": pl.Int64(),
+SCHEMA: dict[str, pl.DataType] = {
+    **dict.fromkeys(("id", "parent_id"), pl.Int64()),
     "name": pl.String(),
-    "module_id": pl.Int64(),
-    "occurrences": pl.Int64(),
-    "operators": pl.Int64(),
-    "host_total_ns": pl.Int64(),
-    "host_self_ns": pl.Int64(),
-    "device_total_ns": pl.Int64(),
-    "device_self_ns": pl.Int64(),
-    "device_with_operators_ns": pl.Int64(),
-    "backward_host_ns": pl.Int64(),
-    "backward_device_ns": pl.Int64(),
+    **dict.fromkeys(("module_id", "occurrences", "operators"), pl.Int64()),
+    **dict.fromkeys(("host_total_ns", "host_self_ns", "device_total_ns"), pl.Int64()),
+    **dict.fromkeys(("device_self_ns", "device_with_operators_ns"), pl.Int64()),
+    **dict.fromkeys(("backward_host_ns", "backward_device_ns"), pl.Int64()),
     "avg_duration_ns": pl.Float64(),
 }
 
@@ -200,9 +193,6 @@ def module_table(trace: Trace) -> pl.DataFrame:
         .sort("id")
         .select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items())
     )
-
-
-# -- which calls are modules, and which row each belongs to ----------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,9 +301,6 @@ def _layout(modules: Modules) -> pl.DataFrame:
         {"row": order, "id": range(len(order)), "parent_id": parents},
         schema={"row": pl.Int64, "id": pl.Int64, "parent_id": pl.Int64},
     )
-
-
-# -- what each call costs --------------------------------------------------------------------------
 
 
 def _values(trace: Trace) -> dict[str, Ints]:

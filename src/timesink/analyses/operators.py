@@ -17,8 +17,6 @@ from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import BUSY_KINDS, KERNEL_KINDS
 from timesink.model.trace import Trace
 
-# Host and device time of every call of the forest, its own and with what it calls.
-
 _LONGEST_LINE = 1 << 62
 
 
@@ -167,14 +165,7 @@ def operator_table(trace: Trace, *, by_shape: bool = False, by_stack: bool = Fal
     )
 
 
-_SUMMED = (
-    "device_self",
-    "device_total",
-    "host_self",
-    "host_total",
-    "tensor_core_self",
-    "tensor_core_total",
-)
+_SUMMED = [f"{time}_{of}" for time in ("device", "host", "tensor_core") for of in ("self", "total")]
 
 
 def _groups(
@@ -202,8 +193,6 @@ def _groups(
 def _ratio(part: str, whole: str) -> pl.Expr:
     return pl.when(pl.col(whole) > 0).then(pl.col(part) / pl.col(whole))
 
-
-# -- so that the table adds up to the trace --------------------------------------------------------
 
 NO_CALLER = "outside of every call"
 NO_LAUNCH = "launch not in trace"

@@ -42,15 +42,11 @@ _BEGINNING_OF_TIME = np.iinfo(np.int64).min
 CUT_SHARE = 0.8
 """A last step with less than this share of the device events before it was cut."""
 
-SCHEMA = {
+SCHEMA: dict[str, pl.DataType] = {
     "name": pl.String(),
-    "start_ns": pl.Int64(),
-    "end_ns": pl.Int64(),
-    "host_start_ns": pl.Int64(),
-    "host_end_ns": pl.Int64(),
+    **dict.fromkeys(("start_ns", "end_ns", "host_start_ns", "host_end_ns"), pl.Int64()),
     "device_events": pl.Int64(),
-    "complete": pl.Boolean(),
-    "marked": pl.Boolean(),
+    **dict.fromkeys(("complete", "marked"), pl.Boolean()),
 }
 
 
@@ -209,15 +205,7 @@ def _complete(count: Ints) -> Flags:
 
 # What the time of a run is spent on, as ranges.
 
-ROLES = (
-    "kernel",
-    "memcpy",
-    "memset",
-    "communication",
-    "runtime",
-    "data_loader",
-    "cpu_exec",
-)
+ROLES = ("kernel", "memcpy", "memset", "communication", "runtime", "data_loader", "cpu_exec")
 """In order of priority: a moment counts for the first role that covers it."""
 
 
@@ -282,8 +270,6 @@ def _host_calls(trace: Trace) -> NDArray[np.int8]:
     return np.where(calls, purpose[named.codes], np.int8(_NO_WORK))
 
 
-# How the time of each step divides: device work first, then what the host did meanwhile.
-
 PARTS = (*ROLES, "other")
 """The parts of a step, in order of priority; `other` is what no role covers."""
 
@@ -315,8 +301,6 @@ def average_step(trace: Trace) -> dict[str, float]:
     # Sums stay whole numbers; only the division is rounded.
     return {name: int(complete[name].sum()) / complete.height for name in columns}
 
-
-# A trace cut down to some of its steps.
 
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 

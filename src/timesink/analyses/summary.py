@@ -93,7 +93,7 @@ def summarise(trace: Trace) -> Summary:
     used = pl.concat([busy["device"], measured["device"]])
     kernel_times: tuple[KernelTime, ...] = ()
     if measured.height:
-        calls = with_weights(kernel_calls(trace), sampling_of(trace))
+        calls = with_weights(kernel_calls(trace), sampling_of(trace.metadata))
         times = calls.group_by("host", "device").agg(call_time().sum().round().cast(pl.Int64()))
         ordered = times.sort(pl.col("host").cast(pl.String()), "device")
         kernel_times = tuple(KernelTime(*row) for row in ordered.iter_rows())
@@ -147,9 +147,6 @@ def _span(*frames: pl.LazyFrame) -> Span:
     if not given:
         return Span()
     return Span(min(start for start, _ in given), max(end for _, end in given))
-
-
-# What was sampled: every counter, where, how often and how high.
 
 
 def sampled_counters(trace: Trace) -> pl.DataFrame:

@@ -41,28 +41,12 @@ CHIP_PRODUCTS_2026 = (*PRODUCTS_2026, "_mma", "fprop", "dgrad", "wgrad", "conv_"
 
 NOT_DESPITE_NAME_2026 = (
     # products without matrix units
-    "_ffma_",
-    "_simt_",
-    "opclasssimt",
-    "mmasimt",
-    "gemv",
-    "dot_kernel",
-    "gemmk1",
-    "gemmsn_",
-    "magma_",
+    *("_ffma_", "_simt_", "opclasssimt", "mmasimt"),
+    *("gemv", "dot_kernel", "gemmk1", "gemmsn_", "magma_"),
     # steps before and after a product
-    "splitkreduce",
-    "reducesplitk",
-    "execute_split_k_kernel",
-    "init_device_workspace",
-    "computeoffsets",
-    "_combine",
-    "dot_do_o",
-    "convert_dq",
-    "convert_dkv",
-    "fmhareduction",
-    "_finalize_",
-    "attention_ll4mi_reduce",
+    *("splitkreduce", "reducesplitk", "execute_split_k_kernel", "init_device_workspace"),
+    *("computeoffsets", "_combine", "dot_do_o", "convert_dq", "convert_dkv", "fmhareduction"),
+    *("_finalize_", "attention_ll4mi_reduce"),
     # communication
     *vendors.every("collectives"),
     "cross_device_reduce",
@@ -75,14 +59,8 @@ _NOT_DESPITE_START = re.compile(
 """Starts of names that decide before the lists above (2026-11)."""
 
 PLAIN_PRODUCTS_2026 = (
-    "sgemm",
-    "scudnn",
-    "winograd",
-    "dgrad_engine",
-    "wgrad_alg0_engine",
-    "implicit_convolve",
-    "explicit_convolve",
-    "fft2d",
+    *("sgemm", "scudnn", "winograd", "dgrad_engine", "wgrad_alg0_engine"),
+    *("implicit_convolve", "explicit_convolve", "fft2d"),
 )
 """Products whose short names, in lower case, tell that they use ordinary units (2026-11)."""
 

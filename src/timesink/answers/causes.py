@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import fsum
-from typing import TYPE_CHECKING
 
 from timesink.analyses.comparison.verdict import NARROW
 from timesink.analyses.statistics.ranks import ALPHA
@@ -31,9 +30,6 @@ from timesink.output.blocks import (
 from timesink.output.names import short_names
 from timesink.output.numbers import known
 from timesink.rules.registry import catalogue
-
-if TYPE_CHECKING:
-    from timesink.analyses.ranks.changes import PartChange
 
 AROUND = "Anomalies: what is different around it"
 NEXT = "What to check next"
@@ -362,9 +358,7 @@ def attribution_block(one: Diagnosis, *, attributed: bool = False) -> Attributio
     return Attribution(f"Where the change is ({total})", "time_ns", change, tuple(rows))
 
 
-def attributed_part(
-    one: Component | PartChange, id_: str, name: str, note: str = ""
-) -> AttributedPart:
+def attributed_part(one: Component, id_: str, name: str, note: str = "") -> AttributedPart:
     """What a part adds to a change, and how sure that is."""
     low, high = one.interval_ns or (None, None)
     return AttributedPart(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from timesink import __version__
 from timesink.analyses.behaviour.summary import BehaviourCounts
-from timesink.analyses.kernels.calls import stated_sampling
+from timesink.analyses.kernels.calls import sampling_of
 from timesink.analyses.summary import Summary
 from timesink.answers.info_report import (
     Info,
@@ -139,7 +139,7 @@ def _measured(traces: Sequence[TraceInfo]) -> str:
     if len(times) > 1:
         return f"{said} on {units.counted(len(times), 'devices')}"
     total = units.duration_ns(times[0].total_ns)
-    sampled = any(stated_sampling(trace.metadata) for trace in traces)
+    sampled = any(sampling_of(trace.metadata) for trace in traces)
     return f"{said}, which stand for about {total}" if sampled else f"{said}, {total} in all"
 
 
@@ -204,7 +204,7 @@ def _counter_facts(trace: TraceInfo) -> list[tuple[str, str]]:
         ("vendor", TITLES.get(metadata.vendor, metadata.vendor)),
         ("kernels", f"{units.counted(summary.kernel_calls, 'launches')} measured one by one"),
         ("kernel time", _kernel_time_text(trace)),
-        ("sampled", str(stated_sampling(metadata) or "")),
+        ("sampled", str(sampling_of(metadata) or "")),
         ("command", shlex.join(map(str, command)) if isinstance(command, list) else ""),
         ("timeline", "none: see  timesink kernels"),
         ("versions", _versions_text(metadata.versions)),
@@ -216,7 +216,7 @@ def _counter_facts(trace: TraceInfo) -> list[tuple[str, str]]:
 def _kernel_time_text(trace: TraceInfo) -> str:
     """Time of the launches of each device, scaled where they are a sample."""
     times = trace.summary.kernel_times
-    sampled = stated_sampling(trace.metadata) is not None
+    sampled = sampling_of(trace.metadata) is not None
     about, how = (
         ("about ", "estimated from a sample") if sampled else ("", "sum of single launches")
     )

@@ -53,7 +53,7 @@ from timesink.recorder.folder import (
     is_interval,
 )
 from timesink.recorder.processes import check_program
-from timesink.recorder.recording import Conclusion, Request, record_program
+from timesink.recorder.recording import Request, record_program
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -125,20 +125,19 @@ def run(options: argparse.Namespace) -> int:
     )
     check_program(request.command)
     request.place.check(force=options.force)
-    conclusion, ended = record_program(request, _say)
-    _tell(conclusion, options.output)
+    told, advice, ended = record_program(request, _say)
+    _tell(told, advice, options.output)
     return ended.status
 
 
-def _tell(conclusion: Conclusion, folder: Path) -> None:
-    run = conclusion.run
+def _tell(run: dict[str, Any], advice: str, folder: Path) -> None:
     missing = [Missing(**one) for one in run["counters"]["missing"]]
     for line in (*(f"without {line}" for line in missing_in_words(missing)), *run["notes"]):
         _say(line)
     if not run["complete"]:
         _say(f"the recording is partial: {run['why_partial']}")
-    if conclusion.advice:
-        print(f"hint: {conclusion.advice}", file=sys.stderr)
+    if advice:
+        print(f"hint: {advice}", file=sys.stderr)
     slower, cost = run["overhead"]["profiler_pct"], ""
     if slower is not None:
         longer = f"{slower:.1f} % longer" if slower > 0 else "no longer"

@@ -37,8 +37,6 @@ from timesink.model.trace import Metadata, Trace
 from timesink.model.units import counted, published_unit
 from timesink.model.vendors import NO_ACCELERATOR, recognise_vendor
 
-# Rows as others write them, text or numbers, as rows of the model.
-
 NEEDED = ("cycle", "beta_pct", "function", "dur_ns")
 """Columns without which a table is none of behaviour."""
 
@@ -46,7 +44,8 @@ _LENGTHS = ("dur_ns", "cycle_dur_ns")
 _TIMES = (*_LENGTHS, "cycle_ts_ns")
 _NUMBERS = ("beta_pct", "mu", "sigma")
 _COUNTS = ("cycle", "calls")
-_TEXTS = tuple(name for name in BEHAVIOUR.schema if name not in (*_TIMES, *_NUMBERS, *_COUNTS))
+_NUMERIC = (*_TIMES, *_NUMBERS, *_COUNTS)
+_TEXTS = tuple(name for name in BEHAVIOUR.schema if name not in _NUMERIC)
 _WITHOUT_MEANING = ("nan", "none", "null", NO_METRIC.lower())
 _LARGEST = 1e100
 """Beyond any measurement; squares of larger numbers are infinite."""
@@ -74,10 +73,6 @@ class Spelling:
         """What a table with these columns needs besides, as the file would name it."""
         known = set(columns)
         return [self.names[name] for name in NEEDED if self.names[name] not in known]
-
-    def numbers(self) -> list[str]:
-        """The file's names of columns that hold numbers."""
-        return [self.names[name] for name in (*_TIMES, *_NUMBERS, *_COUNTS)]
 
 
 def _whole_ns(values: pl.Series) -> pl.Series:
@@ -139,9 +134,6 @@ def table_of(
     return conform(read, BEHAVIOUR), [entry for entry in health if entry.count]
 
 
-# -- what columns hold -----------------------------------------------------------------------------
-
-
 def _read_columns(complete: pl.DataFrame, cycle_type: str, spelling: Spelling) -> pl.DataFrame:
     """Every column as what it holds; null where that cannot be."""
     text = pl.col("device").str.strip_chars()
@@ -181,9 +173,6 @@ def _meaningful(name: str) -> pl.Expr:
     return pl.when(~text.str.to_lowercase().is_in(_WITHOUT_MEANING)).then(text).alias(name)
 
 
-# -- what could not be used ------------------------------------------------------------------------
-
-
 def _bad_rows(
     before: pl.DataFrame, after: pl.DataFrame, is_row: pl.Series, spelling: Spelling
 ) -> HealthEntry:
@@ -200,7 +189,7 @@ def _bad_values(
     before: pl.DataFrame, after: pl.DataFrame, spelling: Spelling
 ) -> Iterable[HealthEntry]:
     """Values that were given, mean something, and could not be read."""
-    for name in (*_TIMES, *_NUMBERS, *_COUNTS, "interpolated"):
+    for name in (*_NUMERIC, "interpolated"):
         unread = after[name].is_null() & before[name].is_not_null()
         if name == "mu":
             unread &= after["metric"].is_null()  # others are levels that are missing
@@ -286,7 +275,7 @@ def _of_csv(content: bytes, path: Path, cycle_type: str) -> tuple[pl.DataFrame, 
             f"{path}: a behaviour table without the {columns} {', '.join(missing)}",
             f"it needs {needed}; it has {', '.join(header)}",
         )
-    texts = texts_of(content, numbers="duration", decimals=AS_CSV.numbers())
+    texts = texts_of(content, numbers="duration", decimals=[AS_CSV.names[one] for one in _NUMERIC])
     table, health = table_of(texts, cycle_type)
     return table, [HealthEntry("invalid_utf8", count_foreign_lines(content)), *health]
 
@@ -329,8 +318,6 @@ def _vendor(table: pl.DataFrame) -> str:
     return recognise_vendor(device_names=labels, calls=calls)
 
 
-# A behaviour table as a file: Parquet, or the CSV of `model.behaviour_csv`, packed or not.
-
 _ENDINGS = (".parquet", ".csv", ".csv.gz")
 _DECIMALS = 4
 
@@ -340,26 +327,22 @@ def write_behaviour(table: pl.DataFrame, path: Path) -> None:
 
     Parquet keeps every value; CSV rounds shares and counters to four decimals.
     """
-    content = behaviour_bytes(table, path)
-    with written_aside(path) as aside:
-        aside.write_bytes(content)
-
-
-def behaviour_bytes(table: pl.DataFrame, path: Path) -> bytes:
-    """What the file holds; its name says the format."""
     name = path.name.lower()
+    if not name.endswith(_ENDINGS):
+        raise OutputError(
+            f"{path}: not a name for a behaviour table", f"end the name in {' or '.join(_ENDINGS)}"
+        )
     if name.endswith(".parquet"):
         buffer = io.BytesIO()
         table.select(list(BEHAVIOUR.schema)).write_parquet(buffer, compression="zstd")
-        return buffer.getvalue()
-    if name.endswith(".csv"):
-        return behaviour_csv(table).encode()
-    if name.endswith(".csv.gz"):
+        content = buffer.getvalue()
+    else:
+        content = behaviour_csv(table).encode()
+    if name.endswith(".gz"):
         # Without the time of writing, equal tables are equal files.
-        return gzip.compress(behaviour_csv(table).encode(), mtime=0)
-    raise OutputError(
-        f"{path}: not a name for a behaviour table", f"end the name in {' or '.join(_ENDINGS)}"
-    )
+        content = gzip.compress(content, mtime=0)
+    with written_aside(path) as aside:
+        aside.write_bytes(content)
 
 
 def behaviour_csv(table: pl.DataFrame) -> str:

@@ -22,8 +22,6 @@ from timesink.model.schema import COUNTERS, HOST_DEVICE
 from timesink.model.trace import Metadata, Trace
 from timesink.model.vendors import NO_ACCELERATOR
 
-# Whose samples a counter's are, where its name or its lane says so.
-
 _OF_PROCESS = r"^(process_\w+?)_(\d+)$"
 _LANE = re.compile(r"^CAT_([A-Z]+)(?:_(\d+))?", re.IGNORECASE)
 HOST_OF_PROCESS = r"^(.+)\(\d+\)$"
@@ -83,10 +81,6 @@ def layout_of(header: Sequence[str]) -> CounterLayout | None:
     return next((one for one in fitting if one is not _LOCATED or "category" in header), None)
 
 
-def _host_name(columns: Sequence[str]) -> pl.Expr:
-    return pl.col("hostname") if "hostname" in columns else pl.lit(None, dtype=pl.String)
-
-
 def _place(columns: Sequence[str]) -> pl.Expr:
     """Accelerator, process or host, from the categories of the places."""
     places = [name for name in columns if _LOCATION.match(name) and f"{name}_type" in columns]
@@ -140,10 +134,11 @@ def _read_source(source: SourceFile) -> tuple[pl.DataFrame, list[HealthEntry]]:
         raise UnreadableError(f"{source.path}: not a counter CSV ({reason})", _EXPECTED)
     texts = texts_of(content, numbers="value", strip=_STRIPPED, decimals=["value"])
     # Texts of any layout under the names of the first.
-    if "device" in texts.columns:
-        device = pl.col("device")
+    if layout is _LOCATED and "device" not in texts.columns:
+        device = _place(texts.columns)
     else:
-        device = _place(texts.columns) if layout is _LOCATED else _host_name(texts.columns)
+        known = [name for name in ("device", "hostname") if name in texts.columns]
+        device = pl.col(known[0]) if known else pl.lit(None, dtype=pl.String)
     named = texts.select(
         *(pl.col(theirs).alias(own) for theirs, own in layout.items() if own != "device"),
         device=device,

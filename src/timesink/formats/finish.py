@@ -75,9 +75,6 @@ def find_oddities(tables: Mapping[str, pl.DataFrame], metadata: Metadata) -> lis
     return [entry for entry in entries if entry.count]
 
 
-# -- what several checks need --------------------------------------------------------------------
-
-
 def _has_kind(frame: pl.DataFrame, kinds: Sequence[str]) -> bool:
     return bool(frame["kind"].is_in(kinds).any())
 
@@ -132,9 +129,6 @@ def _dense_codes(column: pl.Series) -> tuple[NDArray[np.int64], int]:
     values = np.flatnonzero(number_of)
     number_of[values] = np.arange(len(values))
     return number_of.take(codes), len(values)
-
-
-# -- one function per code -----------------------------------------------------------------------
 
 
 def _entry(code: str, rows: NDArray[np.intp], example: Callable[[int], str]) -> HealthEntry:
@@ -275,17 +269,17 @@ def _device_before_launch(busy: pl.DataFrame) -> HealthEntry:
     )
 
 
-# -- what formats that record both ends of an activity share ---------------------------------------
-
-
 def close_spans(
     frame: pl.DataFrame, origin: str, *, open_code: str = "missing_duration"
 ) -> tuple[pl.DataFrame, list[HealthEntry]]:
     """Replace `start` and `end` by `ts_ns` and `dur_ns`, and a missing name by an empty one.
 
-    Rows without a start are left out.  `origin` names the rows in the examples; `open_code` is
-    the health code of rows without an end.
+    Samples have no column `end`.  Rows without a start are left out.  `origin` names the rows in
+    the examples; `open_code` is the health code of rows without an end.
     """
+    if "end" not in frame.columns:
+        placed = frame.drop_nulls("start").rename({"start": "ts_ns"})
+        return placed, [HealthEntry("missing_ts", frame.height - placed.height, origin)]
     start, end = pl.col("start"), pl.col("end")
     found = {
         "missing_ts": start.is_null(),
@@ -305,12 +299,6 @@ def close_spans(
         name=pl.col("name").fill_null(""),
     )
     return closed.drop("start", "end"), health
-
-
-def place_samples(frame: pl.DataFrame, origin: str) -> tuple[pl.DataFrame, list[HealthEntry]]:
-    """Rename `start` to `ts_ns`; rows without it are left out."""
-    placed = frame.drop_nulls("start").rename({"start": "ts_ns"})
-    return placed, [HealthEntry("missing_ts", frame.height - placed.height, origin)]
 
 
 def lane(device: pl.Expr, stream: pl.Expr) -> pl.Expr:
@@ -333,8 +321,6 @@ def address_of(recorded: str | int, base: int = 0) -> int | None:
         return None
     return number if 0 <= number < 2**64 else None
 
-
-# -- the trace itself ------------------------------------------------------------------------------
 
 _LATEST_NS = 2**63 - 1
 STEP_PATTERN = r"^ProfilerStep#(\d+)"

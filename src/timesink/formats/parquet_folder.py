@@ -78,14 +78,7 @@ def read_folder(folder: Path, *, hold_open: bool = False) -> Trace:
         raise UnreadableError.incomplete_export(folder, text.strip().partition("\n")[0]) from None
 
 
-_DAMAGE = (
-    OSError,
-    pl.exceptions.PolarsError,
-    AttributeError,
-    KeyError,
-    TypeError,
-    ValueError,
-)
+_DAMAGE = (OSError, pl.exceptions.PolarsError, AttributeError, KeyError, TypeError, ValueError)
 """What a description or a table that is not as it was written leads to."""
 
 

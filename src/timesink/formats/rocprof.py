@@ -24,7 +24,6 @@ from timesink.formats.finish import (
     finish_trace,
     lane,
     list_lanes,
-    place_samples,
 )
 from timesink.formats.options import ReadOptions
 from timesink.formats.packing import SourceFile
@@ -258,22 +257,19 @@ def copy_rows(copies: Sequence[Copy], names: Names) -> pl.DataFrame:
         (names.devices.get(copy.src_agent_id.handle), names.devices.get(copy.dst_agent_id.handle))
         for copy in copies
     ]
-    between = [None not in pair and pair[0] != pair[1] for pair in ends]
+    between = pl.Series([None not in (s, t) and s != t for s, t in ends], dtype=pl.Boolean)
     recorded = pl.col("call").replace_strict(_DIRECTIONS, default="other", return_dtype=pl.String)
     rows = _common_rows(copies, names).with_columns(
         _integers("bytes", [copy.bytes for copy in copies]),
         _integers("device", [s if t is None else t for s, t in ends]),
         pl.Series("stream", [str(copy.stream_id.handle) for copy in copies], dtype=pl.String),
-        pl.Series("between", between, dtype=pl.Boolean),
-    )
-    rows = rows.with_columns(
-        copy_direction=pl.when("between").then(pl.lit("PtoP")).otherwise(recorded)
+        copy_direction=pl.when(between).then(pl.lit("PtoP")).otherwise(recorded),
     )
     return rows.with_columns(
         kind=pl.lit("memcpy"),
         name=pl.format("Memcpy {}", "copy_direction"),
         tid=lane(pl.col("device"), pl.col("stream")),
-    ).drop("between", "call")
+    ).drop("call")
 
 
 def call_rows(calls: Sequence[Record], names: Names, kind: str) -> pl.DataFrame:
@@ -388,8 +384,7 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
                 continue
             table, shape, rows_of = _SECTIONS[section]
             rows = rows_of(_decode_all(raw, shape, section, health, "lost_events"), names)
-            place = close_spans if "end" in rows.columns else place_samples
-            placed, found = place(rows.with_row_index("index", offset=events), section)
+            placed, found = close_spans(rows.with_row_index("index", offset=events), section)
             parts.setdefault(table, []).append(placed)
             health += found
             events += rows.height

@@ -19,6 +19,7 @@ from typing import IO, Any
 from timesink.errors import CollectError
 from timesink.lab.faults import CODE, NORMAL, SCRATCH
 from timesink.lab.order import (
+    FAULT,
     RUN_FILE,
     TRACE,
     LabFolder,
@@ -26,6 +27,7 @@ from timesink.lab.order import (
     PackedParts,
     TimeLeft,
     gone_on_with,
+    write_json,
 )
 from timesink.lab.workloads.registry import FOLDER, STARTER, VARIABLE, as_text
 from timesink.recorder.gpu_counters import describe_host
@@ -273,7 +275,9 @@ def conduct(
     record: Record = make,
 ) -> Outcome:
     """Make every run that is not there yet; one that fails does not stop the others."""
-    lab.claim(describe(how, bench))
+    # Those of one folder are all made alike.
+    told = {name: value for name, value in asdict(how).items() if name != "deadline_s"}
+    lab.claim({"schema": SCHEMA, **told, **asdict(bench)})
     runs = gone_on_with(runs, lab.has)
     missing = [run for run in runs if not lab.has(run)]
     say(plan_in_words(runs, missing, time_left, bench))
@@ -287,7 +291,9 @@ def conduct(
             begun_us = time.time_ns() // 1000
             try:
                 record(run, how, lab, patience_of(min(how.deadline_s, time_left.left_s), stopped))
-                lab.finish(run, about(run, how, baseline(run, runs, lab), begun_us))
+                # From now on the recording is there.
+                fault = about(run, how, baseline(run, runs, lab), begun_us)
+                write_json(lab.of(run) / FAULT, fault)
             except (RunFailedError, OSError) as error:
                 interrupted = interruption(stopped)
                 if interrupted is not None:
@@ -327,12 +333,6 @@ def plan_in_words(
     there = f", {before} recorded before" if before else ""
     planned = f"{len(missing)} of {len(runs)} runs to make{there}, {time_left.words(len(missing))}"
     return f"{bench.words}: {planned}"
-
-
-def describe(how: How, bench: Bench) -> dict[str, Any]:
-    """How recordings are made: those of one folder are all made alike."""
-    told = {name: value for name, value in asdict(how).items() if name != "deadline_s"}
-    return {"schema": SCHEMA, **told, **asdict(bench)}
 
 
 def baseline(run: LabRun, runs: Sequence[LabRun], lab: LabFolder) -> str:

@@ -166,10 +166,6 @@ class LabFolder:
         """Whether it was recorded before."""
         return (self.of(run) / FAULT).is_file()
 
-    def finish(self, run: LabRun, about: Mapping[str, Any]) -> None:
-        """Say what was wrong on purpose; from now on the recording is there."""
-        write_json(self.of(run) / FAULT, about)
-
     def claim(self, how: Mapping[str, Any]) -> None:
         """Take the folder, or go on with one that was begun in the same way."""
         if not self.root.exists() or (self.root.is_dir() and not any(self.root.iterdir())):
@@ -238,13 +234,9 @@ class TimeLeft:
         """A run took so long."""
         self._took_s.append(seconds)
 
-    def estimate_s(self, runs: int) -> float:
-        """How long so many runs take."""
-        return runs * self._mean_s
-
     def words(self, runs: int) -> str:
-        """The same for people."""
-        seconds = self.estimate_s(runs)
+        """How long so many runs take."""
+        seconds = runs * self._mean_s
         return f"about {seconds:.0f} s" if seconds < _SHORT_S else f"about {seconds / 60:.0f} min"
 
     @property

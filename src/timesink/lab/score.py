@@ -59,12 +59,6 @@ class Rate:
             f"{low:.0f} to {high:.0f} %",
         )
 
-    @property
-    def words(self) -> str:
-        """For people."""
-        how_many, share, interval = self.cells
-        return f"{how_many} ({share}, 95 % interval {interval})" if self.trials else how_many
-
 
 def rate_of(outcomes: Iterable[bool]) -> Rate:
     """How many are true."""
@@ -377,13 +371,7 @@ class LabScore:
 
 
 def _plain_rate(rate: Rate) -> dict[str, Any]:
-    interval = rate.interval
-    return {
-        "hits": rate.hits,
-        "trials": rate.trials,
-        "share": rate.share,
-        "ci95": None if interval is None else list(interval),
-    }
+    return {**asdict(rate), "share": rate.share, "ci95": rate.interval and list(rate.interval)}
 
 
 def _plain_case(one: ScoredCase) -> dict[str, Any]:

@@ -139,16 +139,9 @@ _SAID_OF_TABLES = {
         "{lines} {hold} text that is not UTF-8: names there may not meet those of other runs"
     ),
 }
-_TOLD = frozenset(
-    {
-        "lost_recording",
-        "partial_recording",
-        "heavy_profiling",
-        "counter_clock_offset",
-        "profiler_overhead",
-        "missing_counters",
-        "counters_only",
-    }
+_TOLD = (
+    *_OF_RECORDERS,
+    *("counter_clock_offset", "profiler_overhead", "missing_counters", "counters_only"),
 )
 """Codes whose example is no example but the case itself."""
 

@@ -5,7 +5,7 @@ None stands for what the recorder did not know.  `docs/recording_folder.md` desc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, is_dataclass
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -206,11 +206,9 @@ def recorded_run(values: Mapping[str, Any]) -> tuple[RecordedRun, list[str]]:
     return _section(RecordedRun, values, "", unused), unused
 
 
-def _section(kind: type[Section], values: Any, where: str, unused: list[str]) -> Section:
-    if not isinstance(values, Mapping):
-        if values is not None:
-            unused.append(_shown(where, values))
-        return kind()
+def _section(
+    kind: type[Section], values: Mapping[str, Any], where: str, unused: list[str]
+) -> Section:
     known = {
         name: _value(hint, values[name], f"{where}.{name}".lstrip("."), unused)
         for name, hint in get_type_hints(kind).items()
@@ -220,42 +218,33 @@ def _section(kind: type[Section], values: Any, where: str, unused: list[str]) ->
 
 
 def _value(hint: Any, value: Any, where: str, unused: list[str]) -> Any:
+    """What a field holds, as far as it is of the right type; what is not is told as unused."""
     if is_dataclass(hint) and isinstance(hint, type):
-        return _section(hint, value, where, unused)
-    if get_origin(hint) is tuple:
-        return tuple(_items(get_args(hint)[0], value, where, unused))
-    if get_origin(hint) is Mapping:
-        return _texts(value, where, unused)
+        if isinstance(value, Mapping):
+            return _section(hint, value, where, unused)
+        if value is not None:
+            _tell(where, value, unused)
+        return hint()
+    if get_origin(hint) is tuple and isinstance(value, (list, tuple)):
+        item = get_args(hint)[0]
+        items = [_value(item, one, f"{where}[{n}]", unused) for n, one in enumerate(value)]
+        return tuple(one for one in items if one is not None)
+    if get_origin(hint) is Mapping and isinstance(value, Mapping):
+        texts = {}
+        for name, one in value.items():
+            if isinstance(one, (list, tuple, Mapping)):
+                _tell(f"{where}.{name}", one, unused)
+            elif one is not None:
+                texts[str(name)] = str(one)
+        return texts
     try:
         return msgspec.convert(value, hint)
     except msgspec.ValidationError:
-        unused.append(_shown(where, value))
+        _tell(where, value, unused)
         return None
 
 
-def _items(hint: Any, values: Any, where: str, unused: list[str]) -> Iterator[Any]:
-    if not isinstance(values, (list, tuple)):
-        unused.append(_shown(where, values))
-        return
-    for place, one in enumerate(values):
-        item = _value(hint, one, f"{where}[{place}]", unused)
-        if item is not None:
-            yield item
-
-
-def _texts(values: Any, where: str, unused: list[str]) -> dict[str, str]:
-    if not isinstance(values, Mapping):
-        unused.append(_shown(where, values))
-        return {}
-    texts = {}
-    for name, value in values.items():
-        if isinstance(value, (list, tuple, Mapping)):
-            unused.append(_shown(f"{where}.{name}", value))
-        elif value is not None:
-            texts[str(name)] = str(value)
-    return texts
-
-
-def _shown(where: str, value: Any) -> str:
+def _tell(where: str, value: Any, unused: list[str]) -> None:
     text = repr(value)
-    return f"{where}: {text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + '...'}"
+    shown = text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "..."
+    unused.append(f"{where}: {shown}")

@@ -369,18 +369,14 @@ TABLES = {
 }
 
 
-# Processes as recorders write them: a number, or `host(1234)`.
-
 _ON_HOST = re.compile(r"^(?P<host>.+)\((?P<pid>\d+)\)$")
 
 
 def host_and_pid(process: str) -> tuple[str | None, str]:
-    """The machine a recorded process names, and its number there."""
+    """The machine a recorded process such as `host(1234)` names, and its number there."""
     found = _ON_HOST.match(process)
     return (found["host"], found["pid"]) if found else (None, process)
 
-
-# How a behaviour table is spelled as CSV: one column of the file per column of the model.
 
 CSV_COLUMNS = {
     "cycle": "cycle",

@@ -6,9 +6,8 @@ import csv
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 _TIME_UNITS = ("ns", "us", "ms", "s")
@@ -95,8 +94,6 @@ def rate(value: float, things: str) -> str:
     """How much a second, in decimal units with three or four digits."""
     return _in_units(value, 1000, [f"{prefix}{things}/s" for prefix in ("", *"kMGTP")], _digits)
 
-
-# Numbers of two sides beside each other, for people.
 
 _AMOUNT = re.compile(r"(.*\d) (\D.*)")
 _TWICE = 2.0
@@ -209,8 +206,6 @@ def per_cycle(calls: float) -> str:
     return f"{calls:.3g}" if calls < 100 else count(round(calls))
 
 
-# The order people expect of names with numbers in them.
-
 _NUMBERS = re.compile(r"(\d+)")
 
 
@@ -246,28 +241,20 @@ _SHARES = ("usage", "rate", "util", "occupancy")
 """Counters with one of these in the name are published as recorded: divided by 100, times 100."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    pattern: str
-    at_most: float | None
-    unit: str | None
-
-
 def unit_of(counter: str, largest: float | None = None) -> str | None:
     """The unit samples of a counter are in; None where it is not known.
 
     With the largest value seen, counters that are written as a fraction here and as percent there
     are told apart.
     """
-    line = _fitting("recorded", counter, largest)
-    return None if line is None else line.unit
+    return _fitting("recorded", counter, largest)[1]
 
 
 def published_unit(metric: str, typical: float) -> str | None:
     """The unit of a metric in a table of behaviour that does not say it."""
-    line = _fitting("published", metric, typical)
-    if line is not None:
-        return line.unit
+    is_special, unit = _fitting("published", metric, typical)
+    if is_special:
+        return unit
     unit = unit_of(metric, typical)
     if unit is None or any(word in metric.lower() for word in _SHARES):
         return unit
@@ -291,28 +278,17 @@ def _times(value: float, factor: float) -> float:
     return value * factor if factor >= 1 else value / round(1 / factor, 9)
 
 
-def _fitting(form: str, counter: str, largest: float | None) -> _Line | None:
-    for line in _lines()[form]:
-        limit = line.at_most
-        is_below = limit is None or (largest is not None and abs(largest) <= limit)
-        if is_below and fnmatchcase(counter.lower(), line.pattern):
-            return line
-    return None
+def _fitting(form: str, counter: str, largest: float | None) -> tuple[bool, str | None]:
+    """Whether there is a line for a counter, and its unit."""
+    for line in _lines():
+        limit = line["at_most"]
+        is_below = not limit or (largest is not None and abs(largest) <= float(limit))
+        if line["form"] == form and is_below and fnmatchcase(counter.lower(), line["pattern"]):
+            return True, line["unit"] or None
+    return False, None
 
 
-@lru_cache(maxsize=1)
-def _lines() -> dict[str, tuple[_Line, ...]]:
+@cache
+def _lines() -> list[dict[str, str]]:
     with _DATA.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    return {
-        form: tuple(
-            _Line(
-                row["pattern"],
-                float(row["at_most"]) if row["at_most"] else None,
-                row["unit"] or None,
-            )
-            for row in rows
-            if row["form"] == form
-        )
-        for form in ("recorded", "published")
-    }
+        return list(csv.DictReader(file))

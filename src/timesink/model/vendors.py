@@ -209,20 +209,14 @@ VENDORS = (
         # Device lanes carry no category; the name of the process tells.
         host_processes={"cann": "runtime", "overlap analysis": "other", "ai core freq": "other"},
         device_processes={
-            "ascend hardware": "kernel",
-            "npu": "kernel",
-            "hccl": "collective",
-            "communication": "collective",
+            **dict.fromkeys(("ascend hardware", "npu"), "kernel"),
+            **dict.fromkeys(("hccl", "communication"), "collective"),
         },
         task_kinds={
-            "MEMCPY_ASYNC": "memcpy",
-            "SDMA": "memcpy",
-            "PCIE_DMA_SQE": "memcpy",
+            **dict.fromkeys(("MEMCPY_ASYNC", "SDMA", "PCIE_DMA_SQE"), "memcpy"),
             "MEMSET_ASYNC": "memset",
-            "EVENT_RECORD": "sync",
-            "EVENT_WAIT": "sync",
-            "NOTIFY_WAIT": "sync",
-            "NOTIFY_RECORD": "sync",
+            **dict.fromkeys(("EVENT_RECORD", "EVENT_WAIT"), "sync"),
+            **dict.fromkeys(("NOTIFY_WAIT", "NOTIFY_RECORD"), "sync"),
         },
         device_arguments=("Device Id",),
         stream_arguments=("Stream Id",),
@@ -292,14 +286,10 @@ PRIVATE_TORCH_TYPE = 20
 """What PyTorch calls devices it does not know itself; what it means is up to their maker."""
 
 _HOST_CATEGORIES = {
-    "cpu_op": "operator",
-    "operator": "operator",
-    "hpu_op": "operator",
+    **dict.fromkeys(("cpu_op", "operator", "hpu_op"), "operator"),
     "user_annotation": "annotation",
-    "python_function": "python_function",
-    "python": "python_function",
-    "runtime": "runtime",
-    "privateuse1_runtime": "runtime",
+    **dict.fromkeys(("python_function", "python"), "python_function"),
+    **dict.fromkeys(("runtime", "privateuse1_runtime"), "runtime"),
     "privateuse1_driver": "driver",
     # the profiler itself
     "overhead": "overhead",
@@ -309,23 +299,16 @@ _HOST_CATEGORIES = {
     **dict.fromkeys(("cat_process", "cat_xpu"), "other"),
 }
 _DEVICE_CATEGORIES = {
-    "kernel": "kernel",
-    "concurrent_kernel": "kernel",
-    "memcpy": "memcpy",
-    "gpu_memcpy": "memcpy",
-    "memset": "memset",
-    "gpu_memset": "memset",
-    "gpu_user_annotation": "annotation",
-    "privateuse1_user_annotation": "annotation",
+    **dict.fromkeys(("kernel", "concurrent_kernel"), "kernel"),
+    **dict.fromkeys(("memcpy", "gpu_memcpy"), "memcpy"),
+    **dict.fromkeys(("memset", "gpu_memset"), "memset"),
+    **dict.fromkeys(("gpu_user_annotation", "privateuse1_user_annotation"), "annotation"),
     "collective_comm": "collective",
     "hardware_counters": "profiler_range",
 }
 _FLOW_CATEGORIES = {
-    "ac2g": "launch",
-    "async": "launch",
-    "async_cpu_to_gpu": "launch",
-    "fwdbwd": "forward_backward",
-    "forward_backward": "forward_backward",
+    **dict.fromkeys(("ac2g", "async", "async_cpu_to_gpu"), "launch"),
+    **dict.fromkeys(("fwdbwd", "forward_backward"), "forward_backward"),
 }
 COPY_DIRECTION_WORDS: dict[str, str] = {
     **dict.fromkeys(("htod", "h2d", "m2d", "host_to_device", "hosttodevice"), "HtoD"),
@@ -342,8 +325,6 @@ _COLLECTIVE_KERNELS = r"cross_device_reduce|all_?reduce|all_?gather|reduce_?scat
 _MEMORY_PROPERTIES = {"totalGlobalMem": 1, "totalMem(MiB)": 1024**2, "totalMem": 1, "memory": 1}
 _MULTIPROCESSOR_PROPERTIES = ("numSms", "multiProcessorCount", "clusterCount", "numComputeUnits")
 _MOST_MEMORY = 2**63
-
-# -- lookups ---------------------------------------------------------------------------------------
 
 
 def _merged(field_name: str, common: Mapping[str, str]) -> dict[str, str]:
@@ -419,13 +400,9 @@ def recognise_vendor(
     Evidence is weighed in the order of the arguments: a trace that lists an NVIDIA device is an
     NVIDIA trace whatever its calls are named.
     """
-    evidence = {
-        "device_names": device_names,
-        "metadata_keys": metadata_keys,
-        "categories": categories,
-        "calls": calls,
-    }
-    for field_name, values in evidence.items():
+    fields = ("device_names", "metadata_keys", "categories", "calls")
+    evidence = (device_names, metadata_keys, categories, calls)
+    for field_name, values in zip(fields, evidence, strict=True):
         flags = 0 if field_name == "calls" else re.IGNORECASE
         texts = [value for value in values if value]
         for vendor in VENDORS:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import importlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from timesink.recorder.counter_probes import (
     GPU_COUNTERS,
     KB_PER_KIB,
-    GrowthRate,
     NotToldError,
     Probe,
     ProbeContext,
-    Sample,
     UnavailableError,
     Values,
     described,
+    growing,
     plain_probe,
     reason,
     seen_by_hip,
@@ -45,7 +45,8 @@ def probes(context: ProbeContext) -> Iterator[Probe]:
             if context.wants(*names):
                 yield plain_probe(names, values, [label])
         if context.wants(*_XGMI):
-            yield Probe(tuple(_XGMI), _links(library, handle, label), label, "gpu links")
+            read = growing(partial(_link_totals, library, handle), [label], KB_PER_KIB)
+            yield Probe(tuple(_XGMI), read, label, "gpu links")
         used = _memory_of_processes(library, handle)
         yield from sharing_probe(context, _SHARED, used, [label], least_ms=_PROCESSES_LEAST_MS)
     untold = [each.name for each in GPU_COUNTERS if each.name not in told]
@@ -137,23 +138,18 @@ def _plain_values(library: Any, handle: Any) -> Mapping[tuple[str, ...], Values]
     }
 
 
-def _links(library: Any, handle: Any, label: str) -> Callable[[float], list[Sample]]:
-    """Traffic over XGMI, from its totals."""
-    rate = GrowthRate()
-
-    def read(now_s: float) -> list[Sample]:
-        found = library.amdsmi_get_gpu_metrics_info(handle)
-        totals = {}
-        for name, key in _XGMI.items():
-            value = found.get(key)
-            many = value if isinstance(value, list | tuple) else ()
-            links = [each for each in many if isinstance(each, int | float)]
-            if not links:
-                raise NotToldError("no XGMI links, or not told by this device")
-            totals[name] = sum(links)
-        return rate.samples(now_s, totals, [label], KB_PER_KIB)
-
-    return read
+def _link_totals(library: Any, handle: Any) -> Mapping[str, float]:
+    """What went over XGMI so far."""
+    found = library.amdsmi_get_gpu_metrics_info(handle)
+    totals = {}
+    for name, key in _XGMI.items():
+        value = found.get(key)
+        many = value if isinstance(value, list | tuple) else ()
+        links = [each for each in many if isinstance(each, int | float)]
+        if not links:
+            raise NotToldError("no XGMI links, or not told by this device")
+        totals[name] = sum(links)
+    return totals
 
 
 def _memory_of_processes(library: Any, handle: Any) -> Callable[[], Mapping[int, float]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import os
 import threading
 import time
@@ -313,21 +314,27 @@ class GrowthRate:
         """What had this name has ended; another may have it from now on."""
         self._before.pop(name, None)
 
-    def samples(
-        self,
-        now_s: float,
-        totals: Mapping[str, float],
-        labels: Sequence[str] = (HOST,),
-        scale: float = 1.0,
-    ) -> list[Sample]:
-        """The rates of counters that are known, times `scale`, under all labels of a device."""
-        rates = {name: self.of(name, now_s, total) for name, total in totals.items()}
+
+def growing(
+    totals: Callable[[], Mapping[str, float]],
+    labels: Sequence[str] = (HOST,),
+    scale: float = 1.0,
+    most: float = math.inf,
+) -> Callable[[float], list[Sample]]:
+    """What a probe reads where counters tell how fast totals grow, times `scale`."""
+    rate = GrowthRate()
+
+    def read(now_s: float) -> list[Sample]:
+        per_s = {name: rate.of(name, now_s, total) for name, total in totals().items()}
+        # The clock and the totals are not read at once.
         return [
-            Sample(name, label, rate * scale)
-            for name, rate in rates.items()
-            if rate is not None
+            Sample(name, label, min(each * scale, most))
+            for name, each in per_s.items()
+            if each is not None
             for label in labels
         ]
+
+    return read
 
 
 # -- devices: which of them a program sees, and who uses them ------------------------------------

@@ -30,6 +30,15 @@ _LEAST_FREE = 64 * 1024**2
 """Bytes without which even the recording of a small program does not fit."""
 
 
+def check_room(path: Path, around: Path, called: str) -> None:
+    """Refuse what cannot be written to the folder `around`, or has no room there."""
+    if not os.access(around, os.W_OK):
+        raise OutputError.unwritable(path, f"no permission to write to {called}")
+    free = shutil.disk_usage(around).free
+    if free < _LEAST_FREE:
+        raise OutputError.unwritable(path, f"only {free // 1024**2} MB left on its disk")
+
+
 @dataclass(frozen=True)
 class RecordingFolder:
     """Where a recording goes; absolute, for the program may change its folder."""
@@ -61,11 +70,7 @@ class RecordingFolder:
         if self.folder.exists() and not force and any(self.folder.iterdir()):
             raise OutputError.exists(self.folder)
         around = next(place for place in (self.folder, *self.folder.parents) if place.exists())
-        if not os.access(around, os.W_OK):
-            raise OutputError.unwritable(self.folder, f"no permission to write to {around}")
-        free = shutil.disk_usage(around).free
-        if free < _LEAST_FREE:
-            raise OutputError.unwritable(self.folder, f"only {free // 1024**2} MB left on its disk")
+        check_room(self.folder, around, str(around))
 
     def prepare(self) -> None:
         """An empty place: what an earlier recording left is removed, and nothing else."""

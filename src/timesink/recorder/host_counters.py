@@ -8,10 +8,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from timesink.recorder.counter_probes import (
     HOST,
-    HOST_LANE,
     SLOW_LANE,
     CounterSource,
     GrowthRate,
@@ -20,37 +20,48 @@ from timesink.recorder.counter_probes import (
     ProbeContext,
     Sample,
     UnavailableError,
+    growing,
+    labelled,
     read_text,
     try_text,
 )
 from timesink.recorder.gpu_counters import cpu_groups, quota_cores
 
 
-def _opened(path: Path) -> KeptFile:
-    """A file that is read again and again; one that cannot be is known at once."""
-    file = KeptFile(path)
-    file.read()
-    return file
+def _figures(patterns: Mapping[str, str], text: str) -> Mapping[str, float]:
+    """What a text tells of counters: for each, the first group of its pattern."""
+    found = {name: re.search(each, text, re.MULTILINE) for name, each in patterns.items()}
+    return {name: int(one[1]) for name, one in found.items() if one}
 
 
-def _rates(
-    names: Iterable[str],
-    totals: Callable[[], Mapping[str, float]],
+def _of_file(
+    path: str,
+    patterns: Mapping[str, str],
     *,
+    grows: bool = True,
     scale: float = 1.0,
     most: float = math.inf,
-    lane: str = HOST_LANE,
-    least_ms: float = 0.0,
-) -> Probe:
-    """How fast totals grow, times `scale`."""
-    rate = GrowthRate()
+    **how: Any,
+) -> CounterSource:
+    """Figures of one file, or how fast they grow times `scale`; `how` goes to the probe."""
 
-    def read(now_s: float) -> Iterable[Sample]:
-        found = rate.samples(now_s, totals(), scale=scale)
-        # The clock and the file are not read at once.
-        return [sample._replace(value=min(sample.value, most)) for sample in found]
+    def probes(context: ProbeContext) -> Iterator[Probe]:
+        file = KeptFile(context.root / path)
+        # One that cannot be read is known at once.
+        file.read()
 
-    return Probe(tuple(names), read, lane=lane, least_ms=least_ms)
+        def figures() -> Mapping[str, float]:
+            found = _figures(patterns, file.read())
+            if not found:
+                raise KeyError(", ".join(patterns))
+            return found
+
+        read = labelled(tuple(patterns), lambda: [*figures().values()], [HOST])
+        if grows:
+            read = growing(figures, scale=scale, most=most)
+        yield Probe(tuple(patterns), read, **how)
+
+    return CounterSource(tuple(patterns), probes)
 
 
 # -- processors ----------------------------------------------------------------------------------
@@ -68,7 +79,8 @@ def ticks_of(line: str) -> list[int]:
 
 
 def _use_of_cores(context: ProbeContext) -> Iterator[Probe]:
-    file = _opened(context.root / "proc/stat")
+    file = KeptFile(context.root / "proc/stat")
+    file.read()
     before: list[int] = []
 
     def read(_now_s: float) -> Iterable[Sample]:
@@ -174,9 +186,6 @@ def _throttling(context: ProbeContext) -> Iterator[Probe]:
 # -- processes of the program --------------------------------------------------------------------
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
-_VM_SWAP = re.compile(r"^VmSwap:\s*(\d+) kB", re.MULTILINE)
-_MAJOR_FAULTS = 9
-"""Column of /proc/PID/stat, counted from behind the name of the program."""
 
 
 def _check_processes(context: ProbeContext) -> None:
@@ -222,7 +231,7 @@ def _cpu_time(context: ProbeContext) -> Iterator[Probe]:
     yield Probe(("process_cpu_usage",), read)
 
 
-def _of_process(name: str, file: str, value: Callable[[str], int | None]) -> CounterSource:
+def _of_process(name: str, file: str, pattern: str, scale: int = 1) -> CounterSource:
     """A figure of each process that the recorder knows; per second where the name says so."""
 
     def probes(context: ProbeContext) -> Iterator[Probe]:
@@ -232,11 +241,12 @@ def _of_process(name: str, file: str, value: Callable[[str], int | None]) -> Cou
         def read(now_s: float) -> Iterator[Sample]:
             for pid in context.own.roots():
                 with suppress(FileNotFoundError, ProcessLookupError):
-                    found: float | None = value(read_text(context.root / f"proc/{pid}/{file}"))
+                    text = read_text(context.root / f"proc/{pid}/{file}")
+                    found = _figures({name: pattern}, text).get(name)
                     if rate is not None and found is not None:
                         found = rate.of(str(pid), now_s, found)
                     if found is not None:
-                        yield Sample(name, f"pid {pid}", found)
+                        yield Sample(name, f"pid {pid}", found * scale)
 
         yield Probe((name,), read, lane=SLOW_LANE, least_ms=500.0)
 
@@ -324,15 +334,13 @@ class _ThreadWaits:
 
 # -- memory, pressure, disks, network ------------------------------------------------------------
 
-_MEM_AVAILABLE = re.compile(r"^MemAvailable:\s*(\d+) kB", re.MULTILINE)
 _PAGES = {
-    "pswpin": "host_swap_in_per_s",
-    "pswpout": "host_swap_out_per_s",
-    "pgmajfault": "host_major_faults_per_s",
+    "host_swap_in_per_s": r"^pswpin (\d+)",
+    "host_swap_out_per_s": r"^pswpout (\d+)",
+    "host_major_faults_per_s": r"^pgmajfault (\d+)",
 }
-_SUMS_LEAST_MS = 100.0
+_SUMS: Mapping[str, Any] = {"lane": SLOW_LANE, "least_ms": 100.0}
 """The kernel adds these up over all cores when asked."""
-_STALLED = re.compile(r"^some .*total=(\d+)", re.MULTILINE)
 _PCT_PER_US_PER_S = 1e-4
 _DISK = ("disk_read_bytes_per_s", "disk_write_bytes_per_s", "disk_util_pct")
 _SECTOR_BYTES = 512
@@ -343,45 +351,6 @@ _SOFTWARE = ("lo", "docker", "veth", "br-", "virbr", "ifb", "dummy", "tun", "tap
 _INFINIBAND = {"ib_rx_bytes_per_s": "port_rcv_data", "ib_tx_bytes_per_s": "port_xmit_data"}
 _WORD_BYTES = 4
 """InfiniBand counts words and not bytes."""
-
-
-def _available(context: ProbeContext) -> Iterator[Probe]:
-    file = _opened(context.root / "proc/meminfo")
-
-    def read(_now_s: float) -> Iterable[Sample]:
-        found = _MEM_AVAILABLE.search(file.read())
-        if found is None:
-            raise KeyError("MemAvailable")
-        return (Sample("host_mem_available", HOST, int(found[1])),)
-
-    yield Probe(("host_mem_available",), read, lane=SLOW_LANE, least_ms=_SUMS_LEAST_MS)
-
-
-def _moved_pages(context: ProbeContext) -> Iterator[Probe]:
-    file = _opened(context.root / "proc/vmstat")
-
-    def totals() -> Mapping[str, float]:
-        cells = (line.partition(" ") for line in file.read().splitlines())
-        return {_PAGES[name]: int(value) for name, _, value in cells if name in _PAGES}
-
-    yield _rates(_PAGES.values(), totals, lane=SLOW_LANE, least_ms=_SUMS_LEAST_MS)
-
-
-def _stalled(kind: str) -> CounterSource:
-    name = f"psi_{kind}_some_pct"
-
-    def probes(context: ProbeContext) -> Iterator[Probe]:
-        file = _opened(context.root / f"proc/pressure/{kind}")
-
-        def totals() -> Mapping[str, float]:
-            found = _STALLED.search(file.read())
-            if found is None:
-                raise KeyError(f"the total of {name}")
-            return {name: int(found[1])}
-
-        yield _rates([name], totals, scale=_PCT_PER_US_PER_S, most=100.0)
-
-    return CounterSource((name,), probes)
 
 
 def disk_totals(text: str) -> Mapping[str, tuple[int, int, int]]:
@@ -451,7 +420,7 @@ def _cards(context: ProbeContext) -> Iterator[Probe]:
         sums = [sum(known[card][way] for card in cards & known.keys()) for way in (0, 1)]
         return dict(zip(_CARDS, sums, strict=True))
 
-    yield _rates(_CARDS, totals)
+    yield Probe(_CARDS, growing(totals))
 
 
 def _infiniband(context: ProbeContext) -> Iterator[Probe]:
@@ -466,7 +435,7 @@ def _infiniband(context: ProbeContext) -> Iterator[Probe]:
         }
 
     # The card is asked each time.
-    yield _rates(_INFINIBAND, totals, lane=SLOW_LANE, least_ms=200.0)
+    yield Probe(tuple(_INFINIBAND), growing(totals), lane=SLOW_LANE, least_ms=200.0)
 
 
 HOST_SOURCES = (
@@ -475,21 +444,27 @@ HOST_SOURCES = (
     CounterSource(("container_cpu_throttled_pct",), _throttling),
     CounterSource((), _search_of_children),
     CounterSource(("process_cpu_usage",), _cpu_time),
-    _of_process("process_mem_rss", "statm", lambda text: int(text.split()[1]) * _PAGE_BYTES),
-    _of_process(
-        "process_mem_swap",
-        "status",
-        lambda text: int(found[1]) * 1024 if (found := _VM_SWAP.search(text)) else None,
-    ),
-    _of_process(
-        "process_major_faults_per_s",
-        "stat",
-        lambda text: int(text.rpartition(")")[2].split()[_MAJOR_FAULTS]),
-    ),
+    _of_process("process_mem_rss", "statm", r"^\d+ (\d+)", _PAGE_BYTES),
+    _of_process("process_mem_swap", "status", r"^VmSwap:\s*(\d+) kB", 1024),
+    # The name of the program stands in parentheses, and may hold any of them.
+    _of_process("process_major_faults_per_s", "stat", r"^[\s\S]*\)(?: \S+){9} (\d+)"),
     CounterSource(("process_runq_wait_pct",), _run_queue),
-    CounterSource(("host_mem_available",), _available),
-    CounterSource(tuple(_PAGES.values()), _moved_pages),
-    *map(_stalled, ("cpu", "io", "memory")),
+    _of_file(
+        "proc/meminfo",
+        {"host_mem_available": r"^MemAvailable:\s*(\d+) kB"},
+        grows=False,
+        **_SUMS,
+    ),
+    _of_file("proc/vmstat", _PAGES, **_SUMS),
+    *(
+        _of_file(
+            f"proc/pressure/{kind}",
+            {f"psi_{kind}_some_pct": r"^some .*total=(\d+)"},
+            scale=_PCT_PER_US_PER_S,
+            most=100.0,
+        )
+        for kind in ("cpu", "io", "memory")
+    ),
     CounterSource(_DISK, _disks),
     CounterSource(_CARDS, _cards),
     CounterSource(tuple(_INFINIBAND), _infiniband),

@@ -10,12 +10,11 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from timesink.errors import CollectError, TimesinkError, UsageError
 from timesink.recorder.agent import begin, running
@@ -60,19 +59,6 @@ _FIRST_WORKER_S = 60.0
 """The first worker of a machine gets so long to begin the recording the others join."""
 
 
-@dataclass(frozen=True)
-class Task:
-    """What a keeper is told when it starts."""
-
-    pid: int
-    command: tuple[str, ...]
-    counters: str
-    interval_ms: float
-    timesink: str
-    workers: int
-    """Processes on this machine that take part."""
-
-
 def record(
     path: str | Path = "timesink-run",
     *,
@@ -115,15 +101,16 @@ def record(
     if told_number("LOCAL_RANK"):
         return BlockRecording(place, plan, None)
     place.check(force=force)
-    task = Task(
-        pid=os.getpid(),
-        command=tuple(sys.argv),
-        counters=counters,
-        interval_ms=interval_ms,
+    task = {
+        "pid": os.getpid(),
+        "command": sys.argv,
+        "counters": counters,
+        "interval_ms": interval_ms,
         # The package itself knows this module: it is not imported from here.
-        timesink=str(sys.modules[__name__.partition(".")[0]].__version__),
-        workers=told_number("LOCAL_WORLD_SIZE") or 1,
-    )
+        "timesink": str(sys.modules[__name__.partition(".")[0]].__version__),
+        # Processes on this machine that take part.
+        "workers": told_number("LOCAL_WORLD_SIZE") or 1,
+    }
     return BlockRecording(place, plan, task)
 
 
@@ -143,8 +130,14 @@ class BlockRecording:
     """A recording of the block it is entered for; `step()` ends a cycle."""
 
     def __init__(
-        self, place: RecordingFolder, plan: RecordPlan, task: Task | None, *, is_outer: bool = False
+        self,
+        place: RecordingFolder,
+        plan: RecordPlan,
+        task: Mapping[str, Any] | None,
+        *,
+        is_outer: bool = False,
     ) -> None:
+        """`task` is what a keeper is told when it starts; only the first worker has one."""
         self._place = place
         self._plan = plan
         self._task = task
@@ -195,7 +188,7 @@ class BlockRecording:
     def _begin(self) -> None:
         control = self._place.control
         if self._task is not None:
-            (control / KEEPER_FILE).write_text(json.dumps(asdict(self._task)))
+            (control / KEEPER_FILE).write_text(json.dumps(self._task))
             self._start_keeper()
             write_plan(self._plan, control)
         try:
@@ -276,22 +269,21 @@ def keep() -> None:
 
 
 def _keep(control: Path) -> None:
-    told = json.loads((control / KEEPER_FILE).read_text())
-    task = Task(**{**told, "command": tuple(told["command"])})
+    task = json.loads((control / KEEPER_FILE).read_text())
     place = RecordingFolder(control.parent)
     started_us = time.time_ns() // 1000
-    counters = wanted(task.counters)
-    watch = Watch(control, place.counters, task.pid, wanted=counters, interval_ms=task.interval_ms)
+    counters, interval_ms = wanted(task["counters"]), task["interval_ms"]
+    watch = Watch(control, place.counters, task["pid"], wanted=counters, interval_ms=interval_ms)
     # The program waits for this: what it does next is to be sampled.
     os.write(sys.stdout.fileno(), READY)
     # Until the program wants the recording, or is no more: processes it has left behind may hold
     # our input open.
-    while not select.select([sys.stdin], [], [], _TICK_S)[0] and os.getppid() == task.pid:
+    while not select.select([sys.stdin], [], [], _TICK_S)[0] and os.getppid() == task["pid"]:
         watch.look()
-    _wait_for_others(control, task.workers)
+    _wait_for_others(control, task["workers"])
     program = ProgramRun(
-        task.timesink,
-        task.command,
+        task["timesink"],
+        tuple(task["command"]),
         read_plan(control),
         started_us,
         time.time_ns() // 1000,

@@ -7,13 +7,13 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from timesink.recorder import nvml_binding
 from timesink.recorder.counter_probes import (
     GPU_LANE,
     KB_PER_KIB,
-    GrowthRate,
     NotToldError,
     Probe,
     ProbeContext,
@@ -21,6 +21,7 @@ from timesink.recorder.counter_probes import (
     UnavailableError,
     Values,
     described,
+    growing,
     if_told,
     labelled,
     plain_probe,
@@ -171,8 +172,8 @@ def _gauges(
             yield Probe((name,), read_pcie, labels[0], f"pcie of {labels[0]}", _PCIE_LEAST_MS)
     for name, field in _LINK_DATA.items():
         if context.wants(name):
-            read_links = _links(library, device, name, field)
-            yield Probe((name,), read_links, labels[0], GPU_LANE)
+            totals = partial(_link_total, library, handle, name, field)
+            yield Probe((name,), growing(totals, labels, KB_PER_KIB), labels[0], GPU_LANE)
 
 
 def _plain_values(library: Any, handle: Any) -> Mapping[tuple[str, ...], Values]:
@@ -201,17 +202,9 @@ def _plain_values(library: Any, handle: Any) -> Mapping[tuple[str, ...], Values]
     }
 
 
-def _links(
-    library: Any, device: NvidiaDevice, name: str, field: int
-) -> Callable[[float], list[Sample]]:
-    """Traffic over all links of a device, from its totals."""
-    rate = GrowthRate()
-
-    def read(now_s: float) -> list[Sample]:
-        total = _field_value(library, device.handle, field, _ALL_LINKS)
-        return rate.samples(now_s, {name: total}, device.labels, KB_PER_KIB)
-
-    return read
+def _link_total(library: Any, handle: Any, name: str, field: int) -> Mapping[str, float]:
+    """What went over all links of a device so far."""
+    return {name: _field_value(library, handle, field, _ALL_LINKS)}
 
 
 def _field_value(library: Any, handle: Any, field: int, scope: int = 0) -> float:

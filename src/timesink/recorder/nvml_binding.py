@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from ctypes import Structure, Union, byref, c_char_p, c_int, c_longlong, c_uint, c_ulonglong
+from functools import partial
 from typing import Any
 
 UNKNOWN_MEMORY = 2**64 - 1
@@ -148,7 +149,9 @@ class Binding:
         self._library = library
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        """One of the functions that fill one thing."""
+        """One of the functions that fill one thing, or that list processes."""
+        if name.endswith("RunningProcesses"):
+            return partial(self._processes, name)
         if name not in _FILLED:
             raise AttributeError(name)
         kind = _FILLED[name]
@@ -192,12 +195,6 @@ class Binding:
         found = (NotedSample * max(count.value, 1))()
         self._call(name, *at, found)
         return value_type.value, list(found[: count.value])
-
-    def nvmlDeviceGetComputeRunningProcesses(self, device: Any) -> list[ProcessInfo]:  # noqa: N802
-        return self._processes("nvmlDeviceGetComputeRunningProcesses", device)
-
-    def nvmlDeviceGetGraphicsRunningProcesses(self, device: Any) -> list[ProcessInfo]:  # noqa: N802
-        return self._processes("nvmlDeviceGetGraphicsRunningProcesses", device)
 
     def nvmlDeviceGetProcessUtilization(  # noqa: N802
         self, device: Any, since_us: int

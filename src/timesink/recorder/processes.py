@@ -201,9 +201,14 @@ def answered(answer: Callable[[int], None]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
+def is_main_thread() -> bool:
+    """Whether this is the thread that receives signals; asked of threads that end, too."""
+    return threading.get_ident() == threading.main_thread().ident
+
+
 def _heeded() -> list[signal.Signals]:
     """Signals that would stop us; one that is ignored, as in the background, stays so."""
-    if threading.current_thread() is not threading.main_thread():
+    if not is_main_thread():
         return []
     known = [number for number in signal.Signals if number.name in _NAMES]
     return [number for number in known if signal.getsignal(number) not in (signal.SIG_IGN, None)]

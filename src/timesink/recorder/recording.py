@@ -171,16 +171,10 @@ class Request:
     """The version of the recorder."""
 
 
-@dataclass(frozen=True)
-class Conclusion:
-    """A recording that is finished: what run.json says, and what to try where it has no cycles."""
-
-    run: dict[str, Any]
-    advice: str
-
-
-def record_program(request: Request, say: Callable[[str], None]) -> tuple[Conclusion, ProgramEnd]:
-    """Run a program to its end and leave a recording, however it ends."""
+def record_program(
+    request: Request, say: Callable[[str], None]
+) -> tuple[dict[str, Any], str, ProgramEnd]:
+    """Run a program to its end and leave a recording, however it ends: as `conclude` says it."""
     urgency = Urgency()
     with noticed() as interruptions:
         started_us = time.time_ns() // 1000
@@ -190,7 +184,7 @@ def record_program(request: Request, say: Callable[[str], None]) -> tuple[Conclu
             request.timesink, request.command, request.plan, started_us, ended_us, ended
         )
         with _stopped_at_once(urgency, request.place, say):
-            return conclude(program, watch.watched(), request.place), ended
+            return *conclude(program, watch.watched(), request.place), ended
 
 
 @contextmanager
@@ -270,8 +264,13 @@ def _run(
         raise
 
 
-def conclude(program: ProgramRun, watched: Watched, place: RecordingFolder) -> Conclusion:
-    """Pack timelines, check the clock, describe the run, remove the notes."""
+def conclude(
+    program: ProgramRun, watched: Watched, place: RecordingFolder
+) -> tuple[dict[str, Any], str]:
+    """Pack timelines, check the clock, describe the run, remove the notes.
+
+    What run.json says, and what to try where it has no cycles.
+    """
     processes = read_notes(place.control)
     recorded = collect_traces(processes, place)
     trouble = ""
@@ -283,4 +282,4 @@ def conclude(program: ProgramRun, watched: Watched, place: RecordingFolder) -> C
     run = describe(program, recorded, processes, watched, trouble)
     write_run_file(run, place)
     place.clear_control()
-    return Conclusion(run, advice(recorded, processes, program.plan))
+    return run, advice(recorded, processes, program.plan)

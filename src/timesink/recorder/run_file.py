@@ -16,6 +16,7 @@ from timesink.recorder.processes import masked
 from timesink.recorder.traces import Recorded
 
 SCHEMA = "timesink/run/1"
+_OF_PROCESS = ("pid", "rank", "world_size", "trace", "cycles")
 _UNSETTLED = 2
 """So many cycles at the beginning are not like those that follow."""
 
@@ -88,11 +89,7 @@ def describe(
         "cycles": _cycles(program.plan, first),
         "processes": [
             {
-                "pid": one.pid,
-                "rank": one.rank,
-                "world_size": one.world_size,
-                "trace": one.trace,
-                "cycles": one.cycles,
+                **{name: getattr(one, name) for name in _OF_PROCESS},
                 "complete": one.is_complete,
                 "why_partial": one.why_partial,
                 "devices": list(one.devices),

@@ -14,7 +14,7 @@ from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.comparison.recorded import equally_often
 from timesink.analyses.kernels.families import load_families
 from timesink.analyses.names import is_data_loader
-from timesink.analyses.statistics.means import QUIETLY
+from timesink.analyses.statistics.means import QUIETLY, column_means
 from timesink.model.arrays import Floats, Ints
 from timesink.model.schema import HOST_DEVICE
 
@@ -78,11 +78,6 @@ class CaseFunctions:
     def swapped(self) -> CaseFunctions:
         """The same with the sides changed over."""
         return CaseFunctions(self.table, self.new, self.base, self.new_calls, self.base_calls)
-
-
-def column_means(values: Floats) -> Floats:
-    """Mean per column, zero where there is no row."""
-    return np.asarray(values.mean(axis=0) if len(values) else np.zeros(values.shape[1]))
 
 
 @QUIETLY

@@ -135,7 +135,12 @@ def kernel_change(case: DiagnosisCase) -> Iterator[Claim]:
     families = list(_changed_families(case))
     if not families:
         return
-    host = _launching_of(case, families)
+    host = launching(case, [each.which for each in families])
+    rise_ns, host_ns = sum(each.rise_ns for each in families), change(*host.sides)[0]
+    # Slower kernels that are fewer, or faster ones that are more, are two changes: in one sum the
+    # one would hide the other.
+    if rise_ns * host_ns < 0 and abs(rise_ns) >= _WORTH_ITSELF * abs(host_ns):
+        host = Launching(case, np.zeros_like(host.which), None)
     around = host.sides
     base = np.sum([each.base for each in families], axis=0) + around[0]
     new = np.sum([each.new for each in families], axis=0) + around[1]
@@ -159,19 +164,6 @@ def kernel_change(case: DiagnosisCase) -> Iterator[Claim]:
         advice="full_precision" if _is_wider(case.functions) else "advice",
         functions=host.functions,
     )
-
-
-def _launching_of(case: DiagnosisCase, families: list[FamilyChange]) -> Launching:
-    """What the host does more or less with these kernels.
-
-    Slower kernels that are fewer, or faster ones that are more, are two changes: in one sum the
-    one would hide the other.
-    """
-    host = launching(case, [each.which for each in families])
-    rise_ns = sum(each.rise_ns for each in families)
-    host_ns = change(*host.sides)[0]
-    is_apart = rise_ns * host_ns < 0 and abs(rise_ns) >= _WORTH_ITSELF * abs(host_ns)
-    return Launching(case, np.zeros_like(host.which), None) if is_apart else host
 
 
 def _along_told(case: DiagnosisCase, host: Launching) -> str:
@@ -357,9 +349,7 @@ def has_other_work(ratios: Floats) -> np.ndarray:
 
 def is_other_work(case: DiagnosisCase, ratios: Floats) -> bool:
     """Whether most of the time of kernels launched equally often is in ones given other work."""
-    kernels = case.functions.called_equally & case.functions.where(
-        pl.col("part") == "device_compute"
-    )
+    kernels = case.functions.called_equally & case.functions.where(_COMPUTES)
     time = np.sum(case.functions.times, axis=0)
     total, other = time[kernels].sum(), time[kernels & has_other_work(ratios)].sum()
     return bool(total > 0 and other >= _MOST_OF_IT * total)

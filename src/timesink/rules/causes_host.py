@@ -28,14 +28,7 @@ from timesink.rules.case_functions import (
     waits,
 )
 from timesink.rules.causes_device import Launching, common_ratio
-from timesink.rules.host_places import (
-    FEW,
-    HostPace,
-    gap_claims,
-    host_of,
-    marks_of,
-    places_of,
-)
+from timesink.rules.host_places import FEW, HostPace, gap_claims, host_of, marks_of, places_of
 from timesink.rules.ledger import HOST_PARTS, Claim, Demand, change, is_certain
 
 _HOST = ("host_cpu", "launch_gap", "idle")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from timesink.analyses.columns import device_columns, device_numbers, host_columns, host_names
-from timesink.analyses.ranks.analysis import cost_together, share_together
+from timesink.analyses.ranks.analysis import cost_together
 from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.steps import average_step, is_communication
 from timesink.model import units
@@ -107,7 +107,8 @@ def stragglers(ranks: RankSet) -> list[Finding]:
     worst, panel, several = late[0], ranks.analysis.panel, len(late) > 1
     steps = max(len(panel.steps), 1)
     marked = bool(ranks.ranks[worst.rank].worker.steps["marked"].any())
-    share, cost = share_together(late, panel), cost_together(late, panel) / steps
+    lost_ns, share = cost_together(late, panel)
+    cost = lost_ns / steps
     workers = {each.rank: ranks.workers[each.rank] for each in late}
     names = units.listed(list(workers.values()), between=" and ")
     if len(late) > _MOST_NAMED:

@@ -13,7 +13,7 @@ import polars as pl
 from timesink.analyses.anatomy.anatomy import Anatomy
 from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.statistics.drift import mean_changes
-from timesink.analyses.statistics.means import QUIETLY, two_sided_p
+from timesink.analyses.statistics.means import QUIETLY, column_means, two_sided_p
 from timesink.analyses.statistics.ranks import false_discovery
 from timesink.model.arrays import Floats, Ints
 from timesink.model.schema import HOST_DEVICE
@@ -39,11 +39,11 @@ class CounterReading:
 
     @property
     def base_mean(self) -> float:
-        return float(self.base.mean()) if len(self.base) else 0.0
+        return float(column_means(self.base))
 
     @property
     def new_mean(self) -> float:
-        return float(self.new.mean()) if len(self.new) else 0.0
+        return float(column_means(self.new))
 
     @property
     def rise(self) -> float:

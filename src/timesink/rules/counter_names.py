@@ -16,7 +16,6 @@ from timesink.model.units import quantity, unit_of
 from timesink.model.vendors import DEVICE_WORDS, every
 
 _FLOOR = 0.1
-ROLES = ("exogenous", "context", "symptom", "ignored")
 _DATA = Path(__file__).with_name("resources.csv")
 _MAKERS = rf"(?:{DEVICE_WORDS}|device|accelerator)"
 _DEVICE = re.compile(

@@ -117,25 +117,16 @@ def _ranked(suspects: Iterable[Suspect]) -> list[list[Suspect]]:
         suspects, key=lambda one: (-one.severity, one.cause, one.device, one.reading.metric)
     ):
         groups.setdefault((one.cause, one.device), []).append(one)
-    waiting = list(groups.values())
     done: list[list[Suspect]] = []
-    while waiting:
+    while groups:
         # What follows from another one waits for it, unless both wait for each other.
-        left = {(group[0].cause, group[0].device): group for group in waiting}
-        ready = next(
-            (
-                group
-                for group in waiting
-                if not any(
-                    left.get((cause, group[0].device), group) is not group
-                    for one in group
-                    for cause in one.after
-                )
-            ),
-            waiting[0],
-        )
-        waiting.remove(ready)
-        done.append(ready)
+        ready = next(iter(groups))
+        for key, group in groups.items():
+            behind = {(cause, key[1]) for one in group for cause in one.after} - {key}
+            if behind.isdisjoint(groups):
+                ready = key
+                break
+        done.append(groups.pop(ready))
     return done
 
 

@@ -83,6 +83,11 @@ def about(*resources: str, again: bool = False) -> Callable[[Check], CheckOfAll]
     return of_all
 
 
+def _believed(suspects: Suspects, device: str | None = None) -> list[Suspect]:
+    """Suspects that nothing speaks against, of a device or of any."""
+    return [one for one in suspects if one.refuted is None and device in {None, one.device}]
+
+
 def _kernels(device: str, ratio: float) -> Evidence:
     """Own kernels that take longer, though there are no more of them."""
     text = f"own kernels on {device} that are launched as often as before take {ratio:.2f} times as"
@@ -107,10 +112,7 @@ def device_use(one: Suspect, suspects: Suspects, context: Context) -> Checked:
     Believes others' use of a device only where power, multiprocessors or own kernels show it.
     """
     answers = [_power(one.device, context), _multiprocessors(one.device, context)]
-    if not any(
-        each.resource in _COPIES and each.device == one.device and each.refuted is None
-        for each in suspects
-    ):
+    if not any(each.resource in _COPIES for each in _believed(suspects, one.device)):
         # Copies slow kernels as well: beside them, slower kernels prove nothing.
         ratio = context.kernel_ratio(one.device)
         slower = ratio is not None and ratio >= _SLOWER
@@ -153,10 +155,7 @@ def multiprocessors(one: Suspect, suspects: Suspects, context: Context) -> Check
 
     Believes it beside others' use of the device; where that is unknown, beside slower kernels.
     """
-    if any(
-        each.resource == "device_use" and each.device == one.device and not each.refuted
-        for each in suspects
-    ):
+    if any(each.resource == "device_use" for each in _believed(suspects, one.device)):
         return None
     known = context.reading("device_use", one.device) is not None
     is_own = known or (context.kernel_ratio(one.device) or 0.0) < _SLOWER
@@ -166,14 +165,8 @@ def multiprocessors(one: Suspect, suspects: Suspects, context: Context) -> Check
 @about(again=True)
 def device_memory(one: Suspect, suspects: Suspects, _: Context) -> Checked:
     """Memory of a device that others use tells more than that they are there, and is told first."""
-    strongest = max(
-        (
-            each.severity
-            for each in suspects
-            if each.cause == "hbm_contention" and each.device == one.device and not each.refuted
-        ),
-        default=0.0,
-    )
+    told = [each for each in _believed(suspects, one.device) if each.cause == "hbm_contention"]
+    strongest = max((each.severity for each in told), default=0.0)
     if one.cause == "gpu_contention" and strongest >= _MOSTLY * one.severity:
         return replace(one, after=(*one.after, "hbm_contention"))
     return None
@@ -271,9 +264,8 @@ def _throttled(one: Suspect, _: Suspects, context: Context) -> Checked:
 def power_limit(one: Suspect, suspects: Suspects, context: Context) -> Checked:
     """A lower power limit matters to a device that would draw more."""
     capped = any(
-        each.resource == "device_clock" and each.cause == "gpu_power_cap" and not each.refuted
-        for each in suspects
-        if each.device == one.device
+        each.resource == "device_clock" and each.cause == "gpu_power_cap"
+        for each in _believed(suspects, one.device)
     )
     unknown = context.reading("power", one.device) is None
     reached = unknown or capped or _at_power_limit(one.device, context)
@@ -289,7 +281,7 @@ def processor(one: Suspect, suspects: Suspects, context: Context) -> Checked:
 
     Where nothing tells how long they wait, it hurts where cores run out or the host slows down.
     """
-    if any(each.resource in _CORE_WAITS and each.refuted is None for each in suspects):
+    if any(each.resource in _CORE_WAITS for each in _believed(suspects)):
         return None
     measured = [each for each in context.readings if each.resource.resource in _MEASURED_WAITS]
     waits = max((each.rise for each in measured), default=None)
@@ -319,7 +311,7 @@ def disk(one: Suspect, suspects: Suspects, context: Context) -> Checked:
 
     Calls that take longer are about disks only where the processor is not what slows them.
     """
-    believed = [each for each in suspects if each.refuted is None]
+    believed = _believed(suspects)
     if one.resource == "file_calls":
         slowed = any(each.cause in _HOST_CAUSES for each in believed)
         return "the processor is slower for all calls" if slowed else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -174,18 +175,8 @@ def data_loading(trace: Trace) -> list[Finding]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _IdleDevice:
-    """One device that runs kernels less than half of the time, and the main cause."""
-
-    device: int
-    utilisation: float
-    """Inside the steps."""
-    cause: str
-    lost_ns: int
-    """To that cause, in all steps."""
-    evidence: Evidence
-    """Idle time by cause."""
+_IdleDevice: TypeAlias = tuple[int, int, Evidence]
+"""A device, what it lost to the main cause in all steps, and its idle time by cause."""
 
 
 def low_utilisation(trace: Trace) -> list[Finding]:
@@ -225,23 +216,24 @@ def low_utilisation(trace: Trace) -> list[Finding]:
             }
             numbers = {"utilisation_pct": 100 * used[number], **numbers}
             evidence = Evidence("device", _device_names(trace, [number]), numbers=numbers)
-            device = _IdleDevice(number, used[number], cause, lost, evidence)
-            found.setdefault(cause, []).append(device)
+            found.setdefault(cause, []).append((number, lost, evidence))
     return [
         one
-        for devices in found.values()
-        for one in _low_utilisation(trace, sorted(devices, key=lambda one: -one.lost_ns))
+        for cause, devices in found.items()
+        for one in _low_utilisation(trace, cause, sorted(devices, key=lambda one: -one[1]), used)
     ]
 
 
-def _low_utilisation(trace: Trace, devices: list[_IdleDevice]) -> list[Finding]:
-    steps, worst = complete_steps(trace), devices[0]
-    rule, many = _BOUND[worst.cause], len(devices) > 1
-    lost = worst.lost_ns / steps.count
-    names = _device_names(trace, sorted(device.device for device in devices))
-    used = [device.utilisation for device in devices]
+def _low_utilisation(
+    trace: Trace, cause: str, devices: list[_IdleDevice], utilisation: Mapping[int, float]
+) -> list[Finding]:
+    """What devices lose to one cause, the one that loses most first."""
+    steps, (worst, lost_ns, _) = complete_steps(trace), devices[0]
+    rule, many, lost = _BOUND[cause], len(devices) > 1, lost_ns / steps.count
+    names = _device_names(trace, sorted(number for number, *_ in devices))
+    used = [utilisation[number] for number, *_ in devices]
     low, high = units.share(min(used), 1), units.share(max(used), 1)
-    doing = "busy with copies" if worst.cause == "copies" else "idle"
+    doing = "busy with copies" if cause == "copies" else "idle"
     return steps.found(
         rule,
         f"{names} {'run' if many else 'runs'} kernels {low if low == high else f'{low} to {high}'} "
@@ -249,7 +241,7 @@ def _low_utilisation(trace: Trace, devices: list[_IdleDevice]) -> list[Finding]:
         f"Main cause: {catalogue()['run'][rule]['because']}; "
         f"{'on the worst of them ' if many else ''}{steps.part(lost)}.",
         lost,
-        (*_holding_calls(trace, worst), *(device.evidence for device in devices)),
+        (*_holding_calls(trace, worst, cause), *(evidence for *_, evidence in devices)),
         {"names": names, "are": "are" if many else "is", "doing": doing},
     )
 
@@ -264,27 +256,20 @@ def _device_names(trace: Trace, numbers: list[int]) -> str:
     return f"{word}s {', '.join(map(str, numbers))}"
 
 
-def _holding_calls(trace: Trace, idle: _IdleDevice) -> tuple[Evidence, ...]:
+def _holding_calls(trace: Trace, device: int, cause: str) -> tuple[Evidence, ...]:
     """The calls that held up the host while the device was idle."""
-    if idle.cause not in ("sync", "runtime_call"):
+    if cause not in ("sync", "runtime_call"):
         return ()
-    calls, ranges = holding_calls(trace), idle_ranges(trace)[idle.device]
-    mine = calls.waits == (idle.cause == "sync")
+    calls, ranges = holding_calls(trace), idle_ranges(trace)[device]
+    mine = calls.waits == (cause == "sync")
     # A gap may begin where a wait ends: touching counts.
     frames = calls.ranges[mine] + np.array([0, 1])
     rows = calls.row[mine][intervals.coverage_within(ranges, frames) > 0]
     return longest_by_name("call", host_columns(trace).select("name", "dur_ns")[rows])
 
 
-@dataclass(frozen=True, slots=True)
-class _LargeGap:
-    """A gap inside a step, between two activities of a device."""
-
-    length_ns: int
-    step: str
-    host_name: str | None
-    """What the host did for most of it."""
-    evidence: Evidence
+_LargeGap: TypeAlias = tuple[int, str, str | None, Evidence]
+"""Length and step of a gap between two activities, and what the host did for most of it."""
 
 
 def large_gaps(trace: Trace) -> list[Finding]:
@@ -294,24 +279,23 @@ def large_gaps(trace: Trace) -> list[Finding]:
         return []
     least = max(LEAST_GAP_NS, LEAST_GAP_SHARE * steps.length_ns)
     devices = ([*_unexplained(trace, large)] for large in _gaps_by_device(trace, least))
-    gaps = max(devices, key=lambda found: sum(gap.length_ns for gap in found), default=[])
+    gaps = max(devices, key=lambda found: sum(length for length, *_ in found), default=[])
     if not gaps:
         return []
-    longest, per_step = gaps[0], sum(gap.length_ns for gap in gaps) / steps.count
-    where = f", in step {longest.step}" if steps.marked else ""
-    meanwhile = (
-        "with no single host event behind it"
-        if longest.host_name is None
-        else f"while the host was in {longest.host_name}"
-    )
+    longest_ns, step, host_name, _ = gaps[0]
+    per_step = sum(length for length, *_ in gaps) / steps.count
+    where = f", in step {step}" if steps.marked else ""
+    meanwhile = f"while the host was in {host_name}"
+    if host_name is None:
+        meanwhile = "with no single host event behind it"
     return steps.found(
         "large-gaps",
         f"{units.counted(len(gaps), 'gaps')} of {units.duration_ns(least)} or more "
         f"{'takes' if len(gaps) == 1 else 'take'} {units.share(per_step, steps.length_ns)} of "
         f"{'the steps' if steps.marked else steps.each}; the longest lasts "
-        f"{units.duration_ns(longest.length_ns)}{where}, {meanwhile}.",
+        f"{units.duration_ns(longest_ns)}{where}, {meanwhile}.",
         per_step,
-        (gap.evidence for gap in gaps[:_SHOWN]),
+        (evidence for *_, evidence in gaps[:_SHOWN]),
     )
 
 
@@ -348,4 +332,4 @@ def _unexplained(trace: Trace, gaps: Gaps) -> Iterator[_LargeGap]:
             if host_name is not None:
                 told += f", host in {host_name}"
             numbers = {"gap_us": length / 1000, "start_ns": int(gaps.start[place])}
-            yield _LargeGap(length, name, host_name, Evidence("gap", told, numbers=numbers))
+            yield length, name, host_name, Evidence("gap", told, numbers=numbers)

@@ -140,10 +140,7 @@ def _means(times: Sequence[CycleTime]) -> tuple[float, float]:
 
 
 def _verdict(
-    members: Sequence[ProcessDiagnosis],
-    times: Sequence[CycleTime],
-    p: Floats,
-    changed: _Changed,
+    members: Sequence[ProcessDiagnosis], times: Sequence[CycleTime], p: Floats, changed: _Changed
 ) -> tuple[str, float | None]:
     """The verdict, and how likely it is by chance."""
 
@@ -218,10 +215,7 @@ def _ends(times: Sequence[CycleTime], uncertain: Sequence[int]) -> tuple[float, 
 
 
 def _reason(
-    members: Sequence[ProcessDiagnosis],
-    verdict: str,
-    changed: _Changed,
-    means: tuple[float, float],
+    members: Sequence[ProcessDiagnosis], verdict: str, changed: _Changed, means: tuple[float, float]
 ) -> str:
     if verdict == "incomparable":
         return members[0].diagnosis.reason

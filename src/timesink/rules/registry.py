@@ -79,10 +79,7 @@ RULES: Mapping[str, tuple[str, ...]] = {
         "environment:host_environment",
     ),
     # The same between cycles that do not hold the same work.
-    "other work": (
-        "causes_device:workload_change",
-        "causes_host:more_operators",
-    ),
+    "other work": ("causes_device:workload_change", "causes_host:more_operators"),
 }
 
 

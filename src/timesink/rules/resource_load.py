@@ -73,17 +73,12 @@ class Context:
 
     # -- own work ----------------------------------------------------------------------------------
 
-    @property
-    def cycles_ns(self) -> tuple[float, float]:
-        """Mean length of the cycles of both sides."""
-        return self.pair.cycle_times.means_ns
-
     def busy(self, device: str) -> tuple[float, float] | None:
         """Share of the cycle in which the process itself keeps a device busy, on both sides."""
         work = _sums(self.device_rows(device).filter(_CLASS.str.starts_with("gpu_")))
         base, new = (
             min(ns / whole, 1.0) if whole > 0 else 0.0
-            for ns, whole in zip(work[:2], self.cycles_ns, strict=True)
+            for ns, whole in zip(work[:2], self.pair.cycle_times.means_ns, strict=True)
         )
         return (base, new) if base or new else None
 
@@ -139,7 +134,7 @@ class Context:
     @property
     def cycle_ratio(self) -> float | None:
         """How many times as long cycles are; None where they do not hold the same work."""
-        base, new = self.cycles_ns
+        base, new = self.pair.cycle_times.means_ns
         return new / base if base > 0 and new > 0 and self.pair.workload.comparable else None
 
     def part_ns(self, *parts: str) -> tuple[float, float]:
@@ -245,7 +240,7 @@ def _without_calls(reading: CounterReading, context: Context) -> CounterReading:
     rows = context.device_rows(reading.device)
     is_copy = reading.resource.own == "copies"
     work = _sums(rows.filter(_CLASS.is_in(_COPIES) if is_copy else _communicates(rows)))
-    base_ns, new_ns = context.cycles_ns
+    base_ns, new_ns = context.pair.cycle_times.means_ns
     if base_ns <= 0 or new_ns <= 0 or work.calls_new <= 0:
         return reading
     if work.calls_base > 0:
@@ -330,7 +325,7 @@ def _of_capacity(reading: CounterReading, context: Context) -> float:
 
 def _cycle_share(reading: CounterReading, context: Context) -> float:
     """What calls take beyond what the whole host slowed down by, as a share of the cycle."""
-    host, (_, cycle_ns) = context.host_ratio("oncpu"), context.cycles_ns
+    host, (_, cycle_ns) = context.host_ratio("oncpu"), context.pair.cycle_times.means_ns
     if context.cycle_ratio is None or host is None or cycle_ns <= 0:
         return 0.0
     calls = context.work_of_class("disk_read_and_write").calls_new

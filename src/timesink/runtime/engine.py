@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol
 
 from timesink.errors import TimesinkError, UnreadableError, UsageError
-from timesink.runtime.workers import Peer, pipe, start_interpreter, usable_cores
+from timesink.runtime.workers import Peer, pipe, send, start_interpreter, usable_cores
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,6 @@ class Engine(Protocol):
         """
         ...
 
-
-# One call for one item, the same wherever it is made: bytes, or an error that names the item.
 
 Outcome = tuple[bytes | None, TimesinkError | None]
 """What came of a call: the one or the other."""
@@ -121,8 +119,6 @@ def killed(named: str, how: str, remedy: str) -> TimesinkError:
     )
 
 
-# A process that makes calls one after the other, and the loop inside it.
-
 ONE_THREAD = {"POLARS_MAX_THREADS": "1"}
 """Processes share the cores, and sums are the same wherever they are made, to the last digit."""
 _OUT_OF_MEMORY = 77
@@ -140,11 +136,6 @@ class Child(Peer):
     def fileno(self) -> int:
         """What becomes readable when an answer is there, or the process is gone."""
         return pipe(self.process.stdout).fileno()
-
-    def ask(self, place: int, item: object) -> None:
-        """Hand over an item."""
-        self.place = place
-        self.tell(pickle.dumps(item))
 
     def stop(self) -> str:
         """End it at once, and say how it ended if it had ended before."""
@@ -179,8 +170,7 @@ def serve(call: Call) -> None:
         except MemoryError:
             os._exit(_OUT_OF_MEMORY)
         try:
-            pickle.dump(outcome, answers, protocol=5)
-            answers.flush()
+            send(outcome, answers)
         except OSError:
             # Nobody waits for the answer any more.
             os._exit(0)
@@ -194,8 +184,6 @@ def own_output() -> IO[bytes]:
     os.close(nowhere)
     return answers
 
-
-# The engine of one machine: processes that are asked for one item at a time.
 
 _REMEDY = "try --jobs 1, or a machine that has more"
 
@@ -263,8 +251,8 @@ class _Crew:
             self._ask(child, waiting)
 
     def _ask(self, child: Child, waiting: deque[int]) -> None:
-        place = waiting.popleft()
-        child.ask(place, self._items[place])
+        child.place = waiting.popleft()
+        child.tell(pickle.dumps(self._items[child.place]))
 
     def _finish(self, busy: selectors.BaseSelector, child: Any, waiting: deque[int]) -> Done | None:
         """The answer of a process, which gets another item; None when it is gone."""
@@ -280,8 +268,6 @@ class _Crew:
         self.died[place] = how
         return None
 
-
-# Which engine is meant.
 
 ENGINES = ("local", "ray")
 
@@ -429,31 +415,19 @@ def last_words(log: str) -> str:
     return said.partition(". ")[0][:200]
 
 
-# What a worker of a Ray cluster does for one item; it needs no Ray.
-
-
 def answer(folder: str, call: bytes, item: bytes) -> Outcome:
-    """Make a pickled call as if in `folder`, where whoever asks for it is."""
+    """Make a pickled call as if in `folder`, where whoever asks for it is: for workers of Ray."""
     # Paths that are not absolute start there; where there is no such folder, none is found.
     with suppress(OSError):
         os.chdir(folder)
     settle_down()
-    path = local_path(pickle.loads(item))  # noqa: S301 - from whoever asks for the call
-    if path is not None and not path.exists():
-        return None, out_of_sight(path)
+    given = pickle.loads(item)  # noqa: S301 - from whoever asks for the call
+    # The file an item is about, unless that lies behind a URL.
+    path = getattr(given, "path", None)
+    is_remote = getattr(given, "remote", None) is not None
+    if isinstance(path, Path) and not is_remote and not path.exists():
+        return None, UnreadableError(
+            f"{path}: not to be seen from the Ray worker on {platform.node()}",
+            "paths must be the same on every node (a shared file system), or URLs such as s3://",
+        )
     return make(pickle.loads(call), item)  # noqa: S301 - likewise
-
-
-def local_path(item: object) -> Path | None:
-    """The file an item is about, unless that lies behind a URL."""
-    path = getattr(item, "path", None)
-    is_remote = getattr(item, "remote", None) is not None
-    return path if isinstance(path, Path) and not is_remote else None
-
-
-def out_of_sight(path: Path) -> UnreadableError:
-    """A file that is not there for the worker."""
-    return UnreadableError(
-        f"{path}: not to be seen from the Ray worker on {platform.node()}",
-        "paths must be the same on every node (a shared file system), or URLs such as s3://",
-    )

@@ -24,9 +24,7 @@ from ray import exceptions
 
 from timesink.errors import TimesinkError, UsageError
 from timesink.runtime.engine import Call, News, Outcome, internal, killed, name_of, own_output
-from timesink.runtime.workers import usable_cores
-
-# Connecting to a Ray cluster, or starting one; what stands in the way is said in words.
+from timesink.runtime.workers import send, usable_cores
 
 _STORE_BYTES = 128 * 1024 * 1024
 """For results on their way, of a cluster that is started here."""
@@ -137,7 +135,7 @@ def drive(call: Call, address: str | None, jobs: int | None) -> None:
         connect(address, jobs)
         _Tasks(call, told).work(_listen())
     except TimesinkError as error:
-        _tell(told, News(error=error))
+        send(News(error=error), told)
     except BrokenPipeError:
         # Nobody waits for the answers any more.
         pass
@@ -188,7 +186,7 @@ class _Tasks:
         while True:
             more = self._more()
             if more:
-                _tell(self._told, News(more))
+                send(News(more), self._told)
             while not self._under_way or not asked.empty():
                 task = asked.get()
                 if task is None:
@@ -216,7 +214,7 @@ class _Tasks:
                 raise other_versions(node, versions)
         if outcome is not None:
             self._room -= 1
-            _tell(self._told, News(self._more(), task.place, *outcome))
+            send(News(self._more(), task.place, *outcome), self._told)
 
     def _failed(self, task: _Task, error: exceptions.RayError) -> Outcome | None:
         """What a task comes to that did not return; None when it is tried again."""
@@ -266,8 +264,3 @@ def _remote_function() -> Any:
         return found, platform.node(), answer(folder, call, item)
 
     return ray.remote(num_cpus=1, max_retries=_RETRIES)(timesink_call)
-
-
-def _tell(told: IO[bytes], news: News) -> None:
-    pickle.dump(news, told, protocol=5)
-    told.flush()

@@ -40,9 +40,7 @@ class Peer:
     def tell(self, thing: Any) -> None:
         """Tell it something; a process that is gone already shows when it is listened to."""
         with suppress(OSError):
-            stdin = pipe(self.process.stdin)
-            pickle.dump(thing, stdin)
-            stdin.flush()
+            send(thing, pipe(self.process.stdin))
 
     def hear(self) -> Any:
         """What it tells next; None when it is gone, for whatever reason."""
@@ -120,6 +118,12 @@ def start_interpreter(
         stdin.write(pickle.dumps(sys.path) + pickle.dumps((module, function, arguments)))
         stdin.flush()
     return process
+
+
+def send(thing: Any, stream: IO[bytes]) -> None:
+    """Write something, pickled, for whoever listens."""
+    pickle.dump(thing, stream, protocol=5)
+    stream.flush()
 
 
 def pipe(stream: IO[bytes] | None) -> IO[bytes]:

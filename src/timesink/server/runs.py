@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from timesink.errors import NotFoundError, UnreadableError
-from timesink.formats.file_names import is_named_as_table
+from timesink.formats.file_names import is_named_as_table, is_profiler_name
 from timesink.formats.packing import open_source
 from timesink.model.units import natural
 from timesink.recorder.folder import CONTROL_FOLDER, RecordingFolder
 from timesink.sources.discovery import (
     find_recordings,
-    is_named_by_profiler,
     recordings_in,
     runs_among,
     told_apart,
@@ -235,7 +234,9 @@ class Scan:
         runs = [
             run
             for run in runs
-            if run.name != "." or len(runs) == 1 or any(map(is_named_by_profiler, run.recordings))
+            if run.name != "."
+            or len(runs) == 1
+            or any(is_profiler_name(one.path.name) for one in run.recordings)
         ]
         runs = with_ranks_joined(runs, root)
         # The run that is the folder itself takes its name, unless a run below has it already.

@@ -56,6 +56,9 @@ class Cache:
     def __init__(self, root: Path, limit_bytes: int | None = None) -> None:
         self.root = root
         self.limit_bytes = limit_bytes
+        self.summaries = root / "summaries"
+        """The folder of the summaries of ranks."""
+        self._traces, self._index = root / "traces", root / "index"
 
     @classmethod
     def default(cls) -> Cache:
@@ -149,29 +152,16 @@ class Cache:
     def clear(self) -> list[Entry]:
         """Remove every entry and tell which there were, summaries of ranks after traces."""
         removed = [*self.entries(), *self.summary_entries()]
-        for folder in [*self._own_folders(_KEY), *self._own_folders(_TEMPORARY)]:
-            _discard(folder)
-        for file in [*_named(self.summaries, _SUMMARY), *_named(self.summaries, _TEMPORARY)]:
-            _discard(file)
+        traces = [*self._own_folders(_KEY), *self._own_folders(_TEMPORARY)]
+        summaries = [*_named(self.summaries, _SUMMARY), *_named(self.summaries, _TEMPORARY)]
+        for entry in traces + summaries:
+            _discard(entry)
         for note in _named(self._index, _KEY):
             with suppress(OSError):
                 note.unlink()
         if any(entry.folder.exists() for entry in removed):
             raise OutputError.not_cleared(self.root)
         return removed
-
-    @property
-    def summaries(self) -> Path:
-        """The folder of the summaries of ranks."""
-        return self.root / "summaries"
-
-    @property
-    def _traces(self) -> Path:
-        return self.root / "traces"
-
-    @property
-    def _index(self) -> Path:
-        return self.root / "index"
 
     def _own_folders(self, name: re.Pattern[str]) -> Iterator[Path]:
         """Folders of this cache; what else a user keeps in the same place is not touched."""
@@ -257,16 +247,11 @@ def _hash_file(file: Path) -> bytes:
     return digest.digest()
 
 
-# Memory that is no longer needed goes back to the system.
-
-
 def return_free_memory() -> None:
     """Give back what heavy work needed for a while; glibc would keep it, a quarter of the peak."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 
-
-# Keeping a trace in the cache while the caller already works with it.
 
 _saving: dict[tuple[Path, str], Thread] = {}
 

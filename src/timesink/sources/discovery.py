@@ -25,8 +25,6 @@ from timesink.sources.places import Place, folders_below, is_pattern, is_url, pl
 from timesink.sources.recordings import Recording, numbered, recording_of, sayable, told_runs
 from timesink.sources.sidecars import counters_of_run, is_trace_file, run_file_in
 
-# Files of this machine that are traces: at a path, in a folder, or where a pattern fits.
-
 
 def files_at(path: Path) -> list[Path]:
     """The traces at a path: the file itself, or those of the folder, else of folders below it."""
@@ -108,11 +106,6 @@ def _recorded_in(folder: Path) -> list[Path]:
 
 def _recorded_below(folder: Path) -> list[Path]:
     return [file for run in folders_below(folder) for file in _recorded_in(run)]
-
-
-def is_named_by_profiler(recording: Recording) -> bool:
-    """Whether the file has the name PyTorch's profiler gives its traces."""
-    return is_profiler_name(recording.path.name)
 
 
 def find_recordings(place: Place) -> list[Recording]:

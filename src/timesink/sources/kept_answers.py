@@ -179,8 +179,7 @@ def _own_files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
 # Summaries of ranks already made, one small file each, in a folder of the cache of their own.
 #
 # A summary is valid for one content of a recording, one question and one state of the code.
-# Traces
-# of a fleet are not kept: their summaries are what the next question needs.
+# Traces of a fleet are not kept: their summaries are what the next question needs.
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,8 +221,6 @@ class KeptSummaries:
         with contextlib.suppress(OSError):
             self.file(key).unlink()
 
-
-# Several tables and what is said about them as one run of bytes, for answers that are kept.
 
 _TABLES_MARK = b"timesink tables 1\n"
 

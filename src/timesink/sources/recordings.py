@@ -68,8 +68,6 @@ class Recording:
         return 0
 
 
-# Which folders are one run: those that differ only in the number of a rank or a host.
-
 RankOf = Callable[[Recording], int | None]
 """The rank a trace states in its first bytes, else the one of its name."""
 _Ranks = Mapping[str, Sequence[int | None]]

@@ -85,8 +85,6 @@ def why(error: BaseException) -> str:
     return without_password(" ".join(str(error).split())) or type(error).__name__
 
 
-# URLs of the files of a file system, made from the URL it was reached by.
-
 _PAGES = re.compile(r"^https?://", re.IGNORECASE)
 
 
@@ -139,8 +137,6 @@ class RemoteUrl:
         around = [link for link in reversed(self.after.split("::")) if link]
         return Path(without_password("/".join([*around, own])))
 
-
-# Recordings behind a URL: what a file system lists, without reading the traces.
 
 _MOST_HEADS = 200
 """Files whose first bytes are looked at; of more, the names have to do."""
@@ -285,9 +281,6 @@ def _remote(parts: RemoteUrl, place: str, about: Mapping[str, Any]) -> RemoteFil
     )
     version = repr((without_password(url), size, told)) if told else ""
     return RemoteFile(url, int(size) if isinstance(size, (int, float)) else 0, version)
-
-
-# Remote recordings: a copy on this machine while one is read, and a key without one.
 
 
 def remote_key(recording: Recording) -> str:

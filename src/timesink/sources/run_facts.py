@@ -28,8 +28,6 @@ from timesink.recorder.counter_probes import Missing, missing_in_words
 from timesink.sources.places import folders_below
 from timesink.sources.sidecars import RunFile, find_topology
 
-# What a recorder's own words mean for the numbers of its trace, as health.
-
 OVERHEAD_TOLD = 1.1
 """Profiled cycles longer than plain ones by this factor are told."""
 OVERHEAD_HEAVY = 1.5
@@ -39,7 +37,10 @@ _US, _MS = 1_000, 1_000_000
 
 def run_health(run: RecordedRun, own: RunProcess | None) -> list[HealthEntry]:
     """What weakens a recording, of one of its processes where that is known."""
-    return [*_partial(run, own), *_overhead(run), *_clock(run), *_missing_counters(run)]
+    missing = run.counters.missing
+    lines = missing_in_words(Missing(one.counter, one.why) for one in missing)
+    lacking = [HealthEntry("missing_counters", len(missing), "\n".join(lines))] if missing else []
+    return [*_partial(run, own), *_overhead(run), *_clock(run), *lacking]
 
 
 def _partial(run: RecordedRun, own: RunProcess | None) -> Iterator[HealthEntry]:
@@ -80,14 +81,6 @@ def _clock(run: RecordedRun) -> Iterator[HealthEntry]:
     apart, unsure = units.brief_ns(offset * _US), units.brief_ns(spread * _US)
     said = f"{apart} apart, give or take {unsure}; sampled every {units.brief_ns(interval * _MS)}"
     yield HealthEntry("counter_clock_offset", 1, said)
-
-
-def _missing_counters(run: RecordedRun) -> Iterator[HealthEntry]:
-    missing = run.counters.missing
-    if not missing:
-        return
-    lines = missing_in_words(Missing(one.counter, one.why) for one in missing)
-    yield HealthEntry("missing_counters", len(missing), "\n".join(lines))
 
 
 def with_run(trace: Trace, file: RunFile) -> Trace:
@@ -253,8 +246,6 @@ def _with_memory(devices: tuple[Device, ...], components: list[Component]) -> tu
         for device in devices
     )
 
-
-# Behaviour tables below a folder.
 
 _ENDINGS = (".csv", ".csv.gz", ".parquet")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,9 +97,6 @@ HEAD_BYTES = 64 * 1024
 """So much of a file is looked at."""
 
 
-# -- traces ----------------------------------------------------------------------------------------
-
-
 def is_named_by_rank_alone(name: str) -> bool:
     """Whether a name has no ending but states a rank, as some recorders write them."""
     return "." not in name and rank_in_name(name) is not None
@@ -117,37 +113,27 @@ def is_named_like_trace(name: str) -> bool:
     return is_named or is_named_by_rank_alone(name)
 
 
-def may_be_trace(name: str, head_of: Callable[[], bytes], *, certain: bool = False) -> bool:
-    """Whether a file of this name is a trace, or (unless `certain`) was meant to be one.
+def is_trace_file(path: Path, *, certain: bool = False) -> bool:
+    """Whether a file of this machine is a trace, or (unless `certain`) was meant to be one.
 
     Only what can be read as one goes by a name without an ending, or by that of a recorder's
     description.  Of others, those that cannot be read count: whoever opens them will say why.
     """
-    if is_named_as_event_table(name) or not is_named_like_trace(name):
-        return is_named_as_event_table(name)
+    name = path.name
+    # Most files are told by their names, without a look at the disk.
+    if not is_named_like_trace(name) or not path.is_file():
+        return False
+    if is_named_as_event_table(name):
+        return True
     certain = certain or name == RUN_FILE or is_named_by_rank_alone(name)
     try:
-        head = head_of()
+        head = open_source(path).head(HEAD_BYTES)
     except (UnreadableError, OSError):
         return not certain
     if certain:
         is_description = name == RUN_FILE and _MARK in head
         return _is_trace(head) and not is_description
     return head_may_be_trace(head, is_whole=len(head) < HEAD_BYTES)
-
-
-def is_trace_file(path: Path, *, certain: bool = False) -> bool:
-    """Whether a file of this machine is a trace, or was meant to be one; see `may_be_trace`."""
-
-    def head() -> bytes:
-        return open_source(path).head(HEAD_BYTES)
-
-    # Most files are told by their names, without a look at the disk.
-    return (
-        is_named_like_trace(path.name)
-        and path.is_file()
-        and may_be_trace(path.name, head, certain=certain)
-    )
 
 
 def head_may_be_trace(head: bytes, *, is_whole: bool) -> bool:
@@ -165,9 +151,6 @@ def head_may_be_trace(head: bytes, *, is_whole: bool) -> bool:
 
 def _is_trace(head: bytes) -> bool:
     return looks_like_events(head) or any(mark in head for mark in _TRACE_MARKS)
-
-
-# -- what lies beside them -------------------------------------------------------------------------
 
 
 def find_beside(path: Path) -> Path | None:

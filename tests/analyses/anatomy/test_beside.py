@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from behaviours import samples
 from timesink.analyses.anatomy.anatomy import CYCLE_SPANS
-from timesink.analyses.anatomy.levels import levels_beside, rounds
+from timesink.analyses.anatomy.timeline import levels_beside, rounds
 from timesink.model.schema import COUNTERS
 
 SECOND = 1_000_000_000

@@ -7,22 +7,23 @@ import polars as pl
 
 import timesink
 from timesink.analyses.anatomy.anatomy import (
+    CALL_TIMES,
     CYCLE_SPANS,
     LEVELS,
     PART_TIMES,
     Anatomy,
-    no_calls,
     only_cycles,
 )
-from timesink.analyses.anatomy.levels import rounds, run_queue_share
 from timesink.analyses.anatomy.parts import is_host_collective, is_loading
 from timesink.analyses.anatomy.places import call_rows
-from timesink.analyses.anatomy.timeline import anatomies, anatomy_of
+from timesink.analyses.anatomy.timeline import anatomies, anatomy_of, rounds, run_queue_share
 from timesink.analyses.cycles.search import find_cycles
 
 
 def test_no_calls() -> None:
-    assert no_calls().height == 0
+    empty = pl.DataFrame()
+    calls = Anatomy(empty, empty, empty).calls
+    assert (calls.height, calls.schema) == (0, pl.Schema(CALL_TIMES))
 
 
 def test_anatomy_with_devices() -> None:

@@ -128,6 +128,6 @@ def test_a_counter_without_a_value_is_unknown(nothing: float | None):
     role = one_role(3)
     first = pl.when(pl.col("cycle") == 1).then(pl.lit(nothing, pl.Float64)).otherwise("mu")
     measures = measure([replace(role, behaviour=role.behaviour.with_columns(mu=first))])
-    levels = measures.values[:, measures.columns(METRIC)]
+    levels = measures.values[:, [one.kind == METRIC for one in measures.features]]
     assert np.isnan(levels[0]).all()
     assert np.isfinite(levels[1:]).all()

@@ -88,7 +88,7 @@ def test_a_level_without_a_known_unit_is_seen_against_the_usual_one():
         measures.owners,
         measures.devices,
     )
-    columns = unknown.columns("metric")
+    columns = [one.kind == "metric" for one in unknown.features]
     assert not np.isnan(_metric_logs(unknown, columns)).any()
 
 

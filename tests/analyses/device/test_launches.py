@@ -8,7 +8,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 import oracle
 from builders import complete, kernel, launch, memcpy, operator, runtime
@@ -139,11 +138,6 @@ class TestQueue:
         assert us(depth, "ts_ns") == [(0,), (10,), (20,), (50,)]
         assert depth["depth"].to_list() == [1, 2, 1, 0]
 
-    def test_until_the_end(self):
-        depth = queue_depth(read(*self.EVENTS), until="end")
-        assert us(depth, "ts_ns") == [(0,), (10,), (50,), (60,)]
-        assert depth["depth"].to_list() == [1, 2, 1, 0]
-
     def test_streams_have_queues_of_their_own(self):
         trace = read(
             runtime("cudaLaunchKernel", 0, 5, 1),
@@ -175,7 +169,7 @@ class TestQueue:
         ]
 
 
-def in_queue(trace: Trace, until: str) -> Counter[tuple[int, str | None, int]]:
+def in_queue(trace: Trace) -> Counter[tuple[int, str | None, int]]:
     """How many activities are in the queue of each stream at each ns, counted one by one."""
     calls = oracle.launches(trace)
     found: Counter[tuple[int, str | None, int]] = Counter()
@@ -184,17 +178,16 @@ def in_queue(trace: Trace, until: str) -> Counter[tuple[int, str | None, int]]:
         if call is None:
             continue
         start = activity["ts_ns"]
-        leaves = start if until == "start" else start + activity["dur_ns"]
         device = -1 if activity["device"] is None else activity["device"]
-        for moment in range(min(call["ts_ns"], start), leaves):
+        for moment in range(min(call["ts_ns"], start), start):
             found[device, activity["stream"], moment] += 1
     return found
 
 
 @patient
-@given(random_traces, st.sampled_from(["start", "end"]))
-def test_depth_is_what_counting_one_by_one_gives(trace: Trace, until):
-    depth = queue_depth(trace, until=until).with_columns(
+@given(random_traces)
+def test_depth_is_what_counting_one_by_one_gives(trace: Trace):
+    depth = queue_depth(trace).with_columns(
         until=pl.col("ts_ns").shift(-1).over("device", "stream")
     )
     found = Counter(
@@ -204,13 +197,13 @@ def test_depth_is_what_counting_one_by_one_gives(trace: Trace, until):
             for moment in range(row["ts_ns"], row["until"])
         }
     )
-    assert +found == in_queue(trace, until)
+    assert +found == in_queue(trace)
 
 
 @patient
 @given(random_traces)
 def test_summary_agrees_with_the_step_function(trace: Trace):
-    counted = in_queue(trace, "start")
+    counted = in_queue(trace)
     for row in queue_summary(trace).iter_rows(named=True):
         own = [n for key, n in counted.items() if key[:2] == (row["device"], row["stream"])]
         assert row["queued_ns"] == len(own)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from timelines import (
     whole_microseconds,
     without_stream,
 )
+from timesink.analyses.columns import remember
 from timesink.analyses.device.activities import kernels_by_annotation
 from timesink.analyses.device.utilisation import (
     COMMUNICATION,
@@ -87,11 +89,12 @@ class TestWholeTrace:
         note = complete("gpu_user_annotation", "step", 0, 500, pid=0, tid=7)
         assert device_time(read(note, kernel("a", 10, 5, 1)))["span_ns"].to_list() == [5_000]
 
-    def test_classes_can_be_chosen(self):
-        trace = read(*OVERLAPPING)
+    def test_work_counts_for_its_class(self):
+        trace = replace(read(*OVERLAPPING))
         classes = activity_classes(trace).copy()
         classes[(trace.device["kind"] == "memset").to_numpy()] = COMPUTATION
-        time = device_time(trace, classes=classes)
+        remember(trace, activity_classes, classes)
+        time = device_time(trace)
         assert time.select("compute_ns", "exposed_memory_ns").rows() == [(55_000, 10_000)]
 
 
@@ -323,8 +326,9 @@ def plain_classes(trace: Trace) -> np.ndarray:
 class TestRecordings:
     @pytest.mark.parametrize("name", EXACT)
     def test_exact_sums(self, shared: Path, name: str):
-        trace = recording(shared, name)
-        (row,) = device_time(trace, classes=plain_classes(trace)).select(COLUMNS).rows()
+        trace = replace(recording(shared, name))
+        remember(trace, activity_classes, plain_classes(trace))
+        (row,) = device_time(trace).select(COLUMNS).rows()
         assert row == tuple(round(us * 1000) for us in EXACT[name])
 
     @pytest.mark.parametrize("name", RECORDINGS)

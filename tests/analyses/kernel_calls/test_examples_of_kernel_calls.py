@@ -120,7 +120,7 @@ def test_sampling_expected() -> None:
 
 
 def test_sampling_of() -> None:
-    assert sampling_of(timesink.open(timesink.sample())) is None
+    assert sampling_of(timesink.open(timesink.sample()).metadata) is None
 
 
 def test_with_weights() -> None:

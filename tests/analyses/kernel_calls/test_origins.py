@@ -14,14 +14,14 @@ from builders import Event, flow
 from cases import MAIN, MODULE, OTHER, PID, STEP, K, O, R, read
 from measured_kernels import launch, measured
 from timelines import patient, random_traces
-from timesink.analyses.kernels.calls import SCHEMA, kernel_calls, launch_origins
+from timesink.analyses.kernels.calls import ORIGINS, kernel_calls, launch_origins
 from timesink.model.trace import Trace
 
 ENGINE = "autograd::engine::evaluate_function: "
 
 
 def origins(trace: Trace, *columns: str) -> list[Any]:
-    rows = launch_origins(trace).select(columns or tuple(SCHEMA)).rows()
+    rows = launch_origins(trace).select(columns or ORIGINS).rows()
     return [row[0] for row in rows] if len(columns) == 1 else rows
 
 
@@ -177,7 +177,7 @@ class TestStep:
 @patient
 def test_a_row_for_each_call(trace: Trace):
     found = launch_origins(trace)
-    assert found.schema == pl.Schema(SCHEMA)
+    assert found.schema == pl.Schema(dict.fromkeys(ORIGINS, pl.Categorical()))
     assert found.height == kernel_calls(trace).height
 
 

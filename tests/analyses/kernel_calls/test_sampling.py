@@ -43,7 +43,7 @@ def weights(sampling: Sampling | None, *names: str, **columns: Any) -> list[floa
     ],
 )
 def test_a_file_says_how_it_was_sampled(collected: object, sampling: Sampling | None) -> None:
-    assert sampling_of(measured(collected=collected)) == sampling
+    assert sampling_of(measured(collected=collected).metadata) == sampling
 
 
 def test_without_sampling_a_launch_is_a_launch():

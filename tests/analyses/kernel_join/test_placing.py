@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timesink.analyses.kernels import join_search as placing
-from timesink.analyses.kernels.join_search import Path, place_launches
+from timesink.analyses.kernels.join_search import place_launches
 
 LAYER = [1, 2, 3, 2, 4, 5, 2, 6, 7, 3, 3, 8, 1, 9, 4, 2]
 STEP = np.array([20, 21, *LAYER * 12, 22, 1, 23])
@@ -16,16 +16,9 @@ STEP = np.array([20, 21, *LAYER * 12, 22, 1, 23])
 PLACES = np.arange(len(STEP))
 
 
-def found(path: Path, launches: int) -> list[int]:
-    """The place of each launch, -1 for none."""
-    places = np.full(launches, -1)
-    places[path.row] = path.place
-    return places.tolist()
-
-
 def place_of(chosen: np.ndarray, stride: float = 1.0) -> list[int]:
     chosen = chosen % len(STEP)
-    return found(place_launches(STEP[chosen], STEP, stride), len(chosen))
+    return place_launches(STEP[chosen], STEP, stride).place.tolist()
 
 
 class TestEveryLaunchRecorded:
@@ -49,12 +42,12 @@ class TestEveryLaunchRecorded:
         launches = STEP.copy()
         launches[20::10] = 99
         expected = np.where(launches == 99, -1, PLACES)
-        assert found(place_launches(launches, STEP), len(STEP)) == expected.tolist()
+        assert place_launches(launches, STEP).place.tolist() == expected.tolist()
 
     def test_an_extra_launch_has_no_place(self):
         launches = np.insert(STEP, 40, [99, 99, 99])
         expected = np.insert(PLACES, 40, [-1, -1, -1])
-        assert found(place_launches(launches, STEP), len(launches)) == expected.tolist()
+        assert place_launches(launches, STEP).place.tolist() == expected.tolist()
 
     def test_of_equal_ways_the_first(self):
         assert place_launches(np.array(LAYER), STEP).place.tolist() == list(
@@ -93,9 +86,10 @@ def test_a_place_is_of_the_same_kind_and_used_in_the_order_of_rows(
 ):
     ours, theirs = np.array(launches, dtype=np.int64), np.array(window, dtype=np.int64)
     path = place_launches(ours, theirs, stride)
-    assert ours[path.row].tolist() == theirs[path.place].tolist()
-    assert (np.diff(path.row) > 0).all()
-    assert (len(path.row) > 0) == bool(set(launches) & set(window))
+    assert len(path.place) == len(launches)
+    assert path.exact.tolist() == (path.place >= 0).tolist()
+    assert ours[path.exact].tolist() == theirs[path.place[path.exact]].tolist()
+    assert path.exact.any() == bool(set(launches) & set(window))
 
 
 def test_few_ways_followed_lead_there_too(monkeypatch: pytest.MonkeyPatch):

@@ -155,7 +155,7 @@ def test_cost_together() -> None:
     panel = Panel(np.arange(2), ("1", "2"), held, held, held, {}, held, np.zeros(2))
     always = Finding("gpu_clock", "", rank=0, cost_ns=10.0, share=0.2, steps=("1", "2"))
     once = Finding("host_code", "", rank=1, cost_ns=7.0, share=0.1, steps=("1",))
-    assert cost_together([always, once], panel) == 12.0
+    assert cost_together([always, once], panel)[0] == 12.0
 
 
 def test_straggler_rows() -> None:

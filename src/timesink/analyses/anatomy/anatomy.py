@@ -112,11 +112,6 @@ launched by the call, parallel streams each, `host_ns` its length on the host.  
 of its own name counts once; the backward pass counts for the module whose forward pass it is of."""
 
 
-def no_calls() -> pl.DataFrame:
-    """Of cycles of which no timeline tells."""
-    return pl.DataFrame(schema=CALL_TIMES)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Anatomy:
     """What the cycles of one process are made of."""
@@ -136,7 +131,7 @@ class Anatomy:
     """Rows of `LAUNCHES`, where a timeline tells."""
     on_device: bool = False
     """Whether cycles are times of the device."""
-    find_calls: Callable[[], pl.DataFrame] = no_calls
+    find_calls: Callable[[], pl.DataFrame] = lambda: pl.DataFrame(schema=CALL_TIMES)
     """Looks for `calls`: it takes a while, and few questions need them."""
     notes: tuple[str, ...] = ()
     """Counters that were left out, and why."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -30,7 +30,6 @@ from timesink.analyses.columns import (
     host_columns,
     host_lanes,
     host_names,
-    once_per_trace,
 )
 from timesink.analyses.cycles.cycles import Cycles
 from timesink.analyses.kernels.families import load_families
@@ -40,8 +39,6 @@ from timesink.model import intervals, vendors
 from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
-
-# What devices are at: computing, by family of kernels, communicating or copying.
 
 _COMPUTING_CLASS, _TALKING = (FUNCTION_CLASSES.index(name) for name in ("gpu_compute", "gpu_comm"))
 _COPYING = tuple(
@@ -72,15 +69,16 @@ def device_times(trace: Trace, processes: Sequence[str]) -> dict[str, DeviceTime
     counted = np.flatnonzero(classes >= 0)
     launch = link_launches(trace).call_row[counted]
     process = process_of_device(trace, processes, counted, launch)
+    families = device_names(trace).renamed(load_families().of)
     return {
-        pid: _device_time(trace, counted[process == number]) for number, pid in enumerate(processes)
+        pid: _device_time(trace, counted[process == number], families)
+        for number, pid in enumerate(processes)
     }
 
 
-def _device_time(trace: Trace, rows: NDArray[np.intp]) -> DeviceTime:
+def _device_time(trace: Trace, rows: NDArray[np.intp], families: Texts) -> DeviceTime:
     device, classes = device_columns(trace), device_classes(trace)[rows]
     spans = event_ranges(device, rows)
-    families = device_families(trace)
     computing = np.flatnonzero(classes == _COMPUTING_CLASS)
     kept, apart = intervals.first_come(spans[computing])
     numbers = device["device"].gather(rows).drop_nulls().unique()
@@ -93,15 +91,6 @@ def _device_time(trace: Trace, rows: NDArray[np.intp]) -> DeviceTime:
         devices=tuple(sorted(int(one) for one in numbers)),
         rows=rows,
     )
-
-
-@once_per_trace
-def device_families(trace: Trace) -> Texts:
-    """The family of every device event."""
-    return device_names(trace).renamed(load_families().of)
-
-
-# How much work device calls are given: blocks of kernels, bytes of copies.
 
 
 def launch_rows(
@@ -130,8 +119,6 @@ def launch_rows(
     return summed.with_columns(names.alias("function")).select(*LAUNCHES).sort("cycle", "function")
 
 
-# Which threads of a process do the work of its cycles.
-
 Rows = NDArray[np.intp]
 """Rows of `trace.host`."""
 
@@ -158,30 +145,27 @@ def crews(trace: Trace, cycles: Cycles, windows: Mapping[str, Windows]) -> Itera
     """
     marked = [] if cycles.on_device else list(own_threads(trace, cycles, windows))
     for own in marked:
-        calls = own.calls
         # Python functions and annotations tell nothing: the own thread is in one while it waits.
-        others = [thread for thread, _ in in_stead(own, calls.working(own.thread))]
-        instead = [calls.row[calls.of(one)][calls.is_work[calls.of(one)]] for one in others]
+        others = [thread for thread, _ in in_stead(own, own.working(own.thread))]
+        instead = [own.row[own.of(one)][own.is_work[own.of(one)]] for one in others]
         yield Crew(
-            process=calls.process,
+            process=own.process,
             windows=own.windows,
-            own=calls.row[calls.of(own.thread)],
-            instead=np.concatenate([calls.row[:0], *instead]),
+            own=own.row[own.of(own.thread)],
+            instead=np.concatenate([own.row[:0], *instead]),
             lanes=np.array([own.thread, *others], dtype=np.int64),
         )
     process, _ = process_of_host(trace, list(windows))
     is_work = np.isin(host_classes(trace), WORK)
     lanes = host_lanes(trace)[0]
     for number, (pid, window) in enumerate(windows.items()):
-        known = [own.windows.row for own in marked if own.calls.process == pid]
+        known = [own.windows.row for own in marked if own.process == pid]
         rest = ~np.isin(window.row, np.concatenate([window.row[:0], *known]))
         if rest.any():
             mine = process == number
             working = np.flatnonzero(mine & is_work)
             yield Crew(pid, window.take(rest), working[:0], working, np.unique(lanes[mine]))
 
-
-# What the host does for the cycles of a crew, as ranges of time for each part.
 
 WAITING = "waiting"
 """Calls of the own thread that only wait, such as a sleep: nobody works, so this time is idle."""
@@ -272,29 +256,17 @@ _BLOCKED = ("synchronisation", "data_loading", "io", WAITING)
 """What a thread waits for that needs no processor meanwhile."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Split:
-    """Time of each part in each of the windows, in their order; all parts add up to the lengths."""
+def part_rows(
+    crew: Crew, device: DeviceTime, host: Mapping[str, IntervalSet], queued: Floats, cycle: Ints
+) -> pl.DataFrame:
+    """Rows of `PART_TIMES`: each moment of a crew's cycles given to the first part that covers it.
 
-    windows: Windows
-    parts: Mapping[str, Ints]
-    """Without `device_compute`."""
-    computing: Ints
-    """Time by window and family."""
-    families: Sequence[str]
-    asleep: Ints
-    """Part of `idle` in which the thread of the cycles waits by itself, as in a sleep."""
-    runnable: Ints
-    """Time in which that thread waits for nothing but, perhaps, a processor."""
-
-
-def split(windows: Windows, device: DeviceTime, host: Mapping[str, IntervalSet]) -> Split:
-    """Give each moment of the windows to the first part that covers it.
-
-    Device work comes first, then `host` in its order; nothing is left for `idle`.
+    Device work comes first, then `host` in its order; nothing is left for `idle`.  `cycle` are the
+    numbers of the cycles, `queued` the share of each in which their thread waited for a processor.
     """
+    windows = crew.windows
     bounds = windows.ranges
-    talking = [device.communication, host.get("exposed_communication", device.copies[:0])]
+    talking = [device.communication, host["exposed_communication"]]
     layers = {
         "computing": device.computing,
         "exposed_communication": np.concatenate(talking),
@@ -303,68 +275,53 @@ def split(windows: Windows, device: DeviceTime, host: Mapping[str, IntervalSet])
     layers |= {part: ranges for part, ranges in host.items() if part not in layers}
     parts, left = intervals.waterfall(layers, bounds)
     del parts["computing"]
-    asleep = parts.pop(WAITING, np.zeros(len(bounds), dtype=np.int64))
+    asleep = parts.pop(WAITING)
     parts["idle"] = left + asleep
-    blocked = np.concatenate(
-        [device.copies[:0], *(host[part] for part in _BLOCKED if part in host)]
-    )
-    shape = (len(windows.row), len(device.families))
-    sums = np.zeros(shape, dtype=np.int64)
+    if queued.any() and not parts["run_queue"].any():
+        blocked = [host[part] for part in _BLOCKED]
+        busy = intervals.coverage_within(np.concatenate(blocked), bounds)
+        parts |= _queued(parts, asleep, queued, windows.end - windows.start, busy)
+    # Computing by window and family.
+    sums = np.zeros((len(windows.row), len(device.families)), dtype=np.int64)
     if len(device.computing) and len(windows.row):
         pieces = windows.cut(device.computing[:, 0], device.computing[:, 1])
-        place = pieces.window * shape[1] + device.family[pieces.call]
+        place = pieces.window * len(device.families) + device.family[pieces.call]
         # Of cycles that overlap, a piece may lie in one of them only.
         np.add.at(sums.reshape(-1), place, np.maximum(pieces.end - pieces.start, 0))
-    return Split(
-        windows,
-        parts,
-        sums,
-        device.families,
-        asleep=asleep,
-        runnable=windows.end - windows.start - intervals.coverage_within(blocked, bounds),
-    )
-
-
-def with_run_queue(found: Split, share: Floats) -> Split:
-    """The same with waits for a processor, which took that share of the cycles.
-
-    They fall into the time in which the thread could run, evenly: not into calls in which it waits
-    for the device, data or a sleep to end.  What falls into device work costs nothing and stays
-    there; the rest is taken off `SHARED`.  Where the scheduler's own events tell, nothing needs to
-    be shared out.
-    """
-    queued = found.parts.get("run_queue", np.zeros(len(share), dtype=np.int64))
-    if queued.any() or not share.any():
-        return found
-    length = found.windows.end - found.windows.start
-    share = np.minimum(1.0, share * length / np.maximum(found.runnable, 1))
-    kept = {}
-    for part in SHARED:
-        if part in found.parts:
-            fixed = found.asleep if part == "idle" else 0
-            kept[part] = fixed + np.rint((found.parts[part] - fixed) * (1 - share)).astype(np.int64)
-    lost = sum((found.parts[part] - kept[part] for part in kept), np.zeros_like(queued))
-    parts = {**found.parts, **kept, "run_queue": lost}
-    return replace(found, parts=parts)
-
-
-def part_rows(found: Split, cycle: Ints) -> pl.DataFrame:
-    """Rows of `PART_TIMES`; `cycle` are the numbers of the windows' cycles."""
-    window, family = np.nonzero(found.computing)
-    times = np.stack(list(found.parts.values()))
+    window, family = np.nonzero(sums)
+    times = np.stack(list(parts.values()))
     part, other = np.nonzero(times)
-    places = np.array([PARTS.index(name) for name in found.parts])
-    no_family = len(found.families)
+    places = np.array([PARTS.index(name) for name in parts])
+    no_family = len(device.families)
     return pl.DataFrame(
         {
             "cycle": cycle[np.concatenate([window, other])],
             "part": pl.Series(PARTS, dtype=PART_TIMES["part"]).gather(
                 np.concatenate([np.full(len(window), _COMPUTING), places[part]])
             ),
-            "family": pl.Series([*found.families, None], dtype=pl.String).gather(
+            "family": pl.Series([*device.families, None], dtype=pl.String).gather(
                 np.concatenate([family, np.full(len(other), no_family)])
             ),
-            "dur_ns": np.concatenate([found.computing[window, family], times[part, other]]),
+            "dur_ns": np.concatenate([sums[window, family], times[part, other]]),
         },
         schema_overrides=PART_TIMES,
     ).cast(pl.Schema(PART_TIMES))
+
+
+def _queued(
+    parts: Mapping[str, Ints], asleep: Ints, share: Floats, length: Ints, blocked: Ints
+) -> dict[str, Ints]:
+    """Parts with waits for a processor, which took that share of the cycles.
+
+    They fall into the time in which the thread could run, evenly: not into calls in which it is
+    blocked, waiting for the device, data or a sleep to end.  What falls into device work costs
+    nothing and stays there; the rest is taken off `SHARED`, but not off time it is `asleep`.  Where
+    the scheduler's own events tell, nothing needs to be shared out.
+    """
+    share = np.minimum(1.0, share * length / np.maximum(length - blocked, 1))
+    kept, lost = {}, np.zeros_like(asleep)
+    for part in SHARED:
+        fixed = asleep if part == "idle" else np.zeros_like(asleep)
+        kept[part] = fixed + np.rint((parts[part] - fixed) * (1 - share)).astype(np.int64)
+        lost = lost + parts[part] - kept[part]
+    return {**kept, "run_queue": lost}

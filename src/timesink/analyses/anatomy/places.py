@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from functools import cache
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
 
 from timesink.analyses.anatomy.anatomy import CALL_TIMES, LEAST_PLACE, PLACE_TIMES, Anatomy
-from timesink.analyses.anatomy.parts import Crew, Rows
+from timesink.analyses.anatomy.parts import Crew
 from timesink.analyses.behaviour.calls import OUTSIDE, Windows, process_of_host
 from timesink.analyses.behaviour.functions import functions_of
-from timesink.analyses.columns import Texts, device_columns, event_ranges, host_columns, host_names
+from timesink.analyses.columns import device_columns, event_ranges, host_columns, host_names
 from timesink.analyses.forest import (
     CallForest,
     Nodes,
@@ -35,29 +36,6 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 """Where an object lies in memory: another place in every run, and often in every cycle."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _ThreadCalls:
-    """Calls of one thread that lie in one another or apart, in pre-order."""
-
-    start: Ints
-    end: Ints
-    parent: Ints
-    function: Ints
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Stretches:
-    """Time in which no call begins or ends; calls are places in `_ThreadCalls`, or `_NONE`."""
-
-    row: Ints
-    """Row in the table of cycles."""
-    start: Ints
-    end: Ints
-    inside: Ints
-    after: Ints
-    before: Ints
-
-
 def place_rows(trace: Trace, crew: Crew, marks: Flags, cycle: Ints) -> pl.DataFrame:
     """Rows of `PLACE_TIMES` for the cycles of a crew that has a thread of its own.
 
@@ -68,15 +46,9 @@ def place_rows(trace: Trace, crew: Crew, marks: Flags, cycle: Ints) -> pl.DataFr
         return pl.DataFrame(schema=PLACE_TIMES)
     # The same functions, whichever object they are methods of.
     functions = functions_of(host_names(trace)).renamed(lambda text: _ADDRESS.sub("", text))
-    calls = _nested(trace, np.concatenate([crew.own[~marks[crew.own]], crew.instead]), functions)
-    found = _in_windows(_stretches(calls), calls, crew.windows)
-    return _rows(found, calls.function, functions.texts, crew.windows, cycle)
-
-
-def _nested(trace: Trace, rows: Rows, functions: Texts) -> _ThreadCalls:
-    """Calls without those that begin in another one and outlast it."""
-    host = host_columns(trace)
-    spans = event_ranges(host, rows)
+    # Calls in pre-order, without those that begin in another one and outlast it.
+    rows = np.concatenate([crew.own[~marks[crew.own]], crew.instead])
+    spans = event_ranges(host_columns(trace), rows)
     some = spans[:, 1] > spans[:, 0]
     rows, spans = rows[some], spans[some]
     crossed = intervals.crossed(spans)
@@ -86,88 +58,79 @@ def _nested(trace: Trace, rows: Rows, functions: Texts) -> _ThreadCalls:
     order = pre_order(thread, spans[:, 0], spans[:, 1], frames)
     start, end = spans[order, 0], spans[order, 1]
     parent = nest_calls(thread, start, end, frames).parent
-    return _ThreadCalls(start, end, parent, functions.codes[rows[order]])
+    found = _stretches(start, end, parent, crew.windows)
+    return _rows(found, functions.codes[rows[order]], functions.texts, crew.windows, cycle)
 
 
-def _stretches(calls: _ThreadCalls) -> _Stretches:
-    """The whole of time, from each start or end of a call to the next."""
-    many = len(calls.start)
+def _stretches(start: Ints, end: Ints, parent: Nodes, windows: Windows) -> pl.DataFrame:
+    """Time of cycles in which no call begins or ends: `inside`, `after` and `before` which calls.
+
+    Calls are places in the lists given, in pre-order, or `_NONE`.  Beyond the borders of a cycle
+    nothing comes before or after, and being inside of a call that holds the whole cycle is being
+    inside of none.  `row` is that of the cycle.
+    """
+    many = len(start)
     # At one moment inner calls end before outer ones, then others start, outer ones first: both
     # lists have this order already, and the sort keeps it.
     call = np.concatenate([np.arange(many)[::-1], np.arange(many)])
-    times = np.concatenate([calls.end[::-1], calls.start])
+    times = np.concatenate([end[::-1], start])
     order = np.argsort(times, kind="stable")
     call, times, is_end = call[order], times[order], order < many
-    outer = np.where(is_end, calls.parent[call], call) if many else call
-    long_ago, far_off = np.iinfo(np.int64).min, np.iinfo(np.int64).max
-    nothing = np.array([_NONE])
-    return _Stretches(
-        row=np.zeros(2 * many + 1, dtype=np.int64),
-        start=np.concatenate([[long_ago], times]),
-        end=np.concatenate([times, [far_off]]),
-        inside=np.concatenate([nothing, outer]),
-        after=np.concatenate([nothing, np.where(is_end, call, _NONE)]),
-        before=np.concatenate([np.where(is_end, _NONE, call), nothing]),
-    )
-
-
-def _in_windows(found: _Stretches, calls: _ThreadCalls, windows: Windows) -> _Stretches:
-    """Stretches cut at the borders of cycles; beyond these nothing comes before or after.
-
-    Being inside of a call that holds the whole cycle is being inside of none.
-    """
-    pieces = windows.cut(found.start, found.end)
+    outer = np.where(is_end, parent[call], call) if many else call
+    borders = np.concatenate([[np.iinfo(np.int64).min], times, [np.iinfo(np.int64).max]])
+    pieces = windows.cut(borders[:-1], borders[1:])
     some = pieces.end > pieces.start
     place, window = pieces.call[some], pieces.window[some]
     begin, finish = windows.start[window], windows.end[window]
-    inside = found.inside[place]
-    if len(calls.start):
-        through = (calls.start[inside] <= begin) & (calls.end[inside] >= finish)
-        inside = np.where(through, _NONE, inside)
-    # A call that ended, or starts, exactly at the border is in the cycle beside.
-    return _Stretches(
-        row=pieces.row[some],
-        start=pieces.start[some],
-        end=pieces.end[some],
-        inside=inside,
-        after=np.where(found.start[place] <= begin, _NONE, found.after[place]),
-        before=np.where(found.end[place] >= finish, _NONE, found.before[place]),
+    inside = np.append(_NONE, outer)[place]
+    if many:
+        inside = np.where((start[inside] <= begin) & (end[inside] >= finish), _NONE, inside)
+    after = np.append(_NONE, np.where(is_end, call, _NONE))[place]
+    before = np.append(np.where(is_end, _NONE, call), _NONE)[place]
+    return pl.DataFrame(
+        {
+            "row": pieces.row[some],
+            "start": pieces.start[some],
+            "end": pieces.end[some],
+            "inside": inside,
+            # A call that ended, or starts, exactly at the border is in the cycle beside.
+            "after": np.where(borders[:-1][place] <= begin, _NONE, after),
+            "before": np.where(borders[1:][place] >= finish, _NONE, before),
+        }
     )
 
 
 def _rows(
-    found: _Stretches, function: Ints, texts: Sequence[str], windows: Windows, cycle: Ints
+    found: pl.DataFrame, function: Ints, texts: Sequence[str], windows: Windows, cycle: Ints
 ) -> pl.DataFrame:
     """One row per place and cycle, of the places that matter; `texts` by `function` of a call."""
     # A number per call, 0 for none: its place in the names.
     code_of = np.append(function + 1, 0)
     names = pl.Series([None, *texts], dtype=pl.String)
     least = LEAST_PLACE * float(np.median(windows.end - windows.start))
+    row, start, end, *calls = (column.to_numpy() for column in found)
+    inside, after, before = (code_of[one] for one in calls)
     # Stretches inside of functions and after functions that have one of the least length.
-    chosen = np.ones(len(found.start), dtype=np.bool_)
-    is_long = found.end - found.start >= least
-    for calls in (found.inside, found.after):
-        code = code_of[calls]
+    chosen = np.ones(len(start), dtype=np.bool_)
+    for code in (inside, after):
         some = np.zeros(len(names), dtype=np.bool_)
-        some[code[is_long]] = True
+        some[code[end - start >= least]] = True
         chosen &= some[code]
-    columns = (getattr(found, each.name)[chosen] for each in fields(found))
-    found = _Stretches(*columns)
-    inside, after, before = (code_of[one] for one in (found.inside, found.after, found.before))
+    row, start, end = row[chosen], start[chosen], end[chosen]
+    inside, after, before = inside[chosen], after[chosen], before[chosen]
     many = len(names)
     sort = (inside * many + after) * many + before
-    time = found.end - found.start
-    worth = np.flatnonzero(np.isin(sort, np.unique(sort[time >= least])))
-    order = worth[np.lexsort((found.start[worth], sort[worth], found.row[worth]))]
+    worth = np.flatnonzero(np.isin(sort, np.unique(sort[end - start >= least])))
+    order = worth[np.lexsort((start[worth], sort[worth], row[worth]))]
     table = pl.DataFrame(
         {
-            "cycle": cycle[found.row[order]],
+            "cycle": cycle[row[order]],
             "inside": names.gather(inside[order]),
             "after": names.gather(after[order]),
             "before": names.gather(before[order]),
-            "occurrence": _turns(found.row[order], sort[order]),
-            "ts_ns": found.start[order],
-            "dur_ns": time[order],
+            "occurrence": _turns(row[order], sort[order]),
+            "ts_ns": start[order],
+            "dur_ns": (end - start)[order],
         },
         schema=PLACE_TIMES,
     )
@@ -182,8 +145,6 @@ def _turns(row: Ints, sort: Ints) -> Ints:
     place = np.arange(len(row))
     return place - np.maximum.accumulate(np.where(starts, place, 0)) + 1
 
-
-# What operators and modules cost in every cycle: device time they launch, and host time.
 
 _LATEST = np.iinfo(np.int64).max
 
@@ -222,18 +183,9 @@ def _first_device_work(trace: Trace, forest: CallForest) -> Ints:
     return np.where(first == _LATEST, forest.start, first)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Costs:
-    """Calls of the forest, and the names they count for."""
-
-    kind: str
-    node: Nodes
-    """The call that takes the time, and whose cycle counts."""
-    name: Ints
-    """Place in `names`."""
-    names: list[str]
-    is_call: bool = True
-    """False for time that belongs to a call made elsewhere."""
+_Costs: TypeAlias = tuple[str, Nodes, Ints, list[str], bool]
+"""A kind, the calls that take the time and whose cycle counts, for each the place of the name it
+counts for, the names, and False for time that belongs to a call made elsewhere."""
 
 
 def _costs(trace: Trace) -> Iterator[_Costs]:
@@ -248,18 +200,18 @@ def _costs(trace: Trace) -> Iterator[_Costs]:
     reached = np.maximum.accumulate(beyond[order] + offset)
     outermost = np.ones(len(node), dtype=np.bool_)
     outermost[order[1:]] = (node[order[1:]] + offset[1:]) >= reached[:-1]
-    yield _Costs("operator", node[outermost], name[outermost], list(forest.names))
+    yield "operator", node[outermost], name[outermost], list(forest.names), True
     modules = find_modules(trace)
     if not len(modules.node):
         return
-    yield _Costs("module", modules.node, modules.row, modules.paths)
+    yield "module", modules.node, modules.row, modules.paths, True
     links = link_backward(trace)
     around = enclosing(links.forward, forest.parent, is_module)
     node = links.node
     while len(node := node[around >= 0]):
         around = around[around >= 0]
         row = modules.row[np.searchsorted(modules.node, around)]
-        yield _Costs("module", node, row, modules.paths, is_call=False)
+        yield "module", node, row, modules.paths, False
         around = enclosing(forest.parent[around], forest.parent, is_module)
 
 
@@ -267,22 +219,24 @@ def _table(trace: Trace, cycle: Ints, costs: list[_Costs]) -> pl.DataFrame:
     """Calls of one process in their cycles; `OUTSIDE` for those of others and in none."""
     times = node_times(trace)
     parts = [pl.DataFrame(schema=CALL_TIMES)]
-    for one in costs:
-        mine = cycle[one.node] != OUTSIDE
-        node = one.node[mine]
+    for kind, nodes, name, names, is_call in costs:
+        mine = cycle[nodes] != OUTSIDE
+        node = nodes[mine]
         rows = pl.DataFrame(
             {
-                "code": one.name[mine],
+                "code": name[mine],
                 "cycle": cycle[node],
-                "calls": np.full(len(node), int(one.is_call), dtype=np.int64),
+                "calls": np.full(len(node), int(is_call), dtype=np.int64),
                 "device_ns": times.device_total[node],
                 "host_ns": times.host_total[node],
             }
         )
         summed = rows.group_by("code", "cycle").sum()
-        names = pl.Series("name", one.names, dtype=pl.String).gather(summed["code"])
-        named = summed.with_columns(names, pl.lit(one.kind).cast(CALL_TIMES["kind"]).alias("kind"))
-        parts.append(named.select(pl.col(name).cast(kind) for name, kind in CALL_TIMES.items()))
+        named = summed.with_columns(
+            pl.Series("name", names, dtype=pl.String).gather(summed["code"]),
+            pl.lit(kind).cast(CALL_TIMES["kind"]).alias("kind"),
+        )
+        parts.append(named.select(pl.col(column).cast(of) for column, of in CALL_TIMES.items()))
     key = ("kind", "name", "cycle")
     return pl.concat(parts).group_by(key).sum().sort(key)
 

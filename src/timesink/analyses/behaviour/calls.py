@@ -38,8 +38,6 @@ from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 from timesink.recorder.folder import CUT_MARK
 
-# Cycles as windows of time: which one holds a moment, and how calls are cut by them.
-
 OUTSIDE = -1
 
 
@@ -72,11 +70,9 @@ class Windows:
         count = np.maximum(beyond - first, 0)
         before = np.cumsum(count) - count
         call = np.repeat(np.arange(len(start)), count)
-        number = np.arange(len(call)) - before[call]
-        place = first[call] + number
+        place = first[call] + np.arange(len(call)) - before[call]
         return Pieces(
             call=call,
-            number=number,
             row=self.row[place],
             start=np.maximum(start[call], self.start[place]),
             end=np.minimum(end[call], self.end[place]),
@@ -91,8 +87,6 @@ class Pieces:
     """Parts of calls that lie in one cycle each, call by call in time order."""
 
     call: Ints
-    number: Ints
-    """Which piece of its call it is, from 0."""
     row: Ints
     """Row in the table of cycles."""
     start: Ints
@@ -176,9 +170,6 @@ class CycleWork:
     """Processes that have no cycles."""
 
 
-# -- device ----------------------------------------------------------------------------------------
-
-
 def device_work(trace: Trace, windows: Mapping[str, Windows], *, by_launch: bool) -> CycleWork:
     """Device work by the cycle that holds its launch; without one, by its own start."""
     device = device_columns(trace)
@@ -237,9 +228,6 @@ def process_of_device(
         certain = (by_launch != OUTSIDE) | bool(launchers)
         found[linked] = np.where(certain, by_launch, found[linked])
     return found.astype(np.int64)
-
-
-# -- host ------------------------------------------------------------------------------------------
 
 
 def host_work(
@@ -326,13 +314,11 @@ def _pieces(
         start=pieces.start,
         end=pieces.end,
         time=time,
-        calls=(pieces.number == 0).astype(np.int64),
+        calls=(pieces.window == pieces.first_window[pieces.call]).astype(np.int64),
     )
     idle = (calls.time == 0) & (calls.calls == 0)
     return calls.take(~idle), rows[pieces.call]
 
-
-# Ranges that a recorder puts into the timeline of a program, and that are no work of it.
 
 _BY_FUNCTION = "function"
 

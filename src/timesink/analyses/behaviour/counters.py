@@ -99,7 +99,7 @@ def levels(series: Sequence[Series], spans: Spans) -> Iterator[tuple[Series, Cou
             continue
         start, end, wide = start.take(near), end.take(near), np.flatnonzero(enough[near])
         first, beyond = first[near][wide], beyond[near][wide]
-        weights = _weights(spans.take(near), wide)
+        group, place, example, weight, total, interpolated = _weights(spans.take(near), wide)
         for each in together:
             # Mean and variance of the counter in each span: from its ends, or from its samples.
             at_start, at_end = start.read(each.value), end.read(each.value)
@@ -109,18 +109,10 @@ def levels(series: Sequence[Series], spans: Spans) -> Iterator[tuple[Series, Cou
             if len(wide):
                 level[wide], variance[wide] = _of_samples(each.value, first, beyond)
             # Sums of differences from one of the values: those of a constant are exactly zero.
-            base = level[weights.example]
-            excess = _sums(weights.place, (level - base[weights.place]) * weights.weight)
-            pooled = _sums(weights.place, variance * weights.weight)
-            yield (
-                each,
-                CounterLevels(
-                    group=weights.group,
-                    mean=base + excess / weights.total,
-                    spread=np.sqrt(pooled / weights.total),
-                    interpolated=weights.interpolated,
-                ),
-            )
+            base = level[example]
+            excess = _sums(place, (level - base[place]) * weight)
+            spread = np.sqrt(_sums(place, variance * weight) / total)
+            yield each, CounterLevels(group, base + excess / total, spread, interpolated)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,21 +150,14 @@ def _around(ts: Ints, moment: Ints, following: Ints, reach: int) -> _Between:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Weights:
-    """Groups that have spans, and how their spans count."""
+def _weights(
+    spans: Spans, wide: NDArray[np.intp]
+) -> tuple[Ints, Ints, NDArray[np.intp], Floats, Floats, NDArray[np.int8]]:
+    """Groups that have spans; for each span the place of its group among these.
 
-    group: Ints
-    place: Ints
-    """For each span: the place of its group in `group`."""
-    example: NDArray[np.intp]
-    """For each group: one of its spans."""
-    weight: Floats
-    total: Floats
-    interpolated: NDArray[np.int8]
-
-
-def _weights(spans: Spans, wide: NDArray[np.intp]) -> _Weights:
+    Then for each group one of its spans, the weight of each span and of all of a group, and for
+    each group how many of its spans have no samples of their own: all but the `wide` ones.
+    """
     count = np.bincount(spans.group, minlength=spans.groups)
     group = np.flatnonzero(count)
     place = (np.cumsum(count > 0) - 1)[spans.group]
@@ -186,7 +171,7 @@ def _weights(spans: Spans, wide: NDArray[np.intp]) -> _Weights:
         total = _sums(place, weight)
     sampled = np.bincount(place[wide], minlength=len(group))
     interpolated = np.where(sampled == 0, ALL, np.where(sampled < count[group], SOME, NONE))
-    return _Weights(group, place, example, weight, total, interpolated.astype(np.int8))
+    return group, place, example, weight, total, interpolated.astype(np.int8)
 
 
 def _of_samples(value: Floats, first: Ints, beyond: Ints) -> tuple[Floats, Floats]:
@@ -213,8 +198,6 @@ def _sums(place: Ints, values: Floats) -> Floats:
     """Sums by place; each place has values."""
     return np.bincount(place, values).astype(np.float64, copy=False)
 
-
-# Which counters belong to which device and process of a trace.
 
 # What counters are of: the host, a process or an accelerator, whatever the label says.
 

@@ -10,8 +10,6 @@ import polars as pl
 from timesink.model.trace import Trace
 from timesink.model.units import counted
 
-# What is in a behaviour table: cycles, processes, functions, metrics.
-
 
 @dataclass(frozen=True, slots=True)
 class BehaviourCounts:
@@ -58,8 +56,6 @@ def distinct_texts(column: pl.Series) -> tuple[str, ...]:
     """Every value of a column once, in order."""
     return tuple(column.drop_nulls().unique().cast(pl.String).sort().to_list())
 
-
-# Rows of a behaviour table: which say the same twice, and what can be made up for.
 
 _PROCESS = ("host", "pid", "cycle_type", "cycle")
 _ROW_KEY = ("function", "function_class", "device")

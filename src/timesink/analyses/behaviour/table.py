@@ -46,68 +46,42 @@ from timesink.model.arrays import Ints
 from timesink.model.schema import BEHAVIOUR, HOST_DEVICE, INTERPOLATED, host_and_pid
 from timesink.model.trace import Trace
 
-# Calls put together: one group per cycle, function and device.
 
+def grouped(calls: Calls) -> tuple[Calls, Ints]:
+    """One of the calls of each cycle, function, class and device, with the time and calls of all.
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CallGroups:
-    """Cycle, function, class and device of each group, and what its calls come to."""
-
-    row: Ints
-    """Row in the table of cycles."""
-    function: Ints
-    function_class: NDArray[np.int8]
-    device: Ints
-    time: Ints
-    calls: Ints
-    members: Calls
-    group_of: Ints
-    """For each of `members`: its group."""
-
-    def __len__(self) -> int:
-        return len(self.row)
-
-
-def grouped(calls: Calls) -> CallGroups:
-    """Group calls by cycle, function, class and device."""
+    Also the place of each call's group among these.
+    """
     device, device_code = np.unique(calls.device, return_inverse=True)
     functions = int(calls.function.max(initial=0)) + 1
     key = (calls.row * functions + calls.function) * len(FUNCTION_CLASSES) + calls.function_class
     key = key * max(len(device), 1) + device_code
     _, example, group = np.unique(key, return_index=True, return_inverse=True)
-    return CallGroups(
-        row=calls.row[example],
-        function=calls.function[example],
-        function_class=calls.function_class[example],
-        device=calls.device[example],
-        time=sums_by(group, calls.time, len(example)),
-        calls=sums_by(group, calls.calls, len(example)),
-        members=calls,
-        group_of=group,
-    )
+    many = len(example)
+    time, count = (sums_by(group, each, many) for each in (calls.time, calls.calls))
+    return replace(calls.take(example), time=time, calls=count), group
 
 
 def alike(
-    groups: CallGroups, process_of_row: Ints, unread: int
+    calls: Calls, groups: Calls, group_of: Ints, process_of_row: Ints, unread: int
 ) -> Iterator[tuple[list[int], Ints, Spans]]:
     """Groups that read the same counters: of one process, class and device.
 
-    These three as numbers, places in `CallGroups`, and spans of their calls, whose groups are
-    places in these.  Groups of the function `unread` read no counters.
+    These three as numbers, places in `groups`, and spans of their calls, whose groups are places
+    in these.  Groups of the function `unread` read no counters.
     """
     keys = np.stack([process_of_row[groups.row], groups.function_class, groups.device])
     kinds, kind = np.unique(keys, axis=1, return_inverse=True)
     kind = kind.reshape(-1)
-    kind_of_call = kind[groups.group_of]
-    reads = groups.members.function != unread
+    kind_of_call = kind[group_of]
+    reads = calls.function != unread
     local = np.zeros(len(groups), dtype=np.int64)
     for number, key in enumerate(kinds.T.tolist()):
         mine = np.flatnonzero(kind == number)
         local[mine] = np.arange(len(mine))
         rows = np.flatnonzero((kind_of_call == number) & reads)
-        group = local[groups.group_of[rows]]
-        calls = groups.members.take(rows)
-        spans = Spans(group, calls.start, calls.end, calls.time, len(mine))
+        read = calls.take(rows)
+        spans = Spans(local[group_of[rows]], read.start, read.end, read.time, len(mine))
         yield key, mine, merged(spans) if key[1] == ON_CPU else spans
 
 
@@ -131,9 +105,6 @@ def merged(spans: Spans) -> Spans:
     return Spans(group[first], start[first], last_end, last_end - start[first], spans.groups)
 
 
-# What a run did cycle by cycle, as plain data.
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Behaviour:
     """What every function cost in every cycle, and how loaded its resources were meanwhile."""
@@ -143,8 +114,6 @@ class Behaviour:
     notes: tuple[str, ...] = ()
     """What a reader must know: work outside of all cycles, counters that fit nothing, ..."""
 
-
-# What a reader of a behaviour table must know, in sentences.
 
 NO_SAMPLES = "no counter samples in or beside the recording: functions have times only"
 _MOST_NAMES = 5
@@ -221,7 +190,8 @@ def behaviour_table(trace: Trace, cycles: Cycles, classes: Classes | None = None
     host = with_untraced(trace, cycles, windows, host_work(trace, windows, classes_of, marks))
     # Calls of both, with functions of the device after those of the host.
     shifted = replace(device.calls, function=device.calls.function + len(host.functions))
-    groups = grouped(joined([host.calls, shifted]))
+    calls = joined([host.calls, shifted])
+    groups, group_of = grouped(calls)
     numbers = np.unique(device.calls.device).tolist()
     book = counter_book(trace, list(windows), numbers)
     devices = match_devices(trace, book, numbers, list(windows))
@@ -234,8 +204,11 @@ def behaviour_table(trace: Trace, cycles: Cycles, classes: Classes | None = None
     # Who waits for other threads works on nothing: counters tell about those.
     unread = host.functions.index(WAITING)
     measured: list[tuple[str, CounterLevels]] = []
-    process_of_row, processes = _process_of_row(cycles)
-    for (process, function_class, number), mine, spans in alike(groups, process_of_row, unread):
+    # A number per cycle for its process, and what each number stands for.
+    process_of_row, pids = encode(cycles.table["pid"])
+    processes = [pid or "" for pid in pids]
+    together = alike(calls, groups, group_of, process_of_row, unread)
+    for (process, function_class, number), mine, spans in together:
         places = devices.places(processes[process], number)
         found = (book.find(counter, places) for counter in wanted[function_class])
         series = [each for each in found if each is not None]
@@ -274,12 +247,6 @@ def behaviour_table(trace: Trace, cycles: Cycles, classes: Classes | None = None
         of_recorder=frozenset() if run is None else frozenset(run.counters.recorded),
     )
     return Behaviour(table, (*notes, *devices.notes))
-
-
-def _process_of_row(cycles: Cycles) -> tuple[Ints, list[str]]:
-    """A number per cycle for its process, and what each number stands for."""
-    codes, pids = encode(cycles.table["pid"])
-    return codes, [pid or "" for pid in pids]
 
 
 def _counter_rows(

@@ -73,41 +73,30 @@ def with_untraced(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ThreadCalls:
-    """Calls of one process, thread by thread."""
+class OwnThread:
+    """A thread that marks cycles, the cycles it marks, and all calls of its process by thread."""
 
     process: str
+    thread: int
+    windows: Windows
     row: NDArray[np.intp]
-    """Row in `trace.host`."""
+    """Of each call: its row in `trace.host`."""
     start: Ints
     end: Ints
-    thread: Ints
+    lane: Ints
+    """Of each call: its thread."""
     is_work: Flags
 
-    def busy(self, thread: int) -> Windows:
-        """When a thread is in a recorded call."""
-        mine = self.of(thread)
-        return _merged(self.start[mine], self.end[mine])
+    def of(self, thread: int) -> slice:
+        """Where the calls of a thread are."""
+        first, beyond = np.searchsorted(self.lane, [thread, thread + 1]).tolist()
+        return slice(first, beyond)
 
     def working(self, thread: int) -> Windows:
         """When a thread is in a call that is work for sure."""
         mine = self.of(thread)
         work = self.is_work[mine]
         return _merged(self.start[mine][work], self.end[mine][work])
-
-    def of(self, thread: int) -> slice:
-        """Where the calls of a thread are."""
-        first, beyond = np.searchsorted(self.thread, [thread, thread + 1]).tolist()
-        return slice(first, beyond)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class OwnThread:
-    """A thread that marks cycles, and the cycles it marks."""
-
-    thread: int
-    windows: Windows
-    calls: ThreadCalls
 
 
 def own_threads(
@@ -126,11 +115,11 @@ def own_threads(
         rows = np.flatnonzero(counted & (process == number))
         rows = rows[np.argsort(lanes[rows], kind="stable")]
         start, end = start_and_end(host, rows)
-        calls = ThreadCalls(pid, rows, start, end, lanes[rows], np.isin(classes[rows], WORK))
+        lane, is_work = lanes[rows], np.isin(classes[rows], WORK)
         marks = np.flatnonzero(is_marked[rows])
         if not len(marks):
             continue
-        threads, thread = np.unique(calls.thread[marks], return_inverse=True)
+        threads, thread = np.unique(lane[marks], return_inverse=True)
         pieces = window.cut(start[marks], end[marks])
         held = np.zeros((len(window.row), len(threads)), dtype=np.int64)
         np.add.at(held, (pieces.window, thread[pieces.call]), pieces.end - pieces.start)
@@ -138,7 +127,8 @@ def own_threads(
         chosen = by_marks[held[:, by_marks].argmax(axis=1)]
         known = held.max(axis=1) > 0
         for place in np.unique(chosen[known]).tolist():
-            yield OwnThread(int(threads[place]), window.take(known & (chosen == place)), calls)
+            marked = window.take(known & (chosen == place))
+            yield OwnThread(pid, int(threads[place]), marked, rows, start, end, lane, is_work)
 
 
 def is_mark(trace: Trace, cycles: Cycles) -> Flags:
@@ -153,7 +143,8 @@ def _without_numbers(name: str) -> str:
 
 def _untraced(own: OwnThread) -> tuple[Windows, Windows]:
     """When a thread is in no call in its cycles: for nobody known, and waiting for others."""
-    busy = own.calls.busy(own.thread)
+    mine = own.of(own.thread)
+    busy = _merged(own.start[mine], own.end[mine])
     gaps = _outside(own.windows, busy)
     found = [working for _, working in in_stead(own, busy)]
     start, end = (
@@ -172,8 +163,8 @@ def in_stead(own: OwnThread, at_it: Windows) -> Iterator[tuple[int, Windows]]:
     bounds, mine = own.windows.ranges, at_it.ranges
     length = int((own.windows.end - own.windows.start).sum())
     occupied = int(intervals.coverage_within(mine, bounds).sum())
-    for thread in np.unique(own.calls.thread[own.calls.is_work]).tolist():
-        working = own.calls.working(thread)
+    for thread in np.unique(own.lane[own.is_work]).tolist():
+        working = own.working(thread)
         here = int(intervals.coverage_within(working.ranges, bounds).sum())
         both = intervals.intersect(working.ranges, mine)
         beside = int(intervals.coverage_within(both, bounds).sum())
@@ -206,8 +197,6 @@ def _outside(windows: Windows, stretches: Windows) -> Windows:
     ends = np.concatenate([stretches.start, [windows.end.max()]])
     return _inside(windows, Windows(np.arange(len(starts)), starts, np.maximum(starts, ends)))
 
-
-# Which calls only wait, on threads that are none of the cycles' own.
 
 _WAITING = re.compile(
     r"\b(u?sleep|nanosleep|wait(_for|pid)?|acquire|select|poll|epoll(_p?wait)?|kevent|recv|accept"

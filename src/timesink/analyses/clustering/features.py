@@ -57,9 +57,6 @@ class Measures:
     devices: tuple[tuple[str, ...], ...]
     """What each role calls its places: `Host`, `GPU 6`, ..."""
 
-    def columns(self, kind: str) -> Flags:
-        return np.array([feature.kind == kind for feature in self.features])
-
 
 def role_starts(owners: Ints) -> NDArray[np.intp]:
     """Where each role begins; every role has a cycle."""
@@ -103,8 +100,6 @@ def measure(roles: Sequence[Role]) -> Measures:
         features, values = (*features, *own), both
     return Measures(features, values, owners, devices)
 
-
-# -- rows ----------------------------------------------------------------------------------------
 
 _KEYS = ("cycle", "cycle_type", "function", "metric", "device", "function_class", "unit")
 _VALUES = ("mu", "dur_ns", "calls", "cycle_dur_ns")
@@ -162,9 +157,6 @@ def _metrics(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.group_by("row", "place", "metric", "base").agg(
         level=(pl.col("mu") * pl.col("scale")).median()
     )
-
-
-# -- columns -------------------------------------------------------------------------------------
 
 
 def _columns(
@@ -304,58 +296,36 @@ def _waiting(measures: Measures, feature: Feature) -> Flags:
     return np.asarray((share > WAITING_SHARE)[measures.owners])
 
 
-# -- levels and errors ---------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Part:
-    """Some of the cycles of every role."""
-
-    turns: Ints
-    """Place of each cycle in its part."""
-    many: Ints
-    """Cycles of each role that are in the part."""
-    rows: Flags
-
-
 def least_scatter(features: Sequence[Feature]) -> Floats:
     """Scatter from cycle to cycle that each feature has at least, whatever the cycles show."""
     snapshots = [bool(_SNAPSHOTS.search(one.name)) and one.kind == METRIC for one in features]
     return np.where(snapshots, _SNAPSHOT_SCATTER, _LEAST_SCATTER)
 
 
-def role_levels(logs: Floats, owners: Ints, least: Floats | float = _LEAST_SCATTER) -> Levels:
-    """Levels of all roles from all of their cycles."""
-    turns, many = _turns(owners)
-    return _levels(logs, owners, _Part(turns, many, np.ones(len(owners), dtype=np.bool_)), least)
-
-
 def null_levels(
     logs: Floats, owners: Ints, least: Floats | float = _LEAST_SCATTER
 ) -> list[tuple[Levels, Levels]]:
     """Levels of both parts of every role: even and odd cycles, first and second half."""
-    turns, many = _turns(owners)
-    middle = (many + 1) // 2
-    odd, late = turns % 2 == 1, turns >= middle[owners]
-    since = np.where(late, turns - middle[owners], turns)
-    pairs = []
-    for second, places in ((odd, turns // 2), (late, since)):
-        taken = np.bincount(owners[second], minlength=len(many))
-        parts = _Part(places, many - taken, ~second), _Part(places, taken, second)
-        one, other = (_levels(logs, owners, part, least) for part in parts)
-        pairs.append((one, other))
-    return pairs
-
-
-def _turns(owners: Ints) -> tuple[Ints, Ints]:
-    """Place of each cycle in its role, and the cycles of each role."""
     many = np.bincount(owners)
-    return np.arange(len(owners)) - (np.cumsum(many) - many)[owners], many
+    # Place of each cycle in its role.
+    turns = np.arange(len(owners)) - (np.cumsum(many) - many)[owners]
+    odd, late = turns % 2 == 1, turns >= ((many + 1) // 2)[owners]
+    return [
+        (role_levels(logs, owners, least, ~second), role_levels(logs, owners, least, second))
+        for second in (odd, late)
+    ]
 
 
-def _levels(logs: Floats, owners: Ints, part: _Part, least: Floats | float) -> Levels:
+def role_levels(
+    logs: Floats,
+    owners: Ints,
+    least: Floats | float = _LEAST_SCATTER,
+    chosen: Flags | None = None,
+) -> Levels:
+    """Levels of all roles from all of their cycles, or from those chosen."""
+    rows = np.ones(len(owners), dtype=np.bool_) if chosen is None else chosen
     starts = role_starts(owners)
-    logs = np.where(part.rows[:, None], logs, np.nan)
+    logs = np.where(rows[:, None], logs, np.nan)
     count = np.add.reduceat(~np.isnan(logs), starts, axis=0, dtype=np.int64)
     # The ends are drawn in, so many at each.
     trimmed = np.where(count >= _FEWEST_TO_TRIM, np.maximum(count // _TRIMMED, 1), 0)
@@ -381,7 +351,9 @@ def _levels(logs: Floats, owners: Ints, part: _Part, least: Floats | float) -> L
     whole = np.maximum(count - 2 * trimmed, 1)
     error = np.sqrt(np.maximum(scatter, np.square(least)) * count) / whole
     error *= _widened(whole - 1 + _USUAL_WEIGHT)
-    early = (part.turns < (part.many / 2)[owners])[:, None]
+    taken = np.bincount(owners[rows], minlength=len(starts))
+    turns = np.cumsum(rows) - 1 - (np.cumsum(taken) - taken)[owners]
+    early = (turns < (taken / 2)[owners])[:, None]
     first, second = (means_of(np.where(half, logs, np.nan), starts) for half in (early, ~early))
     error = np.fmax(error, np.abs(first - second) / 2)
     return Levels(mean, np.where(np.isnan(mean), np.nan, error))

@@ -72,9 +72,6 @@ def distances(levels: Levels, allowed: Floats | float = 0.0) -> tuple[Floats, Fl
     return sure + sure.T, plain + plain.T
 
 
-# What a comparison of many roles comes to, as plain data.
-
-
 @dataclass(frozen=True, slots=True)
 class Difference:
     """Something in which the representative of a cluster differs from that of the largest one."""
@@ -181,9 +178,6 @@ def times_the_work(calls: Floats, base: int, own: int) -> float:
     return float(2 ** np.nanmedian((calls[own] - calls[base])[counted]))
 
 
-# Groups in which every two members are near each other (complete linkage).
-
-
 def linked(apart: Floats, threshold: float) -> Ints:
     """The group of each member: the nearest groups join while all of their members stay near.
 
@@ -263,8 +257,6 @@ def threshold_reason(null: Floats, features: Sequence[Feature], labels: Sequence
         reason += f"; {listed(unsteady, _SHOWN)} changed during the recording"
     return reason
 
-
-# What sets one group of roles apart from another, in a sentence.
 
 SHOWN = 3
 """Differences in a sentence."""

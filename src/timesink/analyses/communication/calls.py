@@ -114,7 +114,7 @@ def element_bytes(dtype: str) -> int | None:
 
 def bytes_of_inputs(dims: str | None, types: str | None) -> int | None:
     """Size of the tensors among the inputs of an operator; None where it cannot be told."""
-    shapes, kinds = _decoded(dims), _decoded(types)
+    shapes, kinds = decoded(dims), decoded(types)
     total = None
     for shape, kind in zip(shapes, kinds, strict=False):
         if not shape and kind in {"", "Scalar", "ScalarList"}:
@@ -127,7 +127,8 @@ def bytes_of_inputs(dims: str | None, types: str | None) -> int | None:
     return total if total is None or 0 <= total < _MORE_THAN_ANY_MEMORY else None
 
 
-def _decoded(text: str | None) -> list[Any]:
+def decoded(text: str | None) -> list[Any]:
+    """Shapes or types of inputs as recorded; none where the text is not JSON."""
     try:
         return _DIMENSIONS.decode(text or "[]")
     except msgspec.MsgspecError:
@@ -147,11 +148,6 @@ class CollectiveCalls:
     """For each: the one of them that stands for the same collective."""
     place: Nodes
     """For each node of the forest: its place in `node`, -1 for other calls."""
-
-    @property
-    def is_alone(self) -> Flags:
-        """Those that stand for themselves."""
-        return np.asarray(self.call == np.arange(len(self.node)))
 
 
 @once_per_trace
@@ -210,7 +206,7 @@ def collective_work(trace: Trace) -> pl.DataFrame:
             "call": call,
             "start_ns": start,
             "end_ns": start + device["dur_ns"].to_numpy()[rows],
-        },
+        }
     )
 
 

@@ -20,26 +20,14 @@ from timesink.analyses.steps import find_steps
 from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 
-RECORD_SCHEMA = {
+RECORD_SCHEMA: dict[str, pl.DataType] = {
     "record": pl.Int64(),
-    "name": pl.String(),
-    "collective": pl.String(),
-    "library": pl.String(),
-    "group": pl.String(),
-    "group_ranks": pl.String(),
-    "group_size": pl.Int64(),
-    "sequence": pl.Int64(),
-    "src_rank": pl.Int64(),
-    "dst_rank": pl.Int64(),
+    **dict.fromkeys(("name", "collective", "library", "group", "group_ranks"), pl.String()),
+    **dict.fromkeys(("group_size", "sequence", "src_rank", "dst_rank"), pl.Int64()),
     "dtype": pl.String(),
-    "size_bytes": pl.Int64(),
-    "out_bytes": pl.Int64(),
-    "host_start_ns": pl.Int64(),
-    "host_end_ns": pl.Int64(),
+    **dict.fromkeys(("size_bytes", "out_bytes", "host_start_ns", "host_end_ns"), pl.Int64()),
     "step": pl.String(),
-    "start_ns": pl.Int64(),
-    "end_ns": pl.Int64(),
-    "latency_ns": pl.Int64(),
+    **dict.fromkeys(("start_ns", "end_ns", "latency_ns"), pl.Int64()),
 }
 RANGE_SCHEMA = {
     "record": pl.Int64(),
@@ -91,8 +79,10 @@ def _communication(trace: Trace) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def _described(trace: Trace, calls: CollectiveCalls, work: pl.DataFrame) -> pl.DataFrame:
     """One row per call, numbered in order of start: names, arguments and host times."""
-    forest, alone = call_forest(trace), np.flatnonzero(calls.is_alone)
-    node, carried = calls.node[alone], recorded_arguments(trace)
+    forest, carried = call_forest(trace), recorded_arguments(trace)
+    # Those that stand for themselves.
+    alone = np.flatnonzero(calls.call == np.arange(len(calls.node)))
+    node = calls.node[alone]
     times = {"start_ns": forest.start[node], "end_ns": forest.end[node]}
     found = pl.DataFrame(
         {
@@ -167,9 +157,6 @@ def _inside(start: Ints, end: Ints, first: pl.Series, last: pl.Series) -> Ints:
     begins, ends = first.to_numpy(), np.maximum.accumulate(last.to_numpy())
     step = np.minimum(np.searchsorted(ends, start, side="right"), len(ends) - 1)
     return np.where((start >= begins[step]) & (end <= ends[step]), step, -1)
-
-
-# How many bytes a collective is about, and how many of them the busiest link carries.
 
 
 def volume() -> pl.Expr:

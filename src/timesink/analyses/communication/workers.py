@@ -37,15 +37,11 @@ from timesink.model.trace import Trace
 # workers lack calls, counting starts anew with every step, so that one missing call does not shift
 # all that follow.
 
-MISMATCH_SCHEMA = {
-    "name": pl.String(),
-    "collective": pl.String(),
-    "group": pl.String(),
-    "sequence": pl.Int64(),
-    "size_bytes": pl.Int64(),
+MISMATCH_SCHEMA: dict[str, pl.DataType] = {
+    **dict.fromkeys(("name", "collective", "group"), pl.String()),
+    **dict.fromkeys(("sequence", "size_bytes"), pl.Int64()),
     "step": pl.String(),
-    "present": pl.List(pl.String()),
-    "missing": pl.List(pl.String()),
+    **dict.fromkeys(("present", "missing"), pl.List(pl.String())),
 }
 _GROUP = ["what", "group", "group_ranks"]
 
@@ -332,9 +328,6 @@ def _covered(key: Ints, start: Ints, end: Ints, many: int) -> pl.Series:
     place[key[first]] = np.arange(len(first))
     sums = np.add.reduceat(added, first) if len(first) else added
     return values_at(pl.Series(sums), place)
-
-
-# One worker reduced to what comparing it with others needs.
 
 
 @once_per_trace

@@ -10,8 +10,6 @@ import polars as pl
 from timesink.analyses.anatomy.anatomy import Anatomy
 from timesink.model.diagnosis import SteadyTimes
 
-# One process of one run, as a side of a comparison.
-
 
 @dataclass(frozen=True, eq=False)
 class Role:
@@ -65,26 +63,14 @@ RUNS_ON = ("both", "base", "new")
 WITHIN = "within"
 """Kind of a pair of typical cycles and those that take longer: chosen for their length."""
 
-ROWS = {
-    "function": pl.String(),
-    "metric": pl.String(),
-    "device": pl.String(),
+ROWS: dict[str, pl.DataType] = {
+    **dict.fromkeys(("function", "metric", "device"), pl.String()),
     "score": pl.Float64(),
-    "beta_base_pct": pl.Float64(),
-    "beta_new_pct": pl.Float64(),
-    "beta_delta_pct": pl.Float64(),
-    "beta_z": pl.Float64(),
-    "beta_welch_p": pl.Float64(),
-    "beta_rank_p": pl.Float64(),
-    "mu_base": pl.Float64(),
-    "mu_new": pl.Float64(),
-    "mu_delta": pl.Float64(),
-    "mu_z": pl.Float64(),
-    "log_mu_z": pl.Float64(),
-    "mu_welch_p": pl.Float64(),
-    "mu_rank_p": pl.Float64(),
-    "cycles_base": pl.Int64(),
-    "cycles_new": pl.Int64(),
+    **dict.fromkeys(("beta_base_pct", "beta_new_pct", "beta_delta_pct", "beta_z"), pl.Float64()),
+    **dict.fromkeys(("beta_welch_p", "beta_rank_p"), pl.Float64()),
+    **dict.fromkeys(("mu_base", "mu_new", "mu_delta", "mu_z", "log_mu_z"), pl.Float64()),
+    **dict.fromkeys(("mu_welch_p", "mu_rank_p"), pl.Float64()),
+    **dict.fromkeys(("cycles_base", "cycles_new"), pl.Int64()),
     "unit": pl.String(),
     "runs_on": pl.Enum(RUNS_ON),
 }
@@ -92,43 +78,24 @@ ROWS = {
 are the published table; NaN where a p-value is not defined.  A side that lacks the key has zeros
 there, as published; `runs_on` says which side has it."""
 
-TIMES = {
-    "function": pl.String(),
-    "short_name": pl.String(),
-    "function_class": pl.String(),
-    "device": pl.String(),
+TIMES: dict[str, pl.DataType] = {
+    **dict.fromkeys(("function", "short_name", "function_class", "device"), pl.String()),
     "measured": pl.Boolean(),
     "runs_on": pl.Enum(RUNS_ON),
-    "base_ns": pl.Float64(),
-    "new_ns": pl.Float64(),
-    "delta_ns": pl.Float64(),
-    "change_pct": pl.Float64(),
-    "calls_base": pl.Float64(),
-    "calls_new": pl.Float64(),
-    "beta_base_pct": pl.Float64(),
-    "beta_new_pct": pl.Float64(),
-    "welch_p": pl.Float64(),
-    "rank_p": pl.Float64(),
+    **dict.fromkeys(("base_ns", "new_ns", "delta_ns", "change_pct"), pl.Float64()),
+    **dict.fromkeys(("calls_base", "calls_new", "beta_base_pct", "beta_new_pct"), pl.Float64()),
+    **dict.fromkeys(("welch_p", "rank_p"), pl.Float64()),
 }
 """Time per cycle of every function and device, whether or not it has a metric (`measured`): means
 over all cycles of the role, with zero where it did not run; largest change first.  Null where a
 change or a test is not defined."""
 
-FAMILIES = {
-    "family": pl.String(),
-    "name": pl.String(),
-    "device": pl.String(),
-    "names_base": pl.List(pl.String()),
-    "names_new": pl.List(pl.String()),
-    "base_ns": pl.Float64(),
-    "new_ns": pl.Float64(),
-    "delta_ns": pl.Float64(),
-    "calls_base": pl.Float64(),
-    "calls_new": pl.Float64(),
-    "beta_base_pct": pl.Float64(),
-    "beta_new_pct": pl.Float64(),
-    "welch_p": pl.Float64(),
-    "rank_p": pl.Float64(),
+FAMILIES: dict[str, pl.DataType] = {
+    **dict.fromkeys(("family", "name", "device"), pl.String()),
+    **dict.fromkeys(("names_base", "names_new"), pl.List(pl.String())),
+    **dict.fromkeys(("base_ns", "new_ns", "delta_ns"), pl.Float64()),
+    **dict.fromkeys(("calls_base", "calls_new", "beta_base_pct", "beta_new_pct"), pl.Float64()),
+    **dict.fromkeys(("welch_p", "rank_p"), pl.Float64()),
 }
 """Functions whose exact names do not meet, brought together by normalised name (`name`), or where
 that does not meet either by family (`name` is null); times per cycle as in TIMES.  A row is the
@@ -227,8 +194,6 @@ class Pair:
         """
         return self.rows if self.known_rows is None else self.known_rows
 
-
-# The functions a published comparison points at.
 
 THRESHOLD = 10.0
 """Rows with a higher score are worth a word."""

@@ -346,8 +346,6 @@ def cautions(base: Role, new: Role, lacking: Unrecorded) -> Iterator[str]:
             )
 
 
-# Whether a function is called equally often on both sides.
-
 EQUALLY_OFTEN = 0.02
 """Calls per cycle that differ by less than this part are as many ..."""
 SAME_COUNT = 0.1

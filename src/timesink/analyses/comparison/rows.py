@@ -126,8 +126,6 @@ def _rank_p(sides: Sides, values: Floats) -> Floats:
     return np.where(np.isnan(p), 1.0, p)
 
 
-# Which functions of two runs are the same: by name, by normalised name, or by family only.
-
 LEVELS = ("exact", "normalised", "family", "alone")
 
 

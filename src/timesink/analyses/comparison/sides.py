@@ -87,9 +87,6 @@ def side_by_side(base: pl.DataFrame, new: pl.DataFrame, key: list[str]) -> Sides
     )
 
 
-# Accelerators of two roles under the same names.
-
-
 def with_matching_devices(base: Role, new: Role) -> tuple[Role, str | None]:
     """NEW with those devices that BASE has not renamed to those of BASE NEW has not; a word on it.
 
@@ -125,8 +122,6 @@ def with_matching_devices(base: Role, new: Role) -> tuple[Role, str | None]:
         note = f"{role.label} does not name its device: it is taken as {name} of {other.label}."
     return matched, note
 
-
-# Where functions ran whose table does not name a device, told by what they are.
 
 _ON_HOST = tuple(name for name in FUNCTION_CLASSES if not name.startswith("gpu_"))
 
@@ -168,9 +163,6 @@ def is_unplaced() -> pl.Expr:
 
 def _without_device() -> pl.Expr:
     return (pl.col("device").cast(pl.String) == NO_DEVICE).fill_null(value=False)
-
-
-# Counters of two roles in the same unit, where one recording writes another one.
 
 
 def with_common_units(base: Role, new: Role) -> tuple[Role, Role, tuple[str, ...]]:
@@ -238,9 +230,6 @@ def _in_units(side: pl.DataFrame, units: dict[str, str | None]) -> pl.DataFrame:
         pl.when(metric.is_in(list(units))).then(common).otherwise(pl.col("unit").cast(pl.String))
     )
     return side.with_columns(unit=renamed.cast(side.schema["unit"]))
-
-
-# The anatomy that goes with the cycles of a role, whatever became of these.
 
 
 def anatomy_of_role(role: Role) -> Anatomy:

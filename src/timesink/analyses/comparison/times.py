@@ -18,12 +18,7 @@ from timesink.analyses.statistics.drift import (
     warm_up,
     without_outliers,
 )
-from timesink.analyses.statistics.means import (
-    QUIETLY,
-    moments,
-    moments_with_zeros,
-    welch_p,
-)
+from timesink.analyses.statistics.means import QUIETLY, moments, moments_with_zeros, welch_p
 from timesink.analyses.statistics.ranks import ALPHA, permutation_p, rank_p, rank_test, trimmed_mean
 from timesink.model import intervals
 from timesink.model.arrays import Floats, Ints
@@ -121,8 +116,6 @@ def _rank_p(sides: Sides, cycles: list[Ints]) -> Floats:
     return rank_p(number[some], is_new[some], values[some], groups, weights[some])
 
 
-# Functions whose exact names do not meet, brought together by normalised name or by family.
-
 _COLUMNS = ["cycle", "function", "device", "function_class", "dur_ns", "calls", "beta_pct"]
 _FAMILY_KEY = ["family", "name", "device"]
 
@@ -168,8 +161,6 @@ def family_rows(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
     )
     return table.sort(order, descending=[True, False, False, False])
 
-
-# Whether two sides of a comparison are parts of one run.
 
 _CLOSE = 5.0
 """Parts follow each other within this many cycles."""

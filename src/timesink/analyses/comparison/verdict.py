@@ -186,9 +186,6 @@ def either_p(*columns: str) -> pl.Expr:
     return (pl.min_horizontal(known) * len(columns)).clip(upper_bound=1)
 
 
-# Two roles beside each other, with all that is known about how they differ.
-
-
 def compare_roles(base: Role, new: Role, kind: str) -> Pair:
     """The pair of two roles; `kind` is as in `Pair`.
 
@@ -244,9 +241,6 @@ def _rows(base: pl.DataFrame, new: pl.DataFrame, unlike: AbstractSet[str]) -> di
         "known_rows": known_rows(rows, base, new, unlike),
         "findings": key_findings(rows),
     }
-
-
-# Whether lengths of cycles or steps differ by more than noise, in words.
 
 
 def judge_lengths(lengths: CycleTimes, unit: str = "cycle") -> CycleJudgement:

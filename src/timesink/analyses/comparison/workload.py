@@ -300,8 +300,6 @@ def _remarks(base: Role, new: Role, work: CallsPerCycle, ratio: Ratio) -> Iterat
     yield from recorded_in_part(new)
 
 
-# Cycles of one side put together until a cycle of either side holds the same work.
-
 _AGREEING = 0.75
 """Share of the functions that must agree, or the sides differ in more than how they are cut."""
 _WHOLE = 0.1

@@ -3,39 +3,306 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
+from timesink.analyses.columns import device_columns, host_columns, host_names, once_per_trace
 from timesink.analyses.cycles.cycles import (
     MIN_REPEATS,
     Reading,
+    Timed,
     best_first,
     family_name,
     is_unit_name,
+    is_wait,
+    launching_process,
     spans_of,
     type_of_name,
 )
-from timesink.analyses.cycles.marks import (
-    Family,
-    closes,
-    device_events,
-    families,
-    families_of,
-    from_mark_to_mark,
-    held,
-    host_annotations,
-    host_events,
-    outermost,
-    spanned,
-    work_by_process,
-)
-from timesink.analyses.cycles.python_calls import python_calls
-from timesink.analyses.cycles.python_loops import LONGER, SELDOM, anchored
+from timesink.analyses.cycles.python_calls import LONGER, SELDOM, anchored, python_calls
 from timesink.analyses.steps import find_steps, step_names
 from timesink.model import units
+from timesink.model.arrays import Ints
+from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
+from timesink.model.vendors import COLLECTIVE_CALLS, every
+from timesink.recorder.folder import CUT_MARK
+
+
+def host_annotations(trace: Trace) -> pl.DataFrame:
+    """What the program annotated on the host."""
+    return _events(host_columns(trace), pl.col("kind") == "annotation")
+
+
+def host_events(trace: Trace) -> pl.DataFrame:
+    """Every call on the host that is no annotation."""
+    return _events(host_columns(trace), ~pl.col("kind").is_in(["trace", "instant", "annotation"]))
+
+
+def device_annotations(trace: Trace) -> pl.DataFrame:
+    """Annotations as the device's work shows them."""
+    return _events(_on_device(trace), pl.col("kind") == "annotation")
+
+
+def device_events(trace: Trace) -> pl.DataFrame:
+    """Annotations on the device; kernels and copies where it has none."""
+    marks = device_annotations(trace)
+    return marks if marks.height else _events(_on_device(trace), pl.col("kind") != "sync")
+
+
+def reach_before(*lane: str) -> pl.Expr:
+    """For events in the order of their starts: how far the earlier ones of their lane reach."""
+    return pl.col("end_ns").cum_max().shift().over(*lane)
+
+
+def outermost(events: pl.DataFrame) -> pl.DataFrame:
+    """Without events that lie inside an earlier one of the same process."""
+    return events.filter((pl.col("start_ns") >= reach_before("pid")).fill_null(value=True))
+
+
+def _on_device(trace: Trace) -> pl.DataFrame:
+    return device_columns(trace).with_columns(
+        launching_process(trace).alias("pid"), pl.col("stream").alias("tid")
+    )
+
+
+def _events(table: pl.DataFrame, chosen: pl.Expr) -> pl.DataFrame:
+    return (
+        table.lazy()
+        .filter(chosen, pl.col("dur_ns") > 0)
+        .select(
+            *(pl.col(name).cast(pl.String).fill_null("") for name in ("pid", "tid", "name")),
+            pl.col("ts_ns").alias("start_ns"),
+            (pl.col("ts_ns") + pl.col("dur_ns")).alias("end_ns"),
+        )
+        .sort("pid", "start_ns", "end_ns", descending=[False, False, True])
+        .collect()
+    )
+
+
+_WORTH_A_WORD = 0.05
+_NO_WORK = ("annotation", "trace", "instant", "overhead")
+
+
+def work_in(
+    trace: Trace, spans: pl.DataFrame, *, on_device: bool = False
+) -> tuple[Ints, float, tuple[str, ...]]:
+    """How many events began in each cycle: calls on the host, or work on the device.
+
+    Also the share of the events of processes with cycles that began in one, 1 where there are none
+    at all, and which processes have no cycles but work: a twentieth of all events or more.
+    """
+    starts = _work_starts(trace, on_device=on_device)
+    events = np.zeros(spans.height, dtype=np.int64)
+    total = 0
+    rows = spans.with_row_index("row")
+    for (pid,), part in rows.partition_by("pid", as_dict=True).items():
+        times = starts.get(str(pid))
+        if times is None:
+            continue
+        total += len(times)
+        low = np.searchsorted(times, part["start_ns"].to_numpy())
+        high = np.searchsorted(times, part["end_ns"].to_numpy())
+        events[part["row"].to_numpy()] = high - low
+    coverage = min(1.0, float(events.sum()) / total) if total else 1.0
+    found = set(spans["pid"].unique())
+    enough = _WORTH_A_WORD * sum(map(len, starts.values()))
+    elsewhere = [pid for pid, times in starts.items() if pid not in found and len(times) >= enough]
+    return events, coverage, tuple(sorted(elsewhere))
+
+
+def work_by_process(trace: Trace, *, on_device: bool = False) -> dict[str, int]:
+    """How many events each process has."""
+    return {pid: len(times) for pid, times in _work_starts(trace, on_device=on_device).items()}
+
+
+def recorded_processes(trace: Trace) -> list[str]:
+    """Processes with work, annotations or steps, in the order of their names."""
+    annotated = trace.lazy("host").filter(pl.col("kind") == "annotation")
+    marked = pl.concat(
+        frame.select(pl.col("pid").cast(pl.String).fill_null("")).unique()
+        for frame in (annotated, trace.lazy("steps"))
+    ).collect()["pid"]
+    return sorted(
+        {pid for on_device in (False, True) for pid in _work_starts(trace, on_device=on_device)}
+        | {*marked}
+    )
+
+
+@once_per_trace
+def _work_starts(trace: Trace, *, on_device: bool) -> dict[str, Ints]:
+    """When the events of each process began, in order."""
+    if on_device:
+        device = device_columns(trace).with_columns(launching_process(trace).alias("pid"))
+        events = device.filter(pl.col("kind").is_in(BUSY_KINDS))
+    else:
+        host = host_columns(trace)
+        waits = pl.Series(host_names(trace).matching(is_wait))
+        events = host.filter(~host["kind"].is_in(_NO_WORK) & ~waits)
+    chosen = events.select(pl.col("pid").cast(pl.String).fill_null(""), "ts_ns")
+    found = chosen.partition_by("pid", as_dict=True)
+    return {str(pid): np.sort(part["ts_ns"].to_numpy()) for (pid,), part in found.items()}
+
+
+_NOT_A_UNIT = re.compile(
+    rf"^({COLLECTIVE_CALLS})[:A-Z]|^({'|'.join(every('libraries'))})"
+    r"|^## Call CompiledFxGraph|^Pregraph bytecode|^Torch-Compiled Region|^CompiledFunction"
+    r"|^ProfilerStep|^" + re.escape(CUT_MARK) + "$"
+)
+"""What libraries, compilers and recorders annotate: single calls, not the user's units."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Family(Timed):
+    """Events of one name, numbers aside."""
+
+    events: pl.DataFrame
+    """As `_events` has them, with `at` and `until`: times on an axis on which the processes
+    follow one another."""
+    coverage: float
+    """Share of the time from the first to the last of them, process by process."""
+    irregularity: float
+    """Spread of the distances between starts, relative to their mean."""
+    work: int = 0
+    """Recorded events that began in them."""
+
+    @property
+    def mean_ns(self) -> float:
+        return self.total_ns / self.count
+
+
+def is_own(name: str) -> bool:
+    """Whether the program made this annotation, not a library or the compiler."""
+    return _NOT_A_UNIT.search(name) is None
+
+
+@once_per_trace
+def families_of(trace: Trace, *, on_device: bool) -> list[Family]:
+    """Annotations that could be units: made by the program, one at a time in each process."""
+    events = device_annotations(trace) if on_device else host_annotations(trace)
+    names = events["name"].unique().to_list()
+    usable = {name: family_name(name) for name in names if is_own(name)}
+    own = events.filter(pl.col("name").is_in(list(usable)))
+    work, _, _ = work_in(trace, own, on_device=on_device)
+    return families(
+        own.with_columns(
+            pl.col("name").replace(usable).alias("family"), pl.Series("work", work, pl.Int64)
+        )
+    )
+
+
+def held(trace: Trace, families: Sequence[Family], *, on_device: bool) -> float:
+    """Share of the recorded work in the families; of the time where nothing else is recorded."""
+    processes = {pid for family in families for pid in family.events["pid"].unique()}
+    of_process = work_by_process(trace, on_device=on_device)
+    total = sum(of_process.get(pid, 0) for pid in processes)
+    if total:
+        return min(1.0, sum(family.work for family in families) / total)
+    together = pl.concat([family.events for family in families]).sort("pid", "start_ns")
+    length = int((together["end_ns"] - together["start_ns"]).sum())
+    ends = together.group_by("pid").agg(pl.col("end_ns").max() - pl.col("start_ns").min())
+    return length / max(int(ends["end_ns"].sum()), 1)
+
+
+def families(rows: pl.DataFrame) -> list[Family]:
+    """Families in the order of their names, without those that overlap themselves."""
+    lane = ("family", "pid")
+    width = pl.col("end_ns").max() - pl.col("start_ns").min()
+    shift = pl.col("pid").rank("dense").cast(pl.Int64) * width
+    rows = rows.sort("family", maintain_order=True).with_columns(
+        (pl.col("start_ns") + shift).alias("at"),
+        (pl.col("end_ns") + shift).alias("until"),
+        (pl.col("end_ns") - pl.col("start_ns")).alias("length"),
+        pl.col("start_ns").diff().over(*lane).alias("apart"),
+        (pl.col("start_ns") < reach_before(*lane)).fill_null(value=False).alias("early"),
+    )
+    extents = (
+        rows.group_by(*lane)
+        .agg((pl.col("end_ns").max() - pl.col("start_ns").min()).alias("extent"))
+        .group_by("family")
+        .agg(pl.col("extent").sum())
+    )
+    told = (
+        rows.group_by("family", maintain_order=True)
+        .agg(
+            pl.len().alias("count"),
+            pl.col("length").sum().alias("total"),
+            pl.col("work").sum(),
+            (pl.col("apart").std().fill_null(0.0) / pl.col("apart").mean()).alias("spread"),
+            pl.col("early").any(),
+        )
+        .with_columns((pl.col("count").cum_sum() - pl.col("count")).alias("first"))
+        .join(extents, on="family", maintain_order="left")
+    )
+    events = rows.select("pid", "tid", "name", "start_ns", "end_ns", "at", "until")
+    return [
+        Family(
+            name=row["family"],
+            events=events.slice(row["first"], row["count"]),
+            count=row["count"],
+            total_ns=row["total"],
+            coverage=row["total"] / max(row["extent"], 1),
+            irregularity=1.0 if row["spread"] is None else row["spread"],
+            work=row["work"],
+        )
+        for row in told.iter_rows(named=True)
+        if not row["early"]
+    ]
+
+
+_WHOLE = 0.5
+"""A part whose length is off the usual by less than this share of it is taken as a whole cycle."""
+_CLOSES = re.compile(r"Optimizer\.step|optimizer[._]step|lr_scheduler", re.IGNORECASE)
+"""Marks that come last in their unit; all others come first."""
+
+
+def closes(name: str) -> bool:
+    """Whether a mark of this name comes last in its cycle."""
+    return _CLOSES.search(name) is not None
+
+
+def spanned(events: pl.DataFrame, types: list[str] | None = None) -> pl.DataFrame:
+    """Cycles as long as the events that mark them; of the types their names tell."""
+    told = types or [type_of_name(name) for name in events["name"]]
+    return spans_of(events["pid"], events["name"], events["start_ns"], events["end_ns"], told)
+
+
+def from_mark_to_mark(
+    trace: Trace, family: Family, trust: float, reason: str, *, on_device: bool
+) -> Reading:
+    """Cycles from each mark to the next of its process.
+
+    What lies before the first mark that closes a cycle, or behind the last that begins one, is a
+    cycle too if it is about as long as the others.
+    """
+    last_in_cycle = closes(family.name)
+    side = "end_ns" if last_in_cycle else "start_ns"
+    starts = _work_starts(trace, on_device=on_device)
+    parts = []
+    for (pid,), marks in family.events.partition_by("pid", as_dict=True).items():
+        cuts = marks[side].to_list()
+        # When the first and the last event of the process began.
+        worked = starts.get(str(pid), cuts)
+        first, last = int(worked[0]), int(worked[-1])
+        typical = float(np.median(np.diff(cuts))) if len(cuts) > 1 else 0.0
+        rest = cuts[0] - first if last_in_cycle else last - cuts[-1]
+        if abs(rest - typical) <= _WHOLE * typical:
+            cuts = [first, *cuts] if last_in_cycle else [*cuts, last]
+        bounds = np.array(cuts, dtype=np.int64)
+        parts.append(spans_of(str(pid), marks["name"][0], bounds[:-1], bounds[1:]))
+    notes = (mark_note(family.name),)
+    return Reading("marker", family.name, pl.concat(parts), trust, reason, notes, on_device)
+
+
+def mark_note(name: str) -> str:
+    """What to say of cycles from mark to mark."""
+    where = "end to end" if closes(name) else "start to start"
+    return f"{name!r} does not span its cycle: cycles run from {where}"
+
 
 COVERING = 0.7
 """An annotation that holds this share of the recorded work spans the unit."""
@@ -133,8 +400,6 @@ def _meet(one: Family, other: Family) -> bool:
     return bool((at[order][1:] < reach[:-1]).any())
 
 
-# Cycles as a mark gives them that was asked for by name.
-
 SPARSE = 0.1
 """A mark that lasts for less of the time only marks a place in its cycle."""
 
@@ -182,8 +447,6 @@ def _names_that_fit(names: list[str], marker: str) -> list[str]:
             return chosen
     return []
 
-
-# Cycles as the profiler marked them: one per step.
 
 _ANCHOR = "ProfilerStep"
 

@@ -6,15 +6,22 @@ import heapq
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import device_columns, host_columns, once_per_trace
+from timesink.analyses.columns import (
+    Codes,
+    device_columns,
+    encode,
+    host_columns,
+    once_per_trace,
+    start_and_end,
+)
 from timesink.analyses.links import link_launches
 from timesink.model.arrays import Ints
-from timesink.model.schema import CYCLE_TYPES
+from timesink.model.schema import BUSY_KINDS, CYCLE_TYPES
 from timesink.model.trace import Trace
 
 METHODS = ("step", "marker", "python", "layer", "kernels")
@@ -70,8 +77,6 @@ class Cycles:
     likeness: float = 1.0
     """0 to 1: how equal the amounts of work in the cycles are."""
 
-
-# One way to read a run as cycles, before it is judged.
 
 SPANS = {name: dtype for name, dtype in SCHEMA.items() if name != "cycle"}
 """Columns of cycles that are not yet numbered."""
@@ -138,23 +143,17 @@ def family_name(name: str) -> str:
     return _NUMBER.sub("#", name)
 
 
-# Which of several calls or annotations is the unit: the largest total, then the longest.
-
 NEARLY = 0.9
 """Totals this close together are taken as equal; the longer call is then the outer one."""
 
 
-class Timed(Protocol):
+@dataclass(frozen=True, slots=True, eq=False)
+class Timed:
     """Something that was called several times under one name."""
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def count(self) -> int: ...
-
-    @property
-    def total_ns(self) -> int: ...
+    name: str
+    count: int
+    total_ns: int
 
 
 Item = TypeVar("Item", bound=Timed)
@@ -255,9 +254,6 @@ def is_wait(name: str) -> bool:
     return _WAITS.search(name) is not None
 
 
-# Which process work on the device belongs to.
-
-
 @once_per_trace
 def launching_process(trace: Trace) -> pl.Series:
     """For each row of `trace.device` the process that launched it, or its own where unknown."""
@@ -273,3 +269,45 @@ def launching_process(trace: Trace) -> pl.Series:
     )
     usual = pl.col("caller").drop_nulls().mode().sort().first().over("own")
     return known.select(pl.coalesce("caller", usual, "own")).to_series()
+
+
+_MAIN_STREAM = 0.5
+"""A stream with this share of a device's work shows the order of it; else all streams together."""
+
+
+@dataclass(frozen=True, eq=False)
+class KernelSequence:
+    """Device work of one process in the order of its starts; arrays have one entry per event."""
+
+    pid: str
+    symbol: Codes
+    """Place in `names`."""
+    start: Ints
+    end: Ints
+    names: list[str]
+
+    def __len__(self) -> int:
+        return len(self.symbol)
+
+
+def kernel_sequences(trace: Trace) -> Iterator[KernelSequence]:
+    """One sequence per process: of the device, and the stream, on which it did most.
+
+    The process is that of the launching calls; that of the device's lane where none are known.
+    """
+    every = device_columns(trace).with_columns(
+        launching_process(trace).alias("launched_by"),
+        pl.col("stream").cast(pl.String).fill_null(""),
+        pl.col("device").fill_null(-1),
+    )
+    every = every.filter(pl.col("kind").is_in(BUSY_KINDS)).sort("ts_ns", maintain_order=True)
+    found = every.partition_by("launched_by", as_dict=True) if every.height else {}
+    for (process,), events in sorted(found.items()):
+        busiest = events.group_by("device").len().sort("len", "device")["device"][-1]
+        mine = events.filter(pl.col("device") == busiest)
+        streams = mine.group_by("stream").len().sort("len", "stream")
+        if streams["len"][-1] >= _MAIN_STREAM * mine.height:
+            mine = mine.filter(pl.col("stream") == streams["stream"][-1])
+        symbol, names = encode(mine["name"])
+        called = [name or "" for name in names]
+        yield KernelSequence(str(process), symbol, *start_and_end(mine), called)

@@ -4,29 +4,196 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import permutations
 
 import numpy as np
 import polars as pl
 
-from timesink.analyses.cycles.cycles import MIN_REPEATS, Candidate, Reading, period_ns, spans_of
-from timesink.analyses.cycles.kernel_sequence import (
-    LIKE_ITSELF,
-    Cut,
+from timesink.analyses.cycles.cycles import (
+    MIN_REPEATS,
+    Candidate,
     KernelSequence,
-    in_order,
+    Reading,
     kernel_sequences,
-    likeness_by_lag,
-    possible_cuts,
-    symbol_weights,
+    period_ns,
+    spans_of,
 )
+from timesink.analyses.kernels.join_alignment import common_lengths
 from timesink.analyses.names import short_kernel_name
 from timesink.model import units
-from timesink.model.arrays import Floats, Ints
+from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.trace import Trace
 
-# Which way to cut a kernel sequence is the right one.
+_CODES = 16
+"""Random signs per symbol; the more, the less two unlike symbols look alike by chance."""
+
+
+def likeness_by_lag(symbol: Ints) -> Floats:
+    """For each lag: which share of symbols is met again, every symbol weighing the same.
+
+    Seldom symbols weigh as much as frequent ones: so many layers inside a step, alike among
+    themselves, are less like themselves one layer on than the step is one step on.
+    """
+    places = len(symbol)
+    counts = np.bincount(symbol)
+    size = 1 << (2 * places - 1).bit_length()
+    signs = np.random.default_rng(_SEED).choice([-1.0, 1.0], size=(_CODES, len(counts)))
+    scaled = signs / np.sqrt(np.maximum(counts, 1))
+    power = np.zeros(size // 2 + 1)
+    for code in scaled:
+        spectrum = np.fft.rfft(code[symbol], n=size)
+        power += np.abs(spectrum) ** 2
+    shared = np.fft.irfft(power, n=size)[: places // 2 + 1] / _CODES
+    overlap = 1 - np.arange(len(shared)) / places
+    return np.asarray(shared / (overlap * max((counts > 0).sum(), 1)))
+
+
+_COMPARED, _LONGEST_PART = 8, 4_000
+_WEIGHT_OF_TIME = 0.5
+"""Half of a symbol's weight is its share of the time, half is that it is one symbol of many."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """One way to cut a sequence, and how it repeats between the cuts."""
+
+    cuts: Ints
+    sameness: float
+    """0 to 1: how equally often symbols come in neighbouring parts, by their weight."""
+    order: float
+    """0 to 1: how many pairs of successive symbols neighbouring parts share."""
+    regular: Flags
+    """For each symbol: whether it comes, about as often, in nearly every part."""
+    coverage: float
+    """Share of the sequence between the first and the last cut."""
+    row: int
+    """Kernels in a row that mark a cut; 0 where cuts are a fixed lag apart."""
+
+    @property
+    def parts(self) -> int:
+        return len(self.cuts) - 1
+
+    @property
+    def score(self) -> float:
+        return self.sameness * self.order * self.coverage
+
+
+def cut_at(symbol: Ints, weight: Floats, cuts: Ints, row: int) -> Cut:
+    """Compare each part of a sequence with the next; `weight` is one number per symbol."""
+    inside = symbol[cuts[0] : cuts[-1]]
+    part = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))
+    # How equally often each symbol comes in neighbouring parts, on average.
+    code, count, following = _in_next_part(part, inside, len(weight))
+    ratio = np.minimum(count, following) / np.maximum(count, following)
+    alike = np.bincount(code, weights=ratio, minlength=len(weight)) / max(len(cuts) - 2, 1)
+    present = np.bincount(inside, minlength=len(weight)) > 0
+    known = weight * present
+    sameness = float((alike * known).sum() / max(known.sum(), 1e-12))
+    order = _order(inside, part, len(weight))
+    coverage = len(inside) / max(len(symbol), 1)
+    return Cut(cuts, sameness, order, alike >= 0.8, coverage, row)
+
+
+def symbol_weights(symbol: Ints, length: Ints) -> Floats:
+    """Weights that add up to 1; rare symbols count, and so do those that take time."""
+    size = int(symbol.max()) + 1
+    counts = np.bincount(symbol, minlength=size)
+    time = np.bincount(symbol, weights=length, minlength=size)
+    each = (counts > 0) / max(int((counts > 0).sum()), 1)
+    share = time / max(float(time.sum()), 1.0)
+    return _WEIGHT_OF_TIME * share + (1 - _WEIGHT_OF_TIME) * each
+
+
+def _in_next_part(part: Ints, code: Ints, size: int) -> tuple[Ints, Ints, Ints]:
+    """Every code of every part, how often it comes there, and how often in the next part."""
+    key, count = np.unique(part * size + code, return_counts=True)
+    follows = np.minimum(np.searchsorted(key, key + size), len(key) - 1)
+    return key % size, count, np.where(key[follows] == key + size, count[follows], 0)
+
+
+def _order(symbol: Ints, part: Ints, size: int) -> float:
+    """Pairs of successive symbols that neighbouring parts have in common."""
+    together = part[:-1] == part[1:]
+    pairs, inside = (symbol[:-1] * size + symbol[1:])[together], part[:-1][together]
+    if not len(pairs):
+        return 0.0
+    _, pair = np.unique(pairs, return_inverse=True)
+    _, count, following = _in_next_part(inside, pair, int(pair.max()) + 1)
+    sizes = np.bincount(inside)
+    possible = np.maximum(sizes[:-1], sizes[1:]).sum()
+    return float(np.minimum(count, following).sum() / possible) if possible else 0.0
+
+
+def in_order(symbol: Ints, cuts: Ints) -> float:
+    """The longest run of symbols, with gaps, that neighbouring parts share; a share of the longer.
+
+    Chance gives 0.8 for two symbols and less for more; a loop gives nearly 1.  A few pairs of
+    neighbours are compared, all over the sequence.
+    """
+    pairs = np.unique(np.linspace(0, len(cuts) - 3, _COMPARED).round().astype(int))
+    shares = []
+    for pair in pairs.tolist():
+        one = symbol[cuts[pair] : cuts[pair + 1]][:_LONGEST_PART]
+        other = symbol[cuts[pair + 1] : cuts[pair + 2]][:_LONGEST_PART]
+        shares.append(common_lengths(one, other)[-1] / max(len(one), len(other), 1))
+    return float(np.mean(shares)) if shares else 0.0
+
+
+# Ways to cut a kernel sequence: where kernels come evenly, and every so many places.
+
+LIKE_ITSELF = 0.5
+"""A lag after which this share of the symbols is met again may be the period."""
+_MOST_LAGS = 8
+_LONGEST_ROW = 8
+"""Kernels in a row that may mark a cycle together: one, two, four or so many."""
+_UNEVEN = 0.6
+"""Marks whose distances spread more than this, relative to their mean, are not tried."""
+
+
+def possible_cuts(symbol: Ints, weight: Floats, likeness: Floats) -> list[Cut]:
+    """Every way to cut that is worth a look; `weight` by symbol, `likeness` by lag."""
+    # Cut every so many places, as the spectrum says: where the sequence is most like itself, peaks
+    # only, the shortest of equals first.
+    inner = likeness[1:-1]
+    peak = (inner >= likeness[:-2]) & (inner >= likeness[2:]) & (inner >= LIKE_ITSELF)
+    lags = np.flatnonzero(peak) + 1 if len(likeness) >= 4 else np.zeros(0, dtype=np.intp)
+    order = np.lexsort((lags, -np.round(likeness[lags], 2)))
+    cuts: list[Cut] = []
+    for lag in lags[order][:_MOST_LAGS].tolist():
+        # From the first place that keeps to it.
+        settled = np.flatnonzero(symbol[:-lag] != symbol[lag:])
+        calm = settled[settled < len(symbol) // 4]
+        first = int(calm[-1]) + 1 if len(calm) else 0
+        places = np.arange(first, len(symbol) + 1, lag)
+        if len(places) > MIN_REPEATS:
+            cuts.append(cut_at(symbol, weight, places, 0))
+    return [*_by_marks(symbol, weight), *cuts]
+
+
+def _by_marks(symbol: Ints, weight: Floats) -> list[Cut]:
+    """Cut where a kernel, or a few in a row, come: one try per number of times and distance."""
+    tried: set[tuple[int, int, int]] = set()
+    cuts: list[Cut] = []
+    # A number for each place that stands for the symbols from there on: one, then twice as many.
+    code, row = symbol, 1
+    while True:
+        counts = np.bincount(code)
+        order = np.argsort(code, kind="stable")
+        ends = np.cumsum(counts)
+        for mark in np.flatnonzero((counts >= MIN_REPEATS) & (counts <= len(symbol) // 2)):
+            places = order[ends[mark] - counts[mark] : ends[mark]]
+            apart = np.diff(places)
+            key = (len(places), int(places[0]), int(places[-1]))
+            if key in tried or apart.std() > _UNEVEN * apart.mean():
+                continue
+            tried.add(key)
+            cuts.append(cut_at(symbol, weight, places, row))
+        if row == _LONGEST_ROW or len(code) <= row:
+            return cuts
+        pair = code[:-row] * (int(code.max()) + 1) + code[row:]
+        code, row = np.unique(pair, return_inverse=True)[1], 2 * row
+
 
 HOLDS, COVERS = 0.75, 0.5
 """A pattern that holds less well, or for less of the sequence, is not one."""
@@ -43,16 +210,14 @@ _WASTE = 0.2
 def that_hold(cuts: list[Cut], symbol: Ints) -> list[Cut]:
     """Ways to cut under which the sequence repeats, kernel by kernel and in order."""
     repeating = [
-        cut
-        for cut in cuts
-        if cut.found.sameness * cut.found.order >= HOLDS and cut.found.coverage >= COVERS
+        cut for cut in cuts if cut.sameness * cut.order >= HOLDS and cut.coverage >= COVERS
     ]
     # Whether parts follow the same order, place by place, is looked at once per period.
     order: dict[int, float] = {}
-    for cut in sorted(repeating, key=lambda cut: -cut.found.score):
-        if cut.found.parts not in order:
-            order[cut.found.parts] = in_order(symbol, cut.found.cuts)
-    return [cut for cut in repeating if order[cut.found.parts] >= IN_ORDER]
+    for cut in sorted(repeating, key=lambda cut: -cut.score):
+        if cut.parts not in order:
+            order[cut.parts] = in_order(symbol, cut.cuts)
+    return [cut for cut in repeating if order[cut.parts] >= IN_ORDER]
 
 
 def _widest_needed(cuts: list[Cut], time: Floats) -> Cut:
@@ -60,13 +225,13 @@ def _widest_needed(cuts: list[Cut], time: Floats) -> Cut:
 
     Layers repeat inside of a step, but embedding, sampling and copies come once per step only.
     """
-    best = max(cut.found.score for cut in cuts)
-    good = [cut for cut in cuts if cut.found.score >= _NEARLY * best]
-    good.sort(key=lambda cut: (-cut.found.parts, -cut.found.score))
+    best = max(cut.score for cut in cuts)
+    good = [cut for cut in cuts if cut.score >= _NEARLY * best]
+    good.sort(key=lambda cut: (-cut.parts, -cut.score))
     chosen = good[0]
     for cut in good[1:]:
-        extra = cut.found.regular & ~chosen.found.regular
-        lost = chosen.found.regular & ~cut.found.regular
+        extra = cut.regular & ~chosen.regular
+        lost = chosen.regular & ~cut.regular
         gained = int(extra.sum()) - int(lost.sum())
         more = gained >= _EXTRA_SYMBOLS or time[extra].sum() - time[lost].sum() >= _EXTRA_TIME
         if more and gained >= 0:
@@ -78,10 +243,10 @@ def best_phase(sequence: KernelSequence, cuts: list[Cut]) -> Cut:
     """A cycle begins where the device has waited longest, and the recording with a cycle."""
 
     def waited(cut: Cut) -> tuple[bool, float, int]:
-        first = int(cut.found.cuts[0])
-        places = cut.found.cuts[(cut.found.cuts > 0) & (cut.found.cuts < len(sequence))]
+        first = int(cut.cuts[0])
+        places = cut.cuts[(cut.cuts > 0) & (cut.cuts < len(sequence))]
         idle = sequence.start[places] - sequence.end[places - 1]
-        wastes = first > _WASTE * len(sequence) / cut.found.parts
+        wastes = first > _WASTE * len(sequence) / cut.parts
         return (not wastes, float(np.median(idle)) if len(idle) else 0.0, -first)
 
     return max(cuts, key=waited)
@@ -140,17 +305,17 @@ def periodic(sequence: KernelSequence) -> Reading | None:
     likeness = likeness_by_lag(symbol)
     cuts = possible_cuts(symbol, weight, likeness)
     holding = that_hold(cuts, symbol)
-    if not any(cut.found.sameness * cut.found.order >= EXACT for cut in holding):
+    if not any(cut.sameness * cut.order >= EXACT for cut in holding):
         mixed = _mixed(sequence, cuts, likeness)
         if mixed is not None or not holding:
             return mixed
     # The right period, begun at the right place.
     time = np.bincount(symbol, weights=length, minlength=len(weight)) / max(length.sum(), 1)
-    chosen = _widest_needed(holding, time).found
+    chosen = _widest_needed(holding, time)
     same_period = [
         cut
         for cut in holding
-        if abs(cut.found.parts - chosen.parts) <= 1 and cut.found.score >= _NEARLY * chosen.score
+        if abs(cut.parts - chosen.parts) <= 1 and cut.score >= _NEARLY * chosen.score
     ]
     return _reading(sequence, best_phase(sequence, same_period), likeness)
 
@@ -159,15 +324,13 @@ def _mixed(sequence: KernelSequence, cuts: list[Cut], likeness: Floats) -> Readi
     """Cycles of a few kinds in any order: the longest parts that are like one another."""
     symbol = sequence.symbol[:LONGEST]
     fitting = [
-        cut
-        for cut in cuts
-        if cut.row and cut.found.coverage >= COVERS and _is_mixture(symbol, cut.found.cuts)
+        cut for cut in cuts if cut.row and cut.coverage >= COVERS and _is_mixture(symbol, cut.cuts)
     ]
     if not fitting:
         return None
-    parts = min(cut.found.parts for cut in fitting)
-    chosen = best_phase(sequence, [cut for cut in fitting if cut.found.parts <= parts + 1])
-    counts = np.bincount(kinds_of_parts(symbol, chosen.found.cuts))
+    parts = min(cut.parts for cut in fitting)
+    chosen = best_phase(sequence, [cut for cut in fitting if cut.parts <= parts + 1])
+    counts = np.bincount(kinds_of_parts(symbol, chosen.cuts))
     shared = np.sort(counts[counts > 1])[::-1]
     sizes = ", ".join(map(str, shared))
     reading = _reading(sequence, chosen, likeness)
@@ -203,10 +366,10 @@ def _is_mixture(symbol: Ints, cuts: Ints) -> bool:
 
 
 def _reading(sequence: KernelSequence, cut: Cut, likeness: Floats) -> Reading:
-    places = cut.found.cuts[cut.found.cuts < len(sequence)]
+    places = cut.cuts[cut.cuts < len(sequence)]
     if len(sequence) > LONGEST:
         # Cuts of the whole sequence, not only of the part that was looked at.
-        first, second = cut.found.cuts[:2]
+        first, second = cut.cuts[:2]
         places = np.arange(first, len(sequence), second - first)
         if cut.row:
             places = np.arange(len(sequence) - cut.row + 1)
@@ -232,11 +395,8 @@ def _reading(sequence: KernelSequence, cut: Cut, likeness: Floats) -> Reading:
     same = ", and its spectrum says the same" if agrees else ""
     reason = f"the kernel sequence repeats every {lag} kernels{same}"
     spans = spans_of(sequence.pid, anchor, start, end)
-    trust = 0.9 * cut.found.sameness * cut.found.order * (1.0 if agrees else 0.9)
+    trust = 0.9 * cut.sameness * cut.order * (1.0 if agrees else 0.9)
     return Reading("kernels", anchor, spans, trust, reason, tuple(notes), on_device=True)
-
-
-# The shorter period inside of each cycle of a kernel sequence.
 
 
 def inner_period(sequence: KernelSequence, whole: Reading) -> Candidate | None:
@@ -303,7 +463,6 @@ def kernel_period(trace: Trace) -> Reading | None:
     # What the processes have inside of their cycles, counted together.
     by_anchor: dict[str, Candidate] = {}
     for one in inner:
-        known = by_anchor.get(one.anchor)
-        count = one.count + (known.count if known else 0)
-        by_anchor[one.anchor] = replace(known or one, count=count)
+        known = by_anchor.setdefault(one.anchor, replace(one, count=0))
+        by_anchor[one.anchor] = replace(known, count=known.count + one.count)
     return replace(best, spans=spans, notes=tuple(notes), inside=tuple(by_anchor.values()))

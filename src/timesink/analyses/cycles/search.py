@@ -9,10 +9,13 @@ import polars as pl
 
 from timesink.analyses.columns import host_columns, once_per_trace
 from timesink.analyses.cycles.annotations import (
+    is_own,
     lone_annotation,
     named_mark,
     profiler_steps,
+    recorded_processes,
     repeated_annotation,
+    work_in,
 )
 from timesink.analyses.cycles.cycles import (
     METHODS,
@@ -25,15 +28,12 @@ from timesink.analyses.cycles.cycles import (
 )
 from timesink.analyses.cycles.cycles import SCHEMA as CYCLE_SCHEMA
 from timesink.analyses.cycles.kernel_period import kernel_period
-from timesink.analyses.cycles.marks import is_own, recorded_processes, work_in
-from timesink.analyses.cycles.python_loops import layers, lone_pass, python_anchor
+from timesink.analyses.cycles.python_calls import layers, lone_pass, python_anchor
 from timesink.analyses.names import short_kernel_name
 from timesink.errors import NoCyclesError, NotFoundError, UnreadableError, UsageError
 from timesink.model import units
 from timesink.model.schema import CYCLE_TYPES, host_and_pid
 from timesink.model.trace import Trace, why_no_calls
-
-# How far a reading of a run as cycles can be trusted.
 
 LEAST = 0.4
 """A reading nobody asked for is taken from this confidence on."""
@@ -41,22 +41,17 @@ LEAST = 0.4
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What speaks for a reading, each from 0 to 1; the confidence is their product."""
+    """What speaks for a reading, each from 0 to 1."""
 
-    trust: float
-    """How well the method knows what it found: 1 for what was marked on purpose."""
-    repeats: float
-    """n / (n + 1) for n cycles: two are a coincidence more easily than thirty."""
+    confidence: float
+    """The product of likeness, coverage, how well the method knows what it found and, for n cycles,
+    n / (n + 1): two are a coincidence more easily than thirty."""
     likeness: float
     """How equal the amounts of work in the cycles of one process and type are."""
     coverage: float
     """Share of the recorded work that began in a cycle."""
     elsewhere: tuple[str, ...] = ()
     """Processes with work but without cycles; they do not count against a reading."""
-
-    @property
-    def confidence(self) -> float:
-        return self.trust * self.repeats * self.likeness * self.coverage
 
 
 def judge(trace: Trace, reading: Reading, pid: str | None) -> Judgement:
@@ -74,10 +69,8 @@ def judge(trace: Trace, reading: Reading, pid: str | None) -> Judgement:
     alike = 1.0 - float(mean or 0.0)
     # Who asks for one process does not miss the others.
     missed = elsewhere if pid is None else ()
-    return Judgement(reading.trust, count / (count + 1), alike, coverage, missed)
-
-
-# Cycles of a behaviour table, which has them already.
+    confidence = reading.trust * (count / (count + 1)) * alike * coverage
+    return Judgement(confidence, alike, coverage, missed)
 
 
 def recorded_cycles(trace: Trace) -> Cycles | None:
@@ -96,8 +89,6 @@ def recorded_cycles(trace: Trace) -> Cycles | None:
     anchor = table["name"].mode().sort()[0]
     return Cycles(table, "table", anchor, 1.0, "the behaviour table names its cycles")
 
-
-# What to say when no cycles are found; the error knows what could mark one.
 
 _MARKS, _LONGEST = 3, 60
 """How many marks are proposed, and how long a name may be that somebody is to write."""
@@ -202,7 +193,10 @@ def _found(trace: Trace, methods: tuple[str, ...], pid: str | None) -> Cycles:
     considered: list[tuple[Reading, Judgement]] = []
     for reading in _readings(trace, methods, pid):
         judgement = judge(trace, reading, pid)
-        if _holds(reading, judgement, asked=len(methods) == 1):
+        # What was asked for only has to repeat.
+        sure = len(methods) == 1 or judgement.confidence >= LEAST
+        holds = reading.count >= MIN_REPEATS and sure
+        if reading.count > 1 if reading.method == "step" else holds:
             return _cycles(reading, judgement, considered)
         considered.append((reading, judgement))
     for reading, judgement in considered:
@@ -256,13 +250,6 @@ def _is_called(process: str, pid: str) -> bool:
     return pid in {process, host_and_pid(process)[1]}
 
 
-def _holds(reading: Reading, judgement: Judgement, *, asked: bool) -> bool:
-    """Whether to take a reading: what was asked for only has to repeat."""
-    if reading.method == "step":
-        return reading.count > 1
-    return reading.count >= MIN_REPEATS and (asked or judgement.confidence >= LEAST)
-
-
 def _cycles(
     reading: Reading, judgement: Judgement, others: list[tuple[Reading, Judgement]]
 ) -> Cycles:
@@ -309,8 +296,6 @@ def _notes(reading: Reading, judgement: Judgement) -> Iterator[str]:
     if judgement.likeness < 0.7:
         yield "the cycles do not hold the same amount of work"
 
-
-# Count, period, length and spread of cycles, by process and type.
 
 SCHEMA = {
     "pid": pl.String(),

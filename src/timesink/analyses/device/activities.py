@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -97,9 +96,6 @@ def _lanes(device: Ints, stream: pl.Series) -> tuple[Ints, pl.DataFrame]:
     )
 
 
-# -- gaps ------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Gaps:
     """Stretches in which nothing of a group ran, between two of its activities."""
@@ -131,7 +127,7 @@ class Gaps:
 
 def find_gaps(group: Ints, start: Ints, end: Ints) -> Gaps:
     """Gaps in the union of the activities of each group, group by group."""
-    by_start, by_end = _grouped(start, group), _grouped(end, group)
+    by_start, by_end = np.lexsort((start, group)), np.lexsort((end, group))
     # Where as many activities have ended as have started none is running: a gap lies between the
     # i-th end and the next start, if these are in order.
     before, after = by_end[:-1], by_start[1:]
@@ -156,21 +152,10 @@ def busy_by(group: Ints, start: Ints, end: Ints, groups: int) -> Ints:
     return spans_by(group, start, end, groups) - sums_by(group[gaps.after], gaps.length, groups)
 
 
-def _grouped(times: Ints, group: Ints) -> Ints:
-    order = np.argsort(times, kind="stable")
-    return order[np.argsort(group[order], kind="stable")]
-
-
-# Whether a recording holds any work of a device.
-
-
 @once_per_trace
 def has_device_work(trace: Trace) -> bool:
     """Whether a kernel, copy, memset or collective ran; annotations and ranges are no work."""
     return bool(device_columns(trace)["kind"].is_in(BUSY_KINDS).any())
-
-
-# Device work by what the user called it: the annotations around its launches.
 
 
 def kernels_by_annotation(trace: Trace) -> pl.DataFrame:
@@ -226,8 +211,6 @@ def _annotation_of(trace: Trace, work: Activities) -> Ints:
         found[here[around >= 0]] = notes[mine[around[around >= 0]]]
     return found
 
-
-# From the call to the device: launch delays, launches that cost more than they start, queues.
 
 _BY_CALL_AND_KERNEL = ("call_name", "kernel_name")
 
@@ -334,26 +317,23 @@ def operator_delays(trace: Trace) -> pl.DataFrame:
     )
 
 
-# -- queues ----------------------------------------------------------------------------------------
-
-
-def queue_depth(trace: Trace, *, until: Literal["start", "end"] = "start") -> pl.DataFrame:
+def queue_depth(trace: Trace) -> pl.DataFrame:
     """How many launched activities each stream had in its queue, as a step function.
 
-    An activity is in the queue from the start of its launching call until it starts itself, or,
-    with `until="end"`, until it is finished.  Each row holds from its `ts_ns` to the next row of
-    the stream; before the first row and from the last one on the queue is empty.  Activities
-    without a launching call are not part of it; those that start before their call never wait.
+    An activity is in the queue from the start of its launching call until it starts itself.  Each
+    row holds from its `ts_ns` to the next row of the stream; before the first row and from the
+    last one on the queue is empty.  Activities without a launching call are not part of it; those
+    that start before their call never wait.
     """
     work = device_activities(trace)
-    ts, lane, depth = _queue(work, until)
+    ts, lane, depth = _queue(work)
     return pl.DataFrame({"ts_ns": ts, "depth": depth}).select(
         "ts_ns", work.lanes["device"][lane], work.lanes["stream"][lane], "depth"
     )
 
 
 @once_per_trace
-def queue_summary(trace: Trace, *, until: Literal["start", "end"] = "start") -> pl.DataFrame:
+def queue_summary(trace: Trace) -> pl.DataFrame:
     """The queue of each stream in a few numbers, weighted by time; see :func:`queue_depth`.
 
     Measured from the first launch to the end of the last activity: `span_ns`, of which
@@ -372,7 +352,7 @@ def queue_summary(trace: Trace, *, until: Literal["start", "end"] = "start") -> 
         )
         .sort("lane")
     )
-    times = _time_at_depth(spans, *_queue(work, until))
+    times = _time_at_depth(spans, *_queue(work))
     time, depth, span = pl.col("time_ns"), pl.col("depth"), pl.col("span_ns")
     figures = (
         times.join(spans, on="lane", maintain_order="left")
@@ -400,16 +380,14 @@ def queue_summary(trace: Trace, *, until: Literal["start", "end"] = "start") -> 
     )
 
 
-def _queue(work: Activities, until: Literal["start", "end"]) -> tuple[Ints, Ints, Ints]:
+def _queue(work: Activities) -> tuple[Ints, Ints, Ints]:
     """Times at which the queue of a lane changes, the lanes, and the depth from then on."""
     known = np.flatnonzero(work.launched)
-    enters = np.minimum(work.call_start[known], work.start[known])
-    leaves = (work.start if until == "start" else work.end)[known]
+    enters, leaves = np.minimum(work.call_start[known], work.start[known]), work.start[known]
     waiting = np.flatnonzero(enters < leaves)
     enters, leaves, lane = enters[waiting], leaves[waiting], work.lane[known][waiting]
     times, lanes = np.concatenate([enters, leaves]), np.concatenate([lane, lane])
-    order = np.argsort(times, kind="stable")
-    order = order[np.argsort(lanes[order], kind="stable")]
+    order = np.lexsort((times, lanes))
     times, lanes = times[order], lanes[order]
     # Whatever enters leaves again, so each lane starts at zero by itself.
     depth = np.cumsum(np.where(order < len(waiting), 1, -1))

@@ -34,8 +34,6 @@ from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 from timesink.model.vendors import waits_for_device
 
-# What the host did while a device stood still.
-
 _WAITING_OPERATORS = ("aten::item", "aten::_local_scalar_dense", "aten::is_nonzero")
 """Operators that need a value from the device and wait for it."""
 
@@ -147,9 +145,6 @@ def idle_breakdown(trace: Trace, *, short_gap_ns: int = SHORT_GAP_NS) -> pl.Data
     )
 
 
-# -- the largest gaps of a device ------------------------------------------------------------------
-
-
 @once_per_trace
 def largest_gaps(
     trace: Trace, count: int = 20, *, short_gap_ns: int = SHORT_GAP_NS
@@ -215,8 +210,6 @@ def _causes_of_gaps(
     )
     return pl.Series(causes.tolist(), dtype=pl.String)
 
-
-# Why a device had nothing to do during the steps: one cause for every idle moment.
 
 CAUSES = (
     "data_loading",

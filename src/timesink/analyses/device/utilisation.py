@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -130,8 +129,6 @@ def _launches_on(trace: Trace, device: int) -> pl.DataFrame:
     return kernel_launches(trace).filter(pl.col("device") == device)
 
 
-# How busy each device was over time, as counter samples to show above a timeline.
-
 UTILISATION = "utilisation"
 SM_EFFICIENCY = "sm_efficiency"
 SAMPLE_SCHEMA = {
@@ -210,16 +207,12 @@ def _counters(trace: Trace, device: int) -> Iterator[tuple[str, Ints, Floats]]:
             yield counter, np.insert(at, 0, [start, start]), np.insert(levels, 0, [1.0, 0.0])
 
 
-# How devices spend their time: computing, communicating, moving memory, or nothing.
-
 COMPUTATION, COMMUNICATION, MEMORY = range(3)
 CLASS_NAMES = ("computation", "communication", "memory")
 
-Classes: TypeAlias = NDArray[np.int8]
-
 
 @once_per_trace
-def activity_classes(trace: Trace) -> Classes:
+def activity_classes(trace: Trace) -> NDArray[np.int8]:
     """For each row of `trace.device`: whether it computes, communicates or moves memory.
 
     Copies and sets are `MEMORY`, collectives `COMMUNICATION`, everything else `COMPUTATION`.
@@ -230,27 +223,26 @@ def activity_classes(trace: Trace) -> Classes:
     return classes
 
 
-def device_time(trace: Trace, *, classes: Classes | None = None) -> pl.DataFrame:
+def device_time(trace: Trace) -> pl.DataFrame:
     """What each device did between its first and its last activity.
 
     Times are lengths of unions: what runs at the same time counts once.  Communication is exposed
     while the device does not compute, memory work while it neither computes nor communicates, so
     compute, exposed communication, exposed memory and idle time add up to the span.
     `compute_only_ns` is computation with nothing beside it, `communication_overlap_pct` the part
-    of communication that is hidden under computation.  Other `classes` than those of
-    :func:`activity_classes` may be given, one for each row of `trace.device`.
+    of communication that is hidden under computation.
     """
     frames = [
         _timed(work, np.array([work.span])).with_columns(
             device=pl.lit(work.device, dtype=pl.Int64),
             activities=pl.lit(sum(work.counts), dtype=pl.Int64),
         )
-        for work in _devices(trace, classes)
+        for work in _divided(trace)
     ]
     return pl.concat([_NO_TIMES, *frames], how="diagonal").select(_NO_TIMES.columns)
 
 
-def overlap_by_step(trace: Trace, *, classes: Classes | None = None) -> pl.DataFrame:
+def overlap_by_step(trace: Trace) -> pl.DataFrame:
     """The same as :func:`device_time` for every step of every device."""
     steps = find_steps(trace)
     bounds = steps.select("start_ns", "end_ns").to_numpy().reshape(-1, 2)
@@ -259,14 +251,14 @@ def overlap_by_step(trace: Trace, *, classes: Classes | None = None) -> pl.DataF
         pl.concat([about, _timed(work, bounds)], how="horizontal").with_columns(
             device=pl.lit(work.device, dtype=pl.Int64)
         )
-        for work in _devices(trace, classes)
+        for work in _divided(trace)
     ]
     return pl.concat([about.clear(), _NO_TIMES, *frames], how="diagonal").select(
         "device", *about.columns, *_TIMES, "communication_overlap_pct"
     )
 
 
-def kernel_kinds(trace: Trace, *, classes: Classes | None = None) -> pl.DataFrame:
+def kernel_kinds(trace: Trace) -> pl.DataFrame:
     """Time of each class of work by itself, and of classes that ran at the same time.
 
     `time_ns` of a row is how long exactly these classes ran, so the rows of a device add up to
@@ -274,7 +266,7 @@ def kernel_kinds(trace: Trace, *, classes: Classes | None = None) -> pl.DataFram
     classes.
     """
     rows: list[tuple[int, str, int | None, int | None, int]] = []
-    for work in _devices(trace, classes):
+    for work in _divided(trace):
         # Single classes first, then mixtures.
         for mixture in sorted(work.exactly, key=lambda bits: (bits.bit_count(), bits)):
             members = [number for number in range(len(CLASS_NAMES)) if mixture >> number & 1]
@@ -329,18 +321,10 @@ class _DeviceWork:
     """Number and added lengths of the activities of each class."""
 
 
-def _devices(trace: Trace, classes: Classes | None) -> list[_DeviceWork]:
-    return _usual_devices(trace) if classes is None else _divide(trace, classes)
-
-
 @once_per_trace
-def _usual_devices(trace: Trace) -> list[_DeviceWork]:
-    return _divide(trace, activity_classes(trace))
-
-
-def _divide(trace: Trace, classes: Classes) -> list[_DeviceWork]:
+def _divided(trace: Trace) -> list[_DeviceWork]:
     work = device_activities(trace)
-    kind, spans = classes[work.row], np.stack([work.start, work.end]).T
+    kind, spans = activity_classes(trace)[work.row], np.stack([work.start, work.end]).T
     found = []
     for device in pl.Series(work.device).unique().sort():
         mine = work.device == device

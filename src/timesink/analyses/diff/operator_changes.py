@@ -149,16 +149,11 @@ _SIDES = ("left", "right")
 DATA_LOADER = "data loader"
 """Stands for every class of data loaders, which two runs need not share."""
 
-SCHEMA = {
+SCHEMA: dict[str, pl.DataType] = {
     "name": pl.String(),
     **{f"{side}_{amount}": pl.Float64() for amount in _AMOUNTS for side in _SIDES},
-    "left_share_ns": pl.Float64(),
-    "right_share_ns": pl.Float64(),
-    "change_ns": pl.Float64(),
-    "left_spread_ns": pl.Float64(),
-    "right_spread_ns": pl.Float64(),
-    "effect_size": pl.Float64(),
-    "p_value": pl.Float64(),
+    **dict.fromkeys(("left_share_ns", "right_share_ns", "change_ns"), pl.Float64()),
+    **dict.fromkeys(("left_spread_ns", "right_spread_ns", "effect_size", "p_value"), pl.Float64()),
 }
 
 

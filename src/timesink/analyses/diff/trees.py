@@ -36,8 +36,6 @@ from timesink.analyses.operators import node_times
 from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 
-# Two sequences aligned so that as much as possible stays in order.
-
 Pairs: TypeAlias = list[tuple[int, int]]
 
 
@@ -74,9 +72,6 @@ def _divide(a: Ints, b: Ints, offset: tuple[int, int], pairs: Pairs) -> None:
     cut = int(np.argmax(before + after))
     _divide(a[:half], b[:cut], offset, pairs)
     _divide(a[half:], b[cut:], (offset[0] + half, offset[1] + cut), pairs)
-
-
-# What stretches of calls cost, with everything they call.
 
 
 @dataclass(frozen=True, slots=True)

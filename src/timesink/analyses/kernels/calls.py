@@ -118,8 +118,6 @@ def _timed(trace: Trace) -> pl.DataFrame:
     return known.with_columns(unknown).select(*schema, "ts_ns", "device_row")
 
 
-# Why each kernel of a timeline ran: the operator and the module that launched it, and its step.
-
 _ENGINE = "autograd::engine::evaluate_function: "
 _AUTOGRAD = "torch::autograd::"
 _OWN_WORK = (OPERATOR, OPTIMIZER, DATA_LOADER)
@@ -127,12 +125,7 @@ _OWN_WORK = (OPERATOR, OPTIMIZER, DATA_LOADER)
 _COMPILED = re.compile(r"Torch-Compiled Region|CompiledFxGraph|CompiledFunction")
 """Calls of compiled graphs frame what they call: a whole network may be one of them."""
 
-SCHEMA = {
-    "operator": pl.Categorical(),
-    "innermost_operator": pl.Categorical(),
-    "module": pl.Categorical(),
-    "step": pl.Categorical(),
-}
+ORIGINS = ("operator", "innermost_operator", "module", "step")
 
 
 @once_per_trace
@@ -145,22 +138,21 @@ def launch_origins(trace: Trace) -> pl.DataFrame:
     """
     rows = kernel_calls(trace)["device_row"]
     if rows.null_count():
-        return pl.DataFrame(schema=SCHEMA).clear(len(rows))
+        return pl.DataFrame(schema=dict.fromkeys(ORIGINS, pl.Categorical())).clear(len(rows))
     places = rows.to_numpy()
     forest, node = call_forest(trace), link_launches(trace).node[places]
     own_work = np.isin(forest.role, _OWN_WORK)
     compiled = forest.named(lambda name: _COMPILED.search(name) is not None)
     inside = _outermost(forest, node, own_work & ~compiled)
     outermost = np.where(inside < 0, _outermost(forest, node, own_work), inside)
-    columns = {
-        "operator": _named(forest, outermost),
-        "innermost_operator": _named(
-            forest, enclosing(node, forest.parent, forest.role == OPERATOR)
-        ),
-        "module": _modules(trace, forest, node),
-        "step": _steps(trace, places),
-    }
-    return pl.DataFrame([columns[name].cast(SCHEMA[name]).alias(name) for name in SCHEMA])
+    innermost = enclosing(node, forest.parent, forest.role == OPERATOR)
+    columns = (
+        _named(forest, outermost),
+        _named(forest, innermost),
+        _modules(trace, forest, node),
+        _steps(trace, places),
+    )
+    return pl.DataFrame(dict(zip(ORIGINS, columns, strict=True))).cast(pl.Categorical())
 
 
 def _outermost(forest: CallForest, node: Nodes, wanted: Flags) -> Nodes:
@@ -218,8 +210,6 @@ def _step_at(
     return step_at(start, end, steps.select(bounds).to_numpy())
 
 
-# Recordings that hold every n-th launch only, and for how many each of these stands.
-
 Per: TypeAlias = Literal["kernel", "launch"]
 
 
@@ -268,13 +258,8 @@ class Sampling:
         return self.every / np.where(seen > 1, tail, whole)
 
 
-def sampling_of(trace: Trace) -> Sampling | None:
+def sampling_of(metadata: Metadata) -> Sampling | None:
     """How the launches were chosen, as the recording says itself; None when all were measured."""
-    return stated_sampling(trace.metadata)
-
-
-def stated_sampling(metadata: Metadata) -> Sampling | None:
-    """The same from what a recording says about itself."""
     collected = metadata.extra.get("collected")
     if not isinstance(collected, Mapping):
         return None

@@ -68,13 +68,13 @@ def call_groups(calls: pl.DataFrame, by: str) -> pl.DataFrame:
         weight.sum().round().cast(pl.Int64()).alias("launches"),
         _sum("time").alias("total_ns"),
         pl.when(dur.is_not_null().any()).then(dur.min() + above).alias("mean_ns"),
-        *(_spread(dur, which).alias(f"{which}_ns") for which in _SPREAD),
+        *(getattr(dur, which)().alias(f"{which}_ns") for which in _SPREAD),
         *(
             pl.when(total > 0).then((pl.col(column) * time).sum() / total).alias(column)
             for column, total in timed
         ),
         *(
-            _spread(pl.col(column), which).alias(f"{column[:-4]}_{which}_pct")
+            getattr(pl.col(column), which)().alias(f"{column[:-4]}_{which}_pct")
             for column in UTILISATIONS
             for which in _SPREAD
         ),
@@ -104,11 +104,6 @@ def _sum(column: str) -> pl.Expr:
     return pl.when(amount.is_not_null().any()).then(amount.sum().round().cast(pl.Int64()))
 
 
-def _spread(column: pl.Expr, which: str) -> pl.Expr:
-    spread: pl.Expr = getattr(column, which)()
-    return spread
-
-
 def _percent_of_device(column: str) -> pl.Expr:
     whole = pl.col(column).sum().over(_DEVICE)
     return pl.when(whole > 0).then(100 * pl.col(column) / whole)
@@ -131,8 +126,6 @@ def _main_class(prepared: pl.DataFrame) -> pl.DataFrame:
         )
     )
 
-
-# Where the time of the kernels lies between memory use and use of the multiprocessors.
 
 CELLS = 30
 """Cells along each axis."""
@@ -174,8 +167,6 @@ def density(calls: pl.DataFrame, thresholds: Thresholds = THIRDS, cells: int = C
         beyond=float(time[over].sum() / total),
     )
 
-
-# Utilisation along a run: means of equal stretches of kernel time, in launch order.
 
 _LEAST = 1e-6
 """Part of a stretch below which a metric counts as missing there: rounding leaves less."""

@@ -8,7 +8,7 @@ from run to run, and only some of the launches may have been measured.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,13 +25,11 @@ from timesink.analyses.kernels.join_alignment import (
     fill_by_order,
     windows_of,
 )
-from timesink.analyses.kernels.join_search import Path, Placed, place_by_count, place_launches
+from timesink.analyses.kernels.join_search import Placed, place_by_count, place_launches
 from timesink.analyses.kernels.table import SHAPE
 from timesink.analyses.names import cut_name, kernel_name, short_name, template_arguments
 from timesink.model.arrays import Flags, Ints
 from timesink.model.units import count, counted, share
-
-# Measured launches found in windows of a timeline, such as its steps.
 
 _MOST_ROUNDS = 4
 _WINDOWS_TRIED, _LONG = 3, 8192
@@ -59,41 +57,28 @@ _MOST_PAIRS = 100_000_000
 """Pairs of equal launches beyond which a path takes too long; a common subsequence does not."""
 
 
-@dataclass(frozen=True, eq=False)
-class Found:
-    """For each launch its row in the timeline, -1 for none, and whether its kind stands there."""
-
-    row: Ints
-    exact: Flags
-    windows: list[TimelineWindow] = field(default_factory=list)
-    """Windows of the timeline that were used."""
-
-    @classmethod
-    def nothing(cls, launches: int) -> Found:
-        return cls(np.full(launches, -1), np.zeros(launches, dtype=np.bool_))
-
-
 def find_launches(
     counters: Launches,
     timed: Launches,
     windows: Sequence[TimelineWindow],
     rest: TimelineWindow,
     sampling: Sampling | None,
-) -> Found:
+) -> tuple[Placed, list[TimelineWindow]]:
     """Look for launches in the window that fits best, and for what is left in others.
 
-    What lies outside of all windows (`rest`) is looked at last.
+    What lies outside of all windows (`rest`) is looked at last.  Places are rows of the timeline;
+    also the windows that were used.
     """
-    found = Found.nothing(len(counters))
+    found, used = Placed.nowhere(len(counters)), list[TimelineWindow]()
     for turn in range(_MOST_ROUNDS):
         rows = np.arange(len(counters))
         if turn:
             # Stretches that are long enough for a look at other windows.
-            is_open = np.concatenate([[False], found.row < 0, [False]])
+            is_open = np.concatenate([[False], found.place < 0, [False]])
             starts, ends = np.flatnonzero(np.diff(is_open)).reshape(-1, 2).T
             lengths = ends - starts
             long = np.repeat(lengths >= min(_SHORTEST_STRETCH, len(counters)), lengths)
-            rows = np.flatnonzero(found.row < 0)[long]
+            rows = np.flatnonzero(found.place < 0)[long]
         if not len(rows):
             break
         offered = [*windows, rest] if turn and len(rest.rows) else windows
@@ -101,13 +86,10 @@ def find_launches(
         gained = part.place >= 0
         if gained.mean() < _WORTHWHILE:
             break
-        found.row[rows[gained]] = window.rows[part.place[gained]]
+        found.place[rows[gained]] = window.rows[part.place[gained]]
         found.exact[rows[gained]] = part.exact[gained]
-        found.windows.append(window)
-    return found
-
-
-# -- in one window ---------------------------------------------------------------------------------
+        used.append(window)
+    return found, used
 
 
 def _in_best_window(
@@ -137,10 +119,7 @@ def _in_window(counters: Launches, window: Launches, sampling: Sampling | None) 
     stride = _stride(counters, window, sampling)
     found = _by_count(counters, window, sampling)
     if found is None:
-        path = _path(counters.kind, window.kind, stride)
-        place = np.full(len(counters), -1)
-        place[path.row] = path.place
-        found = Placed(place, place >= 0, path.score)
+        found = _path(counters.kind, window.kind, stride)
     sure = _sure(found.exact)
     place, exact = np.where(sure, found.place, -1), found.exact & sure
     if exact.mean() >= _SURE:
@@ -186,47 +165,42 @@ def _sure(exact: Flags) -> Flags:
     return np.asarray(before[beyond] - before[first] >= _SURE * (beyond - first))
 
 
-# -- by path ---------------------------------------------------------------------------------------
-
-
-def _path(launches: Ints, window: Ints, stride: float) -> Path:
+def _path(launches: Ints, window: Ints, stride: float) -> Placed:
     """The best path; an empty one for launches that have too little to do with the window."""
     ordered = np.sort(window)
     first, beyond = (np.searchsorted(ordered, launches, side) for side in ("left", "right"))
     if int((beyond - first).sum()) > _MOST_PAIRS:
         rows, places = common_subsequence(launches, window)
-        return Path(rows, places, len(rows))
+        place = np.full(len(launches), -1)
+        place[rows] = places
+        return Placed(place, place >= 0, len(rows))
     if len(launches) > 6 * _GLANCE:
         for start in (np.array([1, 3, 5]) * len(launches) // 6 - _GLANCE // 2).tolist():
             glance = launches[start : start + _GLANCE]
             seen = place_launches(glance, window, stride)
-            if _sure_share(seen, glance) >= _HOPELESS and not _is_chance(
-                seen, glance, window, stride
-            ):
+            likely = _sure_share(seen) >= _HOPELESS
+            if likely and not _is_chance(seen, glance, window, stride):
                 return place_launches(launches, window, stride)
-        return Path.nowhere()
+        return Placed.nowhere(len(launches))
     path = place_launches(launches, window, stride)
-    return Path.nowhere() if _is_chance(path, launches, window, stride) else path
+    hopeless = _is_chance(path, launches, window, stride)
+    return Placed.nowhere(len(launches)) if hopeless else path
 
 
-def _is_chance(path: Path, launches: Ints, window: Ints, stride: float) -> bool:
+def _is_chance(path: Placed, launches: Ints, window: Ints, stride: float) -> bool:
     """Whether a path with gaps is hardly better than one for the launches backwards.
 
     A window with few kinds of kernels, or places far apart, fits many a sequence by chance.
     """
-    if min(path.straightness, _sure_share(path, launches)) > _BEYOND_DOUBT:
+    if min(path.straightness, _sure_share(path)) > _BEYOND_DOUBT:
         return False
     backwards = place_launches(launches[::-1], window, stride)
     return path.score < _BETTER_THAN_CHANCE * backwards.score
 
 
-def _sure_share(path: Path, launches: Ints) -> float:
-    met = np.zeros(len(launches), dtype=np.bool_)
-    met[path.row] = True
-    return float((met & _sure(met)).mean())
+def _sure_share(path: Placed) -> float:
+    return float((path.exact & _sure(path.exact)).mean())
 
-
-# Numbers for what is launched, equal on two recordings where they mean the same.
 
 _CUT = "..."
 
@@ -365,7 +339,7 @@ def join_calls(
     sampling = sampling if sampling is not None and sampling.every > 1 else None
     lanes = _lanes(timeline, ("pid", "device"))
     devices = _devices(timeline, lanes)
-    found = Found.nothing(calls.height)
+    found, used = Placed.nowhere(calls.height), list[TimelineWindow]()
     for rows in _lanes(calls, ("host", "pid", "device")):
         # The lane that knows most of the launches; of equal ones that of the same device.
         (device,) = _devices(calls, [rows])
@@ -374,13 +348,10 @@ def join_calls(
         windows = windows_of(timed.function, lanes[best], steps)
         inside = np.concatenate([window.rows for window in windows])
         rest = TimelineWindow(np.setdiff1d(lanes[best], inside))
-        part = find_launches(counters[rows], timed, windows, rest, sampling)
-        found.row[rows], found.exact[rows] = part.row, part.exact
-        found.windows.extend(part.windows)
-    return _summed_up(calls, timeline, found, min_aligned)
-
-
-# -- processes and devices -------------------------------------------------------------------------
+        part, seen = find_launches(counters[rows], timed, windows, rest, sampling)
+        found.place[rows], found.exact[rows] = part.place, part.exact
+        used += seen
+    return _summed_up(calls, timeline, found, used, min_aligned)
 
 
 def _lanes(calls: pl.DataFrame, names: Sequence[str]) -> list[Ints]:
@@ -399,22 +370,23 @@ def _devices(calls: pl.DataFrame, lanes: Sequence[Ints]) -> list[int | None]:
     return [calls["device"][int(lane[0])] for lane in lanes]
 
 
-# -- what it comes to ------------------------------------------------------------------------------
-
-
 def _summed_up(
-    calls: pl.DataFrame, timeline: pl.DataFrame, found: Found, min_aligned: float
+    calls: pl.DataFrame,
+    timeline: pl.DataFrame,
+    found: Placed,
+    used: Sequence[TimelineWindow],
+    min_aligned: float,
 ) -> Join:
-    aligned = found.row >= 0
+    aligned = found.place >= 0
     total = max(calls.height, 1)
     aligned_share = float(aligned.sum() / total)
-    offered = np.unique(np.concatenate([found.row[:0], *(w.rows for w in found.windows)]))
+    offered = np.unique(np.concatenate([found.place[:0], *(one.rows for one in used)]))
     known = pl.Series(aligned)
     how = pl.Series(np.where(found.exact, "exact", "name"), dtype=pl.String).cast(HOW)
     spent = calls["dur_ns"].fill_null(0).to_numpy() if "dur_ns" in calls.columns else np.zeros(1)
     all_time = int(spent.sum())
     return Join(
-        rows=pl.select(pl.when(known).then(pl.Series(found.row)).alias("row")).to_series(),
+        rows=pl.select(pl.when(known).then(pl.Series(found.place)).alias("row")).to_series(),
         how=pl.select(pl.when(known).then(how).alias("how")).to_series(),
         calls=calls.height,
         aligned=int(aligned.sum()),
@@ -422,8 +394,8 @@ def _summed_up(
         exact_share=float((aligned & found.exact).sum() / total),
         aligned_time_share=float(spent[aligned].sum() / all_time) if all_time else None,
         timeline_calls=timeline.height,
-        timeline_covered_share=float(np.isin(offered, found.row).sum() / max(len(offered), 1)),
-        steps=tuple(dict.fromkeys(w.step for w in found.windows if w.step is not None)),
+        timeline_covered_share=float(np.isin(offered, found.place).sum() / max(len(offered), 1)),
+        steps=tuple(dict.fromkeys(one.step for one in used if one.step is not None)),
         min_aligned=min_aligned,
         reason="" if aligned_share >= min_aligned else _reason(aligned, timeline.height),
     )

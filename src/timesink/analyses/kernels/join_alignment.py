@@ -65,9 +65,6 @@ def common_head(left: Ints, right: Ints) -> int:
     return int(differs[0]) if len(differs) else shorter
 
 
-# -- rows of the table as whole numbers ------------------------------------------------------------
-
-
 def common_lengths(left: Ints, right: Ints) -> Ints:
     """Length of a longest common subsequence of `left` and each beginning of `right`."""
     (row,) = deque(_table_rows(left, right), maxlen=1) or (-1,)
@@ -128,9 +125,6 @@ def _table_rows(left: Ints, right: Ints) -> Iterator[int]:
         # A carry may run out at the top; nothing below depends on it.
         row = (row + met) | (row ^ met)
         yield row
-
-
-# What is launched, as numbers: one recording after the other, or a part of one.
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,35 +188,18 @@ def fill_by_name(place: Ints, launches: Launches, window: Launches, stride: floa
 
 def _filled(place: Ints, left: Ints, right: Ints, slack: float) -> Ints:
     filled = place.copy()
-    for gap, places in _gaps(place, slack):
-        wanted, there = left[gap], right[places]
-        rows = np.flatnonzero(wanted >= 0)
-        ours, theirs = common_subsequence(wanted[rows], there)
-        filled[gap.start + rows[ours]] = places.start + theirs
-    return filled
-
-
-def _gaps(place: Ints, slack: float) -> list[tuple[range, range]]:
-    """Launches without a place, and the places between those around them.
-
-    At least one of each, and not too many of either.
-    """
     known = np.flatnonzero(place >= 0)
     rows, places = np.diff(known) - 1, np.diff(place[known]) - 1
+    # Between two launches with places: some without, some places, and not too many of either.
     fits = (rows > 0) & (rows <= _LONGEST) & (places > 0) & (places <= slack * rows)
-    return [
-        (range(at + 1, at + 1 + count), range(start + 1, start + 1 + length))
-        for at, count, start, length in zip(
-            known[:-1][fits].tolist(),
-            rows[fits].tolist(),
-            place[known[:-1]][fits].tolist(),
-            places[fits].tolist(),
-            strict=True,
-        )
-    ]
+    for one in np.flatnonzero(fits).tolist():
+        first, start = int(known[one]) + 1, int(place[known[one]]) + 1
+        wanted, there = left[first : first + rows[one]], right[start : start + places[one]]
+        some = np.flatnonzero(wanted >= 0)
+        ours, theirs = common_subsequence(wanted[some], there)
+        filled[first + some[ours]] = start + theirs
+    return filled
 
-
-# Stretches of a timeline to compare with: its steps, or what repeats where none are marked.
 
 _WORD = 12
 """So many launches in a row are looked for again when no steps are marked."""

@@ -34,24 +34,25 @@ _PLACE, _SCORE, _MEETING = range(3)
 
 
 @dataclass(frozen=True, eq=False)
-class Path:
-    """The launches that found a place, in order, and their places in the window."""
+class Placed:
+    """For each launch its place in a window, -1 for none, and whether its kind stands there."""
 
-    row: Ints
     place: Ints
-    score: int
+    exact: Flags
+    score: float = 0.0
+    """How well the launches run through the window; only windows with as many are compared."""
+
+    @classmethod
+    def nowhere(cls, launches: int) -> Placed:
+        return cls(np.full(launches, -1), np.zeros(launches, dtype=np.bool_))
 
     @property
     def straightness(self) -> float:
-        """1 where nothing was skipped, less the more a path pays for its places."""
-        return self.score / (_MET * max(len(self.row), 1))
-
-    @classmethod
-    def nowhere(cls) -> Path:
-        return cls(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), 0)
+        """Of a path: 1 where nothing was skipped, less the more it pays for its places."""
+        return self.score / (_MET * max(int(self.exact.sum()), 1))
 
 
-def place_launches(launches: Ints, window: Ints, stride: float = 1.0) -> Path:
+def place_launches(launches: Ints, window: Ints, stride: float = 1.0) -> Placed:
     """The best path of launches through a window; equal numbers are equal kernels.
 
     `stride` is how many places of the window a launch stands for: 1, or n where every n-th launch
@@ -202,9 +203,10 @@ class _Search:
 
     # -- the way back --
 
-    def path(self) -> Path:
+    def path(self) -> Placed:
+        place = np.full(len(self.launches), -1)
         if not self.meetings:
-            return Path.nowhere()
+            return Placed(place, place >= 0)
         rows, places, before = (np.concatenate(notes) for notes in zip(*self.notes, strict=True))
         best = int(self.ends[_SCORE].argmax())
         chain: list[int] = []
@@ -212,17 +214,15 @@ class _Search:
         while meeting >= 0:
             chain.append(meeting)
             meeting = earlier[meeting]
-        chain.reverse()
-        return Path(rows[chain], places[chain], int(self.ends[_SCORE, best]))
+        place[rows[chain]] = places[chain]
+        return Placed(place, place >= 0, int(self.ends[_SCORE, best]))
 
 
 # Where launches stand of which every n-th of each kernel was recorded.
 #
 # From one recorded launch of a kernel to the next there are n launches of it, wherever they are.
-# So
-# one number per kernel says where all of its launches stand in a step that repeats: which of its
-# launches in the step came first.  These numbers are sought so that kernels agree with one
-# another.
+# So one number per kernel says where all of its launches stand in a step that repeats: which of its
+# launches in the step came first.  These numbers are sought so that kernels agree with one another.
 
 _TOGETHER = 64
 """Launches of a kernel that are counted on from one number; the next ones get a number anew."""
@@ -235,16 +235,6 @@ _FAR = 0.25
 """A launch this part of the window away from where it is expected is no better than any other."""
 _OFF_THE_MIDDLE = 0.02
 """What a place further from the middle costs, where others leave room for both."""
-
-
-@dataclass(frozen=True, eq=False)
-class Placed:
-    """For each launch its place in a window, -1 for none, and whether its kind stands there."""
-
-    place: Ints
-    exact: Flags
-    score: float
-    """How well the launches run through the window; only windows with as many are compared."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,7 +264,7 @@ def place_by_count(launches: Launches, window: Launches, every: int) -> Placed:
     """Places of launches of which every n-th of each function was recorded."""
     functions = _functions(launches, window)
     if not functions:
-        return Placed(np.full(len(launches), -1), np.zeros(len(launches), dtype=np.bool_), 0.0)
+        return Placed.nowhere(len(launches))
     # Ways to begin are tried on rows around the middle of those whose function the window has.
     known = np.sort(np.concatenate([function.rows for function in functions]))
     low = max(0, (len(known) - _TRIED_ON) // 2)
@@ -295,9 +285,10 @@ def place_by_count(launches: Launches, window: Launches, every: int) -> Placed:
 
     # By the path that keeps closest to every n-th launch of all.
     path = place_launches(launches.kind[middle], window.kind, every)
-    rounds = np.cumsum(np.append(0, np.diff(path.place) <= 0))[: len(path.row)]
+    met, place = np.flatnonzero(path.exact), path.place[path.exact]
+    rounds = np.cumsum(np.append(0, np.diff(place) <= 0))[: len(met)]
     come = np.full(len(launches), np.nan)
-    come[path.row + middle.start] = path.place + len(window) * rounds
+    come[met + middle.start] = place + len(window) * rounds
     starts = [come, *map(counted_from, _likely(parts[main], every))]
     tried = [_settled(parts, start, len(window), every) for start in starts]
     best = max(tried, key=lambda counted: counted.score)

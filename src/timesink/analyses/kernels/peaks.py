@@ -87,9 +87,6 @@ class PeaksChoice:
     reason: str = ""
 
 
-# -- the table -------------------------------------------------------------------------------------
-
-
 def load_peaks(path: str | Path | None = None) -> tuple[DevicePeaks, ...]:
     """The published peaks; rows of a file of one's own, with the same columns, come first."""
     return _rows(_OWN_TABLE) if path is None else (*_read(Path(path)), *_rows(_OWN_TABLE))
@@ -152,9 +149,6 @@ def _refuse_cells_beyond(row: Mapping[str, str | None]) -> None:
         raise ValueError("more cells than columns")
 
 
-# -- finding a device ------------------------------------------------------------------------------
-
-
 def find_peaks(
     name: str,
     compute_capability: str | None = None,
@@ -208,9 +202,6 @@ def _say(alike: Sequence[DevicePeaks]) -> str:
     if names:
         return f"name it with --device {' or '.join(names)}"
     return "name it with --device, e.g. --device H200, or give its peaks with --peaks"
-
-
-# -- what the user says ----------------------------------------------------------------------------
 
 
 def choose_peaks(

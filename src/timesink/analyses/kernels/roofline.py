@@ -99,8 +99,32 @@ class Roofline:
         FLOP, bytes and times are added up before anything is divided, so a group stands where
         its launches taken together stand.
         """
-        keys = calls.select("index", pl.col(by).cast(pl.String).alias("group"))
-        return _grouped(self.calls.join(keys, on="index", maintain_order="left"))
+        groups = calls.select("index", pl.col(by).cast(pl.String).alias("group"))
+        rows = self.calls.join(groups, on="index", maintain_order="left")
+        keys = ["host", "device", "group"]
+        has_flop, has_bytes = pl.col("flop").is_not_null(), pl.col(BYTES).is_not_null()
+        both, covered = has_flop & has_bytes, _time().filter(_has_roof()).sum()
+        roof = _added("roof_ns", _has_roof())
+        return (
+            rows.group_by(keys, maintain_order=True)
+            .agg(
+                pl.len().cast(pl.Int64()).alias("calls"),
+                _time().sum().round().cast(pl.Int64()).alias("total_ns"),
+                *(_added(column, has_flop).alias(column) for column in ("flop", *FLOP_COLUMNS)),
+                _added(BYTES, has_bytes).alias(BYTES),
+                _ratio(_added("flop", both), _added(BYTES, both)).alias("intensity"),
+                _per_second("flop", has_flop).alias("achieved_flop_per_s"),
+                _per_second(BYTES, has_bytes).alias("achieved_bytes_per_s"),
+                roof.alias("roof_ns"),
+                covered.round().cast(pl.Int64()).alias("covered_ns"),
+                (1e9 * _ratio(_added("flop", _has_roof()), roof)).alias("roof_flop_per_s"),
+                (100 * _ratio(roof, covered)).alias("roof_share_pct"),
+                _mostly("bound", BOUNDS),
+                _mostly("precision", PRECISIONS),
+            )
+            .sort([*keys[:2], "total_ns", "group"], descending=[False, False, True, False])
+            .select(GROUP_COLUMNS)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The sums, ready for JSON; times are null where there are several devices."""
@@ -193,9 +217,6 @@ def _has_roof() -> pl.Expr:
     return pl.col("roof_ns").is_not_null() & pl.col("dur_ns").is_not_null()
 
 
-# -- launches --------------------------------------------------------------------------------------
-
-
 def _measured(rows: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
     """What each launch did and how fast, without regard to any roof."""
     bandwidth = peaks.dram_bytes_per_s if peaks else None
@@ -217,7 +238,10 @@ def _measured(rows: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
 def _roofed(rows: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
     """The shortest time the work of each launch can take, and what sets it."""
     known = peaks or DevicePeaks("")
-    at_peak = {one: _precision_ns(one, known) for one in PRECISIONS}
+    at_peak = {}
+    for one in PRECISIONS:
+        flop, peak = pl.col(f"flop_{one}").fill_null(0.0), pl.lit(known.peak(one), pl.Float64())
+        at_peak[one] = pl.when(flop == 0).then(0.0).otherwise(flop * 1e9 / peak)
     # Time of the operations of each pipe; null where a peak it needs is unknown.
     pipes = [
         pl.sum_horizontal([at_peak[one] for one in precisions], ignore_nulls=False)
@@ -250,42 +274,6 @@ def _roofed(rows: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
     )
 
 
-def _precision_ns(precision: str, peaks: DevicePeaks) -> pl.Expr:
-    flop = pl.col(f"flop_{precision}").fill_null(0.0)
-    peak = pl.lit(peaks.peak(precision), pl.Float64())
-    return pl.when(flop == 0).then(0.0).otherwise(flop * 1e9 / peak)
-
-
-# -- groups ----------------------------------------------------------------------------------------
-
-
-def _grouped(rows: pl.DataFrame) -> pl.DataFrame:
-    keys = ["host", "device", "group"]
-    has_flop, has_bytes = pl.col("flop").is_not_null(), pl.col(BYTES).is_not_null()
-    both, covered = has_flop & has_bytes, _time().filter(_has_roof()).sum()
-    roof = _added("roof_ns", _has_roof())
-    return (
-        rows.group_by(keys, maintain_order=True)
-        .agg(
-            pl.len().cast(pl.Int64()).alias("calls"),
-            _time().sum().round().cast(pl.Int64()).alias("total_ns"),
-            *(_added(column, has_flop).alias(column) for column in ("flop", *FLOP_COLUMNS)),
-            _added(BYTES, has_bytes).alias(BYTES),
-            _ratio(_added("flop", both), _added(BYTES, both)).alias("intensity"),
-            _per_second("flop", has_flop).alias("achieved_flop_per_s"),
-            _per_second(BYTES, has_bytes).alias("achieved_bytes_per_s"),
-            roof.alias("roof_ns"),
-            covered.round().cast(pl.Int64()).alias("covered_ns"),
-            (1e9 * _ratio(_added("flop", _has_roof()), roof)).alias("roof_flop_per_s"),
-            (100 * _ratio(roof, covered)).alias("roof_share_pct"),
-            _mostly("bound", BOUNDS),
-            _mostly("precision", PRECISIONS),
-        )
-        .sort([*keys[:2], "total_ns", "group"], descending=[False, False, True, False])
-        .select(GROUP_COLUMNS)
-    )
-
-
 def _added(column: str, where: pl.Expr) -> pl.Expr:
     amount = pl.col(column) * pl.col("weight")
     return pl.when(where.any()).then(amount.filter(where).sum())
@@ -313,9 +301,6 @@ def _largest(names: tuple[str, ...], amounts: list[pl.Expr]) -> pl.Expr:
         for name, amount in zip(names, amounts, strict=True)
     )
     return named.cast(pl.Enum(names))
-
-
-# -- words -----------------------------------------------------------------------------------------
 
 
 def _notes(

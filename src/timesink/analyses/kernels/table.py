@@ -117,9 +117,6 @@ def kernel_groups(trace: Trace) -> pl.DataFrame:
     )
 
 
-# -- measures --------------------------------------------------------------------------------------
-
-
 def _measured(launches: pl.DataFrame, keys: list[str], *more: pl.Expr) -> pl.DataFrame:
     """Groups of launches with the same keys, and what is measured of each."""
     dur = pl.col("dur_ns")
@@ -163,16 +160,10 @@ def _weighted_means(column: pl.Series, weight: Floats, group: Ints, groups: int)
     )
 
 
-# -- names -----------------------------------------------------------------------------------------
-
-
 def _short_names() -> pl.Expr:
     return (
         pl.col("name").map_elements(short_kernel_name, return_dtype=pl.String).alias("short_name")
     )
-
-
-# -- where launches come from ----------------------------------------------------------------------
 
 
 def _origin(trace: Trace) -> pl.DataFrame:
@@ -205,9 +196,6 @@ def _task_properties(trace: Trace) -> pl.LazyFrame:
         pl.coalesce("dim", pl.format("[{}, {}, {}]", *sizes)).alias("dim"),
         *("tasktopo", "tasktopo_node"),
     )
-
-
-# How much kernel time is spent on matrix units.
 
 
 @dataclass(frozen=True, slots=True)

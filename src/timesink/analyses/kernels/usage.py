@@ -112,8 +112,6 @@ def time_by_cell(
     return cells.astype(np.float64).reshape(side, side), time, uses
 
 
-# How sure the numbers of a sampled recording are: 95 % intervals by drawing launches anew.
-
 Interval: TypeAlias = tuple[float, float]
 _Amounts: TypeAlias = NDArray[np.floating]
 

@@ -29,8 +29,6 @@ from timesink.analyses.memory.curve import (
 from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 
-# Which operators took and gave back memory, on every device.
-
 AMOUNTS = ("size_increase_bytes", "allocation_count", "allocation_bytes")
 """What is summed: the first over all records, the others over allocations alone."""
 
@@ -222,8 +220,6 @@ def memory_events(
     inside = [within(pl.col(end), start_ns, end_ns) for end in ends]
     return events.filter(pl.any_horizontal(inside))
 
-
-# What was allocated when a device had most: by operator, module and part of a training step.
 
 FORWARD, BACKWARD, OPTIMIZING, LOADING = "forward", "backward", "optimizer", "data_loader"
 OUTSIDE, BEFORE, UNKNOWN = "outside_operators", "before_recording", "no_addresses"

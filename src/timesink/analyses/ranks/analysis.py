@@ -85,11 +85,8 @@ def _costs(panel: Panel, places: Ints, what_if: WhatIf) -> Floats:
     return np.array([known.get(place, usual) for place in places.tolist()])
 
 
-# What several stragglers cost as one: they are late side by side, not one after the other.
-
-
-def cost_together(late: Sequence[Finding], panel: Panel) -> float:
-    """How much longer the run takes because of all of them, in nanoseconds.
+def cost_together(late: Sequence[Finding], panel: Panel) -> tuple[float, float]:
+    """How much longer the run takes because of all of them, in ns and as a part of the run.
 
     Each costs what it would alone, so only what they cost in different steps adds up: of those who
     are late in the same step the latest counts.
@@ -101,29 +98,17 @@ def cost_together(late: Sequence[Finding], panel: Panel) -> float:
             # Its link is slow, or its peers are as slow: nothing tells one step from another.
             more = np.ones(len(panel.steps))
         by_step.append(each.cost_ns * more / more.sum())
-    return float(np.max(by_step, axis=0).sum())
+    cost = float(np.max(by_step, axis=0).sum())
+    return cost, min(cost / max(panel.run_ns, 1.0), 1.0)
 
 
-def share_together(late: Sequence[Finding], panel: Panel) -> float:
-    """The same as a part of the run."""
-    return min(cost_together(late, panel) / max(panel.run_ns, 1.0), 1.0)
-
-
-# What each rank spends its time on, and whose time it costs.
-
-RANK_SCHEMA = {
+RANK_SCHEMA: dict[str, pl.DataType] = {
     "rank": pl.Int64(),
-    "host": pl.String(),
-    "device": pl.String(),
+    **dict.fromkeys(("host", "device"), pl.String()),
     "steps": pl.Int64(),
-    "step_ns": pl.Float64(),
-    "compute_ns": pl.Float64(),
-    "communication_ns": pl.Float64(),
-    "exposed_communication_ns": pl.Float64(),
-    "overlap_ns": pl.Float64(),
-    "wait_suffered_ns": pl.Float64(),
-    "wait_caused_ns": pl.Float64(),
-    "pipeline_bubble_ns": pl.Float64(),
+    **dict.fromkeys(("step_ns", "compute_ns", "communication_ns"), pl.Float64()),
+    **dict.fromkeys(("exposed_communication_ns", "overlap_ns"), pl.Float64()),
+    **dict.fromkeys(("wait_suffered_ns", "wait_caused_ns", "pipeline_bubble_ns"), pl.Float64()),
     "idle_ns": pl.Float64(),
 }
 """Times are means per complete step.  `wait_caused_ns` is how long others waited for the rank's own
@@ -193,9 +178,6 @@ def step_waits(calls: pl.DataFrame) -> pl.DataFrame:
         .select(pl.col(name).cast(dtype) for name, dtype in WAIT_SCHEMA.items())
         .collect()
     )
-
-
-# Which ranks can be judged beside the others: those whose recording holds the same.
 
 
 def judged_ranks(ranks: Mapping[int, RankSummary]) -> dict[int, RankSummary]:

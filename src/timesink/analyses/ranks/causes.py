@@ -23,13 +23,8 @@ from timesink.model.findings import Evidence, Finding
 from timesink.model.units import brief_ns, share
 
 CAUSES = (
-    "gpu_clock",
-    "kernel_change",
-    "uneven_work",
-    "host_code",
-    "synchronisation",
-    "data_loading",
-    "slow_link",
+    *("gpu_clock", "kernel_change", "uneven_work", "host_code"),
+    *("synchronisation", "data_loading", "slow_link"),
 )
 """Everything that is ever named as the cause of a straggler."""
 

@@ -25,28 +25,18 @@ from timesink.analyses.ranks.rank_set import RankLayout, RankSet
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.statistics.drift import mean_changes
 from timesink.analyses.statistics.ranks import ALPHA, false_discovery
-from timesink.model.diagnosis import CycleTime
+from timesink.model.diagnosis import Component, CycleTime
 from timesink.model.findings import Finding
 from timesink.model.units import times
 
-# Which collectives move their data slower or faster than they did.
-
-COLLECTIVE_CHANGE_SCHEMA = {
-    "group_kind": pl.String(),
-    "collective": pl.String(),
-    "dtype": pl.String(),
-    "size_bytes": pl.Int64(),
-    "group_size": pl.Int64(),
-    "calls_base": pl.Float64(),
-    "calls_new": pl.Float64(),
-    "transfer_base_ns": pl.Float64(),
-    "transfer_new_ns": pl.Float64(),
-    "wait_base_ns": pl.Float64(),
-    "wait_new_ns": pl.Float64(),
-    "bus_base_bytes_per_s": pl.Float64(),
-    "bus_new_bytes_per_s": pl.Float64(),
-    "change_ns": pl.Float64(),
-    "p_value": pl.Float64(),
+COLLECTIVE_CHANGE_SCHEMA: dict[str, pl.DataType] = {
+    **dict.fromkeys(("group_kind", "collective", "dtype"), pl.String()),
+    **dict.fromkeys(("size_bytes", "group_size"), pl.Int64()),
+    **dict.fromkeys(("calls_base", "calls_new"), pl.Float64()),
+    **dict.fromkeys(("transfer_base_ns", "transfer_new_ns"), pl.Float64()),
+    **dict.fromkeys(("wait_base_ns", "wait_new_ns"), pl.Float64()),
+    **dict.fromkeys(("bus_base_bytes_per_s", "bus_new_bytes_per_s"), pl.Float64()),
+    **dict.fromkeys(("change_ns", "p_value"), pl.Float64()),
     "changed": pl.Boolean(),
 }
 """Times are means of a call.  `calls` are those of the whole run in a step, `change_ns` is what the
@@ -132,13 +122,10 @@ def _tested(base: RankSet, new: RankSet) -> pl.DataFrame:
 
 # How each rank changed against the same rank before, beside how its peers did.
 
-RANK_CHANGE_SCHEMA = {
+RANK_CHANGE_SCHEMA: dict[str, pl.DataType] = {
     "rank": pl.Int64(),
     "source": pl.String(),
-    "base_ns": pl.Float64(),
-    "new_ns": pl.Float64(),
-    "change_ns": pl.Float64(),
-    "beyond_ns": pl.Float64(),
+    **dict.fromkeys(("base_ns", "new_ns", "change_ns", "beyond_ns"), pl.Float64()),
     "changed": pl.Boolean(),
 }
 """Times per step.  `source` is that of its own time (`panel.SOURCES`) in which the rank differs
@@ -268,8 +255,6 @@ def _waiting_shares(calls: pl.DataFrame) -> pl.DataFrame:
     )  # fmt: skip
 
 
-# Which stragglers of a run are new, gone or worse than they were.
-
 STATES = ("new", "worse", "same", "better", "gone")
 
 _WORSE = 1.25
@@ -299,7 +284,7 @@ def straggler_changes(base: RankSet, new: RankSet, *, matched: bool) -> tuple[St
     """Stragglers of both runs; `matched` says that a rank is the same in both of them."""
     before = {each.rank: each for each in base.analysis.stragglers} if matched else {}
     least = LEAST_SHARE * new.analysis.panel.step_ns
-    found: list[StragglerChange] = []
+    found: list[tuple[str, Finding, float, float, int | None]] = []
     taken: set[int] = set()
     for each in new.analysis.stragglers:
         own = before.get(each.rank) or _of_same_role(base, new, each, before)
@@ -317,23 +302,21 @@ def straggler_changes(base: RankSet, new: RankSet, *, matched: bool) -> tuple[St
         elif base_ns > max(_WORSE * new_ns, new_ns + least):
             state = "better"
         base_rank = None if own is None or own.rank == each.rank else own.rank
-        found.append(_change(state, each, base_ns, new_ns, base_rank))
+        found.append((state, each, base_ns, new_ns, base_rank))
     for each in base.analysis.stragglers:
         if each.rank not in taken:
             base_ns = _per_step(each, base.analysis)
             new_ns = _unnamed(new.analysis, each.rank) if matched else 0.0
             state = "better" if new_ns >= _THERE * base_ns else "gone"
-            found.append(_change(state, each, base_ns, new_ns))
-    found.sort(key=lambda one: (STATES.index(one.state), -max(one.base_ns, one.new_ns), one.rank))
-    return tuple(found)
-
-
-def _change(
-    state: str, each: Finding, base_ns: float, new_ns: float, base_rank: int | None = None
-) -> StragglerChange:
-    return StragglerChange(
-        state, each.rank, each.cause, base_ns, new_ns, base_rank, each.steps, each.proofs
-    )
+            found.append((state, each, base_ns, new_ns, None))
+    changes = [
+        StragglerChange(
+            state, one.rank, one.cause, base_ns, new_ns, own_rank, one.steps, one.proofs
+        )
+        for state, one, base_ns, new_ns, own_rank in found
+    ]
+    changes.sort(key=lambda one: (STATES.index(one.state), -max(one.base_ns, one.new_ns), one.rank))
+    return tuple(changes)
 
 
 def _per_step(each: Finding, found: RanksAnalysis) -> float:
@@ -373,24 +356,6 @@ def _odd(ranks: RankSet) -> set[int]:
     return {rank for group in ranks.groups if group.odd for rank in group.ranks}
 
 
-@dataclass(frozen=True, slots=True)
-class PartChange:
-    """A part of the mean step on both sides; changes of all parts add up to that of the step."""
-
-    part: str
-    """One of `step_parts.PARTS`."""
-    base_ns: float
-    new_ns: float
-    interval_ns: tuple[float, float] | None
-    """95 % interval of the change; None with fewer than two steps on a side."""
-    p_value: float | None
-
-    @property
-    def delta_ns(self) -> float:
-        """What it adds to the change."""
-        return self.new_ns - self.base_ns
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class RankChanges:
     """Two runs of many ranks beside each other."""
@@ -403,8 +368,11 @@ class RankChanges:
     reason: str
     step_time: CycleTime
     """How long the steps of the run are, in the mean over its ranks."""
-    attribution: tuple[PartChange, ...]
-    """Largest change first."""
+    attribution: tuple[Component, ...]
+    """Of the mean step, parts as in `PARTS`, whose changes add up to its own; largest first.
+
+    Their intervals are None with fewer than two steps on a side.
+    """
     stragglers: tuple[StragglerChange, ...]
     """New ones first."""
     collectives: pl.DataFrame
@@ -418,11 +386,6 @@ class RankChanges:
     def common(self) -> list[int]:
         """Ranks that both sides have."""
         return sorted(self.base.ranks.keys() & self.new.ranks.keys())
-
-    @property
-    def changed_ranks(self) -> pl.DataFrame:
-        """Ranks that changed beyond what their peers did."""
-        return self.ranks.filter("changed")
 
 
 def compare_ranks(base: RankSet, new: RankSet) -> RankChanges:
@@ -463,15 +426,16 @@ def compare_ranks(base: RankSet, new: RankSet) -> RankChanges:
     )
 
 
-def _attribution(parts: Sequence[pl.DataFrame]) -> tuple[PartChange, ...]:
+def _attribution(parts: Sequence[pl.DataFrame]) -> tuple[Component, ...]:
     base, new = (each.select(PARTS).to_numpy() for each in parts)
     if not (len(base) and len(new)):
         return ()
     change = mean_changes(base, new)
     tested = min(len(base), len(new)) > 1
     found = [
-        PartChange(
+        Component(
             part,
+            None,
             float(base[:, place].mean()),
             float(new[:, place].mean()),
             (float(change.low[place]), float(change.high[place])) if tested else None,

@@ -156,16 +156,11 @@ def jackknife(ends: Ends, found: Floats, weight: Floats, *, drifts: bool) -> Flo
     return np.maximum(spread, least)
 
 
-CLOCK_SCHEMA = {
-    "rank": pl.Int64(),
-    "clock": pl.Int64(),
-    "offset_ns": pl.Float64(),
-    "uncertainty_ns": pl.Float64(),
-    "drift_ppm": pl.Float64(),
-    "drift_uncertainty_ppm": pl.Float64(),
-    "ends": pl.Int64(),
-    "tied_to": pl.Int64(),
-    "middle_ns": pl.Int64(),
+CLOCK_SCHEMA: dict[str, pl.DataType] = {
+    **dict.fromkeys(("rank", "clock"), pl.Int64()),
+    **dict.fromkeys(("offset_ns", "uncertainty_ns"), pl.Float64()),
+    **dict.fromkeys(("drift_ppm", "drift_uncertainty_ppm"), pl.Float64()),
+    **dict.fromkeys(("ends", "tied_to", "middle_ns"), pl.Int64()),
 }
 """`offset_ns` is how far the clock is ahead in the middle of the run, which is at `middle_ns`;
 `ends` is from how many collectives that was found.  Offsets are against the others with the same

@@ -264,10 +264,8 @@ def peer_median(values: Floats, peers: Ints, *, of: Flags | None = None) -> tupl
 
 # Process groups of a run: who is in them, and what they are for.
 
-PROCESS_GROUP_SCHEMA = {
-    "group": pl.String(),
-    "description": pl.String(),
-    "kind": pl.String(),
+PROCESS_GROUP_SCHEMA: dict[str, pl.DataType] = {
+    **dict.fromkeys(("group", "description", "kind"), pl.String()),
     "size": pl.Int64(),
     "ranks": pl.List(pl.Int64()),
     "calls": pl.Float64(),
@@ -348,21 +346,11 @@ def _kind_seen(group: Mapping[str, Any], world: int) -> str | None:
 
 # Matched collectives by what they are: who waits how long, and how fast data moves.
 
-MATCHED_SCHEMA = {
-    "group_kind": pl.String(),
-    "group": pl.String(),
-    "collective": pl.String(),
-    "dtype": pl.String(),
-    "size_bytes": pl.Int64(),
-    "group_size": pl.Int64(),
-    "groups": pl.Int64(),
-    "ranks": pl.Int64(),
-    "calls": pl.Int64(),
-    "wait_mean_ns": pl.Float64(),
-    "wait_max_ns": pl.Float64(),
-    "transfer_mean_ns": pl.Float64(),
-    "algorithm_bytes_per_s": pl.Float64(),
-    "bus_bytes_per_s": pl.Float64(),
+MATCHED_SCHEMA: dict[str, pl.DataType] = {
+    **dict.fromkeys(("group_kind", "group", "collective", "dtype"), pl.String()),
+    **dict.fromkeys(("size_bytes", "group_size", "groups", "ranks", "calls"), pl.Int64()),
+    **dict.fromkeys(("wait_mean_ns", "wait_max_ns", "transfer_mean_ns"), pl.Float64()),
+    **dict.fromkeys(("algorithm_bytes_per_s", "bus_bytes_per_s"), pl.Float64()),
     "latest_rank": pl.Int64(),
     "latest_share": pl.Float64(),
 }

@@ -171,10 +171,7 @@ def late_ranks(panel: Panel, what_if: WhatIf) -> Flags:
     others = panel.held[~slow].max(axis=0, initial=0.0).mean()
     noise = max(others, _NOISE_FLOOR * panel.step_ns) * len(panel.steps)
     # How steady a rank is needs no measure of noise: it only has to cost something.
-    for found, needed in (
-        (slow, max(least, TIMES_NOISE * noise)),
-        (steadily_slow(panel), least),
-    ):
+    for found, needed in ((slow, max(least, TIMES_NOISE * noise)), (steadily_slow(panel), least)):
         # Ranks that are slow together share the blame: who of them comes last is chance.
         if late[found].all():
             continue

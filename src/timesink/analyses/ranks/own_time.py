@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -26,6 +25,7 @@ from timesink.analyses.columns import (
     host_names,
     start_and_end,
 )
+from timesink.analyses.communication.calls import decoded
 from timesink.analyses.kernels.families import normalised_name
 from timesink.analyses.kernels.table import launched_blocks
 from timesink.analyses.names import is_profiler_step
@@ -151,8 +151,6 @@ def _call_around(named: Texts, starts: Ints, ends: Ints, start: int, end: int) -
 
 # How much operators are given to do, by the shapes of their inputs: for runs without a device.
 
-_SHAPES = msgspec.json.Decoder(list[Any])
-
 
 def operator_work(trace: Trace) -> Floats:
     """Work of each row of `trace.host`; 0 where no shapes are recorded."""
@@ -166,12 +164,8 @@ def work_of_shapes(text: str) -> float:
 
     For a product of matrices, and for what goes element by element, this grows with the work.
     """
-    try:
-        shapes = _SHAPES.decode(text)
-    except msgspec.MsgspecError:
-        return 0.0
     sizes: Counter[int] = Counter()
-    for shape in shapes:
+    for shape in decoded(text):
         if isinstance(shape, list) and all(isinstance(size, int) for size in shape):
             sizes |= Counter(shape)
     return float(prod(sizes.elements())) if sizes else 0.0
@@ -180,13 +174,11 @@ def work_of_shapes(text: str) -> float:
 # What each function of a rank did in all of its steps: a row per function, never per call.
 
 PLACES = ("kernel", "copy", "host", "loading", "waiting")
-FUNCTION_SCHEMA = {
+FUNCTION_SCHEMA: dict[str, pl.DataType] = {
     "place": pl.Enum(PLACES),
     "function": pl.String(),
-    "calls": pl.Int64(),
-    "dur_ns": pl.Int64(),
-    "typical_ns": pl.Float64(),
-    "work": pl.Float64(),
+    **dict.fromkeys(("calls", "dur_ns"), pl.Int64()),
+    **dict.fromkeys(("typical_ns", "work"), pl.Float64()),
 }
 """`typical_ns` is the median of the calls, `work` the blocks or bytes they were given; of
 operators, where there is no device, what the shapes of their inputs tell."""
@@ -278,9 +270,6 @@ def _inside(events: pl.DataFrame, bounds: IntervalSet) -> Flags:
     """Which events start in a step; steps are in order and apart."""
     start = events["ts_ns"].to_numpy()
     return np.asarray(intervals.holding(start, bounds[:, 0], bounds[:, 1]) >= 0)
-
-
-# Numbers of ranks, as people write them.
 
 
 def ranges_of(ranks: Iterable[int], most: int | None = None) -> str:

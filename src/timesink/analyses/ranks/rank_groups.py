@@ -24,8 +24,6 @@ from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.findings import Finding
 from timesink.model.units import brief_ns
 
-# Why kernels of a rank take longer than elsewhere: another pace, or another amount of work.
-
 _AT_ONCE = 256
 
 
@@ -51,8 +49,6 @@ def pace_and_amount(ranks: Mapping[int, RankSummary], places: Ints) -> tuple[Flo
     both = np.array([found.get(rank, (0.0, 0.0)) for rank in numbers], dtype=np.float64)
     return both[:, 0], both[:, 1]
 
-
-# Transfers that take longer than those of other groups, and the ranks these have in common.
 
 _NEARLY = 0.9
 """Of what the rank loses that loses most: who loses as much is told with it."""
@@ -274,13 +270,9 @@ class Telling:
     features: Features
     rare: Flags
 
-    @property
-    def panel(self) -> Panel:
-        return self.found.panel
-
     def apart(self, places: Ints) -> Iterator[str]:
         """What sets odd ranks apart, the most first."""
-        panel, features = self.panel, self.features
+        panel, features = self.found.panel, self.features
         if self.rare[places[0]]:
             numbers, many = np.unique(panel.alike, return_counts=True)
             common = int(panel.ranks[panel.alike == numbers[np.argmax(many)]][0])
@@ -304,7 +296,7 @@ class Telling:
     def role(self, places: Ints) -> tuple[str, ...]:
         """What the ranks of a role do."""
         kernels = self.features.own["kernels"][places]
-        calls = self._collectives(int(self.panel.ranks[places[0]]))
+        calls = self._collectives(int(self.found.panel.ranks[places[0]]))
         said = (
             f"{calls:.0f} collectives per step, and other ones than other roles "
             f"have; kernels take {brief_ns(float(np.median(kernels)))} per step."
@@ -325,7 +317,7 @@ class Telling:
             said = _OWN[name] if has_device or name != "host" else _HOST_ALONE
             return said.format(own=own, more=size, peers=_PEERS)
         if name == "transfer":
-            ranks = self.panel.ranks[places].tolist()
+            ranks = self.found.panel.ranks[places].tolist()
             known = [each for each in self.found.stragglers if each.rank in ranks]
             if len(places) == 1 and known and known[0].cause == "slow_link":
                 return " ".join(known[0].proofs)
@@ -373,10 +365,6 @@ class RankGroup:
     odd: bool
     apart: tuple[str, ...]
     """Sentences with numbers: what sets the group apart; none where nothing does."""
-
-    @property
-    def size(self) -> int:
-        return len(self.ranks)
 
 
 def cluster_ranks(ranks: Mapping[int, RankSummary], found: RanksAnalysis) -> tuple[RankGroup, ...]:
@@ -439,5 +427,5 @@ def _group(
     # The place next to the middle of its group in all features; the first of several.
     values = np.stack([telling.features.more[each][places] for each in FEATURES])
     from_middle = np.abs(values - np.median(values, axis=1, keepdims=True)).sum(axis=0)
-    ranks = telling.panel.ranks[places].tolist()
+    ranks = telling.found.panel.ranks[places].tolist()
     return RankGroup(name, tuple(ranks), ranks[int(np.argmin(from_middle))], odd, apart)

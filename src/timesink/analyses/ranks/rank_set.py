@@ -18,8 +18,6 @@ from timesink.model.health import HealthEntry, merge_entries
 from timesink.model.trace import Trace
 from timesink.model.units import brief_ns, counted, listed, natural, ordinal
 
-# Which rank a recording is: as it says itself, as its file is called, or by its place.
-
 
 @dataclass(frozen=True, slots=True)
 class Named:
@@ -282,25 +280,20 @@ def _clocks(ranks: RankSet) -> Iterator[str]:
 
 # The tables about a set of ranks that users ask for by name.
 
-RANK_GROUP_SCHEMA = {
-    "group": pl.String(),
-    "ranks": pl.String(),
-    "size": pl.Int64(),
-    "representative": pl.Int64(),
+RANK_GROUP_SCHEMA: dict[str, pl.DataType] = {
+    **dict.fromkeys(("group", "ranks"), pl.String()),
+    **dict.fromkeys(("size", "representative"), pl.Int64()),
     "odd": pl.Boolean(),
     "apart": pl.List(pl.String()),
 }
 """`apart` are sentences: what sets the group apart."""
 
-STRAGGLER_SCHEMA = {
+STRAGGLER_SCHEMA: dict[str, pl.DataType] = {
     "rank": pl.Int64(),
-    "worker": pl.String(),
-    "cause": pl.String(),
-    "cost_ns": pl.Float64(),
-    "share_pct": pl.Float64(),
+    **dict.fromkeys(("worker", "cause"), pl.String()),
+    **dict.fromkeys(("cost_ns", "share_pct"), pl.Float64()),
     "steps": pl.Int64(),
-    "step_names": pl.List(pl.String()),
-    "evidence": pl.List(pl.String()),
+    **dict.fromkeys(("step_names", "evidence"), pl.List(pl.String())),
 }
 
 
@@ -354,13 +347,9 @@ def rank_steps(ranks: RankSet) -> pl.DataFrame:
         [
             each.steps.select(
                 pl.lit(rank, pl.Int64).alias("rank"),
-                "step",
-                "complete",
+                pl.col("step", "complete"),
                 (pl.col("end_ns") - pl.col("start_ns")).alias("step_ns"),
-                "compute_ns",
-                "communication_ns",
-                "exposed_communication_ns",
-                "overlap_ns",
+                pl.col("compute_ns", "communication_ns", "exposed_communication_ns", "overlap_ns"),
                 pl.sum_horizontal(f"own_{part}_ns" for part in OWN_PARTS).alias("own_ns"),
             )
             for rank, each in ranks.ranks.items()
@@ -384,8 +373,8 @@ def rank_steps(ranks: RankSet) -> pl.DataFrame:
 def rank_groups(ranks: RankSet) -> pl.DataFrame:
     """Ranks that behave alike, and what sets the odd ones apart."""
     rows = [
-        (each.group, ranges_of(each.ranks), each.size, each.representative, each.odd, [*each.apart])
-        for each in (ranks.groups if _has_steps(ranks) else ())
+        (one.group, ranges_of(one.ranks), len(one.ranks), one.representative, one.odd, [*one.apart])
+        for one in (ranks.groups if _has_steps(ranks) else ())
     ]
     return pl.DataFrame(rows, schema=RANK_GROUP_SCHEMA, orient="row")
 

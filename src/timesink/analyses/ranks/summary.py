@@ -31,15 +31,12 @@ from timesink.model.intervals import IntervalSet
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Device, Trace
 
-STEP_SCHEMA = {
+STEP_SCHEMA: dict[str, pl.DataType] = {
     "step": pl.String(),
-    "start_ns": pl.Int64(),
-    "end_ns": pl.Int64(),
+    **dict.fromkeys(("start_ns", "end_ns"), pl.Int64()),
     "complete": pl.Boolean(),
-    "compute_ns": pl.Int64(),
-    "communication_ns": pl.Int64(),
-    "exposed_communication_ns": pl.Int64(),
-    "overlap_ns": pl.Int64(),
+    **dict.fromkeys(("compute_ns", "communication_ns"), pl.Int64()),
+    **dict.fromkeys(("exposed_communication_ns", "overlap_ns"), pl.Int64()),
     **{f"own_{part}_ns": pl.Int64() for part in OWN_PARTS},
     **GAP_COLUMNS,
 }
@@ -256,8 +253,8 @@ def within_limits(summary: RankSummary, trace: Trace) -> RankSummary:
     if every > 1:
         summary = of_every(summary, every)
         # What functions did is told per step, so it must be about the same steps.
-        whole = summary.steps.filter("complete").select("start_ns", "end_ns").to_numpy()
-        summary = replace(summary, functions=function_times(trace, whole.reshape(-1, 2)))
+        whole = bounds_of(summary.steps.filter("complete"))
+        summary = replace(summary, functions=function_times(trace, whole))
     surplus = summary.worker.records.height - MOST_COLLECTIVES
     if surplus > 0:
         # A single step has too many collectives, or none is marked: the first ones stay.

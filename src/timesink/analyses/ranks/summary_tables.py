@@ -35,14 +35,9 @@ Schema: TypeAlias = Mapping[str, pl.DataType]
 
 WORKER_STEP_SCHEMA: Schema = {
     "name": pl.String(),
-    "start_ns": pl.Int64(),
-    "end_ns": pl.Int64(),
-    "complete": pl.Boolean(),
-    "marked": pl.Boolean(),
-    "computation_ns": pl.Int64(),
-    "communication_ns": pl.Int64(),
-    "overlap_ns": pl.Int64(),
-    "other_ns": pl.Int64(),
+    **dict.fromkeys(("start_ns", "end_ns"), pl.Int64()),
+    **dict.fromkeys(("complete", "marked"), pl.Boolean()),
+    **dict.fromkeys(("computation_ns", "communication_ns", "overlap_ns", "other_ns"), pl.Int64()),
 }
 """As `step_communication` gives them."""
 _SHARED_BY_STEPS = {"name": "step", "start_ns": "start_ns", "end_ns": "end_ns",

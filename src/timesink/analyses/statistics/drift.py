@@ -20,7 +20,13 @@ from math import sqrt
 
 import numpy as np
 
-from timesink.analyses.statistics.means import NORMAL, QUIETLY, two_sided_limits, two_sided_p
+from timesink.analyses.statistics.means import (
+    NORMAL,
+    QUIETLY,
+    column_means,
+    two_sided_limits,
+    two_sided_p,
+)
 from timesink.analyses.statistics.ranks import ALPHA
 from timesink.model.arrays import Flags, Floats
 
@@ -389,12 +395,12 @@ def mean_changes(
     `apart`.  `neighbours` says whether it counts how alike these are, or only the slow part of the
     scatter.
     """
-    delta = _means(new) - _means(base)
+    delta = column_means(new) - column_means(base)
     if min(len(base), len(new)) < 2:
         unknown = np.full(delta.shape, np.nan)
         return MeanChanges(delta, delta, unknown, unknown, unknown)
     sides = without_outliers(base, new)
-    calm = _means(sides[1]) - _means(sides[0])
+    calm = column_means(sides[1]) - column_means(sides[0])
     low, high, chance = intervals(sides, floor, neighbours=neighbours)
     low, high = np.minimum(low, delta), np.maximum(high, delta)
     # What outliers turn round is no change, nor is one whose interval holds 0 by its last digit.
@@ -435,7 +441,3 @@ def _clipped(values: Floats) -> Floats:
     spread = NORMAL * np.median(np.abs(values - around), axis=0)
     reach = np.maximum(_SPREADS * spread, _LEAST_STEP * np.abs(around))
     return np.clip(values, around - reach, around + reach)
-
-
-def _means(values: Floats) -> Floats:
-    return np.asarray(values.mean(axis=0) if len(values) else np.zeros(values.shape[1:]))

@@ -17,6 +17,11 @@ NORMAL = 1.4826
 """Standard deviation of normal noise in median absolute deviations."""
 
 
+def column_means(values: Floats) -> Floats:
+    """Mean per column, zero where there is no row."""
+    return np.asarray(values.mean(axis=0) if len(values) else np.zeros(values.shape[1:]))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:
     """Number, mean and standard deviation (n - 1) per group; zeros where nothing was measured."""
@@ -183,9 +188,6 @@ def _nonzero(values: Floats) -> Floats:
     return np.where(np.abs(values) < _TINY, _TINY, values)
 
 
-# Whether two means differ, judged by Welch's test from number, mean and spread alone.
-
-
 def welch_p(base: Moments, new: Moments) -> Floats:
     """Two-sided p-value per group.
 
@@ -199,15 +201,13 @@ def welch_p(base: Moments, new: Moments) -> Floats:
     return np.where(tested, two_sided_p(t, freedom), 1.0)
 
 
-def welch_interval(
-    base: Moments, new: Moments, confidence: float = 0.95
-) -> tuple[float, float] | None:
-    """Interval of the change of the mean of the only group; None with fewer than two on a side."""
+def welch_interval(base: Moments, new: Moments) -> tuple[float, float] | None:
+    """95 % interval of the change of the mean of one group; None with fewer than two on a side."""
     if min(base.count[0], new.count[0]) < 2:
         return None
     error, freedom = _error(base, new)
     change = float(new.mean[0] - base.mean[0])
-    reach = float(error[0] * two_sided_limits(1 - confidence, freedom)[0])
+    reach = float(error[0] * two_sided_limits(1 - 0.95, freedom)[0])
     return change - reach, change + reach
 
 

@@ -15,11 +15,7 @@ _SMALL = 8
 
 
 def rank_p(
-    group: Ints,
-    is_new: Flags,
-    values: Floats,
-    groups: int,
-    weights: Ints | None = None,
+    group: Ints, is_new: Flags, values: Floats, groups: int, weights: Ints | None = None
 ) -> Floats:
     """Two-sided p-value of the Mann-Whitney test per group; NaN with fewer than two on a side.
 
@@ -63,11 +59,7 @@ def _one_group(left: Floats, right: Floats) -> tuple[Ints, Flags, Floats]:
 
 
 def _wins_and_ties(
-    group: Ints,
-    is_new: Flags,
-    values: Floats,
-    groups: int,
-    weights: Ints,
+    group: Ints, is_new: Flags, values: Floats, groups: int, weights: Ints
 ) -> tuple[Floats, Floats]:
     """How many pairs the new side wins, a tie counting half; and the tie term of the variance."""
     if not len(values):
@@ -203,8 +195,6 @@ def _choices(number: int, few: int) -> tuple[Ints, bool]:
     random = np.random.default_rng(_SEED).random((draws, number))
     return np.argsort(random, axis=1), False
 
-
-# What is still a discovery where many things were tested at once.
 
 ALPHA = 0.05
 """Chance of calling a difference one that is none."""

@@ -45,8 +45,6 @@ from timesink.model.arrays import Ints
 from timesink.model.schema import FLOW_KINDS
 from timesink.model.trace import Trace
 
-# On which row of its track a slice is drawn: below what it lies in, never over another.
-
 
 def stack_rows(track: Codes, start: Ints, end: Ints) -> Ints:
     """Rows of slices in pre-order: by track, start and longest first.
@@ -89,9 +87,6 @@ def _walk(starts: list[int], ends: list[int]) -> list[int]:
         placed.append(row)
         holders.append(place)
     return placed
-
-
-# A trace as lanes: every slice on a row of its track, by track, row and start.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,8 +161,6 @@ def lay_out(
         kinds=[kind for _, kind in labels],
     )
 
-
-# Arrows between slices: from a launch to its work on a device, from forward to backward.
 
 LAUNCH, FORWARD_BACKWARD = (FLOW_KINDS.index(kind) for kind in ("launch", "forward_backward"))
 

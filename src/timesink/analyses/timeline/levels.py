@@ -157,8 +157,6 @@ def _longest_labels(
     return np.asarray(pieces.label[place[order[runs[chosen]]]])
 
 
-# What is visible of some lanes between two times, at a width in pixels.
-
 MOST_PIECES = 60_000
 _FEWEST_PER_LANE = 2
 """However coarse, what is before the start of the recording stays apart from what is after it."""

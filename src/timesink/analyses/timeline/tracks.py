@@ -195,8 +195,6 @@ def _natural(text: str) -> tuple[int, str]:
     return (int(found[-1]) if found else -1), text
 
 
-# Everything with a start and a length, host and device alike, as plain arrays.
-
 _FRAMING = ("trace", "instant")
 """Host kinds that frame or mark a recording."""
 _AIDING = ("memcpy", "memset", "sync")

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from timesink.analyses.ranks.analysis import cost_together, share_together
+from timesink.analyses.ranks.analysis import cost_together
 from timesink.analyses.ranks.lateness import TIMES_NOISE, Panel, least_share
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.analyses.ranks.rank_set import RankSet, set_notes
@@ -98,8 +98,7 @@ def _held(members: Sequence[Finding], panel: Panel) -> Held:
     return Held(
         members[0].cause,
         tuple(sorted(one.rank for one in members)),
-        cost_together(members, panel),
-        share_together(members, panel),
+        *cost_together(members, panel),
         tuple(step for step in panel.steps if step in steps),
         (*members[0].proofs[:_MOST_EVIDENCE], *likewise),
     )

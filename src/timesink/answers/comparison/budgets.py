@@ -9,6 +9,7 @@ from statistics import fmean
 import numpy as np
 
 from timesink.analyses.statistics.drift import mean_changes
+from timesink.analyses.statistics.means import column_means
 from timesink.analyses.statistics.ranks import ALPHA, false_discovery
 from timesink.answers.comparison.budget_file import (
     DEVICE_TIME,
@@ -28,7 +29,6 @@ from timesink.model.diagnosis import SteadyTimes
 from timesink.model.findings import Finding, Interval
 from timesink.model.units import brief_ns, change, counted, interval_pct, signed_ns, times
 from timesink.output.names import cut_middle
-from timesink.rules.case_functions import column_means
 from timesink.rules.ledger import known_interval
 
 _NAMED = 60

@@ -211,7 +211,7 @@ def rank_sections(found: RankChanges | None, top: int | None = None) -> Iterator
         title = f"The mean step of all ranks ({signed_ns(change)})"
         parts = Attribution(title, "time_ns", change, tuple(rows))
         blocks.append(parts if top is None else attribution_table(parts))
-    ranks = found.ranks if top is None else found.changed_ranks
+    ranks = found.ranks if top is None else found.ranks.filter("changed")
     blocks += [_stragglers(found)] if found.stragglers else []
     blocks += [_ranks(ranks, top or _MOST_ROWS)] if ranks.height else []
     blocks += [_collectives(found, top or _MOST_ROWS)] if found.collectives.height else []

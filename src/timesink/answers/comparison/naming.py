@@ -203,12 +203,12 @@ def _members(run: SideRun, *, ignore_hosts: bool) -> Iterator[RoleMember]:
     )
     parts = table.partition_by("_pid", "_host", as_dict=True, include_key=False)
     keys = sorted(parts, key=lambda key: (key[1] or "", natural(str(key[0]))))
-    named = {key: host_and_pid(key) for key in run.anatomies}
+    processes_of = {key: host_and_pid(key) for key in run.anatomies}
     for pid, host in cast("list[tuple[str, str | None]]", keys):
         # None where several processes share the number.
         own = [
             run.anatomies[key]
-            for key, (machine, number) in named.items()
+            for key, (machine, number) in processes_of.items()
             if pid in {number, number or UNKNOWN_PID} and host in (None, machine)
         ]
         for suffix, rows in _by_suffix(parts[pid, host], run):

@@ -162,7 +162,7 @@ def _of_timeline(source: SideSource, trace: Trace, finding: CycleSearch) -> Side
     from timesink.analyses.behaviour.calls import without_recorders_ranges  # noqa: PLC0415
     from timesink.analyses.behaviour.functions import load_classes  # noqa: PLC0415
     from timesink.analyses.behaviour.table import behaviour_table  # noqa: PLC0415
-    from timesink.analyses.cycles.marks import mark_note  # noqa: PLC0415
+    from timesink.analyses.cycles.annotations import mark_note  # noqa: PLC0415
     from timesink.analyses.cycles.search import find_cycles  # noqa: PLC0415
 
     cycles = find_cycles(trace, marker=finding.marker, by=finding.by)

@@ -142,7 +142,7 @@ def _timeline(measured: Trace, timeline: Trace) -> Trace:
 
 def _sampling(trace: Trace, every: int | None) -> Sampling | None:
     """How the launches were chosen, as the file or else the user says."""
-    stated = sampling_of(trace)
+    stated = sampling_of(trace.metadata)
     if every is None or (stated is not None and stated.every == every):
         return stated
     source = trace.metadata.source

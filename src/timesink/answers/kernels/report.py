@@ -181,9 +181,10 @@ class KernelReport:
         They are not in the timeline, or their operator is in no module.
         """
         found = pl.lit(value=True) if self.join is None else pl.lit(self.join.rows.is_not_null())
-        why = pl.when(~found).then(pl.lit(NOT_ALIGNED))
+        lost = pl.when(~found).then(pl.lit(NOT_ALIGNED))
+        why: pl.Expr = lost
         if column != "operator" and "operator" in self.calls.columns:
-            why = why.when(pl.col("operator").is_not_null()).then(pl.lit(OUTSIDE_MODULES))
+            why = lost.when(pl.col("operator").is_not_null()).then(pl.lit(OUTSIDE_MODULES))
         known = pl.col(column).cast(pl.String())
         groups = call_groups(self.calls.with_columns(pl.coalesce(known, why).alias(column)), column)
         named = pl.when(~pl.col("group").is_in([OUTSIDE_MODULES, NOT_ALIGNED])).then("group")

@@ -36,8 +36,6 @@ from timesink.formats.chrome.columns import (
 )
 from timesink.formats.options import IsChosen
 
-# Arguments one by one, whatever their types: what the fast decoders refuse.
-
 PACKED_ARGUMENTS = "args"
 """A JSON text under this key holds further arguments."""
 
@@ -106,42 +104,6 @@ _ABSENT: dict[ValueType, Any] = {"int": NULL_INT, "float": _NAN, "lane": None, "
 _OBJECTS = msgspec.json.Decoder(list[dict[str, Raw]])
 
 
-def _struct_for(
-    arguments: ArgumentSet, name: str, kept: Collection[Argument]
-) -> type[msgspec.Struct]:
-    fields = [
-        (
-            _field(argument, place),
-            _CHECKED_ONLY
-            if argument.type == "int" and argument not in kept
-            else _FIELD_TYPES[argument.type],
-            msgspec.field(name=key, default=_ABSENT[argument.type]),
-        )
-        for argument in arguments.kept
-        # Any JSON is a text; a number that is not kept is still checked, for it may be none.
-        if argument in kept or argument.type != "text"
-        for place, key in enumerate(argument.keys)
-    ]
-    markers = [
-        (_marker(place), Raw, msgspec.field(name=key, default=NO_RAW))
-        for place, key in enumerate(_marker_keys(arguments))
-    ]
-    return msgspec.defstruct(name, fields + markers, gc=False)
-
-
-def _field(argument: Argument, place: int) -> str:
-    return f"{argument.column}_{place}"
-
-
-def _marker(place: int) -> str:
-    return f"marker_{place}"
-
-
-def _marker_keys(arguments: ArgumentSet) -> tuple[str, ...]:
-    """Keys that tell that an event needs a second look."""
-    return (PACKED_ARGUMENTS, *(family[0] for family in arguments.rare))
-
-
 Rare = list[tuple[int, Raw]]
 """(row, arguments) of the events that carry rare arguments."""
 
@@ -156,15 +118,25 @@ class ArgumentDecoder:
         self._arguments = arguments
         self._known = arguments.known
         self._rare_keys = arguments.rare_keys
-        kept = [a for a in arguments.kept if not brief or a.column in arguments.in_brief]
-        self._kept = [
-            (argument, [attrgetter(_field(argument, place)) for place in range(len(argument.keys))])
-            for argument in kept
-        ]
-        self._packed, *self._markers = (
-            attrgetter(_marker(place)) for place in range(len(_marker_keys(arguments)))
-        )
-        struct: Any = _struct_for(arguments, name, kept)
+        self._kept: list[tuple[Argument, list[Callable[[Any], Any]]]] = []
+        fields: list[tuple[str, Any, Any]] = []
+        for argument in arguments.kept:
+            named = {f"{argument.column}_{n}": key for n, key in enumerate(argument.keys)}
+            kind, absent = _FIELD_TYPES[argument.type], _ABSENT[argument.type]
+            if not brief or argument.column in arguments.in_brief:
+                self._kept.append((argument, [attrgetter(field) for field in named]))
+            elif argument.type == "text":
+                continue  # any JSON is one
+            elif argument.type == "int":
+                kind = _CHECKED_ONLY
+            fields += [(f, kind, msgspec.field(name=k, default=absent)) for f, k in named.items()]
+        # Keys that tell that an event needs a second look.
+        marked = (PACKED_ARGUMENTS, *(family[0] for family in arguments.rare))
+        markers = [f"marker_{place}" for place in range(len(marked))]
+        for marker, key in zip(markers, marked, strict=True):
+            fields.append((marker, Raw, msgspec.field(name=key, default=NO_RAW)))
+        self._packed, *self._markers = map(attrgetter, markers)
+        struct: Any = msgspec.defstruct(name, fields, gc=False)
         self._decoder = msgspec.json.Decoder(list[struct])
 
     def decode(
@@ -261,8 +233,6 @@ def _to_column(values: Sequence[Any], kind: ValueType, vocabularies: Vocabularie
     return PieceColumn(vocabularies.texts.encode(map(bytes, values)), "texts")
 
 
-# Arguments few events carry: those that describe collectives, and all others as they are.
-
 _Collective: Any = msgspec.defstruct(
     "Collective",
     [(to, Any, msgspec.field(name=key, default=UNSET)) for key, to in COLLECTIVE_KEYS.items()],
@@ -323,9 +293,6 @@ def other_rows(
         "key": PieceColumn(names.encode([key for _, key, _ in rows]), "names"),
         "value": PieceColumn(texts.encode([value for _, _, value in rows]), "texts"),
     }
-
-
-# Inputs of some operators: a brief reading keeps those of the calls it was asked to.
 
 
 class ChosenInputs:

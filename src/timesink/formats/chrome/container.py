@@ -162,18 +162,9 @@ def _cut_behind_events(buffer: bytearray, segments: list[tuple[int, int]]) -> in
     if recent and all(_keys(buffer, *segment) >= _EVENT_KEYS for segment in recent):
         return recent[-1][1]
     # Something here is damaged, or arguments hold lists of objects: each cut must be proved.
-    damaged = None
     for start, end in reversed(segments):
-        if "ph" not in _keys(buffer, start, end):
-            continue
-        state = _state_of_list(buffer, end)
-        if state == "whole":
+        if "ph" in _keys(buffer, start, end) and _state_of_list(buffer, end) != "open":
             return end
-        if state == "damaged":
-            damaged = end
-            break
-    if damaged:
-        return damaged
     # Where every event is damaged, one that starts with its phase is still recognised.
     starts = (end for _, end in reversed(segments) if event_starts(buffer, end))
     early = next(starts, None)

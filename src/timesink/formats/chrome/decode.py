@@ -40,8 +40,6 @@ from timesink.formats.chrome.columns import (
 from timesink.formats.options import IsChosen
 from timesink.model.vendors import DEVICE_CATEGORIES, FLOW_CATEGORIES, HOST_CATEGORIES
 
-# Events without their arguments: the structs they are decoded into, from fast to general.
-
 Lane = int | str | None
 Fields = list[tuple[Any, ...]]
 """One tuple per field of the envelope, in the order of its fields."""
@@ -81,20 +79,11 @@ class TextEnvelope(msgspec.Struct, gc=False):
 
 def _decoder(name: str, phase: Any, category: Any, time: Any) -> msgspec.json.Decoder[Any]:
     """A decoder of lists of events that differ from `TextEnvelope` in these types."""
+    own: dict[str, Any] = {"ph": (phase | None, None), "cat": (category | None, None)}
+    own |= {"ts": (time, _NAN), "dur": (time, _NAN)}
+    fields = msgspec.structs.fields(TextEnvelope)
     struct: Any = msgspec.defstruct(
-        name,
-        [
-            ("ph", phase | None, None),
-            ("cat", category | None, None),
-            ("name", str | None, None),
-            ("pid", Lane, None),
-            ("tid", Lane, None),
-            ("ts", time, _NAN),
-            ("dur", time, _NAN),
-            ("id", Lane, None),
-            ("args", Raw, NO_ARGUMENTS),
-        ],
-        gc=False,
+        name, [(one.name, *own.get(one.name, (one.type, one.default))) for one in fields], gc=False
     )
     return msgspec.json.Decoder(list[struct])
 
@@ -139,8 +128,6 @@ def _exact_ns(times: Sequence[Any]) -> Int64Array | None:
     missing = np.isnan(as_floats)
     return np.where(missing, NULL_INT, np.where(missing, 0, as_floats).astype(np.int64) * 1000)
 
-
-# Columns beside those of the events: flow ids, counter samples.
 
 _NOT_SAMPLED = frozenset({"hostname"})
 """Arguments of counter events that say where, not how much."""
@@ -232,17 +219,11 @@ GROUPS = ("dropped", "flow", "counter", *_ARGUMENTS)
 """Where an event can go; each group has its own columns."""
 _DROPPED, _FLOW = GROUPS.index("dropped"), GROUPS.index("flow")
 _GROUP_OF_PHASE = {
-    "s": "flow",
-    "t": "flow",
-    "f": "flow",
+    **dict.fromkeys("stf", "flow"),
     "C": "counter",
     "M": "metadata",
-    "B": "nested",
-    "E": "nested",
-    "i": "instant",
-    "I": "instant",
-    "R": "instant",
-    "n": "instant",
+    **dict.fromkeys("BE", "nested"),
+    **dict.fromkeys("iIRn", "instant"),
 }
 _UNTIMED_GROUPS = ("dropped", "metadata")
 # What a group has no use for is not carried along.

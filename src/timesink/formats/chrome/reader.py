@@ -21,7 +21,7 @@ from timesink.formats.chrome.container import (
 )
 from timesink.formats.chrome.crew import DecoderCrew
 from timesink.formats.chrome.shares import Share, text_of_pieces_after
-from timesink.formats.chrome.tables import LEFT_OUT_IN_BRIEF, build_tables
+from timesink.formats.chrome.tables import LEFT_OUT_IN_BRIEF, build_tables, device_labels
 from timesink.formats.file_names import rank_in_name, worker_and_span
 from timesink.formats.finish import finish_trace
 from timesink.formats.options import ReadOptions
@@ -29,9 +29,7 @@ from timesink.formats.packing import SourceFile
 from timesink.model import schema, vendors
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Device, Distributed, Metadata, Trace
-from timesink.model.vendors import DEVICE_LABEL, recognise_vendor
-
-# Top-level fields of a Chrome-format trace: devices, ranks, versions, clocks.
+from timesink.model.vendors import recognise_vendor
 
 _DEVICE_KEYS = ("deviceProperties", "computeProperties")
 _CONSUMED = frozenset(
@@ -239,7 +237,9 @@ def _metadata(
 ) -> Metadata:
     worker, span = worker_and_span(source.path.name)
     listed = devices_of(fields)
-    labels = _device_labels(tables["tracks"])
+    # Names such as `MTIA 9` that processes of the trace carry; the first of a device counts.
+    named = [label for _, label in device_labels(tables["tracks"])]
+    labels = {int(label[2]): f"{label[1]} {label[2]}" for label in reversed(named)}
     # A table without rows has no columns either.
     device = tables["device"] if tables["device"].height else schema.DEVICE.empty()
     busy = device.select("kind", "device").filter(pl.col("kind").is_in(schema.BUSY_KINDS))
@@ -281,14 +281,3 @@ def _metadata(
         versions=versions_of(fields),
         extra={key: value for key, value in fields.items() if key not in known},
     )
-
-
-def _device_labels(tracks: pl.DataFrame) -> dict[int, str]:
-    """Names such as `MTIA 9` that processes of the trace carry, by device number."""
-    found: dict[int, str] = {}
-    for labels, name in tracks.filter(pl.col("tid").is_null()).select("labels", "name").iter_rows():
-        for text in (labels, name):
-            match = DEVICE_LABEL.match(text or "")
-            if match:
-                found.setdefault(int(match.group(2)), f"{match.group(1)} {match.group(2)}")
-    return found

@@ -90,9 +90,6 @@ def _skip_separators(text: bytes, at: int) -> int:
     return at if apart is None else apart.end()
 
 
-# -- where events start and end ------------------------------------------------------------------
-
-
 class EventFinder:
     """Finds the next event in a text; asking again and again costs one pass in all."""
 
@@ -171,9 +168,6 @@ def _skip_stray(text: bytes, at: int, finder: EventFinder, tally: Tally) -> int:
     return end
 
 
-# -- one event -----------------------------------------------------------------------------------
-
-
 def _next_event(
     text: bytes, at: int, finder: EventFinder, tally: Tally
 ) -> tuple[TextEnvelope | None, int]:
@@ -240,9 +234,6 @@ def _as_text_or_int(key: str, raw: Raw, tally: Tally) -> int | str | None:
     if key in ("ph", "cat") or isinstance(value, (dict, list, bool)):
         return None
     return int(value) if is_lane and value.is_integer() else str(value)
-
-
-# -- mends ---------------------------------------------------------------------------------------
 
 
 def _mended_by(mends: Sequence[Mend], segment: bytes, tally: Tally) -> TextEnvelope | None:

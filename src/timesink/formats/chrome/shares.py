@@ -7,8 +7,6 @@ skips the pieces of the others.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -53,11 +51,17 @@ def decode_share(
     # The C library hands blocks of a few MB back to the system each time they are freed, and
     # faults them in again page by page.  Freeing one large block tells it to keep them.
     np.empty(31 * 1024 * 1024, np.uint8)
-    with _collector_paused():
+    # Millions of short-lived tuples would make the cycle collector walk them again and again.
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
         pieces = [
             _decode_cut(decoder, cut, bare=bare)
             for cut in cut_pieces(stream, share=share, shares=shares)
         ]
+    finally:
+        if was_enabled:
+            gc.enable()
     return Share(pieces, decoder.vocabularies.tables(), head, bare, found=True, damage=damage)
 
 
@@ -100,15 +104,3 @@ def text_of_pieces_after(source: SourceFile, number: int) -> bytes:
     later = (cut for cut in cut_pieces(opened[2]) if cut.number > number)
     # The brackets around a piece are ours.
     return b",".join(cut.text[1:] if cut.last else cut.text[1:-1] for cut in later)
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    # Millions of short-lived tuples would make the cycle collector walk them again and again.
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

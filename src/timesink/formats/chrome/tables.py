@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -31,8 +32,6 @@ from timesink.model.schema import (
     HOST_KINDS,
     TABLES,
 )
-
-# What the accelerators did, and where: rows of the `device` table.
 
 _DEVICE_IN_LANE = re.compile(r"\bdevice:?\s*(\d+)", re.IGNORECASE)
 _STREAM_IN_LANE = r"(?i)\bstream:?\s*(\w+)"
@@ -102,17 +101,29 @@ def _device_numbers(joined: Joined, tracks: pl.DataFrame, tally: Tally) -> Array
 
 def _device_of_process(tracks: pl.DataFrame) -> dict[str, int]:
     """Device numbers that process labels such as `GPU 3` name."""
-    processes = tracks.filter(pl.col("tid").is_null()).select("pid", "labels", "name")
     found: dict[str, int] = {}
-    for pid, labels, name in processes.iter_rows():
-        for text in (labels, name):
-            match = vendors.DEVICE_LABEL.match(text or "")
-            if match:
-                found.setdefault(pid, _device_number(match.group(2)))
-        if str(name).lower() in vendors.DEVICE_PROCESSES:
+    for pid, label in device_labels(tracks):
+        found.setdefault(pid, _device_number(label[2]))
+    for pid, name in process_names(tracks).items():
+        if name in vendors.DEVICE_PROCESSES:
             # The pid of a process that is named for what it shows is not a device number.
             found.setdefault(pid, NULL_INT)
     return found
+
+
+def device_labels(tracks: pl.DataFrame) -> Iterator[tuple[str, re.Match[str]]]:
+    """Processes and the labels, such as `GPU 3`, that name their device."""
+    processes = tracks.filter(pl.col("tid").is_null()).select("pid", "labels", "name")
+    for pid, *texts in processes.iter_rows():
+        for text in texts:
+            if match := vendors.DEVICE_LABEL.match(text or ""):
+                yield pid, match
+
+
+def process_names(tracks: pl.DataFrame) -> dict[str, str]:
+    """What processes are called, in small letters."""
+    processes = tracks.filter(pl.col("tid").is_null() & pl.col("name").is_not_null())
+    return {pid: str(name).lower() for pid, name in processes.select("pid", "name").iter_rows()}
 
 
 def _device_number(text: str) -> int:
@@ -363,11 +374,7 @@ def _split_untyped(
     """Device and host rows of events without a category, told apart by the process they are in."""
     if not len(joined):
         return pl.DataFrame(), pl.DataFrame()
-    names = {
-        pid: str(name).lower()
-        for pid, name in tracks.filter(pl.col("tid").is_null()).select("pid", "name").iter_rows()
-        if name is not None
-    }
+    names = process_names(tracks)
     on_device: BoolArray = joined.map_words(
         "pid", lambda pid: names.get(pid, "") in vendors.DEVICE_PROCESSES, missing=False
     )

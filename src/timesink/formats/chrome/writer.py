@@ -25,8 +25,6 @@ from timesink.formats.written_files import written_aside
 from timesink.model.schema import DEVICE, HOST, MEMORY, TraceTable
 from timesink.model.trace import Device, Trace
 
-# What columns and kinds are called in Chrome JSON.
-
 
 def _arguments(table: TraceTable, *kept: ArgumentSet) -> dict[str, str]:
     """Columns of a table, and what their arguments are called by who reads them back."""
@@ -66,14 +64,11 @@ DEVICE_CATEGORIES = {
 """What Kineto calls these kinds, for events whose own category other tools do not know."""
 
 
-# Extra lanes for device activities that cross, because viewers drop all but one of them.
-
-
 def number_lanes(slices: pl.DataFrame) -> pl.Series:
     """Number of the extra lane each slice needs, 0 for the lane it was recorded on.
 
-    Slices on one lane must be apart or one inside the other.  A slice that would cross an earlier
-    one goes to the first extra lane where it crosses none.
+    Slices on one lane must be apart or one inside the other: viewers drop all but one that cross.
+    A slice that would cross an earlier one goes to the first extra lane where it crosses none.
     """
     ordered = (
         slices.select("pid", "tid", "ts_ns", end_ns=pl.col("ts_ns") + pl.col("dur_ns"))
@@ -198,9 +193,10 @@ def events(trace: Trace) -> Iterator[Event]:
     beside = pl.format("{} (overlap {})", pl.col("tid").cast(pl.String), extra)
     lane = pl.when(extra > 0).then(beside).otherwise(pl.col("tid").cast(pl.String))
     device = recorded.lazy().with_columns(lane=lane)
-    for row in [*_rows(trace, "tracks"), *_extra_tracks(trace, device)]:
+    beside_others = device.filter(pl.col("lane") != pl.col("tid").cast(pl.String))
+    for row in [*_iterate(trace.lazy("tracks")), *_extra_tracks(trace, beside_others)]:
         yield from _track_events(row)
-    for row in _rows(trace, "host"):
+    for row in _iterate(trace.lazy("host")):
         if not as_recorded:
             row["category"] = HOST_CATEGORIES.get(row["kind"])
         yield _host_event(row, offset, rare)
@@ -208,13 +204,13 @@ def events(trace: Trace) -> Iterator[Event]:
         if not as_recorded:
             row["category"] = DEVICE_CATEGORIES.get(row["kind"])
         yield _device_event({**row, "tid": row["lane"]}, offset, rare)
-    for row in _rows(trace, "memory"):
+    for row in _iterate(trace.lazy("memory")):
         given = _given(row, MEMORY_ARGUMENTS)
         yield {"ph": "i", "s": "t", "name": "[memory]", **_place(row, offset), "args": given}
     # Lane of each slice that is not drawn where it was recorded, by what its arrow knows of it.
-    rows = _iterate(device.filter(_is_moved()))
+    rows = _iterate(beside_others)
     moved = {(r["pid"], r["tid"], r["ts_ns"], r["correlation"]): r["lane"] for r in rows}
-    for row in _rows(trace, "flows"):
+    for row in _iterate(trace.lazy("flows")):
         end = (row["pid"], row["tid"], row["ts_ns"], row["flow_id"])
         yield {
             "ph": FLOW_PHASES[row["phase"]],
@@ -229,23 +225,15 @@ def events(trace: Trace) -> Iterator[Event]:
         yield {"ph": "C", "name": row["counter"], **place, "args": {"value": row["value"]}}
 
 
-def _rows(trace: Trace, table: str) -> Iterator[Event]:
-    return _iterate(trace.lazy(table))
-
-
 def _iterate(frame: pl.LazyFrame) -> Iterator[Event]:
     plain = frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String)).collect()
     for batch in plain.iter_slices(_BATCH_ROWS):
         yield from batch.iter_rows(named=True)
 
 
-def _is_moved() -> pl.Expr:
-    return pl.col("lane") != pl.col("tid").cast(pl.String)
-
-
-def _extra_tracks(trace: Trace, device: pl.LazyFrame) -> Iterator[Event]:
+def _extra_tracks(trace: Trace, beside_others: pl.LazyFrame) -> Iterator[Event]:
     """Rows like those of `tracks` for the lanes beside others: the same order, a telling name."""
-    moved = device.filter(_is_moved()).select("pid", "tid", "lane", "stream").unique()
+    moved = beside_others.select("pid", "tid", "lane", "stream").unique()
     known = trace.lazy("tracks").select("pid", "tid", "sort_index")
     for row in _iterate(moved.join(known, on=["pid", "tid"], how="left")):
         suffix = row["lane"].removeprefix(row["tid"])
@@ -256,9 +244,9 @@ def _extra_tracks(trace: Trace, device: pl.LazyFrame) -> Iterator[Event]:
 def _rare_arguments(trace: Trace) -> dict[int, Event]:
     """Arguments that live in tables of their own, by event."""
     rare: dict[int, Event] = {}
-    for row in _rows(trace, "collectives"):
+    for row in _iterate(trace.lazy("collectives")):
         rare.setdefault(row["index"], {}).update(_given(row, COLLECTIVE_ARGUMENTS))
-    for row in _rows(trace, "event_args"):
+    for row in _iterate(trace.lazy("event_args")):
         rare.setdefault(row["index"], {})[row["key"]] = _json_or_text(row["value"])
     ranges = trace.lazy("counters").filter(pl.col("source") == "profiler_range")
     for row in _iterate(ranges):

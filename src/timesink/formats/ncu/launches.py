@@ -17,8 +17,6 @@ import polars as pl
 from timesink.formats.ncu.numbers import POINT, DecimalEvidence, is_missing, to_numbers, unit_of
 from timesink.model.health import HealthEntry
 
-# Which metrics have a column of their own, under which names, and which describe the machine.
-
 _PCT = r"\.avg\.pct_of_peak_sustained_"
 _TENSOR_PIPE = r"sm__pipe_(?:tensor|tc)_cycles_active(?:_v\d)?"
 _TENSOR_PARTS = r"sm__pipe_tensor_(?:op|subpipe|type)_\w+_cycles_active(?:_v\d)?"
@@ -130,25 +128,12 @@ PLACE: dict[str, pl.DataType] = {
 """What pages print about a launch beside its metrics; shapes are still texts like `(8, 1, 1)`."""
 KEY = ("run", "host", "pid", "device", "launch_id", "name")
 """What tells one launch from another.  Ids start anew in every process."""
-_VALUES = {
-    "piece": pl.UInt32(),
-    "section": _TEXT,
-    "metric": _TEXT,
-    "unit": _TEXT,
-    "value": pl.Float64(),
-}
+LaunchPart = tuple[pl.DataFrame, pl.DataFrame]
+"""Some neighbouring pieces of one page: launches and their values.
 
-
-@dataclass(frozen=True, slots=True)
-class LaunchPart:
-    """Some neighbouring pieces of one page.
-
-    `launches` has the columns of `PLACE`, one row per piece; `values` has `piece` (a row number of
-    `launches`), `section`, `metric`, `unit` and `text`, all as printed.
-    """
-
-    launches: pl.DataFrame
-    values: pl.DataFrame
+Launches have the columns of `PLACE`, one row per piece; values have `piece` (a row number of
+launches), `section`, `metric`, `unit` and `text`, all as printed.
+"""
 
 
 @dataclass(slots=True)
@@ -175,9 +160,9 @@ class GatheredLaunches:
 
     def add(self, part: LaunchPart, run: int) -> None:
         """Take in a part; a launch that the last part began is continued."""
-        if part.launches.is_empty():
+        if part[0].is_empty():
             return
-        launches = part.launches.with_columns(pl.lit(run, pl.UInt32).alias("run"))
+        launches = part[0].with_columns(pl.lit(run, pl.UInt32).alias("run"))
         first, last = (launches.select(KEY).row(place) for place in (0, -1))
         continues = self._last == first and first[KEY.index("launch_id")] is not None
         offset = self.pieces - continues
@@ -192,10 +177,7 @@ class GatheredLaunches:
         self._last = last
 
     def tables(self) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """All pieces, and all values."""
-        if not self._launches:
-            launches = pl.DataFrame(schema={**PLACE, "run": pl.UInt32, "piece": pl.UInt32})
-            return launches, pl.DataFrame(schema=_VALUES)
+        """All pieces, of which there is at least one, and all values."""
         launches, values = pl.concat(self._launches), pl.concat(self._values)
         self._launches, self._values = [], []
         return launches, values
@@ -233,7 +215,7 @@ class GatheredLaunches:
 
     def _without_properties(self, part: LaunchPart) -> pl.DataFrame:
         """The values that were measured; what describes the machine is noted once per device."""
-        rows = part.values
+        launches, rows = part
         names = {name for name in rows["metric"].unique().to_list() if name}
         of_machine = {name for name in names if is_of_machine(name)}
         self.asked |= names - of_machine
@@ -241,7 +223,7 @@ class GatheredLaunches:
             return rows
         properties = pl.Series(sorted(of_machine), dtype=_TEXT).implode()
         is_property = pl.col("metric").is_in(properties)
-        devices = part.launches.select("device").with_row_index("piece")
+        devices = launches.select("device").with_row_index("piece")
         described = (
             rows.filter(is_property)
             .join(devices, on="piece", how="left")

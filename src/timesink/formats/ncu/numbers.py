@@ -195,8 +195,6 @@ def _single(printed: str, *, of_time: str, time_power: int) -> PrintedUnit:
     return PrintedUnit(_SAME.get(printed, printed))
 
 
-# A stream of bytes as stretches of whole lines.
-
 STRETCH = 16 * 1024 * 1024
 """Bytes parsed at once: enough to keep both the parser and a small machine busy."""
 _Item = TypeVar("_Item")

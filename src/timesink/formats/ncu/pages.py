@@ -15,13 +15,11 @@ from typing import Any
 
 import polars as pl
 
-from timesink.formats.ncu.launches import PLACE, GatheredLaunches, LaunchPart
+from timesink.formats.ncu.launches import PLACE, GatheredLaunches
 from timesink.formats.ncu.numbers import ahead, all_quoted_rows, stretches
 from timesink.formats.ncu.table import BadRowsError, CsvTable
 from timesink.model.health import HealthEntry
 from timesink.recorder.ncu.table import MARK
-
-# The lines around the tables: what the profiler and the profiled program said.
 
 COLLECTED = MARK.encode()
 """How the line starts in which `timesink ncu` says what it recorded, and how."""
@@ -375,7 +373,5 @@ class TextPage:
             {name: [place.get(name) for place in places] for name in PLACE},
             schema=dict.fromkeys(PLACE, pl.String()),
         )
-        self.launches.add(
-            LaunchPart(launches.cast(pl.Schema(PLACE)), pl.DataFrame(rows, _ROWS, orient="row")),
-            run=0,
-        )
+        values = pl.DataFrame(rows, _ROWS, orient="row")
+        self.launches.add((launches.cast(pl.Schema(PLACE)), values), run=0)

@@ -44,8 +44,6 @@ from timesink.model.vendors import NVIDIA
 from timesink.recorder.ncu.command import REPORT_SUFFIX, find_ncu, import_commands, shown
 from timesink.recorder.ncu.table import PLAIN_NUMBERS, TABLE_HEAD
 
-# From gathered launches to the tables of a trace, its devices and its health.
-
 _SHAPE = r"(\d+)\D+(\d+)\D+(\d+)"
 _MOST_NAMED = 6
 
@@ -82,9 +80,6 @@ def build_tables(gathered: GatheredLaunches) -> tuple[dict[str, pl.DataFrame], l
         "kernel_metrics": conform(values.filter(~pl.any_horizontal(placed)), KERNEL_METRICS),
     }
     return tables, health
-
-
-# -- columns ---------------------------------------------------------------------------------------
 
 
 def _column(
@@ -137,9 +132,6 @@ def _with_shapes(launches: pl.DataFrame) -> pl.DataFrame:
     return launches
 
 
-# -- devices ---------------------------------------------------------------------------------------
-
-
 def _device(
     number: int, capability: str | None, properties: Mapping[str, str], name: str
 ) -> Device:
@@ -164,9 +156,6 @@ def _device(
     )
 
 
-# -- health ----------------------------------------------------------------------------------------
-
-
 def _missing(
     gathered: GatheredLaunches, lacking: Mapping[str, int], launches: int
 ) -> list[HealthEntry]:
@@ -188,8 +177,6 @@ def _missing(
         HealthEntry("unavailable_metrics", len(never), listed(never)),
     ]
 
-
-# Binary reports (`.ncu-rep`): read through `ncu --import`, where Nsight Compute is installed.
 
 _MAGIC = b"NVR\0"
 _LONGEST_HEADER = 1 << 16

@@ -136,7 +136,7 @@ class CsvTable:
         piece = (starts.cast(pl.UInt32).cum_sum() - 1).alias("piece")
         values = frame.select(piece, "section", "metric", "unit", "text")
         measured = values.filter(pl.col("metric").is_not_null() & (pl.col("metric") != ""))
-        return LaunchPart(frame.filter(starts).select(*PLACE), measured)
+        return frame.filter(starts).select(*PLACE), measured
 
     def _raw(self, rows: bytes) -> LaunchPart:
         """What describes the machine is taken once per device."""
@@ -148,7 +148,7 @@ class CsvTable:
         of_machine = [name for name in metrics if is_of_machine(name)]
         described = frame.unique("device", keep="first", maintain_order=True)
         values = [_long(frame, measured, self.units), _long(described, of_machine, self.units)]
-        return LaunchPart(frame.select(*PLACE), pl.concat(values))
+        return frame.select(*PLACE), pl.concat(values)
 
     def _parse(
         self, rows: bytes, wanted: Mapping[str, str], *, texts: AbstractSet[str]

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from timesink.errors import UnreadableError
-from timesink.formats.finish import close_spans, finish_trace, list_lanes, place_samples
+from timesink.formats.finish import close_spans, finish_trace, list_lanes
 from timesink.formats.nsys import database as activities
 from timesink.formats.nsys.database import INTEGER, REAL, TEXT, Database, open_database, process_of
 from timesink.formats.options import ReadOptions
@@ -21,8 +21,6 @@ from timesink.formats.packing import Damage, SourceFile, packing_health
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Device, Metadata, Trace
 from timesink.model.vendors import NVIDIA
-
-# What an export says besides activities: devices, versions, the clock, names of lanes.
 
 EXPORT_TABLES = ("META_DATA_EXPORT", "EXPORT_META_DATA")
 """Name of the table since 2023, and before."""
@@ -87,8 +85,6 @@ def labelled(facts: dict[str, str], labels: dict[str, str]) -> dict[str, str]:
     """Those of the facts that are there, as they are called here."""
     return {label: facts[name] for name, label in labels.items() if facts.get(name)}
 
-
-# Tables of an export that hold samples: hardware metrics and memory operations.
 
 METRICS = "GPU_METRICS"
 MEMORY_USAGE = "CUDA_GPU_MEMORY_USAGE_EVENTS"
@@ -263,14 +259,13 @@ def _recorded(
 
 
 def _place_in_time(frame: pl.DataFrame, table: str) -> tuple[pl.DataFrame, list[HealthEntry]]:
-    if "end" not in frame.columns:
-        return place_samples(frame, table)
     if table == activities.NVTX:
         timed, untimed = activities.keep_timed_nvtx(frame)
         closed, found = close_spans(timed, table, open_code="unpaired_begin_end")
         return closed, untimed + found
     closed, found = close_spans(frame, table)
-    if table not in {**activities.DEVICE_KINDS, **activities.HOST_KINDS} and closed.height:
+    known = {*activities.DEVICE_KINDS, *activities.HOST_KINDS, METRICS, MEMORY_USAGE}
+    if table not in known and closed.height:
         found.append(HealthEntry("unknown_category", closed.height, table))
     return closed, found
 

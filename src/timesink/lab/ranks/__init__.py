@@ -10,9 +10,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from timesink.lab.ranks.plan import CAUSE_OF_KIND, KINDS, Answer, Plan, Straggler, Truth
+
 if TYPE_CHECKING:
     from timesink.lab.ranks.generated import generate_ranks, rank_tables, ranks_and_truth
-    from timesink.lab.ranks.plan import CAUSE_OF_KIND, KINDS, Answer, Plan, Straggler, Truth
 
 __all__ = [
     "CAUSE_OF_KIND",
@@ -26,16 +27,10 @@ __all__ = [
     "ranks_and_truth",
 ]
 
-_MODULES = {
-    "plan": ("CAUSE_OF_KIND", "KINDS", "Answer", "Plan", "Straggler", "Truth"),
-    "generated": ("generate_ranks", "rank_tables", "ranks_and_truth"),
-}
-
 
 def __getattr__(name: str) -> Any:
     """Load what is asked for: to list the kinds needs none of the libraries that writing does."""
-    module = next((each for each, names in _MODULES.items() if name in names), None)
-    if module is None:
+    if name not in __all__:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    return getattr(importlib.import_module(f"{__name__}.{module}"), name)
+    return getattr(importlib.import_module(f"{__name__}.generated"), name)

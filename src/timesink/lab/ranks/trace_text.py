@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from operator import itemgetter
@@ -35,15 +35,6 @@ class Template:
     """What is filled in behind the times, by name."""
     event_at: Ints
     """For every event of the file: the event its time is of, as :meth:`Traces.times_ns` counts."""
-
-    def trace(self, start_ns: Ints, end_ns: Ints, told: Mapping[str, str]) -> bytes:
-        """The text of one rank."""
-        length = end_ns - start_ns
-        pool: list[Any] = []
-        for part in (start_ns // 1000, start_ns % 1000, length // 1000, length % 1000):
-            pool += part.tolist()
-        pool += [told[name].encode() for name in self.names]
-        return self.text % self.fill(pool)
 
 
 _HEAD = f"""
@@ -232,14 +223,17 @@ class Traces:
     def trace(self, rank: int) -> bytes:
         """The trace of a rank."""
         start, end = self.times_ns(rank)
-        head = self.head_of(rank)
+        template, head, length = self.template(rank), self.head_of(rank), end - start
         told = {
             **self.names_of(rank),
             "devices": _device_properties(self.run.plan.ranks_per_node),
             "distributed": json.dumps(head["distributedInfo"]),
             "trace id": head["trace_id"],
         }
-        return self.template(rank).trace(start, end, told)
+        parts = (start // 1000, start % 1000, length // 1000, length % 1000)
+        pool = [value for part in parts for value in part.tolist()]
+        pool += [told[name].encode() for name in template.names]
+        return template.text % template.fill(pool)
 
     def names_of(self, rank: int) -> dict[str, str]:
         """What differs between ranks, but for times."""

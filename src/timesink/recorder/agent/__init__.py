@@ -7,14 +7,13 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import Any
 
 from timesink.recorder.agent.endings import versions
 from timesink.recorder.agent.engine import CycleEngine
 from timesink.recorder.agent.functions import watch_functions
 from timesink.recorder.agent.hooks import watch_annotations, watch_optimizers
 from timesink.recorder.agent.profiling import hide_from_compiler
-from timesink.recorder.folder import Notebook, RecordPlan, read_plan
+from timesink.recorder.folder import Notebook, read_plan
 
 _running: list[CycleEngine] = []
 """The engine of this process, once it has one."""
@@ -38,20 +37,16 @@ def begin(control: str | Path) -> None:
     engine = CycleEngine(plan, torch, folder)
     _running[:] = [engine]
     with engine.program_goes_on():
-        _watch(torch, engine, plan)
-
-
-def _watch(torch: Any, engine: CycleEngine, plan: RecordPlan) -> None:
-    _watch_forks()
-    hide_from_compiler(torch)
-    if plan.whole:
-        if not _only_launches(sys.argv, sys.orig_argv):
-            engine.begin_whole()
-    elif plan.marker:
-        watch_annotations(torch, engine, plan.marker)
-        watch_functions(torch, engine, plan.marker)
-    elif not plan.by_hand:
-        watch_optimizers(torch, engine)
+        _watch_forks()
+        hide_from_compiler(torch)
+        if plan.whole:
+            if not _only_launches(sys.argv, sys.orig_argv):
+                engine.begin_whole()
+        elif plan.marker:
+            watch_annotations(torch, engine, plan.marker)
+            watch_functions(torch, engine, plan.marker)
+        elif not plan.by_hand:
+            watch_optimizers(torch, engine)
 
 
 def running() -> CycleEngine | None:

@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, NoReturn
 
+from timesink.recorder.processes import is_main_thread, noticed
+
 End = Callable[[str], None]
 """Told why it ends."""
 
@@ -23,7 +25,6 @@ BLOCK_ENDED = "the recorded block ended"
 """The same, where the program goes on."""
 
 _HARD_ENDS = [number for number in signal.Signals if number.name in ("SIGTERM", "SIGHUP")]
-_INTERRUPTS = [signal.SIGINT, *_HARD_ENDS]
 
 
 class Endings:
@@ -90,20 +91,11 @@ class Endings:
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """Signals that would break off what happens within are delivered after it."""
-    if not is_main_thread():
-        yield
-        return
     came: list[int] = []
-    # A handler that was not set from Python cannot be put back.
-    handlers = {number: signal.getsignal(number) for number in _INTERRUPTS}
-    mine = {number: handler for number, handler in handlers.items() if handler is not None}
-    for number in mine:
-        signal.signal(number, lambda number, _frame: came.append(number))
     try:
-        yield
+        with noticed() as came:
+            yield
     finally:
-        for number, handler in mine.items():
-            signal.signal(number, handler)
         for first in came[:1]:
             os.kill(os.getpid(), first)
 
@@ -152,11 +144,6 @@ class _Farewell:
 
     def __del__(self) -> None:
         self._call()
-
-
-def is_main_thread() -> bool:
-    """Whether this is the thread that receives signals; asked of threads that end, too."""
-    return threading.get_ident() == threading.main_thread().ident
 
 
 # What a process can say about itself.

@@ -64,13 +64,14 @@ class Counting:
         self.after_ns: list[int] = []
         self.had_to_wait = False
         """Whether something was in the way of the recording."""
-        self._is_over = False
+        self.is_over = False
+        """Whether the recording is over, with its cycles or without."""
 
     def boundary(self, now_ns: int, *, is_plain: bool = True) -> Due:
         """Count the cycle that ends now; how long it took tells something only if it is plain."""
         lasted_ns = now_ns - self._last_ns if self._last_ns is not None and is_plain else None
         self._last_ns = now_ns
-        if self._is_over:
+        if self.is_over:
             if lasted_ns is not None:
                 self.after_ns.append(lasted_ns)
             return Due.NOTHING if len(self.after_ns) < _FOLLOWED_AT_MOST else Due.FORGET
@@ -79,7 +80,7 @@ class Counting:
         self.recorded_ns.append(lasted_ns or 0)
         if len(self.recorded_ns) < self._plan.cycles:
             return Due.NEXT
-        self._is_over = True
+        self.is_over = True
         return Due.FINISH
 
     def resume(self, now_ns: int) -> None:
@@ -91,10 +92,6 @@ class Counting:
         """Cycles that have ended before the recording, in it and after it."""
         recorded = len(self.recorded_ns) + len(self.after_ns)
         return (self._completed - 1 if self.skipped is None else self.skipped) + recorded
-
-    def end(self) -> None:
-        """The recording is over, whether it has its cycles or not."""
-        self._is_over = True
 
     def wait_longer(self) -> None:
         """Something was in the way of the recording: what was due is due again."""
@@ -277,7 +274,7 @@ class CycleEngine:
 
     def _finish(self, source: Counting, why: str) -> None:
         self._window.close(source.recorded_ns, why)
-        source.end()
+        source.is_over = True
         self._own_thread.ended()
 
     def _give_way(self) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from timesink.errors import CollectError, OutputError, TimesinkError, UsageError
+from timesink.recorder.folder import check_room
 from timesink.recorder.ncu.command import DEVICE_NAME, REPORT_SUFFIX, shown
 from timesink.recorder.processes import end_family, family, interruption
 
@@ -184,9 +185,6 @@ def _print(command: Sequence[str], path: Path, interruptions: list[int]) -> tupl
 
 # Where results go, and how a report gets there without anything being lost.
 
-_LEAST_FREE = 64 * 1024**2
-"""Bytes without which even the report of a small program does not fit."""
-
 _OF_OTHER_KINDS = (".html", ".htm", ".svg", ".png", ".json", ".md")
 """What `timesink kernels` writes."""
 
@@ -213,11 +211,7 @@ class NcuOutputs:
                 )
             if path.exists() and not self.force:
                 raise OutputError.exists(path)
-            if not os.access(path.parent, os.W_OK):
-                raise OutputError.unwritable(path, "no permission to write to its folder")
-            free = shutil.disk_usage(path.parent).free
-            if free < _LEAST_FREE:
-                raise OutputError.unwritable(path, f"only {free // 1024**2} MB left on its disk")
+            check_room(path, path.parent, "its folder")
 
     def check_names(self) -> None:
         """Refuse one file for two things, and a table under the name of something else."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from timesink.analyses.cycles.kernel_period import kinds_of_parts
-from timesink.analyses.cycles.kernel_sequence import in_order, likeness_by_lag, pattern
+from timesink.analyses.cycles.kernel_period import cut_at, in_order, kinds_of_parts, likeness_by_lag
 
 
 def test_kinds_of_parts() -> None:
@@ -14,9 +13,9 @@ def test_kinds_of_parts() -> None:
     ).tolist() == [0, 1, 0]
 
 
-def test_pattern() -> None:
+def test_cut_at() -> None:
     beat = np.array([0, 1, 2] * 4)
-    assert pattern(beat, np.ones(3) / 3, np.array([0, 3, 6, 9])).score == 0.75
+    assert cut_at(beat, np.ones(3) / 3, np.array([0, 3, 6, 9]), 0).score == 0.75
 
 
 def test_in_order() -> None:

@@ -1,8 +1,8 @@
-"""Small examples of what analyses.cycles.marks computes."""
+"""Small examples of what analyses.cycles.annotations computes."""
 
 from __future__ import annotations
 
-from timesink.analyses.cycles.marks import closes, is_own
+from timesink.analyses.cycles.annotations import closes, is_own
 
 
 def test_is_own() -> None:

@@ -30,7 +30,7 @@ def odd_ones(groups: tuple[RankGroup, ...]) -> list[RankGroup]:
 @pytest.mark.parametrize("seed", range(3))
 def test_a_healthy_run_is_one_group(seed: int):
     (only,) = clustered(summaries(seed=seed, tensor=2))
-    assert (only.group, only.size, only.odd, only.apart) == ("usual", 8, False, ())
+    assert (only.group, len(only.ranks), only.odd, only.apart) == ("usual", 8, False, ())
 
 
 def test_stages_of_a_pipeline_are_roles_and_not_odd():
