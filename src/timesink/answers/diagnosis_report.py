@@ -21,7 +21,6 @@ from timesink.answers.comparison.naming import (
 from timesink.answers.comparison.pairing import (
     SORTS_OF_CYCLES,
     RoleMember,
-    by_number,
     check_cycle_type,
     members_of_type,
 )
@@ -205,7 +204,7 @@ def diagnose(
     every = members_of(runs)
     fitting = [one for one in every if process in (None, one.role.pid)]
     if not fitting:
-        known = units.listed(sorted({one.role.pid for one in every}, key=by_number))
+        known = units.listed(sorted({one.role.pid for one in every}, key=units.natural))
         raise NotFoundError(f"{every[0].role.source}: no process {process}", f"there are {known}")
     members = members_of_type(chosen(fitting, process, rank), cycle_type)
     lost = [f"left out: {one.error.message}" for one in failures]

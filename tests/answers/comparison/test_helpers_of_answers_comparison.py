@@ -13,11 +13,10 @@ import pytest
 import timesink
 from gated import gate_check
 from timesink.analyses.comparison.pair import CycleTimes, KeyFinding, Workload
-from timesink.analyses.comparison.verdict import verdict
 from timesink.answers.comparison.baselines import load_baseline, save_baseline
 from timesink.answers.comparison.budget_file import Budget, load_budgets, starting_budgets
 from timesink.answers.comparison.budgets import evaluate
-from timesink.answers.comparison.changes import changes
+from timesink.answers.comparison.changes import Told
 from timesink.answers.comparison.document import (
     _names,
     comparison_document,
@@ -48,7 +47,6 @@ from timesink.answers.comparison.pair_tables import known_amounts
 from timesink.answers.comparison.pairing import (
     as_arguments,
     as_options,
-    by_number,
     check_cycle_type,
     one_of,
 )
@@ -120,7 +118,7 @@ def test_evaluate() -> None:
 
 def test_changes() -> None:
     same = timesink.compare(timesink.sample(), timesink.sample()).pair
-    assert changes(same, verdict(same)) == []
+    assert Told(same).changes == []
 
 
 def test_comparison_document() -> None:
@@ -248,10 +246,6 @@ def test_short_labels() -> None:
 
 def test_known_amounts() -> None:
     assert known_amounts({"mu_base": 37.1, "mu_new": None, "unit": "%"}) == "37.1 % → -"
-
-
-def test_by_number() -> None:
-    assert sorted(["GPU 10", "GPU 2"], key=by_number) == ["GPU 2", "GPU 10"]
 
 
 def test_check_cycle_type() -> None:

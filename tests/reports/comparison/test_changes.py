@@ -8,8 +8,7 @@ import polars as pl
 
 from compared import frame, pair_of
 from timesink.analyses.comparison.pair import FAMILIES, ROWS, TIMES
-from timesink.analyses.comparison.verdict import verdict
-from timesink.answers.comparison.changes import Change, changes, counters_meanwhile
+from timesink.answers.comparison.changes import Change, Told, counters_meanwhile
 
 
 def kernel(name: str, base: float, new: float) -> dict[str, Any]:
@@ -27,7 +26,7 @@ def family(
 
 def found(times: pl.DataFrame, *families: dict[str, Any]) -> list[tuple[str, float]]:
     pair = pair_of(times=times, families=frame(FAMILIES, *families))
-    return [(one.name, one.delta_ns) for one in changes(pair, verdict(pair))]
+    return [(one.name, one.delta_ns) for one in Told(pair).changes]
 
 
 def test_functions_come_by_change_of_time():
@@ -59,6 +58,6 @@ def test_counters_of_a_family_count_by_share():
     ]
     new = {"function": "c", "mu_new": 40.0, "beta_new_pct": 2.0, "cycles_new": 5}
     rows = frame(ROWS, *({**metric, **row} for row in (*base, new)))
-    one = Change("gemm", "GPU 0", "both", 1, 2, 1, 1, 0, ("a", "b"), ("c",), "family")
+    one = Change("gemm", "both", ("a", "b"), ("c",), "GPU 0", 1, 2, 1, 1, 0, "family")
     (row,) = counters_meanwhile(rows, one, ["gpu_usage", "gpu_temp"])
     assert (row["mu_base"], row["mu_new"], row["unit"]) == (17.5, 40.0, "%")

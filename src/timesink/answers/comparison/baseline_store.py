@@ -11,7 +11,6 @@ import os
 import re
 import time
 import uuid
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -78,7 +77,7 @@ def reference(name: str) -> str:
 # -- stores ---------------------------------------------------------------------------------------
 
 
-def store_at(place: str | Path | None = None) -> BaselineStore:
+def store_at(place: str | Path | None = None) -> FolderStore:
     """The store of a folder or URL; without one that of the environment, or of this folder."""
     chosen = os.environ.get(VARIABLE) or DEFAULT if place is None else place
     if isinstance(chosen, str) and "://" in chosen:
@@ -88,11 +87,17 @@ def store_at(place: str | Path | None = None) -> BaselineStore:
     return FolderStore(Path(chosen))
 
 
-class BaselineStore(ABC):
-    """Baselines by name; names were checked before (`checked_name`)."""
+class FolderStore:
+    """Baselines by name as files of a folder, which is made when it is needed.
+
+    Names were checked before (`checked_name`).
+    """
 
     place: str
     """Where it is, as the user knows it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self.place = folder, str(folder)
 
     def read(self, name: str) -> bytes | None:
         """The content of a baseline; None where there is none."""
@@ -101,13 +106,17 @@ class BaselineStore(ABC):
         except _MISSING:
             return None
 
-    @abstractmethod
     def write(self, name: str, content: bytes) -> None:
         """Keep a baseline, in the place of one of its name; nobody ever reads half of it."""
+        self._put(name, content, Path.replace)
 
-    @abstractmethod
     def add(self, name: str, content: bytes) -> bool:
         """Keep a baseline where there is none of its name; False where there is."""
+        try:
+            self._put(name, content, _link)
+        except FileExistsError:
+            return False
+        return True
 
     def names(self) -> list[str]:
         """All baselines, in order; what is being written is none."""
@@ -126,32 +135,6 @@ class BaselineStore(ABC):
         try:
             self._remove(f"{name}{BASELINE_ENDING}")
         except _MISSING:
-            return False
-        return True
-
-    @abstractmethod
-    def _read(self, file: str) -> bytes: ...
-
-    @abstractmethod
-    def _files(self) -> Iterable[str]: ...
-
-    @abstractmethod
-    def _remove(self, file: str) -> None: ...
-
-
-class FolderStore(BaselineStore):
-    """Baselines as files of a folder, which is made when it is needed."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder, self.place = folder, str(folder)
-
-    def write(self, name: str, content: bytes) -> None:
-        self._put(name, content, Path.replace)
-
-    def add(self, name: str, content: bytes) -> bool:
-        try:
-            self._put(name, content, _link)
-        except FileExistsError:
             return False
         return True
 
@@ -215,8 +198,8 @@ def _why(error: OSError) -> str:
     return error.strerror or str(error)
 
 
-class RemoteStore(BaselineStore):
-    """Baselines behind a URL."""
+class RemoteStore(FolderStore):
+    """The same behind a URL."""
 
     def __init__(self, url: str) -> None:
         self.place = without_password(url)

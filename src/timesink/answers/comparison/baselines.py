@@ -238,7 +238,12 @@ def shown(one: Baseline) -> list[str]:
         *([f"versions: {', '.join(versions)}"] if versions else []),
         *([f"cycles asked for with {' '.join(asked)}"] if asked else []),
     ]
-    lines += [_run_line(run) for run in one.runs]
+    for run in one.runs:
+        known = _plain_run(run)
+        rank = "" if run.rank is None else f"rank {run.rank}, "
+        mean = "" if known["mean_cycle_ns"] is None else f" of {brief_ns(known['mean_cycle_ns'])}"
+        cycles, *calls = (counted(known[one], one) for one in ("cycles", "operators", "modules"))
+        lines.append(f"  {known['file']}: {rank}{cycles}{mean}, {', '.join(calls)}")
     notes = (*one.side.notes, *dict.fromkeys(note for run in one.runs for note in run.notes))
     return [*lines, *(f"note: {note}" for note in notes)]
 
@@ -247,12 +252,3 @@ def _commands(one: Baseline) -> list[list[str]]:
     """What was run, as the recorder says it: without words that are secret."""
     recorders = [run.recorded for run in one.runs if run.recorded is not None]
     return [list(each.command) for each in recorders if each.command]
-
-
-def _run_line(run: SideRun) -> str:
-    known = _plain_run(run)
-    rank = "" if run.rank is None else f"rank {run.rank}, "
-    mean = "" if known["mean_cycle_ns"] is None else f" of {brief_ns(known['mean_cycle_ns'])}"
-    calls = f"{counted(known['operators'], 'operators')}, {counted(known['modules'], 'modules')}"
-    cycles = counted(known["cycles"], "cycles")
-    return f"  {run.source.path.as_posix()}: {rank}{cycles}{mean}, {calls}"

@@ -113,7 +113,7 @@ def _of_cycle(budget: Budget, comparison: Comparison) -> Iterator[Finding]:
                 lengths.append(Amount("cycle", where, "cycle", 0.0, mean, mean > budget.max_ns))
         known = sorted(lengths, key=lambda one: -one.new_ns)
         why = "How long cycles take is not recorded."
-        yield _max_result(budget, 1, known) if known else _unjudged(budget, "max", why)
+        yield _judged(budget, "max", known[0], known, 1) if known else _unjudged(budget, "max", why)
     if budget.max_increase is not None:
         yield _cycle_increase(budget, budget.max_increase, comparison)
 
@@ -200,7 +200,7 @@ def _of_rule(budget: Budget, rule: str, matched: int, found: Sequence[BudgetMatc
             for name, mean in zip(one.names, column_means(one.new).tolist(), strict=True)
         ]
         ordered = sorted(amounts, key=lambda one: (-one.new_ns, one.name))
-        judged = _max_result(budget, matched, ordered)
+        judged = _judged(budget, "max", ordered[0], ordered, matched)
     elif telling:
         comparable = [one for one in telling if one.incomparable is None]
         reason = next((one.incomparable for one in telling if one.incomparable is not None), None)
@@ -242,12 +242,6 @@ def _beyond_increase(budget: Budget, found: Sequence[BudgetMatch]) -> list[Amoun
 # -- in words --------------------------------------------------------------------------------------
 
 
-def _max_result(budget: Budget, matched: int, amounts: Sequence[Amount]) -> Finding:
-    """The result of `max`: amounts are those of all that matches, longest first."""
-    took = brief_ns(amounts[0].new_ns)
-    return _judged(budget, "max", amounts[0], amounts, matched=matched, took=took)
-
-
 def _increase_result(
     budget: Budget, matched: int, amounts: Sequence[Amount], incomparable: str | None
 ) -> Finding:
@@ -263,30 +257,27 @@ def _increase_result(
             why = f"one cycle on a side cannot be told from noise ({lengths})"
             return _unjudged(budget, rule, why)
         worst = amounts[0]
-    means = worst.base_ns, worst.new_ns
-    more = change(*means)
-    if worst.interval_ns is not None:
-        low, high = worst.interval_ns
-        scale = worst.base_ns / 100
-        bounds = f"{signed_ns(low)} to {signed_ns(high)}"
-        bounds = interval_pct(low / scale, high / scale) if scale else bounds
-        more = f"{more}, 95 % interval {bounds}"
-    took = times(*means)
-    return _judged(budget, rule, worst, amounts, matched=matched, took=took, more=f" ({more})")
+    return _judged(budget, rule, worst, amounts, matched)
 
 
 def _judged(
-    budget: Budget,
-    rule: str,
-    worst: Amount,
-    amounts: Sequence[Amount],
-    *,
-    matched: int,
-    took: str,
-    more: str = "",
+    budget: Budget, rule: str, worst: Amount, amounts: Sequence[Amount], matched: int
 ) -> Finding:
-    """What the worst took and what is allowed; its name and place where there are others."""
-    name = ""
+    """What the worst took and what is allowed; its name and place where there are others.
+
+    The amounts are those of all that matches.
+    """
+    took, more, name = brief_ns(worst.new_ns), "", ""
+    if rule == "max_increase":
+        means = worst.base_ns, worst.new_ns
+        took, more = times(*means), change(*means)
+        if worst.interval_ns is not None:
+            low, high = worst.interval_ns
+            scale = worst.base_ns / 100
+            bounds = f"{signed_ns(low)} to {signed_ns(high)}"
+            bounds = interval_pct(low / scale, high / scale) if scale else bounds
+            more = f"{more}, 95 % interval {bounds}"
+        more = f" ({more})"
     if budget.kind != "cycle" and (worst.name != budget.name or matched != 1):
         most = f" (of {counted(matched, 'names')})" if matched > 1 else ""
         name = f"{cut_middle(worst.name, _NAMED)}{most}: "

@@ -25,16 +25,16 @@ class Change:
 
     name: str
     """The function, the normalised name, or the family."""
-    device: str
     runs_on: str
+    names_base: tuple[str, ...]
+    """The functions it is made of."""
+    names_new: tuple[str, ...]
+    device: str
     base_ns: float
     new_ns: float
     calls_base: float
     calls_new: float
     p: float
-    names_base: tuple[str, ...]
-    """The functions it is made of."""
-    names_new: tuple[str, ...]
     level: str = "exact"
     """How both sides meet: `exact`, `normalised` or `family`."""
 
@@ -42,40 +42,6 @@ class Change:
     def delta_ns(self) -> float:
         """How much more time a cycle spends in it."""
         return self.new_ns - self.base_ns
-
-
-def changes(pair: Pair, found: PairVerdict) -> list[Change]:
-    """What the functions of a verdict come to, largest change of time first.
-
-    A function that one side lacks has not gone where the other side has the same work under other
-    names: such functions are told as one family, with all that belongs to it.
-    """
-    p = either_p("welch_p", "rank_p")
-    rows = pair.times[list(found.functions)].with_columns(p=p).to_dicts()
-    alone = {(row["function"], row["device"]) for row in rows if row["runs_on"] != _BOTH}
-    shared = (pl.col("names_base").list.len() > 0) & (pl.col("names_new").list.len() > 0)
-    every = [
-        Change(
-            name=row["family"] if row["name"] is None else row["name"],
-            runs_on=_BOTH,
-            names_base=tuple(row["names_base"]),
-            names_new=tuple(row["names_new"]),
-            level="family" if row["name"] is None else "normalised",
-            **{key: row[key] for key in _AMOUNTS},
-        )
-        for row in pair.families.filter(shared).with_columns(p=p).iter_rows(named=True)
-        if any((name, row["device"]) in alone for name in (*row["names_base"], *row["names_new"]))
-    ]
-    told = {(name, one.device) for one in every for name in (*one.names_base, *one.names_new)}
-    for row in rows:
-        name = row["function"]
-        if (name, row["device"]) not in told:
-            amounts = {key: row[key] for key in _AMOUNTS}
-            every.append(
-                Change(name=name, runs_on=row["runs_on"], names_base=(name,), names_new=(name,),
-                       **amounts)
-            )  # fmt: skip
-    return sorted(every, key=lambda one: (-abs(one.delta_ns), one.name, one.device))
 
 
 def counters_meanwhile(
@@ -133,9 +99,28 @@ class Told:
     def changes(self) -> list[Change]:
         """Functions whose time per cycle changed beyond noise, largest change first.
 
-        By family where names do not meet.
+        A function that one side lacks has not gone where the other side has the same work under
+        other names: such functions are told as one family, with all that belongs to it.
         """
-        return changes(self.pair, self.verdict)
+        p, pair = either_p("welch_p", "rank_p"), self.pair
+        rows = pair.times[list(self.verdict.functions)].with_columns(p=p).to_dicts()
+        alone = {(row["function"], row["device"]) for row in rows if row["runs_on"] != _BOTH}
+        shared = (pl.col("names_base").list.len() > 0) & (pl.col("names_new").list.len() > 0)
+        every: list[Change] = []
+        for row in pair.families.filter(shared).with_columns(p=p).iter_rows(named=True):
+            sides = tuple(row["names_base"]), tuple(row["names_new"])
+            if alone & {(name, row["device"]) for side in sides for name in side}:
+                level = "family" if row["name"] is None else "normalised"
+                name = row["family"] if row["name"] is None else row["name"]
+                amounts = {key: row[key] for key in _AMOUNTS}
+                every.append(Change(name, _BOTH, *sides, level=level, **amounts))
+        told = {(name, one.device) for one in every for name in (*one.names_base, *one.names_new)}
+        every += (
+            Change(name, row["runs_on"], (name,), (name,), **{key: row[key] for key in _AMOUNTS})
+            for row in rows
+            if ((name := row["function"]), row["device"]) not in told
+        )
+        return sorted(every, key=lambda one: (-abs(one.delta_ns), one.name, one.device))
 
     @property
     def comparable(self) -> bool:
@@ -189,12 +174,8 @@ class Told:
         said = []
         for side, sorts in (("base", lacking.base), ("new", lacking.new)):
             if sorts:
-                most, last = ", ".join(sorts[:-1]), sorts[-1]
-                said.append(
-                    f"{self.side_name(side)} did not record {most} and {last}"
-                    if most
-                    else f"{self.side_name(side)} did not record {last}"
-                )
+                which = " and ".join(filter(None, (", ".join(sorts[:-1]), sorts[-1])))
+                said.append(f"{self.side_name(side)} did not record {which}")
         why = "; ".join(said) or "only one side tells what threads did outside of recorded calls"
         return f"left out here: {count} {'functions' if count > 1 else 'function'}, as {why}"
 

@@ -67,7 +67,13 @@ def cycle_picture(sides: Sequence[CycleBars], width: float = WIDTH) -> Drawing:
     longest = max(length for one in sides for length in one.lengths_ns)
     scale, unit = next((found for found in _SCALES if longest >= found[0]), _SCALES[-1])
     ticks = nice_ticks(0, 1.08 * longest / scale, 5)
-    frames = _frames(sides, width)
+    # Sides from left to right; none is too narrow for its name.
+    room = width - _LEFT - _RIGHT - _BETWEEN * (len(sides) - 1)
+    least = sum(len(one.lengths_ns) for one in sides) / 3
+    shares = [max(len(one.lengths_ns), least) for one in sides]
+    wide = [room * share / sum(shares) for share in shares]
+    starts = accumulate((w + _BETWEEN for w in wide[:-1]), initial=float(_LEFT))
+    frames = [Frame(left, _TOP, size, _HEIGHT) for left, size in zip(starts, wide, strict=True)]
     upwards = frames[0].upwards(0, 1.08 * longest / scale)
     shapes: list[Shape] = [*y_axis(frames[0], upwards, ticks, f"cycle time, {unit}", room=44)]
     said = []
@@ -85,16 +91,6 @@ def cycle_picture(sides: Sequence[CycleBars], width: float = WIDTH) -> Drawing:
     about = f"Length of every cycle: {'; '.join(said)}."
     height = _TOP + _HEIGHT + _BOTTOM
     return Drawing(width, height, tuple(shapes), "Length of every cycle", about)
-
-
-def _frames(sides: Sequence[CycleBars], width: float) -> list[Frame]:
-    """Sides from left to right; none is too narrow for its name."""
-    room = width - _LEFT - _RIGHT - _BETWEEN * (len(sides) - 1)
-    least = sum(len(one.lengths_ns) for one in sides) / 3
-    shares = [max(len(one.lengths_ns), least) for one in sides]
-    wide = [room * share / sum(shares) for share in shares]
-    starts = accumulate((w + _BETWEEN for w in wide[:-1]), initial=float(_LEFT))
-    return [Frame(left, _TOP, size, _HEIGHT) for left, size in zip(starts, wide, strict=True)]
 
 
 def _bars(

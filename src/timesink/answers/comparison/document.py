@@ -6,55 +6,27 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from timesink import __version__
-from timesink.answers.causes import (
-    links_to,
-    next_sections,
-    note_sections,
-    paragraphs,
-    told_counters,
-    tone,
-    verdict,
-    why_blocks,
-)
+from timesink.answers import causes
+from timesink.answers.comparison import pair_tables, sentences
 from timesink.answers.comparison.changes import Told
 from timesink.answers.comparison.cycle_picture import OTHER, USUAL, cycle_picture, side
 from timesink.answers.comparison.exploration import explored_sections, rank_sections
 from timesink.answers.comparison.gate import TONES, gate_section, outcome
 from timesink.answers.comparison.gate_result import Gate
 from timesink.answers.comparison.naming import EXPLORATORY_REPORT, VERSUS
-from timesink.answers.comparison.pair_tables import (
-    MOST_ROWS,
-    families_block,
-    pair_blocks,
-    pairs_block,
-    scores_block,
-    sides_block,
-    times_block,
-)
 from timesink.answers.comparison.pairing import Compared, as_options
 from timesink.answers.comparison.published_report import comparison_md, pair_md, ranks_md
 from timesink.answers.comparison.published_tables import table_csv
 from timesink.answers.comparison.report import SCHEMA, Comparison
-from timesink.answers.comparison.sentences import (
-    answer,
-    changed_most,
-    equal_work_note,
-    findings,
-    findings_left,
-    notes,
-    notes_of_many,
-    standing_out,
-    subject,
-)
 from timesink.errors import TimesinkError
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
 from timesink.output.blocks import Document, Picture, Section, Table, Text, Tone
+from timesink.output.json import indented
 from timesink.output.names import short_names
 from timesink.output.pictures import picture
 from timesink.sources.recordings import sayable
@@ -62,9 +34,9 @@ from timesink.sources.recordings import sayable
 TOP = 10
 """Rows of a table in text unless more are asked for."""
 TABLES: dict[str, Callable[[Told, int, str], Table]] = {
-    "rows": scores_block,
-    "times": times_block,
-    "families": partial(families_block, alone=True),
+    "rows": pair_tables.scores_block,
+    "times": pair_tables.times_block,
+    "families": partial(pair_tables.families_block, alone=True),
 }
 """Tables that can be asked for alone."""
 _VERDICT = "What changed, and why"
@@ -99,7 +71,7 @@ def comparison_document(
     if gate is not None and gate.asked:
         lead, meaning = outcome(gate), TONES[gate.outcome]
     else:
-        lead, meaning = verdict_of(comparison), "plain" if found is None else tone(found)
+        lead, meaning = verdict_of(comparison), "plain" if found is None else causes.tone(found)
     said = f"{lead}. {comparison.headline}" if lead else comparison.headline
     return _document(comparison, said, sections, meaning)
 
@@ -112,18 +84,20 @@ def one_table_document(comparison: Comparison, table: str, top: int = TOP) -> Do
         return _document(comparison, comparison.headline, explored)
     if len(told) == 1:
         block = TABLES[table](told[0], top, table)
-        sections = [Section(table, block.title, (block,)), *note_sections(comparison.notes)]
+        sections = [Section(table, block.title, (block,)), *causes.note_sections(comparison.notes)]
         # One table is not asked for to read all the rest, which takes longer.
-        return _document(comparison, " ".join(answer(told[0])), sections)
-    summary = pairs_block(list(zip(comparison.pairs, told, strict=True)), names)
+        return _document(comparison, " ".join(sentences.answer(told[0])), sections)
+    summary = pair_tables.pairs_block(list(zip(comparison.pairs, told, strict=True)), names)
     sections = [Section("pairs", summary.title, (summary,))]
     shown = in_full(told, _IN_FULL_BRIEFLY)
     for place in shown:
         block = TABLES[table](told[place], top, f"pair-{place + 1}-{table}")
-        lead = short_names(subject(told[place], comparison.pairs[place].title))
-        said = paragraphs(answer(told[place]))
+        lead = short_names(sentences.subject(told[place], comparison.pairs[place].title))
+        said = causes.paragraphs(sentences.answer(told[place]))
         sections.append(Section(f"pair-{place + 1}", names[place], (*said, block), lead))
-    sections += note_sections([*_not_shown(len(told) - len(shown), comparison), *comparison.notes])
+    sections += causes.note_sections(
+        [*_not_shown(len(told) - len(shown), comparison), *comparison.notes]
+    )
     return _document(comparison, comparison.headline, sections)
 
 
@@ -134,7 +108,7 @@ def _document(
     sources = _names(comparison.sources)
     if len(comparison.pairs) == 1:
         one = comparison.pairs[0]
-        about = short_names(subject(Told(one.pair), one.title))
+        about = short_names(sentences.subject(Told(one.pair), one.title))
     else:
         what = units.counted(len(comparison.all_pairs), "pairs")
         about = f"{units.listed(sources, 4, ' and ')}: {what}"
@@ -155,13 +129,13 @@ def verdict_of(comparison: Comparison) -> str:
     found = comparison.diagnosis
     if found is None or len(comparison.cases) > 1:
         return ""
-    verdicts = Counter(verdict(one.diagnosis) for one in comparison.pairs)
+    verdicts = Counter(causes.verdict(one.diagnosis) for one in comparison.pairs)
     if len(verdicts) == 1:
-        return verdict(found)
+        return causes.verdict(found)
     many = units.counted(len(comparison.pairs), "processes")
     (first, count), *others = verdicts.most_common()
     said = [f"{count} of {many}: {first.lower()}", *(f"{n}: {w.lower()}" for w, n in others)]
-    return f"{verdict(found)} ({', '.join(said)})"
+    return f"{causes.verdict(found)} ({', '.join(said)})"
 
 
 # -- one pair --------------------------------------------------------------------------------------
@@ -172,17 +146,19 @@ def _of_one(
 ) -> Iterator[Section]:
     """Verdict and causes, what a gate says, and every table."""
     told, found, brief = Told(one.pair), one.diagnosis, top is not None
-    link = links_to(_TIMES, told.label)
-    why = why_blocks(found, _sides(one, told), found.notes, link, brief=brief)
+    link = causes.links_to(_TIMES, told.label)
+    why = causes.why_blocks(found, _sides(one, told), found.notes, link, brief=brief)
     yield Section("verdict", _VERDICT, (*why, *_warnings(told, found)))
     yield from () if gate is None else (gate_section(gate),)
     yield from rank_sections(comparison.ranks, top)
-    yield from next_sections(found)
+    yield from causes.next_sections(found)
     pictures = tuple(_cycles(one, told))
     if pictures and not brief:
         yield Section("cycles", "Cycles", pictures)
     # Each table under a heading for menus; in text, where there are none, under its own title.
-    tables = list(pair_blocks(told, top or MOST_ROWS, brief=found if top else None))
+    tables = list(
+        pair_tables.pair_blocks(told, top or pair_tables.MOST_ROWS, brief=found if top else None)
+    )
     functions = [block for block in tables if block.id.startswith("functions")]
     yield Section(
         _TIMES, "Functions", (*_changed(told, found, top), *functions),
@@ -191,8 +167,8 @@ def _of_one(
     for block in tables[len(functions) :]:
         yield Section(block.id, block.title if top else _HEADINGS[block.id], (block,))
     if not brief:
-        yield Section("sides", "What was compared", (sides_block([(one, told)]),))
-    yield from note_sections(
+        yield Section("sides", "What was compared", (pair_tables.sides_block([(one, told)]),))
+    yield from causes.note_sections(
         [*_own_notes(told), *(found.notes if brief else ()), *comparison.notes]
     )
 
@@ -224,15 +200,15 @@ def _warnings(told: Told, found: Diagnosis) -> Iterator[Text]:
     workload = told.whole.workload
     if workload.comparable:
         return
-    lines = [] if found.verdict == "incomparable" else answer(told)[:1]
-    yield from paragraphs([" ".join([*lines, *workload.reasons[1:]])], "warning")
+    lines = [] if found.verdict == "incomparable" else sentences.answer(told)[:1]
+    yield from causes.paragraphs([" ".join([*lines, *workload.reasons[1:]])], "warning")
 
 
 def _own_notes(told: Told) -> list[str]:
     """What to know of a pair and no warning told."""
     workload = told.whole.workload
     warned = () if workload.comparable else workload.reasons
-    every = [*notes(told), *equal_work_note(told)]
+    every = [*sentences.notes(told), *sentences.equal_work_note(told)]
     return [note for note in every if note not in warned]
 
 
@@ -242,10 +218,10 @@ def _changed(told: Told, found: Diagnosis, top: int | None) -> Iterator[Text]:
     In text every function that changed, and how many more there are.
     """
     told_apart = top or not told.families.is_empty()
-    for line, meanwhile in findings(told, told_counters(found)):
+    for line, meanwhile in sentences.findings(told, causes.told_counters(found)):
         if meanwhile or told_apart:
-            yield from paragraphs(["; ".join(filter(None, (line, meanwhile)))])
-    yield from paragraphs([findings_left(told)] if top else [])
+            yield from causes.paragraphs(["; ".join(filter(None, (line, meanwhile)))])
+    yield from causes.paragraphs([sentences.findings_left(told)] if top else [])
 
 
 # -- several pairs ---------------------------------------------------------------------------------
@@ -257,11 +233,11 @@ def _of_several(comparison: Comparison, gate: Gate | None, top: int | None) -> I
     pairs = [(one, Told(one.pair)) for one in comparison.pairs]
     names = comparison.pair_names
     together = comparison.diagnosis if len(comparison.cases) == 1 else None
-    summary = pairs_block(pairs, names)
+    summary = pair_tables.pairs_block(pairs, names)
     if together is None:
         yield Section("verdict", _VERDICT, (summary,))
     else:
-        why = why_blocks(together, _sides(*pairs[0]), together.notes, brief=brief)
+        why = causes.why_blocks(together, _sides(*pairs[0]), together.notes, brief=brief)
         yield Section("verdict", _VERDICT, tuple(why))
         yield from rank_sections(comparison.ranks, top)
         yield Section("pairs", "All pairs", (summary,))
@@ -271,11 +247,13 @@ def _of_several(comparison: Comparison, gate: Gate | None, top: int | None) -> I
         own = (f"pair-{place + 1}", names[place])
         yield from _pair_sections(*pairs[place], own, together, top)
     if not brief:
-        yield Section("sides", "What was compared", (sides_block(pairs),))
+        yield Section("sides", "What was compared", (pair_tables.sides_block(pairs),))
     left = _not_shown(len(pairs) - len(shown), comparison) if brief else []
     common = together.notes if together is not None and brief else ()
-    noted = notes_of_many([(names[place], _own_notes(pairs[place][1])) for place in shown])
-    yield from note_sections([*left, *common, *noted, *comparison.notes])
+    noted = sentences.notes_of_many(
+        [(names[place], _own_notes(pairs[place][1])) for place in shown]
+    )
+    yield from causes.note_sections([*left, *common, *noted, *comparison.notes])
 
 
 def in_full(pairs: Sequence[Told], most: int) -> list[int]:
@@ -284,8 +262,8 @@ def in_full(pairs: Sequence[Told], most: int) -> list[int]:
     One that stands out comes first, or else the one with the largest change of a function.
     """
     changes = [abs(told.pair.cycle_times.change_pct or 0.0) for told in pairs]
-    one = standing_out(pairs)
-    alone = changed_most(pairs) if one is None else one[0]
+    one = sentences.standing_out(pairs)
+    alone = sentences.changed_most(pairs) if one is None else one[0]
     order = sorted(range(len(pairs)), key=lambda place: (place != alone, -changes[place], place))
     return sorted(order[:most], key=lambda place: (place != alone, place))
 
@@ -299,27 +277,23 @@ def _not_shown(count: int, comparison: Comparison) -> list[str]:
 
 
 def _pair_sections(
-    one: Compared,
-    told: Told,
-    named: tuple[str, str],
-    together: Diagnosis | None,
-    top: int | None,
+    one: Compared, told: Told, named: tuple[str, str], together: Diagnosis | None, top: int | None
 ) -> Iterator[Section]:
     """One of several pairs: its own verdict where there is none over all, and its tables."""
     (id_, name), found = named, one.diagnosis
     brief = (together or found) if top else None
-    lead = short_names(subject(told, one.title))
+    lead = short_names(sentences.subject(told, one.title))
     tables = (
         *(_cycles(one, told) if top is None else ()),
         *_changed(told, brief or found, top),
-        *pair_blocks(told, top or _ROWS_OF_MANY, f"{id_}-", brief=brief),
+        *pair_tables.pair_blocks(told, top or _ROWS_OF_MANY, f"{id_}-", brief=brief),
     )
     if together is not None:
-        said = (*paragraphs(answer(told)), *_warnings(told, found))
+        said = (*causes.paragraphs(sentences.answer(told)), *_warnings(told, found))
         yield Section(id_, name, (*said, *tables), lead)
         return
-    link = links_to(f"{id_}-tables", told.label)
-    why = why_blocks(found, _sides(one, told), found.notes, link)
+    link = causes.links_to(f"{id_}-tables", told.label)
+    why = causes.why_blocks(found, _sides(one, told), found.notes, link)
     yield Section(id_, name, (*why, *_warnings(told, found)), lead)
     yield Section(f"{id_}-tables", "Functions and counters", tables)
 
@@ -358,14 +332,11 @@ def _pair_md(one: Compared) -> str:
 def error_json(gate: Gate, error: TimesinkError) -> str:
     """What JSON says of runs that could not be compared."""
     said = {"message": sayable(error.message), "hint": sayable(error.hint)}
-    return _indented({"schema": SCHEMA, "error": said, "gate": gate.to_dict()})
+    whole = {"schema": SCHEMA, "error": said, "gate": gate.to_dict()}
+    return indented(msgspec.json.encode(whole))
 
 
 def indented_json(comparison: Comparison, gate: Gate | None = None) -> str:
     """The whole answer as JSON for a person to look at; with what a gate says of it."""
     judged = {} if gate is None else {"gate": gate.to_dict()}
-    return _indented({**comparison.to_dict(), **judged})
-
-
-def _indented(whole: dict[str, Any]) -> str:
-    return msgspec.json.format(msgspec.json.encode(whole), indent=2).decode()
+    return indented(msgspec.json.encode({**comparison.to_dict(), **judged}))

@@ -13,11 +13,7 @@ from timesink.analyses.ranks.own_time import ranges_of
 from timesink.answers.causes import TONES, attributed_part, note_sections, paragraphs
 from timesink.answers.comparison.changes import Told
 from timesink.answers.comparison.pair_tables import ROLES, pair_blocks
-from timesink.answers.comparison.rank_sets import (
-    late_together,
-    steps_sentence,
-    straggler_sentences,
-)
+from timesink.answers.comparison.rank_sets import late_together, steps_sentence, straggler_sentences
 from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.sentences import answer
 from timesink.model import units
@@ -200,29 +196,26 @@ def rank_sections(found: RankChanges | None, top: int | None = None) -> Iterator
 
     With `top`, as text: so many rows, and only ranks that changed.
     """
-    if found is not None:
-        yield Section("ranks", "Ranks", tuple(_rank_blocks(found, top)))
-
-
-def _rank_blocks(found: RankChanges, top: int | None) -> Iterator[Block]:
+    if found is None:
+        return
     late = list(straggler_sentences(found))
     late = late or [_NOT_NEW if found.stragglers else _NO_STRAGGLER]
     is_late = any(each.state in {"new", "worse"} for each in found.stragglers)
-    yield from paragraphs([steps_sentence(found)], TONES.get(found.verdict, "plain"))
-    yield from paragraphs(late, "bad" if is_late else "plain")
+    blocks: list[Block] = [
+        *paragraphs([steps_sentence(found)], TONES.get(found.verdict, "plain")),
+        *paragraphs(late, "bad" if is_late else "plain"),
+    ]
     if found.attribution:
         change = found.step_time.new_ns - found.step_time.base_ns
         rows = [attributed_part(one, one.part, _PART_NAMES[one.part]) for one in found.attribution]
         title = f"The mean step of all ranks ({signed_ns(change)})"
         parts = Attribution(title, "time_ns", change, tuple(rows))
-        yield parts if top is None else attribution_table(parts)
-    if found.stragglers:
-        yield _stragglers(found)
+        blocks.append(parts if top is None else attribution_table(parts))
     ranks = found.ranks if top is None else found.ranks.filter("changed")
-    if ranks.height:
-        yield _ranks(ranks, top or _MOST_ROWS)
-    if found.collectives.height:
-        yield _collectives(found, top or _MOST_ROWS)
+    blocks += [_stragglers(found)] if found.stragglers else []
+    blocks += [_ranks(ranks, top or _MOST_ROWS)] if ranks.height else []
+    blocks += [_collectives(found, top or _MOST_ROWS)] if found.collectives.height else []
+    yield Section("ranks", "Ranks", tuple(blocks))
 
 
 def _stragglers(found: RankChanges) -> Table:

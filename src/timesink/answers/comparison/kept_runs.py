@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields, replace
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -37,6 +36,7 @@ from timesink.sources.recordings import Recording
 
 _BEHAVIOUR = "behaviour"
 _BESIDE = "beside"
+_PLAIN = ("rank", "confidence", "notes")
 _NOT_THE_PROGRAM = frozenset({"timesink"})
 """Versions of what the program does not run on."""
 _NAMED = ("function", "annotation")
@@ -58,17 +58,9 @@ def tables_of(run: SideRun, *, calls: bool = True) -> Tables:
         own = [name for name, value in values.items() if isinstance(value, pl.DataFrame)]
         tables |= {_name(pid, name): values.pop(name) for name in own}
         plain[pid] = {"tables": own, "values": values}
-    about = {
-        "method": run.unit.method,
-        "anchor": run.unit.anchor,
-        "between_marks": run.unit.between_marks,
-        "rank": run.rank,
-        "confidence": run.confidence,
-        "notes": run.notes,
-        "recorded": None if run.recorded is None else asdict(run.recorded),
-        "anatomies": plain,
-    }
-    return Tables(about, tables)
+    about = asdict(run.unit) | {name: getattr(run, name) for name in _PLAIN}
+    recorded = None if run.recorded is None else asdict(run.recorded)
+    return Tables(about | {"recorded": recorded, "anatomies": plain}, tables)
 
 
 def run_of_tables(kept: Tables, source: SideSource, trace: Trace | None = None) -> SideRun:
@@ -81,9 +73,7 @@ def run_of_tables(kept: Tables, source: SideSource, trace: Trace | None = None) 
         values |= {name: kept.tables[_name(pid, name)] for name in plain["tables"]}
         calls = values.pop("calls", None)
         found = Anatomy(**values)
-        anatomies[pid] = (
-            found if calls is None else replace(found, find_calls=partial(_same, calls))
-        )
+        anatomies[pid] = found if calls is None else replace(found, find_calls=calls.clone)
     return SideRun(
         source,
         kept.tables[_BEHAVIOUR],
@@ -96,10 +86,6 @@ def run_of_tables(kept: Tables, source: SideSource, trace: Trace | None = None) 
         beside=kept.tables.get(_BESIDE),
         recorded=None if recorded is None else recorded_run(recorded)[0],
     )
-
-
-def _same(calls: pl.DataFrame) -> pl.DataFrame:
-    return calls
 
 
 def _name(pid: str, table: str) -> str:
@@ -203,26 +189,25 @@ def recorded_otherwise(base: Sequence[SideRun], new: Sequence[SideRun]) -> list[
     Sides whose files disagree among themselves, or that no recorder described, say nothing.
     """
     notes = []
-    units, versions = [], []
-    for side in (base, new):
-        recorders = [run.recorded for run in side]
-        units.append({None if one is None else _unit(one) for one in recorders})
-        versions.append(
-            {None if one is None else tuple(sorted(one.versions.items())) for one in recorders}
-        )
-    if all(len(said) == 1 and None not in said for said in units):
-        (before,), (now,) = units
-        if before != now:
-            notes.append(f"cycles were recorded by {before} in base, by {now} in new")
-    if all(len(said) == 1 and None not in said for said in versions):
-        old, other = (dict(said.pop() or ()) for said in versions)
-        changed = [
-            f"{name} {old[name]} → {other[name]}"
-            for name in old
-            if name in other and old[name] != other[name] and name not in _NOT_THE_PROGRAM
-        ]
-        notes += [f"recorded with other versions: {', '.join(changed)}"] if changed else []
-    return notes
+    before, now = (_agreed(side, _unit) for side in (base, new))
+    if before and now and before != now:
+        notes.append(f"cycles were recorded by {before} in base, by {now} in new")
+    old, other = (
+        dict(_agreed(side, lambda one: tuple(sorted(one.versions.items()))) or ())
+        for side in (base, new)
+    )
+    changed = [
+        f"{name} {old[name]} → {other[name]}"
+        for name in old
+        if name in other and old[name] != other[name] and name not in _NOT_THE_PROGRAM
+    ]
+    return [*notes, *([f"recorded with other versions: {', '.join(changed)}"] if changed else [])]
+
+
+def _agreed(side: Sequence[SideRun], said_by: Callable[[RecordedRun], Any]) -> Any:
+    """What all recorders of a side say; None where they differ, or one file has none."""
+    said = {None if run.recorded is None else said_by(run.recorded) for run in side}
+    return said.pop() if len(said) == 1 else None
 
 
 def _unit(run: RecordedRun) -> str | None:

@@ -10,16 +10,16 @@ from typing import cast
 
 import polars as pl
 
-from timesink.analyses.anatomy.anatomy import Anatomy, only_cycles
+from timesink.analyses.anatomy.anatomy import only_cycles
 from timesink.analyses.comparison.pair import Pair, Role
 from timesink.analyses.kernels.families import distinguishing
 from timesink.analyses.names import short_kernel_name
-from timesink.answers.comparison.pairing import Compared, Match, RoleMember, by_number
+from timesink.answers.comparison.pairing import Compared, Match, RoleMember
 from timesink.answers.comparison.runs import SideRun
 from timesink.answers.comparison.sides import stem_of
 from timesink.errors import NotFoundError
 from timesink.model.schema import host_and_pid
-from timesink.model.units import listed
+from timesink.model.units import listed, natural
 from timesink.output.names import told_apart
 from timesink.sources.recordings import sayable
 
@@ -176,7 +176,7 @@ def check_pids(
     for side, pid in zip((base, new), pids, strict=True):
         known = {one.role.pid for one in ((*base, *new) if pids[0] == pids[1] else side)}
         if pid is not None and pid not in known:
-            there = listed(sorted(known, key=by_number))
+            there = listed(sorted(known, key=natural))
             raise NotFoundError(f"{side[0].role.source}: no process {pid}", f"there are {there}")
 
 
@@ -202,34 +202,30 @@ def _members(run: SideRun, *, ignore_hosts: bool) -> Iterator[RoleMember]:
         (pl.lit(None, pl.String) if ignore_hosts else host_of).alias("_host"),
     )
     parts = table.partition_by("_pid", "_host", as_dict=True, include_key=False)
-    keys = sorted(parts, key=lambda key: (key[1] or "", by_number(str(key[0]))))
-    for pid, host in keys:
+    keys = sorted(parts, key=lambda key: (key[1] or "", natural(str(key[0]))))
+    processes_of = {key: host_and_pid(key) for key in run.anatomies}
+    for pid, host in cast("list[tuple[str, str | None]]", keys):
+        # None where several processes share the number.
+        own = [
+            run.anatomies[key]
+            for key, (machine, number) in processes_of.items()
+            if pid in {number, number or UNKNOWN_PID} and host in (None, machine)
+        ]
         for suffix, rows in _by_suffix(parts[pid, host], run):
             role = Role(
                 label="",
                 source=str(run.source.path),
-                pid=cast("str", pid),
+                pid=pid,
                 behaviour=rows,
-                host=cast("str | None", host),
+                host=host,
                 rank=run.rank,
                 method=run.unit.method,
                 confidence=run.confidence,
                 notes=run.notes,
-                anatomy=_anatomy(run, cast("str", pid), cast("str | None", host), rows),
+                anatomy=only_cycles(own[0], rows["cycle"]) if len(own) == 1 else None,
                 beside=run.beside,
             )
             yield RoleMember(role, run.source.job, suffix, run.source.key)
-
-
-def _anatomy(run: SideRun, pid: str, host: str | None, rows: pl.DataFrame) -> Anatomy | None:
-    """The anatomy of the cycles of a role; None where several processes share the number."""
-    named = {key: host_and_pid(key) for key in run.anatomies}
-    own = [
-        key
-        for key, (machine, number) in named.items()
-        if pid in {number, number or UNKNOWN_PID} and host in (None, machine)
-    ]
-    return only_cycles(run.anatomies[own[0]], rows["cycle"]) if len(own) == 1 else None
 
 
 def _by_suffix(rows: pl.DataFrame, run: SideRun) -> Iterator[tuple[str, pl.DataFrame]]:

@@ -13,6 +13,7 @@ import polars as pl
 
 from timesink.analyses.comparison.pair import Pair, Role
 from timesink.errors import NotFoundError, UsageError
+from timesink.model.units import natural
 
 if TYPE_CHECKING:
     from timesink.model.diagnosis import Diagnosis
@@ -166,15 +167,9 @@ def _crossed(base: list[RoleMember], new: list[RoleMember], notes: list[str]) ->
     return [Match("cross", one, other) for one, other in zip(*ordered, strict=False)]
 
 
-def _device_and_pid(member: RoleMember) -> tuple[list[tuple[int, str]], tuple[int, str]]:
+def _device_and_pid(member: RoleMember) -> tuple[list[list[tuple[int, str]]], object]:
     devices = member.role.behaviour["device"].drop_nulls().cast(pl.String).unique().to_list()
-    return sorted(by_number(device) for device in devices), by_number(member.role.pid)
-
-
-def by_number(text: str) -> tuple[int, str]:
-    """Sort key that puts process 9 before 10, and `GPU 2` before `GPU 10`."""
-    digits = "".join(letter for letter in text if letter.isascii() and letter.isdigit())
-    return int(digits[:20] or -1), text
+    return sorted(map(natural, devices)), natural(member.role.pid)
 
 
 # -- which of several pairs are meant: by sort of cycle, and options that tell them apart ----------

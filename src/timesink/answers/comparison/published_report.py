@@ -29,14 +29,7 @@ from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.sentences import answer, both_labels, notes
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
-from timesink.model.units import (
-    amounts,
-    chance,
-    change,
-    from_to,
-    per_cycle,
-    times,
-)
+from timesink.model.units import amounts, chance, change, from_to, per_cycle, times
 from timesink.output.markdown import bullets, section_markdown
 from timesink.output.names import as_code, in_line
 from timesink.output.tables import markdown_table

@@ -59,18 +59,12 @@ class Comparison:
             raise NotFoundError("all roles behave alike: there is no pair", "see `exploration`")
         if len(self.all_pairs) > 1:
             names = units.listed(self.pair_names, between="; ")
+            place = "pairs" if self.exploration is None else "exploration.pairs"
+            more = f", or compare with {as_arguments(self.choices)}" if self.choices else ""
             raise AmbiguousError(
-                f"there are {len(self.all_pairs)} pairs ({names})",
-                self._how_to_take_one(),
+                f"there are {len(self.all_pairs)} pairs ({names})", f"take one of `{place}`{more}"
             )
         return self.all_pairs[0].pair
-
-    def _how_to_take_one(self) -> str:
-        if self.exploration is not None:
-            return "take one of `exploration.pairs`"
-        choices = self.choices
-        more = f", or compare with {as_arguments(choices)}" if choices else ""
-        return f"take one of `pairs`{more}"
 
     @property
     def choices(self) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from timesink.analyses.comparison.pair import CycleTimes, Pair
+from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.statistics.ranks import ALPHA
 from timesink.answers.comparison.changes import Change, Told, counters_meanwhile
 from timesink.answers.comparison.naming import pair_names, processes
@@ -75,7 +75,9 @@ def answer(told: Told, why: Diagnosis | None = None) -> list[str]:
     """
     unequal = " ".join(["Cycles do not hold the same work.", *told.whole.workload.reasons[:1]])
     if not told.comparable:
-        return [unequal, _as_recorded(told.pair.cycle_times)]
+        base, new = told.pair.cycle_times.base_mean_ns, told.pair.cycle_times.new_mean_ns
+        said = f"As recorded they take {times(base, new)}, which says nothing about speed."
+        return [unequal, said if base and new else _NO_LENGTHS]
     said = _cycle_words(told)
     if told.whole.equal_work is not None:
         said = f"Put together to equal work, {said[0].lower()}{said[1:]}"
@@ -87,13 +89,6 @@ def answer(told: Told, why: Diagnosis | None = None) -> list[str]:
         symptoms = () if why is None else why.symptoms
         lines.append(_changed_line(told, {(one.metric, one.device) for one in symptoms}))
     return lines
-
-
-def _as_recorded(cycles: CycleTimes) -> str:
-    if not (cycles.base_mean_ns and cycles.new_mean_ns):
-        return _NO_LENGTHS
-    lengths = times(cycles.base_mean_ns, cycles.new_mean_ns)
-    return f"As recorded they take {lengths}, which says nothing about speed."
 
 
 def _why_line(why: Diagnosis) -> str:

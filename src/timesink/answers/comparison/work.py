@@ -15,19 +15,9 @@ import polars as pl
 from timesink.analyses.comparison.pair import Pair, key_findings
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.analyses.ranks.rank_set import RankSet, ranks_of_traces
+from timesink.answers.comparison import naming, rank_sets
 from timesink.answers.comparison.baseline_store import is_reference
 from timesink.answers.comparison.kept_runs import Runs, read_sides, recorded_otherwise
-from timesink.answers.comparison.naming import (
-    VERSION,
-    case_identifier,
-    check_pids,
-    chosen,
-    file_stem,
-    match_identifiers,
-    members_of,
-    pair_identifier,
-    side_labels,
-)
 from timesink.answers.comparison.pairing import (
     Compared,
     Match,
@@ -36,14 +26,6 @@ from timesink.answers.comparison.pairing import (
     members_of_type,
     pair_members,
     pairs_of_type,
-)
-from timesink.answers.comparison.rank_sets import (
-    are_large,
-    chosen_note,
-    compared_sets,
-    may_be_sets,
-    only_ranks,
-    representatives,
 )
 from timesink.answers.comparison.report import Comparison, joined, labelled
 from timesink.answers.comparison.runs import CycleSearch, SideReadOptions, SideRun
@@ -101,7 +83,7 @@ class ComparisonWork:
         roles: list[RoleMember] = []
         failures: list[TimesinkError] = []
         for case in cases:
-            identifier = case_identifier(case.folder, first)
+            identifier = naming.case_identifier(case.folder, first)
             try:
                 base, new = (find_side(side, self.rank) for side in (case.base, case.new))
                 found, members = self.compared(base, new, ("normal", "abnormal"), identifier)
@@ -121,11 +103,11 @@ class ComparisonWork:
 
         sources = {source.key: source for side in sides for source in side.sources}
         (runs,), noted, _ = read_sides(self.runs, self.reading.finding, [list(sources.values())])
-        every = members_of(runs, ignore_hosts=self.ignore_hosts)
+        every = naming.members_of(runs, ignore_hosts=self.ignore_hosts)
         wanted = set(self.pids) - {None}
         members = [
             one
-            for one in chosen(every, self.pids[0], self.rank)
+            for one in naming.chosen(every, self.pids[0], self.rank)
             if not wanted or one.role.pid in wanted
         ]
         members = members_of_type(members, self.cycle_type)
@@ -143,23 +125,26 @@ class ComparisonWork:
     ) -> _Case:
         """Two runs, and what their sides are called."""
         whole, noted = None, list[str]()
-        are_sets, large = self._are_sets(base, new), are_large(base, new)
+        are_sets, large = self._are_sets(base, new), rank_sets.are_large(base, new)
         if are_sets and large:
             # So many ranks that only some of them are compared in full.
-            whole, noted = compared_sets(lambda: map(self._ranks, (base, new)))
+            whole, noted = rank_sets.compared_sets(lambda: map(self._ranks, (base, new)))
         if whole is not None:
-            few = representatives(whole)
-            base, new = only_ranks(base, whole.base, few), only_ranks(new, whole.new, few)
-            noted.append(chosen_note(whole, few))
+            few = rank_sets.representatives(whole)
+            base, new = (
+                rank_sets.only_ranks(base, whole.base, few),
+                rank_sets.only_ranks(new, whole.new, few),
+            )
+            noted.append(rank_sets.chosen_note(whole, few))
         (ours, theirs), of_reading, unread = read_sides(
             self.runs, self.reading.finding, [base.sources, new.sources]
         )
         of_base, of_new = (
-            members_of(runs, ignore_hosts=self.ignore_hosts) for runs in (ours, theirs)
+            naming.members_of(runs, ignore_hosts=self.ignore_hosts) for runs in (ours, theirs)
         )
-        check_pids(of_base, of_new, self.pids)
+        naming.check_pids(of_base, of_new, self.pids)
         pick_base, pick_new = (
-            chosen(members, pid, self.rank)
+            naming.chosen(members, pid, self.rank)
             for members, pid in zip((of_base, of_new), self.pids, strict=True)
         )
         are_single = all(
@@ -173,7 +158,9 @@ class ComparisonWork:
                 "compare two files, or try --explore",
             )
         if are_sets and not large:
-            whole, noted = compared_sets(lambda: map(self._ranks, (base, new), (ours, theirs)))
+            whole, noted = rank_sets.compared_sets(
+                lambda: map(self._ranks, (base, new), (ours, theirs))
+            )
         alone = sorted({f"{one.job}{one.suffix} pid {one.role.pid}" for one in pairing.left_out})
         plain = names == SIDES and are_single
         found = Comparison(
@@ -213,17 +200,19 @@ class ComparisonWork:
     def _are_sets(self, base: RunSide, new: RunSide) -> bool:
         one_is_meant = self.rank is not None or any(pid is not None for pid in self.pids)
         kept = any(map(self.runs.was_kept, (*base.sources, *new.sources)))
-        return not one_is_meant and not kept and may_be_sets(base, new)
+        return not one_is_meant and not kept and rank_sets.may_be_sets(base, new)
 
 
 def _pairs(
     matches: Sequence[Match], names: tuple[str, str], identifier: str, *, plain: bool
 ) -> Iterator[Compared]:
     """Every pair compared; `plain` names of sides do not say the process."""
-    names_of = match_identifiers(identifier, matches)
-    stems = told_apart([file_stem(*one) for one in zip(names_of, matches, strict=True)], VERSION)
+    names_of = naming.match_identifiers(identifier, matches)
+    stems = told_apart(
+        [naming.file_stem(*one) for one in zip(names_of, matches, strict=True)], naming.VERSION
+    )
     for match, own, stem in zip(matches, names_of, stems, strict=True):
-        base, new = names if plain else side_labels(match, names)
+        base, new = names if plain else naming.side_labels(match, names)
         pair = compare_roles(
             replace(match.base.role, label=base), replace(match.new.role, label=new), match.kind
         )
@@ -300,7 +289,7 @@ def compare(
             found, members = work.compared_cases(list(distinct.values()), path_of(given[0]))
         else:
             base, new = (side_of(one, rank) for one in given)
-            identifier = pair_identifier(base.path, new.path)
+            identifier = naming.pair_identifier(base.path, new.path)
             found, members = work.compared(base, new, SIDES, identifier)
         found = replace(found, roles=labelled(members))
     whole = replace(

@@ -208,11 +208,11 @@ def _tiles(use: DeviceUse) -> Tiles:
             Tile("launches", use.launches, "count", f"{units.count(use.names)} kernels"),
             *(
                 Tile(
-                    words.METRICS[metric], known(value), "percent", "Of peak, weighted by time.",
+                    title, known(value), "percent", "Of peak, weighted by time.",
                     None if known(value) is None else value / 100,
                 )
-                for metric, value in words.utilisations(use)
-                if value is not None
+                for metric, title in words.METRICS.items()
+                if (value := getattr(use, f"{metric}_pct")) is not None
             ),
             Tile("headroom", left, "time_ns",
                  "What would vanish if every kernel ran at its nearest roof.", share),

@@ -66,13 +66,14 @@ def kernels(
     ['normalisation', 'copy']
     """
     thresholds = Thresholds.above(low)
-    rules = None if families is None else load_families(families)
+    # With the usual families, the launches are those that other analyses share.
+    rules = () if families is None else (load_families(families),)
     reading: dict[str, Any] = {"cache": cache, "jobs": jobs, "progress": progress}
     chosen = reading | {"worker": worker, "span": span, "rank": rank}
     opened = _opened(source, chosen if trace is None else reading)
     timeline = None if trace is None else _timeline(opened, _opened(trace, chosen))
     sampling = _sampling(opened, every)
-    calls = with_class(with_weights(_calls(opened, rules), sampling), thresholds)
+    calls = with_class(with_weights(kernel_calls(opened, *rules), sampling), thresholds)
     join = None if timeline is None else _joined(calls, timeline, rules, sampling, min_aligned)
     calls = _with_origins(calls, timeline or opened, join)
     same = None if join is None or join.refused else timeline
@@ -146,29 +147,21 @@ def _sampling(trace: Trace, every: int | None) -> Sampling | None:
         return stated
     source = trace.metadata.source
     if stated is not None:
-        raise UsageError(
-            f"{source}: says itself that {stated} was measured",
-            "leave out --every",
-        )
+        raise UsageError(f"{source}: says itself that {stated} was measured", "leave out --every")
     if not has_counters(trace):
         raise UsageError(f"{source}: a timeline holds every launch", "leave out --every")
     return None if every == 1 else Sampling(every, "launch")
 
 
-def _calls(trace: Trace, rules: Families | None) -> pl.DataFrame:
-    """The launches; with the usual families those that other analyses share."""
-    return kernel_calls(trace) if rules is None else kernel_calls(trace, rules)
-
-
 def _joined(
     calls: pl.DataFrame,
     timeline: Trace,
-    rules: Families | None,
+    rules: tuple[Families, ...],
     sampling: Sampling | None,
     min_aligned: float,
 ) -> Join:
     steps = launch_origins(timeline)["step"]
-    timed = _calls(timeline, rules)
+    timed = kernel_calls(timeline, *rules)
     join = join_calls(calls, timed, steps=steps, sampling=sampling, min_aligned=min_aligned)
     if join.aligned or join.refused:
         return join

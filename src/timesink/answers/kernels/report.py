@@ -32,46 +32,6 @@ _AXES = {"sm": "SM", "tensor": "the tensor pipe"}
 _WHOLE = 0.995
 
 
-def headline(
-    trace: Trace,
-    calls: pl.DataFrame,
-    devices: tuple[DeviceUse, ...],
-    thresholds: Thresholds,
-    sampling: Sampling | None,
-) -> str:
-    """How long the kernels took, and how much of that the hardware was hardly used."""
-    timed = [use for use in devices if use.timed]
-    if not devices:
-        return "No kernel was recorded."
-    if not timed:
-        remedy = _DURATIONS if can_be_measured(trace) else ""
-        told = f"{units.counted(len(calls), 'kernels')} without a duration: nothing to weigh"
-        return f"{told}{remedy}."
-    longest = max(timed, key=lambda use: use.total_ns)
-    said = _amount(longest, sampling)
-    if len(devices) > 1:
-        # Which device is spoken of.
-        word = device_word(trace)
-        place = "one without number" if longest.device is None else f"{word} {longest.device}"
-        hosts = {use.host for use in devices}
-        host = f" of {longest.host}" if len(hosts) > 1 and longest.host else ""
-        many = f"{units.count(len(devices))} {word}s"
-        said = f"{many}; on {place}{host}, the one that worked longest, {said}"
-    said = f"{said[0].upper()}{said[1:]}"
-    if not longest.total_ns:
-        return f"{said}: nothing to weigh."
-    if longest.headroom_ns is None:
-        why = f"no hardware counters{_REMEDY if can_be_measured(trace) else ''}"
-        if trace.metadata.format == "ncu":
-            why = "no metric that was measured says how well they use the hardware"
-        by_family = call_groups(of_device(calls, longest), "family").select("group", "share_pct")
-        family, share = by_family.row(0)
-        told = share and family != "other"
-        largest = f", {units.share(share, 100)} of it {family}" if told else ""
-        return f"{said}{largest}; {why}."
-    return f"{said}: {_unused(longest, thresholds)}; {headroom_sentence(longest)}."
-
-
 def can_be_measured(trace: Trace) -> bool:
     """Whether `timesink ncu` works on the device of a recording, so far as it says."""
     return trace.metadata.vendor in {NVIDIA.name, UNKNOWN}
@@ -149,8 +109,37 @@ class KernelReport:
 
     @property
     def headline(self) -> str:
-        """The answer in a sentence."""
-        return headline(self.trace, self.calls, self.devices, self.thresholds, self.sampling)
+        """How long the kernels took, and how much of that the hardware was hardly used."""
+        trace, devices, timed = self.trace, self.devices, [use for use in self.devices if use.timed]
+        if not devices:
+            return "No kernel was recorded."
+        if not timed:
+            remedy = _DURATIONS if can_be_measured(trace) else ""
+            calls = units.counted(len(self.calls), "kernels")
+            return f"{calls} without a duration: nothing to weigh{remedy}."
+        longest = max(timed, key=lambda use: use.total_ns)
+        said = _amount(longest, self.sampling)
+        if len(devices) > 1:
+            # Which device is spoken of.
+            word = device_word(trace)
+            place = "one without number" if longest.device is None else f"{word} {longest.device}"
+            hosts = {use.host for use in devices}
+            host = f" of {longest.host}" if len(hosts) > 1 and longest.host else ""
+            many = f"{units.count(len(devices))} {word}s"
+            said = f"{many}; on {place}{host}, the one that worked longest, {said}"
+        said = f"{said[0].upper()}{said[1:]}"
+        if not longest.total_ns:
+            return f"{said}: nothing to weigh."
+        if longest.headroom_ns is not None:
+            return f"{said}: {_unused(longest, self.thresholds)}; {headroom_sentence(longest)}."
+        why = f"no hardware counters{_REMEDY if can_be_measured(trace) else ''}"
+        if trace.metadata.format == "ncu":
+            why = "no metric that was measured says how well they use the hardware"
+        by_family = call_groups(of_device(self.calls, longest), "family")
+        family, share = by_family.select("group", "share_pct").row(0)
+        told = share and family != "other"
+        largest = f", {units.share(share, 100)} of it {family}" if told else ""
+        return f"{said}{largest}; {why}."
 
     @cached_property
     def advice(self) -> tuple[Finding, ...]:
@@ -187,19 +176,19 @@ class KernelReport:
         return _labelled(groups, label)
 
     def _by_origin(self, column: str) -> pl.DataFrame:
-        """Launches by what launched them; those without it by why that is."""
-        known, why = pl.col(column).cast(pl.String()), self._why_unknown(column)
+        """Launches by what launched them; those without it by why that is, where it is known.
+
+        They are not in the timeline, or their operator is in no module.
+        """
+        found = pl.lit(value=True) if self.join is None else pl.lit(self.join.rows.is_not_null())
+        lost = pl.when(~found).then(pl.lit(NOT_ALIGNED))
+        why: pl.Expr = lost
+        if column != "operator" and "operator" in self.calls.columns:
+            why = lost.when(pl.col("operator").is_not_null()).then(pl.lit(OUTSIDE_MODULES))
+        known = pl.col(column).cast(pl.String())
         groups = call_groups(self.calls.with_columns(pl.coalesce(known, why).alias(column)), column)
         named = pl.when(~pl.col("group").is_in([OUTSIDE_MODULES, NOT_ALIGNED])).then("group")
         return _labelled(groups, pl.col("group")).with_columns(named)
-
-    def _why_unknown(self, column: str) -> pl.Expr:
-        """Whether a launch without a module is in none, or not in the timeline; null otherwise."""
-        found = pl.lit(value=True) if self.join is None else pl.lit(self.join.rows.is_not_null())
-        if column == "operator" or "operator" not in self.calls.columns:
-            return pl.when(~found).then(pl.lit(NOT_ALIGNED))
-        outside = pl.when(pl.col("operator").is_not_null()).then(pl.lit(OUTSIDE_MODULES))
-        return pl.when(~found).then(pl.lit(NOT_ALIGNED)).otherwise(outside)
 
     def _column(self, by: str) -> str:
         if by not in BY:
@@ -231,16 +220,10 @@ class KernelReport:
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer, ready for JSON; `docs/kernels.md` describes every key."""
-        return {"schema": SCHEMA, **self._facts()}
-
-    def to_json(self) -> bytes:
-        """The whole answer as JSON, on one line."""
-        return msgspec.json.encode(self.to_dict())
-
-    def _facts(self) -> dict[str, Any]:
         about = self.trace.metadata
         alone = self.devices[0] if len(self.devices) == 1 else None
         return {
+            "schema": SCHEMA,
             "headline": self.headline,
             "source": self.source,
             "format": about.format,
@@ -276,6 +259,10 @@ class KernelReport:
             "health": [entry.to_dict() for entry in self.trace.health],
         }
 
+    def to_json(self) -> bytes:
+        """The whole answer as JSON, on one line."""
+        return msgspec.json.encode(self.to_dict())
+
     def __repr__(self) -> str:
         """One line: what was read, and the answer."""
         return f"<KernelReport of {Path(self.source).name}: {self.headline}>"
@@ -288,7 +275,10 @@ class KernelReport:
 
 def runs_dict(runs: Sequence[KernelReport]) -> dict[str, Any]:
     """The answers of several runs; each has the keys of a single one, less the schema."""
-    return {"schema": SCHEMA, "runs": [run._facts() for run in runs]}  # noqa: SLF001
+    every = [run.to_dict() for run in runs]
+    for one in every:
+        del one["schema"]
+    return {"schema": SCHEMA, "runs": every}
 
 
 def _labelled(groups: pl.DataFrame, label: pl.Expr) -> pl.DataFrame:
@@ -313,9 +303,7 @@ def _device(use: DeviceUse) -> dict[str, Any]:
         "total_ns": use.total_ns if use.timed else None,
         "min_ns": use.min_ns,
         "max_ns": use.max_ns,
-        "tensor_pct": _rounded(use.tensor_pct),
-        "dram_pct": _rounded(use.dram_pct),
-        "sm_pct": _rounded(use.sm_pct),
+        **{name: _rounded(getattr(use, name)) for name in ("tensor_pct", "dram_pct", "sm_pct")},
         "measured_ns": use.measured_ns,
         "missing_ns": dict(use.missing_ns),
         "axis": use.axis,
@@ -353,10 +341,7 @@ def without_noise(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def find_notes(
-    trace: Trace,
-    calls: pl.DataFrame,
-    devices: Sequence[DeviceUse],
-    sampling: Sampling | None,
+    trace: Trace, calls: pl.DataFrame, devices: Sequence[DeviceUse], sampling: Sampling | None
 ) -> Iterator[str]:
     """One sentence each, without a full stop; what trace health says already is left out."""
     if not has_counters(trace):

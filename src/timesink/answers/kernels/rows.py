@@ -134,20 +134,15 @@ def plural(by: str) -> str:
 
 
 def rest_line(excerpt: KernelExcerpt, word: str) -> str:
-    """What the rows that are not shown come to; empty when all are."""
+    """What the rows that are not shown come to, or why there is no row; empty when all are."""
     if not excerpt.left:
         return ""
+    if excerpt.rows.is_empty():
+        return f"no {word} has {excerpt.min_share_pct:g} % of the time or more"
     count = units.counted(excerpt.left, f"more {_PLURALS[word]}")
     if excerpt.left_pct is None:
         return f"... {count}"
     return f"... {count}: {units.share(excerpt.left_pct, 100)} of the {excerpt.left_of}"
-
-
-def nothing_line(excerpt: KernelExcerpt, word: str) -> str:
-    """Why there is no row; empty where there are some."""
-    if excerpt.rows.height or not excerpt.left:
-        return ""
-    return f"no {word} has {excerpt.min_share_pct:g} % of the time or more"
 
 
 def group_label(name: str | None, by: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
@@ -21,7 +21,6 @@ from timesink.answers.kernels.rows import (
     choose_of_runs,
     chosen_calls,
     group_label,
-    nothing_line,
     plural,
     rest_line,
     runs_frame,
@@ -193,30 +192,16 @@ def _excerpt_table(
     main: Sequence[str],
     brief: bool,
 ) -> Table:
-    word, order = TITLES.get(by, by), SORTS[sort]
-    columns = _columns(reports, excerpt, by, main, brief=brief)
-    note = nothing_line(excerpt, word) or rest_line(excerpt, word)
-    by_order = Sort("label" if order == "group" else order, order != "group")
-    return table(id_, plural(by), columns, total_rows=excerpt.height, note=note, sort=by_order)
-
-
-def _columns(
-    reports: Sequence[KernelReport],
-    excerpt: KernelExcerpt,
-    by: str,
-    main: Sequence[str],
-    *,
-    brief: bool,
-) -> Iterator[Column]:
     """Where a row belongs, its name and main numbers; then, but for text, all other numbers."""
-    rows, word = excerpt.rows, TITLES.get(by, by)
+    rows, word, order = excerpt.rows, TITLES.get(by, by), SORTS[sort]
     axis = axis_of_all(reports)
     sampled = any(report.sampling is not None for report in reports)
-    for place in excerpt.places:
-        yield column(place, place, "text", rows[place].cast(pl.String))
     labels = [group_label(name, by) for name in rows["label"]]
     cut: Literal["start", "end"] = "start" if word.startswith("module") else "end"
-    yield column("label", word, "text", labels, link=LINKS.get(by, ""), cut=cut)
+    columns = [
+        *(column(place, place, "text", rows[place].cast(pl.String)) for place in excerpt.places),
+        column("label", word, "text", labels, link=LINKS.get(by, ""), cut=cut),
+    ]
     counts = ("calls", "launches") if sampled else ("calls",)
     first = [name for name in (*counts, *main) if name in rows.columns]
     if brief:
@@ -229,16 +214,17 @@ def _columns(
         title, spare = titles.get(name, title), spares.get(name, spare)
         if brief and name in _SHORT:
             told = [None if value is None else _SHORT[name](value) for value in rows[name]]
-            yield column(name, title, "text", told, spare=spare, right=True)
+            columns.append(column(name, title, "text", told, spare=spare, right=True))
         else:
-            yield _column(rows, name, title, axis=axis, spare=spare)
-    if brief:
-        return
+            columns.append(_column(rows, name, title, axis=axis, spare=spare))
     known = {*first, *excerpt.places, *_LEFT_OUT}
-    for name in rows.columns:
+    for name in () if brief else rows.columns:
         if name not in known:
             spelled = name.removesuffix("_ns").removesuffix("_pct").replace("_", " ")
-            yield _column(rows, name, spelled, axis=axis, main=False)
+            columns.append(_column(rows, name, spelled, axis=axis, main=False))
+    note = rest_line(excerpt, word)
+    by_order = Sort("label" if order == "group" else order, order != "group")
+    return table(id_, plural(by), columns, total_rows=excerpt.height, note=note, sort=by_order)
 
 
 def _tells(rows: pl.DataFrame, name: str) -> bool:

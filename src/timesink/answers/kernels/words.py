@@ -127,9 +127,9 @@ def device_lines(report: KernelReport, use: DeviceUse) -> Iterator[str]:
             amount += f", {units.duration_ns(use.min_ns)} to {units.duration_ns(use.max_ns)} each"
     yield amount
     told = [
-        f"{METRICS[metric]} {units.share(value, 100)}{interval(use, f'{metric}_pct', 1)}"
-        for metric, value in utilisations(use)
-        if value is not None
+        f"{title} {units.share(value, 100)}{interval(use, f'{metric}_pct', 1)}"
+        for metric, title in METRICS.items()
+        if (value := getattr(use, f"{metric}_pct")) is not None
     ]
     if told:
         yield f"{', '.join(told)} of peak, weighted by time"
@@ -140,11 +140,6 @@ def device_lines(report: KernelReport, use: DeviceUse) -> Iterator[str]:
     ]
     if lacking:
         yield f"not measured: {', '.join(lacking)}"
-
-
-def utilisations(use: DeviceUse) -> tuple[tuple[str, float | None], ...]:
-    """How much of each unit of a device was used, of peak; None where that was not measured."""
-    return (("tensor", use.tensor_pct), ("dram", use.dram_pct), ("sm", use.sm_pct))
 
 
 def interval(use: DeviceUse, key: str, scale: float) -> str:
