@@ -218,7 +218,7 @@ class ReadingBar:
 
             columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
             self._drawn = Progress(*columns, console=Console(stderr=True), transient=True)
-            self._drawn.add_task("", total=None)
+            self._drawn.add_task(text, total=total, completed=done)
             self._drawn.start()
         (task,) = self._drawn.task_ids
         self._drawn.update(task, completed=done, total=total, description=text)
