@@ -162,7 +162,7 @@ def shown_at(table: Table, width: int) -> list[str]:
     if isinstance(made, Group):
         first = made.renderables[0]
         assert isinstance(first, RichTable)
-        return [str(cell) for cell in first.columns[0].cells]
+        return [str(cell) for cell in first.columns[0].cells if str(cell)]
     assert isinstance(made, RichTable)
     return [str(column.header) for column in made.columns]
 

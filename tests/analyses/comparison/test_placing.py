@@ -44,5 +44,5 @@ def test_rows_keep_the_device_of_the_file():
 
 def test_tables_with_devices_stay_as_they_are():
     pair = compare_roles(BASE, NEW, "strict")
-    assert pair.base is BASE
-    assert pair.new is NEW
+    assert pair.base.behaviour.equals(BASE.behaviour)
+    assert pair.new.behaviour.equals(NEW.behaviour)

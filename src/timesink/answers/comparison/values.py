@@ -253,7 +253,8 @@ def ranks(found: RankChanges) -> dict[str, Any]:
                     {
                         "group": each.group,
                         "ranks": ranges_of(each.ranks),
-                        **_told(each, "size", "representative", "odd", "apart"),
+                        "size": len(each.ranks),
+                        **_told(each, "representative", "odd", "apart"),
                     }
                     for each in run.groups
                 ],
