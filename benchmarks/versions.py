@@ -28,8 +28,9 @@ sys.exit(main(["--version"]))
 COMPARE = """
 import sys
 from timesink.cli import main
-sys.exit(main(["compare", *sys.argv[1].split(":"), "--format", "json", "-o", "/dev/null", "--force"]))
-"""  # noqa: E501 - a program, not text
+sys.stdout = open("/dev/null", "w")
+sys.exit(main(["compare", *sys.argv[1].split(":"), "--format", "json"]))
+"""
 
 
 def questions(folder: Path, events: int) -> list[tuple[str, str, str, Path | str]]:
