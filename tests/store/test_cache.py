@@ -298,7 +298,11 @@ def test_processes_that_read_the_same_file_end_in_one_entry(recording: Path, for
 @pytest.mark.parametrize(
     "remove", [lambda store: store.clear(), lambda store: shutil.rmtree(store.root)]
 )
-def test_trace_in_use_outlives_its_entry(recording: Path, remove: Callable[[Cache], object]):
+def test_trace_in_use_outlives_its_entry(
+    recording: Path, remove: Callable[[Cache], object], monkeypatch: pytest.MonkeyPatch
+):
+    # Other tests of this process may hold many files.
+    monkeypatch.setattr(folder_module, "_FEW_FILES", 100_000)
     first = as_text(timesink.open(recording))
     trace = timesink.open(recording)
     remove(Cache.default())
