@@ -53,7 +53,7 @@ class TraceInfo:
     summary: Summary
     health: tuple[HealthEntry, ...]
     sampled: tuple[dict[str, Any], ...] = ()
-    """Rows of `analyses.sampled_counters`."""
+    """Rows of `analyses.summary.sampled_counters`."""
     sampled_span_ns: int = 0
     has_only_counters: bool = False
 
