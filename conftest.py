@@ -24,10 +24,10 @@ if IS_ONE_OF_MANY:
 
 COMPARISONS_OF_RECORDINGS = {
     "tests/analyses/clustering/test_recordings.py",
-    "tests/analyses/diagnosis/anomalies/test_recorded.py",
+    "tests/rules/diagnosis/anomalies/test_recorded.py",
     "tests/lab/test_score.py",
-    "tests/reports/baselines/test_keeping.py",
-    "tests/reports/comparison/test_rank_sets.py",
+    "tests/answers/baselines/test_keeping.py",
+    "tests/answers/comparison/test_rank_sets.py",
     "tests/test_compare_acceptance.py",
     "tests/test_diagnosis_acceptance.py",
     "tests/test_gate_acceptance.py",

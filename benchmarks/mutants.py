@@ -58,7 +58,7 @@ CPU_LIMIT = 30
 WALL_LIMIT = 1200
 """Seconds that they may take together; the second number is for those that wait."""
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--doctest-modules"]
-ELSEWHERE = ("browser", "collect", "lab", "engines", "server")
+ELSEWHERE = ("browser", "recorder", "lab", "runtime", "server")
 """Tests that start programs or browsers, or that are about other code, are left out."""
 
 

@@ -40,7 +40,7 @@ class CycleRun:
     """What tells it apart from the other recordings of a folder."""
     cycles: Cycles
     summary: pl.DataFrame
-    """One row per process and type: see `analyses.cycles.summary`."""
+    """One row per process and type: see `analyses.cycles.search.cycle_summary`."""
 
     def to_dict(self) -> dict[str, Any]:
         cycles = self.cycles
