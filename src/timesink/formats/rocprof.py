@@ -18,13 +18,7 @@ import msgspec
 import polars as pl
 
 from timesink.errors import UnreadableError
-from timesink.formats.finish import (
-    address_of,
-    close_spans,
-    finish_trace,
-    lane,
-    list_lanes,
-)
+from timesink.formats.finish import address_of, close_spans, finish_trace, lane, list_lanes
 from timesink.formats.options import ReadOptions
 from timesink.formats.packing import SourceFile
 from timesink.model.health import HealthEntry
