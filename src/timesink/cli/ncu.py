@@ -44,7 +44,7 @@ from timesink.cli.options import (
 )
 from timesink.errors import CollectError
 from timesink.model.units import counted
-from timesink.recorder.ncu.collection import Collected, collect
+from timesink.recorder.ncu.collection import collect
 from timesink.recorder.ncu.command import (
     LARGEST,
     METRIC_SETS,
@@ -59,7 +59,7 @@ from timesink.recorder.ncu.command import (
     shown,
 )
 from timesink.recorder.ncu.process import Screen
-from timesink.recorder.ncu.table import NcuOutputs
+from timesink.recorder.ncu.table import NcuOutputs, PrintedTable
 from timesink.recorder.processes import check_program
 
 _STACK = ("isal", "msgspec", "numpy", "polars", "rich")
@@ -181,28 +181,28 @@ def run(options: argparse.Namespace) -> int:
     if ncu is None:
         raise CollectError.no_ncu()
     check_program(plan.program)
-    collected = collect(ncu, plan, places, Screen(sys.stdout, sys.stderr), __version__)
-    code = _tell(collected, options)
-    if collected.failure is not None:
-        raise collected.failure
+    table, failure = collect(ncu, plan, places, Screen(sys.stdout, sys.stderr), __version__)
+    code = _tell(table, options)
+    if failure is not None:
+        raise failure
     return code
 
 
-def _tell(collected: Collected, options: argparse.Namespace) -> int:
-    device = f" of {collected.device}" if collected.device else ""
-    kernels = f"{counted(collected.kernels, 'kernels')}{device}"
-    if collected.without_values:
-        names = ", ".join(collected.without_values)
+def _tell(table: PrintedTable, options: argparse.Namespace) -> int:
+    device = f" of {table.device}" if table.device else ""
+    kernels = f"{counted(table.kernels, 'kernels')}{device}"
+    if table.without_values:
+        names = ", ".join(table.without_values)
         print(f"warning: no kernel has a value of {names}: unknown to this ncu or to this GPU\n"
               "hint: ncu --query-metrics lists the names that are known",
               file=sys.stderr)  # fmt: skip
     if not all(importlib.util.find_spec(name) for name in _STACK):
-        print(f"Wrote {kernels} to {collected.output}; where timesink is installed in full, "
-              f"timesink kernels {shown([str(collected.output)])} shows the summary",
+        print(f"Wrote {kernels} to {options.output}; where timesink is installed in full, "
+              f"timesink kernels {shown([str(options.output)])} shows the summary",
               file=sys.stderr)  # fmt: skip
         return 0
-    print(f"Wrote {kernels} to {collected.output}", file=sys.stderr)
+    print(f"Wrote {kernels} to {options.output}", file=sys.stderr)
     from timesink.cli import main  # noqa: PLC0415 - which knows this module
 
     debug = ["--debug"] if options.debug else []
-    return main(["kernels", str(collected.output), *debug])
+    return main(["kernels", str(options.output), *debug])
