@@ -57,10 +57,7 @@ def run(options: argparse.Namespace) -> int:
 
     logdir = Path(options.logdir)
     library = RunLibrary(
-        logdir,
-        cache=not options.no_cache,
-        jobs=options.jobs,
-        follow_links=options.follow_links,
+        logdir, cache=not options.no_cache, jobs=options.jobs, follow_links=options.follow_links
     )
     hosts = allowed_hosts(options.host, options.allow_host)
     app = create_app(library, options.path_prefix, hosts=hosts)

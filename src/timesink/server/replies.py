@@ -224,10 +224,7 @@ VIEWS = Views(
         "distributed/gpuinfo": "distributed:device_info",
         "distributed/mluinfo": "distributed:device_info",
     },
-    of_pair={
-        "diff": "distributed:diff",
-        "diffnode": "distributed:diff_node",
-    },
+    of_pair={"diff": "distributed:diff", "diffnode": "distributed:diff_node"},
 )
 
 

@@ -402,12 +402,7 @@ class PieceDecoder:
         )
 
     def _add_arguments(
-        self,
-        groups: dict[str, Group],
-        name: str,
-        group: Group,
-        raws: list[Raw],
-        tally: Tally,
+        self, groups: dict[str, Group], name: str, group: Group, raws: list[Raw], tally: Tally
     ) -> None:
         words = self.vocabularies
         decoder = _argument_decoder(name, brief=self._brief)
