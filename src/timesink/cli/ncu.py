@@ -179,7 +179,11 @@ def run(options: argparse.Namespace) -> int:
         raise CollectError("timesink ncu runs on Linux only", "run what --dry-run prints by hand")
     ncu = find_ncu(options.ncu)
     if ncu is None:
-        raise CollectError.no_ncu()
+        raise CollectError(
+            "Nsight Compute (ncu) is not installed, or not on PATH",
+            "it comes with the CUDA toolkit, often as /usr/local/cuda/bin/ncu; "
+            "name it with --ncu PATH or TIMESINK_NCU",
+        )
     check_program(plan.program)
     table, failure = collect(ncu, plan, places, Screen(sys.stdout, sys.stderr), __version__)
     code = _tell(table, options)

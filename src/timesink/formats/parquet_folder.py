@@ -58,7 +58,8 @@ def read_folder(folder: Path, *, hold_open: bool = False) -> Trace:
         description: dict[str, Any] = json.loads((folder / DESCRIPTION).read_bytes())
         schema = description["timesink_schema"]
         if schema != SCHEMA_VERSION:
-            raise UnreadableError.other_schema(folder, schema, SCHEMA_VERSION)
+            said = f"exported with table schema {schema}, this timesink has {SCHEMA_VERSION}"
+            raise UnreadableError(f"{folder}: {said}", "export the original trace again")
         health = [HealthEntry(**entry) for entry in description["health"]]
         unknown = [entry.code for entry in health if entry.code not in RULES]
         if unknown:
@@ -75,7 +76,9 @@ def read_folder(folder: Path, *, hold_open: bool = False) -> Trace:
         )
     except _DAMAGE as error:
         text = f"no {error}" if isinstance(error, KeyError) else str(error)
-        raise UnreadableError.incomplete_export(folder, text.strip().partition("\n")[0]) from None
+        reason, _, _ = text.strip().partition("\n")
+        said = f"not a complete export: {reason}"
+        raise UnreadableError.damaged(folder, said, "export the trace again") from None
 
 
 _DAMAGE = (OSError, pl.exceptions.PolarsError, AttributeError, KeyError, TypeError, ValueError)
