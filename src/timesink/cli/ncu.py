@@ -124,15 +124,13 @@ def _launches(text: str) -> tuple[int, int | None]:
         such = "such as 1000:500, 1000: or :500; START and COUNT are whole numbers from 0"
         raise refused(text, f"START:COUNT, {such}")
     if count and not int(count):
-        msg = f"{text!r} holds no launch"
-        raise argparse.ArgumentTypeError(msg)
+        raise argparse.ArgumentTypeError(f"{text!r} holds no launch")
     return int(first or 0), int(count) if count else None
 
 
 def _expression(text: str) -> str:
     if not text:
-        msg = "the expression is empty"
-        raise argparse.ArgumentTypeError(msg)
+        raise argparse.ArgumentTypeError("the expression is empty")
     try:
         with warnings.catch_warnings():
             # Python warns of classes such as [[:alpha:]], which Nsight Compute may know.
@@ -145,8 +143,7 @@ def _expression(text: str) -> str:
 
 def _report(text: str) -> Path:
     if not text.endswith(REPORT_SUFFIX):
-        msg = f"{text!r} does not end in {REPORT_SUFFIX}"
-        raise argparse.ArgumentTypeError(msg)
+        raise argparse.ArgumentTypeError(f"{text!r} does not end in {REPORT_SUFFIX}")
     return Path(text)
 
 

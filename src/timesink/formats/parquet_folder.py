@@ -63,8 +63,7 @@ def read_folder(folder: Path, *, hold_open: bool = False) -> Trace:
         health = [HealthEntry(**entry) for entry in description["health"]]
         unknown = [entry.code for entry in health if entry.code not in RULES]
         if unknown:
-            msg = f"unknown health code {unknown[0]!r}"
-            raise ValueError(msg)
+            raise ValueError(f"unknown health code {unknown[0]!r}")
         return Trace(
             metadata=_metadata(description["metadata"]),
             health=tuple(health),
@@ -95,8 +94,7 @@ def _scan_table(folder: Path, name: str, *, hold_open: bool) -> pl.LazyFrame:
     else:
         frame = pl.scan_parquet(file)
     if frame.collect_schema() != TABLES[name].schema:
-        msg = f"{file.name} has other columns"
-        raise ValueError(msg)
+        raise ValueError(f"{file.name} has other columns")
     return frame
 
 

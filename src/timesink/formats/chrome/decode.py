@@ -286,8 +286,7 @@ class PieceDecoder:
                 # The pieces of one trace are alike: the next one starts where this one ended.
                 self._envelope = place
                 return self._columns(number, fields, times, Tally())
-        msg = "no envelope fits"
-        raise msgspec.DecodeError(msg)
+        raise msgspec.DecodeError("no envelope fits")
 
     def columns_of(self, number: int, events: Sequence[TextEnvelope], tally: Tally) -> Piece:
         """Columns of events decoded one by one; what is odd about them goes to the tally."""
