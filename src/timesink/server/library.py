@@ -280,9 +280,9 @@ class RunLibrary:
             )
             return [(ranks, None, len(recordings))]
 
-        own, key = report or Report(), (run.name, run.state, span, steps)
-        ranks = self._sets.get([key], read, own)[0].future.result()
-        own.start("comparing the ranks")
+        told, key = report or Report(), (run.name, run.state, span, steps)
+        ranks = self._sets.get([key], read, told)[0].future.result()
+        told.start("comparing the ranks")
         return ranks
 
     def samples(self, run: ServedRun, worker: str = ALL_WORKERS) -> list[Trace]:
