@@ -50,7 +50,7 @@ _MOST_NAMED = 6
 
 def build_tables(gathered: GatheredLaunches) -> tuple[dict[str, pl.DataFrame], list[HealthEntry]]:
     """The tables `kernel_calls` and `kernel_metrics`, and what is odd about them."""
-    launches, values, health = merge_pieces(*gathered.tables(), repeats=gathered.repeats)
+    launches, values, health = merge_pieces(*gathered.tables())
     calls = _with_shapes(launches)
     metrics = [name for name in values["metric"].unique().to_list() if name]
     placed = []
