@@ -68,10 +68,6 @@ class DecimalEvidence:
                 return max(counts, key=lambda mark: counts[mark])
         return POINT
 
-    @property
-    def is_mixed(self) -> bool:
-        return all(self.certain.values())
-
     def look_at(self, texts: pl.Series, units: pl.Series) -> None:
         """Count what some texts of one stretch of the file say."""
         every = max(1, len(texts) // _LOOKED_AT)

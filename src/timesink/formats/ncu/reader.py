@@ -293,7 +293,7 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:
             f"{source.path}: Nsight Compute output without a kernel ({reason})", hint
         )
     tables, health = build_tables(pages.launches)
-    mixed = HealthEntry("mixed_decimals", int(pages.launches.evidence.is_mixed))
+    mixed = HealthEntry("mixed_decimals", int(all(pages.launches.evidence.certain.values())))
     metadata = _describe(source, pages, layout, tables["kernel_calls"])
     return finish_trace(
         metadata,
