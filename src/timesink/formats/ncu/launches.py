@@ -181,10 +181,12 @@ class GatheredLaunches:
         units = {printed: unit_of(printed or "") for printed in rows["unit"].unique().to_list()}
         self.evidence.look_at(rows["text"], rows["unit"])
         exponents = None
-        if any(unit.power for unit in units.values()):
-            exponents = _mapped(rows["unit"], {text: unit.exponent for text, unit in units.items()})
+        if any(power for _, power in units.values()):
+            # As they are written behind a number; nothing for the base unit itself.
+            written = {text: f"e{power}" if power else "" for text, (_, power) in units.items()}
+            exponents = _mapped(rows["unit"], written)
         numbers = to_numbers(rows["text"], self.decimal, exponents)
-        base = _mapped(rows["unit"], {text: unit.base for text, unit in units.items()})
+        base = _mapped(rows["unit"], {text: unit for text, (unit, _) in units.items()})
         read = rows.select(
             (pl.col("piece") + offset).cast(pl.UInt32),
             "section",
