@@ -28,10 +28,6 @@ class UsageError(TimesinkError):
 
     exit_code = 2
 
-    @classmethod
-    def bad_cache_limit(cls, text: str) -> UsageError:
-        return cls(f"TIMESINK_CACHE_MAX_GB is {text!r}, not a size", "set it to gigabytes, e.g. 20")
-
 
 class UnreadableError(TimesinkError):
     """The input exists but no trace can be made of it."""
@@ -107,17 +103,6 @@ class UnreadableError(TimesinkError):
         )
 
     @classmethod
-    def incomplete_export(cls, path: Path | str, reason: str) -> UnreadableError:
-        return cls.damaged(path, f"not a complete export: {reason}", "export the trace again")
-
-    @classmethod
-    def other_schema(cls, path: Path | str, found: object, known: int) -> UnreadableError:
-        return cls(
-            f"{path}: exported with table schema {found}, this timesink has {known}",
-            "export the original trace again",
-        )
-
-    @classmethod
     def none_fits(cls, path: Path | str, names: list[str]) -> UnreadableError:
         shown = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
         return cls(f"{path}: no trace fits the choice of worker, span or rank", f"it holds {shown}")
@@ -125,14 +110,6 @@ class UnreadableError(TimesinkError):
 
 class AmbiguousError(TimesinkError):
     """One trace was asked for and the path holds several."""
-
-    @classmethod
-    def many_traces(cls, path: Path | str, names: list[str]) -> AmbiguousError:
-        shown = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
-        return cls(
-            f"{path}: holds {len(names)} traces ({shown})",
-            "choose one with --worker, --span or --rank, or name the file itself",
-        )
 
 
 class QueryError(TimesinkError):
@@ -160,17 +137,6 @@ class OutputError(TimesinkError):
             f"{path}: its folder does not exist", "create the folder first, or choose another -o"
         )
 
-    @classmethod
-    def not_replaceable(cls, path: Path | str) -> OutputError:
-        return cls(
-            f"{path}: was not written by timesink export and is not replaced",
-            "choose another -o",
-        )
-
-    @classmethod
-    def not_cleared(cls, path: Path | str) -> OutputError:
-        return cls(f"{path}: some traces cannot be removed", "check the permissions of the folder")
-
 
 class NotFoundError(TimesinkError):
     """What was asked for by name is not in the data: a run, an operator, a view without data."""
@@ -197,20 +163,6 @@ class NoCyclesError(NotFoundError):
 
 class CollectError(TimesinkError):
     """A program cannot be profiled, or its profile cannot be had."""
-
-    @classmethod
-    def no_ncu(cls) -> CollectError:
-        return cls(
-            "Nsight Compute (ncu) is not installed, or not on PATH",
-            "it comes with the CUDA toolkit, often as /usr/local/cuda/bin/ncu; "
-            "name it with --ncu PATH or TIMESINK_NCU",
-        )
-
-    @classmethod
-    def no_ncu_there(cls, path: Path | str) -> CollectError:
-        return cls(
-            f"{path}: not a program that can be run", "name Nsight Compute's ncu with --ncu PATH"
-        )
 
     @classmethod
     def cannot_start(cls, program: Path | str, reason: str) -> CollectError:

@@ -44,7 +44,6 @@ from timesink.formats.file_names import (
 from timesink.formats.finish import find_oddities
 from timesink.formats.ncu.launches import is_of_machine
 from timesink.formats.ncu.numbers import (
-    PrintedUnit,
     ahead,
     all_quoted_rows,
     count_lines,
@@ -467,9 +466,9 @@ def test_ncu_table_csvtable_from_header() -> None:
 
 
 def test_ncu_units_unit_of() -> None:
-    assert unit_of("usecond") == PrintedUnit("ns", 3)
-    assert unit_of("Kbyte/block") == PrintedUnit("byte/block", 3)
-    assert unit_of("cycle/nsecond") == PrintedUnit("hz", 9)
+    assert unit_of("usecond") == ("ns", 3)
+    assert unit_of("Kbyte/block") == ("byte/block", 3)
+    assert unit_of("cycle/nsecond") == ("hz", 9)
 
 
 def test_options_tell_of_set() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from timesink.errors import NotFoundError
 from timesink.server.replies import Asked
-from timesink.server.site import StaticFiles
+from timesink.server.site import static_reply
 
 
 def test_staticfiles() -> None:
     with pytest.raises(NotFoundError, match="no\\ file\\ is\\ named\\ '\\.\\./app\\.py'"):
-        StaticFiles().reply(Asked(""), "../app.py")
+        static_reply(Path(), Asked(""), "../app.py")

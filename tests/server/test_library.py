@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from threading import Event as Signal
 from threading import Thread
@@ -14,7 +15,8 @@ from builders import kineto, operator, training_trace, write
 from timesink.errors import NotFoundError, UnreadableError
 from timesink.formats.options import Progress
 from timesink.server import library as library_module
-from timesink.server.library import OpenTraces, RunLibrary
+from timesink.server.library import KeptValue, RunLibrary
+from timesink.server.runs import Inside, ServedRun
 from timesink.sources.opening import Opened, open_each
 from timesink.sources.recordings import Recording
 
@@ -205,7 +207,7 @@ def test_what_is_not_there_is_told_with_what_is(
 
 @pytest.fixture
 def opener() -> tuple[list[str], Callable]:
-    """What `OpenTraces` opens with, and the names of the files it was asked for."""
+    """What traces are opened with, and the names of the files it was asked for."""
     asked: list[str] = []
 
     def open_noted(recordings: Sequence[Recording], progress: Progress) -> Iterator[Opened]:
@@ -219,25 +221,32 @@ def recording(file: Path) -> Recording:
     return Recording(file, file.stem)
 
 
+def opening(open_traces: Callable) -> Callable[[list[Recording]], list[KeptValue]]:
+    """What gives traces of a library that opens them so."""
+    library = RunLibrary(".")
+    library._open_each = open_traces
+    return partial(library._get, ServedRun("run", Path(), Inside(Path(), follow_links=True)))
+
+
 def test_trace_is_opened_once_and_again_when_its_file_changes(tmp_path: Path, opener):
     asked, open_noted = opener
-    opened = OpenTraces(open_noted)
+    opened = opening(open_noted)
     file = record(tmp_path / "a.json", steps=1)
-    first = opened.get([recording(file)])[0].future.result()
-    assert opened.get([recording(file)])[0].future.result() is first
+    first = opened([recording(file)])[0].future.result()
+    assert opened([recording(file)])[0].future.result() is first
     record(file, steps=3)
-    assert opened.get([recording(file)])[0].future.result().steps.height == 3
+    assert opened([recording(file)])[0].future.result().steps.height == 3
     assert asked == ["a.json", "a.json"]
 
 
 def test_counters_that_appear_beside_a_trace_are_read(tmp_path: Path, opener):
     _, open_noted = opener
-    opened = OpenTraces(open_noted)
+    opened = opening(open_noted)
     file = write(tmp_path / "a.json", kineto([operator("aten::mm", 100, 10)]))
-    assert opened.get([recording(file)])[0].future.result().counters.is_empty()
+    assert opened([recording(file)])[0].future.result().counters.is_empty()
     samples = "timestamp_us,counter,device,value\n105,power,0,300\n"
     (tmp_path / "a.counters.csv").write_text(samples)
-    assert opened.get([recording(file)])[0].future.result().counters.height == 1
+    assert opened([recording(file)])[0].future.result().counters.height == 1
 
 
 def test_requests_at_the_same_time_read_a_file_once(tmp_path: Path, opener):
@@ -249,11 +258,11 @@ def test_requests_at_the_same_time_read_a_file_once(tmp_path: Path, opener):
         go_on.wait()
         return open_noted(recordings, progress)
 
-    opened = OpenTraces(open_slowly)
+    opened = opening(open_slowly)
     file = record(tmp_path / "a.json")
     traces = []
     threads = [
-        Thread(target=lambda: traces.append(opened.get([recording(file)])[0].future.result()))
+        Thread(target=lambda: traces.append(opened([recording(file)])[0].future.result()))
         for _ in range(4)
     ]
     for thread in threads:
@@ -266,28 +275,31 @@ def test_requests_at_the_same_time_read_a_file_once(tmp_path: Path, opener):
     assert len({id(trace) for trace in traces}) == 1
 
 
-def test_traces_used_longest_ago_are_let_go(tmp_path: Path, opener):
+def test_traces_used_longest_ago_are_let_go(
+    tmp_path: Path, opener, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(library_module, "MOST_EVENTS", 60)  # of about 25 each
     asked, open_noted = opener
     files = [record(tmp_path / f"{name}.json", steps=1) for name in "abc"]
-    opened = OpenTraces(open_noted, most_events=60)  # of about 25 each
+    opened = opening(open_noted)
     for file in (files[0], files[1], files[0], files[2]):
-        opened.get([recording(file)])
+        opened([recording(file)])
     asked.clear()
     for file in (files[0], files[2], files[1]):
-        opened.get([recording(file)])
+        opened([recording(file)])
     assert asked == ["b.json"]
 
 
 def test_file_that_cannot_be_read_is_not_tried_again_until_it_changes(tmp_path: Path, opener):
     asked, open_noted = opener
-    opened = OpenTraces(open_noted)
+    opened = opening(open_noted)
     file = write(tmp_path / "a.json", b"nothing")
     for _ in range(2):
         with pytest.raises(UnreadableError):
-            opened.get([recording(file)])[0].future.result()
+            opened([recording(file)])[0].future.result()
     assert asked == ["a.json"]
     record(file, steps=2)
-    assert opened.get([recording(file)])[0].future.result().steps.height == 2
+    assert opened([recording(file)])[0].future.result().steps.height == 2
 
 
 def test_failure_that_says_nothing_about_the_file_is_tried_again(tmp_path: Path):
@@ -299,11 +311,11 @@ def test_failure_that_says_nothing_about_the_file_is_tried_again(tmp_path: Path)
             raise MemoryError
         return open_each(recordings, progress=progress)
 
-    opened = OpenTraces(fail_once)
+    opened = opening(fail_once)
     file = record(tmp_path / "a.json")
     with pytest.raises(MemoryError):
-        opened.get([recording(file)])
-    assert opened.get([recording(file)])[0].future.result().steps.height == 1
+        opened([recording(file)])
+    assert opened([recording(file)])[0].future.result().steps.height == 1
 
 
 def test_broken_file_leaves_the_others_alone(tmp_path: Path):

@@ -11,10 +11,15 @@ from timesink.analyses.ranks.rank_set import RankSet
 from timesink.errors import UnreadableError
 from timesink.server import library as rank_sets
 from timesink.server.jobs import Report
-from timesink.server.library import RankSets
+from timesink.server.library import RunLibrary
+from timesink.server.runs import Inside, ServedRun
 from timesink.sources.recordings import Recording
 
 RECORDINGS = [Recording(Path(f"rank{rank}.json"), f"rank{rank}") for rank in range(4)]
+
+
+def run(name: str, recordings: list[Recording] = RECORDINGS) -> ServedRun:
+    return ServedRun(name, Path(), Inside(Path(), follow_links=True), tuple(recordings))
 
 
 @pytest.fixture
@@ -31,17 +36,19 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_what_was_read_is_not_read_again(read: list[int]):
-    sets = RankSets()
-    assert sets.get("run", RECORDINGS) is sets.get("run", RECORDINGS)
-    assert sets.get("other", RECORDINGS[:2]) is not sets.get("run", RECORDINGS)
+    sets = RunLibrary(".")
+    assert sets.ranks(run("run"), "default") is sets.ranks(run("run"), "default")
+    assert sets.ranks(run("other", RECORDINGS[:2]), "default") is not sets.ranks(
+        run("run"), "default"
+    )
     assert read == [4, 2]
 
 
 def test_sets_used_longest_ago_are_let_go(read: list[int], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(rank_sets, "MOST_RANKS", 4)
-    sets = RankSets()
+    sets = RunLibrary(".")
     for name in ("first", "second", "second", "first"):
-        sets.get(name, RECORDINGS)
+        sets.ranks(run(name), "default")
     assert len(read) == 3
 
 
@@ -57,9 +64,9 @@ def test_who_asks_meanwhile_waits_for_the_same_and_sees_how_far_it_is(
         return RankSet({}, {})
 
     monkeypatch.setattr("timesink.answers.rank_reading.read_ranks", read_ranks)
-    sets, found, reports = RankSets(), [], [Report(), Report()]
+    sets, found, reports = RunLibrary("."), [], [Report(), Report()]
     threads = [
-        Thread(target=lambda one=one: found.append(sets.get("run", RECORDINGS, report=one)))
+        Thread(target=lambda one=one: found.append(sets.ranks(run("run"), "default", report=one)))
         for one in reports
     ]
     threads[0].start()
@@ -85,7 +92,7 @@ def test_what_failed_is_tried_again(monkeypatch: pytest.MonkeyPatch):
         return RankSet({}, {})
 
     monkeypatch.setattr("timesink.answers.rank_reading.read_ranks", read_ranks)
-    sets = RankSets()
+    sets = RunLibrary(".")
     with pytest.raises(UnreadableError):
-        sets.get("run", RECORDINGS)
-    assert sets.get("run", RECORDINGS) is not None
+        sets.ranks(run("run"), "default")
+    assert sets.ranks(run("run"), "default") is not None

@@ -208,10 +208,9 @@ def test_many_parameters_are_declined(client: TestClient):
 
 
 def test_file_of_the_app_is_sent_once(logdir: Path, tmp_path: Path):
-    from timesink.server.site import StaticFiles
 
     (tmp_path / "app.js").write_text("export function render() {}")
-    site = Site(RunLibrary(logdir), static=StaticFiles(tmp_path))
+    site = Site(RunLibrary(logdir), static=tmp_path)
     first = site.reply(Asked("static/app.js"))
     assert (first.status, first.body) == (200, b"export function render() {}")
     assert first.headers["Content-Type"].startswith("text/javascript")
@@ -220,7 +219,6 @@ def test_file_of_the_app_is_sent_once(logdir: Path, tmp_path: Path):
 
 
 def test_app_that_was_not_built_is_told(logdir: Path, tmp_path: Path):
-    from timesink.server.site import StaticFiles
 
-    reply = Site(RunLibrary(logdir), static=StaticFiles(tmp_path)).reply(Asked("static/app.css"))
+    reply = Site(RunLibrary(logdir), static=tmp_path).reply(Asked("static/app.css"))
     assert (reply.status, "not built" in told(reply)["error"]) == (404, True)

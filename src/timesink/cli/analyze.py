@@ -22,14 +22,7 @@ from timesink.cli.options import (
     reading_of,
     row_count,
 )
-from timesink.cli.outputs import (
-    check_answer,
-    format_of,
-    give,
-    give_document,
-    give_frame,
-    give_json,
-)
+from timesink.cli.outputs import check_answer, format_of, give, give_document, give_frame, give_json
 from timesink.errors import UsageError
 
 _FORMATS = ("text", "json", "md", "csv", "html")
@@ -85,11 +78,7 @@ def run(options: argparse.Namespace) -> int:
         shown = table if options.top is None else table.head(options.top)
         give_frame(shown if form == "json" else lists_as_text(shown), form, options.output)
         return 0
-    from timesink.answers.analysis.document import (  # noqa: PLC0415
-        analysis_document,
-        analysis_report,
-        view_document,
-    )
+    from timesink.answers.analysis.document import analysis_document, analysis_report, view_document  # noqa: PLC0415
 
     if form == "html":
         give(analysis_report(analysis, rows=options.top), options.output)

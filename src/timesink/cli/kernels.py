@@ -94,8 +94,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _device_name(text: str) -> str:
     if not text.strip():
-        msg = "the name of the device is empty"
-        raise argparse.ArgumentTypeError(msg)
+        raise argparse.ArgumentTypeError("the name of the device is empty")
     return text
 
 

@@ -208,20 +208,9 @@ def _duration(text: str, *, unit: str) -> float:
 
 def run_lab(options: argparse.Namespace) -> int:
     """Record what was asked for."""
-    from timesink.lab.driver import (  # noqa: PLC0415
-        How,
-        conduct,
-        plan_in_words,
-        this_bench,
-    )
+    from timesink.lab.driver import How, conduct, plan_in_words, this_bench  # noqa: PLC0415
     from timesink.lab.faults import faults_named, workloads_named  # noqa: PLC0415
-    from timesink.lab.order import (  # noqa: PLC0415
-        LabFolder,
-        PackedParts,
-        TimeLeft,
-        left_out,
-        ordered,
-    )
+    from timesink.lab.order import LabFolder, PackedParts, TimeLeft, left_out, ordered  # noqa: PLC0415
 
     time_left = TimeLeft(options.cycles, 60 * options.minutes if options.minutes else None)
     workloads, faults = workloads_named(options.workload), faults_named(options.fault)

@@ -44,7 +44,7 @@ from timesink.cli.options import (
 )
 from timesink.errors import CollectError
 from timesink.model.units import counted
-from timesink.recorder.ncu.collection import Collected, collect
+from timesink.recorder.ncu.collection import collect
 from timesink.recorder.ncu.command import (
     LARGEST,
     METRIC_SETS,
@@ -59,7 +59,7 @@ from timesink.recorder.ncu.command import (
     shown,
 )
 from timesink.recorder.ncu.process import Screen
-from timesink.recorder.ncu.table import NcuOutputs
+from timesink.recorder.ncu.table import NcuOutputs, PrintedTable
 from timesink.recorder.processes import check_program
 
 _STACK = ("isal", "msgspec", "numpy", "polars", "rich")
@@ -124,15 +124,13 @@ def _launches(text: str) -> tuple[int, int | None]:
         such = "such as 1000:500, 1000: or :500; START and COUNT are whole numbers from 0"
         raise refused(text, f"START:COUNT, {such}")
     if count and not int(count):
-        msg = f"{text!r} holds no launch"
-        raise argparse.ArgumentTypeError(msg)
+        raise argparse.ArgumentTypeError(f"{text!r} holds no launch")
     return int(first or 0), int(count) if count else None
 
 
 def _expression(text: str) -> str:
     if not text:
-        msg = "the expression is empty"
-        raise argparse.ArgumentTypeError(msg)
+        raise argparse.ArgumentTypeError("the expression is empty")
     try:
         with warnings.catch_warnings():
             # Python warns of classes such as [[:alpha:]], which Nsight Compute may know.
@@ -145,8 +143,7 @@ def _expression(text: str) -> str:
 
 def _report(text: str) -> Path:
     if not text.endswith(REPORT_SUFFIX):
-        msg = f"{text!r} does not end in {REPORT_SUFFIX}"
-        raise argparse.ArgumentTypeError(msg)
+        raise argparse.ArgumentTypeError(f"{text!r} does not end in {REPORT_SUFFIX}")
     return Path(text)
 
 
@@ -179,30 +176,34 @@ def run(options: argparse.Namespace) -> int:
         raise CollectError("timesink ncu runs on Linux only", "run what --dry-run prints by hand")
     ncu = find_ncu(options.ncu)
     if ncu is None:
-        raise CollectError.no_ncu()
+        raise CollectError(
+            "Nsight Compute (ncu) is not installed, or not on PATH",
+            "it comes with the CUDA toolkit, often as /usr/local/cuda/bin/ncu; "
+            "name it with --ncu PATH or TIMESINK_NCU",
+        )
     check_program(plan.program)
-    collected = collect(ncu, plan, places, Screen(sys.stdout, sys.stderr), __version__)
-    code = _tell(collected, options)
-    if collected.failure is not None:
-        raise collected.failure
+    table, failure = collect(ncu, plan, places, Screen(sys.stdout, sys.stderr), __version__)
+    code = _tell(table, options)
+    if failure is not None:
+        raise failure
     return code
 
 
-def _tell(collected: Collected, options: argparse.Namespace) -> int:
-    device = f" of {collected.device}" if collected.device else ""
-    kernels = f"{counted(collected.kernels, 'kernels')}{device}"
-    if collected.without_values:
-        names = ", ".join(collected.without_values)
+def _tell(table: PrintedTable, options: argparse.Namespace) -> int:
+    device = f" of {table.device}" if table.device else ""
+    kernels = f"{counted(table.kernels, 'kernels')}{device}"
+    if table.without_values:
+        names = ", ".join(table.without_values)
         print(f"warning: no kernel has a value of {names}: unknown to this ncu or to this GPU\n"
               "hint: ncu --query-metrics lists the names that are known",
               file=sys.stderr)  # fmt: skip
     if not all(importlib.util.find_spec(name) for name in _STACK):
-        print(f"Wrote {kernels} to {collected.output}; where timesink is installed in full, "
-              f"timesink kernels {shown([str(collected.output)])} shows the summary",
+        print(f"Wrote {kernels} to {options.output}; where timesink is installed in full, "
+              f"timesink kernels {shown([str(options.output)])} shows the summary",
               file=sys.stderr)  # fmt: skip
         return 0
-    print(f"Wrote {kernels} to {collected.output}", file=sys.stderr)
+    print(f"Wrote {kernels} to {options.output}", file=sys.stderr)
     from timesink.cli import main  # noqa: PLC0415 - which knows this module
 
     debug = ["--debug"] if options.debug else []
-    return main(["kernels", str(collected.output), *debug])
+    return main(["kernels", str(options.output), *debug])

@@ -33,8 +33,7 @@ def not_empty(text: str) -> str:
     """A path as given; an empty one is refused."""
     if not text:
         # Most likely a shell variable that is not set; the current folder is not what was meant.
-        msg = "the path is empty"
-        raise argparse.ArgumentTypeError(msg)
+        raise argparse.ArgumentTypeError("the path is empty")
     return text
 
 
@@ -96,8 +95,7 @@ def file_or_stdout(text: str) -> Path | None:
 def file_only(text: str) -> Path:
     """An output that must be a file or a folder."""
     if text == "-":
-        msg = "this cannot be written to standard output; name a file"
-        raise argparse.ArgumentTypeError(msg)
+        raise argparse.ArgumentTypeError("this cannot be written to standard output; name a file")
     return Path(not_empty(text))
 
 

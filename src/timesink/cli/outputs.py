@@ -36,7 +36,8 @@ def check_output_folder(path: Path, source: str | Path, *, force: bool) -> None:
     """Refuse an output folder that cannot work; what others wrote is never replaced."""
     _check_place(path, source, force=force)
     if path.is_file() or (path.is_dir() and any(path.iterdir()) and not is_folder(path)):
-        raise OutputError.not_replaceable(path)
+        said = f"{path}: was not written by timesink export and is not replaced"
+        raise OutputError(said, "choose another -o")
 
 
 def _check_place(path: Path, source: str | Path, *, force: bool) -> None:

@@ -51,20 +51,13 @@ def run(options: argparse.Namespace) -> int:
     """Serve until the user stops it."""
     import uvicorn  # noqa: PLC0415 - --help should not wait for it
 
-    from timesink.server.app import (  # noqa: PLC0415
-        BoundedConnection,
-        clean_prefix,
-        create_app,
-    )
+    from timesink.server.app import BoundedConnection, clean_prefix, create_app  # noqa: PLC0415
     from timesink.server.library import RunLibrary  # noqa: PLC0415
     from timesink.server.site import allowed_hosts  # noqa: PLC0415
 
     logdir = Path(options.logdir)
     library = RunLibrary(
-        logdir,
-        cache=not options.no_cache,
-        jobs=options.jobs,
-        follow_links=options.follow_links,
+        logdir, cache=not options.no_cache, jobs=options.jobs, follow_links=options.follow_links
     )
     hosts = allowed_hosts(options.host, options.allow_host)
     app = create_app(library, options.path_prefix, hosts=hosts)

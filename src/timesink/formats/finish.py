@@ -327,9 +327,7 @@ STEP_PATTERN = r"^ProfilerStep#(\d+)"
 
 
 def finish_trace(
-    metadata: Metadata,
-    tables: Mapping[str, pl.DataFrame],
-    health: Iterable[HealthEntry] = (),
+    metadata: Metadata, tables: Mapping[str, pl.DataFrame], health: Iterable[HealthEntry] = ()
 ) -> Trace:
     """Bring the tables to the schema, find steps and oddities, and freeze the result.
 

@@ -40,10 +40,7 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
     fields.columns = ["name", "dur_ns", "tensor", "dram"]
     is_row = fields["name"].is_not_null()
     calls = fields.filter(is_row).select(
-        "name",
-        pl.col("dur_ns").cast(pl.Int64, strict=False),
-        _percent("tensor"),
-        _percent("dram"),
+        "name", pl.col("dur_ns").cast(pl.Int64, strict=False), _percent("tensor"), _percent("dram")
     )
     others = wanted.filter(~is_row)
     bad = HealthEntry("bad_table_row", len(others), others[0] if len(others) else "")

@@ -58,12 +58,12 @@ def read_folder(folder: Path, *, hold_open: bool = False) -> Trace:
         description: dict[str, Any] = json.loads((folder / DESCRIPTION).read_bytes())
         schema = description["timesink_schema"]
         if schema != SCHEMA_VERSION:
-            raise UnreadableError.other_schema(folder, schema, SCHEMA_VERSION)
+            said = f"exported with table schema {schema}, this timesink has {SCHEMA_VERSION}"
+            raise UnreadableError(f"{folder}: {said}", "export the original trace again")
         health = [HealthEntry(**entry) for entry in description["health"]]
         unknown = [entry.code for entry in health if entry.code not in RULES]
         if unknown:
-            msg = f"unknown health code {unknown[0]!r}"
-            raise ValueError(msg)
+            raise ValueError(f"unknown health code {unknown[0]!r}")
         return Trace(
             metadata=_metadata(description["metadata"]),
             health=tuple(health),
@@ -75,7 +75,9 @@ def read_folder(folder: Path, *, hold_open: bool = False) -> Trace:
         )
     except _DAMAGE as error:
         text = f"no {error}" if isinstance(error, KeyError) else str(error)
-        raise UnreadableError.incomplete_export(folder, text.strip().partition("\n")[0]) from None
+        reason, _, _ = text.strip().partition("\n")
+        said = f"not a complete export: {reason}"
+        raise UnreadableError.damaged(folder, said, "export the trace again") from None
 
 
 _DAMAGE = (OSError, pl.exceptions.PolarsError, AttributeError, KeyError, TypeError, ValueError)
@@ -92,8 +94,7 @@ def _scan_table(folder: Path, name: str, *, hold_open: bool) -> pl.LazyFrame:
     else:
         frame = pl.scan_parquet(file)
     if frame.collect_schema() != TABLES[name].schema:
-        msg = f"{file.name} has other columns"
-        raise ValueError(msg)
+        raise ValueError(f"{file.name} has other columns")
     return frame
 
 

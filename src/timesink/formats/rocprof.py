@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from pathlib import PurePath
 from typing import Annotated, Any, TypeVar
 
@@ -18,13 +19,7 @@ import msgspec
 import polars as pl
 
 from timesink.errors import UnreadableError
-from timesink.formats.finish import (
-    address_of,
-    close_spans,
-    finish_trace,
-    lane,
-    list_lanes,
-)
+from timesink.formats.finish import address_of, close_spans, finish_trace, lane, list_lanes
 from timesink.formats.options import ReadOptions
 from timesink.formats.packing import SourceFile
 from timesink.model.health import HealthEntry
@@ -228,16 +223,13 @@ def kernel_rows(kernels: Sequence[KernelRecord], names: Names) -> pl.DataFrame:
     else:
         # Handle 0 is on every record when no stream was recorded.
         streams = [f"queue {dispatch.queue_id.handle}" for dispatch in dispatches]
+    extents = {f"grid_{axis}": f"grid_size.{axis}" for axis in "xyz"}
+    extents |= {f"block_{axis}": f"workgroup_size.{axis}" for axis in "xyz"}
     rows = _common_rows(kernels, names).with_columns(
-        _integers("kernel_id", [d.kernel_id for d in dispatches]),
-        _integers("shared_memory_bytes", [d.group_segment_size for d in dispatches]),
+        *_told(dispatches, kernel_id="kernel_id", shared_memory_bytes="group_segment_size"),
+        *_told(dispatches, **extents),
         _integers("device", [names.devices.get(d.agent_id.handle) for d in dispatches]),
         pl.Series("stream", streams, dtype=pl.String),
-        *(
-            _integers(f"{column}_{axis}", [getattr(getattr(d, field), axis) for d in dispatches])
-            for column, field in (("grid", "grid_size"), ("block", "workgroup_size"))
-            for axis in "xyz"
-        ),
     )
     named = rows.join(names.symbols, on="kernel_id", how="left", maintain_order="left")
     # The grid is recorded in work-items, the model counts work-groups.
@@ -260,7 +252,7 @@ def copy_rows(copies: Sequence[Copy], names: Names) -> pl.DataFrame:
     between = pl.Series([None not in (s, t) and s != t for s, t in ends], dtype=pl.Boolean)
     recorded = pl.col("call").replace_strict(_DIRECTIONS, default="other", return_dtype=pl.String)
     rows = _common_rows(copies, names).with_columns(
-        _integers("bytes", [copy.bytes for copy in copies]),
+        *_told(copies, bytes="bytes"),
         _integers("device", [s if t is None else t for s, t in ends]),
         pl.Series("stream", [str(copy.stream_id.handle) for copy in copies], dtype=pl.String),
         copy_direction=pl.when(between).then(pl.lit("PtoP")).otherwise(recorded),
@@ -291,7 +283,6 @@ def call_rows(calls: Sequence[Record], names: Names, kind: str) -> pl.DataFrame:
 def memory_rows(allocations: Sequence[Allocation], names: Names) -> pl.DataFrame:
     devices = [names.devices.get(record.agent_id.handle) for record in allocations]
     addresses = [address_of(record.address, 16) for record in allocations]
-    threads = _integers("tid", [record.thread_id for record in allocations])
     # Bytes allocated or freed; a free does not repeat the size, so it is remembered.
     sizes: dict[int | None, int] = {}
     changes: list[int | None] = [None] * len(allocations)
@@ -304,28 +295,28 @@ def memory_rows(allocations: Sequence[Allocation], names: Names) -> pl.DataFrame
             changes[position] = -freed
     return pl.DataFrame(
         [
-            _integers("start", [record.start_timestamp for record in allocations]),
-            threads.cast(pl.String),
+            *_told(allocations, start="start_timestamp", tid="thread_id"),
             _integers("device", [-1 if device is None else device for device in devices]),
             _integers("device_type", [_CPU if device is None else _CUDA for device in devices]),
             pl.Series("address", addresses, dtype=pl.UInt64),
             _integers("bytes", changes),
         ]
-    ).with_columns(pid=pl.lit(names.pid, dtype=pl.String))
+    ).with_columns(pl.col("tid").cast(pl.String), pid=pl.lit(names.pid, dtype=pl.String))
 
 
 def _common_rows(records: Sequence[Record], names: Names) -> pl.DataFrame:
-    rows = pl.DataFrame(
-        [
-            _integers("kind", [record.kind for record in records]),
-            _integers("operation", [record.operation for record in records]),
-            _integers("start", [record.start_timestamp for record in records]),
-            _integers("end", [record.end_timestamp for record in records]),
-            _integers("correlation", [record.correlation_id.internal for record in records]),
-        ]
+    times = _told(records, start="start_timestamp", end="end_timestamp")
+    numbers = _told(
+        records, kind="kind", operation="operation", correlation="correlation_id.internal"
     )
+    rows = pl.DataFrame([*times, *numbers])
     named = rows.join(names.operations, on=["kind", "operation"], how="left", maintain_order="left")
     return named.with_columns(pid=pl.lit(names.pid, dtype=pl.String)).drop("kind", "operation")
+
+
+def _told(records: Sequence[Any], **fields: str) -> list[pl.Series]:
+    """Columns of numbers that records tell: where each stands in a record, by its name here."""
+    return [_integers(name, list(map(attrgetter(at), records))) for name, at in fields.items()]
 
 
 def _integers(name: str, values: list[int | None]) -> pl.Series:

@@ -31,13 +31,7 @@ from timesink.lab.order import (
 )
 from timesink.lab.workloads.registry import FOLDER, STARTER, VARIABLE, as_text
 from timesink.recorder.gpu_counters import describe_host
-from timesink.recorder.processes import (
-    end_family,
-    family,
-    interruption,
-    noticed,
-    signal_family,
-)
+from timesink.recorder.processes import end_family, family, interruption, noticed, signal_family
 
 # What the workloads will find on this machine.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 from timesink.errors import UsageError
@@ -157,20 +158,10 @@ FAULTS = (
 _Thing = TypeVar("_Thing", LabWorkload, Fault)
 
 
-def workloads_named(names: Sequence[str] | None) -> tuple[LabWorkload, ...]:
-    """The workloads of these names; all where none is named."""
-    return _chosen("workload", names, WORKLOADS)
-
-
-def faults_named(names: Sequence[str] | None) -> tuple[Fault, ...]:
-    """The faults of these names; all where none is named."""
-    return _chosen("fault", names, FAULTS)
-
-
 def _chosen(
-    what: str, names: Sequence[str] | None, known: tuple[_Thing, ...]
+    what: str, known: tuple[_Thing, ...], names: Sequence[str] | None
 ) -> tuple[_Thing, ...]:
-    """Those of the known things that are named, each once and in the order of the known ones."""
+    """Those of the known things that are named, each once and in their order; without names all."""
     if names is None:
         return known
     unknown = [name for name in names if name not in [one.name for one in known]]
@@ -179,6 +170,10 @@ def _chosen(
             f"no {what} is called {unknown[0]!r}", f"known: {', '.join(one.name for one in known)}"
         )
     return tuple(one for one in known if one.name in names)
+
+
+workloads_named = partial(_chosen, "workload", WORKLOADS)
+faults_named = partial(_chosen, "fault", FAULTS)
 
 
 def as_text() -> str:

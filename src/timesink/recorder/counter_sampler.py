@@ -7,7 +7,6 @@ import math
 import os
 import threading
 import time
-from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
@@ -175,11 +174,8 @@ class Sampler:
 # -- the file: whole lines at any moment ---------------------------------------------------------
 
 HEADER = b"timestamp_us,counter,device,value\n"
-_MARK_EVERY_US = 250_000
 _EARLIER_US = 1_000_000
 """Rows so much older than asked are kept: what a counter read before is needed in between."""
-_DISORDER_US = 2_000_000
-"""Lines of different threads may be so much out of order."""
 
 
 class Rows:
@@ -194,8 +190,6 @@ class Rows:
         self._lock = threading.Lock()
         self._many: Counter[tuple[str, str]] = Counter()
         self._noted: set[tuple[str, str]] = set()
-        self._marks_us: list[int] = []
-        self._marks_at: list[int] = []
         try:
             self._file = _opened(path)
             os.write(self._file, HEADER)
@@ -229,9 +223,6 @@ class Rows:
             if self._closed:
                 # A thread that was waited for in vain: its file may be somebody else's by now.
                 return
-            if not self._marks_us or ts_us >= self._marks_us[-1] + _MARK_EVERY_US:
-                self._marks_us.append(ts_us)
-                self._marks_at.append(self._end)
             try:
                 if os.write(self._file, text) < len(text):
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(self._path))  # noqa: TRY301
@@ -251,14 +242,9 @@ class Rows:
         with self._lock:
             if self._closed:
                 return
-            place = bisect_right(self._marks_us, first_us - _DISORDER_US) - 1
-            begin = self._marks_at[place] if place >= 0 else len(HEADER)
-            tail = os.pread(self._file, self._end - begin, begin)
-            kept = [
-                line
-                for line in tail.splitlines(keepends=True)
-                if int(line.partition(b",")[0]) >= first_us
-            ]
+            # Lines of different threads may be out of order.
+            lines = os.pread(self._file, self._end, len(HEADER)).splitlines(keepends=True)
+            kept = [line for line in lines if int(line.partition(b",")[0]) >= first_us]
             content = HEADER + b"".join(kept)
             beside = self._path.with_name(f".{self._path.name}.new")
             file = _opened(beside)
@@ -273,7 +259,6 @@ class Rows:
                 raise
             os.close(self._file)
             self._file, self._end = file, len(content)
-            self._marks_us, self._marks_at = [first_us], [len(HEADER)]
             cells = (line.decode().split(",") for line in kept)
             self._many = Counter((counter, device) for _, counter, device, _ in cells)
 

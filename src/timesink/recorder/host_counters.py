@@ -450,10 +450,7 @@ HOST_SOURCES = (
     _of_process("process_major_faults_per_s", "stat", r"^[\s\S]*\)(?: \S+){9} (\d+)"),
     CounterSource(("process_runq_wait_pct",), _run_queue),
     _of_file(
-        "proc/meminfo",
-        {"host_mem_available": r"^MemAvailable:\s*(\d+) kB"},
-        grows=False,
-        **_SUMS,
+        "proc/meminfo", {"host_mem_available": r"^MemAvailable:\s*(\d+) kB"}, grows=False, **_SUMS
     ),
     _of_file("proc/vmstat", _PAGES, **_SUMS),
     *(

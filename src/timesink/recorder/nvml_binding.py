@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from ctypes import Structure, Union, byref, c_char_p, c_int, c_longlong, c_uint, c_ulonglong
+from ctypes import Structure, Union, byref, c_char_p, c_int, c_uint, c_ulonglong
 from functools import partial
 from typing import Any
 
@@ -34,71 +34,42 @@ _ERRORS = {
 # -- structures, as nvml.h lays them out ---------------------------------------------------------
 
 
-class Utilization(Structure):
-    """Percent of time of kernels, and of reads and writes."""
-
-    _fields_ = (("gpu", c_uint), ("memory", c_uint))
-
-
-class Memory(Structure):
-    """Bytes."""
-
-    _fields_ = (("total", c_ulonglong), ("free", c_ulonglong), ("used", c_ulonglong))
+def _laid_out(name: str, fields: str, kind: Any = Structure) -> Any:
+    """A structure, or a union, with the types of C before the names of its fields."""
+    written = (field.split() for field in fields.split(", "))
+    laid_out = [
+        (each, _FieldUnion if of == "union" else getattr(ctypes, f"c_{of}")) for of, each in written
+    ]
+    return type(kind)(name, (kind,), {"_fields_": laid_out})
 
 
-class ProcessInfo(Structure):
-    """A process that has a context on a device."""
-
-    _fields_ = (
-        ("pid", c_uint),
-        ("usedGpuMemory", c_ulonglong),
-        ("gpuInstanceId", c_uint),
-        ("computeInstanceId", c_uint),
-    )
-
-
-class ProcessUtilization(Structure):
-    """Percent of time of one process."""
-
-    _fields_ = (
-        ("pid", c_uint),
-        ("timeStamp", c_ulonglong),
-        ("smUtil", c_uint),
-        ("memUtil", c_uint),
-        ("encUtil", c_uint),
-        ("decUtil", c_uint),
-    )
-
-
-class _FieldUnion(Union):
-    _fields_ = (
-        ("dVal", ctypes.c_double),
-        ("uiVal", c_uint),
-        ("ulVal", ctypes.c_ulong),
-        ("ullVal", c_ulonglong),
-        ("sllVal", c_longlong),
-        ("siVal", c_int),
-    )
-
-
-class FieldValue(Structure):
-    """A value asked for by number, with an error of its own."""
-
-    _fields_ = (
-        ("fieldId", c_uint),
-        ("scopeId", c_uint),
-        ("timestamp", c_longlong),
-        ("latencyUsec", c_longlong),
-        ("valueType", c_uint),
-        ("nvmlReturn", c_uint),
-        ("value", _FieldUnion),
-    )
-
-
-class NotedSample(Structure):
-    """A value the driver noted down, with the Unix time in microseconds."""
-
-    _fields_ = (("timeStamp", c_ulonglong), ("sampleValue", _FieldUnion))
+Utilization = _laid_out("Utilization", "uint gpu, uint memory")
+"""Percent of time of kernels, and of reads and writes."""
+Memory = _laid_out("Memory", "ulonglong total, ulonglong free, ulonglong used")
+"""Bytes."""
+ProcessInfo = _laid_out(
+    "ProcessInfo",
+    "uint pid, ulonglong usedGpuMemory, uint gpuInstanceId, uint computeInstanceId",
+)
+"""A process that has a context on a device."""
+ProcessUtilization = _laid_out(
+    "ProcessUtilization",
+    "uint pid, ulonglong timeStamp, uint smUtil, uint memUtil, uint encUtil, uint decUtil",
+)
+"""Percent of time of one process."""
+_FieldUnion = _laid_out(
+    "_FieldUnion",
+    "double dVal, uint uiVal, ulong ulVal, ulonglong ullVal, longlong sllVal, int siVal",
+    Union,
+)
+FieldValue = _laid_out(
+    "FieldValue",
+    "uint fieldId, uint scopeId, longlong timestamp, longlong latencyUsec, uint valueType, "
+    "uint nvmlReturn, union value",
+)
+"""A value asked for by number, with an error of its own."""
+NotedSample = _laid_out("NotedSample", "ulonglong timeStamp, union sampleValue")
+"""A value the driver noted down, with the Unix time in microseconds."""
 
 
 # -- functions -----------------------------------------------------------------------------------
@@ -185,9 +156,7 @@ class Binding:
         self._call("nvmlDeviceGetFieldValues", device, c_int(len(fields)), values)
         return values
 
-    def nvmlDeviceGetSamples(  # noqa: N802
-        self, device: Any, kind: int, since_us: int
-    ) -> tuple[int, list[NotedSample]]:
+    def nvmlDeviceGetSamples(self, device: Any, kind: int, since_us: int) -> Any:  # noqa: N802
         name, since = "nvmlDeviceGetSamples", c_ulonglong(since_us)
         value_type, count = c_uint(), c_uint()
         at = device, c_uint(kind), since, byref(value_type), byref(count)
@@ -196,9 +165,7 @@ class Binding:
         self._call(name, *at, found)
         return value_type.value, list(found[: count.value])
 
-    def nvmlDeviceGetProcessUtilization(  # noqa: N802
-        self, device: Any, since_us: int
-    ) -> list[ProcessUtilization]:
+    def nvmlDeviceGetProcessUtilization(self, device: Any, since_us: int) -> Any:  # noqa: N802
         name, since = "nvmlDeviceGetProcessUtilization", c_ulonglong(since_us)
         count = c_uint(0)
         status = self._status(name, device, None, byref(count), since)
@@ -209,7 +176,7 @@ class Binding:
             self._call(name, device, found, byref(count), since)
         return list(found[: count.value])
 
-    def _processes(self, name: str, device: Any) -> list[ProcessInfo]:
+    def _processes(self, name: str, device: Any) -> list[Any]:
         """Of the third version of the function, or the second: both fill the same structure."""
         versioned = f"{name}_v3" if hasattr(self._library, f"{name}_v3") else f"{name}_v2"
         room = _ROOM

@@ -147,11 +147,7 @@ SITE = Path(__file__).resolve().parent / "site"
 def recorded_environment(environment: Mapping[str, str], control: Path) -> dict[str, str]:
     """The variables a recorded program is started with."""
     places = [str(SITE), *filter(None, [environment.get("PYTHONPATH", "")])]
-    return {
-        **environment,
-        "PYTHONPATH": os.pathsep.join(places),
-        CONTROL_VARIABLE: str(control),
-    }
+    return {**environment, "PYTHONPATH": os.pathsep.join(places), CONTROL_VARIABLE: str(control)}
 
 
 _ENDS_ITSELF_S = 10.0

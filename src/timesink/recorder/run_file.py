@@ -11,7 +11,7 @@ from typing import Any
 from timesink.errors import OutputError
 from timesink.recorder.agent.endings import ENDED
 from timesink.recorder.counter_sampler import SampledCounters
-from timesink.recorder.folder import COUNTERS_FILE, Note, ProcessNotes, RecordingFolder, RecordPlan
+from timesink.recorder.folder import COUNTERS_FILE, ProcessNotes, RecordingFolder, RecordPlan
 from timesink.recorder.processes import masked
 from timesink.recorder.traces import Recorded
 
@@ -245,7 +245,7 @@ def why_partial(
 ) -> str:
     """One sentence on what is missing; empty where nothing is."""
     if not recorded:
-        return _why_nothing(processes, plan)
+        return _why_nothing(processes, plan)[0]
     partial = [one for one in recorded if not one.is_complete]
     if not partial:
         return ""
@@ -260,55 +260,45 @@ def why_partial(
     return f"{why}, after {first.cycles} of {plan.cycles} cycles"
 
 
-def _why_nothing(processes: Sequence[ProcessNotes], plan: RecordPlan) -> str:
-    failures = [failed["why"] for process in processes if (failed := process.last("failed"))]
-    if failures:
-        return str(failures[0])
-    if not any(process.last("torch") for process in processes):
-        return NO_TORCH if processes else NO_PYTHON
-    paces = _paces(processes)
-    for what, why, _ in _IN_THE_WAY:
-        if any(pace[what] for pace in paces):
-            return why
+def _why_nothing(processes: Sequence[ProcessNotes], plan: RecordPlan) -> tuple[str, str]:
+    """Why no cycle was recorded, and what to try; nothing for a program without torch."""
+    paces = [pace for process in processes if (pace := process.last("pace"))]
+    in_the_way = [told for what, *told in _IN_THE_WAY if any(pace[what] for pace in paces)]
     most = max((pace["seen"] for pace in paces), default=0)
-    if most:
-        return f"the program ended after {most} cycles; the first {plan.skip} are skipped"
-    if paces and plan.marker:
-        return f"{plan.marker!r} came only once (before Python 3.12 compiled calls are not seen)"
-    unseen = "no optimizer made a step"
-    if plan.by_hand:
-        unseen = "step() was never called"
+    if not any(process.last("torch") for process in processes):
+        why, remedy = NO_TORCH if processes else NO_PYTHON, ""
+    elif in_the_way:
+        why, remedy = in_the_way[0]
+    elif most:
+        why = f"the program ended after {most} cycles; the first {plan.skip} are skipped"
+        remedy = "record earlier cycles with --skip N"
     elif plan.marker:
-        unseen = f"nothing called {plan.marker!r} ran"
-    return next(iter(_remarks(processes)), f"no cycle was seen: {unseen}")
+        why = f"no cycle was seen: nothing called {plan.marker!r} ran"
+        if paces:
+            why = f"{plan.marker!r} came only once (before Python 3.12 compiled calls are not seen)"
+        remedy = (
+            "--marker names a Python function as its `def` does, or a range of record_function, "
+            "that comes once in every cycle; --whole records without cycles"
+        )
+    else:
+        unseen = "step() was never called" if plan.by_hand else "no optimizer made a step"
+        why = f"no cycle was seen: {unseen}"
+        remedy = (
+            "name what a cycle is with --marker NAME, a function or an annotation, "
+            "or record all of it with --whole"
+        )
+    if why.startswith("no cycle was seen"):
+        why = next(iter(_remarks(processes)), why)
+    failures = [str(failed["why"]) for process in processes if (failed := process.last("failed"))]
+    return next(iter(failures), why), remedy
 
 
 def _remarks(processes: Sequence[ProcessNotes]) -> list[str]:
     return [str(remark["text"]) for process in processes if (remark := process.last("remark"))]
 
 
-def _paces(processes: Sequence[ProcessNotes]) -> list[Note]:
-    return [pace for process in processes if (pace := process.last("pace"))]
-
-
 def advice(
     recorded: Sequence[Recorded], processes: Sequence[ProcessNotes], plan: RecordPlan
 ) -> str:
     """What to try where no cycle was recorded; empty where one was."""
-    if recorded or not any(process.last("torch") for process in processes):
-        return ""
-    paces = _paces(processes)
-    for what, _, remedy in _IN_THE_WAY:
-        if any(pace[what] for pace in paces):
-            return remedy
-    if any(pace["seen"] for pace in paces):
-        return "record earlier cycles with --skip N"
-    if plan.marker:
-        return (
-            "--marker names a Python function as its `def` does, or a range of record_function, "
-            "that comes once in every cycle; --whole records without cycles"
-        )
-    return (
-        "name what a cycle is with --marker NAME, a function or an annotation, "
-        "or record all of it with --whole"
-    )
+    return "" if recorded else _why_nothing(processes, plan)[1]

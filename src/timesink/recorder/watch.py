@@ -94,10 +94,7 @@ class Watch:
         self._machine = Machine(pid)
         self._workers: frozenset[int] = frozenset()
         self._sampler = Sampler(
-            counters,
-            wanted=wanted,
-            interval_ms=interval_ms,
-            pids=lambda: {pid, *self._workers},
+            counters, wanted=wanted, interval_ms=interval_ms, pids=lambda: {pid, *self._workers}
         )
         self._sampled: SampledCounters | None = None
         try:

@@ -129,8 +129,7 @@ def send(thing: Any, stream: IO[bytes]) -> None:
 def pipe(stream: IO[bytes] | None) -> IO[bytes]:
     """The input or output of a process that was started with one."""
     if stream is None:
-        msg = "a process was started without a pipe"
-        raise RuntimeError(msg)
+        raise RuntimeError("a process was started without a pipe")
     return stream
 
 

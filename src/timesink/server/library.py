@@ -41,7 +41,6 @@ _FEWEST_TRACES = 2
 Value = TypeVar("Value")
 Outcomes: TypeAlias = Iterable[tuple["Value | None", "BaseException | None", int]]
 """A value or why there is none, and how large it is."""
-OpenEach: TypeAlias = Callable[[Sequence[Recording], Progress], Iterable["Opened"]]
 
 
 @dataclass(eq=False)
@@ -130,35 +129,6 @@ class Shelf(Generic[Value]):
                 del self._kept[key]
 
 
-class OpenTraces:
-    """Traces kept open; a file that could not be read is remembered as such until it changes."""
-
-    def __init__(self, open_each: OpenEach, most_events: int = MOST_EVENTS) -> None:
-        self._open_each = open_each
-        self._shelf: Shelf[Trace] = Shelf(most_events, _FEWEST_TRACES)
-
-    def known(self, recording: Recording) -> KeptValue[Trace] | None:
-        """A trace that is open already."""
-        return self._shelf.known(_key(recording))
-
-    def get(
-        self, recordings: Sequence[Recording], report: Report | None = None
-    ) -> list[KeptValue[Trace]]:
-        """Each recording with its trace, or why there is none."""
-
-        def opened(places: list[int], own: Report) -> Outcomes[Trace]:
-            chosen = [recordings[place] for place in places]
-            what = chosen[0].path.name if len(chosen) == 1 else counted(len(chosen), "traces")
-            advance = own.start(f"reading {what}", f"putting {what} together")
-            for one in self._open_each(chosen, advance):
-                yield one.trace, one.error, one.trace.metadata.events if one.trace else 0
-
-        found = self._shelf.get([_key(one) for one in recordings], opened, report)
-        if report is not None:
-            report.start("looking into it")
-        return found
-
-
 def _key(recording: Recording) -> Hashable:
     """Which content a recording has, as far as the file system tells."""
     beside: list[Path] = []
@@ -178,45 +148,6 @@ def _state(path: Path) -> tuple[int, ...]:
 
 MOST_RANKS = 4096
 """Of sets used before; the one used last is kept whatever its size."""
-
-
-class RankSets:
-    """The sets used last.  Each is read once, however many requests wait for it."""
-
-    def __init__(self, *, cache: bool = True, jobs: int | None = None) -> None:
-        self._cache, self._jobs = cache, jobs
-        self._shelf: Shelf[RankSet] = Shelf(MOST_RANKS)
-
-    def get(
-        self,
-        key: Hashable,
-        recordings: Sequence[Recording],
-        *,
-        steps: str | None = None,
-        first: Callable[[], Trace] | None = None,
-        report: Report | None = None,
-    ) -> RankSet:
-        """The set of a key; `first` opens the first recording, so that it is not read twice."""
-
-        def read(_places: list[int], own: Report) -> Outcomes[RankSet]:
-            from timesink.answers.rank_reading import read_ranks  # noqa: PLC0415
-            from timesink.runtime.engine import LocalEngine  # noqa: PLC0415 - loads what it needs
-
-            own.start(f"reading {counted(len(recordings), 'ranks')}")
-            ranks = read_ranks(
-                recordings,
-                engine=LocalEngine(self._jobs),
-                steps=steps,
-                cache=self._cache,
-                progress=_RanksTold(own),
-                first=first,
-            )
-            return [(ranks, None, len(recordings))]
-
-        own = report or Report()
-        ranks = self._shelf.get([key], read, own)[0].future.result()
-        own.start("comparing the ranks")
-        return ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,8 +196,8 @@ class RunLibrary:
         self._runs: dict[str, ServedRun] = {}
         self._next_look = 0.0
         self._looking = Lock()
-        self._opened = OpenTraces(self._open_each)
-        self._sets = RankSets(cache=cache, jobs=jobs)
+        self._opened: Shelf[Trace] = Shelf(MOST_EVENTS, _FEWEST_TRACES)
+        self._sets: Shelf[RankSet] = Shelf(MOST_RANKS)
 
     def runs(self) -> list[str]:
         """Names of the runs with a timeline there are now, sorted."""
@@ -309,7 +240,7 @@ class RunLibrary:
     def timeline_at_hand(self, run: ServedRun, recording: Recording) -> Timeline | None:
         """The timeline of a trace that is open; None where it is not laid out yet."""
         run.inside.check([recording.path])
-        place = self._opened.known(recording)
+        place = self._opened.known(_key(recording))
         return None if place is None else place.timeline
 
     def ranks(
@@ -333,8 +264,26 @@ class RunLibrary:
             own = run.recording(worker, span)
             recordings = [own, *(one for one in recordings if one is not own)]
             first = partial(self.trace, run, worker, span)
-        key = (run.name, run.state, span, steps)
-        return self._sets.get(key, recordings, steps=steps or None, first=first, report=report)
+
+        def read(_places: list[int], own: Report) -> Outcomes[RankSet]:
+            from timesink.answers.rank_reading import read_ranks  # noqa: PLC0415
+            from timesink.runtime.engine import LocalEngine  # noqa: PLC0415 - loads what it needs
+
+            own.start(f"reading {counted(len(recordings), 'ranks')}")
+            ranks = read_ranks(
+                recordings,
+                engine=LocalEngine(self.jobs),
+                steps=steps or None,
+                cache=self.cache,
+                progress=_RanksTold(own),
+                first=first,
+            )
+            return [(ranks, None, len(recordings))]
+
+        told, key = report or Report(), (run.name, run.state, span, steps)
+        ranks = self._sets.get([key], read, told)[0].future.result()
+        told.start("comparing the ranks")
+        return ranks
 
     def samples(self, run: ServedRun, worker: str = ALL_WORKERS) -> list[Trace]:
         """A trace of the worker, or of each of the first few workers; if none can be read, why."""
@@ -358,11 +307,23 @@ class RunLibrary:
     def _get(
         self, run: ServedRun, recordings: Sequence[Recording], report: Report | None = None
     ) -> list[KeptValue[Trace]]:
+        """Each recording with its trace, or why there is none; that stands until a file changes."""
         for recording in recordings:
             run.inside.check([recording.path])
             with suppress(OSError):
                 run.inside.check(files_beside(recording.path))
-        return self._opened.get(recordings, report)
+
+        def opened(places: list[int], own: Report) -> Outcomes[Trace]:
+            chosen = [recordings[place] for place in places]
+            what = chosen[0].path.name if len(chosen) == 1 else counted(len(chosen), "traces")
+            advance = own.start(f"reading {what}", f"putting {what} together")
+            for one in self._open_each(chosen, advance):
+                yield one.trace, one.error, one.trace.metadata.events if one.trace else 0
+
+        found = self._opened.get([_key(one) for one in recordings], opened, report)
+        if report is not None:
+            report.start("looking into it")
+        return found
 
     def _look(self) -> dict[str, ServedRun]:
         """The runs there are; while somebody else looks, those known from before."""

@@ -140,8 +140,7 @@ def _plain(value: Any) -> Any:
     """Numbers of NumPy as numbers of Python."""
     if hasattr(value, "tolist"):
         return value.tolist()
-    msg = f"{type(value).__name__} has no form in JSON"
-    raise NotImplementedError(msg)
+    raise NotImplementedError(f"{type(value).__name__} has no form in JSON")
 
 
 def asks_for_gzip(asked: Asked) -> bool:
@@ -224,10 +223,7 @@ VIEWS = Views(
         "distributed/gpuinfo": "distributed:device_info",
         "distributed/mluinfo": "distributed:device_info",
     },
-    of_pair={
-        "diff": "distributed:diff",
-        "diffnode": "distributed:diff_node",
-    },
+    of_pair={"diff": "distributed:diff", "diffnode": "distributed:diff_node"},
 )
 
 

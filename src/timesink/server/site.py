@@ -174,35 +174,29 @@ _MEDIA: Mapping[str, str] = {
 STATIC_FILES = tuple(_MEDIA)
 
 
-@dataclass(frozen=True)
-class StaticFiles:
-    """Serves the built app."""
-
-    folder: Traversable = field(default_factory=lambda: files("timesink.output") / "static")
-
-    def reply(self, asked: Asked, name: str) -> Reply:
-        """One of the files; nothing but its mark where the client has it already."""
-        if name not in _MEDIA:
-            raise NotFoundError(f"no file is named {name!r}", f"there are {', '.join(_MEDIA)}")
-        try:
-            content = (self.folder / name).read_bytes()
-        except OSError:
-            raise NotFoundError(
-                f"{name}: the app was not built",
-                "install timesink from a wheel, or run  make web  in a checkout",
-            ) from None
-        mark = f'"{blake2b(content, digest_size=12).hexdigest()}"'
-        headers = {
-            "Content-Type": _MEDIA[name],
-            "Cache-Control": "no-cache",
-            "ETag": mark,
-            "Vary": "Accept-Encoding",
-        }
-        if mark in asked.headers.get("if-none-match", ""):
-            return Reply(304, b"", headers)
-        if asks_for_gzip(asked):
-            content, headers["Content-Encoding"] = igzip.compress(content), "gzip"
-        return Reply(200, content, headers)
+def static_reply(folder: Traversable, asked: Asked, name: str) -> Reply:
+    """A file of the built app; nothing but its mark where the client has it already."""
+    if name not in _MEDIA:
+        raise NotFoundError(f"no file is named {name!r}", f"there are {', '.join(_MEDIA)}")
+    try:
+        content = (folder / name).read_bytes()
+    except OSError:
+        raise NotFoundError(
+            f"{name}: the app was not built",
+            "install timesink from a wheel, or run  make web  in a checkout",
+        ) from None
+    mark = f'"{blake2b(content, digest_size=12).hexdigest()}"'
+    headers = {
+        "Content-Type": _MEDIA[name],
+        "Cache-Control": "no-cache",
+        "ETag": mark,
+        "Vary": "Accept-Encoding",
+    }
+    if mark in asked.headers.get("if-none-match", ""):
+        return Reply(304, b"", headers)
+    if asks_for_gzip(asked):
+        content, headers["Content-Encoding"] = igzip.compress(content), "gzip"
+    return Reply(200, content, headers)
 
 
 PAGE = """<!doctype html>
@@ -239,7 +233,8 @@ class Site:
     views: Views = VIEWS
     hosts: Iterable[str] | None = None
     """Names the server is known by; None for any."""
-    static: StaticFiles = field(default_factory=StaticFiles)
+    static: Traversable = field(default_factory=lambda: files("timesink.output") / "static")
+    """The folder of the built app."""
     _room: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MOST_AT_ONCE))
 
     @cached_property
@@ -298,7 +293,7 @@ class Site:
             }
             return Reply(200, PAGE.encode(), headers)
         if asked.path.startswith(_STATIC):
-            return self.static.reply(asked, asked.path.removeprefix(_STATIC))
+            return static_reply(self.static, asked, asked.path.removeprefix(_STATIC))
         answer = self.routes.get(asked.path)
         if answer is None:
             raise NotFoundError(

@@ -73,12 +73,12 @@ class Cache:
                 place = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
             root = place / "timesink"
         text = os.environ.get("TIMESINK_CACHE_MAX_GB") or _DEFAULT_LIMIT_GB
-        try:
+        gigabytes = math.nan
+        with suppress(ValueError):
             gigabytes = float(text)
-        except ValueError:
-            raise UsageError.bad_cache_limit(text) from None
-        if not math.isfinite(gigabytes) or gigabytes < 0:
-            raise UsageError.bad_cache_limit(text)
+        if not 0 <= gigabytes < math.inf:
+            said = f"TIMESINK_CACHE_MAX_GB is {text!r}, not a size"
+            raise UsageError(said, "set it to gigabytes, e.g. 20")
         return cls(root, int(gigabytes * 1024**3))
 
     def load(self, key: str) -> Trace | None:
@@ -160,7 +160,8 @@ class Cache:
             with suppress(OSError):
                 note.unlink()
         if any(entry.folder.exists() for entry in removed):
-            raise OutputError.not_cleared(self.root)
+            said = f"{self.root}: some traces cannot be removed"
+            raise OutputError(said, "check the permissions of the folder")
         return removed
 
     def _own_folders(self, name: re.Pattern[str]) -> Iterator[Path]:

@@ -12,12 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from timesink.errors import AmbiguousError, UnreadableError
-from timesink.formats.file_names import (
-    is_named_as_table,
-    is_profiler_name,
-    rank_in_head,
-    stem_of,
-)
+from timesink.formats.file_names import is_named_as_table, is_profiler_name, rank_in_head, stem_of
 from timesink.formats.packing import open_source
 from timesink.model.units import listed, natural
 from timesink.recorder.folder import CONTROL_FOLDER

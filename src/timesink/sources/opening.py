@@ -67,7 +67,12 @@ def open_trace(
         return read_folder(place)
     fitting = find_chosen(place, worker=worker, span=span, rank=rank)
     if len(fitting) > 1:
-        raise AmbiguousError.many_traces(shown(place), distinct_labels(fitting))
+        labels = distinct_labels(fitting)
+        named = ", ".join(labels[:4]) + (", ..." if len(labels) > 4 else "")
+        raise AmbiguousError(
+            f"{shown(place)}: holds {len(labels)} traces ({named})",
+            "choose one with --worker, --span or --rank, or name the file itself",
+        )
     store = Cache.default() if cache else None
     return open_recording(fitting[0], store, jobs=jobs, progress=progress)
 

@@ -12,12 +12,7 @@ from pathlib import Path
 
 from timesink.formats.file_names import host_in_name, rank_in_name, without_rank, worker_and_span
 from timesink.model.units import natural
-from timesink.sources.places import (
-    Folder,
-    folder_of,
-    rank_of_folder,
-    without_password,
-)
+from timesink.sources.places import Folder, folder_of, rank_of_folder, without_password
 
 
 @dataclass(frozen=True, slots=True)

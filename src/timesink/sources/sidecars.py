@@ -84,10 +84,7 @@ _TRACE_MARKS = (b'"rocprofiler-sdk-tool"', b"SQLite format 3\0")
 _COUNTER_MARKS = (b'"ID","Process ID"', b"==PROF== ")
 """What files of Nsight Compute hold; they have no timeline."""
 _KNOWN_SUFFIX = re.compile(r"\.(gz|zip|json|sqlite|trace|pt)$", re.IGNORECASE)
-_PARTNERS = {
-    "_perf_data.csv": "_counters_data.csv",
-    "micro_event.csv": "macro_counter.csv",
-}
+_PARTNERS = {"_perf_data.csv": "_counters_data.csv", "micro_event.csv": "macro_counter.csv"}
 _PAIRED = re.compile(
     r"_perf_data\.csv(?=(?:\.gz)?$)|(?<![^_.-])micro_event\.csv(?=(?:\.gz)?$)", re.IGNORECASE
 )

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import polars as pl
-
 import timesink
-from timesink.analyses.diff.operator_changes import step_shares
 from timesink.analyses.diff.trees import align, compare_trees
-from timesink.analyses.steps import find_steps
 
 
 def test_align() -> None:
@@ -16,12 +12,6 @@ def test_align() -> None:
         (2, 1),
         (4, 3),
     ]
-
-
-def test_step_shares() -> None:
-    trace = timesink.open(timesink.sample())
-    lengths = find_steps(trace).filter("complete").select(pl.col("end_ns") - pl.col("start_ns"))
-    assert int(step_shares(trace)["share_ns"].sum()) == int(lengths.sum().item())
 
 
 def test_compare_trees() -> None:

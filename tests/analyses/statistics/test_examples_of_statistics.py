@@ -26,7 +26,6 @@ from timesink.analyses.statistics.means import (
     welch_p,
 )
 from timesink.analyses.statistics.ranks import (
-    effect_size,
     false_discovery,
     permutation_p,
     rank_p,
@@ -126,10 +125,6 @@ def test_rank_p() -> None:
 
 def test_rank_test() -> None:
     assert rank_test(np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0])) == 0.1
-
-
-def test_effect_size() -> None:
-    assert effect_size(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0])) == 0.5
 
 
 def test_segments() -> None:

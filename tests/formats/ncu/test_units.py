@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from timesink.formats.ncu.numbers import PrintedUnit, unit_of
+from timesink.formats.ncu.numbers import unit_of
 
 
 @pytest.mark.parametrize(
@@ -44,4 +44,4 @@ from timesink.formats.ncu.numbers import PrintedUnit, unit_of
     ],
 )
 def test_units(printed: str, base: str, power: int) -> None:
-    assert unit_of(printed) == PrintedUnit(base, power)
+    assert unit_of(printed) == (base, power)

@@ -46,13 +46,6 @@ def rank_test(left: Floats, right: Floats) -> float | None:
     return None if np.isnan(p) else p
 
 
-def effect_size(left: Floats, right: Floats) -> float:
-    """How often the right one is larger less how often it is smaller, over all pairs: -1 to 1."""
-    group, is_new, both = _one_group(left, right)
-    wins, _ = _wins_and_ties(group, is_new, both, 1, np.ones_like(group))
-    return float(2 * wins[0] / (len(left) * len(right)) - 1)
-
-
 def _one_group(left: Floats, right: Floats) -> tuple[Ints, Flags, Floats]:
     both = np.concatenate([left, right])
     return np.zeros(len(both), dtype=np.int64), np.arange(len(both)) >= len(left), both

@@ -67,15 +67,8 @@ COLLECTIVE_KEYS = {
 }
 _COLLECTIVE = (*COLLECTIVE_KEYS, "Global rank start", "Global rank stride", "Process Group ID")
 _TRITON_KEYS = (
-    "kernel_backend",
-    "kernel_file",
-    "kernel_hash",
-    "kernel_kwargs",
-    "kernel_name",
-    "kernel_num_gb",
-    "kernel_flop",
-    "num_warps",
-    "num_stages",
+    *("kernel_backend", "kernel_file", "kernel_hash", "kernel_kwargs", "kernel_name"),
+    *("kernel_num_gb", "kernel_flop", "num_warps", "num_stages"),
 )
 
 _INPUT_COLUMNS = ("input_dims", "input_types")
@@ -93,17 +86,8 @@ OPERATOR = ArgumentSet(
     ),
     rare=(_COLLECTIVE, (*_TRITON_KEYS, "stream", "grid")),
     ignored=(
-        "Ev Idx",
-        "Record function id",
-        "Input Strides",
-        "Trace name",
-        "Trace iteration",
-        "Profiler Event Index",
-        "Device",
-        "finished",
-        "Op count",
-        "scope",
-        "critical",
+        *("Ev Idx", "Record function id", "Input Strides", "Trace name", "Trace iteration"),
+        *("Profiler Event Index", "Device", "finished", "Op count", "scope", "critical"),
     ),
     in_brief=("external_id",),
 )
@@ -129,18 +113,8 @@ RUNTIME = ArgumentSet(
         Argument("shared_memory_bytes", ("shared memory",), "int"),
     ),
     ignored=(
-        "cbid",
-        "cid",
-        "kernel",
-        "external ts",
-        "src",
-        "dst",
-        "kind",
-        "bytes",
-        "size",
-        "ptr",
-        "stream",
-        "critical",
+        *("cbid", "cid", "kernel", "external ts", "src", "dst"),
+        *("kind", "bytes", "size", "ptr", "stream", "critical"),
     ),
     # The geometry is that of the kernel, where the kernel itself has none.
     in_brief=("correlation", "external_id", "grid", "block"),
@@ -166,27 +140,13 @@ DEVICE = ArgumentSet(
     ),
     rare=(_COLLECTIVE, *vendors.every("rare_arguments")),
     ignored=(
-        "queued",
-        "context",
-        "memory bandwidth (GB/s)",
-        "theoretical occupancy %",
-        "packet_ptr",
-        "k_work_ptr",
-        "row",
-        "column",
-        "sqid",
-        "critical",
+        *("queued", "context", "memory bandwidth (GB/s)", "theoretical occupancy %", "packet_ptr"),
+        *("k_work_ptr", "row", "column", "sqid", "critical"),
         *vendors.every("ignored_arguments"),
     ),
     in_brief=(
-        "device",
-        "stream",
-        "correlation",
-        "external_id",
-        "grid",
-        "bytes",
-        "direction",
-        "task_type",
+        *("device", "stream", "correlation", "external_id"),
+        *("grid", "bytes", "direction", "task_type"),
     ),
 )
 MEMORY = ArgumentSet(

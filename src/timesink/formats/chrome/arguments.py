@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from operator import attrgetter
 from typing import Annotated, Any
 
@@ -239,36 +240,23 @@ _Collective: Any = msgspec.defstruct(
     gc=False,
 )
 _COLLECTIVES = msgspec.json.Decoder(list[_Collective])
-_TOLD_APART = {int, str, type(None), type(UNSET)}
-"""Types of which no two values are equal; a float may be equal to an integer."""
-
-
-class _CodeOfValue(dict[Any, int]):
-    """The code of a value as JSON; the same few values come again and again."""
-
-    def __init__(self, texts: Vocabulary) -> None:
-        super().__init__({UNSET: NULL_CODE})
-        self._texts = texts
-
-    def __missing__(self, value: Any) -> int:
-        self[value] = code = self._texts[msgspec.json.encode(value)]
-        return code
-
-    def encode(self, values: Sequence[Any]) -> Codes:
-        if _TOLD_APART.issuperset(map(type, values)):
-            return np.fromiter(map(self.__getitem__, values), np.int32, len(values))
-        given = (b"" if value is UNSET else msgspec.json.encode(value) for value in values)
-        return self._texts.encode(given)
 
 
 def collective_rows(index: Int64Array, rare: Rare, texts: Vocabulary) -> Group:
     """One row per event that describes a collective, and a column for each argument."""
     described = _COLLECTIVES.decode(as_list(raw for _, raw in rare))
-    code_of = _CodeOfValue(texts)
-    codes = {
-        column: code_of.encode(list(map(attrgetter(column), described)))
-        for column in COLLECTIVE_KEYS.values()
-    }
+
+    def code_of(value: Any) -> int:
+        """The code of a value as JSON."""
+        return NULL_CODE if value is UNSET else texts[msgspec.json.encode(value)]
+
+    # The same few values come again and again; those of a column that are lists are told anew.
+    known = lru_cache(None, typed=True)(code_of)
+    codes: dict[str, Codes] = {}
+    for column in COLLECTIVE_KEYS.values():
+        values = list(map(attrgetter(column), described))
+        is_plain = {list, dict}.isdisjoint(map(type, values))
+        codes[column] = np.fromiter(map(known if is_plain else code_of, values), np.int32)
     rows = np.array([row for row, _ in rare], np.intp)
     told = np.any([column != NULL_CODE for column in codes.values()], axis=0)
     return {

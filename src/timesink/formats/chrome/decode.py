@@ -286,8 +286,7 @@ class PieceDecoder:
                 # The pieces of one trace are alike: the next one starts where this one ended.
                 self._envelope = place
                 return self._columns(number, fields, times, Tally())
-        msg = "no envelope fits"
-        raise msgspec.DecodeError(msg)
+        raise msgspec.DecodeError("no envelope fits")
 
     def columns_of(self, number: int, events: Sequence[TextEnvelope], tally: Tally) -> Piece:
         """Columns of events decoded one by one; what is odd about them goes to the tally."""
@@ -402,12 +401,7 @@ class PieceDecoder:
         )
 
     def _add_arguments(
-        self,
-        groups: dict[str, Group],
-        name: str,
-        group: Group,
-        raws: list[Raw],
-        tally: Tally,
+        self, groups: dict[str, Group], name: str, group: Group, raws: list[Raw], tally: Tally
     ) -> None:
         words = self.vocabularies
         decoder = _argument_decoder(name, brief=self._brief)

@@ -110,14 +110,12 @@ class EventFinder:
             if not match.group("next"):
                 return match.start()
             start = match.start("next")
-            if event_starts(self._text, start) or _is_event(self._text, start):
+            if event_starts(self._text, start):
+                return start
+            end = value_end(self._text, start, _NESTING_WINDOW)
+            if end is not None and "ph" in (object_in(self._text[start:end]) or ()):
                 return start
         return None
-
-
-def _is_event(text: bytes, at: int) -> bool:
-    end = value_end(text, at, _NESTING_WINDOW)
-    return end is not None and "ph" in (object_in(text[at:end]) or ())
 
 
 def _end_of_damage(text: bytes, at: int, finder: EventFinder) -> int:

@@ -152,8 +152,6 @@ class GatheredLaunches:
     asked: set[str] = field(default_factory=set)
     """Metrics the pages name, with or without values."""
     pieces: int = 0
-    repeats: bool = False
-    """Whether a metric may come twice in a piece; sections share some, and files repeat rows."""
     _launches: list[pl.DataFrame] = field(default_factory=list)
     _values: list[pl.DataFrame] = field(default_factory=list)
     _last: tuple[object, ...] | None = None
@@ -168,11 +166,7 @@ class GatheredLaunches:
         offset = self.pieces - continues
         numbers = pl.int_range(offset, offset + launches.height, dtype=pl.UInt32)
         self._launches.append(launches.with_columns(numbers.alias("piece"))[int(continues) :])
-        values = self._read_values(part, offset)
-        self.repeats = (
-            self.repeats or _repeats(values) or (continues and self._repeats_last(values))
-        )
-        self._values.append(values)
+        self._values.append(self._read_values(part, offset))
         self.pieces = offset + launches.height
         self._last = last
 
@@ -182,24 +176,17 @@ class GatheredLaunches:
         self._launches, self._values = [], []
         return launches, values
 
-    def _repeats_last(self, values: pl.DataFrame) -> bool:
-        """Whether the launch that the last part began is given a metric again."""
-        is_last = pl.col("piece") == self.pieces - 1
-        before, after = (
-            frame.filter(is_last)["metric"].unique().to_list()
-            for frame in (self._values[-1], values)
-        )
-        return not set(before).isdisjoint(after)
-
     def _read_values(self, part: LaunchPart, offset: int) -> pl.DataFrame:
         rows = self._without_properties(part)
         units = {printed: unit_of(printed or "") for printed in rows["unit"].unique().to_list()}
         self.evidence.look_at(rows["text"], rows["unit"])
         exponents = None
-        if any(unit.power for unit in units.values()):
-            exponents = _mapped(rows["unit"], {text: unit.exponent for text, unit in units.items()})
+        if any(power for _, power in units.values()):
+            # As they are written behind a number; nothing for the base unit itself.
+            written = {text: f"e{power}" if power else "" for text, (_, power) in units.items()}
+            exponents = _mapped(rows["unit"], written)
         numbers = to_numbers(rows["text"], self.decimal, exponents)
-        base = _mapped(rows["unit"], {text: unit.base for text, unit in units.items()})
+        base = _mapped(rows["unit"], {text: unit for text, (unit, _) in units.items()})
         read = rows.select(
             (pl.col("piece") + offset).cast(pl.UInt32),
             "section",
@@ -243,14 +230,6 @@ class GatheredLaunches:
             self.words.setdefault(metric or "", text)
 
 
-def _repeats(values: pl.DataFrame) -> bool:
-    # Both numbers are below 2^32.
-    both = values.select(
-        pl.col("piece").cast(pl.UInt64) * 2**32 + pl.col("metric").to_physical().cast(pl.UInt64)
-    ).to_series()
-    return both.n_unique() < values.height
-
-
 def _mapped(printed: pl.Series, meaning: dict[str | None, str]) -> pl.Series:
     """Every text replaced by what it means; there are few different ones."""
     if len(meaning) == 1:
@@ -280,14 +259,17 @@ Merged = tuple[pl.DataFrame, pl.DataFrame, list[HealthEntry]]
 """Launches in the order of their first rows, values with `index` (their launch), and health."""
 
 
-def merge_pieces(launches: pl.DataFrame, values: pl.DataFrame, *, repeats: bool) -> Merged:
+def merge_pieces(launches: pl.DataFrame, values: pl.DataFrame) -> Merged:
     """One row per launch.
 
     `launches` has the columns of `KEY` and `piece`; `values` has `piece`, `section`, `metric`,
-    `unit` and `value`.  Pieces are numbered from 0, without gaps.  `repeats` says whether a metric
-    may come twice in a piece.
+    `unit` and `value`.  Pieces are numbered from 0, without gaps.
     """
-    if repeats:
+    # Whether a metric comes twice in a piece: sections share some, and files repeat rows.
+    # Both numbers are below 2^32.
+    metric = pl.col("metric").to_physical().cast(pl.UInt64)
+    both = values.select(pl.col("piece").cast(pl.UInt64) * 2**32 + metric).to_series()
+    if both.n_unique() < values.height:
         launches, values = _split_pieces(launches, values)
         # Sections share metrics; what they agree on is said once.
         values = values.unique(

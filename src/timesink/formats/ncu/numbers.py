@@ -68,10 +68,6 @@ class DecimalEvidence:
                 return max(counts, key=lambda mark: counts[mark])
         return POINT
 
-    @property
-    def is_mixed(self) -> bool:
-        return all(self.certain.values())
-
     def look_at(self, texts: pl.Series, units: pl.Series) -> None:
         """Count what some texts of one stretch of the file say."""
         every = max(1, len(texts) // _LOOKED_AT)
@@ -160,39 +156,25 @@ _SAME = {
 _NANO = 9
 
 
-@dataclass(frozen=True, slots=True)
-class PrintedUnit:
-    """A base unit, and the power of ten that leads to it."""
-
-    base: str
-    power: int = 0
-
-    @property
-    def exponent(self) -> str:
-        """The power as it is written behind a number; empty for the base unit itself."""
-        return f"e{self.power}" if self.power else ""
-
-
 @cache
-def unit_of(printed: str) -> PrintedUnit:
-    """What a printed unit means."""
+def unit_of(printed: str) -> tuple[str, int]:
+    """The base unit of a printed one, and the power of ten that leads to it."""
     above, slash, below = printed.strip().partition("/")
-    upper = _single(above, of_time="ns", time_power=_NANO)
+    upper, power = _single(above, of_time="ns", time_power=_NANO)
     if not slash:
-        return upper
+        return upper, power
     # Rates are per second whatever time they are printed for.
-    lower = _single(below, of_time="s", time_power=0)
-    base = f"{upper.base}/{lower.base}"
-    return PrintedUnit(_SAME.get(base, base), upper.power - lower.power)
+    lower, less = _single(below, of_time="s", time_power=0)
+    base = f"{upper}/{lower}"
+    return _SAME.get(base, base), power - less
 
 
-def _single(printed: str, *, of_time: str, time_power: int) -> PrintedUnit:
+def _single(printed: str, *, of_time: str, time_power: int) -> tuple[str, int]:
     if time := _TIME.match(printed):
-        return PrintedUnit(of_time, _SECONDS.get(time["prefix"], 0) + time_power)
+        return of_time, _SECONDS.get(time["prefix"], 0) + time_power
     if prefixed := _PREFIXED.match(printed):
-        base = _SAME.get(prefixed["unit"], prefixed["unit"])
-        return PrintedUnit(base, _POWERS[prefixed["prefix"]])
-    return PrintedUnit(_SAME.get(printed, printed))
+        return _SAME.get(prefixed["unit"], prefixed["unit"]), _POWERS[prefixed["prefix"]]
+    return _SAME.get(printed, printed), 0
 
 
 STRETCH = 16 * 1024 * 1024

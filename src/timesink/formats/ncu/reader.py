@@ -50,7 +50,7 @@ _MOST_NAMED = 6
 
 def build_tables(gathered: GatheredLaunches) -> tuple[dict[str, pl.DataFrame], list[HealthEntry]]:
     """The tables `kernel_calls` and `kernel_metrics`, and what is odd about them."""
-    launches, values, health = merge_pieces(*gathered.tables(), repeats=gathered.repeats)
+    launches, values, health = merge_pieces(*gathered.tables())
     calls = _with_shapes(launches)
     metrics = [name for name in values["metric"].unique().to_list() if name]
     placed = []
@@ -293,7 +293,7 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:
             f"{source.path}: Nsight Compute output without a kernel ({reason})", hint
         )
     tables, health = build_tables(pages.launches)
-    mixed = HealthEntry("mixed_decimals", int(pages.launches.evidence.is_mixed))
+    mixed = HealthEntry("mixed_decimals", int(all(pages.launches.evidence.certain.values())))
     metadata = _describe(source, pages, layout, tables["kernel_calls"])
     return finish_trace(
         metadata,

@@ -80,8 +80,7 @@ class Database:
                 for name, text in zip(schema, texts, strict=True)
             }
             if len({len(column) for column in columns.values()}) != 1:
-                message = "a column of numbers holds other data"
-                raise sqlite3.DataError(message)
+                raise sqlite3.DataError("a column of numbers holds other data")
             yield pl.DataFrame(columns).select(
                 pl.col(name).cast(dtype, strict=False) for name, dtype in schema.items()
             )
@@ -120,8 +119,7 @@ def _check_length(connection: sqlite3.Connection, path: Path) -> None:
         connection.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size")
     )
     if path.stat().st_size < pages * page_size:
-        message = "the file ends early"
-        raise sqlite3.DatabaseError(message)
+        raise sqlite3.DatabaseError("the file ends early")
 
 
 def _columns_of(connection: sqlite3.Connection) -> dict[str, tuple[str, ...]]:

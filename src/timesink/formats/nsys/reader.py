@@ -100,10 +100,7 @@ def read_counters(database: Database, devices: tuple[Device, ...]) -> pl.DataFra
     samples = database.rows(METRICS, {"timestamp": INTEGER, **metric, "value": REAL})
     names = database.rows("TARGET_INFO_GPU_METRICS", {**metric, "metricName": TEXT})
     named = samples.join(
-        names.unique(list(metric), keep="first"),
-        on=list(metric),
-        how="left",
-        maintain_order="left",
+        names.unique(list(metric), keep="first"), on=list(metric), how="left", maintain_order="left"
     )
     # The lowest byte of the type is the machine's number of the GPU, not CUDA's.
     numbers = {device.properties["id"]: device.id for device in devices}

@@ -31,6 +31,5 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Load what is asked for: to list the kinds needs none of the libraries that writing does."""
     if name not in __all__:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f"{__name__}.generated"), name)

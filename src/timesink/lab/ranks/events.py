@@ -180,13 +180,13 @@ class _Writer:
         self._span(f"ProfilerStep#{step + FIRST_STEP}", offset,
                    offset + len(self.program.calls) - 1, 2.0)  # fmt: skip
         own = self.external
-        starts = {span.first: span for span in self.program.spans}
+        starts = {first: (name, last) for name, first, last in self.program.spans}
         open_spans: dict[int, tuple[str, int, int]] = {}
         for number, call in enumerate(self.program.calls):
             if number in starts:
-                span = starts[number]
-                self._span(span.name, offset + number, offset + span.last, 1.0)
-                open_spans[span.last] = (span.name, self.external, self.kernel)
+                name, last = starts[number]
+                self._span(name, offset + number, offset + last, 1.0)
+                open_spans[last] = (name, self.external, self.kernel)
             if call.kind != "extra_sync" or synced:
                 self._write(call, offset + number)
             if number in open_spans:

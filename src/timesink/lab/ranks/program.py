@@ -287,20 +287,12 @@ class HostCall:
 
 
 @dataclass(frozen=True, slots=True)
-class CallSpan:
-    """An annotation around several calls, by their numbers in the step."""
-
-    name: str
-    first: int
-    last: int
-
-
-@dataclass(frozen=True, slots=True)
 class Program:
     """One step of one stage."""
 
     calls: tuple[HostCall, ...]
-    spans: tuple[CallSpan, ...]
+    spans: tuple[tuple[str, int, int], ...]
+    """Annotations around several calls: name, and the numbers of the first and the last of them."""
     stall_at: int
     """The call before which Python stalls, where it does."""
 
@@ -328,7 +320,7 @@ class _Builder:
     def __init__(self, plan: Plan, stage: int, layers: int) -> None:
         self.plan, self.stage, self.layers = plan, stage, layers
         self.calls: list[HostCall] = []
-        self.spans: list[CallSpan] = []
+        self.spans: list[tuple[str, int, int]] = []
 
     def program(self) -> Program:
         self.calls += [HostCall("load", 260.0), HostCall("copy", 40.0)]
@@ -359,7 +351,7 @@ class _Builder:
             self._pass_on("send", "forward", part, 1, "main")
         else:
             self.calls += _operators(LOSS if self.plan.pipeline == 1 else LOSS[1:])
-        self.spans.append(CallSpan("DistributedDataParallel.forward", first, len(self.calls) - 1))
+        self.spans.append(("DistributedDataParallel.forward", first, len(self.calls) - 1))
 
     def _backward(self, part: int) -> None:
         if self.stage < self.plan.pipeline - 1:
@@ -393,7 +385,7 @@ class _Builder:
             self._talk("all_reduce_small", "tensor", 1, "main")
         first = len(self.calls)
         self.calls += _operators(OPTIMIZER)
-        self.spans.append(CallSpan("Optimizer.step#AdamW.step", first, len(self.calls) - 1))
+        self.spans.append(("Optimizer.step#AdamW.step", first, len(self.calls) - 1))
         if self.plan.sharded and self.plan.data > 1:
             size = BUCKET * self.layers // self.plan.data
             self._talk("all_gather", "data", size, "main", grows=self.plan.data)

@@ -313,11 +313,43 @@ class SimulatedRun:
 
 def carry_out(plan: Plan) -> SimulatedRun:
     """Simulate a plan, and the same plan without each straggler, which tells what each costs."""
-    trials = _Trials(plan)
-    layout = trials.layout
-    stragglers = {place: trials.tuned(place) for place in range(len(plan.stragglers))}
-    slow = trials.slowness(stragglers)
-    stages = simulate(plan, layout, slow) if stragglers else trials.healthy_stages
+    layout = PlannedLayout(plan)
+    healthy_stages = simulate(plan, layout, Slowness.none(plan))
+    healthy_us, healthy = _length(healthy_stages), _measured(plan, healthy_stages)
+
+    def slowness(stragglers: Mapping[int, PlannedStraggler]) -> Slowness:
+        slow = Slowness.none(plan)
+        for place, straggler in stragglers.items():
+            slow = put_in(slow, plan, layout, straggler, place=place, healthy=healthy)
+        return slow
+
+    def length_with(stragglers: Mapping[int, PlannedStraggler]) -> float:
+        if not stragglers:
+            return healthy_us
+        return _length(simulate(plan, layout, slowness(stragglers)))
+
+    def tuned(place: int) -> PlannedStraggler:
+        """A straggler with the intensity that costs what was asked for, where it can be chosen."""
+        straggler = plan.stragglers[place]
+        if straggler.kind in WHOLE_LAYERS:
+            return straggler
+        steps = len(affected_steps(plan, straggler, place))
+        asked, given, slope = straggler.intensity, straggler.intensity, 1.0
+        before: tuple[float, float] | None = None
+        for _ in range(_TRIES):
+            tried = replace(straggler, intensity=given)
+            got = (length_with({place: tried}) - healthy_us) / (healthy.step_us * steps)
+            if abs(got / asked - 1.0) < _CLOSE:
+                break
+            if before is not None and given != before[0]:
+                slope = max((got - before[1]) / (given - before[0]), _FLATTEST)
+            before = (given, got)
+            given += (asked - got) / slope
+        return tried
+
+    stragglers = {place: tuned(place) for place in range(len(plan.stragglers))}
+    slow = slowness(stragglers)
+    stages = simulate(plan, layout, slow) if stragglers else healthy_stages
     run_us = _length(stages)
     # Offset (ns) and drift (ppm) of the clock of every node.
     rng = np.random.default_rng([plan.seed, 4])
@@ -329,8 +361,7 @@ def carry_out(plan: Plan) -> SimulatedRun:
             cause=straggler.cause,
             ranks=tuple(int(rank) for rank in culprits(layout, straggler)),
             steps=tuple(int(step) + FIRST_STEP for step in affected_steps(plan, straggler, place)),
-            cost_us=run_us
-            - trials.length_with({at: one for at, one in stragglers.items() if at != place}),
+            cost_us=run_us - length_with({at: stragglers[at] for at in stragglers if at != place}),
             separable=straggler.kind != "slow_link" or len(layout.alike(straggler.rank)) == 1,
         )
         for place, straggler in enumerate(plan.stragglers)
@@ -338,54 +369,11 @@ def carry_out(plan: Plan) -> SimulatedRun:
     truth = Truth(
         answers=tuple(answers),
         run_us=run_us,
-        healthy_run_us=trials.healthy_us,
+        healthy_run_us=healthy_us,
         clock_offset_ns=tuple(int(one) for one in offset[layout.node]),
         clock_drift_ppm=tuple(float(one) for one in drift[layout.node]),
     )
     return SimulatedRun(plan, layout, slow, stages, truth)
-
-
-class _Trials:
-    """The run without stragglers, and how long it takes with some."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan, self.layout = plan, PlannedLayout(plan)
-        self.healthy_stages = simulate(plan, self.layout, Slowness.none(plan))
-        self.healthy_us = _length(self.healthy_stages)
-        self.healthy = _measured(plan, self.healthy_stages)
-
-    def slowness(self, stragglers: Mapping[int, PlannedStraggler]) -> Slowness:
-        slow = Slowness.none(self.plan)
-        for place, straggler in stragglers.items():
-            slow = put_in(
-                slow, self.plan, self.layout, straggler, place=place, healthy=self.healthy
-            )
-        return slow
-
-    def length_with(self, stragglers: Mapping[int, PlannedStraggler]) -> float:
-        if not stragglers:
-            return self.healthy_us
-        return _length(simulate(self.plan, self.layout, self.slowness(stragglers)))
-
-    def tuned(self, place: int) -> PlannedStraggler:
-        """A straggler with the intensity that costs what was asked for, where it can be chosen."""
-        straggler = self.plan.stragglers[place]
-        if straggler.kind in WHOLE_LAYERS:
-            return straggler
-        steps = len(affected_steps(self.plan, straggler, place))
-        asked, given, slope = straggler.intensity, straggler.intensity, 1.0
-        before: tuple[float, float] | None = None
-        for _ in range(_TRIES):
-            tried = replace(straggler, intensity=given)
-            cost = self.length_with({place: tried}) - self.healthy_us
-            got = cost / (self.healthy.step_us * steps)
-            if abs(got / asked - 1.0) < _CLOSE:
-                break
-            if before is not None and given != before[0]:
-                slope = max((got - before[1]) / (given - before[0]), _FLATTEST)
-            before = (given, got)
-            given += (asked - got) / slope
-        return tried
 
 
 def _length(stages: list[StageTimes]) -> float:

@@ -242,11 +242,7 @@ def tell_of_calls(
     code, own = function.__code__, vars(function).get("__signature__")
     signature = inspect.signature(function)
     original = FunctionType(
-        code,
-        function.__globals__,
-        function.__name__,
-        function.__defaults__,
-        function.__closure__,
+        code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
     )
     original.__kwdefaults__ = function.__kwdefaults__
     original.__qualname__ = function.__qualname__

@@ -109,10 +109,7 @@ def watch_optimizers(torch: Any, engine: CycleEngine) -> None:
 
 
 def _counted(
-    step: Step,
-    stepped: Callable[[Any], None],
-    stepping: set[int],
-    is_compiling: Callable[[], bool],
+    step: Step, stepped: Callable[[Any], None], stepping: set[int], is_compiling: Callable[[], bool]
 ) -> Step:
     @functools.wraps(step)
     def counted(self: Any, *args: Any, **kwargs: Any) -> Any:

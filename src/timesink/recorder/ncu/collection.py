@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -126,21 +126,10 @@ def program_failed(heard: Heard) -> CollectError | None:
     return CollectError(f"the program ended with exit code {code}", hint)
 
 
-@dataclass(frozen=True, slots=True)
-class Collected:
-    """What came of it; ``failure`` says why it is not all that was asked for."""
-
-    output: Path
-    kernels: int
-    device: str
-    without_values: tuple[str, ...]
-    failure: CollectError | None
-
-
 def collect(
     ncu: Path, plan: NcuPlan, places: NcuOutputs, screen: Screen, made_by: str
-) -> Collected:
-    """Measure the kernels of a program and write their table.
+) -> tuple[PrintedTable, CollectError | None]:
+    """Measure the kernels of a program and write their table; why it is not all asked for.
 
     ``made_by`` is the version of timesink, for the file to say.
     """
@@ -200,12 +189,10 @@ def collect(
         # The one that matters more, with the hints of both.
         failure.hint = "; ".join(filter(None, (failure.hint, elsewhere.hint)))
     # Roofline metrics name every precision of every generation; no device has all of them.
-    absent = [
+    absent = (
         name for name in table.without_values if plan.metric_set == CUSTOM or name in UTILISATION
-    ]
-    return Collected(
-        places.output, table.kernels, table.device, tuple(absent), failure or elsewhere
     )
+    return replace(table, without_values=tuple(absent)), failure or elsewhere
 
 
 # -- what came of it -----------------------------------------------------------------------------

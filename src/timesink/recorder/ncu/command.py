@@ -257,7 +257,9 @@ def find_ncu(named: str | Path | None = None) -> Path | None:
     told = str(named) if named else os.environ.get(NCU_VARIABLE, "")
     found = shutil.which(told or "ncu")
     if found is None and told:
-        raise CollectError.no_ncu_there(told)
+        raise CollectError(
+            f"{told}: not a program that can be run", "name Nsight Compute's ncu with --ncu PATH"
+        )
     if found is None:
         installed = (path for folder, pattern in _PLACES for path in Path(folder).glob(pattern))
         usable = [str(path) for path in installed if os.access(path, os.X_OK)]
