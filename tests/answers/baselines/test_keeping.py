@@ -289,7 +289,7 @@ def test_fields_this_version_does_not_know_are_said(pair, tmp_path, monkeypatch)
         return kept
 
     monkeypatch.setattr(content, "tables_of", with_more)
-    monkeypatch.setattr("timesink.answers.comparison.baselines.baseline_of", lambda *_: None)
+    monkeypatch.setattr("timesink.answers.comparison.baseline_store.baseline_of", lambda *_: None)
     save_baseline("base", pair[0], store)
     monkeypatch.undo()
     with pytest.raises(UnreadableError, match="which this one cannot read"):

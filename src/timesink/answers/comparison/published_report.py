@@ -14,17 +14,9 @@ from timesink.analyses.clustering.groups import Exploration
 from timesink.analyses.comparison.pair import KeyFinding, Pair
 from timesink.analyses.comparison.verdict import either_p
 from timesink.answers import causes
-from timesink.answers.comparison import exploration
+from timesink.answers.comparison import exploration, published_tables
 from timesink.answers.comparison.changes import Told, known_load
 from timesink.answers.comparison.pair_tables import family_names, known_amounts
-from timesink.answers.comparison.published_tables import (
-    distribution_cells,
-    published_rows,
-    published_table,
-    published_titles,
-    row_cells,
-    summary_cells,
-)
 from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.sentences import answer, both_labels, notes
 from timesink.model import units
@@ -153,15 +145,15 @@ def _caveat(pair: Pair) -> str:
 def _summary(pair: Pair) -> Iterable[str]:
     base, new = pair.base.label, pair.new.label
     yield "## 1. High-Level Performance Summary"
-    yield published_table(
+    yield published_tables.published_table(
         ("Metric", base, new, f"Δ ({new} - {base})", "Change (%)"),
-        summary_cells(pair.cycle_times),
+        published_tables.summary_cells(pair.cycle_times),
         (False, True, True, True, True),
     )
     yield "## 2. Cycle Duration Distribution Comparison"
-    yield published_table(
+    yield published_tables.published_table(
         ("Time Rank", f"{base} Time (us)", f"{new} Time (us)", "Δ (us)", "Δ (%)"),
-        distribution_cells(pair.cycle_times),
+        published_tables.distribution_cells(pair.cycle_times),
         [True] * 5,
     )
 
@@ -181,8 +173,8 @@ def _in_depth(pair: Pair) -> Iterable[str]:
         yield "No function of these recordings has a counter; section 4 has their times."
         return
     yield "One row per function, counter and device, the highest score first."
-    cells, numeric = row_cells(published_rows(pair))
-    yield published_table(published_titles(pair), cells, numeric)
+    cells, numeric = published_tables.row_cells(published_tables.published_rows(pair))
+    yield published_tables.published_table(published_tables.published_titles(pair), cells, numeric)
 
 
 def _overview(told: Told) -> Iterable[str]:
