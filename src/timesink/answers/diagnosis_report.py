@@ -11,6 +11,7 @@ from typing import Any
 
 from timesink.analyses.comparison.pair import WITHIN, Pair, Role
 from timesink.analyses.comparison.verdict import compare_roles
+from timesink.answers.ahead import CycleSearch
 from timesink.answers.comparison import values as diagnosis_json
 from timesink.answers.comparison.kept_runs import Runs, check_recordings
 from timesink.answers.comparison.naming import (
@@ -24,7 +25,7 @@ from timesink.answers.comparison.pairing import (
     check_cycle_type,
     members_of_type,
 )
-from timesink.answers.comparison.runs import CycleSearch, SideReadOptions
+from timesink.answers.comparison.runs import SideReadOptions
 from timesink.answers.comparison.sides import check_given, find_cases, side_of, source_of
 from timesink.errors import NotFoundError, UsageError
 from timesink.formats.options import Progress

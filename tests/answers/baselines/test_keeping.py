@@ -11,6 +11,7 @@ import pytest
 
 import timesink
 from compared_runs import SLOW_CLOCK, process_table, rank_fields, write_table, write_timeline
+from timesink.answers.ahead import CycleSearch
 from timesink.answers.comparison import baseline_store as baseline
 from timesink.answers.comparison import baseline_store as content
 from timesink.answers.comparison import compare
@@ -20,7 +21,7 @@ from timesink.answers.comparison.baselines import (
     remove_baseline,
     save_baseline,
 )
-from timesink.answers.comparison.runs import CycleSearch, SideReadOptions, SideRun
+from timesink.answers.comparison.runs import SideReadOptions, SideRun
 from timesink.errors import NotFoundError, OutputError, TimesinkError, UnreadableError, UsageError
 from timesink.sources.kept_answers import Tables
 

@@ -74,7 +74,7 @@ def unsaved_baseline(
 
 def _content(run: Path, rank: int | None, reading: SideReadOptions) -> bytes:
     side = find_side(run, rank)
-    (runs,), noted, _ = read_sides(Runs(reading), reading.finding, [side.sources])
+    (runs,), noted, _ = read_sides(Runs(reading), [side.sources])
     return baseline_store.content_of(runs, run, reading.finding, (*side.notes, *noted))
 
 

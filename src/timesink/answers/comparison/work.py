@@ -15,6 +15,7 @@ import polars as pl
 from timesink.analyses.comparison.pair import Pair, key_findings
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.analyses.ranks.rank_set import RankSet, ranks_of_traces
+from timesink.answers.ahead import CycleSearch
 from timesink.answers.comparison import naming, rank_sets
 from timesink.answers.comparison.baseline_store import is_reference
 from timesink.answers.comparison.kept_runs import Runs, read_sides, recorded_otherwise
@@ -28,7 +29,7 @@ from timesink.answers.comparison.pairing import (
     pairs_of_type,
 )
 from timesink.answers.comparison.report import Comparison, joined, labelled
-from timesink.answers.comparison.runs import CycleSearch, SideReadOptions, SideRun
+from timesink.answers.comparison.runs import SideReadOptions, SideRun
 from timesink.answers.comparison.sides import (
     ALONE,
     WHAT_COMPARES,
@@ -75,7 +76,6 @@ class ComparisonWork:
     cycle_type: str | None
     engine: Callable[[], Engine]
     """Where many ranks are summarised."""
-    reading: SideReadOptions
 
     def compared_cases(self, cases: Sequence[CaseFolder], first: Path) -> _Case:
         """Every case; one that cannot be compared is named, and the others stand."""
@@ -102,7 +102,7 @@ class ComparisonWork:
         from timesink.analyses.clustering.groups import explore  # noqa: PLC0415
 
         sources = {source.key: source for side in sides for source in side.sources}
-        (runs,), noted, _ = read_sides(self.runs, self.reading.finding, [list(sources.values())])
+        (runs,), noted, _ = read_sides(self.runs, [list(sources.values())])
         every = naming.members_of(runs, ignore_hosts=self.ignore_hosts)
         wanted = set(self.pids) - {None}
         members = [
@@ -125,7 +125,8 @@ class ComparisonWork:
     ) -> _Case:
         """Two runs, and what their sides are called."""
         whole, noted = None, list[str]()
-        are_sets, large = self._are_sets(base, new), rank_sets.are_large(base, new)
+        are_sets = self._are_sets(base, new)
+        large = max(len(base.sources), len(new.sources)) > rank_sets.ALL_PAIRS
         if are_sets and large:
             # So many ranks that only some of them are compared in full.
             whole, noted = rank_sets.compared_sets(lambda: map(self._ranks, (base, new)))
@@ -136,9 +137,7 @@ class ComparisonWork:
                 rank_sets.only_ranks(new, whole.new, few),
             )
             noted.append(rank_sets.chosen_note(whole, few))
-        (ours, theirs), of_reading, unread = read_sides(
-            self.runs, self.reading.finding, [base.sources, new.sources]
-        )
+        (ours, theirs), of_reading, unread = read_sides(self.runs, [base.sources, new.sources])
         of_base, of_new = (
             naming.members_of(runs, ignore_hosts=self.ignore_hosts) for runs in (ours, theirs)
         )
@@ -188,7 +187,7 @@ class ComparisonWork:
 
         Of recordings that were opened and are not in the cache, nobody reads them twice.
         """
-        reading = self.reading
+        reading = self.runs.reading
         traces = {run.source.recording.worker: run.trace for run in runs if run.trace is not None}
         if traces and not reading.cache and len(traces) == len(side.sources):
             return ranks_of_traces(traces)
@@ -263,15 +262,13 @@ def compare(
     check_cycle_type(cycle_type)
     finding = _finding(kept, CycleSearch(marker, by, metric_map), alone=len(kept) == len(given))
     known: dict[object, SideRun] = {run.source.key: run for one in kept for run in one.runs}
-    reading = SideReadOptions(cache, jobs, progress, finding)
     work = ComparisonWork(
-        Runs(reading, known),
+        Runs(SideReadOptions(cache, jobs, progress, finding), known),
         _pids(pid),
         rank,
         ignore_hosts,
         cycle_type,
         lambda: engine_of(engine, jobs=jobs, address=ray_address),
-        reading,
     )
     cases = [find_cases(one) if isinstance(one, Path) else [] for one in given]
     if explore or (len(given) != 2 and not all(cases)):
