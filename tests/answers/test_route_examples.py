@@ -39,8 +39,15 @@ from timesink.answers.timeline import (
     place_of,
     to_arrays,
 )
-from timesink.answers.timeline.details import aggregate, details, export, facts_of
-from timesink.answers.timeline.pictures import search, slices, tracks
+from timesink.answers.timeline.routes import (
+    aggregate,
+    details,
+    export,
+    facts_of,
+    search,
+    slices,
+    tracks,
+)
 from timesink.errors import NotFoundError
 
 

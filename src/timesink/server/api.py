@@ -246,7 +246,7 @@ _OF_TIMELINE = ("tracks", "slices", "counters", "slice", "flows", "search", "agg
 def _of_timeline(name: str, desk: Desk, query: Query) -> Any:
     """What a timeline says: plain values, a range of it as a table, or as a file for viewers."""
     timeline = _timeline(desk, query)
-    from timesink.answers.timeline.details import ROUTES, aggregate_block, export  # noqa: PLC0415
+    from timesink.answers.timeline.routes import ROUTES, aggregate_block, export  # noqa: PLC0415
     from timesink.output.json import to_json  # noqa: PLC0415 - loads what draws timelines
 
     if name == "export":
