@@ -14,11 +14,7 @@ from timesink.analyses.comparison.verdict import compare_roles
 from timesink.answers.ahead import CycleSearch
 from timesink.answers.comparison import values as diagnosis_json
 from timesink.answers.comparison.kept_runs import Runs, check_recordings
-from timesink.answers.comparison.naming import (
-    chosen,
-    members_of,
-    short_labels,
-)
+from timesink.answers.comparison.naming import chosen, members_of, short_labels
 from timesink.answers.comparison.pairing import (
     SORTS_OF_CYCLES,
     RoleMember,

@@ -38,7 +38,10 @@ def info_document(info: info_report.Info) -> Document:
     name = Path(info.path).resolve().name or info.path
     traces, title = info.traces, os.fsencode(name).decode("utf-8", "replace")
     sections = [] if len(traces) == 1 else [Section("traces", "Traces", (_folder(traces),))]
-    about = facts(traces[0]) if len(traces) == 1 else info_report.shared_facts(traces)
+    # Of several traces, what the recorder says where they are of one run.
+    first, *others = (trace.metadata.run for trace in traces)
+    shared = first if all(run == first for run in others) else None
+    about = info_report.recording_facts(shared) if others else facts(traces[0])
     if about or len(traces) == 1:
         sections.append(recording_section(about))
     sections.append(health_section(info.all_health))

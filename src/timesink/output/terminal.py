@@ -103,12 +103,7 @@ def to_plain(content: RenderableType, width: int) -> str:
     out = StringIO()
     # Neither numbers to be coloured nor names of pictures are looked for in the text.
     console = Console(
-        file=out,
-        width=width,
-        color_system=None,
-        force_terminal=False,
-        highlight=False,
-        emoji=False,
+        file=out, width=width, color_system=None, force_terminal=False, highlight=False, emoji=False
     )
     console.print(content)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())

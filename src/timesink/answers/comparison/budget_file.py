@@ -12,7 +12,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
@@ -25,7 +24,7 @@ from timesink.answers.comparison.naming import members_of
 from timesink.errors import UnreadableError, UsageError, own_text
 from timesink.model.arrays import Floats
 from timesink.model.units import brief_ns, counted, signed_ns
-from timesink.rules.case_functions import family_of
+from timesink.rules.case_functions import cycle_matrices, family_of
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -249,12 +248,9 @@ class MeasuredTimes:
 
     def matrix(self, names: Sequence[str], warm_up: int) -> Floats:
         """Time by cycle and name, cycles after warm-up in order."""
-        row = pl.DataFrame({"cycle": pl.Series(self.cycles, dtype=pl.Int64)}).with_row_index("row")
-        column = pl.DataFrame({"name": names}, {"name": pl.String}).with_row_index("column")
-        placed = self.rows.join(row, "cycle").join(column, "name")
-        values = np.zeros((row.height, column.height))
-        where = placed["row"].to_numpy(), placed["column"].to_numpy()
-        np.add.at(values, where, placed["ns"].to_numpy())
+        cycles = pl.Series(self.cycles, dtype=pl.Int64)
+        columns = pl.DataFrame({"name": names}, {"name": pl.String})
+        (values,) = cycle_matrices(self.rows, cycles, columns, "ns")
         return values[warm_up:]
 
 

@@ -62,13 +62,13 @@ def side(name: str, lengths_ns: Sequence[float], colour: Colour, warm_up: int = 
     return CycleBars(name, tuple(lengths_ns), (colour,) * len(lengths_ns), warm_up)
 
 
-def cycle_picture(sides: Sequence[CycleBars], width: float = WIDTH) -> Drawing:
+def cycle_picture(sides: Sequence[CycleBars]) -> Drawing:
     """A bar for every cycle; each side is as wide as it has cycles."""
     longest = max(length for one in sides for length in one.lengths_ns)
     scale, unit = next((found for found in _SCALES if longest >= found[0]), _SCALES[-1])
     ticks = nice_ticks(0, 1.08 * longest / scale, 5)
     # Sides from left to right; none is too narrow for its name.
-    room = width - _LEFT - _RIGHT - _BETWEEN * (len(sides) - 1)
+    room = WIDTH - _LEFT - _RIGHT - _BETWEEN * (len(sides) - 1)
     least = sum(len(one.lengths_ns) for one in sides) / 3
     shares = [max(len(one.lengths_ns), least) for one in sides]
     wide = [room * share / sum(shares) for share in shares]
@@ -90,7 +90,7 @@ def cycle_picture(sides: Sequence[CycleBars], width: float = WIDTH) -> Drawing:
         said.append(f"{one.name} ({units.counted(count, 'cycles')}, {mean} on average)")
     about = f"Length of every cycle: {'; '.join(said)}."
     height = _TOP + _HEIGHT + _BOTTOM
-    return Drawing(width, height, tuple(shapes), "Length of every cycle", about)
+    return Drawing(WIDTH, height, tuple(shapes), "Length of every cycle", about)
 
 
 def _bars(

@@ -42,6 +42,9 @@ TABLES: dict[str, Callable[[Told, int, str], Table]] = {
 _VERDICT = "What changed, and why"
 _TIMES = "times"
 """Section of the functions."""
+_OF_EQUAL_WORK = (
+    "Numbers here are of equal work; --format csv and report compare the cycles as recorded."
+)
 _HEADINGS = {
     "families": "Names that do not meet",
     "counters": "Counters",
@@ -208,7 +211,7 @@ def _own_notes(told: Told) -> list[str]:
     """What to know of a pair and no warning told."""
     workload = told.whole.workload
     warned = () if workload.comparable else workload.reasons
-    every = [*sentences.notes(told), *sentences.equal_work_note(told)]
+    every = [*sentences.notes(told), *(() if told.pair is told.whole else (_OF_EQUAL_WORK,))]
     return [note for note in every if note not in warned]
 
 
@@ -316,17 +319,13 @@ def files_of(
         if "csv" in formats:
             yield f"{one.file_stem}.csv", partial(table_csv, one.pair, table, top)
         if "report" in formats and comparison.exploration is None:
-            yield f"{one.file_stem}.md", partial(_pair_md, one)
+            yield f"{one.file_stem}.md", lambda one=one: pair_md(one.pair, one.title, one.diagnosis)
     if "report" in formats and comparison.ranks is not None:
         yield "ranks.md", partial(ranks_md, comparison)
     if "report" in formats and comparison.exploration is not None:
         yield f"{EXPLORATORY_REPORT}.md", partial(comparison_md, comparison)
     if "json" in formats:
         yield "comparison.json", partial(indented_json, comparison, gate)
-
-
-def _pair_md(one: Compared) -> str:
-    return pair_md(one.pair, one.title, one.diagnosis)
 
 
 def error_json(gate: Gate, error: TimesinkError) -> str:

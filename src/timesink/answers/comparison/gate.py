@@ -206,22 +206,10 @@ def _clipped(lines: Sequence[str], most: int) -> list[str]:
 def comment_md(
     comparison: Comparison, gate: Gate | None = None, command: Sequence[str] = ()
 ) -> str:
-    """The answer, what fails, why, and the largest changes; tables are folded."""
-    return to_comment(comment_document(comparison, gate, command), _MOST_LINES, _KEPT)
+    """The answer, what fails, why, and the largest changes; tables are folded.
 
-
-def gate_md(gate: Gate) -> str:
-    """The comment of runs that could not be compared."""
-    reasons = tuple(paragraphs(gate.reasons[:_MOST_REASONS]))
-    sections = (
-        Section("checks", "", reasons),
-        Section("subject", "", (Text(as_code(gate.subject)),)),
-    )
-    return to_comment(_document(_judged(gate), "", sections), _MOST_LINES, _KEPT)
-
-
-def comment_document(comparison: Comparison, gate: Gate | None, command: Sequence[str]) -> Document:
-    """The short answer with its sections in the order of their importance."""
+    Sections are in the order of their importance.
+    """
     why = comparison.diagnosis if gate is None else gate.why
     explored = comparison.exploration
     if explored is not None or why is None:
@@ -234,7 +222,19 @@ def comment_document(comparison: Comparison, gate: Gate | None, command: Sequenc
         reason = found[0].sentence if found else why.reason
         headline = f"{word}. {reason}"
         sections = [*_checks(gate, reason), _subject(comparison), *_why(why)]
-    return _document(title, short_names(headline), [*sections, *_rest(comparison, gate, command)])
+    sections += _rest(comparison, gate, command)
+    shown = _document(title, short_names(headline), sections)
+    return to_comment(shown, _MOST_LINES, _KEPT)
+
+
+def gate_md(gate: Gate) -> str:
+    """The comment of runs that could not be compared."""
+    reasons = tuple(paragraphs(gate.reasons[:_MOST_REASONS]))
+    sections = (
+        Section("checks", "", reasons),
+        Section("subject", "", (Text(as_code(gate.subject)),)),
+    )
+    return to_comment(_document(_judged(gate), "", sections), _MOST_LINES, _KEPT)
 
 
 def _document(title: str, headline: str, sections: Sequence[Section]) -> Document:

@@ -276,14 +276,6 @@ def notes(told: Told) -> list[str]:
     return [*dict.fromkeys(shown)]
 
 
-def equal_work_note(told: Told) -> list[str]:
-    """Which tables are of equal work, where others are not."""
-    if told.pair is told.whole:
-        return []
-    as_recorded = "--format csv and report compare the cycles as recorded"
-    return [f"Numbers here are of equal work; {as_recorded}."]
-
-
 def notes_of_many(pairs: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
     """Notes of several pairs under their names; what is said of all of them is said once."""
     every = list(pairs)

@@ -161,8 +161,10 @@ def _device(
 ) -> Iterator[Section]:
     of = "" if len(report.devices) == 1 else f"{words.device_name(report, use)}: "
     main = SUMMARY if brief else MAIN
-    about = list(words.device_lines(report, use))
-    title, classes = words.device_title(report, use), list(_classes(report, use, brief=brief))
+    about, classes = list(words.device_lines(report, use)), list(_classes(report, use, brief=brief))
+    capability = use.compute_capability and f"capability {use.compute_capability}"
+    model = ", ".join(filter(None, (use.name, capability)))
+    title = f"{words.device_name(report, use)}{f' ({model})' if model else ''}"
     if brief:
         yield Section(f"{mark}use", title, tuple(map(Text, about)))
         yield from (Section(f"{mark}classes", f"{of}{one.title}", (one,)) for one in classes)

@@ -96,10 +96,7 @@ def _table(trace: Trace, table: pl.DataFrame) -> dict[str, Any]:
             row[f"tc_{part}_ratio"] = 0 if ratio is None else round(100 * ratio, 2)
         stack = "call_stack" if "call_stack" in operator else "has_call_stack"
         data.append(row | {stack: operator[stack]})
-    return {
-        "metadata": {"sort": next(iter(durations)), "tooltips": dict(_TOOLTIPS)},
-        "data": data,
-    }
+    return {"metadata": {"sort": next(iter(durations)), "tooltips": dict(_TOOLTIPS)}, "data": data}
 
 
 def shape_text(dims: str | None) -> str:
