@@ -250,9 +250,6 @@ def _lengths(run: CycleRun) -> Curves:
     return Curves("lengths", "", "time_ns", tuple(range(longest)), series)
 
 
-# -- words -----------------------------------------------------------------------------------------
-
-
 def _unit(run: CycleRun) -> str:
     """What marks a cycle, as people say it."""
     cycles = run.cycles

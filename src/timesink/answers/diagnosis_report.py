@@ -227,9 +227,6 @@ def _names(members: Sequence[RoleMember]) -> list[str]:
     return told_apart(names)
 
 
-# -- one process ----------------------------------------------------------------------------------
-
-
 def within(role: Role, name: str) -> Within:
     """What is slow in one process, and why."""
     split = split_cycles(role)

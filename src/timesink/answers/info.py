@@ -87,9 +87,6 @@ def _counts(of: Sequence[Summary | BehaviourCounts], *names: str) -> Iterator[Co
         yield column(name, name, "count", [getattr(one, name) for one in of])
 
 
-# -- in words --------------------------------------------------------------------------------------
-
-
 def _headline(info: info_report.Info, title: str) -> str:
     """The answer in a sentence."""
     summaries = [trace.summary for trace in info.traces]

@@ -171,9 +171,6 @@ def _notes_on(ranks: RankSet) -> tuple[list[str], list[str]]:
     return said[:grave], said[grave:]
 
 
-# -- cards -----------------------------------------------------------------------------------------
-
-
 def stragglers_section(ranks: RankSet, *, brief: bool = False) -> blocks.Section:
     """Who holds the others up, why, at which cost; that nobody does is said as well."""
     found = ranks.analysis
@@ -311,9 +308,6 @@ def _places(panel: Panel, odd: Collection[int], rows: int) -> Iterator[NDArray[n
         size *= 2
     nodes = panel.ranks[rest] // size
     yield from (rest[nodes == node] for node in np.unique(nodes))
-
-
-# -- sections --------------------------------------------------------------------------------------
 
 
 def who_holds_up_section(run: Analysed) -> Made:

@@ -269,9 +269,6 @@ def device_work_ns(analysis: Analysis) -> int | None:
     return int(analysis.table("launch-sites")["device_ns"].sum())
 
 
-# -- modules ---------------------------------------------------------------------------------------
-
-
 MOST_NODES = 1000
 _DETAILS: Mapping[str, tuple[str, blocks.Kind]] = {
     "occurrences": ("calls", "count"),
@@ -336,9 +333,6 @@ def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
     return frame[order]
 
 
-# -- memory ----------------------------------------------------------------------------------------
-
-
 _LEAST_SHARE = 0.001
 """Of the largest peak: less than this is no picture."""
 
@@ -374,9 +368,6 @@ def _curves(name: str, line: pl.DataFrame, peak: dict[str, Any], start_ns: int) 
     marks = (blocks.Mark(peak["peak_allocated_ts_ns"] - start_ns, f"peak {highest}"),)
     moments = tuple((line["ts_ns"] - start_ns).to_list())
     return blocks.Curves(f"memory-curve-{name}", name, "bytes", moments, tuple(series), marks)
-
-
-# -- kernels ---------------------------------------------------------------------------------------
 
 
 def kernels_section(run: Analysed) -> Made:

@@ -75,9 +75,6 @@ def reference(name: str) -> str:
     return f"{_REFERENCE}{name}"
 
 
-# -- stores ---------------------------------------------------------------------------------------
-
-
 def store_at(place: str | Path | None = None) -> FolderStore:
     """The store of a folder or URL; without one that of the environment, or of this folder."""
     chosen = os.environ.get(VARIABLE) or DEFAULT if place is None else place

@@ -96,9 +96,6 @@ def evaluate(budgets: Sequence[Budget], comparison: Comparison) -> tuple[Finding
     return tuple(found)
 
 
-# -- the cycle itself ------------------------------------------------------------------------------
-
-
 def _of_cycle(budget: Budget, comparison: Comparison) -> Iterator[Finding]:
     """How long cycles are, and how much longer: of all ranks of a run together."""
     if budget.max_ns is not None:
@@ -237,9 +234,6 @@ def _beyond_increase(budget: Budget, found: Sequence[BudgetMatch]) -> list[Amoun
         certain = None if interval is None else interval[0] > 0 and chance < ALPHA
         judged.append(replace(each, is_beyond=beyond, is_certain=certain))
     return sorted(judged, key=lambda each: (not each.is_beyond, -each.delta_ns, each.name))
-
-
-# -- in words --------------------------------------------------------------------------------------
 
 
 def _increase_result(

@@ -141,9 +141,6 @@ def verdict_of(comparison: Comparison) -> str:
     return f"{causes.verdict(found)} ({', '.join(said)})"
 
 
-# -- one pair --------------------------------------------------------------------------------------
-
-
 def _of_one(
     comparison: Comparison, one: Compared, gate: Gate | None, top: int | None
 ) -> Iterator[Section]:
@@ -225,9 +222,6 @@ def _changed(told: Told, found: Diagnosis, top: int | None) -> Iterator[Text]:
         if meanwhile or told_apart:
             yield from causes.paragraphs(["; ".join(filter(None, (line, meanwhile)))])
     yield from causes.paragraphs([sentences.findings_left(told)] if top else [])
-
-
-# -- several pairs ---------------------------------------------------------------------------------
 
 
 def _of_several(comparison: Comparison, gate: Gate | None, top: int | None) -> Iterator[Section]:

@@ -103,9 +103,6 @@ def error_document(gate: Gate, error: TimesinkError) -> Document:
     )
 
 
-# -- one screen ------------------------------------------------------------------------------------
-
-
 def screen(gate: Gate) -> str:
     """At most 24 rows of 80 columns, without colours: what failed, by how much, and why.
 
@@ -198,9 +195,6 @@ def _clipped(lines: Sequence[str], most: int) -> list[str]:
         return list(lines)
     cut = lines[most - 1]
     return [*lines[: most - 1], f"{cut[: len(cut) - len(cut.lstrip())]}..."]
-
-
-# -- a comment ------------------------------------------------------------------------------------
 
 
 def comment_md(

@@ -139,9 +139,6 @@ def _caveat(pair: Pair) -> str:
     return "> " + in_line(" ".join([f"**{unequal}**", *others[:1], tables]))
 
 
-# -- cycles ----------------------------------------------------------------------------------------
-
-
 def _summary(pair: Pair) -> Iterable[str]:
     base, new = pair.base.label, pair.new.label
     yield "## 1. High-Level Performance Summary"
@@ -156,9 +153,6 @@ def _summary(pair: Pair) -> Iterable[str]:
         published_tables.distribution_cells(pair.cycle_times),
         [True] * 5,
     )
-
-
-# -- functions and counters ------------------------------------------------------------------------
 
 
 def _in_depth(pair: Pair) -> Iterable[str]:
@@ -226,9 +220,6 @@ def _direction(delta: float) -> str:
     return "rose" if delta > 0 else "fell"
 
 
-# -- the rest --------------------------------------------------------------------------------------
-
-
 def _rest(pair: Pair) -> Iterable[str]:
     yield "## 4. Functions Without Metrics"
     yield "Time per cycle, over all cycles; a cycle in which a function did not run counts as zero."
@@ -273,9 +264,6 @@ def _times_md(told: Told, table: pl.DataFrame) -> str:
     last_titles = ("names", "p") if are_families else ("p", "calls")
     titles = ("function", "device", "time per cycle", "change", *last_titles)
     return markdown_table(titles, rows, (False, False, *[True] * 4))
-
-
-# -- many roles ------------------------------------------------------------------------------------
 
 
 def _exploration_md(comparison: Comparison, found: Exploration) -> str:

@@ -94,9 +94,6 @@ def _why_line(why: Diagnosis) -> str:
     return f"{lead}: {named}, {units.signed_ns(cause.explained_ns)} per cycle{more}."
 
 
-# -- cycle time ------------------------------------------------------------------------------------
-
-
 def _cycle_words(told: Told) -> str:
     cycles, state = told.pair.cycle_times, told.verdict.cycles
     base, new = cycles.base_mean_ns, cycles.new_mean_ns
@@ -273,9 +270,6 @@ def notes_of_many(pairs: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
         *of_all,
         *(f"{name}: {note}" for name, own in every for note in own if note not in of_all),
     ]
-
-
-# -- many pairs ------------------------------------------------------------------------------------
 
 
 def headline(pairs: Sequence[Compared], exploration: Exploration | None) -> str:

@@ -338,9 +338,6 @@ def _pids(pid: str | int | None) -> tuple[str | None, str | None]:
     return names[0], names[-1]
 
 
-# -- one device -----------------------------------------------------------------------------------
-
-
 def _only_device(comparison: Comparison, asked: str) -> Comparison:
     """The comparison with the rows of one device; what cycles and work come to is of the whole."""
     tables = [table for one in comparison.all_pairs for table in (one.pair.rows, one.pair.times)]

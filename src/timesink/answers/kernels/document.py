@@ -87,9 +87,6 @@ def _document(reports: Sequence[KernelReport], sections: tuple[Section, ...]) ->
     )
 
 
-# -- several runs ----------------------------------------------------------------------------------
-
-
 def _runs(reports: Sequence[KernelReport], choice: KernelChoice) -> Iterator[Section]:
     """What sets runs apart, then each by itself, then what holds for all."""
     yield Section("runs", "Runs side by side", (*class_picture(reports), runs_block(reports)))
@@ -127,9 +124,6 @@ def _notes_of_runs(reports: Sequence[KernelReport]) -> Iterator[Section]:
     ]
     if notes:
         yield _notes_section(notes)
-
-
-# -- one run ---------------------------------------------------------------------------------------
 
 
 def _run(

@@ -85,9 +85,6 @@ class Subject:
             yield f"{units.counted(self.use.untimed, 'calls')} without a duration left out."
 
 
-# -- sheets ----------------------------------------------------------------------------------------
-
-
 def device_sheet(
     subject: Subject,
     title: str,

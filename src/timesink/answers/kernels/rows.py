@@ -125,9 +125,6 @@ _PLAIN = (
 )
 
 
-# -- words -----------------------------------------------------------------------------------------
-
-
 def plural(by: str) -> str:
     """What groups are called as a title."""
     return _PLURALS[TITLES.get(by, by)].capitalize()

@@ -223,9 +223,6 @@ def join_lines(report: KernelReport) -> Iterator[str]:
         yield f"{units.share(rest, 1)} by name only: grid or block differ"
 
 
-# -- several runs --------------------------------------------------------------------------------
-
-
 def runs_headline(reports: Sequence[KernelReport]) -> str:
     """Which run leaves the most unused, and which the least, of those that can be compared."""
     runs, axis = units.counted(len(reports), "runs"), axis_of_all(reports)

@@ -118,9 +118,6 @@ def device_info(ranks: RankSet, _query: Query) -> dict[str, Any] | None:
     return {"metadata": {"title": "Device Information"}, "data": nodes} if nodes else None
 
 
-# -- workers ---------------------------------------------------------------------------------------
-
-
 def _check_communication(ranks: RankSet) -> None:
     if not ranks.communicates:
         raise NotFoundError(
@@ -133,9 +130,6 @@ def _mismatches(found: WorkerComparison) -> dict[str, Any]:
     """How many calls some worker lacks; nothing where all is well."""
     count = found.mismatches.height
     return {"mismatched_calls": count} if count else {}
-
-
-# -- steps -----------------------------------------------------------------------------------------
 
 
 def _chart(steps: pl.DataFrame, parts: Sequence[str]) -> dict[str, dict[str, list[Any]]]:

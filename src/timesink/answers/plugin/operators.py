@@ -199,9 +199,6 @@ def _module(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-# -- /tree -----------------------------------------------------------------------------------------
-
-
 def tree_view(trace: Trace, query: Query) -> dict[str, Any]:
     """The response to `/tree`: one thread, the main one if the request names none.
 
