@@ -9,7 +9,6 @@ from typing import Any
 
 import polars as pl
 
-from timesink import __version__
 from timesink.analyses.behaviour.calls import without_recorders_ranges
 from timesink.analyses.behaviour.functions import Classes, load_classes
 from timesink.analyses.behaviour.summary import (
@@ -164,7 +163,6 @@ def behaviour_document(report: BehaviourReport, top: int) -> Document:
         title=report.source,
         subject="",
         headline=_headline(told),
-        version=__version__,
         sections=tuple(sections),
         notes=(told["cycles"]["reason"],) if told["cycles"]["reason"] else (),
     )

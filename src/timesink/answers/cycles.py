@@ -12,7 +12,6 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from timesink import __version__
 from timesink.analyses.cycles.cycles import Candidate, Cycles
 from timesink.analyses.cycles.search import cycle_summary, find_cycles
 from timesink.analyses.names import short_kernel_name
@@ -211,7 +210,6 @@ def cycles_document(report: CycleReport, *, detail: bool = False) -> Document:
         title=first.label,
         subject="" if several else first.label,
         headline=_overview_headline(report) if several else _headline(first),
-        version=__version__,
         sections=tuple(sections),
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from timesink import __version__
 from timesink.answers import causes
 from timesink.answers.comparison.changes import Told
 from timesink.answers.comparison.cycle_picture import OTHER, USUAL, CycleBars, cycle_picture
@@ -38,9 +37,8 @@ def diagnosis_document(report: Diagnosed, *, brief: bool = False) -> Document:
         f"Slow cycles of {name}",
         short_names(_subject(report, report.source if brief else name)),
         short_names(report.headline),
-        __version__,
-        tuple(_sections(report, brief=brief)),
-        causes.tone(report.diagnosis),
+        sections=tuple(_sections(report, brief=brief)),
+        tone=causes.tone(report.diagnosis),
     )
 
 

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from timesink import __version__
 from timesink.analyses.behaviour.summary import BehaviourCounts
 from timesink.analyses.kernels.calls import sampling_of
 from timesink.analyses.summary import Summary
@@ -45,7 +44,7 @@ def info_document(info: info_report.Info) -> Document:
     if about or len(traces) == 1:
         sections.append(recording_section(about))
     sections.append(health_section(info.all_health))
-    return Document("info", title, title, _headline(info, title), __version__, tuple(sections))
+    return Document("info", title, title, _headline(info, title), sections=tuple(sections))
 
 
 def recording_section(rows: Sequence[tuple[str, str]]) -> Section:

@@ -9,7 +9,6 @@ from typing import Any
 import polars as pl
 from msgspec.structs import replace
 
-from timesink import __version__
 from timesink.analyses.modules import PREFIX
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.ranks.own_time import ranges_of
@@ -128,7 +127,7 @@ def table_document(table: blocks.Table) -> blocks.Document:
     """One table alone, without a word around it: names are cut before a column goes."""
     columns = tuple(replace(one, spare=min(one.spare, _NEEDED)) for one in table.columns)
     section = blocks.Section("table", "", (replace(table, title="", columns=columns),))
-    return blocks.Document("table", table.title, "", "", __version__, (section,))
+    return blocks.Document("table", table.title, "", "", sections=(section,))
 
 
 def sentence(absent: Absent) -> str:

@@ -10,6 +10,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from timesink import __version__
+
 SCHEMA = "timesink/document/1"
 
 Kind: TypeAlias = Literal[
@@ -351,8 +353,8 @@ class Document(msgspec.Struct, frozen=True):
     title: str
     subject: str
     headline: str
-    version: str
-    sections: tuple[Section, ...]
+    version: str = __version__
+    sections: tuple[Section, ...] = ()
     tone: Tone = "plain"
     schema: str = SCHEMA
     notes: tuple[str, ...] = ()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from timesink import __version__
 from timesink.analyses.steps import average_step
 from timesink.answers.analysis import ranks, tables, time
 from timesink.answers.analysis.findings import findings_section
@@ -143,7 +142,6 @@ def analysis_document(
         subject=_subject(analysis),
         # Of a set of ranks, who holds the others up comes before all.
         headline=told or analysis.headline,
-        version=__version__,
         sections=tuple(shown),
         tone=_tone(analysis),
         notes=tuple(analysis.notes) if brief else (),

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 
-from timesink import __version__
 from timesink.answers import causes
 from timesink.answers.comparison import pair_tables, sentences
 from timesink.answers.comparison.changes import Told
@@ -117,7 +116,7 @@ def _document(
         about = f"{units.listed(sources, 4, ' and ')}: {what}"
     title = units.listed(names or sources, 3, "; ")
     return Document(
-        "comparison", title, about, short_names(said), __version__, tuple(sections), meaning
+        "comparison", title, about, short_names(said), sections=tuple(sections), tone=meaning
     )
 
 
@@ -313,13 +312,17 @@ def files_of(
         if "csv" in formats:
             yield f"{one.file_stem}.csv", partial(table_csv, one.pair, table, top)
         if "report" in formats and comparison.exploration is None:
-            yield f"{one.file_stem}.md", lambda one=one: pair_md(one.pair, one.title, one.diagnosis)
+            yield f"{one.file_stem}.md", partial(_pair_md, one)
     if "report" in formats and comparison.ranks is not None:
         yield "ranks.md", partial(ranks_md, comparison)
     if "report" in formats and comparison.exploration is not None:
         yield f"{EXPLORATORY_REPORT}.md", partial(comparison_md, comparison)
     if "json" in formats:
         yield "comparison.json", partial(indented_json, comparison, gate)
+
+
+def _pair_md(one: Compared) -> str:
+    return pair_md(one.pair, one.title, one.diagnosis)
 
 
 def error_json(gate: Gate, error: TimesinkError) -> str:

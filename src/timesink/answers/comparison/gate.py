@@ -13,7 +13,6 @@ from typing import TypeAlias
 
 from rich.cells import cell_len, chop_cells
 
-from timesink import __version__
 from timesink.analyses.clustering.groups import Exploration
 from timesink.answers import causes
 from timesink.answers.causes import paragraphs
@@ -97,9 +96,8 @@ def error_document(gate: Gate, error: TimesinkError) -> Document:
         gate.subject,
         gate.subject,
         short_names(f"{outcome(gate)}: {error.message}"),
-        __version__,
-        (*hints, gate_section(gate)),
-        TONES[gate.outcome],
+        sections=(*hints, gate_section(gate)),
+        tone=TONES[gate.outcome],
     )
 
 
@@ -232,7 +230,7 @@ def gate_md(gate: Gate) -> str:
 
 
 def _document(title: str, headline: str, sections: Sequence[Section]) -> Document:
-    return Document("comparison", f"timesink: {title}", "", headline, __version__, tuple(sections))
+    return Document("comparison", f"timesink: {title}", "", headline, sections=tuple(sections))
 
 
 def _judged(gate: Gate) -> str:

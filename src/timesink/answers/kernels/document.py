@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import msgspec
 
-from timesink import __version__
 from timesink.analyses.kernels.usage import CLASSES, DeviceUse, of_device
 from timesink.analyses.names import cut_name
 from timesink.answers.info import health_section
@@ -82,8 +81,7 @@ def _document(reports: Sequence[KernelReport], sections: tuple[Section, ...]) ->
         title,
         title if one else ", ".join(words.run_names(reports)),
         reports[0].headline if one else words.runs_headline(reports),
-        __version__,
-        sections,
+        sections=sections,
     )
 
 

@@ -24,7 +24,7 @@ from timesink.analyses.names import device_word
 from timesink.answers.plugin import Query
 from timesink.errors import UnreadableError
 from timesink.formats.chrome.container import cut_pieces, split_end, split_head
-from timesink.formats.chrome.writer import Event, number_lanes, write_chrome_json
+from timesink.formats.chrome.writer import Event, as_number, number_lanes, write_chrome_json
 from timesink.formats.packing import Damage, SourceFile, open_source
 from timesink.model.trace import Trace
 
@@ -131,16 +131,12 @@ def _tracks(moved: pl.DataFrame, trace: Trace) -> Iterator[Event]:
     known = trace.tracks.select("pid", "tid", "sort_index")
     ordered = lanes.join(known, on=["pid", "tid"], how="left").sort("number", "lane")
     for row in ordered.cast({pl.Categorical: pl.String}).iter_rows(named=True):
-        lane = {"ph": "M", "pid": _number(row["pid"]), "tid": row["lane"]}
+        lane = {"ph": "M", "pid": as_number(row["pid"]), "tid": row["lane"]}
         name = f"stream {row['stream'] or row['tid']} (overlap {row['number']})"
         yield {**lane, "name": "thread_name", "args": {"name": name}}
         if row["sort_index"] is not None:
             place = {"sort_index": row["sort_index"]}
             yield {**lane, "name": "thread_sort_index", "args": place}
-
-
-def _number(text: str) -> int | str:
-    return int(text) if text.isascii() and text.isdigit() else text
 
 
 # The text of a Chrome-format file: whether it is JSON, and as proper UTF-8.
