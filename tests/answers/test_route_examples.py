@@ -355,9 +355,9 @@ def test_timeline_counters_counter_events():
 def test_timeline_lanes_find_moves():
     import timesink
 
-    moves = find_moves(timesink.open(timesink.sample()))
-    assert moves.tracks[0]["args"] == {"name": "stream 7 (overlap 1)"}
-    assert set(moves.lanes.values()) == {"7 (overlap 1)"}
+    lanes, tracks = find_moves(timesink.open(timesink.sample()))
+    assert tracks[0]["args"] == {"name": "stream 7 (overlap 1)"}
+    assert set(lanes.values()) == {"7 (overlap 1)"}
 
 
 def test_timeline_text_without_mark():
