@@ -9,8 +9,9 @@ import pytest
 from compared_runs import process_table, write_table, write_timeline
 from timesink.answers import ahead
 from timesink.answers.ahead import CycleSearch, Helpers, started_early
-from timesink.answers.comparison import compare, runs
 from timesink.answers.comparison import kept_runs as recorded
+from timesink.answers.comparison import runs
+from timesink.answers.comparison.work import compare
 from timesink.errors import NotFoundError
 from timesink.sources.cache import Cache
 

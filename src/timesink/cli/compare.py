@@ -54,8 +54,9 @@ from timesink.model import units
 from timesink.sources.places import without_password
 
 if TYPE_CHECKING:
-    from timesink.answers.comparison import Compared, Comparison
     from timesink.answers.comparison.budget_file import Budget
+    from timesink.answers.comparison.pairing import Compared
+    from timesink.answers.comparison.report import Comparison
     from timesink.model.findings import Finding
 
 
@@ -490,7 +491,7 @@ def _compare(options: argparse.Namespace) -> Comparison:
     question = CycleSearch(options.marker, options.by)
     with started_early(paths, question, jobs=options.jobs), progress_bar() as progress:
         # --help does not wait for this.
-        from timesink.answers.comparison import compare  # noqa: PLC0415
+        from timesink.answers.comparison.work import compare  # noqa: PLC0415
 
         return compare(
             *options.paths,

@@ -52,8 +52,8 @@ def comparison(desk: Desk, query: Query) -> Encoded:
         raise UsageError("the parameter 'marker' is too long", "name one annotation or function")
 
     def make(report: Report) -> Any:
-        from timesink.answers.comparison import compare  # noqa: PLC0415
         from timesink.answers.comparison.document import comparison_document  # noqa: PLC0415
+        from timesink.answers.comparison.work import compare  # noqa: PLC0415
 
         both = f"{base.name} and {new.name}"
         for run in (base, new):

@@ -14,7 +14,6 @@ from compared_runs import SLOW_CLOCK, process_table, rank_fields, write_table, w
 from timesink.answers.ahead import CycleSearch
 from timesink.answers.comparison import baseline_store as baseline
 from timesink.answers.comparison import baseline_store as content
-from timesink.answers.comparison import compare
 from timesink.answers.comparison.baselines import (
     list_baselines,
     load_baseline,
@@ -22,6 +21,7 @@ from timesink.answers.comparison.baselines import (
     save_baseline,
 )
 from timesink.answers.comparison.runs import SideReadOptions, SideRun
+from timesink.answers.comparison.work import compare
 from timesink.errors import NotFoundError, OutputError, TimesinkError, UnreadableError, UsageError
 from timesink.sources.kept_answers import Tables
 
