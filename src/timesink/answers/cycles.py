@@ -118,7 +118,9 @@ def cycles(
     place = place_of(path)
     if isinstance(place, Path) and is_folder(place):
         found = find_cycles(open_trace(place), marker=marker, by=by, pid=pid)
-        return CycleReport(str(path), (_run(str(path), place.name, found),))
+        return CycleReport(
+            str(path), (CycleRun(str(path), place.name, found, cycle_summary(found)),)
+        )
     chosen = find_chosen(place, worker=worker, span=span, rank=rank)
     labels = distinct_labels(chosen) if len(chosen) > 1 else [chosen[0].path.name]
     opened = open_each(chosen, cache=cache, jobs=jobs, progress=progress)
@@ -133,14 +135,10 @@ def cycles(
         except TimesinkError as why:
             refused.append(why)
         else:
-            runs.append(_run(one.recording.source, label, found))
+            runs.append(CycleRun(one.recording.source, label, found, cycle_summary(found)))
     if not runs:
         raise refused[0]
     return CycleReport(shown(place), tuple(runs), tuple(refused))
-
-
-def _run(source: str, label: str, found: Cycles) -> CycleRun:
-    return CycleRun(source, label, found, cycle_summary(found))
 
 
 _NAME = 72
