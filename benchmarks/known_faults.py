@@ -9,7 +9,7 @@ from pathlib import Path
 
 import timesink
 from timesink.analyses.comparison.pair import Pair, Role
-from timesink.answers.comparison import compare
+from timesink.answers.comparison.work import compare
 from timesink.lab.cases import cases_of, fault_files
 from timesink.lab.score import Expected
 

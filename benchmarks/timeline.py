@@ -31,7 +31,7 @@ OPEN = """
 import sys, time
 import timesink
 from timesink.answers.plugin import Query
-from timesink.answers.timeline.details import ROUTES
+from timesink.answers.timeline.routes import ROUTES
 from timesink.answers.timeline import open_timeline
 start = time.perf_counter()
 timeline = open_timeline(timesink.open(sys.argv[1]))

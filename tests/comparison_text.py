@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from timesink.answers.comparison import Comparison
 from timesink.answers.comparison.document import comparison_document, one_table_document
+from timesink.answers.comparison.report import Comparison
 from timesink.output import terminal
 
 

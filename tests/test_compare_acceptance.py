@@ -17,8 +17,8 @@ import polars as pl
 import pytest
 
 import timesink
-from timesink.answers.comparison import Comparison
 from timesink.answers.comparison import values as plain
+from timesink.answers.comparison.report import Comparison
 from timesink.cli import main
 
 GOLDEN = {

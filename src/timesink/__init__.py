@@ -17,7 +17,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from timesink.answers.analysis.report import analyze
     from timesink.answers.behaviour import behaviour
-    from timesink.answers.comparison import compare
+    from timesink.answers.comparison.work import compare
     from timesink.answers.cycles import cycles
     from timesink.answers.diagnosis_report import diagnose
     from timesink.answers.kernels.reading import kernels
@@ -33,7 +33,7 @@ _PUBLIC = {
     "find_recordings": ("timesink.sources.discovery", "find_recordings"),
     "analyze": ("timesink.answers.analysis.report", "analyze"),
     "behaviour": ("timesink.answers.behaviour", "behaviour"),
-    "compare": ("timesink.answers.comparison", "compare"),
+    "compare": ("timesink.answers.comparison.work", "compare"),
     "cycles": ("timesink.answers.cycles", "cycles"),
     "diagnose": ("timesink.answers.diagnosis_report", "diagnose"),
     "kernels": ("timesink.answers.kernels.reading", "kernels"),

@@ -8,9 +8,10 @@ import pytest
 
 from compared_runs import process_table, write_table, write_timeline
 from timesink.answers import ahead
-from timesink.answers.ahead import Helpers, Question, started_early
-from timesink.answers.comparison import compare, runs
+from timesink.answers.ahead import CycleSearch, Helpers, started_early
 from timesink.answers.comparison import kept_runs as recorded
+from timesink.answers.comparison import runs
+from timesink.answers.comparison.work import compare
 from timesink.errors import NotFoundError
 from timesink.sources.cache import Cache
 
@@ -38,16 +39,16 @@ def looked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-def started(*paths: Path, question: Question | None = None, jobs: int = 2) -> list[Path]:
+def started(*paths: Path, question: CycleSearch | None = None, jobs: int = 2) -> list[Path]:
     """What is looked into early."""
-    with started_early(paths, question or Question(), jobs=jobs):
+    with started_early(paths, question or CycleSearch(), jobs=jobs):
         return [path for path, _ in ahead._early]
 
 
 def test_second_recording_is_looked_into_by_a_helper_and_says_the_same(pair, looked):
     alone = compare(*pair, cache=False)
     looked.clear()
-    with started_early(pair, Question(), jobs=2):
+    with started_early(pair, CycleSearch(), jobs=2):
         helped = compare(*pair, jobs=2)
     assert looked == ["base"]
     assert not ahead._early
@@ -71,7 +72,7 @@ def test_one_core_or_no_cache_is_no_work_for_others(pair, looked, how):
 
 
 def test_helper_of_another_question_is_not_waited_for(pair, looked):
-    with started_early(pair, Question(by="kernels"), jobs=2):
+    with started_early(pair, CycleSearch(by="kernels"), jobs=2):
         compare(*pair, jobs=1)
     assert looked == ["base", "new"]
 
@@ -83,7 +84,7 @@ def test_helper_that_fails_is_made_up_for(pair, looked, monkeypatch):
 
 
 def test_error_is_that_of_whoever_asks(pair):
-    with pytest.raises(NotFoundError), started_early(pair, Question("nothing"), jobs=2):
+    with pytest.raises(NotFoundError), started_early(pair, CycleSearch("nothing"), jobs=2):
         compare(*pair, marker="nothing", jobs=2)
     assert not ahead._early
 
@@ -111,10 +112,10 @@ def test_tables_small_and_kept_recordings_do_not_start(pair, monkeypatch):
 
 def test_helpers_leave_the_rest_of_the_cores(pair):
     found = [one for side in pair for one in ahead.recordings_in(side)]
-    with Helpers(found, Question(), 8) as helpers:
+    with Helpers(found, CycleSearch(), 8) as helpers:
         assert [helpers.have(one) for one in found] == [False, True]
         assert helpers.cores == 4
         helpers.wait()
         assert not helpers.have(found[1])
-    with Helpers(found[:1], Question(), 8) as alone:
+    with Helpers(found[:1], CycleSearch(), 8) as alone:
         assert alone.cores == 8

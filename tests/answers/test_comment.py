@@ -14,9 +14,9 @@ from diagnosed import clock_anomaly, clock_cause, component, slow_clock, unchang
 from explorations import explored
 from gated import comparison_of, gate_check
 from timesink.analyses.comparison.verdict import compare_roles
-from timesink.answers.comparison import Comparison
 from timesink.answers.comparison.gate import comment_md
 from timesink.answers.comparison.gate_result import Gate, Limit, gate_of
+from timesink.answers.comparison.report import Comparison
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.findings import Finding
 

@@ -25,9 +25,9 @@ from timesink.analyses.comparison.pair import (
     KeyFinding,
     Workload,
 )
-from timesink.answers.comparison import compare
 from timesink.answers.comparison import published_tables as published
 from timesink.answers.comparison.published_report import comparison_md, pair_md
+from timesink.answers.comparison.work import compare
 
 HEADINGS = [
     "## 1. High-Level Performance Summary",

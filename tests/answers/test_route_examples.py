@@ -39,8 +39,15 @@ from timesink.answers.timeline import (
     place_of,
     to_arrays,
 )
-from timesink.answers.timeline.details import aggregate, details, export, facts_of
-from timesink.answers.timeline.pictures import search, slices, tracks
+from timesink.answers.timeline.routes import (
+    aggregate,
+    details,
+    export,
+    facts_of,
+    search,
+    slices,
+    tracks,
+)
 from timesink.errors import NotFoundError
 
 
@@ -348,9 +355,9 @@ def test_timeline_counters_counter_events():
 def test_timeline_lanes_find_moves():
     import timesink
 
-    moves = find_moves(timesink.open(timesink.sample()))
-    assert moves.tracks[0]["args"] == {"name": "stream 7 (overlap 1)"}
-    assert set(moves.lanes.values()) == {"7 (overlap 1)"}
+    lanes, tracks = find_moves(timesink.open(timesink.sample()))
+    assert tracks[0]["args"] == {"name": "stream 7 (overlap 1)"}
+    assert set(lanes.values()) == {"7 (overlap 1)"}
 
 
 def test_timeline_text_without_mark():

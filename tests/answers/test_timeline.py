@@ -5,7 +5,7 @@ from __future__ import annotations
 import timesink
 from timesink.answers.plugin import Query
 from timesink.answers.timeline import open_timeline
-from timesink.answers.timeline.details import ROUTES, aggregate_block
+from timesink.answers.timeline.routes import ROUTES, aggregate_block
 
 
 def test_the_table_of_a_range_says_how_long_it_is_and_what_took_most() -> None:

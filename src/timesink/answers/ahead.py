@@ -30,20 +30,26 @@ _KEEPING = "timesink.answers.comparison.kept_runs"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """How cycles are looked for: as the user says, or (None) as the recording suggests."""
+class CycleSearch:
+    """How behaviour is found in a recording: as the user says, or (None) as it suggests."""
 
     marker: str | None = None
     by: str | None = None
+    metric_map: str | Path | None = None
+
+    @property
+    def says_unit(self) -> bool:
+        """Whether the user says what a cycle is."""
+        return self.marker is not None or self.by is not None
 
 
-_early: dict[tuple[Path, Question], Worker] = {}
+_early: dict[tuple[Path, CycleSearch], Worker] = {}
 """Helpers that started before anybody asked for what they find."""
 
 
 @contextmanager
 def started_early(
-    paths: Sequence[Path], question: Question, *, jobs: int | None = None
+    paths: Sequence[Path], finding: CycleSearch, *, jobs: int | None = None
 ) -> Iterator[None]:
     """Look into the second of two recordings, while the block loads and looks into the first.
 
@@ -54,8 +60,8 @@ def started_early(
     if recording is None or not store.is_writable() or not _is_worth_it(recording, store):
         yield
         return
-    place = recording.path.resolve(), question
-    _early[place] = worker = _helper([recording], store, question, cores // 2)
+    place = recording.path.resolve(), finding
+    _early[place] = worker = _helper([recording], store, finding, cores // 2)
     try:
         yield
     finally:
@@ -85,12 +91,12 @@ class Helpers:
     """Processes that look into all but this one's own share of recordings."""
 
     def __init__(
-        self, recordings: Sequence[Recording], question: Question, jobs: int | None = None
+        self, recordings: Sequence[Recording], finding: CycleSearch, jobs: int | None = None
     ) -> None:
         cores, store = jobs or usable_cores(), Cache.default()
         self._of: dict[Path, Worker] = {}
         for recording in recordings:
-            early = _early.get((recording.path.resolve(), question))
+            early = _early.get((recording.path.resolve(), finding))
             if early is not None:
                 self._of[recording.path] = early
         many = 2 if self._of else 1
@@ -99,7 +105,7 @@ class Helpers:
             many = max(1, min(cores, len(missing)))
             for place in range(1, many):
                 share = missing[place::many]
-                worker = _helper(share, store, question, cores // many)
+                worker = _helper(share, store, finding, cores // many)
                 self._of |= {one.path: worker for one in share}
         self.cores = jobs if many == 1 else max(1, cores // many)
         """For what this process reads itself; None is as many as there are."""
@@ -124,9 +130,9 @@ class Helpers:
 
 
 def _helper(
-    recordings: Sequence[Recording], store: Cache, question: Question, cores: int
+    recordings: Sequence[Recording], store: Cache, finding: CycleSearch, cores: int
 ) -> Worker:
-    given = (store, list(recordings), question, max(1, cores))
+    given = (store, list(recordings), finding, max(1, cores))
     return Worker(_KEEPING, "keep_runs", *given)
 
 

@@ -9,15 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from timesink import __version__
+from timesink.analyses.behaviour import summary
 from timesink.analyses.behaviour.calls import without_recorders_ranges
 from timesink.analyses.behaviour.functions import Classes, load_classes
-from timesink.analyses.behaviour.summary import (
-    counter_summary,
-    distinct_texts,
-    function_summary,
-    metric_summary,
-)
 from timesink.analyses.behaviour.table import behaviour_table
 from timesink.analyses.cycles.cycles import Cycles
 from timesink.analyses.cycles.search import find_cycles
@@ -60,13 +54,13 @@ class BehaviourReport:
             "rows": self.table.height,
             "cycles": {
                 "count": each.height,
-                "processes": list(distinct_texts(each["pid"])),
+                "processes": list(summary.distinct_texts(each["pid"])),
                 "median_ns": each["cycle_dur_ns"].median(),
-                "anchors": list(distinct_texts(self.table["anchor"])),
+                "anchors": list(summary.distinct_texts(self.table["anchor"])),
                 **{name: getattr(self.cycles, name, None) for name in found},
             },
             "functions": _function_values(self.table, self.classes),
-            "counters": counter_summary(self.table).to_dicts(),
+            "counters": summary.counter_summary(self.table).to_dicts(),
             "notes": list(self.notes),
         }
 
@@ -126,11 +120,11 @@ def _function_values(table: pl.DataFrame, classes: Classes) -> list[dict[str, An
     """Every function with its counters, the most telling first."""
     key = ("host", "pid", "function", "function_class", "device")
     read: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = {}
-    for row in metric_summary(table).iter_rows(named=True):
+    for row in summary.metric_summary(table).iter_rows(named=True):
         level = {name: row[name] for name in ("metric", "mu", "unit")}
         read.setdefault(tuple(row[name] for name in key), {})[row["metric"]] = level
     found = []
-    for row in function_summary(table).iter_rows(named=True):
+    for row in summary.function_summary(table).iter_rows(named=True):
         levels = read.get(tuple(row[name] for name in key), {})
         order = classes.most_telling(row["function_class"] or "", levels)
         found.append({**row, "metrics": [levels[metric] for metric in order]})
@@ -164,7 +158,6 @@ def behaviour_document(report: BehaviourReport, top: int) -> Document:
         title=report.source,
         subject="",
         headline=_headline(told),
-        version=__version__,
         sections=tuple(sections),
         notes=(told["cycles"]["reason"],) if told["cycles"]["reason"] else (),
     )

@@ -14,19 +14,7 @@ from timesink.model import units
 from timesink.model.diagnosis import Component, Diagnosis
 from timesink.model.findings import Finding
 from timesink.model.units import amounts, interval_ns, signed_ns, times
-from timesink.output.blocks import (
-    AttributedPart,
-    Attribution,
-    Block,
-    CauseCard,
-    Causes,
-    Link,
-    Measured,
-    Section,
-    Text,
-    Tone,
-    Verdict,
-)
+from timesink.output import blocks
 from timesink.output.names import short_names
 from timesink.output.numbers import known
 from timesink.rules.registry import catalogue
@@ -60,7 +48,11 @@ _MOST_SYMPTOMS = 4
 _MOST_CHECKS = 5
 _MOST_EVIDENCE, _MOST_EVIDENCE_BRIEFLY = 5, 2
 _MOST_LINKS = 3
-TONES: dict[str, Tone] = {"regression": "bad", "improvement": "good", "incomparable": "warning"}
+TONES: dict[str, blocks.Tone] = {
+    "regression": "bad",
+    "improvement": "good",
+    "incomparable": "warning",
+}
 """What verdicts mean for the reader."""
 _NOT_ATTRIBUTED = "not attributed"
 _LEAST_NS = 1.0
@@ -254,25 +246,25 @@ def told_counters(one: Diagnosis | None) -> set[tuple[str, str]]:
 # -- as blocks ------------------------------------------------------------------------------------
 
 
-def tone(one: Diagnosis) -> Tone:
+def tone(one: Diagnosis) -> blocks.Tone:
     """What a verdict means for the reader."""
     return "notice" if is_open(one) else TONES.get(one.verdict, "plain")
 
 
-def paragraphs(lines: Sequence[str], tone: Tone = "plain") -> Iterator[Text]:
+def paragraphs(lines: Sequence[str], tone: blocks.Tone = "plain") -> Iterator[blocks.Text]:
     """Sentences, each a block; none of those that are empty."""
-    return (Text(short_names(line), tone) for line in lines if line)
+    return (blocks.Text(short_names(line), tone) for line in lines if line)
 
 
 def why_blocks(
     one: Diagnosis,
     sides: tuple[str, str],
     notes: Sequence[str] = (),
-    link: Callable[[str], Link] | None = None,
+    link: Callable[[str], blocks.Link] | None = None,
     *,
     word: str = "",
     brief: bool = False,
-) -> Iterator[Block]:
+) -> Iterator[blocks.Block]:
     """The verdict, where the change sits, what explains it, and what stays unexplained.
 
     `sides` are what both are called, `link` makes links to functions, and `word`
@@ -283,12 +275,12 @@ def why_blocks(
         lengths = one.cycle_time
         percents = map(known, (lengths.change_pct, *(lengths.interval_pct or (None, None))))
         changed, low, high = (None if percent is None else percent / 100 for percent in percents)
-        yield Verdict(
+        yield blocks.Verdict(
             one.verdict,
             word or verdict(one),
             short_names(one.reason),
-            Measured(sides[0], known(lengths.base_ns) or None),
-            Measured(sides[1], known(lengths.new_ns) or None),
+            blocks.Measured(sides[0], known(lengths.base_ns) or None),
+            blocks.Measured(sides[1], known(lengths.new_ns) or None),
             "time_ns",
             changed,
             low,
@@ -303,25 +295,25 @@ def why_blocks(
     yield from paragraphs([unexplained(one), symptoms(one)])
 
 
-def note_sections(notes: Iterable[str]) -> Iterator[Section]:
+def note_sections(notes: Iterable[str]) -> Iterator[blocks.Section]:
     """Notes, each once, where there are any."""
     every = tuple(paragraphs(list(dict.fromkeys(notes))))
     if every:
-        yield Section("notes", "Notes", every)
+        yield blocks.Section("notes", "Notes", every)
 
 
-def next_sections(found: Diagnosis) -> Iterator[Section]:
+def next_sections(found: Diagnosis) -> Iterator[blocks.Section]:
     """What to check next, where cards do not say all of it."""
     told = {each.advice for each in found.causes} | {each.advice for each in found.anomalies}
     more = [line for line in checks(found) if line not in told]
     if more:
-        yield Section("next", NEXT, tuple(paragraphs(more)))
+        yield blocks.Section("next", NEXT, tuple(paragraphs(more)))
 
 
 # -- where the change is ---------------------------------------------------------------------------
 
 
-def attribution_block(one: Diagnosis, *, attributed: bool = False) -> Attribution:
+def attribution_block(one: Diagnosis, *, attributed: bool = False) -> blocks.Attribution:
     """The parts of a cycle and what each adds to the change; small ones together.
 
     Where only what is `attributed` is meant, small ones that cancel out have no row.
@@ -349,13 +341,13 @@ def attribution_block(one: Diagnosis, *, attributed: bool = False) -> Attributio
     change = lengths.new_ns - lengths.base_ns
     doubt = ", which may be noise" if is_open(one) else ""
     total = f"{signed_ns(change)} per cycle, {times(lengths.base_ns, lengths.new_ns)}{doubt}"
-    return Attribution(f"Where the change is ({total})", "time_ns", change, tuple(rows))
+    return blocks.Attribution(f"Where the change is ({total})", "time_ns", change, tuple(rows))
 
 
-def attributed_part(one: Component, id_: str, name: str, note: str = "") -> AttributedPart:
+def attributed_part(one: Component, id_: str, name: str, note: str = "") -> blocks.AttributedPart:
     """What a part adds to a change, and how sure that is."""
     low, high = one.interval_ns or (None, None)
-    return AttributedPart(
+    return blocks.AttributedPart(
         id_,
         name,
         note,
@@ -368,23 +360,23 @@ def attributed_part(one: Component, id_: str, name: str, note: str = "") -> Attr
     )
 
 
-def _together(id_: str, name: str, note: str, base: float, new: float) -> AttributedPart:
-    return AttributedPart(id_, name, note, base, new, new - base, None, None, sure=False)
+def _together(id_: str, name: str, note: str, base: float, new: float) -> blocks.AttributedPart:
+    return blocks.AttributedPart(id_, name, note, base, new, new - base, None, None, sure=False)
 
 
 # -- what explains it ------------------------------------------------------------------------------
 
 
 def causes_block(
-    one: Diagnosis, link: Callable[[str], Link] | None = None, *, brief: bool = False
-) -> Causes:
+    one: Diagnosis, link: Callable[[str], blocks.Link] | None = None, *, brief: bool = False
+) -> blocks.Causes:
     """Causes, most time first, then what else is different around it."""
     change = one.cycle_time.new_ns - one.cycle_time.base_ns
     most = _MOST_EVIDENCE_BRIEFLY if brief else _MOST_EVIDENCE
     others = [each for each in one.anomalies if not any(_tells(c, each) for c in one.causes)]
     cards = [_card(each, link, most, change, one.anomalies if brief else ()) for each in one.causes]
     cards += [_card(each, link, most) for each in others]
-    return Causes(tuple(cards), "" if one.causes else no_cause(one))
+    return blocks.Causes(tuple(cards), "" if one.causes else no_cause(one))
 
 
 def _tells(cause: Finding, anomaly: Finding) -> bool:
@@ -396,11 +388,11 @@ def _tells(cause: Finding, anomaly: Finding) -> bool:
 
 def _card(
     one: Finding,
-    link: Callable[[str], Link] | None,
+    link: Callable[[str], blocks.Link] | None,
     most: int,
     change_ns: float | None = None,
     around: Sequence[Finding] = (),
-) -> CauseCard:
+) -> blocks.CauseCard:
     """A cause of a change of so much, or without one an anomaly.
 
     What anomalies `around` it rest on that have no card of their own, is said here.
@@ -415,7 +407,7 @@ def _card(
     bounds = one.interval_ns if is_cause else None
     # The functions of the evidence, in the tables that have them.
     named = dict.fromkeys(each.function for each in one.evidence if each.function)
-    return CauseCard(
+    return blocks.CauseCard(
         one.cause,
         "cause" if is_cause else "anomaly",
         cause_title(one),
@@ -431,10 +423,10 @@ def _card(
     )
 
 
-def links_to(section: str, label: Callable[[str], str]) -> Callable[[str], Link]:
+def links_to(section: str, label: Callable[[str], str]) -> Callable[[str], blocks.Link]:
     """What makes links to functions in the tables of a section, which call them by a label."""
 
-    def link(function: str) -> Link:
-        return Link(short_names(label(function)), section, label(function))
+    def link(function: str) -> blocks.Link:
+        return blocks.Link(short_names(label(function)), section, label(function))
 
     return link

@@ -12,7 +12,6 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from timesink import __version__
 from timesink.analyses.cycles.cycles import Candidate, Cycles
 from timesink.analyses.cycles.search import cycle_summary, find_cycles
 from timesink.analyses.names import short_kernel_name
@@ -119,7 +118,9 @@ def cycles(
     place = place_of(path)
     if isinstance(place, Path) and is_folder(place):
         found = find_cycles(open_trace(place), marker=marker, by=by, pid=pid)
-        return CycleReport(str(path), (_run(str(path), place.name, found),))
+        return CycleReport(
+            str(path), (CycleRun(str(path), place.name, found, cycle_summary(found)),)
+        )
     chosen = find_chosen(place, worker=worker, span=span, rank=rank)
     labels = distinct_labels(chosen) if len(chosen) > 1 else [chosen[0].path.name]
     opened = open_each(chosen, cache=cache, jobs=jobs, progress=progress)
@@ -134,14 +135,10 @@ def cycles(
         except TimesinkError as why:
             refused.append(why)
         else:
-            runs.append(_run(one.recording.source, label, found))
+            runs.append(CycleRun(one.recording.source, label, found, cycle_summary(found)))
     if not runs:
         raise refused[0]
     return CycleReport(shown(place), tuple(runs), tuple(refused))
-
-
-def _run(source: str, label: str, found: Cycles) -> CycleRun:
-    return CycleRun(source, label, found, cycle_summary(found))
 
 
 _NAME = 72
@@ -211,7 +208,6 @@ def cycles_document(report: CycleReport, *, detail: bool = False) -> Document:
         title=first.label,
         subject="" if several else first.label,
         headline=_overview_headline(report) if several else _headline(first),
-        version=__version__,
         sections=tuple(sections),
     )
 
@@ -248,9 +244,6 @@ def _lengths(run: CycleRun) -> Curves:
     longest = max((len(line) for line in lines.values()), default=0)
     series = tuple(Curve(str(pid), tuple(line.to_list()), "step") for pid, line in lines.items())
     return Curves("lengths", "", "time_ns", tuple(range(longest)), series)
-
-
-# -- words -----------------------------------------------------------------------------------------
 
 
 def _unit(run: CycleRun) -> str:

@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from timesink import __version__
-from timesink.answers.causes import (
-    links_to,
-    next_sections,
-    note_sections,
-    paragraphs,
-    tone,
-    why_blocks,
-)
+from timesink.answers import causes
 from timesink.answers.comparison.changes import Told
 from timesink.answers.comparison.cycle_picture import OTHER, USUAL, CycleBars, cycle_picture
 from timesink.answers.comparison.naming import short_labels
@@ -45,9 +37,8 @@ def diagnosis_document(report: Diagnosed, *, brief: bool = False) -> Document:
         f"Slow cycles of {name}",
         short_names(_subject(report, report.source if brief else name)),
         short_names(report.headline),
-        __version__,
-        tuple(_sections(report, brief=brief)),
-        tone(report.diagnosis),
+        sections=tuple(_sections(report, brief=brief)),
+        tone=causes.tone(report.diagnosis),
     )
 
 
@@ -77,16 +68,16 @@ def _sections(report: Diagnosed, *, brief: bool) -> Iterator[Section]:
         for note in one.diagnosis.notes
         if brief or not alone
     ]
-    yield from note_sections([*own, *report.notes])
+    yield from causes.note_sections([*own, *report.notes])
 
 
 def _of_one(one: Within, brief: bool) -> Iterator[Section]:  # noqa: FBT001
     told = None if one.pair is None else Told(one.pair)
-    link = None if told is None else links_to("times", told.label)
+    link = None if told is None else causes.links_to("times", told.label)
     notes, word = one.diagnosis.notes, _word([one])
-    blocks = why_blocks(one.diagnosis, _SIDES, notes, link, word=word, brief=brief)
+    blocks = causes.why_blocks(one.diagnosis, _SIDES, notes, link, word=word, brief=brief)
     yield Section("verdict", _TITLE, (*blocks, *_single(one)))
-    yield from next_sections(one.diagnosis)
+    yield from causes.next_sections(one.diagnosis)
     if brief:
         return
     yield Section("cycles", "Cycles", (*_picture(one), _cycles(one, "cycles")))
@@ -100,7 +91,7 @@ def _of_one(one: Within, brief: bool) -> Iterator[Section]:  # noqa: FBT001
 def _of_several(report: Diagnosed, brief: bool) -> Iterator[Section]:  # noqa: FBT001
     """All processes together, then those whose slow cycles take the most time more."""
     if not brief:
-        blocks = why_blocks(report.diagnosis, _SIDES, word=_word(report.processes))
+        blocks = causes.why_blocks(report.diagnosis, _SIDES, word=_word(report.processes))
         yield Section("verdict", _TITLE, tuple(blocks))
     yield Section("slow", "Slow cycles", (_processes(report.processes),))
     slow = [one for one in report.processes if one.pair is not None]
@@ -111,8 +102,8 @@ def _of_several(report: Diagnosed, brief: bool) -> Iterator[Section]:  # noqa: F
 def _process(one: Within, id_: str, brief: bool) -> Iterator[Section]:  # noqa: FBT001
     """One of several processes: why its cycles are slow, then which and what ran in them."""
     told = None if one.pair is None else Told(one.pair)
-    link = None if told is None else links_to(f"{id_}-tables", told.label)
-    why = why_blocks(one.diagnosis, _SIDES, link=link, word=_word([one]), brief=brief)
+    link = None if told is None else causes.links_to(f"{id_}-tables", told.label)
+    why = causes.why_blocks(one.diagnosis, _SIDES, link=link, word=_word([one]), brief=brief)
     lead = short_names(one.diagnosis.reason) if brief else ""
     yield Section(id_, one.name, (*why, *_single(one)), lead)
     if brief:
@@ -135,7 +126,7 @@ def _single(one: Within) -> Iterator[Block]:
     """Single cycles that one function explains."""
     lines = of_single_cycles(one)
     if lines:
-        yield from paragraphs([f"{_SINGLE}:", *lines])
+        yield from causes.paragraphs([f"{_SINGLE}:", *lines])
 
 
 def _lengths(one: Within) -> dict[int, int]:

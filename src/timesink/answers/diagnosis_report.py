@@ -11,20 +11,12 @@ from typing import Any
 
 from timesink.analyses.comparison.pair import WITHIN, Pair, Role
 from timesink.analyses.comparison.verdict import compare_roles
+from timesink.answers.ahead import CycleSearch
+from timesink.answers.comparison import pairing
 from timesink.answers.comparison import values as diagnosis_json
 from timesink.answers.comparison.kept_runs import Runs, check_recordings
-from timesink.answers.comparison.naming import (
-    chosen,
-    members_of,
-    short_labels,
-)
-from timesink.answers.comparison.pairing import (
-    SORTS_OF_CYCLES,
-    RoleMember,
-    check_cycle_type,
-    members_of_type,
-)
-from timesink.answers.comparison.runs import CycleSearch, SideReadOptions
+from timesink.answers.comparison.naming import chosen, members_of, short_labels
+from timesink.answers.comparison.runs import SideReadOptions
 from timesink.answers.comparison.sides import check_given, find_cases, side_of, source_of
 from timesink.errors import NotFoundError, UsageError
 from timesink.formats.options import Progress
@@ -33,16 +25,9 @@ from timesink.model.diagnosis import CycleTime, Diagnosis
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Trace
 from timesink.output.names import told_apart
+from timesink.rules import slow_cycles
 from timesink.rules.diagnosis import diagnose as diagnose_pair
 from timesink.rules.joint_diagnosis import diagnose_together
-from timesink.rules.slow_cycles import (
-    CycleLevel,
-    CycleSplit,
-    SlowCycle,
-    excesses,
-    split_cycles,
-    typical_and_outliers,
-)
 from timesink.sources.recordings import sayable
 
 SCHEMA = "timesink/diagnosis/1"
@@ -59,11 +44,11 @@ class Within:
     name: str
     """What it is called among the others: `pid 7`, `rank 3, decode cycles`."""
     role: Role
-    split: CycleSplit
+    split: slow_cycles.CycleSplit
     diagnosis: Diagnosis
     pair: Pair | None = None
     """Typical cycles beside slow ones; None where no cycle is slow."""
-    excesses: tuple[SlowCycle, ...] = ()
+    excesses: tuple[slow_cycles.SlowCycle, ...] = ()
     """Single slow cycles that one function explains."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -86,7 +71,7 @@ class Within:
         }
 
 
-def _in_us(told: CycleLevel | SlowCycle) -> dict[str, Any]:
+def _in_us(told: slow_cycles.CycleLevel | slow_cycles.SlowCycle) -> dict[str, Any]:
     """All of it with times in microseconds."""
     return {
         re.sub("_ns$", "_us", name): value / 1000 if name.endswith("_ns") else value
@@ -187,7 +172,7 @@ def diagnose(
     """
     given = source if isinstance(source, Trace) else Path(source)
     check_given([given])
-    check_cycle_type(cycle_type)
+    pairing.check_cycle_type(cycle_type)
     if isinstance(given, Path) and find_cases(given):
         raise UsageError(
             f"{given}: holds a normal and an abnormal run",
@@ -206,7 +191,7 @@ def diagnose(
     if not fitting:
         known = units.listed(sorted({one.role.pid for one in every}, key=units.natural))
         raise NotFoundError(f"{every[0].role.source}: no process {process}", f"there are {known}")
-    members = members_of_type(chosen(fitting, process, rank), cycle_type)
+    members = pairing.members_of_type(chosen(fitting, process, rank), cycle_type)
     lost = [f"left out: {one.error.message}" for one in failures]
     own = dict.fromkeys(note for one in members for note in one.role.notes)
     return Diagnosed(
@@ -216,27 +201,24 @@ def diagnose(
     )
 
 
-def _names(members: Sequence[RoleMember]) -> list[str]:
+def _names(members: Sequence[pairing.RoleMember]) -> list[str]:
     """What each process is called among the others; with its sort of cycles and its file."""
     jobs, types = ({getattr(one, name) for one in members} for name in ("job", "suffix"))
     names = []
     for one in members:
         rank = one.role.rank
         name = f"pid {one.role.pid}" if rank is None else f"rank {rank}"
-        words = [name, SORTS_OF_CYCLES.get(one.suffix, "") if len(types) > 1 else ""]
+        words = [name, pairing.SORTS_OF_CYCLES.get(one.suffix, "") if len(types) > 1 else ""]
         if len(jobs) > 1 and rank is None:
             words.append(one.job)
         names.append(", ".join(filter(None, words)))
     return told_apart(names)
 
 
-# -- one process ----------------------------------------------------------------------------------
-
-
 def within(role: Role, name: str) -> Within:
     """What is slow in one process, and why."""
-    split = split_cycles(role)
-    sides = typical_and_outliers(role, split)
+    split = slow_cycles.split_cycles(role)
+    sides = slow_cycles.typical_and_outliers(role, split)
     if sides is None:
         mean = role.mean_cycle_ns
         cycles = CycleTime(mean, mean, 0.0 if mean else None, None, None)
@@ -250,7 +232,7 @@ def within(role: Role, name: str) -> Within:
     unequal = () if pair.workload.comparable else pair.workload.reasons[:1]
     notes = (*notes_of(split), *unequal, *found.notes)
     found = replace(by_length(found), reason=why_slow(split, found.cycle_time), notes=notes)
-    return Within(name, role, split, found, pair, tuple(excesses(role, split)))
+    return Within(name, role, split, found, pair, tuple(slow_cycles.excesses(role, split)))
 
 
 def by_length(found: Diagnosis) -> Diagnosis:
@@ -286,7 +268,7 @@ def _cycles(numbers: Sequence[int]) -> str:
     return f"{'cycles' if len(numbers) > 1 else 'cycle'} {spans(numbers)}"
 
 
-def why_slow(split: CycleSplit, lengths: CycleTime) -> str:
+def why_slow(split: slow_cycles.CycleSplit, lengths: CycleTime) -> str:
     """Which cycles are slow, and against what."""
     count = f"{units.count(len(split.slow))} of {units.counted(split.known, 'cycles')}"
     if split.has_levels:
@@ -299,7 +281,7 @@ def why_slow(split: CycleSplit, lengths: CycleTime) -> str:
     return f"{count} {take} longer than the typical {typical}: {_cycles(split.slow)}."
 
 
-def why_not(split: CycleSplit) -> str:
+def why_not(split: slow_cycles.CycleSplit) -> str:
     """Why no cycle is called slow."""
     if not split.known:
         return "How long cycles take is not recorded."
@@ -312,7 +294,7 @@ def why_not(split: CycleSplit) -> str:
     return f"No cycle{after} takes much longer than the others: typical are {typical}."
 
 
-def notes_of(split: CycleSplit) -> Iterator[str]:
+def notes_of(split: slow_cycles.CycleSplit) -> Iterator[str]:
     """Warm-up, levels a run went through, and cycles that are unusually short."""
     if split.warm_up:
         which = _cycles(split.warm_up)
@@ -349,7 +331,7 @@ def things(processes: Sequence[Within]) -> str:
 
 def of_single_cycles(one: Within) -> list[str]:
     """Slow cycles that one function explains; those alike are told by the first of them."""
-    by_function: dict[tuple[str, str], list[SlowCycle]] = {}
+    by_function: dict[tuple[str, str], list[slow_cycles.SlowCycle]] = {}
     for excess in one.excesses:
         by_function.setdefault((excess.function, excess.device), []).append(excess)
     said = []

@@ -8,18 +8,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from timesink import __version__
 from timesink.analyses.behaviour.summary import BehaviourCounts
 from timesink.analyses.kernels.calls import sampling_of
 from timesink.analyses.summary import Summary
-from timesink.answers.info_report import (
-    Info,
-    TraceInfo,
-    counter_facts,
-    counters_headline,
-    recording_facts,
-    shared_facts,
-)
+from timesink.answers import info_report
 from timesink.model import units
 from timesink.model.health import HealthEntry, Severity
 from timesink.model.trace import Device, Metadata
@@ -40,16 +32,19 @@ _MEANINGS: Mapping[str, str] = {
 }
 
 
-def info_document(info: Info) -> Document:
+def info_document(info: info_report.Info) -> Document:
     """Facts of one trace, or a table of several and what they share; then health."""
     name = Path(info.path).resolve().name or info.path
     traces, title = info.traces, os.fsencode(name).decode("utf-8", "replace")
     sections = [] if len(traces) == 1 else [Section("traces", "Traces", (_folder(traces),))]
-    about = facts(traces[0]) if len(traces) == 1 else shared_facts(traces)
+    # Of several traces, what the recorder says where they are of one run.
+    first, *others = (trace.metadata.run for trace in traces)
+    shared = first if all(run == first for run in others) else None
+    about = info_report.recording_facts(shared) if others else facts(traces[0])
     if about or len(traces) == 1:
         sections.append(recording_section(about))
     sections.append(health_section(info.all_health))
-    return Document("info", title, title, _headline(info, title), __version__, tuple(sections))
+    return Document("info", title, title, _headline(info, title), sections=tuple(sections))
 
 
 def recording_section(rows: Sequence[tuple[str, str]]) -> Section:
@@ -57,7 +52,7 @@ def recording_section(rows: Sequence[tuple[str, str]]) -> Section:
     return Section("recording", "The recording", (Facts(tuple(rows)),))
 
 
-def _folder(traces: Sequence[TraceInfo]) -> Table:
+def _folder(traces: Sequence[info_report.TraceInfo]) -> Table:
     """A row per trace, or per behaviour table where all of them are."""
     counts = [trace.summary for trace in traces]
     tables = [one.behaviour for one in counts if one.behaviour is not None]
@@ -91,10 +86,7 @@ def _counts(of: Sequence[Summary | BehaviourCounts], *names: str) -> Iterator[Co
         yield column(name, name, "count", [getattr(one, name) for one in of])
 
 
-# -- in words --------------------------------------------------------------------------------------
-
-
-def _headline(info: Info, title: str) -> str:
+def _headline(info: info_report.Info, title: str) -> str:
     """The answer in a sentence."""
     summaries = [trace.summary for trace in info.traces]
     busy = sum(summary.device_busy_ns for summary in summaries)
@@ -108,7 +100,7 @@ def _headline(info: Info, title: str) -> str:
     if tables:
         return f"{title}: {_behaviour_text(tables)}; no timeline"
     if all(trace.has_only_counters for trace in info.traces):
-        return f"{title}: {counters_headline(info.traces)}; no timeline"
+        return f"{title}: {info_report.counters_headline(info.traces)}; no timeline"
     if any(summary.kernel_calls for summary in summaries):
         return f"{title}: {_measured(info.traces)}; no timeline"
     if not span:
@@ -126,7 +118,7 @@ def _behaviour_text(tables: Sequence[BehaviourCounts]) -> str:
     return f"behaviour of {functions} in {cycles} of about {units.duration_ns(table.cycle_ns)}"
 
 
-def _measured(traces: Sequence[TraceInfo]) -> str:
+def _measured(traces: Sequence[info_report.TraceInfo]) -> str:
     """How many launches were measured, and how long they took where that is of one device."""
     launches = sum(trace.summary.kernel_calls for trace in traces)
     times = [time for trace in traces for time in trace.summary.kernel_times]
@@ -138,7 +130,7 @@ def _measured(traces: Sequence[TraceInfo]) -> str:
     return f"{said}, which stand for about {total}" if sampled else f"{said}, {total} in all"
 
 
-def facts(trace: TraceInfo) -> list[tuple[str, str]]:
+def facts(trace: info_report.TraceInfo) -> list[tuple[str, str]]:
     """Label and value of everything worth saying about one trace."""
     metadata, summary = trace.metadata, trace.summary
     if summary.behaviour is not None:
@@ -146,7 +138,7 @@ def facts(trace: TraceInfo) -> list[tuple[str, str]]:
     if summary.kernel_calls:
         return _counter_facts(trace)
     if trace.has_only_counters:
-        return counter_facts(trace)
+        return info_report.counter_facts(trace)
     busy, span = summary.device_busy_ns, summary.device_span.length_ns
     framework = metadata.framework, _versions_text(metadata.versions)
     listed = [
@@ -162,13 +154,13 @@ def facts(trace: TraceInfo) -> list[tuple[str, str]]:
         ("calls", _listed(summary, "runtime_calls", "driver_calls")),
         ("device work", _listed(summary, "kernels", "memcpys", "memsets", "collectives")),
         ("other", _listed(summary, "memory_events", "counters", "flows")),
-        *recording_facts(metadata.run),
+        *info_report.recording_facts(metadata.run),
         ("format", f"{metadata.format}, {metadata.clock} clock"),
     ]
     return [(label, value) for label, value in listed if value]
 
 
-def _behaviour_facts(trace: TraceInfo, table: BehaviourCounts) -> list[tuple[str, str]]:
+def _behaviour_facts(trace: info_report.TraceInfo, table: BehaviourCounts) -> list[tuple[str, str]]:
     """What there is to say about a behaviour table: it has cycles and no timeline."""
     metadata = trace.metadata
     listed = [
@@ -190,7 +182,7 @@ def _behaviour_facts(trace: TraceInfo, table: BehaviourCounts) -> list[tuple[str
     return [(label, value) for label, value in listed if value]
 
 
-def _counter_facts(trace: TraceInfo) -> list[tuple[str, str]]:
+def _counter_facts(trace: info_report.TraceInfo) -> list[tuple[str, str]]:
     """What there is to say about counters of kernels: they have no timeline and no rank."""
     metadata, summary = trace.metadata, trace.summary
     command = metadata.extra.get("collected", {}).get("command")
@@ -208,7 +200,7 @@ def _counter_facts(trace: TraceInfo) -> list[tuple[str, str]]:
     return [(label, value) for label, value in listed if value]
 
 
-def _kernel_time_text(trace: TraceInfo) -> str:
+def _kernel_time_text(trace: info_report.TraceInfo) -> str:
     """Time of the launches of each device, scaled where they are a sample."""
     times = trace.summary.kernel_times
     sampled = sampling_of(trace.metadata) is not None
@@ -238,7 +230,7 @@ def _measured_device(device: Device) -> str:
     return ", ".join(known)
 
 
-def _device_text(trace: TraceInfo) -> str:
+def _device_text(trace: info_report.TraceInfo) -> str:
     devices = trace.metadata.devices
     if not devices:
         return "none listed"
@@ -276,7 +268,7 @@ def _listed(summary: Summary, *names: str) -> str:
     return ", ".join(units.counted(number, name) for name, number in numbers if number)
 
 
-def _trace_labels(traces: Sequence[TraceInfo]) -> list[str]:
+def _trace_labels(traces: Sequence[info_report.TraceInfo]) -> list[str]:
     """Worker and span of each trace, with its folder where that alone is not telling."""
     abouts = [trace.metadata for trace in traces]
     labels = [

@@ -247,12 +247,6 @@ def recording_facts(run: RecordedRun | None) -> list[Fact]:
     return [(label, value) for label, value in listed if value]
 
 
-def shared_facts(traces: Sequence[TraceInfo]) -> list[Fact]:
-    """What the recorder says where several traces are of one run."""
-    runs = [trace.metadata.run for trace in traces]
-    return recording_facts(runs[0]) if all(run == runs[0] for run in runs) else []
-
-
 def _recorded(run: RecordedRun) -> str:
     cycles = run.cycles
     by = f"{cycles.by} {cycles.name}" if cycles.by and cycles.name else cycles.by or ""

@@ -9,23 +9,12 @@ from typing import Any
 import polars as pl
 from msgspec.structs import replace
 
-from timesink import __version__
 from timesink.analyses.modules import PREFIX
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.answers.columns import ColumnSpec
 from timesink.answers.views import Absent, View, find_view
-from timesink.output.blocks import (
-    CellLink,
-    Column,
-    Document,
-    Kind,
-    Numbers,
-    Section,
-    Sort,
-    Table,
-    Words,
-)
+from timesink.output import blocks
 from timesink.output.numbers import column, joined, kind_of, numbers, texts_of, words
 
 _COLUMN = re.compile(r"`([a-z_]+)_us`")
@@ -46,7 +35,7 @@ _LARGEST_FIRST = {
     "ranks": "wait_caused_ns",
 }
 """Tables that an analysis has in another order, and the column people look at first."""
-_LINKS: Mapping[str, CellLink] = {
+_LINKS: Mapping[str, blocks.CellLink] = {
     "operator": "operator",
     "operator_name": "operator",
     "short_name": "kernel",
@@ -54,7 +43,7 @@ _LINKS: Mapping[str, CellLink] = {
     "module": "module",
     "worker": "worker",
 }
-_OF_VIEW: Mapping[tuple[str, str], CellLink] = {
+_OF_VIEW: Mapping[tuple[str, str], blocks.CellLink] = {
     ("operators", "name"): "operator",
     ("memory", "name"): "operator",
     ("modules", "name"): "module",
@@ -73,7 +62,7 @@ def table_block(
     rows: int | None = None,
     whole: float | None = None,
     ordered: bool = True,
-) -> Table:
+) -> blocks.Table:
     """A table of `timesink.answers.views.VIEWS` with its columns explained.
 
     Points in time are counted from `start_ns`; of a long table the first `rows` are shown, and
@@ -93,7 +82,7 @@ def table_block(
         order = measure
     shown = frame if rows is None else frame.head(rows)
     by_title = _by_title(frame, about)
-    columns: list[Column] = []
+    columns: list[blocks.Column] = []
     for group in by_title:
         if group[0] == measure:
             every = frame[measure]
@@ -101,27 +90,29 @@ def table_block(
             parts = tuple(round((value or 0) / total, 6) for value in shown[measure])
             of = "all rows" if whole is None else "all there is, with what is not in this table"
             help_text = f"part of the {_spelled(every.name)} time of {of}"
-            columns.append(Column("share", "share", "share", Numbers(parts), help_text, bar=True))
+            columns.append(
+                blocks.Column("share", "share", "share", blocks.Numbers(parts), help_text, bar=True)
+            )
         made = _column(view, shown, group, about.columns[group[0]], start_ns)
         # Text that is too wide loses what stands last.
         columns.append(replace(made, spare=max(len(columns) - 1, 0) if made.main else 0))
-    return Table(
+    return blocks.Table(
         id=view,
         title=about.title,
         columns=tuple(columns),
         rows=shown.height,
         total_rows=frame.height,
         note="" if frame.height else sentence(about.absent),
-        sort=None if order is None else Sort(order),
+        sort=None if order is None else blocks.Sort(order),
     )
 
 
-def frame_document(frame: pl.DataFrame) -> Document:
+def frame_document(frame: pl.DataFrame) -> blocks.Document:
     """Any table of values with every column, as it is: an answer to a query."""
     columns = []
     for name, dtype in frame.schema.items():
         values: Iterable[Any] = frame[name]
-        kind: Kind = "text"
+        kind: blocks.Kind = "text"
         if dtype.is_numeric():
             kind = "count" if dtype.is_integer() else "number"
         elif dtype.is_nested():
@@ -129,14 +120,14 @@ def frame_document(frame: pl.DataFrame) -> Document:
         else:
             values = texts_of(frame[name])
         columns.append(column(name, name, kind, values))
-    return table_document(Table("query", "", tuple(columns), frame.height, frame.height))
+    return table_document(blocks.Table("query", "", tuple(columns), frame.height, frame.height))
 
 
-def table_document(table: Table) -> Document:
+def table_document(table: blocks.Table) -> blocks.Document:
     """One table alone, without a word around it: names are cut before a column goes."""
     columns = tuple(replace(one, spare=min(one.spare, _NEEDED)) for one in table.columns)
-    section = Section("table", "", (replace(table, title="", columns=columns),))
-    return Document("table", table.title, "", "", __version__, (section,))
+    section = blocks.Section("table", "", (replace(table, title="", columns=columns),))
+    return blocks.Document("table", table.title, "", "", sections=(section,))
 
 
 def sentence(absent: Absent) -> str:
@@ -169,7 +160,7 @@ def tells_something(column: pl.Series) -> bool:
 
 def _column(
     view: str, frame: pl.DataFrame, group: Sequence[str], spec: ColumnSpec, start_ns: int
-) -> Column:
+) -> blocks.Column:
     name = group[0]
     title = spec.title or _spelled(name)
     # Columns its meaning speaks of are called as they are headed.
@@ -177,17 +168,17 @@ def _column(
     main = bool(spec.title) and spec.main
     if len(group) > 1:
         cells = words(joined([frame[one] for one in group]))
-        return Column(title, title, "text", cells, about, main=main, cut="nothing")
+        return blocks.Column(title, title, "text", cells, about, main=main, cut="nothing")
     kind = "count" if name == "calls" else kind_of(name, frame[name].dtype)
     link = _OF_VIEW.get((view, name), _LINKS.get(name, ""))
     if name in _IN_WORDS:
         about = about.replace("_", " ")
     if kind == "text":
-        data: Numbers | Words = words(_texts(frame[name]))
+        data: blocks.Numbers | blocks.Words = words(_texts(frame[name]))
     else:
         data = numbers(frame[name], kind, start_ns=start_ns)
         link = "moment" if kind == "moment_ns" else link
-    return Column(name, title, kind, data, about, main=main, link=link)
+    return blocks.Column(name, title, kind, data, about, main=main, link=link)
 
 
 def _texts(column: pl.Series) -> list[str | None]:

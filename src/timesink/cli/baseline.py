@@ -125,7 +125,8 @@ def run(options: argparse.Namespace) -> int:
 @contextmanager
 def _reading(options: argparse.Namespace) -> Iterator[SideReadOptions]:
     """How recordings are read, with a bar meanwhile."""
-    from timesink.answers.comparison.runs import CycleSearch, SideReadOptions  # noqa: PLC0415
+    from timesink.answers.ahead import CycleSearch  # noqa: PLC0415
+    from timesink.answers.comparison.runs import SideReadOptions  # noqa: PLC0415
 
     finding = CycleSearch(options.marker, options.by)
     with progress_bar() as progress:

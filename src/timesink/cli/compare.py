@@ -54,8 +54,9 @@ from timesink.model import units
 from timesink.sources.places import without_password
 
 if TYPE_CHECKING:
-    from timesink.answers.comparison import Compared, Comparison
     from timesink.answers.comparison.budget_file import Budget
+    from timesink.answers.comparison.pairing import Compared
+    from timesink.answers.comparison.report import Comparison
     from timesink.model.findings import Finding
 
 
@@ -483,14 +484,14 @@ def _check(options: argparse.Namespace, form: str, folder: Path | None) -> None:
 
 
 def _compare(options: argparse.Namespace) -> Comparison:
-    from timesink.answers.ahead import Question, started_early  # noqa: PLC0415 - as below
+    from timesink.answers.ahead import CycleSearch, started_early  # noqa: PLC0415 - as below
 
     is_plain = not (options.explore or options.no_cache or options.map or options.rank)
     paths = [Path(path) for path in options.paths] if is_plain else []
-    question = Question(options.marker, options.by)
+    question = CycleSearch(options.marker, options.by)
     with started_early(paths, question, jobs=options.jobs), progress_bar() as progress:
         # --help does not wait for this.
-        from timesink.answers.comparison import compare  # noqa: PLC0415
+        from timesink.answers.comparison.work import compare  # noqa: PLC0415
 
         return compare(
             *options.paths,

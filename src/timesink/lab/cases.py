@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from timesink.analyses.comparison.pair import Pair
-from timesink.answers.comparison import compare
+from timesink.answers.comparison.work import compare
 from timesink.errors import NoCyclesError, NotFoundError, TimesinkError, UnreadableError
 from timesink.lab.faults import FAULTS, NORMAL
 from timesink.lab.order import FAULT, TRACE, read_about, read_json

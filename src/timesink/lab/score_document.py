@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from timesink import __version__
 from timesink.lab.faults import FAULTS, NORMAL
 from timesink.lab.score import NO_VERDICT, NONE, LabScore, ScoredCase, rate_of
 from timesink.lab.workloads.registry import WORKLOADS
@@ -48,7 +47,6 @@ def score_document(score: LabScore) -> Document:
         title="Fault lab",
         subject="How often a diagnosis is right: the fault lab",
         headline=in_short(score),
-        version=__version__,
         sections=tuple(_sections(score)),
     )
 

@@ -6,11 +6,14 @@ them, so that tables can be sorted and the wording of numbers is one.
 
 from __future__ import annotations
 
+import sys
 from typing import Literal, TypeAlias
 
 import msgspec
 
 SCHEMA = "timesink/document/1"
+_VERSION = str(sys.modules["timesink"].__version__)
+"""Not imported: the package itself names rooms above this one."""
 
 Kind: TypeAlias = Literal[
     "text",
@@ -351,8 +354,8 @@ class Document(msgspec.Struct, frozen=True):
     title: str
     subject: str
     headline: str
-    version: str
-    sections: tuple[Section, ...]
+    version: str = _VERSION
+    sections: tuple[Section, ...] = ()
     tone: Tone = "plain"
     schema: str = SCHEMA
     notes: tuple[str, ...] = ()

@@ -314,19 +314,13 @@ def tick_label(value: float) -> str:
     return f"{value:,.10g}".replace(",", " ")
 
 
-def x_axis(
-    frame: Frame,
-    scale: Scale,
-    ticks: Iterable[float],
-    title: str,
-    label: Callable[[float], str] = tick_label,
-) -> list[Shape]:
+def x_axis(frame: Frame, scale: Scale, ticks: Iterable[float], title: str) -> list[Shape]:
     """Marks and labels under a plot, its title under them."""
     shapes: list[Shape] = []
     for value in ticks:
         x = scale(value)
         shapes.append(Line(x, frame.bottom, x, frame.bottom + _MARK, QUIET))
-        shapes.append(Label(x, frame.bottom + 17, label(value), _LABEL, "middle", QUIET))
+        shapes.append(Label(x, frame.bottom + 17, tick_label(value), _LABEL, "middle", QUIET))
     middle = frame.left + frame.width / 2
     shapes.append(Label(middle, frame.bottom + 36, title, _TITLE, "middle"))
     return shapes
@@ -353,11 +347,7 @@ def y_axis(
     return shapes
 
 
-def grid(
-    frame: Frame,
-    across: Iterable[float] = (),
-    upwards: Iterable[float] = (),
-) -> list[Shape]:
+def grid(frame: Frame, across: Iterable[float] = (), upwards: Iterable[float] = ()) -> list[Shape]:
     """Faint lines at pixels `across` (upright ones) and `upwards` (level ones)."""
     upright: list[Shape] = [Line(x, frame.top, x, frame.bottom, FAINT) for x in across]
     return upright + [Line(frame.left, y, frame.right, y, FAINT) for y in upwards]

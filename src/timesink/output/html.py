@@ -11,17 +11,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from timesink.errors import TimesinkError
-from timesink.output.blocks import (
-    Block,
-    Causes,
-    Document,
-    Findings,
-    Numbers,
-    Picture,
-    Table,
-    Text,
-    Verdict,
-)
+from timesink.output import blocks
 from timesink.output.json import in_script, to_json
 from timesink.output.names import cut_middle, in_html
 from timesink.output.numbers import words
@@ -65,7 +55,7 @@ _FEW_LETTERS = (500, 100)
 """Letters of the longest texts where few rows do not help, tried in this order."""
 
 
-def report_html(document: Document) -> str:
+def report_html(document: blocks.Document) -> str:
     """The file: a document, what shows it, and its answer for readers without scripts."""
     script, style = bundle()
     plain = "".join(_plain(document))
@@ -85,20 +75,20 @@ def report_html(document: Document) -> str:
 # -- without scripts -------------------------------------------------------------------------------
 
 
-def _plain(document: Document) -> Iterator[str]:
+def _plain(document: blocks.Document) -> Iterator[str]:
     """The answer and what to do, as text."""
     yield f"<p>{_text(document.subject)}</p><h1>{_text(document.headline)}</h1>"
     for block in (block for section in document.sections for block in section.blocks):
-        if isinstance(block, Verdict):
+        if isinstance(block, blocks.Verdict):
             yield f"<p>{_text(block.sentence)}</p>"
-        if isinstance(block, Findings | Causes):
+        if isinstance(block, blocks.Findings | blocks.Causes):
             items = "".join(
                 f"<li><strong>{_text(card.title)}</strong>: "
                 f"{_text(card.sentence)} {_text(card.advice)}</li>"
                 for card in block.items
             )
             yield f"<ul>{items}</ul>" if items else f"<p>{_text(block.empty)}</p>"
-        if isinstance(block, Text):
+        if isinstance(block, blocks.Text):
             yield f"<p>{_text(block.text)}</p>"
     yield "<noscript><p>Pictures and tables need JavaScript.</p></noscript>"
 
@@ -122,7 +112,7 @@ def bundle() -> tuple[str, str]:
 # -- what fits -------------------------------------------------------------------------------------
 
 
-def fitted(document: Document, most_bytes: int) -> tuple[Document, str]:
+def fitted(document: blocks.Document, most_bytes: int) -> tuple[blocks.Document, str]:
     """The document with as many rows per table as there is room for; few are always shown.
 
     Beside it is its JSON, which may stand in a script element.  Very long names lose their middle,
@@ -136,9 +126,9 @@ def fitted(document: Document, most_bytes: int) -> tuple[Document, str]:
     return shown, json
 
 
-def _ever_shorter(document: Document) -> Iterator[Document]:
+def _ever_shorter(document: blocks.Document) -> Iterator[blocks.Document]:
     yield document
-    shorter: Document = _with_texts_cut(document, _LETTERS)
+    shorter: blocks.Document = _with_texts_cut(document, _LETTERS)
     for rows in _ROWS:
         sections = (
             replace(one, blocks=tuple(_first_rows(block, rows) for block in one.blocks))
@@ -150,15 +140,15 @@ def _ever_shorter(document: Document) -> Iterator[Document]:
         yield _with_texts_cut(shorter, letters)
 
 
-def _first_rows(block: Block, rows: int) -> Block:
-    if not isinstance(block, Table) or block.rows <= rows:
+def _first_rows(block: blocks.Block, rows: int) -> blocks.Block:
+    if not isinstance(block, blocks.Table) or block.rows <= rows:
         return block
     columns = []
     for column in block.columns:
         data = column.data
         first = (
-            Numbers(data.values[:rows])
-            if isinstance(data, Numbers)
+            blocks.Numbers(data.values[:rows])
+            if isinstance(data, blocks.Numbers)
             else words(None if code < 0 else data.texts[code] for code in data.codes[:rows])
         )
         columns.append(replace(column, data=first))
@@ -171,7 +161,7 @@ def _with_texts_cut(value: Any, letters: int) -> Any:
         return cut_middle(value, letters)
     if isinstance(value, tuple):
         return tuple(_with_texts_cut(one, letters) for one in value)
-    if isinstance(value, Struct) and not isinstance(value, Numbers | Picture):
+    if isinstance(value, Struct) and not isinstance(value, blocks.Numbers | blocks.Picture):
         return type(value)(
             **{name: _with_texts_cut(one, letters) for name, one in asdict(value).items()}
         )

@@ -9,22 +9,10 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from timesink.output import blocks
+from timesink.output import blocks, tables
 from timesink.output.blocks import Document, Section
 from timesink.output.names import cut_middle, in_line
 from timesink.output.numbers import cost_of
-from timesink.output.tables import (
-    ROLES,
-    attribution_table,
-    heading,
-    known_tiles,
-    lines_of,
-    markdown_table,
-    parts_table,
-    stacks_table,
-    title_of,
-    verdict_words,
-)
 
 Words: TypeAlias = Callable[[str], str]
 """What makes a sentence harmless."""
@@ -92,7 +80,7 @@ def _folded(section: Section) -> str:
     if not isinstance(first, blocks.Table | blocks.Attribution):
         named = f"**{harmless(section.title)}**" if section.title else ""
         return "\n\n".join(filter(None, (named, *_section(untitled, "", harmless))))
-    title = heading(section.title, section.blocks)
+    title = tables.heading(section.title, section.blocks)
     shown = "\n\n".join(filter(None, _section(untitled, "", harmless)))
     return f"<details><summary>{harmless(title)}</summary>\n\n{shown}\n\n</details>"
 
@@ -120,7 +108,7 @@ def _section(section: Section, level: str, said: Words) -> Iterator[str]:
         return
     alone = len(shown) == 1
     if section.title:
-        yield f"{level} {said(heading(section.title, shown))}"
+        yield f"{level} {said(tables.heading(section.title, shown))}"
     yield said(section.lead)
     for kind, group in groupby(shown, type):
         together = list(group)
@@ -130,7 +118,7 @@ def _section(section: Section, level: str, said: Words) -> Iterator[str]:
             continue
         for block in together:
             hidden = kind is blocks.Causes or (alone and (section.title or not level))
-            title = "" if hidden else title_of(block, section.title)
+            title = "" if hidden else tables.title_of(block, section.title)
             yield f"**{said(title)}**" if title else ""
             yield _WRITERS[kind](block, said)
 
@@ -142,10 +130,10 @@ def _labelled(rows: Iterable[tuple[str, str]], said: Words) -> str:
 def _table(block: blocks.Table | None, said: Words) -> str:
     if block is None:
         return ""
-    titles, rows, right = lines_of(block)
+    titles, rows, right = tables.lines_of(block)
     if said is harmless:
         rows = tuple(tuple(cut_middle(cell, _LONGEST_CELL) for cell in row) for row in rows)
-    table = markdown_table(titles, rows, right) if block.rows or not block.note else ""
+    table = tables.markdown_table(titles, rows, right) if block.rows or not block.note else ""
     table = _plain(table) if said is harmless else table
     return "\n\n".join(filter(None, (table, said(block.rest), said(block.note))))
 
@@ -165,7 +153,7 @@ def _causes(block: blocks.Causes, said: Words) -> str:
     made = [said(block.empty) if alone else ""]
     cards = enumerate(block.items, 1)
     for place, (role, group) in enumerate(groupby(cards, lambda one: one[1].role)):
-        made.append(f"**{ROLES.get(role, role)}**" if place else "")
+        made.append(f"**{tables.ROLES.get(role, role)}**" if place else "")
         items = []
         for number, card in group:
             cost = cost_of(card)
@@ -177,7 +165,7 @@ def _causes(block: blocks.Causes, said: Words) -> str:
 
 
 def _verdict(block: blocks.Verdict, said: Words) -> str:
-    values = ", ".join(verdict_words(block))
+    values = ", ".join(tables.verdict_words(block))
     told = f"{block.sentence} {values}." if values else block.sentence
     return "\n\n".join([said(told), bullets(map(said, block.notes))]).rstrip()
 
@@ -193,12 +181,12 @@ def _health(block: blocks.Health, said: Words) -> str:
 _WRITERS: Mapping[type, Callable[[Any, Words], str]] = {
     blocks.Text: lambda block, said: said(block.text),
     blocks.Facts: lambda block, said: _labelled(block.rows, said),
-    blocks.Tiles: lambda block, said: _labelled(known_tiles(block), said),
-    blocks.Parts: lambda block, said: _table(parts_table(block), said),
-    blocks.Stacks: lambda block, said: _table(stacks_table(block), said),
+    blocks.Tiles: lambda block, said: _labelled(tables.known_tiles(block), said),
+    blocks.Parts: lambda block, said: _table(tables.parts_table(block), said),
+    blocks.Stacks: lambda block, said: _table(tables.stacks_table(block), said),
     blocks.Findings: _findings,
     blocks.Verdict: _verdict,
-    blocks.Attribution: lambda block, said: _table(attribution_table(block), said),
+    blocks.Attribution: lambda block, said: _table(tables.attribution_table(block), said),
     blocks.Causes: _causes,
     blocks.Table: _table,
     blocks.Health: _health,

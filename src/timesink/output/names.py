@@ -159,9 +159,6 @@ def end_of_path(path: str, room: int) -> str:
     return f"….{end}" if cut else end
 
 
-# -- in sentences --------------------------------------------------------------------------------
-
-
 def short_names(line: str) -> str:
     """A sentence in which no name is longer than a line."""
 

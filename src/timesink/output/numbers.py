@@ -149,9 +149,6 @@ def joined(columns: Sequence[pl.Series]) -> list[str | None]:
     return [None if None in row else " x ".join(map(str, row)) for row in rows]
 
 
-# -- from values -----------------------------------------------------------------------------------
-
-
 def known(value: float | None) -> float | None:
     """A number that JSON can say; None for any other."""
     return value if value is not None and math.isfinite(value) else None

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache, singledispatchmethod
-from html import escape
 from io import BytesIO
 from math import hypot
 from typing import TYPE_CHECKING
@@ -28,7 +27,7 @@ from timesink.output.drawing import (
     hatch_lines,
     rgb,
 )
-from timesink.output.names import printable
+from timesink.output.names import in_html, printable
 
 if TYPE_CHECKING:
     from PIL.ImageDraw import ImageDraw
@@ -51,8 +50,8 @@ def to_svg(drawing: Drawing, *, dark: bool = True) -> str:
     return "\n".join(
         [
             f'<svg xmlns="{_SPACE}" {size} viewBox="{box}" role="img" font-family="{_FONTS}">',
-            f"<title>{_text(drawing.title)}</title>",
-            f"<desc>{_text(drawing.description)}</desc>",
+            f"<title>{in_html(drawing.title)}</title>",
+            f"<desc>{in_html(drawing.description)}</desc>",
             pen.style(dark=dark),
             sheet,
             *body,
@@ -145,7 +144,7 @@ class _SvgPen:
             more += f' transform="rotate(-90 {_number(shape.x)} {_number(shape.y)})"'
         if shape.halo:
             more += ' stroke-width="3" stroke-linejoin="round" paint-order="stroke"'
-        return f"<text {more}>{_text(shape.text)}</text>"
+        return f"<text {more}>{in_html(shape.text)}</text>"
 
     def _colours(self, fill: Colour | None, stroke: Colour | None) -> str:
         """Attributes that paint: classes for what depends on the paper."""
@@ -170,7 +169,7 @@ class _SvgPen:
 def _element(name: str, attributes: str, tip: str) -> str:
     if not tip:
         return f"<{name} {attributes}/>"
-    return f"<{name} {attributes}><title>{_text(tip)}</title></{name}>"
+    return f"<{name} {attributes}><title>{in_html(tip)}</title></{name}>"
 
 
 def _numbers(**named: float) -> str:
@@ -181,10 +180,6 @@ def _number(value: float) -> str:
     """As short as a hundredth of a pixel allows."""
     shown = f"{value:.2f}".rstrip("0").rstrip(".")
     return "0" if shown == "-0" else shown
-
-
-def _text(value: str) -> str:
-    return escape(printable(value))
 
 
 _FINER = 3

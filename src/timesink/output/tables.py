@@ -13,18 +13,7 @@ from rich.text import Text
 
 from timesink.model import units
 from timesink.model.units import interval_ns
-from timesink.output.blocks import (
-    AttributedPart,
-    Attribution,
-    Block,
-    Causes,
-    Column,
-    Parts,
-    Stacks,
-    Table,
-    Tiles,
-    Verdict,
-)
+from timesink.output import blocks
 from timesink.output.names import cut_apart, end_of_path, in_cell, printable
 from timesink.output.numbers import cells, change_of, column, signed, worded
 
@@ -52,11 +41,11 @@ class Lines(NamedTuple):
     right: tuple[bool, ...]
 
 
-def _of_text(table: Table) -> list[Column]:
+def _of_text(table: blocks.Table) -> list[blocks.Column]:
     return [one for one in table.columns if (one.main or one.spare) and one.medium != "page"]
 
 
-def lines_of(table: Table) -> Lines:
+def lines_of(table: blocks.Table) -> Lines:
     """The columns of a table that text has, as cells."""
     columns = _of_text(table)
     return Lines(
@@ -66,7 +55,7 @@ def lines_of(table: Table) -> Lines:
     )
 
 
-def text_table(table: Table, width: int) -> RenderableType:
+def text_table(table: blocks.Table, width: int) -> RenderableType:
     """The columns for which there is room, with names that are told apart.
 
     A table too wide for that is shown row by row, one column per line.
@@ -110,17 +99,17 @@ def text_table(table: Table, width: int) -> RenderableType:
     return made
 
 
-def _is_right(one: Column) -> bool:
+def _is_right(one: blocks.Column) -> bool:
     """Whether it stands to the right, as numbers do."""
     return one.right or one.kind != "text"
 
 
-def _is_whole(one: Column) -> bool:
+def _is_whole(one: blocks.Column) -> bool:
     """Whether nothing of it is cut."""
     return _is_right(one) or one.cut == "nothing"
 
 
-def _sizes(columns: Sequence[Column], least: int) -> list[int]:
+def _sizes(columns: Sequence[blocks.Column], least: int) -> list[int]:
     """How wide columns are: numbers and some words whole, others as short as they may be cut."""
     wide = [natural_width(one.title, cells(one)) for one in columns]
     return [
@@ -129,24 +118,24 @@ def _sizes(columns: Sequence[Column], least: int) -> list[int]:
     ]
 
 
-def heading(title: str, shown: Sequence[Block]) -> str:
+def heading(title: str, shown: Sequence[blocks.Block]) -> str:
     """The title of a section; where it is that of a table, with how much of it is shown."""
     first = shown[0] if shown else None
-    is_its = isinstance(first, Table) and (len(shown) == 1 or first.title == title)
-    return f"{title}{_extent(first)}" if is_its and isinstance(first, Table) else title
+    is_its = isinstance(first, blocks.Table) and (len(shown) == 1 or first.title == title)
+    return f"{title}{_extent(first)}" if is_its and isinstance(first, blocks.Table) else title
 
 
-def title_of(block: Block, above: str) -> str:
+def title_of(block: blocks.Block, above: str) -> str:
     """The title of a block, unless the section above it has the same."""
     title: str = getattr(block, "title", "")
-    if isinstance(block, Causes) and (block.items or above):
+    if isinstance(block, blocks.Causes) and (block.items or above):
         title = ROLES.get(block.items[0].role if block.items else "cause", "")
     if not title or title == above:
         return ""
-    return f"{title}{_extent(block)}" if isinstance(block, Table) else title
+    return f"{title}{_extent(block)}" if isinstance(block, blocks.Table) else title
 
 
-def _extent(table: Table) -> str:
+def _extent(table: blocks.Table) -> str:
     if not table.rows or not table.id:
         return ""
     every = units.count(table.total_rows)
@@ -154,13 +143,13 @@ def _extent(table: Table) -> str:
     return f" ({first}{every})"
 
 
-def known_tiles(block: Tiles) -> list[tuple[str, str]]:
+def known_tiles(block: blocks.Tiles) -> list[tuple[str, str]]:
     """Label and value of the figures that are known."""
     known = [tile for tile in block.tiles if tile.value is not None]
     return [(tile.label, worded(tile.value, tile.kind)) for tile in known]
 
 
-def verdict_words(block: Verdict) -> list[str]:
+def verdict_words(block: blocks.Verdict) -> list[str]:
     """From what to what something changed, and by how much; empty where neither is known."""
     if block.base.value is None and block.new.value is None:
         return []
@@ -172,7 +161,7 @@ def verdict_words(block: Verdict) -> list[str]:
 # -- pictures as tables ----------------------------------------------------------------------------
 
 
-def parts_table(block: Parts) -> Table:
+def parts_table(block: blocks.Parts) -> blocks.Table:
     """A whole and its parts, row by row."""
     parts, meanings = block.parts, [part.help for part in block.parts]
     return _table(
@@ -184,7 +173,7 @@ def parts_table(block: Parts) -> Table:
     )
 
 
-def stacks_table(block: Stacks) -> Table | None:
+def stacks_table(block: blocks.Stacks) -> blocks.Table | None:
     """A row of parts per bar; None where these are too many to read."""
     if len(block.labels) > _MOST_BARS:
         return None
@@ -192,7 +181,7 @@ def stacks_table(block: Stacks) -> Table | None:
     return _table(block.title, column("label", "", "text", block.labels), *parts)
 
 
-def attribution_table(block: Attribution) -> Table:
+def attribution_table(block: blocks.Attribution) -> blocks.Table:
     """Parts of a change, row by row."""
     rows, kind = block.rows, block.kind
     changes, intervals = [change_of(one.change, kind) for one in rows], [*map(interval_of, rows)]
@@ -208,14 +197,14 @@ def attribution_table(block: Attribution) -> Table:
     )
 
 
-def interval_of(part: AttributedPart) -> str:
+def interval_of(part: blocks.AttributedPart) -> str:
     """Between which bounds a change is; empty where that is not known."""
     return "" if part.low is None or part.high is None else interval_ns(part.low, part.high)
 
 
-def _table(title: str, *columns: Column) -> Table:
+def _table(title: str, *columns: blocks.Column) -> blocks.Table:
     rows = len(cells(columns[0]))
-    return Table("", title, columns, rows, rows)
+    return blocks.Table("", title, columns, rows, rows)
 
 
 # -- as text and Markdown --------------------------------------------------------------------------

@@ -17,21 +17,10 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from timesink.output import blocks
+from timesink.output import blocks, tables
 from timesink.output.blocks import Document, Section, Tone
 from timesink.output.names import printable
 from timesink.output.numbers import change_of, cost_of, signed, worded
-from timesink.output.tables import (
-    GAP,
-    ROLES,
-    heading,
-    interval_of,
-    known_tiles,
-    stacks_table,
-    text_table,
-    title_of,
-    verdict_words,
-)
 
 FILE_WIDTH = 100
 """Characters of a line of text in a file."""
@@ -114,12 +103,7 @@ def to_plain(content: RenderableType, width: int) -> str:
     out = StringIO()
     # Neither numbers to be coloured nor names of pictures are looked for in the text.
     console = Console(
-        file=out,
-        width=width,
-        color_system=None,
-        force_terminal=False,
-        highlight=False,
-        emoji=False,
+        file=out, width=width, color_system=None, force_terminal=False, highlight=False, emoji=False
     )
     console.print(content)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
@@ -169,11 +153,11 @@ def _section(section: Section, width: int) -> Iterator[RenderableType]:
         return
     alone = len(shown) == 1
     if section.title:
-        yield text(heading(section.title, shown), "bold")
+        yield text(tables.heading(section.title, shown), "bold")
     if section.lead:
         yield from wrapped(section.lead, width, "dim")
     for place, block in enumerate(shown):
-        title = "" if alone and section.title else title_of(block, section.title)
+        title = "" if alone and section.title else tables.title_of(block, section.title)
         if title:
             if place:
                 yield ""
@@ -209,7 +193,7 @@ def _causes(block: blocks.Causes, width: int) -> Iterator[RenderableType]:
     role = block.items[0].role if block.items else ""
     for number, card in enumerate(block.items, 1):
         if card.role != role:
-            yield from ("", text(ROLES.get(card.role, "")))
+            yield from ("", text(tables.ROLES.get(card.role, "")))
             role = card.role
         title = f"{number}. {card.title}" if len(block.items) > 1 else card.title
         cost = cost_of(card)
@@ -230,7 +214,7 @@ def _card(
 
 def _verdict(block: blocks.Verdict, width: int) -> Iterator[RenderableType]:
     yield from wrapped(block.sentence, width, "bold")
-    said = verdict_words(block)
+    said = tables.verdict_words(block)
     if said and block.low is not None and block.high is not None:
         said.append(f"({signed(block.low, 'share')} to {signed(block.high, 'share')})")
     if said:
@@ -257,7 +241,7 @@ def _table(block: blocks.Table | None, width: int) -> Iterator[RenderableType]:
     if block is None:
         return
     if block.rows or not block.note:
-        yield text_table(block, width)
+        yield tables.text_table(block, width)
     for said in filter(None, (block.rest, block.note)):
         yield from wrapped(said, width, "dim")
 
@@ -266,7 +250,7 @@ def _parts(block: blocks.Parts, width: int) -> Iterator[RenderableType]:
     """A bar for each part; what parts mean stands in a column, where there is room for all."""
     label = max((cell_len(part.name) for part in block.parts), default=0) + _INDENT
     shares = [part.value / block.total if block.total else 0.0 for part in block.parts]
-    meant = max((cell_len(part.help) for part in block.parts), default=0) + GAP
+    meant = max((cell_len(part.help) for part in block.parts), default=0) + tables.GAP
     room = width - label - 23 - meant
     most = min(_BAR, room) if room >= _SHORT_BAR else _BAR
     bars = ["█" * round(most * share) or "▏" * (share >= _VISIBLE) for share in shares]
@@ -276,7 +260,7 @@ def _parts(block: blocks.Parts, width: int) -> Iterator[RenderableType]:
         line = text(f"  {part.name:<{label}}{length:>10}{share_said:>9}  ")
         line.append(bar, _PARTS.get(part.id, "yellow"))
         if room >= _SHORT_BAR:
-            line.append(f"{'':{longest - len(bar) + GAP}}{printable(part.help)}", "dim")
+            line.append(f"{'':{longest - len(bar) + tables.GAP}}{printable(part.help)}", "dim")
         line.rstrip()
         yield line
 
@@ -287,7 +271,7 @@ def attribution_lines(block: blocks.Attribution, width: int) -> Iterator[Text]:
     names = [printable(row.name) for row in block.rows]
     cut = [f"{name[: _PART - 1]}…" if len(name) > _PART else name for name in names]
     changes = [change_of(row.change, block.kind) for row in block.rows]
-    intervals = [interval_of(row) for row in block.rows]
+    intervals = [tables.interval_of(row) for row in block.rows]
     wide = [max(map(cell_len, column), default=0) for column in (cut, changes, intervals)]
     room = width - sum(wide) - 8
     for row, name, change, interval in zip(block.rows, cut, changes, intervals, strict=True):
@@ -366,9 +350,9 @@ def _heatmap(block: blocks.Heatmap, width: int) -> Iterator[RenderableType]:
 _WRITERS: Mapping[type, Callable[[Any, int], Iterator[RenderableType]]] = {
     blocks.Text: lambda one, width: wrapped(one.text, width, _TONES[one.tone], _INDENT),
     blocks.Facts: lambda block, _: iter([_labelled(block.rows)]),
-    blocks.Tiles: lambda block, _: iter([_labelled(known_tiles(block))]),
+    blocks.Tiles: lambda block, _: iter([_labelled(tables.known_tiles(block))]),
     blocks.Parts: _parts,
-    blocks.Stacks: lambda block, width: _table(stacks_table(block), width),
+    blocks.Stacks: lambda block, width: _table(tables.stacks_table(block), width),
     blocks.Findings: _findings,
     blocks.Verdict: _verdict,
     blocks.Attribution: attribution_lines,

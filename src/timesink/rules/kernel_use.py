@@ -19,13 +19,7 @@ from timesink.analyses.kernels.calls import call_weight
 from timesink.analyses.kernels.usage import THIRDS, DeviceUse, Thresholds, headroom, of_device
 from timesink.model import units
 from timesink.model.findings import Finding
-from timesink.rules.device_work import (
-    FIRST_TENSOR_CORES,
-    FIRST_TF32,
-    IMAGE_LAYOUT,
-    TENSOR_CORE_SPEEDUP,
-    TINY_NS,
-)
+from timesink.rules import device_work
 from timesink.rules.registry import finding, rules_for
 
 LEAST_PCT = 5.0
@@ -100,7 +94,7 @@ def advise(
             (pl.col("dur_ns") * pl.col("weight")).alias("time"),
             (headroom() * pl.col("weight")).alias("headroom"),
             pl.col("family").cast(pl.String()),
-            images=_named(timed, IMAGE_LAYOUT),
+            images=_named(timed, device_work.IMAGE_LAYOUT),
             turned=_named(timed, _TURNED) & (timed["family"].cast(pl.String()) == "copy"),
         )
         low, high = 100 * thresholds.low, 100 * thresholds.high
@@ -164,7 +158,7 @@ def tensor_cores_unused(device: DeviceCalls) -> Iterator[Finding]:
     """Products that leave the tensor cores idle."""
     digits = (device.use.compute_capability or "").split(".")[0]
     major = int(digits) if digits.isdigit() else None
-    if major is not None and major < FIRST_TENSOR_CORES:
+    if major is not None and major < device_work.FIRST_TENSOR_CORES:
         return
     part = device.calls.filter(
         pl.col("family").is_in(list(_PRODUCTS)),
@@ -184,8 +178,8 @@ def tensor_cores_unused(device: DeviceCalls) -> Iterator[Finding]:
         f"in {_listed([_PRODUCTS[family] for family in families])} that leave the tensor cores "
         f"idle and keep SM at {_mean(part, 'sm_pct'):.0f} % of its peak.",
         {"images": images if "convolution" in families else ""},
-        advice="before_tf32" if major is not None and major < FIRST_TF32 else "advice",
-        cost_ns=_total(part) * (1 - 1 / TENSOR_CORE_SPEEDUP),
+        advice="before_tf32" if major is not None and major < device_work.FIRST_TF32 else "advice",
+        cost_ns=_total(part) * (1 - 1 / device_work.TENSOR_CORE_SPEEDUP),
     )
 
 
@@ -197,14 +191,15 @@ def _both_low(device: DeviceCalls) -> pl.DataFrame:
 
 def tiny_kernels(device: DeviceCalls) -> Iterator[Finding]:
     """Kernels that hardly use anything and are too small to last."""
-    part = _both_low(device).filter(pl.col("dur_ns") < TINY_NS)
+    part = _both_low(device).filter(pl.col("dur_ns") < device_work.TINY_NS)
     if not device.speaks(part):
         return
     launches = units.share(_total(part, "weight"), _total(device.calls, "weight"))
+    tiny = units.duration_ns(device_work.TINY_NS)
     yield device.advice(
         "tiny-kernels",
         part,
-        f"and {launches} of the launches are kernels below {units.duration_ns(TINY_NS)} that "
+        f"and {launches} of the launches are kernels below {tiny} that "
         "hardly use the device; in the run itself they cost more: a launch takes about as long.",
         {"fusing": "" if _is_compiled(part) else "torch.compile, "},
         cost_ns=_total(part, "headroom"),
@@ -213,7 +208,7 @@ def tiny_kernels(device: DeviceCalls) -> Iterator[Finding]:
 
 def low_use(device: DeviceCalls) -> Iterator[Finding]:
     """Kernels that hardly use anything and have too little to do at once."""
-    part = _both_low(device).filter(pl.col("dur_ns") >= TINY_NS)
+    part = _both_low(device).filter(pl.col("dur_ns") >= device_work.TINY_NS)
     if not device.speaks(part):
         return
     limit = device.multiprocessors or USUAL_MULTIPROCESSORS

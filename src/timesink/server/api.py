@@ -52,8 +52,8 @@ def comparison(desk: Desk, query: Query) -> Encoded:
         raise UsageError("the parameter 'marker' is too long", "name one annotation or function")
 
     def make(report: Report) -> Any:
-        from timesink.answers.comparison import compare  # noqa: PLC0415
         from timesink.answers.comparison.document import comparison_document  # noqa: PLC0415
+        from timesink.answers.comparison.work import compare  # noqa: PLC0415
 
         both = f"{base.name} and {new.name}"
         for run in (base, new):
@@ -246,7 +246,7 @@ _OF_TIMELINE = ("tracks", "slices", "counters", "slice", "flows", "search", "agg
 def _of_timeline(name: str, desk: Desk, query: Query) -> Any:
     """What a timeline says: plain values, a range of it as a table, or as a file for viewers."""
     timeline = _timeline(desk, query)
-    from timesink.answers.timeline.details import ROUTES, aggregate_block, export  # noqa: PLC0415
+    from timesink.answers.timeline.routes import ROUTES, aggregate_block, export  # noqa: PLC0415
     from timesink.output.json import to_json  # noqa: PLC0415 - loads what draws timelines
 
     if name == "export":

@@ -11,16 +11,17 @@ import pytest
 
 import timesink
 from compared_runs import SLOW_CLOCK, process_table, rank_fields, write_table, write_timeline
+from timesink.answers.ahead import CycleSearch
 from timesink.answers.comparison import baseline_store as baseline
 from timesink.answers.comparison import baseline_store as content
-from timesink.answers.comparison import compare
 from timesink.answers.comparison.baselines import (
     list_baselines,
     load_baseline,
     remove_baseline,
     save_baseline,
 )
-from timesink.answers.comparison.runs import CycleSearch, SideReadOptions, SideRun
+from timesink.answers.comparison.runs import SideReadOptions, SideRun
+from timesink.answers.comparison.work import compare
 from timesink.errors import NotFoundError, OutputError, TimesinkError, UnreadableError, UsageError
 from timesink.sources.kept_answers import Tables
 
@@ -289,7 +290,7 @@ def test_fields_this_version_does_not_know_are_said(pair, tmp_path, monkeypatch)
         return kept
 
     monkeypatch.setattr(content, "tables_of", with_more)
-    monkeypatch.setattr("timesink.answers.comparison.baselines.baseline_of", lambda *_: None)
+    monkeypatch.setattr("timesink.answers.comparison.baseline_store.baseline_of", lambda *_: None)
     save_baseline("base", pair[0], store)
     monkeypatch.undo()
     with pytest.raises(UnreadableError, match="which this one cannot read"):

@@ -18,10 +18,11 @@ from compared_runs import (
     write_timeline,
 )
 from timesink.analyses.comparison.pair import Workload
-from timesink.answers.comparison import Comparison, compare
 from timesink.answers.comparison.baselines import save_baseline
 from timesink.answers.comparison.budget_file import load_budgets, starting_budgets
 from timesink.answers.comparison.budgets import evaluate
+from timesink.answers.comparison.report import Comparison
+from timesink.answers.comparison.work import compare
 from timesink.model.findings import Finding
 
 

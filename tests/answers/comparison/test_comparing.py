@@ -20,7 +20,7 @@ from compared_runs import (
     write_timeline,
 )
 from timesink.analyses.comparison.pair import FAMILIES, ROWS, TIMES
-from timesink.answers.comparison import Comparison
+from timesink.answers.comparison.report import Comparison
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
 from timesink.formats.parquet_folder import export_folder
 

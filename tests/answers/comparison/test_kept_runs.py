@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from compared_runs import write_timeline
-from timesink.answers.comparison import compare, runs
+from timesink.answers.comparison import runs
+from timesink.answers.comparison.work import compare
 from timesink.model.trace import Trace
 from timesink.sources import kept_answers as answers
 from timesink.sources.cache import Cache

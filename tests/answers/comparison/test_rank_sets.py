@@ -11,12 +11,12 @@ import pytest
 import timesink
 from comparison_text import to_text
 from timesink.analyses.ranks.changes import compare_ranks
-from timesink.answers.comparison import Comparison
 from timesink.answers.comparison.document import comparison_document
 from timesink.answers.comparison.gate import comment_md
 from timesink.answers.comparison.gate_result import Limit, gate_of
 from timesink.answers.comparison.published_report import comparison_md
 from timesink.answers.comparison.rank_sets import may_be_sets
+from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.sides import RunSide, SideSource
 from timesink.errors import TimesinkError
 from timesink.lab.ranks.generated import generate_ranks

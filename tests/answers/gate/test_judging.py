@@ -10,8 +10,8 @@ from compared import HEALTHY, comparison, two_runs
 from compared_runs import SLOW_CLOCK, cycle_tables, rank_fields, write_case, write_timeline
 from diagnosed import slow_clock, unchanged
 from gated import comparison_of, gate_check, lengths
-from timesink.answers.comparison import compare
 from timesink.answers.comparison.gate_result import Gate, Limit, gate_of, gate_of_error
+from timesink.answers.comparison.work import compare
 from timesink.errors import TimesinkError, UsageError
 
 

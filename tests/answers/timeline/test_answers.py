@@ -19,7 +19,7 @@ from timesink.analyses.timeline.layout import Layout, WholeLayout
 from timesink.answers import timeline as opening
 from timesink.answers.plugin import Query
 from timesink.answers.timeline import Timeline, open_timeline, to_arrays
-from timesink.answers.timeline.details import ROUTES, export
+from timesink.answers.timeline.routes import ROUTES, export
 from timesink.errors import TimesinkError
 from timesink.model.trace import Trace
 

@@ -13,7 +13,7 @@ import pytest
 import timesink
 from timesink.answers.plugin import Query
 from timesink.answers.timeline import Timeline, open_timeline
-from timesink.answers.timeline.details import ROUTES
+from timesink.answers.timeline.routes import ROUTES
 from timesink.errors import NotFoundError, UsageError
 
 _DTYPES = {"f64": "<f8", "u32": "<u4", "i32": "<i4", "u16": "<u2", "u8": "u1"}

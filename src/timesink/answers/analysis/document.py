@@ -5,38 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from timesink import __version__
 from timesink.analyses.steps import average_step
+from timesink.answers.analysis import ranks, tables, time
 from timesink.answers.analysis.findings import findings_section
-from timesink.answers.analysis.ranks import (
-    damaged_section,
-    detail_section,
-    rank_groups_section,
-    ranks_section,
-    straggler_headline,
-    who_holds_up_section,
-)
 from timesink.answers.analysis.report import Analysis
 from timesink.answers.analysis.sections import start_side_by_side
-from timesink.answers.analysis.tables import (
-    Analysed,
-    Empty,
-    Made,
-    in_words,
-    kernels_section,
-    memory_curve_section,
-    modules_section,
-    operators_section,
-    tables_section,
-)
-from timesink.answers.analysis.time import (
-    breakdown_section,
-    devices_section,
-    figures_section,
-    overlap_section,
-    steps_section,
-    workers_section,
-)
 from timesink.answers.info import facts, grave_entries, health_section, recording_section
 from timesink.answers.info_report import describe_trace
 from timesink.answers.tables import sentence, table_block, table_document
@@ -48,66 +21,66 @@ from timesink.output.html import report_html
 _MOST_ROWS = 1000
 _TONES: Mapping[str, Tone] = {"high": "warning", "medium": "notice", "low": "plain"}
 
-_MATCHED = tables_section(
+_MATCHED = tables.tables_section(
     "Collectives of all ranks",
     "collectives-matched",
     lead="Calls that belong together, by what they do, among whom and how much: what ranks wait "
     "until the last has come, and what the data takes to move from then on.",
     of_set=True,
 )
-_CLOCKS = tables_section(
+_CLOCKS = tables.tables_section(
     "Clocks",
     "clocks",
     lead="How far clocks are apart, as ends of collectives tell; times of different ranks are "
     "compared after that was taken off.",
     of_set=True,
 )
-_GROUPS = tables_section(
+_GROUPS = tables.tables_section(
     "Process groups", "process-groups", lead="Who communicates with whom.", of_set=True
 )
-SECTIONS: Mapping[str, Callable[[Analysed], Made]] = {
+SECTIONS: Mapping[str, Callable[[tables.Analysed], tables.Made]] = {
     "findings": findings_section,
-    "stragglers": who_holds_up_section,
-    "ranks": ranks_section,
+    "stragglers": ranks.who_holds_up_section,
+    "ranks": ranks.ranks_section,
     "collectives-matched": _MATCHED,
-    "rank-groups": rank_groups_section,
-    "figures": figures_section,
-    "breakdown": breakdown_section,
-    "steps": steps_section,
-    "devices": devices_section,
-    "operators": operators_section,
-    "kernels": kernels_section,
-    "kernel-launches": tables_section("Kernels by operator and launch", "kernel-launches"),
-    "launches": tables_section("Launches and their delays", "launches", "queue"),
-    "memory-curve": memory_curve_section,
-    "memory": tables_section("Memory by operator", "memory"),
-    "memory-live": tables_section("What is live at the memory peak", "memory-live"),
-    "modules": modules_section,
+    "rank-groups": ranks.rank_groups_section,
+    "figures": time.figures_section,
+    "breakdown": time.breakdown_section,
+    "steps": time.steps_section,
+    "devices": time.devices_section,
+    "operators": tables.operators_section,
+    "kernels": tables.kernels_section,
+    "kernel-launches": tables.tables_section("Kernels by operator and launch", "kernel-launches"),
+    "launches": tables.tables_section("Launches and their delays", "launches", "queue"),
+    "memory-curve": tables.memory_curve_section,
+    "memory": tables.tables_section("Memory by operator", "memory"),
+    "memory-live": tables.tables_section("What is live at the memory peak", "memory-live"),
+    "modules": tables.modules_section,
     "process-groups": _GROUPS,
     "clocks": _CLOCKS,
-    "workers": workers_section,
-    "overlap": overlap_section,
-    "collectives": tables_section("Collective calls", "collectives"),
-    "mismatches": tables_section("Calls without a partner", "mismatches"),
-    "damaged": damaged_section,
-    "gaps": tables_section("The largest gaps in device work", "gaps"),
+    "workers": time.workers_section,
+    "overlap": time.overlap_section,
+    "collectives": tables.tables_section("Collective calls", "collectives"),
+    "mismatches": tables.tables_section("Calls without a partner", "mismatches"),
+    "damaged": ranks.damaged_section,
+    "gaps": tables.tables_section("The largest gaps in device work", "gaps"),
     "recording": lambda run: recording_section(facts(describe_trace(run.trace))),
     "health": lambda run: health_section(run.analysis.health, brief=run.brief),
 }
 """What makes each section, in the order of the report."""
 
-_BRIEF: tuple[Callable[[Analysed], Made], ...] = (
-    who_holds_up_section,
-    ranks_section,
+_BRIEF: tuple[Callable[[tables.Analysed], tables.Made], ...] = (
+    ranks.who_holds_up_section,
+    ranks.ranks_section,
     _MATCHED,
-    rank_groups_section,
-    detail_section,
-    breakdown_section,
-    devices_section,
-    operators_section,
-    kernels_section,
-    modules_section,
-    tables_section("Memory", "memory-peaks"),
+    ranks.rank_groups_section,
+    ranks.detail_section,
+    time.breakdown_section,
+    time.devices_section,
+    tables.operators_section,
+    tables.kernels_section,
+    tables.modules_section,
+    tables.tables_section("Memory", "memory-peaks"),
     findings_section,
     SECTIONS["health"],
 )
@@ -145,7 +118,7 @@ def analysis_document(
     """
     if page is not None and page not in PAGES:
         raise UsageError(f"there is no page {page!r}", f"choose one of {', '.join(PAGES)}")
-    run = Analysed(analysis, rows, start_ns, brief)
+    run = tables.Analysed(analysis, rows, start_ns, brief)
     wanted = PAGES[page] if page else SECTIONS
     makers = _BRIEF if brief else [SECTIONS[name] for name in wanted]
     made = [one for one in (make(run) for make in makers) if one is not None]
@@ -156,12 +129,12 @@ def analysis_document(
         # A line per reason; that nothing is amiss needs no line.
         by_reason: dict[str, list[str]] = {}
         for one in made:
-            if isinstance(one, Empty) and one.absent.hint:
+            if isinstance(one, tables.Empty) and one.absent.hint:
                 by_reason.setdefault(sentence(one.absent), []).append(one.title)
         lines = tuple((", ".join(titles), reason) for reason, titles in by_reason.items())
         if lines:
             shown.append(Section("not-recorded", "Not in this recording", (Facts(lines),)))
-    told = "" if analysis.ranks is None else straggler_headline(analysis.ranks)
+    told = "" if analysis.ranks is None else ranks.straggler_headline(analysis.ranks)
     name = Path(analysis.path or analysis.trace.metadata.source).resolve().name
     return Document(
         kind="analysis",
@@ -169,7 +142,6 @@ def analysis_document(
         subject=_subject(analysis),
         # Of a set of ranks, who holds the others up comes before all.
         headline=told or analysis.headline,
-        version=__version__,
         sections=tuple(shown),
         tone=_tone(analysis),
         notes=tuple(analysis.notes) if brief else (),
@@ -180,7 +152,7 @@ def view_document(
     analysis: Analysis, view: str, *, start_ns: int = 0, rows: int | None = None
 ) -> Document:
     """One table alone, in the order in which programs get it."""
-    frame = in_words(analysis.table(view), view)
+    frame = tables.in_words(analysis.table(view), view)
     return table_document(table_block(frame, view, start_ns=start_ns, rows=rows, ordered=False))
 
 

@@ -21,17 +21,7 @@ from timesink.answers.analysis.tables import Analysed, Made, neighbours, tables_
 from timesink.answers.causes import cause_name
 from timesink.model import units
 from timesink.model.findings import Finding
-from timesink.output.blocks import (
-    Block,
-    CauseCard,
-    Causes,
-    Heatmap,
-    HeatRow,
-    Link,
-    Section,
-    Text,
-    Tone,
-)
+from timesink.output import blocks
 from timesink.output.numbers import column, table
 from timesink.rules.communication import advice_on, why_late
 
@@ -181,30 +171,27 @@ def _notes_on(ranks: RankSet) -> tuple[list[str], list[str]]:
     return said[:grave], said[grave:]
 
 
-# -- cards -----------------------------------------------------------------------------------------
-
-
-def stragglers_section(ranks: RankSet, *, brief: bool = False) -> Section:
+def stragglers_section(ranks: RankSet, *, brief: bool = False) -> blocks.Section:
     """Who holds the others up, why, at which cost; that nobody does is said as well."""
     found = ranks.analysis
     held = held_up(found.stragglers, found.panel)
     cards = tuple(_card(one, ranks) for one in held[:MOST_CARDS])
-    answer: Block = Causes(cards, "")
+    answer: blocks.Block = blocks.Causes(cards, "")
     if not cards:
-        tone: Tone = "good" if _is_judged(ranks) else "notice"
-        answer = Text(nobody_sentence(ranks), tone)
+        tone: blocks.Tone = "good" if _is_judged(ranks) else "notice"
+        answer = blocks.Text(nobody_sentence(ranks), tone)
     # A short answer has these among its notes.
     grave = [] if brief else _notes_on(ranks)[0]
-    blocks = [answer, *(Text(said, "warning") for said in grave)]
+    told = [answer, *(blocks.Text(said, "warning") for said in grave)]
     if len(held) > MOST_CARDS:
         others = units.counted(len(held) - MOST_CARDS, "more ranks")
-        blocks.append(Text(f"{others} that cost less are in the table of ranks.", "notice"))
+        told.append(blocks.Text(f"{others} that cost less are in the table of ranks.", "notice"))
     if _is_judged(ranks):
-        blocks.append(_heatmap(ranks, brief=brief))
-    return Section("stragglers", "Who holds the others up", tuple(blocks))
+        told.append(_heatmap(ranks, brief=brief))
+    return blocks.Section("stragglers", "Who holds the others up", tuple(told))
 
 
-def _heatmap(ranks: RankSet, *, brief: bool) -> Heatmap:
+def _heatmap(ranks: RankSet, *, brief: bool) -> blocks.Heatmap:
     """How long each rank let others wait in each step."""
     found = ranks.analysis
     causes = {rank: one for one in held_up(found.stragglers, found.panel) for rank in one.ranks}
@@ -214,14 +201,14 @@ def _heatmap(ranks: RankSet, *, brief: bool) -> Heatmap:
     for (rank, *others), values in heat.items():
         if others:
             about = f"the largest of {units.counted(1 + len(others), 'ranks')}"
-            made.append(HeatRow(f"{rank}-{others[-1]}", values, about))
+            made.append(blocks.HeatRow(f"{rank}-{others[-1]}", values, about))
             continue
         held, host = causes.get(rank), ranks.ranks[rank].about.host
         why = "" if held is None else cause_name(held.cause).lower().replace("gpu", "GPU")
         about = ", ".join(filter(None, (why, f"on {host}" if host else "")))
         worker = ranks.workers.get(rank, "")
-        made.append(HeatRow(str(rank), values, about, worker, held is not None))
-    return Heatmap(
+        made.append(blocks.HeatRow(str(rank), values, about, worker, held is not None))
+    return blocks.Heatmap(
         "wait-caused",
         "Wait caused, by rank and step",
         "time_ns",
@@ -235,14 +222,14 @@ def _heatmap(ranks: RankSet, *, brief: bool) -> Heatmap:
     )
 
 
-def _card(one: Held, ranks: RankSet) -> CauseCard:
+def _card(one: Held, ranks: RankSet) -> blocks.CauseCard:
     first, *others = (*one.evidence, "")
     said = f"{held_sentence(one, ranks.analysis.panel)} {first}".strip()
     links = tuple(
-        Link(f"rank {rank} among the others", "ranks", f"rank={rank}")
+        blocks.Link(f"rank {rank} among the others", "ranks", f"rank={rank}")
         for rank in one.ranks[:_MOST_LINKS]
     )
-    return CauseCard(
+    return blocks.CauseCard(
         cause=one.cause,
         role="straggler",
         title=one.title,
@@ -319,11 +306,8 @@ def _places(panel: Panel, odd: Collection[int], rows: int) -> Iterator[NDArray[n
     size = 2
     while len(rest) / size + 1 > rows - len(alone):
         size *= 2
-    blocks = panel.ranks[rest] // size
-    yield from (rest[blocks == block] for block in np.unique(blocks))
-
-
-# -- sections --------------------------------------------------------------------------------------
+    nodes = panel.ranks[rest] // size
+    yield from (rest[nodes == node] for node in np.unique(nodes))
 
 
 def who_holds_up_section(run: Analysed) -> Made:
@@ -337,21 +321,21 @@ def detail_section(run: Analysed) -> Made:
     if run.ranks is None:
         return None
     worker = run.trace.metadata.worker or "the first rank"
-    return Section("detail", f"In detail: {worker}", (Text(run.analysis.headline),))
+    return blocks.Section("detail", f"In detail: {worker}", (blocks.Text(run.analysis.headline),))
 
 
 def ranks_section(run: Analysed) -> Made:
     """What ranks spend a step on, and what is to be known about the set."""
     made = _RANKS(run)
-    if run.ranks is None or not isinstance(made, Section) or run.brief:
+    if run.ranks is None or not isinstance(made, blocks.Section) or run.brief:
         return made
-    return replace(made, blocks=(*made.blocks, *map(Text, _notes_on(run.ranks)[1])))
+    return replace(made, blocks=(*made.blocks, *map(blocks.Text, _notes_on(run.ranks)[1])))
 
 
 def rank_groups_section(run: Analysed) -> Made:
     """Ranks that behave alike; in brief a line each, and nothing where all do."""
     ranks, made = run.ranks, _RANK_GROUPS(run)
-    if ranks is None or not isinstance(made, Section) or not run.brief:
+    if ranks is None or not isinstance(made, blocks.Section) or not run.brief:
         return made
     if len(ranks.groups) < 2:
         return None
@@ -362,7 +346,7 @@ def rank_groups_section(run: Analysed) -> Made:
     ]
     if len(ranks.groups) > _MOST_NAMED:
         lines.append(f"and {units.counted(len(ranks.groups) - _MOST_NAMED, 'more groups')}")
-    return replace(made, blocks=tuple(map(Text, lines)), lead="")
+    return replace(made, blocks=tuple(map(blocks.Text, lines)), lead="")
 
 
 _RANKS = tables_section(
@@ -392,4 +376,6 @@ def damaged_section(run: Analysed) -> Made:
     )
     title = "Recordings that could not be read"
     block = table("damaged", title, columns, total_rows=len(ranks.damaged))
-    return Section("damaged", title, (block,), "What is said about ranks is said without them.")
+    return blocks.Section(
+        "damaged", title, (block,), "What is said about ranks is said without them."
+    )

@@ -292,9 +292,6 @@ def analyze_opened(
     return _restricted(Analysis(trace, path, ranks=ranks, chosen=said), wanted)
 
 
-# -- what is open already --------------------------------------------------------------------------
-
-
 def _opened(source: str | Path | Trace) -> Trace | None:
     """The trace, where none has to be looked for: it is given, or was exported."""
     if isinstance(source, Trace):
@@ -318,9 +315,6 @@ def _check_timeline(trace: Trace, source: str | Path | Trace) -> None:
     raise UnreadableError.no_timeline(_path_of(source))
 
 
-# -- what is kept ----------------------------------------------------------------------------------
-
-
 def _keeping(analysis: Analysis, recording: Recording, wanted: str | None) -> Analysis:
     """The analysis with a place for its answer."""
     store = Cache.default()
@@ -333,9 +327,6 @@ def _keeping(analysis: Analysis, recording: Recording, wanted: str | None) -> An
     question = (SCHEMA, analysis.path, name, about.source, about.worker, about.span)
     asked = (wanted, analysis.group_by, analysis.notes)
     return replace(analysis, kept=KeptAnswer.about(store, key, [*question, *asked]))
-
-
-# -- some steps only -------------------------------------------------------------------------------
 
 
 def _restricted(analysis: Analysis, wanted: str | None) -> Analysis:

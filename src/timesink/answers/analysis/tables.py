@@ -31,18 +31,7 @@ from timesink.answers.views import (
 )
 from timesink.model import units
 from timesink.model.trace import Trace
-from timesink.output.blocks import (
-    Block,
-    Curve,
-    Curves,
-    Detail,
-    Icicle,
-    Kind,
-    Mark,
-    Section,
-    Table,
-    Text,
-)
+from timesink.output import blocks
 from timesink.output.names import told_apart
 from timesink.output.numbers import cells, numbers, words
 
@@ -115,7 +104,7 @@ class Analysed:
 
     def table(
         self, view: str, frame: pl.DataFrame | None = None, *, whole: float | None = None
-    ) -> Table:
+    ) -> blocks.Table:
         """A table as a block; its shares are of all rows, or of a `whole` that holds more."""
         if frame is None:
             frame = self.analysis.table(view)
@@ -138,12 +127,12 @@ class Empty:
     absent: Absent
 
     @property
-    def section(self) -> Section:
+    def section(self) -> blocks.Section:
         """The section on a page of its own."""
-        return Section(self.id, self.title, (Text(sentence(self.absent)),))
+        return blocks.Section(self.id, self.title, (blocks.Text(sentence(self.absent)),))
 
 
-Made: TypeAlias = Section | Empty | None
+Made: TypeAlias = blocks.Section | Empty | None
 """None where there is nothing to be said, not even why."""
 
 
@@ -159,10 +148,10 @@ def tables_section(
     def make(run: Analysed) -> Made:
         if of_set and run.ranks is None:
             return None
-        blocks = [run.table(view) for view in views]
-        if not blocks[0].rows:
+        made = [run.table(view) for view in views]
+        if not made[0].rows:
             return None if of_set else Empty(section, title, find_view(section).absent)
-        return Section(section, title, tuple(block for block in blocks if block.rows), lead)
+        return blocks.Section(section, title, tuple(block for block in made if block.rows), lead)
 
     return make
 
@@ -258,7 +247,7 @@ def operators_section(run: Analysed) -> Made:
         tables.append(run.table("launch-sites"))
     if not any(table.rows for table in tables):
         return Empty("operators", "Operators", NO_OPERATORS)
-    return Section("operators", "Operators", tuple(table for table in tables if table.rows))
+    return blocks.Section("operators", "Operators", tuple(table for table in tables if table.rows))
 
 
 def _not_by_operators(analysis: Analysis) -> str:
@@ -280,11 +269,8 @@ def device_work_ns(analysis: Analysis) -> int | None:
     return int(analysis.table("launch-sites")["device_ns"].sum())
 
 
-# -- modules ---------------------------------------------------------------------------------------
-
-
 MOST_NODES = 1000
-_DETAILS: Mapping[str, tuple[str, Kind]] = {
+_DETAILS: Mapping[str, tuple[str, blocks.Kind]] = {
     "occurrences": ("calls", "count"),
     "host_total_ns": ("host total", "time_ns"),
     "device_total_ns": ("device total", "time_ns"),
@@ -300,14 +286,14 @@ def modules_section(run: Analysed) -> Made:
     if run.brief:
         time = "device_total_ns" if frame["device_total_ns"].sum() else "host_total_ns"
         ordered = frame.sort(time, descending=True, maintain_order=True)
-        return Section("modules", "Modules", (run.table("modules", ordered),))
+        return blocks.Section("modules", "Modules", (run.table("modules", ordered),))
     tree = icicle(frame)
     left_out = frame.height - len(tree.parent)
     lead = f"The smallest {left_out} modules are not in the picture." if left_out else ""
-    return Section("modules", "Modules", (tree, run.table("modules")), lead)
+    return blocks.Section("modules", "Modules", (tree, run.table("modules")), lead)
 
 
-def icicle(frame: pl.DataFrame) -> Icicle:
+def icicle(frame: pl.DataFrame) -> blocks.Icicle:
     """Modules as a tree, parents before children; of very many the largest."""
     measure = "device_total_ns" if frame["device_total_ns"].sum() else "host_total_ns"
     said = "device" if measure == "device_total_ns" else "host"
@@ -316,7 +302,7 @@ def icicle(frame: pl.DataFrame) -> Icicle:
     tree = _in_order(frame)
     place = {number: row for row, number in enumerate(tree["id"].to_list())}
     named = words(tree["name"].to_list())
-    return Icicle(
+    return blocks.Icicle(
         "modules-tree",
         f"Modules by time on the {said}",
         "time_ns",
@@ -325,7 +311,7 @@ def icicle(frame: pl.DataFrame) -> Icicle:
         named.texts,
         tuple(tree[measure].to_list()),
         tuple(
-            Detail(title, kind, numbers(tree[name], kind).values)
+            blocks.Detail(title, kind, numbers(tree[name], kind).values)
             for name, (title, kind) in _DETAILS.items()
             if name in tree.columns and tree[name].sum()
         ),
@@ -345,9 +331,6 @@ def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
         order.append(row)
         waiting += children.get(ids[row], [])[::-1]
     return frame[order]
-
-
-# -- memory ----------------------------------------------------------------------------------------
 
 
 _LEAST_SHARE = 0.001
@@ -370,24 +353,21 @@ def memory_curve_section(run: Analysed) -> Made:
         _curves(name, curve.filter(curve["device"] == name), peaks[name], run.start_ns)
         for name in drawn
     ]
-    blocks: tuple[Block, ...] = (*pictures, run.table("memory-peaks"))
+    made: tuple[blocks.Block, ...] = (*pictures, run.table("memory-peaks"))
     shown = curve.filter(curve["device"].is_in(drawn))
     before, kept = int(shown.unique("device")["points_before"].sum()), units.count(shown.height)
     exact = f"{kept} of {units.count(before)} points are drawn; the peaks are exact."
-    return Section("memory-curve", title, blocks, exact if before > shown.height else "")
+    return blocks.Section("memory-curve", title, made, exact if before > shown.height else "")
 
 
-def _curves(name: str, line: pl.DataFrame, peak: dict[str, Any], start_ns: int) -> Curves:
-    series = [Curve("allocated", tuple(line["allocated_bytes"].to_list()), "step")]
+def _curves(name: str, line: pl.DataFrame, peak: dict[str, Any], start_ns: int) -> blocks.Curves:
+    series = [blocks.Curve("allocated", tuple(line["allocated_bytes"].to_list()), "step")]
     if line["reserved_bytes"].null_count() < line.height:
-        series.append(Curve("reserved", tuple(line["reserved_bytes"].to_list()), "step"))
+        series.append(blocks.Curve("reserved", tuple(line["reserved_bytes"].to_list()), "step"))
     highest = units.size_bytes(peak["peak_allocated_bytes"])
-    marks = (Mark(peak["peak_allocated_ts_ns"] - start_ns, f"peak {highest}"),)
+    marks = (blocks.Mark(peak["peak_allocated_ts_ns"] - start_ns, f"peak {highest}"),)
     moments = tuple((line["ts_ns"] - start_ns).to_list())
-    return Curves(f"memory-curve-{name}", name, "bytes", moments, tuple(series), marks)
-
-
-# -- kernels ---------------------------------------------------------------------------------------
+    return blocks.Curves(f"memory-curve-{name}", name, "bytes", moments, tuple(series), marks)
 
 
 def kernels_section(run: Analysed) -> Made:
@@ -399,4 +379,4 @@ def kernels_section(run: Analysed) -> Made:
         first, *others = table.columns
         named = replace(first, data=words(told_apart(cells(first))))
         table = replace(table, columns=(named, *others))
-    return Section("kernels", "Kernels", (table,))
+    return blocks.Section("kernels", "Kernels", (table,))

@@ -186,9 +186,6 @@ def _device(word: str, number: int | None) -> str:
     return f"{word} {number}" if known else f"{word} without number"
 
 
-# -- workers ---------------------------------------------------------------------------------------
-
-
 _MOST_WORKERS = 64
 """Workers beyond this are told by tables."""
 
@@ -234,9 +231,6 @@ def overlap_section(run: Analysed) -> Made:
     }
     bars = _stacks("Steps by what went on", parts, "name", said)
     return Section("overlap", title, (bars,), _grouped_lead(steps.height))
-
-
-# -- key figures -----------------------------------------------------------------------------------
 
 
 _RATIOS = {

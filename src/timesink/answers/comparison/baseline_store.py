@@ -21,8 +21,9 @@ from typing import Any
 import polars as pl
 
 from timesink import __version__
+from timesink.answers.ahead import CycleSearch
 from timesink.answers.comparison.kept_runs import run_of_tables, tables_of
-from timesink.answers.comparison.runs import CycleSearch, SideRun
+from timesink.answers.comparison.runs import SideRun
 from timesink.answers.comparison.sides import LEFT_OUT, RunSide, SideSource
 from timesink.errors import OutputError, TimesinkError, UnreadableError, UsageError
 from timesink.formats.written_files import BASELINE_ENDING
@@ -72,9 +73,6 @@ def checked_name(text: str) -> str:
 def reference(name: str) -> str:
     """How a baseline is named where paths are."""
     return f"{_REFERENCE}{name}"
-
-
-# -- stores ---------------------------------------------------------------------------------------
 
 
 def store_at(place: str | Path | None = None) -> FolderStore:

@@ -10,15 +10,7 @@ from typing import Any
 
 from timesink.analyses.comparison.pair import cycle_lengths
 from timesink.analyses.names import short_kernel_name
-from timesink.answers.comparison.baseline_store import (
-    Baseline,
-    baseline_of,
-    checked_name,
-    content_of,
-    is_reference,
-    reference,
-    store_at,
-)
+from timesink.answers.comparison import baseline_store
 from timesink.answers.comparison.gate_result import doubts_of
 from timesink.answers.comparison.kept_runs import Runs, read_sides
 from timesink.answers.comparison.runs import SideReadOptions, SideRun
@@ -35,7 +27,7 @@ class Listed:
     """A baseline of a store, or why it cannot be read."""
 
     name: str
-    baseline: Baseline | None
+    baseline: baseline_store.Baseline | None
     problem: TimesinkError | None = None
 
 
@@ -47,15 +39,15 @@ def save_baseline(
     rank: int | None = None,
     reading: SideReadOptions | None = None,
     force: bool = False,
-) -> Baseline:
+) -> baseline_store.Baseline:
     """Keep what a run says cycle by cycle, to compare others with; its recordings may then go."""
-    name, place = checked_name(name), store_at(store)
+    name, place = baseline_store.checked_name(name), baseline_store.store_at(store)
     _check_run(run)
     if not force and name in place.names():
         raise _taken(name, place.place)
     content = _content(Path(run), rank, reading or SideReadOptions())
     # What cannot be read again must not take the place of what can.
-    baseline = baseline_of(content, name, place.place)
+    baseline = baseline_store.baseline_of(content, name, place.place)
     if force:
         place.write(name, content)
     elif not place.add(name, content):
@@ -66,28 +58,28 @@ def save_baseline(
 
 def _taken(name: str, place: str) -> OutputError:
     return OutputError(
-        f"{reference(name)}: already in {place}",
+        f"{baseline_store.reference(name)}: already in {place}",
         "add --force to replace it, or choose another name",
     )
 
 
 def unsaved_baseline(
     run: str | Path, *, rank: int | None = None, reading: SideReadOptions | None = None
-) -> Baseline:
+) -> baseline_store.Baseline:
     """What would be kept of a run."""
     _check_run(run)
     content = _content(Path(run), rank, reading or SideReadOptions())
-    return baseline_of(content, "run", str(run))
+    return baseline_store.baseline_of(content, "run", str(run))
 
 
 def _content(run: Path, rank: int | None, reading: SideReadOptions) -> bytes:
     side = find_side(run, rank)
-    (runs,), noted, _ = read_sides(Runs(reading), reading.finding, [side.sources])
-    return content_of(runs, run, reading.finding, (*side.notes, *noted))
+    (runs,), noted, _ = read_sides(Runs(reading), [side.sources])
+    return baseline_store.content_of(runs, run, reading.finding, (*side.notes, *noted))
 
 
 def _check_run(run: str | Path) -> None:
-    if isinstance(run, str) and is_reference(run):
+    if isinstance(run, str) and baseline_store.is_reference(run):
         raise UsageError(f"{run}: is a baseline already", "give a recording, or a folder of one")
     cases = find_cases(Path(run))
     if cases:
@@ -97,18 +89,18 @@ def _check_run(run: str | Path) -> None:
         )
 
 
-def load_baseline(name: str, store: StorePlace = None) -> Baseline:
+def load_baseline(name: str, store: StorePlace = None) -> baseline_store.Baseline:
     """A baseline by its name, with its @ or without."""
-    name, place = checked_name(name), store_at(store)
+    name, place = baseline_store.checked_name(name), baseline_store.store_at(store)
     content = place.read(name)
     if content is None:
         raise _none_there(name, place.place, place.names())
-    return baseline_of(content, name, place.place)
+    return baseline_store.baseline_of(content, name, place.place)
 
 
 def list_baselines(store: StorePlace = None) -> tuple[Listed, ...]:
     """All baselines of a store, in the order of names."""
-    return tuple(_listed(name, store) for name in store_at(store).names())
+    return tuple(_listed(name, store) for name in baseline_store.store_at(store).names())
 
 
 def _listed(name: str, store: StorePlace) -> Listed:
@@ -120,18 +112,18 @@ def _listed(name: str, store: StorePlace) -> Listed:
 
 def remove_baseline(name: str, store: StorePlace = None) -> None:
     """Take a baseline away; one that is not there is refused."""
-    name, place = checked_name(name), store_at(store)
+    name, place = baseline_store.checked_name(name), baseline_store.store_at(store)
     if not place.remove(name):
         raise _none_there(name, place.place, place.names())
 
 
 def _none_there(name: str, place: str, known: list[str]) -> NotFoundError:
     hint = (
-        f"there are {listed([reference(one) for one in known])}"
+        f"there are {listed([baseline_store.reference(one) for one in known])}"
         if known
         else (f"save one with  timesink baseline save {name} RUN, or name its store with --store")
     )
-    return NotFoundError(f"{reference(name)}: no such baseline in {place}", hint)
+    return NotFoundError(f"{baseline_store.reference(name)}: no such baseline in {place}", hint)
 
 
 # What a baseline holds, as plain data and in words.
@@ -139,7 +131,7 @@ def _none_there(name: str, place: str, known: list[str]) -> NotFoundError:
 SCHEMA = "timesink/baseline/1"
 
 
-def plain(one: Baseline) -> dict[str, Any]:
+def plain(one: baseline_store.Baseline) -> dict[str, Any]:
     """All that is known of a baseline but its rows, ready for JSON."""
     return {
         "schema": SCHEMA,
@@ -181,23 +173,24 @@ def _mean_ns(run: SideRun) -> float | None:
     return mean if isinstance(mean, float) else None
 
 
-def _moment(one: Baseline) -> datetime:
+def _moment(one: baseline_store.Baseline) -> datetime:
     return datetime.fromtimestamp(one.saved_us / 1e6, tz=timezone.utc)
 
 
-def saved(one: Baseline, place: str, store: str | None = None) -> str:
+def saved(one: baseline_store.Baseline, place: str, store: str | None = None) -> str:
     """That it was saved, how large it is, and what to do with it; `store` was asked for."""
     where = f" --store {shlex.quote(store)}" if store else ""
     doubts = doubts_of(note for run in one.runs for note in run.notes)
+    name, size = baseline_store.reference(one.name), size_bytes(one.size_bytes)
     lines = [
-        f"Saved {reference(one.name)} in {place}: {_held(one)}, {size_bytes(one.size_bytes)}",
+        f"Saved {name} in {place}: {_held(one)}, {size}",
         *(f"note: {doubt}" for doubt in doubts),
-        f"Compare with it:  timesink compare {reference(one.name)} RUN{where}",
+        f"Compare with it:  timesink compare {name} RUN{where}",
     ]
     return "\n".join(lines)
 
 
-def _held(one: Baseline) -> str:
+def _held(one: baseline_store.Baseline) -> str:
     """Recordings, cycles and their length."""
     cycles = [_cycles(run) for run in one.runs]
     many = f"{counted(len(one.runs), 'recordings')} of " if len(one.runs) > 1 else ""
@@ -217,13 +210,13 @@ def row(one: Listed) -> tuple[str, str, str, str]:
     """Name, moment, size and content for a list; or why it cannot be read."""
     if one.baseline is None:
         problem = "" if one.problem is None else one.problem.message
-        return reference(one.name), "", "", problem
+        return baseline_store.reference(one.name), "", "", problem
     kept = one.baseline
     moment = f"{_moment(kept):%Y-%m-%d %H:%M} UTC"
-    return reference(one.name), moment, size_bytes(kept.size_bytes), _held(kept)
+    return baseline_store.reference(one.name), moment, size_bytes(kept.size_bytes), _held(kept)
 
 
-def shown(one: Baseline) -> list[str]:
+def shown(one: baseline_store.Baseline) -> list[str]:
     """What a baseline holds, line by line."""
     facts, size = one.facts, size_bytes(one.size_bytes)
     versions = [f"{name} {version}" for name, version in facts["versions"].items()]
@@ -231,7 +224,7 @@ def shown(one: Baseline) -> list[str]:
     asked += [f"--by {one.finding.by}"] if one.finding.by else []
     devices = [*facts["devices"], *filter(None, [facts["processor"]])]
     lines = [
-        f"{reference(one.name)}: {_held(one)}",
+        f"{baseline_store.reference(one.name)}: {_held(one)}",
         f"saved {_moment(one):%Y-%m-%d %H:%M:%S} UTC by timesink {one.timesink}, {size}",
         f"devices: {listed(devices) or 'not recorded'}",
         *(f"command: {shlex.join(command)}" for command in _commands(one)[:1]),
@@ -248,7 +241,7 @@ def shown(one: Baseline) -> list[str]:
     return [*lines, *(f"note: {note}" for note in notes)]
 
 
-def _commands(one: Baseline) -> list[list[str]]:
+def _commands(one: baseline_store.Baseline) -> list[list[str]]:
     """What was run, as the recorder says it: without words that are secret."""
     recorders = [run.recorded for run in one.runs if run.recorded is not None]
     return [list(each.command) for each in recorders if each.command]

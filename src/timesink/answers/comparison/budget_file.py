@@ -12,7 +12,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
@@ -23,7 +22,6 @@ from timesink.analyses.statistics.drift import warm_up
 from timesink.answers.comparison.baseline_store import Baseline
 from timesink.answers.comparison.naming import members_of
 from timesink.errors import UnreadableError, UsageError, own_text
-from timesink.model.arrays import Floats
 from timesink.model.units import brief_ns, counted, signed_ns
 from timesink.rules.case_functions import family_of
 
@@ -234,32 +232,11 @@ def fits(pattern: str, name: str) -> bool:
     return name == pattern or re.fullmatch(expression, name, re.DOTALL) is not None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MeasuredTimes:
-    """What an entry matches on one side, cycle by cycle."""
+def measured(role: Role, budget: Budget, of: str) -> tuple[pl.DataFrame, pl.Series]:
+    """What an entry matches in a role, as `name`, `cycle` and `ns`; `of` is the sort of time.
 
-    rows: pl.DataFrame
-    """Columns `name`, `cycle` and `ns`."""
-    cycles: Sequence[int]
-    """Every cycle, in order; what is not in `rows` took no time."""
-
-    @property
-    def names(self) -> set[str]:
-        return set(self.rows["name"].unique())
-
-    def matrix(self, names: Sequence[str], warm_up: int) -> Floats:
-        """Time by cycle and name, cycles after warm-up in order."""
-        row = pl.DataFrame({"cycle": pl.Series(self.cycles, dtype=pl.Int64)}).with_row_index("row")
-        column = pl.DataFrame({"name": names}, {"name": pl.String}).with_row_index("column")
-        placed = self.rows.join(row, "cycle").join(column, "name")
-        values = np.zeros((row.height, column.height))
-        where = placed["row"].to_numpy(), placed["column"].to_numpy()
-        np.add.at(values, where, placed["ns"].to_numpy())
-        return values[warm_up:]
-
-
-def measured(role: Role, budget: Budget, of: str) -> MeasuredTimes:
-    """What an entry matches in a role; `of` is the sort of time."""
+    Beside it is every cycle, in order: what has no row there took no time.
+    """
     if budget.kind == "kernels":
         return _kernels(role, budget.name)
     anatomy = anatomy_of_role(role)
@@ -272,7 +249,7 @@ def measured(role: Role, budget: Budget, of: str) -> MeasuredTimes:
         if fits(budget.name, name) or (by_end and fits(budget.name, name.rpartition(".")[2]))
     ]
     rows = calls.filter(pl.col("name").is_in(fitting)).select("name", "cycle", ns=f"{of}_ns")
-    return MeasuredTimes(rows, anatomy.cycles["cycle"].sort().to_list())
+    return rows, anatomy.cycles["cycle"].sort()
 
 
 def has_device_work(role: Role) -> bool:
@@ -289,7 +266,7 @@ def lacking(role: Role, kind: str, of: str) -> str | None:
     return DEVICE_TIME if of == "device" and not has_device_work(role) else None
 
 
-def _kernels(role: Role, pattern: str) -> MeasuredTimes:
+def _kernels(role: Role, pattern: str) -> tuple[pl.DataFrame, pl.Series]:
     """What kernels count for: their family where that is the entry, else their short names."""
     work = device_work(role)
     names = {}
@@ -302,8 +279,7 @@ def _kernels(role: Role, pattern: str) -> MeasuredTimes:
         pl.col("function").replace(names).alias("name"), "cycle", ns="dur_ns"
     )
     known = role.behaviour.filter(pl.col("cycle_dur_ns") > 0)
-    cycles = (known if known.height else role.behaviour)["cycle"].unique().sort()
-    return MeasuredTimes(rows, cycles.to_list())
+    return rows, (known if known.height else role.behaviour)["cycle"].unique().sort()
 
 
 def device_work(role: Role) -> pl.DataFrame:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 import numpy as np
+import polars as pl
 
 from timesink.analyses.statistics.drift import mean_changes
 from timesink.analyses.statistics.means import column_means
@@ -29,6 +30,7 @@ from timesink.model.diagnosis import SteadyTimes
 from timesink.model.findings import Finding, Interval
 from timesink.model.units import brief_ns, change, counted, interval_pct, signed_ns, times
 from timesink.output.names import cut_middle
+from timesink.rules.case_functions import cycle_matrices
 from timesink.rules.ledger import known_interval
 
 _NAMED = 60
@@ -94,9 +96,6 @@ def evaluate(budgets: Sequence[Budget], comparison: Comparison) -> tuple[Finding
     for one in budgets:
         found += (_of_cycle if one.kind == "cycle" else _of_names)(one, comparison)
     return tuple(found)
-
-
-# -- the cycle itself ------------------------------------------------------------------------------
 
 
 def _of_cycle(budget: Budget, comparison: Comparison) -> Iterator[Finding]:
@@ -169,8 +168,12 @@ def _match(compared: Compared, budget: Budget) -> BudgetMatch:
     roles = (whole.new, equal.base, equal.new)
     warm = (whole.cycle_times.warm_up[1], *equal.cycle_times.warm_up)
     times = [measured(role, budget, of) for role in roles]
-    names = sorted(set().union(*(one.names for one in times)))
-    new, *sides = (one.matrix(names, skip) for one, skip in zip(times, warm, strict=True))
+    names = sorted(set().union(*(rows["name"] for rows, _ in times)))
+    columns = pl.DataFrame({"name": names}, {"name": pl.String})
+    new, *sides = (
+        cycle_matrices(rows, cycles, columns, "ns")[0][skip:]
+        for (rows, cycles), skip in zip(times, warm, strict=True)
+    )
     return BudgetMatch(
         where=processes(whole),
         of=of,
@@ -237,9 +240,6 @@ def _beyond_increase(budget: Budget, found: Sequence[BudgetMatch]) -> list[Amoun
         certain = None if interval is None else interval[0] > 0 and chance < ALPHA
         judged.append(replace(each, is_beyond=beyond, is_certain=certain))
     return sorted(judged, key=lambda each: (not each.is_beyond, -each.delta_ns, each.name))
-
-
-# -- in words --------------------------------------------------------------------------------------
 
 
 def _increase_result(

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 
-from timesink import __version__
 from timesink.answers import causes
 from timesink.answers.comparison import pair_tables, sentences
 from timesink.answers.comparison.changes import Told
@@ -42,6 +41,9 @@ TABLES: dict[str, Callable[[Told, int, str], Table]] = {
 _VERDICT = "What changed, and why"
 _TIMES = "times"
 """Section of the functions."""
+_OF_EQUAL_WORK = (
+    "Numbers here are of equal work; --format csv and report compare the cycles as recorded."
+)
 _HEADINGS = {
     "families": "Names that do not meet",
     "counters": "Counters",
@@ -114,7 +116,7 @@ def _document(
         about = f"{units.listed(sources, 4, ' and ')}: {what}"
     title = units.listed(names or sources, 3, "; ")
     return Document(
-        "comparison", title, about, short_names(said), __version__, tuple(sections), meaning
+        "comparison", title, about, short_names(said), sections=tuple(sections), tone=meaning
     )
 
 
@@ -136,9 +138,6 @@ def verdict_of(comparison: Comparison) -> str:
     (first, count), *others = verdicts.most_common()
     said = [f"{count} of {many}: {first.lower()}", *(f"{n}: {w.lower()}" for w, n in others)]
     return f"{causes.verdict(found)} ({', '.join(said)})"
-
-
-# -- one pair --------------------------------------------------------------------------------------
 
 
 def _of_one(
@@ -208,7 +207,7 @@ def _own_notes(told: Told) -> list[str]:
     """What to know of a pair and no warning told."""
     workload = told.whole.workload
     warned = () if workload.comparable else workload.reasons
-    every = [*sentences.notes(told), *sentences.equal_work_note(told)]
+    every = [*sentences.notes(told), *(() if told.pair is told.whole else (_OF_EQUAL_WORK,))]
     return [note for note in every if note not in warned]
 
 
@@ -222,9 +221,6 @@ def _changed(told: Told, found: Diagnosis, top: int | None) -> Iterator[Text]:
         if meanwhile or told_apart:
             yield from causes.paragraphs(["; ".join(filter(None, (line, meanwhile)))])
     yield from causes.paragraphs([sentences.findings_left(told)] if top else [])
-
-
-# -- several pairs ---------------------------------------------------------------------------------
 
 
 def _of_several(comparison: Comparison, gate: Gate | None, top: int | None) -> Iterator[Section]:

@@ -83,9 +83,6 @@ def left_out(exploration: Exploration, most: int | None = None) -> list[str]:
     return said
 
 
-# -- groups and roles ------------------------------------------------------------------------------
-
-
 def groups_block(exploration: Exploration, most: int | None = None) -> Table:
     """One row per group."""
     clusters = exploration.clusters[:most]
@@ -133,9 +130,6 @@ def _roles(exploration: Exploration, top: int | None) -> Table:
         total_rows=sum(len(cluster.members) for cluster in exploration.clusters),
         meanings=ROLES,
     )  # fmt: skip
-
-
-# -- two groups ------------------------------------------------------------------------------------
 
 
 def _pair_section(

@@ -13,7 +13,6 @@ from typing import TypeAlias
 
 from rich.cells import cell_len, chop_cells
 
-from timesink import __version__
 from timesink.analyses.clustering.groups import Exploration
 from timesink.answers import causes
 from timesink.answers.causes import paragraphs
@@ -97,13 +96,9 @@ def error_document(gate: Gate, error: TimesinkError) -> Document:
         gate.subject,
         gate.subject,
         short_names(f"{outcome(gate)}: {error.message}"),
-        __version__,
-        (*hints, gate_section(gate)),
-        TONES[gate.outcome],
+        sections=(*hints, gate_section(gate)),
+        tone=TONES[gate.outcome],
     )
-
-
-# -- one screen ------------------------------------------------------------------------------------
 
 
 def screen(gate: Gate) -> str:
@@ -200,28 +195,13 @@ def _clipped(lines: Sequence[str], most: int) -> list[str]:
     return [*lines[: most - 1], f"{cut[: len(cut) - len(cut.lstrip())]}..."]
 
 
-# -- a comment ------------------------------------------------------------------------------------
-
-
 def comment_md(
     comparison: Comparison, gate: Gate | None = None, command: Sequence[str] = ()
 ) -> str:
-    """The answer, what fails, why, and the largest changes; tables are folded."""
-    return to_comment(comment_document(comparison, gate, command), _MOST_LINES, _KEPT)
+    """The answer, what fails, why, and the largest changes; tables are folded.
 
-
-def gate_md(gate: Gate) -> str:
-    """The comment of runs that could not be compared."""
-    reasons = tuple(paragraphs(gate.reasons[:_MOST_REASONS]))
-    sections = (
-        Section("checks", "", reasons),
-        Section("subject", "", (Text(as_code(gate.subject)),)),
-    )
-    return to_comment(_document(_judged(gate), "", sections), _MOST_LINES, _KEPT)
-
-
-def comment_document(comparison: Comparison, gate: Gate | None, command: Sequence[str]) -> Document:
-    """The short answer with its sections in the order of their importance."""
+    Sections are in the order of their importance.
+    """
     why = comparison.diagnosis if gate is None else gate.why
     explored = comparison.exploration
     if explored is not None or why is None:
@@ -234,11 +214,23 @@ def comment_document(comparison: Comparison, gate: Gate | None, command: Sequenc
         reason = found[0].sentence if found else why.reason
         headline = f"{word}. {reason}"
         sections = [*_checks(gate, reason), _subject(comparison), *_why(why)]
-    return _document(title, short_names(headline), [*sections, *_rest(comparison, gate, command)])
+    sections += _rest(comparison, gate, command)
+    shown = _document(title, short_names(headline), sections)
+    return to_comment(shown, _MOST_LINES, _KEPT)
+
+
+def gate_md(gate: Gate) -> str:
+    """The comment of runs that could not be compared."""
+    reasons = tuple(paragraphs(gate.reasons[:_MOST_REASONS]))
+    sections = (
+        Section("checks", "", reasons),
+        Section("subject", "", (Text(as_code(gate.subject)),)),
+    )
+    return to_comment(_document(_judged(gate), "", sections), _MOST_LINES, _KEPT)
 
 
 def _document(title: str, headline: str, sections: Sequence[Section]) -> Document:
-    return Document("comparison", f"timesink: {title}", "", headline, __version__, tuple(sections))
+    return Document("comparison", f"timesink: {title}", "", headline, sections=tuple(sections))
 
 
 def _judged(gate: Gate) -> str:

@@ -12,9 +12,8 @@ import polars as pl
 
 from timesink.analyses.anatomy.anatomy import Anatomy
 from timesink.analyses.anatomy.places import with_calls
-from timesink.answers.ahead import Helpers, Question
+from timesink.answers.ahead import CycleSearch, Helpers
 from timesink.answers.comparison.runs import (
-    CycleSearch,
     CycleUnit,
     Failure,
     SideReadOptions,
@@ -93,10 +92,9 @@ def _name(pid: str, table: str) -> str:
 
 
 def keep_runs(
-    store: Cache, recordings: Sequence[Recording], question: Question, cores: int
+    store: Cache, recordings: Sequence[Recording], finding: CycleSearch, cores: int
 ) -> None:
     """Find out what recordings say and keep it; errors are left to whoever asks for it."""
-    finding = CycleSearch(question.marker, question.by)
     for recording in recordings:
         source = SideSource(recording, is_table=False, job="")
         with suppress(TimesinkError):
@@ -142,7 +140,7 @@ def recorded_runs(
             source = recorded[each.recording]
             yield source.key, _kept_or_found(source, each, how)
         return
-    with Helpers(list(recorded), Question(finding.marker, finding.by), how.jobs) as helpers:
+    with Helpers(list(recorded), finding, how.jobs) as helpers:
         theirs = [source for one, source in recorded.items() if helpers.have(one)]
         for one, source in recorded.items():
             if source not in theirs:
@@ -225,7 +223,7 @@ class Runs:
     def __init__(
         self, reading: SideReadOptions, known: Mapping[object, SideRun] | None = None
     ) -> None:
-        self._reading = reading
+        self.reading = reading
         self._kept = frozenset(known or ())
         self._read: dict[object, SideRun | Failure] = dict(known or {})
 
@@ -238,11 +236,11 @@ class Runs:
         recorded = {}
         for source in (one for one in sources if one.key not in self._read):
             if source.is_table or source.is_export or source.trace is not None:
-                self._read[source.key] = _from_file(source, self._reading.finding)
+                self._read[source.key] = _from_file(source, self.reading.finding)
             else:
                 recorded[source.recording] = source
         if recorded:
-            self._read.update(recorded_runs(recorded, self._reading))
+            self._read.update(recorded_runs(recorded, self.reading))
         found = [self._read[one.key] for one in sources]
         return (
             [one for one in found if isinstance(one, SideRun)],
@@ -262,12 +260,13 @@ def _from_file(source: SideSource, finding: CycleSearch) -> SideRun | Failure:
 
 
 def read_sides(
-    runs: Runs, finding: CycleSearch, sides: Sequence[Sequence[SideSource]]
+    runs: Runs, sides: Sequence[Sequence[SideSource]]
 ) -> tuple[list[list[SideRun]], tuple[str, ...], tuple[str, ...]]:
     """The runs of each side, with cycles of one unit; notes, and why files could not be read.
 
     The notes say which cycles were taken, and name the files that could not be read as well.
     """
+    finding = runs.reading.finding
     runs.of([source for side in sides for source in side])  # all of them at once
     read = [runs.of(side) for side in sides]
     everything = [run for found, _ in read for run in found]

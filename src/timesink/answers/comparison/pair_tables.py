@@ -283,9 +283,6 @@ def pairs_block(
     )  # fmt: skip
 
 
-# -- roles -----------------------------------------------------------------------------------------
-
-
 def sides_block(pairs: Sequence[tuple[Compared, Told]]) -> Table:
     """One row per side and pair: file, process, cycles and how these were found."""
     roles = [(one.title, role) for one, told in pairs for role in (told.whole.base, told.whole.new)]
@@ -315,9 +312,6 @@ def roles_block(roles: Sequence[tuple[str, Role]], *, several: bool = False) -> 
         note=units.counted(len(every), "processes") if len(every) > 2 else "",
         meanings=ROLES,
     )  # fmt: skip
-
-
-# -- columns ---------------------------------------------------------------------------------------
 
 
 def _both_times(told: Told, rows: pl.DataFrame, spare: int = 0) -> list[Column]:
@@ -357,9 +351,6 @@ def _chances(told: Told, rows: pl.DataFrame, spare: int) -> Column:
 
 def _texts(rows: Sequence[Mapping[str, Any]], key: str) -> list[Any]:
     return [row[key] for row in rows]
-
-
-# -- cells -----------------------------------------------------------------------------------------
 
 
 def _most_changed(told: Told) -> str:

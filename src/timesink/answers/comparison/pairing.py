@@ -117,9 +117,6 @@ def _by_rank(base: Sequence[RoleMember], new: Sequence[RoleMember]) -> Pairing |
     return pairing if pairing.matches else None
 
 
-# -- processes -------------------------------------------------------------------------------------
-
-
 def _match_processes(base: list[RoleMember], new: list[RoleMember], pairing: Pairing) -> None:
     """The same process on both sides; of the others, each with each."""
     for with_host in (True, False):

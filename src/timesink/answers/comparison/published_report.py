@@ -14,17 +14,9 @@ from timesink.analyses.clustering.groups import Exploration
 from timesink.analyses.comparison.pair import KeyFinding, Pair
 from timesink.analyses.comparison.verdict import either_p
 from timesink.answers import causes
-from timesink.answers.comparison import exploration
+from timesink.answers.comparison import exploration, published_tables
 from timesink.answers.comparison.changes import Told, known_load
 from timesink.answers.comparison.pair_tables import family_names, known_amounts
-from timesink.answers.comparison.published_tables import (
-    distribution_cells,
-    published_rows,
-    published_table,
-    published_titles,
-    row_cells,
-    summary_cells,
-)
 from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.sentences import answer, both_labels, notes
 from timesink.model import units
@@ -147,26 +139,20 @@ def _caveat(pair: Pair) -> str:
     return "> " + in_line(" ".join([f"**{unequal}**", *others[:1], tables]))
 
 
-# -- cycles ----------------------------------------------------------------------------------------
-
-
 def _summary(pair: Pair) -> Iterable[str]:
     base, new = pair.base.label, pair.new.label
     yield "## 1. High-Level Performance Summary"
-    yield published_table(
+    yield published_tables.published_table(
         ("Metric", base, new, f"Δ ({new} - {base})", "Change (%)"),
-        summary_cells(pair.cycle_times),
+        published_tables.summary_cells(pair.cycle_times),
         (False, True, True, True, True),
     )
     yield "## 2. Cycle Duration Distribution Comparison"
-    yield published_table(
+    yield published_tables.published_table(
         ("Time Rank", f"{base} Time (us)", f"{new} Time (us)", "Δ (us)", "Δ (%)"),
-        distribution_cells(pair.cycle_times),
+        published_tables.distribution_cells(pair.cycle_times),
         [True] * 5,
     )
-
-
-# -- functions and counters ------------------------------------------------------------------------
 
 
 def _in_depth(pair: Pair) -> Iterable[str]:
@@ -181,8 +167,8 @@ def _in_depth(pair: Pair) -> Iterable[str]:
         yield "No function of these recordings has a counter; section 4 has their times."
         return
     yield "One row per function, counter and device, the highest score first."
-    cells, numeric = row_cells(published_rows(pair))
-    yield published_table(published_titles(pair), cells, numeric)
+    cells, numeric = published_tables.row_cells(published_tables.published_rows(pair))
+    yield published_tables.published_table(published_tables.published_titles(pair), cells, numeric)
 
 
 def _overview(told: Told) -> Iterable[str]:
@@ -234,9 +220,6 @@ def _direction(delta: float) -> str:
     return "rose" if delta > 0 else "fell"
 
 
-# -- the rest --------------------------------------------------------------------------------------
-
-
 def _rest(pair: Pair) -> Iterable[str]:
     yield "## 4. Functions Without Metrics"
     yield "Time per cycle, over all cycles; a cycle in which a function did not run counts as zero."
@@ -281,9 +264,6 @@ def _times_md(told: Told, table: pl.DataFrame) -> str:
     last_titles = ("names", "p") if are_families else ("p", "calls")
     titles = ("function", "device", "time per cycle", "change", *last_titles)
     return markdown_table(titles, rows, (False, False, *[True] * 4))
-
-
-# -- many roles ------------------------------------------------------------------------------------
 
 
 def _exploration_md(comparison: Comparison, found: Exploration) -> str:

@@ -33,11 +33,6 @@ def may_be_sets(base: RunSide, new: RunSide) -> bool:
     )
 
 
-def are_large(base: RunSide, new: RunSide) -> bool:
-    """Whether there are too many ranks to compare every one in full."""
-    return max(len(base.sources), len(new.sources)) > ALL_PAIRS
-
-
 def compared_sets(read: Callable[[], Iterable[RankSet]]) -> tuple[RankChanges | None, list[str]]:
     """What changed between two runs; None, and why, where they are not two runs of ranks.
 
@@ -55,7 +50,7 @@ def compared_sets(read: Callable[[], Iterable[RankSet]]) -> tuple[RankChanges | 
 # -- those that stand for the others ---------------------------------------------------------------
 
 
-def representatives(found: RankChanges, most: int = MOST_PAIRS) -> list[int]:
+def representatives(found: RankChanges) -> list[int]:
     """Ranks to be compared in full: stragglers and odd ones of both sides, then usual ones."""
     groups = [group for side in (found.new, found.base) for group in side.groups]
     usual = [group.representative for group in groups if not group.odd]
@@ -68,7 +63,7 @@ def representatives(found: RankChanges, most: int = MOST_PAIRS) -> list[int]:
         *usual,
     ]
     common = set(found.common)
-    return sorted([rank for rank in dict.fromkeys(by_interest) if rank in common][:most])
+    return sorted([rank for rank in dict.fromkeys(by_interest) if rank in common][:MOST_PAIRS])
 
 
 def only_ranks(side: RunSide, ranks: RankSet, chosen: Sequence[int]) -> RunSide:

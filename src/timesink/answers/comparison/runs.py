@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import polars as pl
 
 from timesink.analyses.anatomy.anatomy import Anatomy
 from timesink.analyses.behaviour.summary import mended
+from timesink.answers.ahead import CycleSearch
 from timesink.answers.comparison.sides import SideSource
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError
 from timesink.formats.counters import read_counters
@@ -42,20 +42,6 @@ class CycleUnit:
         if None in {self.anchor, other.anchor}:
             return True
         return self.anchor == other.anchor and self.between_marks == other.between_marks
-
-
-@dataclass(frozen=True, slots=True)
-class CycleSearch:
-    """How behaviour is found in a recording: as the user says, or (None) as it suggests."""
-
-    marker: str | None = None
-    by: str | None = None
-    metric_map: str | Path | None = None
-
-    @property
-    def says_unit(self) -> bool:
-        """Whether the user says what a cycle is."""
-        return self.marker is not None or self.by is not None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,19 +17,6 @@ from timesink.answers.comparison.pairing import Compared
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.schema import HOST_DEVICE
-from timesink.model.units import (
-    amounts,
-    brief_ns,
-    chance,
-    change,
-    counted,
-    from_to,
-    interval_pct,
-    per_cycle,
-    signed_ns,
-    signed_pct,
-    times,
-)
 from timesink.output.names import LONGEST_NAME, cut_middle
 
 if TYPE_CHECKING:
@@ -76,7 +63,7 @@ def answer(told: Told, why: Diagnosis | None = None) -> list[str]:
     unequal = " ".join(["Cycles do not hold the same work.", *told.whole.workload.reasons[:1]])
     if not told.comparable:
         base, new = told.pair.cycle_times.base_mean_ns, told.pair.cycle_times.new_mean_ns
-        said = f"As recorded they take {times(base, new)}, which says nothing about speed."
+        said = f"As recorded they take {units.times(base, new)}, which says nothing about speed."
         return [unequal, said if base and new else _NO_LENGTHS]
     said = _cycle_words(told)
     if told.whole.equal_work is not None:
@@ -94,7 +81,7 @@ def answer(told: Told, why: Diagnosis | None = None) -> list[str]:
 def _why_line(why: Diagnosis) -> str:
     """The first cause, or else the first anomaly, in a sentence."""
     seen = {
-        one.cause: f"({one.metric} of {one.device} {amounts(one.base, one.new, one.unit)})"
+        one.cause: f"({one.metric} of {one.device} {units.amounts(one.base, one.new, one.unit)})"
         for one in reversed(why.anomalies)
     }
     if not why.causes:
@@ -103,21 +90,18 @@ def _why_line(why: Diagnosis) -> str:
     cause, *others = why.causes
     lead = "First cause" if why.verdict in {"regression", "improvement"} else "What did change"
     named = " ".join(filter(None, (cause.cause, seen.get(cause.cause))))
-    more = f", {counted(len(others), 'more causes')} below" if others else ""
-    return f"{lead}: {named}, {signed_ns(cause.explained_ns)} per cycle{more}."
-
-
-# -- cycle time ------------------------------------------------------------------------------------
+    more = f", {units.counted(len(others), 'more causes')} below" if others else ""
+    return f"{lead}: {named}, {units.signed_ns(cause.explained_ns)} per cycle{more}."
 
 
 def _cycle_words(told: Told) -> str:
     cycles, state = told.pair.cycle_times, told.verdict.cycles
     base, new = cycles.base_mean_ns, cycles.new_mean_ns
-    lengths, by = times(base, new), change(base, new)
+    lengths, by = units.times(base, new), units.change(base, new)
     low, high = cycles.interval_ns or (0, 0)
-    bounds = f"95 % interval {brief_ns(low)} to {brief_ns(high)}"
+    bounds = f"95 % interval {units.brief_ns(low)} to {units.brief_ns(high)}"
     if base:
-        bounds = f"95 % interval {interval_pct(low / (base / 100), high / (base / 100))}"
+        bounds = f"95 % interval {units.interval_pct(low / (base / 100), high / (base / 100))}"
     interval = by if cycles.interval_ns is None else f"{by}, {bounds}"
     if told.verdict.nothing and state == "none":
         return f"Both runs are the same within noise: cycles take {lengths} ({interval})."
@@ -126,7 +110,7 @@ def _cycle_words(told: Told) -> str:
         how = f"{by.removesuffix(' x')} times as long" if by.endswith(" x") else how
         return f"Cycles take {how}: {lengths} ({bounds})."
     if state == "doubtful":
-        p = chance(cycles.rank_p)
+        p = units.chance(cycles.rank_p)
         ranks = f"rank test p {p if p.startswith('<') else f'= {p}'}"
         return f"Cycles take {lengths} ({interval}; {ranks}): this may be noise."
     if state == "unknown":
@@ -144,7 +128,7 @@ def _cycle_words(told: Told) -> str:
 def _changed_line(told: Told, named: Collection[tuple[str, str]]) -> str:
     """What changed most, functions by time and counters by factor."""
     numbers = {"functions": len(told.changes), "counters": len(told.counters)}
-    counts = [counted(number, things) for things, number in numbers.items() if number]
+    counts = [units.counted(number, things) for things, number in numbers.items() if number]
     if not counts:
         return "No function or counter of its own changed beyond noise."
     most = [
@@ -167,14 +151,14 @@ def _changed_line(told: Told, named: Collection[tuple[str, str]]) -> str:
 def time_per_cycle(told: Told, one: Change) -> str:
     """Time per cycle on both sides, or on the one that has the function."""
     if one.runs_on != "both":
-        length = brief_ns(one.base_ns + one.new_ns)
+        length = units.brief_ns(one.base_ns + one.new_ns)
         return f"only in {told.side_name(one.runs_on)}, {length} per cycle"
-    return f"{times(one.base_ns, one.new_ns)} per cycle"
+    return f"{units.times(one.base_ns, one.new_ns)} per cycle"
 
 
 def counter_amounts(row: Mapping[str, Any]) -> str:
     """A counter on both sides."""
-    return amounts(row["mu_base"], row["mu_new"], row["unit"])
+    return units.amounts(row["mu_base"], row["mu_new"], row["unit"])
 
 
 def different(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -222,10 +206,10 @@ def _line(told: Told, one: Change) -> str:
     if one.runs_on != "both":
         return said
     noise = "" if one.p < ALPHA else ", which may be noise"
-    said += f" ({change(one.base_ns, one.new_ns)}{noise})"
+    said += f" ({units.change(one.base_ns, one.new_ns)}{noise})"
     base, new = one.calls_base, one.calls_new
     if abs(new - base) > _SAME_CALLS * max(base, new):
-        said += f", {per_cycle(base)} → {per_cycle(new)} calls"
+        said += f", {units.per_cycle(base)} → {units.per_cycle(new)} calls"
     if one.level == "exact" or set(one.names_base) == set(one.names_new):
         return said
     return f"{said}, other {'functions' if one.device == HOST_DEVICE else 'kernels'}"
@@ -240,7 +224,9 @@ def subject(told: Told, identifier: str) -> str:
     named = identifier if base.pid in base.label else f"{identifier}, {processes(told.whole)}"
     sides, anchors = [], []
     for role in (base, new):
-        sides.append(f"{role.label} ({counted(role.behaviour['cycle'].n_unique(), 'cycles')})")
+        sides.append(
+            f"{role.label} ({units.counted(role.behaviour['cycle'].n_unique(), 'cycles')})"
+        )
         # What marks its cycles, where that is a single thing.
         marks = role.behaviour["anchor"].drop_nulls().unique().to_list()
         mark = cut_middle(told.label(str(marks[0])), LONGEST_NAME) if len(marks) == 1 else ""
@@ -276,14 +262,6 @@ def notes(told: Told) -> list[str]:
     return [*dict.fromkeys(shown)]
 
 
-def equal_work_note(told: Told) -> list[str]:
-    """Which tables are of equal work, where others are not."""
-    if told.pair is told.whole:
-        return []
-    as_recorded = "--format csv and report compare the cycles as recorded"
-    return [f"Numbers here are of equal work; {as_recorded}."]
-
-
 def notes_of_many(pairs: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
     """Notes of several pairs under their names; what is said of all of them is said once."""
     every = list(pairs)
@@ -294,13 +272,10 @@ def notes_of_many(pairs: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
     ]
 
 
-# -- many pairs ------------------------------------------------------------------------------------
-
-
 def headline(pairs: Sequence[Compared], exploration: Exploration | None) -> str:
     """What changed, over all pairs."""
     if exploration is not None:
-        roles, ways = counted(len(exploration.roles), "roles"), len(exploration.clusters)
+        roles, ways = units.counted(len(exploration.roles), "roles"), len(exploration.clusters)
         return f"All {roles} behave alike." if ways == 1 else f"{roles} behave in {ways} ways."
     if len(pairs) == 1:
         return of_pair(pairs[0].pair, pairs[0].diagnosis)
@@ -313,7 +288,7 @@ def _of_many_pairs(pairs: Sequence[Compared]) -> Iterator[str]:
     names = pair_names(pairs)
     states = [_WORDS[one.verdict.cycles] if one.comparable else _UNEQUAL for one in told]
     are_ranks = all(processes(one.whole).startswith("rank ") for one in told)
-    things = counted(len(told), "ranks" if are_ranks else "pairs")
+    things = units.counted(len(told), "ranks" if are_ranks else "pairs")
     if len(set(states)) == 1:
         every = f"Both {things.rpartition(' ')[2]}" if len(told) == 2 else f"All {things}"
         yield f"{every} have {states[0]}{_range(told, states[0])}."
@@ -363,22 +338,22 @@ def _range(told: Sequence[Told], state: str) -> str:
     if state not in (_WORDS["longer"], _WORDS["shorter"]):
         return "" if state == _UNEQUAL else f": {lengths}"
     known = sorted(one.change_pct for one in cycles if one.change_pct is not None)
-    by = f", {_between(signed_pct(known[0]), signed_pct(known[-1]))}" if known else ""
+    by = f", {_between(units.signed_pct(known[0]), units.signed_pct(known[-1]))}" if known else ""
     return f"{by}: {lengths}"
 
 
 def _ranges(*lengths_ns: tuple[float, float]) -> str:
     """Times of several pairs: from which to which on either side."""
     sides = zip(*lengths_ns, strict=True)
-    base, new = (_between(*map(brief_ns, (min(side), max(side)))) for side in sides)
+    base, new = (_between(*map(units.brief_ns, (min(side), max(side)))) for side in sides)
     # A range with two units of its own shares neither with the other.
     mixed = any(" " in side.partition(" to ")[0] for side in (base, new) if " to " in side)
-    return f"{base} → {new}" if mixed else from_to(base, new)
+    return f"{base} → {new}" if mixed else units.from_to(base, new)
 
 
 def _between(low: str, high: str) -> str:
     """Two amounts as a range, with the unit they share named once."""
-    return low if low == high else from_to(low, high).replace(" → ", " to ")
+    return low if low == high else units.from_to(low, high).replace(" → ", " to ")
 
 
 def _of_all(told: Sequence[Told]) -> list[Change]:
@@ -456,6 +431,6 @@ def outlier(pairs: Sequence[Told]) -> tuple[int, str] | None:
     place = int(np.argmax(np.where(clear, ordered[:, -1], -1)))
     who = int(np.argmax(apart[place]))
     lengths = list(zip(base[place].tolist(), new[place].tolist(), strict=True))
-    own = from_to(*map(brief_ns, lengths.pop(who)))
+    own = units.from_to(*map(units.brief_ns, lengths.pop(who)))
     function = cut_middle(pairs[who].in_words(names[place]))
     return who, f"{function} takes {own} per cycle, elsewhere {_ranges(*lengths)}."

@@ -71,9 +71,6 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in value] if isinstance(value, tuple | list) else value
 
 
-# -- why ------------------------------------------------------------------------------------------
-
-
 def diagnosis(one: Diagnosis | None) -> dict[str, Any]:
     """The verdict and all behind it; `docs/comparison_json.md` describes every key.
 
@@ -136,9 +133,6 @@ def _evidence(one: Evidence) -> dict[str, Any]:
         told |= {_key(name): _us(value) if name.endswith("_ns") else value}
     told["unit"] = "us" if one.unit == "ns" else one.unit
     return {name: value for name, value in told.items() if value is not None}
-
-
-# -- pairs and roles ------------------------------------------------------------------------------
 
 
 def role(one: Role) -> dict[str, Any]:
@@ -206,9 +200,6 @@ def exploration(one: Exploration) -> dict[str, Any]:
         "pairs": [{**diagnosis(found), **pair(each, found)} for each, found in pairs],
         "pairs_left_out": one.pairs_left_out,
     }
-
-
-# -- ranks ----------------------------------------------------------------------------------------
 
 
 def ranks(found: RankChanges) -> dict[str, Any]:

@@ -15,7 +15,8 @@ import polars as pl
 from timesink.analyses.comparison.pair import Pair, key_findings
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.analyses.ranks.rank_set import RankSet, ranks_of_traces
-from timesink.answers.comparison import naming, rank_sets
+from timesink.answers.ahead import CycleSearch
+from timesink.answers.comparison import naming, rank_sets, sides
 from timesink.answers.comparison.baseline_store import is_reference
 from timesink.answers.comparison.kept_runs import Runs, read_sides, recorded_otherwise
 from timesink.answers.comparison.pairing import (
@@ -28,19 +29,7 @@ from timesink.answers.comparison.pairing import (
     pairs_of_type,
 )
 from timesink.answers.comparison.report import Comparison, joined, labelled
-from timesink.answers.comparison.runs import CycleSearch, SideReadOptions, SideRun
-from timesink.answers.comparison.sides import (
-    ALONE,
-    WHAT_COMPARES,
-    CaseFolder,
-    RunSide,
-    check_given,
-    find_cases,
-    find_side,
-    path_of,
-    side_of,
-    source_of,
-)
+from timesink.answers.comparison.runs import SideReadOptions, SideRun
 from timesink.answers.rank_reading import read_ranks
 from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.formats.options import Progress
@@ -75,9 +64,8 @@ class ComparisonWork:
     cycle_type: str | None
     engine: Callable[[], Engine]
     """Where many ranks are summarised."""
-    reading: SideReadOptions
 
-    def compared_cases(self, cases: Sequence[CaseFolder], first: Path) -> _Case:
+    def compared_cases(self, cases: Sequence[sides.CaseFolder], first: Path) -> _Case:
         """Every case; one that cannot be compared is named, and the others stand."""
         done: list[Comparison] = []
         roles: list[RoleMember] = []
@@ -85,7 +73,7 @@ class ComparisonWork:
         for case in cases:
             identifier = naming.case_identifier(case.folder, first)
             try:
-                base, new = (find_side(side, self.rank) for side in (case.base, case.new))
+                base, new = (sides.find_side(side, self.rank) for side in (case.base, case.new))
                 found, members = self.compared(base, new, ("normal", "abnormal"), identifier)
             except TimesinkError as error:
                 failures.append(error)
@@ -96,13 +84,13 @@ class ComparisonWork:
             raise failures[0]
         return joined(done, [error.message for error in failures]), roles
 
-    def explored(self, sides: Sequence[RunSide]) -> Comparison:
+    def explored(self, given: Sequence[sides.RunSide]) -> Comparison:
         """Every role of every path, told apart by how it behaves."""
         # Only many roles need this.
         from timesink.analyses.clustering.groups import explore  # noqa: PLC0415
 
-        sources = {source.key: source for side in sides for source in side.sources}
-        (runs,), noted, _ = read_sides(self.runs, self.reading.finding, [list(sources.values())])
+        sources = {source.key: source for side in given for source in side.sources}
+        (runs,), noted, _ = read_sides(self.runs, [list(sources.values())])
         every = naming.members_of(runs, ignore_hosts=self.ignore_hosts)
         wanted = set(self.pids) - {None}
         members = [
@@ -113,19 +101,20 @@ class ComparisonWork:
         members = members_of_type(members, self.cycle_type)
         if len(members) < 2:
             raise UsageError(
-                f"{sides[0].path}: holds one role, and there is nothing to compare it with",
-                WHAT_COMPARES,
+                f"{given[0].path}: holds one role, and there is nothing to compare it with",
+                sides.WHAT_COMPARES,
             )
-        notes = (*(note for side in sides for note in side.notes), *noted)
+        notes = (*(note for side in given for note in side.notes), *noted)
         found = explore(labelled(members))
         return Comparison((), (), found.roles, found, notes)
 
     def compared(
-        self, base: RunSide, new: RunSide, names: tuple[str, str], identifier: str
+        self, base: sides.RunSide, new: sides.RunSide, names: tuple[str, str], identifier: str
     ) -> _Case:
         """Two runs, and what their sides are called."""
         whole, noted = None, list[str]()
-        are_sets, large = self._are_sets(base, new), rank_sets.are_large(base, new)
+        are_sets = self._are_sets(base, new)
+        large = max(len(base.sources), len(new.sources)) > rank_sets.ALL_PAIRS
         if are_sets and large:
             # So many ranks that only some of them are compared in full.
             whole, noted = rank_sets.compared_sets(lambda: map(self._ranks, (base, new)))
@@ -136,9 +125,7 @@ class ComparisonWork:
                 rank_sets.only_ranks(new, whole.new, few),
             )
             noted.append(rank_sets.chosen_note(whole, few))
-        (ours, theirs), of_reading, unread = read_sides(
-            self.runs, self.reading.finding, [base.sources, new.sources]
-        )
+        (ours, theirs), of_reading, unread = read_sides(self.runs, [base.sources, new.sources])
         of_base, of_new = (
             naming.members_of(runs, ignore_hosts=self.ignore_hosts) for runs in (ours, theirs)
         )
@@ -175,7 +162,7 @@ class ComparisonWork:
                 *pairing.notes,
                 *noted,
                 *(() if whole is None else whole.notes),
-                *([f"{ALONE}: {listed(alone)}"] if alone else []),
+                *([f"{sides.ALONE}: {listed(alone)}"] if alone else []),
             ),
             files_left_out=(*base.left_out, *new.left_out, *unread),
             roles_left_out=tuple(alone),
@@ -183,12 +170,12 @@ class ComparisonWork:
         )
         return found, [*of_base, *of_new]
 
-    def _ranks(self, side: RunSide, runs: Sequence[SideRun] = ()) -> RankSet:
+    def _ranks(self, side: sides.RunSide, runs: Sequence[SideRun] = ()) -> RankSet:
         """The ranks of a side, each summarised where the engine says.
 
         Of recordings that were opened and are not in the cache, nobody reads them twice.
         """
-        reading = self.reading
+        reading = self.runs.reading
         traces = {run.source.recording.worker: run.trace for run in runs if run.trace is not None}
         if traces and not reading.cache and len(traces) == len(side.sources):
             return ranks_of_traces(traces)
@@ -197,7 +184,7 @@ class ComparisonWork:
             recordings, engine=self.engine(), cache=reading.cache, progress=reading.progress
         )
 
-    def _are_sets(self, base: RunSide, new: RunSide) -> bool:
+    def _are_sets(self, base: sides.RunSide, new: sides.RunSide) -> bool:
         one_is_meant = self.rank is not None or any(pid is not None for pid in self.pids)
         kept = any(map(self.runs.was_kept, (*base.sources, *new.sources)))
         return not one_is_meant and not kept and rank_sets.may_be_sets(base, new)
@@ -259,42 +246,40 @@ def compare(
     opened = [_opened(one, store) for one in sources]
     kept = [one for one in opened if not isinstance(one, Path | Trace)]
     given = [one if isinstance(one, Path | Trace) else one.side for one in opened]
-    check_given(given)
+    sides.check_given(given)
     check_cycle_type(cycle_type)
     finding = _finding(kept, CycleSearch(marker, by, metric_map), alone=len(kept) == len(given))
     known: dict[object, SideRun] = {run.source.key: run for one in kept for run in one.runs}
-    reading = SideReadOptions(cache, jobs, progress, finding)
     work = ComparisonWork(
-        Runs(reading, known),
+        Runs(SideReadOptions(cache, jobs, progress, finding), known),
         _pids(pid),
         rank,
         ignore_hosts,
         cycle_type,
         lambda: engine_of(engine, jobs=jobs, address=ray_address),
-        reading,
     )
-    cases = [find_cases(one) if isinstance(one, Path) else [] for one in given]
+    cases = [sides.find_cases(one) if isinstance(one, Path) else [] for one in given]
     if explore or (len(given) != 2 and not all(cases)):
-        found = work.explored([side_of(one, rank) for one in given])
+        found = work.explored([sides.side_of(one, rank) for one in given])
     else:
         if any(cases):
             for one, own in zip(given, cases, strict=True):
                 if not own:
                     raise UsageError(
-                        f"{path_of(one)}: no case, but the other path holds a normal and an "
+                        f"{sides.path_of(one)}: no case, but the other path holds a normal and an "
                         "abnormal run",
                         "give two runs, or only cases; --explore takes everything together",
                     )
             distinct = {case.folder.resolve(): case for own in cases for case in own}
-            found, members = work.compared_cases(list(distinct.values()), path_of(given[0]))
+            found, members = work.compared_cases(list(distinct.values()), sides.path_of(given[0]))
         else:
-            base, new = (side_of(one, rank) for one in given)
+            base, new = (sides.side_of(one, rank) for one in given)
             identifier = naming.pair_identifier(base.path, new.path)
             found, members = work.compared(base, new, SIDES, identifier)
         found = replace(found, roles=labelled(members))
     whole = replace(
         found,
-        sources=tuple(source_of(one) for one in given),
+        sources=tuple(sides.source_of(one) for one in given),
         notes=tuple(dict.fromkeys(found.notes)),
         files_left_out=tuple(dict.fromkeys(found.files_left_out)),
         roles_left_out=tuple(dict.fromkeys(found.roles_left_out)),
@@ -323,9 +308,9 @@ def _finding(kept: Sequence[Baseline], asked: CycleSearch, *, alone: bool) -> Cy
     for other in kept[1:]:
         pairs = product(kept[0].runs, other.runs)
         if not all(one.unit.is_that_of(another.unit) for one, another in pairs):
-            sides = [f"{one.side.path} ({one.units_said})" for one in (kept[0], other)]
+            named = [f"{one.side.path} ({one.units_said})" for one in (kept[0], other)]
             raise UsageError(
-                f"{' and '.join(sides)}: these baselines were saved with other cycles",
+                f"{' and '.join(named)}: these baselines were saved with other cycles",
                 "save one of them again, with the --marker or --by of the other",
             )
     return CycleSearch() if alone else next((way for way in ways if way.says_unit), asked)
@@ -339,9 +324,6 @@ def _pids(pid: str | int | None) -> tuple[str | None, str | None]:
     if len(names) > 2 or not all(names):
         raise UsageError(f"--pid {pid}: not one process, nor two", "write --pid 12 or --pid 12,34")
     return names[0], names[-1]
-
-
-# -- one device -----------------------------------------------------------------------------------
 
 
 def _only_device(comparison: Comparison, asked: str) -> Comparison:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import msgspec
 
-from timesink import __version__
 from timesink.analyses.kernels.usage import CLASSES, DeviceUse, of_device
 from timesink.analyses.names import cut_name
 from timesink.answers.info import health_section
@@ -82,12 +81,8 @@ def _document(reports: Sequence[KernelReport], sections: tuple[Section, ...]) ->
         title,
         title if one else ", ".join(words.run_names(reports)),
         reports[0].headline if one else words.runs_headline(reports),
-        __version__,
-        sections,
+        sections=sections,
     )
-
-
-# -- several runs ----------------------------------------------------------------------------------
 
 
 def _runs(reports: Sequence[KernelReport], choice: KernelChoice) -> Iterator[Section]:
@@ -129,9 +124,6 @@ def _notes_of_runs(reports: Sequence[KernelReport]) -> Iterator[Section]:
         yield _notes_section(notes)
 
 
-# -- one run ---------------------------------------------------------------------------------------
-
-
 def _run(
     report: KernelReport, choice: KernelChoice, prefix: str = "", *, brief: bool = False
 ) -> Iterator[Section]:
@@ -161,8 +153,10 @@ def _device(
 ) -> Iterator[Section]:
     of = "" if len(report.devices) == 1 else f"{words.device_name(report, use)}: "
     main = SUMMARY if brief else MAIN
-    about = list(words.device_lines(report, use))
-    title, classes = words.device_title(report, use), list(_classes(report, use, brief=brief))
+    about, classes = list(words.device_lines(report, use)), list(_classes(report, use, brief=brief))
+    capability = use.compute_capability and f"capability {use.compute_capability}"
+    model = ", ".join(filter(None, (use.name, capability)))
+    title = f"{words.device_name(report, use)}{f' ({model})' if model else ''}"
     if brief:
         yield Section(f"{mark}use", title, tuple(map(Text, about)))
         yield from (Section(f"{mark}classes", f"{of}{one.title}", (one,)) for one in classes)

@@ -11,19 +11,7 @@ from timesink.analyses.kernels.usage import CLASSES, DeviceUse, of_device
 from timesink.answers.kernels import words
 from timesink.answers.kernels.report import KernelReport
 from timesink.model import units
-from timesink.output.drawing import (
-    FAINT,
-    QUIET,
-    Colour,
-    Drawing,
-    Hatch,
-    Label,
-    Rect,
-    Shape,
-    cut_middle,
-    cut_text,
-    text_width,
-)
+from timesink.output import drawing as draw
 
 HEAD = 58
 """Pixels the title and the line under it take."""
@@ -37,9 +25,11 @@ _FILLS = {
     "low_dram": "#3f78b8",
     "neither_low": "#f5e3a0",
 }
-CLASS_FILL = {name: Colour(fill, fill) for name, fill in _FILLS.items()} | {"unknown": FAINT}
+CLASS_FILL = {name: draw.Colour(fill, fill) for name, fill in _FILLS.items()} | {
+    "unknown": draw.FAINT
+}
 """Their brightness falls into steps that stay apart in grey; what has no counters is hatched."""
-CLASS_HATCH = dict.fromkeys(CLASSES) | {"unknown": Hatch(QUIET, gap=5, width=0.8)}
+CLASS_HATCH = dict.fromkeys(CLASSES) | {"unknown": draw.Hatch(draw.QUIET, gap=5, width=0.8)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,23 +75,20 @@ class Subject:
             yield f"{units.counted(self.use.untimed, 'calls')} without a duration left out."
 
 
-# -- sheets ----------------------------------------------------------------------------------------
-
-
 def device_sheet(
     subject: Subject,
     title: str,
     size: tuple[float, float],
-    shapes: Iterable[Shape],
+    shapes: Iterable[draw.Shape],
     notes: Iterable[str],
     *,
     description: str,
-) -> Drawing:
+) -> draw.Drawing:
     """A picture of one device under its title and what was measured; notes at its foot."""
     width, _ = size
     room, about = width - 2 * MARGIN, subject.about()
-    run = cut_middle(subject.run, 12, max(room - text_width(f": {about}", 12), room / 3))
-    under = Label(MARGIN, 48, cut_text(f"{run}: {about}", 12, room), 12, fill=QUIET)
+    run = draw.cut_middle(subject.run, 12, max(room - draw.text_width(f": {about}", 12), room / 3))
+    under = draw.Label(MARGIN, 48, draw.cut_text(f"{run}: {about}", 12, room), 12, fill=draw.QUIET)
     told = (*notes, *subject.notes())
     named = f"{title}; {subject.run}"
     return sheet(title, size, (under, *shapes), told, description=description, named=named)
@@ -110,12 +97,12 @@ def device_sheet(
 def sheet(
     title: str,
     size: tuple[float, float],
-    shapes: Iterable[Shape],
+    shapes: Iterable[draw.Shape],
     notes: Iterable[str],
     *,
     description: str,
     named: str = "",
-) -> Drawing:
+) -> draw.Drawing:
     """A picture of a width, with its notes from a height on, in small lines; long ones go on.
 
     `named` is what it is called where that is more than its title.
@@ -123,13 +110,13 @@ def sheet(
     width, foot = size
     lines = [line for note in notes for line in _wrapped(note, width - 2 * MARGIN)]
     small = (
-        Label(MARGIN, foot + _LINE * number + 11, line, 11, fill=QUIET)
+        draw.Label(MARGIN, foot + _LINE * number + 11, line, 11, fill=draw.QUIET)
         for number, line in enumerate(lines)
     )
-    return Drawing(
+    return draw.Drawing(
         width=width,
         height=foot + _LINE * len(lines) + (8 if lines else 0),
-        shapes=(Label(MARGIN, 29, title, 15, bold=True), *shapes, *small),
+        shapes=(draw.Label(MARGIN, 29, title, 15, bold=True), *shapes, *small),
         title=named or title,
         description=description,
     )
@@ -139,34 +126,36 @@ def _wrapped(text: str, room: float) -> Iterator[str]:
     line = ""
     for word in text.split():
         longer = f"{line} {word}".strip()
-        if line and text_width(longer, 11) > room:
+        if line and draw.text_width(longer, 11) > room:
             yield line
             longer = word
         line = longer
     if line:
-        yield cut_text(line, 11, room)
+        yield draw.cut_text(line, 11, room)
 
 
 # -- classes and shares ----------------------------------------------------------------------------
 
 
-def class_legend(entries: Mapping[str, str], line: float, right: float) -> list[Shape]:
+def class_legend(entries: Mapping[str, str], line: float, right: float) -> list[draw.Shape]:
     """A box and words for each class, in as many lines of text as it takes from `line` on."""
-    shapes: list[Shape] = []
+    shapes: list[draw.Shape] = []
     x: float = MARGIN
     for name, told in entries.items():
-        width = 17 + text_width(told, 11.5)
+        width = 17 + draw.text_width(told, 11.5)
         if x > MARGIN and x + width > right:
             x, line = MARGIN, line + 20
-        shapes.append(Rect(x, line - 10, 11, 11, CLASS_FILL[name], FAINT, CLASS_HATCH[name]))
-        shapes.append(Label(x + 17, line, told, 11.5))
+        shapes.append(
+            draw.Rect(x, line - 10, 11, 11, CLASS_FILL[name], draw.FAINT, CLASS_HATCH[name])
+        )
+        shapes.append(draw.Label(x + 17, line, told, 11.5))
         x += width + 16
     return shapes
 
 
-def legend_bottom(legend: Sequence[Shape]) -> float:
+def legend_bottom(legend: Sequence[draw.Shape]) -> float:
     """Where its last line sits."""
-    return max((shape.y for shape in legend if isinstance(shape, Label)), default=0.0)
+    return max((shape.y for shape in legend if isinstance(shape, draw.Label)), default=0.0)
 
 
 def some_percent(share: float) -> str:

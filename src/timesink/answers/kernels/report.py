@@ -286,9 +286,6 @@ def _labelled(groups: pl.DataFrame, label: pl.Expr) -> pl.DataFrame:
     return groups.insert_column(place, groups.select(label.alias("label")).to_series())
 
 
-# -- plain values ----------------------------------------------------------------------------------
-
-
 def _device(use: DeviceUse) -> dict[str, Any]:
     of_measured = use.headroom_ns is not None and use.measured_ns > 0
     return {

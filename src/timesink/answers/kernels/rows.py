@@ -88,15 +88,10 @@ def choose_of_runs(reports: Sequence[KernelReport], by: str, choice: KernelChoic
     """The groups that were asked for of each run, one run after the other."""
     if len(reports) == 1:
         return choose(reports[0].groups(by), choice)
-    names = run_names(reports)
-    chosen = {
-        name: choose(report.groups(by), choice) for name, report in zip(names, reports, strict=True)
-    }
-    rows = pl.concat(
-        excerpt.rows.select(pl.lit(run).alias("run"), pl.all()) for run, excerpt in chosen.items()
-    )
-    places = dict.fromkeys(place for excerpt in chosen.values() for place in excerpt.places)
-    left = sum(excerpt.left for excerpt in chosen.values())
+    chosen = [choose(report.groups(by), choice) for report in reports]
+    rows = _with_runs(reports, [excerpt.rows for excerpt in chosen])
+    places = dict.fromkeys(place for excerpt in chosen for place in excerpt.places)
+    left = sum(excerpt.left for excerpt in chosen)
     return KernelExcerpt(rows, left, None, ("run", *places), min_share_pct=choice.min_share_pct)
 
 
@@ -123,9 +118,6 @@ _PLAIN = (
     *("calls", "launches", "names", "total_ns", "min_ns", "max_ns"),
     *("tensor_pct", "dram_pct", "sm_pct", "headroom_ns", "measured_ns", "untimed"),
 )
-
-
-# -- words -----------------------------------------------------------------------------------------
 
 
 def plural(by: str) -> str:
@@ -215,12 +207,11 @@ def all_columns(
 ) -> pl.DataFrame:
     """Every column of the calls that were asked for; of several runs, with the run of each."""
     tables = [without_noise(chosen_calls(report.calls, sort, choice)) for report in reports]
-    if len(tables) == 1:
-        return tables[0]
-    return pl.concat(
-        (
-            table.select(pl.lit(name).alias("run"), pl.all())
-            for name, table in zip(run_names(reports), tables, strict=True)
-        ),
-        how="diagonal_relaxed",
-    )
+    return tables[0] if len(tables) == 1 else _with_runs(reports, tables)
+
+
+def _with_runs(reports: Sequence[KernelReport], tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Tables of several runs as one, with the run of each row."""
+    named = zip(run_names(reports), tables, strict=True)
+    rows = (table.select(pl.lit(name).alias("run"), pl.all()) for name, table in named)
+    return pl.concat(rows, how="diagonal_relaxed")

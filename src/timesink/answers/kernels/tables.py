@@ -129,9 +129,6 @@ def meaning(name: str) -> str:
     return _COLUMNS[name][2]
 
 
-# -- groups ----------------------------------------------------------------------------------------
-
-
 def groups_table(
     report: KernelReport,
     groups: pl.DataFrame,
@@ -262,9 +259,6 @@ def _column(
     )  # fmt: skip
 
 
-# -- launches --------------------------------------------------------------------------------------
-
-
 def launches_block(report: KernelReport, choice: KernelChoice, id_: str) -> Table:
     """Launches in launch order, or the first ones of another order that was asked for."""
     sort = None if choice.sort in {"time", "calls"} else choice.sort
@@ -291,9 +285,6 @@ def launches_block(report: KernelReport, choice: KernelChoice, id_: str) -> Tabl
         ],
         total_rows=calls.height,
     )
-
-
-# -- runs ------------------------------------------------------------------------------------------
 
 
 def runs_block(reports: Sequence[KernelReport]) -> Table:

@@ -30,29 +30,7 @@ from timesink.answers.kernels.picture_sheet import (
 )
 from timesink.answers.kernels.words import UNIT, class_title
 from timesink.model import units
-from timesink.output.drawing import (
-    AREA,
-    FAINT,
-    INK,
-    QUIET,
-    RAMP_STEPS,
-    WASH,
-    Anchor,
-    Drawing,
-    Frame,
-    Hatch,
-    Label,
-    Line,
-    Point,
-    Polygon,
-    Rect,
-    Scale,
-    Shape,
-    nice_ticks,
-    ramp,
-    x_axis,
-    y_axis,
-)
+from timesink.output import drawing as draw
 
 _SIDE, _LEFT = 360, 74
 _HISTOGRAM = 44
@@ -69,10 +47,10 @@ _Field: TypeAlias = tuple[float, float, float, float]
 """Outer side, top, inner side and bottom of a class."""
 
 
-def density_picture(subject: Subject) -> Drawing:
+def density_picture(subject: Subject) -> draw.Drawing:
     """How the time of one device's kernels spreads over DRAM and SM use."""
     spread = density(subject.calls, subject.report.thresholds)
-    frame = Frame(_LEFT, HEAD + _HISTOGRAM + 14, _SIDE, _SIDE)
+    frame = draw.Frame(_LEFT, HEAD + _HISTOGRAM + 14, _SIDE, _SIDE)
     limit = 100 * subject.report.thresholds.low
     x, y = frame.across()(limit), frame.upwards()(limit)
     fields: dict[str, _Field] = {
@@ -110,11 +88,11 @@ def density_picture(subject: Subject) -> Drawing:
         (
             *_cells(frame, spread),
             *_histograms(frame, spread),
-            Line(x, frame.top, x, frame.bottom, INK, dash=LOW_DASH),
-            Line(frame.left, y, frame.right, y, INK, dash=LOW_DASH),
+            draw.Line(x, frame.top, x, frame.bottom, draw.INK, dash=LOW_DASH),
+            draw.Line(frame.left, y, frame.right, y, draw.INK, dash=LOW_DASH),
             frame.outline(),
-            *x_axis(frame, frame.across(), _MARKS, "DRAM, % of peak"),
-            *y_axis(frame, frame.upwards(), _MARKS, _Y_TITLE[spread.axis], room=38),
+            *draw.x_axis(frame, frame.across(), _MARKS, "DRAM, % of peak"),
+            *draw.y_axis(frame, frame.upwards(), _MARKS, _Y_TITLE[spread.axis], room=38),
             *_class_labels(frame, fields, shares, spread),
             *_legend(frame, spread, subject.report.thresholds.low),
         ),
@@ -123,10 +101,10 @@ def density_picture(subject: Subject) -> Drawing:
     )
 
 
-def _cells(frame: Frame, spread: Density) -> Iterator[Shape]:
+def _cells(frame: draw.Frame, spread: Density) -> Iterator[draw.Shape]:
     across, upwards = frame.across(), frame.upwards()
     edges, most = spread.edges_pct, float(spread.shares.max(initial=0.0))
-    yield Rect(frame.left, frame.top, frame.width, frame.height, WASH)
+    yield draw.Rect(frame.left, frame.top, frame.width, frame.height, draw.WASH)
     for row, column in np.argwhere(spread.shares > 0):
         share = float(spread.shares[row, column])
         left, right = across(edges[column]), across(edges[column + 1])
@@ -136,7 +114,9 @@ def _cells(frame: Frame, spread: Density) -> Iterator[Shape]:
             f" {edges[column + 1]:.0f} %,"
             f" {UNIT[spread.axis]} {edges[row]:.0f} to {edges[row + 1]:.0f} %"
         )
-        yield Rect(left, top, right - left, bottom - top, ramp(_shade(share, most)), tip=tip)
+        yield draw.Rect(
+            left, top, right - left, bottom - top, draw.ramp(_shade(share, most)), tip=tip
+        )
 
 
 def _shade(share: float, most: float) -> float:
@@ -144,16 +124,16 @@ def _shade(share: float, most: float) -> float:
     return float(np.sqrt(share / most)) if most else 0.0
 
 
-def _histograms(frame: Frame, spread: Density) -> Iterator[Shape]:
+def _histograms(frame: draw.Frame, spread: Density) -> Iterator[draw.Shape]:
     """Shares by DRAM alone above the plot, by SM alone to the right of it."""
     across, upwards, edges = frame.across(), frame.upwards(), spread.edges_pct
     for place, length, tip in _bars(spread.shares.sum(axis=0)):
         left, right = across(edges[place]), across(edges[place + 1])
         top = frame.top - 5 - length
-        yield Rect(left + 0.5, top, right - left - 1, length, AREA, tip=tip)
+        yield draw.Rect(left + 0.5, top, right - left - 1, length, draw.AREA, tip=tip)
     for place, length, tip in _bars(spread.shares.sum(axis=1)):
         bottom, top = upwards(edges[place]), upwards(edges[place + 1])
-        yield Rect(frame.right + 5, top + 0.5, length, bottom - top - 1, AREA, tip=tip)
+        yield draw.Rect(frame.right + 5, top + 0.5, length, bottom - top - 1, draw.AREA, tip=tip)
 
 
 def _bars(shares: NDArray[np.float64]) -> Iterator[tuple[int, float, str]]:
@@ -172,8 +152,11 @@ def _bars(shares: NDArray[np.float64]) -> Iterator[tuple[int, float, str]]:
 
 
 def _class_labels(
-    frame: Frame, fields: dict[str, _Field], shares: dict[str, tuple[str, str]], spread: Density
-) -> Iterator[Shape]:
+    frame: draw.Frame,
+    fields: dict[str, _Field],
+    shares: dict[str, tuple[str, str]],
+    spread: Density,
+) -> Iterator[draw.Shape]:
     """Name and share of each class, where its field has the least time behind it."""
     for name, field in fields.items():
         if _is_narrow(*field):
@@ -181,11 +164,11 @@ def _class_labels(
         # Of equal ones the first: the outer end of the upper border.
         box = min(_label_boxes(*field), key=lambda box: _time_behind(box, frame, spread))
         outer, _, inner, _ = field
-        anchor: Anchor = "start" if box.left < (outer + inner) / 2 else "end"
+        anchor: draw.Anchor = "start" if box.left < (outer + inner) / 2 else "end"
         place = box.left if anchor == "start" else box.right
         title, share = shares[name]
-        yield Label(place, box.top + 10, title, 11.5, anchor, halo=WASH)
-        yield Label(place, box.top + 27, share, 15, anchor, bold=True, halo=WASH)
+        yield draw.Label(place, box.top + 10, title, 11.5, anchor, halo=draw.WASH)
+        yield draw.Label(place, box.top + 27, share, 15, anchor, bold=True, halo=draw.WASH)
 
 
 def _is_narrow(outer: float, top: float, inner: float, bottom: float) -> bool:
@@ -193,20 +176,20 @@ def _is_narrow(outer: float, top: float, inner: float, bottom: float) -> bool:
     return abs(outer - inner) < wide + 16 or bottom - top < high + 15
 
 
-def _label_boxes(outer: float, top: float, inner: float, bottom: float) -> list[Frame]:
+def _label_boxes(outer: float, top: float, inner: float, bottom: float) -> list[draw.Frame]:
     """Places for a label along the sides of a field, from the top down."""
     wide, high = _LABEL
     left, right = sorted((outer, inner))
     start, end = left + 8, right - 8 - wide
     first, last = top + 8, bottom - 7 - high
     return [
-        Frame(x, first + (last - first) * part, wide, high)
+        draw.Frame(x, first + (last - first) * part, wide, high)
         for part in (0, 0.25, 0.5, 0.75, 1)
         for x in ((start, end) if outer < inner else (end, start))
     ]
 
 
-def _time_behind(box: Frame, frame: Frame, spread: Density) -> float:
+def _time_behind(box: draw.Frame, frame: draw.Frame, spread: Density) -> float:
     across, upwards = frame.across(), frame.upwards()
     columns = [across(edge) for edge in spread.edges_pct]
     rows = [upwards(edge) for edge in spread.edges_pct]
@@ -219,15 +202,15 @@ def _time_behind(box: Frame, frame: Frame, spread: Density) -> float:
 # -- legend and notes ------------------------------------------------------------------------------
 
 
-def _legend(frame: Frame, spread: Density, low: float) -> Iterator[Shape]:
+def _legend(frame: draw.Frame, spread: Density, low: float) -> Iterator[draw.Shape]:
     most = float(spread.shares.max(initial=0.0))
     top, left = frame.bottom + 56, frame.left + 84
-    yield Label(frame.left, top + 10, "time in a cell", 11, fill=QUIET)
+    yield draw.Label(frame.left, top + 10, "time in a cell", 11, fill=draw.QUIET)
     if most:
-        place = Scale(0, 1, left, left + _LEGEND)
-        for step in range(RAMP_STEPS):
-            start, end = place(step / RAMP_STEPS), place((step + 1) / RAMP_STEPS)
-            yield Rect(start, top, end - start, 11, ramp(step / (RAMP_STEPS - 1)))
+        place = draw.Scale(0, 1, left, left + _LEGEND)
+        for step in range(draw.RAMP_STEPS):
+            start, end = place(step / draw.RAMP_STEPS), place((step + 1) / draw.RAMP_STEPS)
+            yield draw.Rect(start, top, end - start, 11, draw.ramp(step / (draw.RAMP_STEPS - 1)))
         # Round shares far enough apart on the scale, the largest first.
         kept: list[float] = []
         for share in _ROUND_SHARES:
@@ -236,11 +219,11 @@ def _legend(frame: Frame, spread: Density, low: float) -> Iterator[Shape]:
                 continue
             kept.append(shade)
             x = place(shade)
-            yield Line(x, top + 11, x, top + 14, QUIET)
-            yield Label(x, top + 25, units.share(share, 1), 10.5, "middle", QUIET)
+            yield draw.Line(x, top + 11, x, top + 14, draw.QUIET)
+            yield draw.Label(x, top + 25, units.share(share, 1), 10.5, "middle", draw.QUIET)
     right = frame.right + _HISTOGRAM
-    yield Line(right - 142, top + 6, right - 118, top + 6, INK, dash=LOW_DASH)
-    yield Label(right - 112, top + 10, f"low: below {100 * low:.3g} %", 11, fill=QUIET)
+    yield draw.Line(right - 142, top + 6, right - 118, top + 6, draw.INK, dash=LOW_DASH)
+    yield draw.Label(right - 112, top + 10, f"low: below {100 * low:.3g} %", 11, fill=draw.QUIET)
 
 
 # -- along the run ---------------------------------------------------------------------------------
@@ -261,14 +244,15 @@ _TITLES = {
 }
 
 
-def strip_picture(subject: Subject, width: float = 1000, row: float = 84) -> Drawing:
+def strip_picture(subject: Subject, width: float = 1000, row: float = 84) -> draw.Drawing:
     """How the use of one device changes from its first kernel to its last."""
     metrics = metrics_of(subject)
     plot = width - _ROW_LEFT - _ROW_RIGHT
     along = strip(subject.calls, round(plot), metrics)
     classes, top = _classes(subject, along, width)
     frames = [
-        Frame(_ROW_LEFT, top + place * (row + _GAP), plot, row) for place in range(len(metrics))
+        draw.Frame(_ROW_LEFT, top + place * (row + _GAP), plot, row)
+        for place in range(len(metrics))
     ]
     where = "of the measured launches, in order" if subject.is_sample else "along the run"
     means = [
@@ -310,59 +294,63 @@ def metrics_of(subject: Subject) -> tuple[str, ...]:
     return known or _OCCUPANCY
 
 
-def _classes(subject: Subject, along: Strip, width: float) -> tuple[list[Shape], float]:
+def _classes(subject: Subject, along: Strip, width: float) -> tuple[list[draw.Shape], float]:
     """The classes of this run along it, with their shares of its time; where the rows begin."""
     if not words.has_utilisation(subject.use):
         return [], HEAD + 14
     legend = class_legend(words.class_shares(subject.use), HEAD + 18, width - MARGIN)
     top = max(legend_bottom(legend), HEAD) + 12
-    lane = Frame(_ROW_LEFT, top, width - _ROW_LEFT - _ROW_RIGHT, _LANE)
+    lane = draw.Frame(_ROW_LEFT, top, width - _ROW_LEFT - _ROW_RIGHT, _LANE)
     return [*legend, *_class_lane(lane, along)], lane.bottom + _GAP
 
 
-def _class_lane(lane: Frame, along: Strip) -> Iterator[Shape]:
+def _class_lane(lane: draw.Frame, along: Strip) -> Iterator[draw.Shape]:
     """Classes on top of each other by their share of each stretch; what is left has no counters."""
     known = along.class_shares[:, : CLASSES.index("unknown")]
     reached = np.cumsum(known, axis=1)
     hatch = CLASS_HATCH["unknown"] if (reached[:, -1:] < _ALL).any() else None
-    yield Label(lane.left - 7, lane.top + lane.height / 2 + 4, "class", 12, "end")
-    yield Label(lane.right + 8, lane.bottom - 4, "mean", 11.5, fill=QUIET)
-    yield Rect(lane.left, lane.top, lane.width, lane.height, CLASS_FILL["unknown"], hatch=hatch)
+    yield draw.Label(lane.left - 7, lane.top + lane.height / 2 + 4, "class", 12, "end")
+    yield draw.Label(lane.right + 8, lane.bottom - 4, "mean", 11.5, fill=draw.QUIET)
+    yield draw.Rect(
+        lane.left, lane.top, lane.width, lane.height, CLASS_FILL["unknown"], hatch=hatch
+    )
     # The last class is drawn first and reaches down behind the others.
     for place in reversed(range(known.shape[1])):
         if known[:, place].any():
             for points in _areas(lane, 100 * reached[:, place]):
-                yield Polygon(points, CLASS_FILL[CLASSES[place]])
+                yield draw.Polygon(points, CLASS_FILL[CLASSES[place]])
     yield lane.outline()
 
 
-def _row(frame: Frame, metric: str, subject: Subject, along: Strip) -> Iterator[Shape]:
+def _row(frame: draw.Frame, metric: str, subject: Subject, along: Strip) -> Iterator[draw.Shape]:
     values = along.means_pct[metric]
     across, upwards = frame.across(0, max(len(values), 1)), frame.upwards()
     middle = frame.top + frame.height / 2
-    yield Rect(frame.left, frame.top, frame.width, frame.height, WASH)
+    yield draw.Rect(frame.left, frame.top, frame.width, frame.height, draw.WASH)
     for start, end in _spans(np.isnan(values)):
         left, right = across(start), across(end)
-        yield Rect(left, frame.top, right - left, frame.height, hatch=Hatch(FAINT, gap=6))
+        yield draw.Rect(
+            left, frame.top, right - left, frame.height, hatch=draw.Hatch(draw.FAINT, gap=6)
+        )
     for points in _areas(frame, values):
-        yield Polygon(points, AREA)
+        yield draw.Polygon(points, draw.AREA)
     if metric not in _OCCUPANCY:
         y = upwards(100 * subject.report.thresholds.low)
-        yield Line(frame.left, y, frame.right, y, INK, dash=LOW_DASH)
+        yield draw.Line(frame.left, y, frame.right, y, draw.INK, dash=LOW_DASH)
     yield frame.outline()
-    yield from y_axis(frame, upwards, (0, 50, 100))
-    yield Label(frame.left - 38, middle, _TITLES[metric], 12, "middle", upright=True)
+    yield from draw.y_axis(frame, upwards, (0, 50, 100))
+    yield draw.Label(frame.left - 38, middle, _TITLES[metric], 12, "middle", upright=True)
     mean = getattr(subject.use, metric, None)
     if mean is not None:
-        yield Label(frame.right + 8, middle + 4, units.share(mean, 100), 12.5, bold=True)
+        yield draw.Label(frame.right + 8, middle + 4, units.share(mean, 100), 12.5, bold=True)
 
 
-def _areas(frame: Frame, values: NDArray[np.float64]) -> Iterator[tuple[Point, ...]]:
+def _areas(frame: draw.Frame, values: NDArray[np.float64]) -> Iterator[tuple[draw.Point, ...]]:
     """Outlines of the stretches in a row that have a value, as steps."""
     across, upwards = frame.across(0, max(len(values), 1)), frame.upwards()
     shown = values.tolist()
     for start, end in _spans(~np.isnan(values)):
-        points: list[Point] = [(across(start), frame.bottom)]
+        points: list[draw.Point] = [(across(start), frame.bottom)]
         place = start
         for y, run in groupby(round(upwards(min(value, 100.0)), 1) for value in shown[start:end]):
             after = place + len(list(run))
@@ -377,12 +365,16 @@ def _spans(chosen: NDArray[np.bool_]) -> list[tuple[int, int]]:
     return list(zip(changes[::2].tolist(), changes[1::2].tolist(), strict=True))
 
 
-def _time_axis(frame: Frame, total_ns: float, *, sampled: bool) -> list[Shape]:
+def _time_axis(frame: draw.Frame, total_ns: float, *, sampled: bool) -> list[draw.Shape]:
     if not total_ns:
-        return [Label(frame.left, frame.bottom + 20, "no kernel has a duration", 12, fill=QUIET)]
+        return [
+            draw.Label(
+                frame.left, frame.bottom + 20, "no kernel has a duration", 12, fill=draw.QUIET
+            )
+        ]
     unit = units.duration_ns(total_ns).rsplit(" ", 1)[1]
     size = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
     what = "time the measured launches stand for, one after the other"
     title = f"{what if sampled else 'kernel time in launch order'}, {unit}"
-    ticks = nice_ticks(0, total_ns / size, most=11)
-    return x_axis(frame, frame.across(0, total_ns / size), ticks, title)
+    ticks = draw.nice_ticks(0, total_ns / size, most=11)
+    return draw.x_axis(frame, frame.across(0, total_ns / size), ticks, title)

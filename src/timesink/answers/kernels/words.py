@@ -100,15 +100,6 @@ def device_name(report: KernelReport, use: DeviceUse) -> str:
     return f"{use.host} {name}" if len(hosts) > 1 and use.host else name
 
 
-def device_title(report: KernelReport, use: DeviceUse) -> str:
-    """The device and what it is."""
-    name = device_name(report, use)
-    about = ", ".join(
-        filter(None, (use.name, use.compute_capability and f"capability {use.compute_capability}"))
-    )
-    return f"{name} ({about})" if about else name
-
-
 def device_lines(report: KernelReport, use: DeviceUse) -> Iterator[str]:
     """How much ran on a device, and how well it was used."""
     sampled = report.sampling is not None
@@ -230,9 +221,6 @@ def join_lines(report: KernelReport) -> Iterator[str]:
     if join.exact_share < join.aligned_share:
         rest = join.aligned_share - join.exact_share
         yield f"{units.share(rest, 1)} by name only: grid or block differ"
-
-
-# -- several runs --------------------------------------------------------------------------------
 
 
 def runs_headline(reports: Sequence[KernelReport]) -> str:

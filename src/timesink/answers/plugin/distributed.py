@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -51,14 +51,7 @@ def overlap(ranks: RankSet, _query: Query) -> dict[str, Any]:
         computation_only_ns=pl.col("computation_ns") - pl.col("overlap_ns"),
         communication_only_ns=pl.col("communication_ns") - pl.col("overlap_ns"),
     )
-    return {
-        "metadata": {
-            "title": "Computation/Communication Overview",
-            "legends": list(_OVERLAP_PARTS),
-            "units": "us",
-        },
-        "data": _chart(steps, list(_OVERLAP_PARTS.values())),
-    }
+    return _chart("Computation/Communication Overview", steps, _OVERLAP_PARTS)
 
 
 def wait_time(ranks: RankSet, _query: Query) -> dict[str, Any]:
@@ -69,15 +62,8 @@ def wait_time(ranks: RankSet, _query: Query) -> dict[str, Any]:
     _check_communication(ranks)
     found = ranks.communication
     parts = _WAITING_PARTS if len(ranks.ranks) > 1 else _PARTS_OF_ONE_WORKER
-    metadata = {
-        "title": "Synchronizing/Communication Overview",
-        "legends": list(parts),
-        "units": "us",
-    }
-    return {
-        "metadata": metadata | _mismatches(found),
-        "data": _chart(found.by_step, list(parts.values())),
-    }
+    title = "Synchronizing/Communication Overview"
+    return _chart(title, found.by_step, parts, **_mismatches(found))
 
 
 def communication_operations(ranks: RankSet, _query: Query) -> dict[str, Any]:
@@ -118,9 +104,6 @@ def device_info(ranks: RankSet, _query: Query) -> dict[str, Any] | None:
     return {"metadata": {"title": "Device Information"}, "data": nodes} if nodes else None
 
 
-# -- workers ---------------------------------------------------------------------------------------
-
-
 def _check_communication(ranks: RankSet) -> None:
     if not ranks.communicates:
         raise NotFoundError(
@@ -135,18 +118,22 @@ def _mismatches(found: WorkerComparison) -> dict[str, Any]:
     return {"mismatched_calls": count} if count else {}
 
 
-# -- steps -----------------------------------------------------------------------------------------
+def _chart(
+    title: str, steps: pl.DataFrame, parts: Mapping[str, str], **known: Any
+) -> dict[str, Any]:
+    """Values in us: the mean of each worker under `all`, then every step by its name.
 
-
-def _chart(steps: pl.DataFrame, parts: Sequence[str]) -> dict[str, dict[str, list[Any]]]:
-    """Values in us: the mean of each worker under `all`, then every step by its name."""
-    means = mean_over_steps(steps, *parts).iter_rows()
+    `parts` are the columns by what they are called.
+    """
+    columns = list(parts.values())
+    means = mean_over_steps(steps, *columns).iter_rows()
     chart: dict[str, dict[str, list[Any]]] = {
         "all": {worker: [round(mean / 1000) for mean in values] for worker, *values in means}
     }
-    for step, worker, *values in steps.select("step", "worker", *parts).iter_rows():
+    for step, worker, *values in steps.select("step", "worker", *columns).iter_rows():
         chart.setdefault(step, {})[worker] = [microseconds(value) for value in values]
-    return chart
+    metadata = {"title": title, "legends": list(parts), "units": "us", **known}
+    return {"metadata": metadata, "data": chart}
 
 
 def _description(device: Device) -> dict[str, Any]:

@@ -189,9 +189,6 @@ _SUMMED = (
 )
 
 
-# -- by operator -----------------------------------------------------------------------------------
-
-
 def memory_table(trace: Trace, query: Query) -> dict[str, Any]:
     """The response to `/memory`: memory of each operator, by device."""
     devices, units = recorded_devices(trace), Units.asked(query, memory="KB")
@@ -213,9 +210,6 @@ def memory_table(trace: Trace, query: Query) -> dict[str, Any]:
         "columns": columns(units, {"Operator Name": ""}, _TABLE),
         "rows": rows_by_device(in_units(table, units), devices),
     }
-
-
-# -- over time -------------------------------------------------------------------------------------
 
 
 def memory_curve(trace: Trace, query: Query) -> dict[str, Any]:
@@ -262,9 +256,6 @@ def memory_curve(trace: Trace, query: Query) -> dict[str, Any]:
         "columns": columns(units, {}, _CURVE),
         "rows": rows_by_device(points, devices),
     }
-
-
-# -- single blocks ---------------------------------------------------------------------------------
 
 
 def memory_events(trace: Trace, query: Query) -> dict[str, Any]:

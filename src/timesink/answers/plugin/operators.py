@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
-from operator import itemgetter
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
@@ -98,10 +96,7 @@ def _table(trace: Trace, table: pl.DataFrame) -> dict[str, Any]:
             row[f"tc_{part}_ratio"] = 0 if ratio is None else round(100 * ratio, 2)
         stack = "call_stack" if "call_stack" in operator else "has_call_stack"
         data.append(row | {stack: operator[stack]})
-    return {
-        "metadata": {"sort": next(iter(durations)), "tooltips": dict(_TOOLTIPS)},
-        "data": data,
-    }
+    return {"metadata": {"sort": next(iter(durations)), "tooltips": dict(_TOOLTIPS)}, "data": data}
 
 
 def shape_text(dims: str | None) -> str:
@@ -204,9 +199,6 @@ def _module(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-# -- /tree -----------------------------------------------------------------------------------------
-
-
 def tree_view(trace: Trace, query: Query) -> dict[str, Any]:
     """The response to `/tree`: one thread, the main one if the request names none.
 
@@ -263,6 +255,16 @@ _USES = (
     "Whether the kernel runs on tensor cores (matrix units), judged by its name. "
     "Unknown: the name is in none of the lists."
 )
+_ON_SM, _IN_FLIGHT = "Mean Blocks Per SM", "Mean Est. Achieved Occupancy (%)"
+_LENGTHS = ("total", "mean", "max", "min")
+_MLU_LAUNCH = ("DimXYZ", "Kernel Type", "Kernel Uses Tensor Cores")
+_LAUNCH = (
+    *("Grid", "Block", "Register Per Thread", "Shared Memory", "Kernel Uses Tensor Cores"),
+    "Op is Tensor Cores eligible",
+)
+_TEXTS = frozenset(
+    {"Name", "Operator", "Tensor Cores Used", *_MLU_LAUNCH, "Grid", "Block", _LAUNCH[-1]}
+)
 _NEVER = "MLU devices have no tensor cores, so this is always No."
 _ELIGIBLE = "Whether the operator that launched the kernel can run on tensor cores."
 _BLOCKS = (
@@ -301,51 +303,57 @@ def kernel_table_view(trace: Trace, query: Query) -> dict[str, Any]:
     """The response to `/kernel/table`: by name, or by name, operator and launch properties."""
     by_name = _kernel_group(query) == BY_KERNEL
     table = _with_kernels(kernel_table(trace) if by_name else kernel_groups(trace))
-    uses = partial(_yes_or_no, "tensor_cores")
-    columns: list[_KernelColumn] = [("string", "Name", "", itemgetter("name"))]
-    if not by_name:
-        columns.append(("string", "Operator", "", _operator))
+    tips = {"Op is Tensor Cores eligible": _ELIGIBLE, _ON_SM: _BLOCKS, _IN_FLIGHT: _OCCUPANCY}
     if by_name:
-        hint = _USES if has_tensor_cores(trace) else _NEVER
-        columns.append(("string", "Tensor Cores Used", hint, uses))
-    elif "dim" in table.columns:
-        columns += [
-            ("string", "DimXYZ", "", itemgetter("dim")),
-            ("string", "Kernel Type", "", itemgetter("kernel_type")),
-            ("string", "Kernel Uses Tensor Cores", _NEVER, uses),
-        ]
+        shown = ["Name", "Tensor Cores Used"]
+        tips["Tensor Cores Used"] = _USES if has_tensor_cores(trace) else _NEVER
     else:
-        eligible = partial(_yes_or_no, "eligible")
-        columns += [
-            ("string", "Grid", "", partial(_shape, "grid")),
-            ("string", "Block", "", partial(_shape, "block")),
-            ("number", "Register Per Thread", "", itemgetter("registers_per_thread")),
-            ("number", "Shared Memory", "", itemgetter("shared_memory_bytes")),
-            ("string", "Kernel Uses Tensor Cores", _USES, uses),
-            ("string", "Op is Tensor Cores eligible", _ELIGIBLE, eligible),
-        ]
-    columns.append(("number", "Calls", "", itemgetter("calls")))
-    for what in ("total", "mean", "max", "min"):
-        # Means are always whole microseconds, others where kernels of a name are together.
-        told = partial(_duration, f"{what}_ns", exact=not by_name and what != "mean")
-        columns.append(("number", f"{what.capitalize()} Duration (us)", "", told))
+        on_mlu = "dim" in table.columns
+        shown = ["Name", "Operator", *(_MLU_LAUNCH if on_mlu else _LAUNCH)]
+        tips["Kernel Uses Tensor Cores"] = _NEVER if on_mlu else _USES
+    shown += ["Calls", *(f"{what.capitalize()} Duration (us)" for what in _LENGTHS)]
     # Estimates that some kernel states.
     known = kernel_table(trace)
-    if (known["blocks_per_sm"] > 0).any():
-        blocks = partial(_rounded, "blocks_per_sm")
-        columns.append(("number", "Mean Blocks Per SM", _BLOCKS, blocks))
-    if known["occupancy_pct"].is_not_null().any():
-        occupancy = partial(_rounded, "occupancy_pct")
-        columns.append(("number", "Mean Est. Achieved Occupancy (%)", _OCCUPANCY, occupancy))
+    shown += [_ON_SM] if (known["blocks_per_sm"] > 0).any() else []
+    shown += [_IN_FLIGHT] if known["occupancy_pct"].is_not_null().any() else []
+    rows = (_kernel_cells(kernel, by_name=by_name) for kernel in table.to_dicts())
     return {
         "metadata": {"sort": "Total Duration (us)"},
         "data": {
             "columns": [
-                {"type": kind, "name": name} | ({"tooltip": tip} if tip else {})
-                for kind, name, tip, _ in columns
+                {"type": "string" if title in _TEXTS else "number", "name": title}
+                | ({"tooltip": tips[title]} if title in tips else {})
+                for title in shown
             ],
-            "rows": [[cell(kernel) for *_, cell in columns] for kernel in table.to_dicts()],
+            "rows": [[cells[title] for title in shown] for cells in rows],
         },
+    }
+
+
+def _kernel_cells(kernel: Row, *, by_name: bool) -> Row:
+    """All that may be shown of a kernel, by the titles of columns."""
+    words = {True: "Yes", False: "No", None: "Unknown"}
+    cells = {"Name": kernel["name"], "Calls": kernel["calls"]}
+    for what in _LENGTHS:
+        # Means are always whole microseconds, others where kernels of a name are together.
+        ns, exact = kernel[f"{what}_ns"], not by_name and what != "mean"
+        cells[f"{what.capitalize()} Duration (us)"] = (
+            microseconds(ns) if exact else round(ns / 1000)
+        )
+    for title, name in ((_ON_SM, "blocks_per_sm"), (_IN_FLIGHT, "occupancy_pct")):
+        cells[title] = None if kernel[name] is None else round(kernel[name], 2)
+    if by_name:
+        return cells | {"Tensor Cores Used": words[kernel["tensor_cores"]]}
+    sizes = {of: [kernel.get(f"{of}_{axis}") for axis in "xyz"] for of in ("grid", "block")}
+    return cells | {
+        "Operator": str(kernel["operator"]) if kernel["launched"] else NO_LAUNCH,
+        "DimXYZ": kernel.get("dim"),
+        "Kernel Type": kernel.get("kernel_type"),
+        **{of.capitalize(): None if own == [None] * 3 else str(own) for of, own in sizes.items()},
+        "Register Per Thread": kernel.get("registers_per_thread"),
+        "Shared Memory": kernel.get("shared_memory_bytes"),
+        "Kernel Uses Tensor Cores": words[kernel["tensor_cores"]],
+        "Op is Tensor Cores eligible": words[kernel.get("eligible")],
     }
 
 
@@ -364,29 +372,3 @@ def _with_kernels(table: pl.DataFrame) -> pl.DataFrame:
 
 def _kernel_pie(rows: list[list[Any]]) -> dict[str, Any]:
     return {"total": {"columns": _PIE_COLUMNS, "rows": rows}}
-
-
-# -- columns: type, name and tooltip of each, and its cell of a kernel ----------------------------
-
-_KernelColumn: TypeAlias = tuple[str, str, str, Callable[[Row], Any]]
-
-
-def _operator(kernel: Row) -> str:
-    return str(kernel["operator"]) if kernel["launched"] else NO_LAUNCH
-
-
-def _yes_or_no(column: str, kernel: Row) -> str:
-    return {True: "Yes", False: "No", None: "Unknown"}[kernel[column]]
-
-
-def _shape(what: str, kernel: Row) -> str | None:
-    sizes = [kernel[f"{what}_{axis}"] for axis in "xyz"]
-    return None if sizes == [None] * 3 else str(sizes)
-
-
-def _rounded(column: str, kernel: Row) -> float | None:
-    return None if kernel[column] is None else round(kernel[column], 2)
-
-
-def _duration(column: str, kernel: Row, *, exact: bool) -> int | float:
-    return microseconds(kernel[column]) if exact else round(kernel[column] / 1000)

@@ -190,16 +190,7 @@ def _performance(average: dict[str, float], shown: list[str]) -> dict[str, Any]:
     }
 
 
-VIEWS = (
-    "Overview",
-    "Operator",
-    "Kernel",
-    "Trace",
-    "Distributed",
-    "Memory",
-    "Module",
-    "Lightning",
-)
+VIEWS = ("Overview", "Operator", "Kernel", "Trace", "Distributed", "Memory", "Module", "Lightning")
 """Every view, in the order they are listed."""
 
 

@@ -8,8 +8,7 @@ written anew from the tables.
 from __future__ import annotations
 
 from codecs import getincrementaldecoder
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from itertools import chain, islice
 from pathlib import Path
@@ -24,7 +23,7 @@ from timesink.analyses.names import device_word
 from timesink.answers.plugin import Query
 from timesink.errors import UnreadableError
 from timesink.formats.chrome.container import cut_pieces, split_end, split_head
-from timesink.formats.chrome.writer import Event, number_lanes, write_chrome_json
+from timesink.formats.chrome.writer import Event, as_number, number_lanes, write_chrome_json
 from timesink.formats.packing import Damage, SourceFile, open_source
 from timesink.model.trace import Trace
 
@@ -61,20 +60,13 @@ _CROSSING = "overlapping_slices"
 _MOVABLE = frozenset({"X", "f"})
 
 
-@dataclass(frozen=True)
-class Moves:
-    """Which events go to which lane, and what these lanes are called."""
+def find_moves(trace: Trace) -> tuple[dict[int, str], list[Event]]:
+    """Lanes for the slices that cross others, and for the ends of the arrows to them.
 
-    lanes: Mapping[int, str] = field(default_factory=dict)
-    """The new lane of an event, by its position in the file."""
-    tracks: Sequence[Event] = ()
-    """Events that name the new lanes."""
-
-
-def find_moves(trace: Trace) -> Moves:
-    """Lanes for the slices that cross others, and for the ends of the arrows to them."""
+    They are by the position of an event in the file; beside them are events that name the lanes.
+    """
     if all(entry.code != _CROSSING for entry in trace.health):
-        return Moves()
+        return {}, []
     columns = ("index", "pid", "tid", "stream", "ts_ns", "dur_ns", "correlation")
     device = trace.lazy("device").select(columns).collect()
     number = number_lanes(device)
@@ -85,19 +77,19 @@ def find_moves(trace: Trace) -> Moves:
     targets = moved.select(*at_slice.values(), "lane").unique(list(at_slice.values()))
     arrows = ends.join(targets, left_on=list(at_slice), right_on=list(at_slice.values()))
     lanes = pl.concat([moved.select("index", "lane"), arrows.select("index", "lane")])
-    return Moves(dict(lanes.iter_rows()), list(_tracks(moved, trace)))
+    return dict(lanes.iter_rows()), list(_tracks(moved, trace))
 
 
-def moved_text(events: Iterable[bytes], moves: Moves, *, bare: bool) -> Iterator[bytes]:
+def moved_text(events: Iterable[bytes], lanes: Mapping[int, str], *, bare: bool) -> Iterator[bytes]:
     """The text of an event list and what follows it, with the moved events on their new lanes."""
-    if not moves.lanes:
+    if not lanes:
         yield from events
         return
     first = 0
     for piece in cut_pieces(events):
         parts = split_end(piece.text, bare=bare) if piece.last else None
         listed, rest = parts or (piece.text, b"")
-        moved, count = _move(listed, first, moves.lanes)
+        moved, count = _move(listed, first, lanes)
         separator = b",\n" if piece.number else b""
         inside = moved[1:] if piece.last else moved[1:-1]
         yield separator + inside + rest
@@ -131,16 +123,12 @@ def _tracks(moved: pl.DataFrame, trace: Trace) -> Iterator[Event]:
     known = trace.tracks.select("pid", "tid", "sort_index")
     ordered = lanes.join(known, on=["pid", "tid"], how="left").sort("number", "lane")
     for row in ordered.cast({pl.Categorical: pl.String}).iter_rows(named=True):
-        lane = {"ph": "M", "pid": _number(row["pid"]), "tid": row["lane"]}
+        lane = {"ph": "M", "pid": as_number(row["pid"]), "tid": row["lane"]}
         name = f"stream {row['stream'] or row['tid']} (overlap {row['number']})"
         yield {**lane, "name": "thread_name", "args": {"name": name}}
         if row["sort_index"] is not None:
             place = {"sort_index": row["sort_index"]}
             yield {**lane, "name": "thread_sort_index", "args": place}
-
-
-def _number(text: str) -> int | str:
-    return int(text) if text.isascii() and text.isdigit() else text
 
 
 # The text of a Chrome-format file: whether it is JSON, and as proper UTF-8.
@@ -201,9 +189,9 @@ def trace_view(trace: Trace, _query: Query) -> Iterator[bytes]:
     """The trace with utilisation counters in front of its events, as JSON text in blocks."""
     added = counter_events(trace)
     if _can_pass_through(trace):
-        moves = find_moves(trace)
+        lanes, tracks = find_moves(trace)
         source = open_source(Path(trace.metadata.source))
-        blocks = _with_events(source, chain(added, moves.tracks), moves)
+        blocks = _with_events(source, chain(added, tracks), lanes)
     else:
         blocks = _written_anew(trace, added)
     # What cannot be opened or written shows before the first block is given out.
@@ -224,10 +212,12 @@ def _written_anew(trace: Trace, added: Iterable[Event]) -> Iterator[bytes]:
     with TemporaryDirectory(prefix="timesink-") as folder:
         file = Path(folder) / "trace.json.gz"
         write_chrome_json(trace, file)
-        yield from _with_events(open_source(file), added, Moves())
+        yield from _with_events(open_source(file), added, {})
 
 
-def _with_events(source: SourceFile, added: Iterable[Event], moves: Moves) -> Iterator[bytes]:
+def _with_events(
+    source: SourceFile, added: Iterable[Event], lanes: Mapping[int, str]
+) -> Iterator[bytes]:
     parts = split_head(text_blocks(source))
     if parts is None:
         raise UnreadableError.damaged(
@@ -250,4 +240,4 @@ def _with_events(source: SourceFile, added: Iterable[Event], moves: Moves) -> It
             break
     if first and not start.lstrip().startswith(b"]"):
         yield _BETWEEN
-    yield from moved_text(chain([start], events), moves, bare=bare)
+    yield from moved_text(chain([start], events), lanes, bare=bare)

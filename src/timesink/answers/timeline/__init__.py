@@ -21,13 +21,7 @@ from timesink.analyses.timeline.layout import (
     layout_of,
     whole_layout,
 )
-from timesink.analyses.timeline.levels import (
-    Level,
-    MergedSlices,
-    Points,
-    as_points,
-    single,
-)
+from timesink.analyses.timeline.levels import Level, MergedSlices, Points, as_points, single
 from timesink.analyses.timeline.tracks import Track
 from timesink.model.trace import Trace
 from timesink.sources.kept_answers import Arrays, KeptAnswer, array_blocks, arrays_in

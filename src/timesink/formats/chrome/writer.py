@@ -256,7 +256,7 @@ def _rare_arguments(trace: Trace) -> dict[int, Event]:
 
 def _track_events(row: Event) -> Iterable[Event]:
     owner = "process" if row["tid"] is None else "thread"
-    lane = {"pid": _number(row["pid"]), "tid": _number(row["tid"]) if row["tid"] else 0}
+    lane = {"pid": as_number(row["pid"]), "tid": as_number(row["tid"]) if row["tid"] else 0}
     for column in ("name", "labels", "sort_index"):
         if row[column] is not None:
             yield {"ph": "M", "name": f"{owner}_{column}", **lane, "args": {column: row[column]}}
@@ -276,7 +276,7 @@ def _host_event(row: Event, offset: int, rare: Mapping[int, Event]) -> Event:
 def _device_event(row: Event, offset: int, rare: Mapping[int, Event]) -> Event:
     given = _given(row, DEVICE_ARGUMENTS)
     if row["stream"] is not None:
-        given["stream"] = _number(row["stream"])
+        given["stream"] = as_number(row["stream"])
     for key in ("grid", "block"):
         if row[f"{key}_x"] is not None:
             given[key] = [row[f"{key}_{axis}"] for axis in "xyz"]
@@ -296,7 +296,7 @@ def _label(row: Event) -> Event:
 
 
 def _place(row: Event, offset: int) -> Event:
-    lane = {key: _number(row[key]) for key in ("pid", "tid") if row[key] is not None}
+    lane = {key: as_number(row[key]) for key in ("pid", "tid") if row[key] is not None}
     return {**lane, "ts": _microseconds(row["ts_ns"] - offset)}
 
 
@@ -310,7 +310,8 @@ def _microseconds(ns: int) -> msgspec.Raw:
     return msgspec.Raw(f"{sign}{ns // 1000}.{ns % 1000:03d}")
 
 
-def _number(text: str) -> int | str:
+def as_number(text: str) -> int | str:
+    """A number where the text is one."""
     return int(text) if text.isascii() and text.isdigit() else text
 
 

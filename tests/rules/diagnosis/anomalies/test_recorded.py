@@ -14,7 +14,7 @@ from timesink.analyses.comparison.sides import anatomy_of_role
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.answers.comparison.kept_runs import Runs, read_sides
 from timesink.answers.comparison.naming import members_of
-from timesink.answers.comparison.runs import CycleSearch, SideReadOptions
+from timesink.answers.comparison.runs import SideReadOptions
 from timesink.answers.comparison.sides import find_side
 from timesink.rules.environment import find_anomalies
 
@@ -37,7 +37,7 @@ CASES = {
 @lru_cache(maxsize=16)
 def roles(path: Path) -> list[Role]:
     """The roles of a run, as a comparison finds them."""
-    read = read_sides(Runs(SideReadOptions()), CycleSearch(), [find_side(path).sources])
+    read = read_sides(Runs(SideReadOptions()), [find_side(path).sources])
     return [one.role for one in members_of(read[0][0])]
 
 
