@@ -13,7 +13,7 @@ import polars as pl
 from timesink.analyses.columns import device_columns, host_columns, host_names, once_per_trace
 from timesink.analyses.cycles.cycles import (
     MIN_REPEATS,
-    Reading,
+    Cycles,
     Timed,
     best_first,
     family_name,
@@ -273,7 +273,7 @@ def spanned(events: pl.DataFrame, types: list[str] | None = None) -> pl.DataFram
 
 def from_mark_to_mark(
     trace: Trace, family: Family, trust: float, reason: str, *, on_device: bool
-) -> Reading:
+) -> Cycles:
     """Cycles from each mark to the next of its process.
 
     What lies before the first mark that closes a cycle, or behind the last that begins one, is a
@@ -295,7 +295,7 @@ def from_mark_to_mark(
         bounds = np.array(cuts, dtype=np.int64)
         parts.append(spans_of(str(pid), marks["name"][0], bounds[:-1], bounds[1:]))
     notes = (mark_note(family.name),)
-    return Reading("marker", family.name, pl.concat(parts), trust, reason, notes, on_device)
+    return Cycles(pl.concat(parts), "marker", family.name, trust, reason, notes, on_device)
 
 
 def mark_note(name: str) -> str:
@@ -310,7 +310,7 @@ _IRREGULAR = 0.5
 """Marks whose distances spread more than this, relative to their mean, do not beat time."""
 
 
-def repeated_annotation(trace: Trace) -> Reading | None:
+def repeated_annotation(trace: Trace) -> Cycles | None:
     """The annotation that holds most of the work and repeats; else one that beats time in it."""
     known, on_device = families_of(trace, on_device=False), False
     if not known:
@@ -331,7 +331,7 @@ def repeated_annotation(trace: Trace) -> Reading | None:
         )
         notes = tuple(f"{family.count} of {family.name!r} taken as prefill" for family in prefills)
         spans = spanned(events, types)
-        return Reading("marker", main.name, spans, 0.95, reason, notes, on_device)
+        return Cycles(spans, "marker", main.name, 0.95, reason, notes, on_device)
     even = [
         family
         for family in known
@@ -345,7 +345,7 @@ def repeated_annotation(trace: Trace) -> Reading | None:
     return from_mark_to_mark(trace, main, 0.8, reason, on_device=on_device)
 
 
-def lone_annotation(trace: Trace) -> Reading | None:
+def lone_annotation(trace: Trace) -> Cycles | None:
     """The one pass of a recording that holds no more, where an annotation says so."""
     found = [
         family
@@ -358,7 +358,7 @@ def lone_annotation(trace: Trace) -> Reading | None:
         return None
     chosen = next(best_first(found))
     reason = f"the annotation {chosen.name!r} holds the whole recording"
-    return Reading("marker", chosen.name, spanned(chosen.events), 0.9, reason)
+    return Cycles(spanned(chosen.events), "marker", chosen.name, 0.9, reason)
 
 
 def _covering_units(
@@ -404,7 +404,7 @@ SPARSE = 0.1
 """A mark that lasts for less of the time only marks a place in its cycle."""
 
 
-def named_mark(trace: Trace, marker: str) -> Reading | None:
+def named_mark(trace: Trace, marker: str) -> Cycles | None:
     """Cycles as the named mark gives them; None where the recording has no such event.
 
     A name fits as it is, without its numbers, or with `*` and `?`.  Annotations are asked first,
@@ -428,7 +428,7 @@ def named_mark(trace: Trace, marker: str) -> Reading | None:
             reason = f"asked for by name; {family.name!r} was recorded {often}"
             if family.coverage >= SPARSE or family.count == 1:
                 spans = spanned(family.events)
-                return Reading("marker", family.name, spans, 1.0, reason, (), on_device)
+                return Cycles(spans, "marker", family.name, 1.0, reason, (), on_device)
             return from_mark_to_mark(trace, family, 1.0, reason, on_device=on_device)
     return None
 
@@ -451,7 +451,7 @@ def _names_that_fit(names: list[str], marker: str) -> list[str]:
 _ANCHOR = "ProfilerStep"
 
 
-def profiler_steps(trace: Trace) -> Reading | None:
+def profiler_steps(trace: Trace) -> Cycles | None:
     """The steps of each process, as its host marked them; None where none are marked.
 
     A last step whose device work was not recorded is left out.
@@ -481,4 +481,4 @@ def profiler_steps(trace: Trace) -> Reading | None:
         marks = whole
         notes = (f"{lost} step{'s' * (lost > 1)} at the end cut by the recording, left out",)
     spans = spans_of(marks["pid"], _ANCHOR, marks["start_ns"], marks["end_ns"])
-    return Reading("step", _ANCHOR, spans, 1.0, "the profiler marked its steps", notes)
+    return Cycles(spans, "step", _ANCHOR, 1.0, "the profiler marked its steps", notes)
