@@ -23,9 +23,9 @@ from timesink.analyses.device.idle import idle_causes
 from timesink.analyses.forest import OPERATOR, call_forest
 from timesink.analyses.links import link_launches
 from timesink.analyses.memory.curve import memory_peaks
+from timesink.analyses.names import tensor_core_use
 from timesink.analyses.operators import node_times
 from timesink.analyses.steps import role_ranges
-from timesink.analyses.tensor_cores import tensor_core_use
 from timesink.model import intervals, units
 from timesink.model.findings import MEDIUM, Evidence, Finding
 from timesink.model.trace import Device, Trace
