@@ -1,7 +1,7 @@
 """The summary of a rank as one row of Parquet: columns about it, and its tables as nested ones.
 
-Files of several ranks are therefore one dataset.  Nothing is written twice: the collectives and the
-records they were made from share a table, as do the steps of the summary and of its worker.
+Files of several ranks are therefore one dataset.  The collectives and the records they were made
+from share a table, so that the many of them are not written twice.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from timesink.analyses.ranks.summary import (
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Device
 
-FORMAT = "timesink/rank/1"
+FORMAT = "timesink/rank/2"
 Schema: TypeAlias = Mapping[str, pl.DataType]
 
 WORKER_STEP_SCHEMA: Schema = {
@@ -40,10 +40,6 @@ WORKER_STEP_SCHEMA: Schema = {
     **dict.fromkeys(("computation_ns", "communication_ns", "overlap_ns", "other_ns"), pl.Int64()),
 }
 """As `step_communication` gives them."""
-_SHARED_BY_STEPS = {"name": "step", "start_ns": "start_ns", "end_ns": "end_ns",
-                    "complete": "complete"}  # fmt: skip
-_OF_WORKER = "worker_"
-_WORKER_STEPS = {name: _SHARED_BY_STEPS.get(name, _OF_WORKER + name) for name in WORKER_STEP_SCHEMA}
 _OF_CALL = "call_"
 _ONLY_OF_CALLS = [
     name
@@ -53,17 +49,20 @@ _ONLY_OF_CALLS = [
 ]
 _CALL_COLUMNS = {name: _OF_CALL + name for name in _ONLY_OF_CALLS}
 _AS_NAMED: Mapping[str, str] = MappingProxyType({})
+_SCHEMAS: Mapping[str, Schema] = {
+    "steps": STEP_SCHEMA,
+    "worker_steps": WORKER_STEP_SCHEMA,
+    "ranges": RANGE_SCHEMA,
+    "functions": FUNCTION_SCHEMA,
+    "groups": GROUP_SCHEMA,
+}
 
 
 def to_parquet(summary: RankSummary) -> bytes:
     """The summary as the bytes of a Parquet file."""
-    of_worker = [
-        column.alias(_OF_WORKER + column.name)
-        for column in summary.worker.steps
-        if column.name not in _SHARED_BY_STEPS
-    ]
     tables = {
-        "steps": summary.steps.hstack(of_worker),
+        "steps": summary.steps,
+        "worker_steps": summary.worker.steps,
         "collectives": _records(summary),
         "ranges": summary.worker.ranges,
         "functions": summary.functions,
@@ -98,19 +97,14 @@ def from_parquets(written: Sequence[bytes]) -> list[RankSummary]:
         rows = pl.read_parquet([*written], use_statistics=False)
         if (rows["format"] != FORMAT).any():
             raise ValueError(rows["format"].unique().to_list())
-        names = ("steps", "collectives", "ranges", "functions", "groups")
-        all_rows = {name: _exploded(rows, name) for name in names}
-        calls = _cut(all_rows["collectives"], COLLECTIVE_SCHEMA, _CALL_COLUMNS)
-        if all_rows["collectives"][0][f"{_OF_CALL}start_ns"].null_count():
+        of_calls = _exploded(rows, "collectives")
+        calls = _cut(of_calls, COLLECTIVE_SCHEMA, _CALL_COLUMNS)
+        if of_calls[0][f"{_OF_CALL}start_ns"].null_count():
             calls = [table.filter(pl.col("start_ns").is_not_null()) for table in calls]
         tables = {
-            "steps": _cut(all_rows["steps"], STEP_SCHEMA),
-            "worker_steps": _cut(all_rows["steps"], WORKER_STEP_SCHEMA, _WORKER_STEPS),
-            "records": _cut(all_rows["collectives"], RECORD_SCHEMA),
+            "records": _cut(of_calls, RECORD_SCHEMA),
             "collectives": calls,
-            "ranges": _cut(all_rows["ranges"], RANGE_SCHEMA),
-            "functions": _cut(all_rows["functions"], FUNCTION_SCHEMA),
-            "groups": _cut(all_rows["groups"], GROUP_SCHEMA),
+            **{name: _cut(_exploded(rows, name), schema) for name, schema in _SCHEMAS.items()},
         }
         return [
             _summary(about, kept, {name: table[place] for name, table in tables.items()})
