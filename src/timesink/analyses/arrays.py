@@ -80,6 +80,17 @@ def covered(start: Ints, end: Ints, first: Ints) -> Ints:
     return np.asarray(np.maximum(end - np.maximum(start, before), 0))
 
 
+def union_by(key: Ints, start: Ints, end: Ints, many: int) -> pl.Series:
+    """Time covered by the ranges with each of so many keys; null where there are none."""
+    order = np.lexsort((start, key))
+    key = key[order]
+    first = np.flatnonzero(np.diff(key, prepend=-1))
+    added = covered(start[order], end[order], first)
+    place = np.full(many, -1)
+    place[key[first]] = np.arange(len(first))
+    return values_at(pl.Series(np.add.reduceat(added, first) if len(first) else added), place)
+
+
 def running_most(values: Ints, first: Ints) -> Ints:
     """The largest value so far, anew in each stretch."""
     least = np.minimum.reduceat(values, first)

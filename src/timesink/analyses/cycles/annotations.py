@@ -32,26 +32,9 @@ from timesink.model.trace import Trace
 from timesink.model.vendors import COLLECTIVE_CALLS, every
 from timesink.recorder.folder import CUT_MARK
 
-
-def host_annotations(trace: Trace) -> pl.DataFrame:
-    """What the program annotated on the host."""
-    return _events(host_columns(trace), pl.col("kind") == "annotation")
-
-
-def host_events(trace: Trace) -> pl.DataFrame:
-    """Every call on the host that is no annotation."""
-    return _events(host_columns(trace), ~pl.col("kind").is_in(["trace", "instant", "annotation"]))
-
-
-def device_annotations(trace: Trace) -> pl.DataFrame:
-    """Annotations as the device's work shows them."""
-    return _events(_on_device(trace), pl.col("kind") == "annotation")
-
-
-def device_events(trace: Trace) -> pl.DataFrame:
-    """Annotations on the device; kernels and copies where it has none."""
-    marks = device_annotations(trace)
-    return marks if marks.height else _events(_on_device(trace), pl.col("kind") != "sync")
+_ANNOTATION = pl.col("kind") == "annotation"
+_OTHER_CALL = ~pl.col("kind").is_in(["trace", "instant", "annotation"])
+_WORK = pl.col("kind") != "sync"
 
 
 def reach_before(*lane: str) -> pl.Expr:
@@ -64,13 +47,11 @@ def outermost(events: pl.DataFrame) -> pl.DataFrame:
     return events.filter((pl.col("start_ns") >= reach_before("pid")).fill_null(value=True))
 
 
-def _on_device(trace: Trace) -> pl.DataFrame:
-    return device_columns(trace).with_columns(
-        launching_process(trace).alias("pid"), pl.col("stream").alias("tid")
-    )
-
-
-def _events(table: pl.DataFrame, chosen: pl.Expr) -> pl.DataFrame:
+def _events(trace: Trace, chosen: pl.Expr, *, on_device: bool) -> pl.DataFrame:
+    table = host_columns(trace)
+    if on_device:
+        process = launching_process(trace).alias("pid")
+        table = device_columns(trace).with_columns(process, pl.col("stream").alias("tid"))
     return (
         table.lazy()
         .filter(chosen, pl.col("dur_ns") > 0)
@@ -183,7 +164,7 @@ def is_own(name: str) -> bool:
 @once_per_trace
 def families_of(trace: Trace, *, on_device: bool) -> list[Family]:
     """Annotations that could be units: made by the program, one at a time in each process."""
-    events = device_annotations(trace) if on_device else host_annotations(trace)
+    events = _events(trace, _ANNOTATION, on_device=on_device)
     names = events["name"].unique().to_list()
     usable = {name: family_name(name) for name in names if is_own(name)}
     own = events.filter(pl.col("name").is_in(list(usable)))
@@ -410,17 +391,17 @@ def named_mark(trace: Trace, marker: str) -> Cycles | None:
     A name fits as it is, without its numbers, or with `*` and `?`.  Annotations are asked first,
     then Python calls and every other host event, then annotations and kernels of the device.
     """
-    for events_of in (host_annotations, host_events, device_events):
-        if events_of is host_events:
+    places = ((_ANNOTATION, False), (_OTHER_CALL, False), (_ANNOTATION, True), (_WORK, True))
+    for asked, on_device in places:
+        if asked is _OTHER_CALL:
             names = _names_that_fit(list(python_calls(trace).names), marker)
             called = anchored(trace, frozenset(names))
             if called is not None:
                 return called
-        events = events_of(trace)
+        events = _events(trace, asked, on_device=on_device)
         chosen = _names_that_fit(events["name"].unique().to_list(), marker)
         if chosen:
             fitting = outermost(events.filter(pl.col("name").is_in(chosen)))
-            on_device = events_of is device_events
             # As one family, whatever they are called; none of them lies in another.
             rows = fitting.with_columns(pl.lit(marker).alias("family"), pl.lit(0).alias("work"))
             (family,) = families(rows)
@@ -430,6 +411,8 @@ def named_mark(trace: Trace, marker: str) -> Cycles | None:
                 spans = spanned(family.events)
                 return Cycles(spans, "marker", family.name, 1.0, reason, (), on_device)
             return from_mark_to_mark(trace, family, 1.0, reason, on_device=on_device)
+        if on_device and events.height:
+            break  # its work is asked only where the device has no annotations
     return None
 
 

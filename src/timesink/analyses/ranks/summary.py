@@ -27,7 +27,6 @@ from timesink.analyses.ranks.own_time import (
 from timesink.analyses.steps import bounds_of, role_ranges
 from timesink.model import intervals
 from timesink.model.health import HealthEntry
-from timesink.model.intervals import IntervalSet
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Device, Trace
 
@@ -131,7 +130,21 @@ def summarise_rank(trace: Trace) -> RankSummary:
     complete = worker.steps["complete"].to_numpy().astype(bool)
     on_host = talking[~moving["on_device"].to_numpy()]
     own = own_time(role_ranges(trace), talking, bounds, on_host=on_host)
-    gaps = longest_gaps(trace, own.busy, bounds)
+    exposed, communication = (
+        intervals.coverage_within(ranges, bounds) for ranges in (own.exposed, talking)
+    )
+    steps = worker.steps.lazy().select(
+        pl.col("name").alias("step"),
+        "start_ns",
+        "end_ns",
+        "complete",
+        pl.col("computation_ns").alias("compute_ns"),
+        pl.Series("communication_ns", communication),
+        pl.Series("exposed_communication_ns", exposed),
+        pl.Series("overlap_ns", communication - exposed),
+        *(pl.Series(f"own_{part}_ns", own.parts[part]) for part in OWN_PARTS),
+        *longest_gaps(trace, own.busy, bounds),
+    )
     # What calls say of the groups they are made in; some only have a number.
     said = {
         str(group.get("pg_name")): str(group["pg_desc"])
@@ -147,7 +160,7 @@ def summarise_rank(trace: Trace) -> RankSummary:
     rows = [(*group, *told) for group, told in groups.items()]
     return RankSummary(
         about=_about(trace),
-        steps=step_rows(worker.steps, own, gaps, talking),
+        steps=steps.select(pl.col(name).cast(as_) for name, as_ in STEP_SCHEMA.items()).collect(),
         collectives=_collectives(worker, moving, own),
         functions=function_times(trace, bounds[complete]),
         worker=worker,
@@ -203,33 +216,6 @@ def _collectives(worker: WorkerSummary, moving: pl.DataFrame, own: OwnTime) -> p
             exposed_ns=pl.Series(waited_for(end, own.exposed)),
         )
         .select(pl.col(name).cast(dtype) for name, dtype in COLLECTIVE_SCHEMA.items())
-        .collect()
-    )
-
-
-def step_rows(
-    steps: pl.DataFrame, own: OwnTime, gaps: pl.DataFrame, talking: IntervalSet
-) -> pl.DataFrame:
-    """Rows of `STEP_SCHEMA`, from those of `step_communication`."""
-    parts = {f"own_{part}_ns": own.parts[part] for part in OWN_PARTS}
-    bounds = bounds_of(steps)
-    exposed = intervals.coverage_within(own.exposed, bounds)
-    communication = intervals.coverage_within(talking, bounds)
-    return (
-        steps.lazy()
-        .select(
-            pl.col("name").alias("step"),
-            "start_ns",
-            "end_ns",
-            "complete",
-            pl.col("computation_ns").alias("compute_ns"),
-            pl.Series("communication_ns", communication),
-            pl.Series("exposed_communication_ns", exposed),
-            pl.Series("overlap_ns", communication - exposed),
-            *(pl.Series(name, values) for name, values in parts.items()),
-            *gaps,
-        )
-        .select(pl.col(name).cast(dtype) for name, dtype in STEP_SCHEMA.items())
         .collect()
     )
 
