@@ -23,8 +23,14 @@ from timesink.analyses.ranks.own_time import (
     work_of_shapes,
 )
 from timesink.analyses.ranks.rank_set import Named, numbered, ranks_of_traces, straggler_rows
-from timesink.analyses.ranks.summary import _believable, summarise_rank, thinned_to, within_limits
-from timesink.analyses.ranks.summary_tables import from_parquet, to_parquet
+from timesink.analyses.ranks.summary import (
+    _believable,
+    from_parquet,
+    summarise_rank,
+    thinned_to,
+    to_parquet,
+    within_limits,
+)
 from timesink.model.findings import Finding
 
 
