@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.forest import CallForest, Nodes
 from timesink.model.arrays import Ints
 
 _TABLE = 2**22
@@ -143,12 +142,6 @@ def values_at(column: pl.Series, places: Ints) -> pl.Series:
         return column.gather(places)
     known = pl.Series(places, dtype=pl.Int64).replace(-1, None)
     return column.gather(known.cast(pl.UInt32))
-
-
-def names_of(forest: CallForest, nodes: Nodes) -> pl.Series:
-    """Names of calls; null where there is no call."""
-    code = np.where(nodes >= 0, forest.name[nodes], -1) if len(forest) else nodes
-    return values_at(pl.Series(forest.names, dtype=pl.String), code)
 
 
 _EXACT_FLOATS = 1 << 53

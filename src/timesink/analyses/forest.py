@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses import names
+from timesink.analyses.arrays import values_at
 from timesink.analyses.columns import (
     Codes,
     host_columns,
@@ -227,6 +228,11 @@ class NestedCalls:
     def named(self, test: Callable[[str], object]) -> Flags:
         """Which calls have a name that passes the test."""
         return self.flags(test)[self.name]
+
+    def names_of(self, nodes: Nodes) -> pl.Series:
+        """Names of some calls; null where there is no call."""
+        code = np.where(nodes >= 0, self.name[nodes], -1) if len(self) else nodes
+        return values_at(pl.Series(self.names, dtype=pl.String), code)
 
     def children(self, node: int) -> Nodes:
         """The calls made directly by one call, in order; the roots of all threads for -1."""

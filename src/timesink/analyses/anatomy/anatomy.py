@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import polars as pl
 
@@ -165,5 +166,5 @@ def only_cycles(anatomy: Anatomy, cycles: Iterable[int]) -> Anatomy:
         return table.join(chosen, "cycle", "semi", maintain_order="left")
 
     tables = ("parts", "places", "levels", "cycles", "launches")
-    chosen_rows = {name: kept(getattr(anatomy, name)) for name in tables}
+    chosen_rows: dict[str, Any] = {name: kept(getattr(anatomy, name)) for name in tables}
     return replace(anatomy, find_calls=lambda: kept(anatomy.calls), **chosen_rows)

@@ -87,7 +87,7 @@ def _described(trace: Trace, calls: CollectiveCalls, work: pl.DataFrame) -> pl.D
     found = pl.DataFrame(
         {
             "call": alone,
-            "name": [forest.names[code] for code in forest.name[node].tolist()],
+            "name": forest.names_of(node),
             "carries_arguments": calls.carries_arguments[alone],
             **times,
             **{name: carried[name].gather(alone) for name in ("input_dims", "input_types")},

@@ -74,10 +74,6 @@ class PythonCalls(NestedCalls):
         """The process of each of some calls."""
         return [self.threads[thread][0] for thread in self.thread[nodes].tolist()]
 
-    def names_of(self, nodes: Nodes) -> list[str]:
-        """What each of some calls is called."""
-        return [self.names[code] for code in self.name[nodes].tolist()]
-
     def outermost(self, chosen: Flags) -> Nodes:
         """Of the chosen calls those that are inside no other chosen one."""
         nodes = np.flatnonzero(chosen)
