@@ -42,11 +42,6 @@ def reach_before(*lane: str) -> pl.Expr:
     return pl.col("end_ns").cum_max().shift().over(*lane)
 
 
-def outermost(events: pl.DataFrame) -> pl.DataFrame:
-    """Without events that lie inside an earlier one of the same process."""
-    return events.filter((pl.col("start_ns") >= reach_before("pid")).fill_null(value=True))
-
-
 def _events(trace: Trace, chosen: pl.Expr, *, on_device: bool) -> pl.DataFrame:
     table = host_columns(trace)
     if on_device:
@@ -401,9 +396,11 @@ def named_mark(trace: Trace, marker: str) -> Cycles | None:
         events = _events(trace, asked, on_device=on_device)
         chosen = _names_that_fit(events["name"].unique().to_list(), marker)
         if chosen:
-            fitting = outermost(events.filter(pl.col("name").is_in(chosen)))
-            # As one family, whatever they are called; none of them lies in another.
-            rows = fitting.with_columns(pl.lit(marker).alias("family"), pl.lit(0).alias("work"))
+            fitting = events.filter(pl.col("name").is_in(chosen))
+            # As one family, whatever they are called, without those that lie inside another.
+            outermost = (pl.col("start_ns") >= reach_before("pid")).fill_null(value=True)
+            told = pl.lit(marker).alias("family"), pl.lit(0).alias("work")
+            rows = fitting.filter(outermost).with_columns(*told)
             (family,) = families(rows)
             often = units.counted(family.count, "times")
             reason = f"asked for by name; {family.name!r} was recorded {often}"

@@ -10,6 +10,7 @@ from itertools import permutations
 import numpy as np
 import polars as pl
 
+from timesink.analyses.arrays import compact
 from timesink.analyses.cycles.cycles import (
     MIN_REPEATS,
     Candidate,
@@ -271,10 +272,7 @@ def kinds_of_parts(symbol: Ints, cuts: Ints) -> Ints:
         sums = np.add.reduceat(marks[symbol], cuts[:-1]) if len(cuts) > 1 else marks[:0]
         if len(cuts) > 1 and cuts[-1] < len(symbol):
             sums[-1] = marks[symbol[cuts[-2] : cuts[-1]]].sum()
-    _, first, kind = np.unique(sums, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[kind]
+    return compact(np.unique(sums, return_inverse=True)[1])
 
 
 # Cycles of one kernel sequence, if it has a period.
