@@ -23,12 +23,14 @@ from timesink.model.trace import Trace
 
 Options = ParamSpec("Options")
 Result = TypeVar("Result")
+Subject = TypeVar("Subject")
+"""What is asked about: a trace, or two runs beside each other.  Both are frozen."""
 
 
 _Note: TypeAlias = tuple[Lock, list[Any]]
 """One answer about one trace, behind the lock under which it is found."""
 
-_notebooks: WeakKeyDictionary[Trace, dict[Any, _Note]] = WeakKeyDictionary()
+_notebooks: WeakKeyDictionary[Any, dict[Any, _Note]] = WeakKeyDictionary()
 _opening = Lock()
 
 
@@ -37,26 +39,26 @@ def remember(trace: Trace, analysis: Callable[[Trace], Result], answer: Result) 
     _note_of(trace, (inspect.unwrap(analysis), (), ()))[1][:] = [answer]
 
 
-def _note_of(trace: Trace, question: Any) -> _Note:
+def _note_of(subject: object, question: Any) -> _Note:
     with _opening:
-        return _notebooks.setdefault(trace, {}).setdefault(question, (Lock(), []))
+        return _notebooks.setdefault(subject, {}).setdefault(question, (Lock(), []))
 
 
 def once_per_trace(
-    analysis: Callable[Concatenate[Trace, Options], Result],
-) -> Callable[Concatenate[Trace, Options], Result]:
-    """Remember what an analysis found for as long as its trace is alive.
+    analysis: Callable[Concatenate[Subject, Options], Result],
+) -> Callable[Concatenate[Subject, Options], Result]:
+    """Remember what an analysis found for as long as its trace, or pair of runs, is alive.
 
-    Traces are frozen, so an answer never goes stale; it goes away with its trace.  Threads that
+    Both are frozen, so an answer never goes stale; it goes away with its subject.  Threads that
     ask for the same answer wait for the first of them.
     """
 
     @wraps(analysis)
-    def remembered(trace: Trace, /, *args: Options.args, **options: Options.kwargs) -> Result:
-        lock, answers = _note_of(trace, (analysis, args, tuple(sorted(options.items()))))
+    def remembered(subject: Subject, /, *args: Options.args, **options: Options.kwargs) -> Result:
+        lock, answers = _note_of(subject, (analysis, args, tuple(sorted(options.items()))))
         with lock:
             if not answers:
-                answers.append(analysis(trace, *args, **options))
+                answers.append(analysis(subject, *args, **options))
         answer: Result = answers[0]
         return answer
 

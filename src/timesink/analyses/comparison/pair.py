@@ -164,7 +164,7 @@ class KeyFinding:
     """Rows of the metrics that changed with it, at most three."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Pair:
     """Two roles beside each other."""
 

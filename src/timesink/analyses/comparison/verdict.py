@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from timesink.analyses.behaviour.functions import SIDE_WAIT, UNTRACED, WAITING
+from timesink.analyses.columns import once_per_trace
 from timesink.analyses.comparison.pair import CycleTimes, Pair, Role, Workload, key_findings
 from timesink.analyses.comparison.recorded import Unrecorded, unrecorded
 from timesink.analyses.comparison.sides import (
@@ -68,13 +69,15 @@ class PairVerdict:
         return self.cycles in _NO_CHANGE and not self.functions and not self.counters
 
 
+@once_per_trace
 def verdict(pair: Pair) -> PairVerdict:
     """What differs by more than noise between the two sides of a pair."""
+    lacking = unrecorded_in(pair.times)
     return PairVerdict(
         cycle_change(pair.cycle_times),
-        tuple(_changed_functions(pair)),
+        tuple(_changed_functions(pair, lacking)),
         tuple(_changed_counters(pair.loads)),
-        unrecorded_in(pair.times),
+        lacking,
     )
 
 
@@ -100,7 +103,7 @@ def cycle_change(times: CycleTimes) -> str:
     return "doubtful" if ranks_apart and not times.one_run else "cannot tell"
 
 
-def _changed_functions(pair: Pair) -> list[int]:
+def _changed_functions(pair: Pair, lacking: Unrecorded) -> list[int]:
     """Functions whose time changed by a part of the cycle that matters.
 
     As for counters: the p-values of all that could matter are corrected together, and of those that
@@ -114,7 +117,7 @@ def _changed_functions(pair: Pair) -> list[int]:
     could = pl.max_horizontal("base_ns", "new_ns") >= least
     told = (
         pair.times.with_row_index("place")
-        .filter(_may_differ(pair.times))
+        .filter(_may_differ(pair.times, lacking))
         .filter(could)
         .with_columns(p=either_p("welch_p", "rank_p"))
     )
@@ -123,14 +126,13 @@ def _changed_functions(pair: Pair) -> list[int]:
     return told.sort(pl.col("delta_ns").abs(), "place", descending=[True, False])["place"].to_list()
 
 
-def _may_differ(times: pl.DataFrame) -> pl.Series:
+def _may_differ(times: pl.DataFrame, lacking: Unrecorded) -> pl.Series:
     """Which functions can be told to have changed.
 
     Not those that one side did not record, nor their callers where the time of these would explain
     the change.  Waiting for other threads is told by what these do, and threads beside the
     cycles that only wait hold nobody up.
     """
-    lacking = unrecorded_in(times)
     missing = times.filter(
         lacking.of_these(),
         pl.col("device") == HOST_DEVICE,
