@@ -22,13 +22,6 @@ _BEGINNING_OF_TIME = np.iinfo(np.int64).min
 _END_OF_TIME = np.iinfo(np.int64).max
 
 
-def from_starts(ts_ns: ArrayLike, dur_ns: ArrayLike) -> IntervalSet:
-    """Build an interval set from starts and durations."""
-    intervals = _pair(_times(ts_ns), _times(dur_ns))
-    intervals[:, 1] += intervals[:, 0]
-    return _checked(intervals)
-
-
 def merge(intervals: ArrayLike) -> IntervalSet:
     """Join what overlaps or touches; drop what is empty; sort the rest."""
     rows = _checked(intervals)

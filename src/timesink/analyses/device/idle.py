@@ -11,6 +11,7 @@ from timesink.analyses import names
 from timesink.analyses.arrays import sums_by, values_at
 from timesink.analyses.columns import (
     device_columns,
+    event_ranges,
     host_columns,
     host_lanes,
     host_names,
@@ -304,7 +305,7 @@ def holding_calls(trace: Trace) -> HoldingCalls:
     return HoldingCalls(
         row=row,
         thread=host_lanes(trace)[0][row],
-        ranges=intervals.from_starts(host["ts_ns"].to_numpy()[row], length[row]),
+        ranges=event_ranges(host, row),
         waits=waits[row],
     )
 
