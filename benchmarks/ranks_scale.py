@@ -21,7 +21,7 @@ from pathlib import Path
 
 from run import hand_over, machine, markdown_table
 from timesink.analyses.ranks.rank_set import RankSet
-from timesink.analyses.ranks.summary_tables import to_parquet
+from timesink.analyses.ranks.summary import to_parquet
 from timesink.answers.analysis.sections import distributed
 from timesink.answers.rank_reading import read_ranks, summary_of
 from timesink.lab.ranks import Plan, Straggler

@@ -7,8 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from timesink.analyses.ranks.rank_set import Named, RankSet, ranks_of
-from timesink.analyses.ranks.summary import summarise_rank
-from timesink.analyses.ranks.summary_tables import from_parquets, to_parquet
+from timesink.analyses.ranks.summary import from_parquets, summarise_rank, to_parquet
 from timesink.errors import TimesinkError
 from timesink.model.trace import Trace
 from timesink.runtime.engine import Call, Done

@@ -14,6 +14,7 @@ import pytest
 
 import timesink
 from conftest import find_shared
+from timesink.analyses.columns import event_ranges
 from timesink.analyses.summary import Summary, summarise
 from timesink.answers.info_report import describe_folder
 from timesink.errors import TimesinkError
@@ -141,9 +142,9 @@ def test_device_times(shared: Path, look: Look, path: str):
     device = timesink.open(shared / "data" / path).device
     is_communication = pl.col("name").cast(pl.String).str.contains("(?i)nccl|rccl")
     computing = pl.col("kind").is_in(["kernel", "memset"]) & ~is_communication
-    compute = ranges(device.filter(computing))
-    communication = ranges(device.filter((pl.col("kind") == "kernel") & is_communication))
-    copies = ranges(device.filter(pl.col("kind") == "memcpy"))
+    compute = event_ranges(device.filter(computing))
+    communication = event_ranges(device.filter((pl.col("kind") == "kernel") & is_communication))
+    copies = event_ranges(device.filter(pl.col("kind") == "memcpy"))
     exposed_copies = intervals.subtract(intervals.subtract(copies, compute), communication)
     times_ns = (
         summary.device_span.length_ns,
@@ -155,10 +156,6 @@ def test_device_times(shared: Path, look: Look, path: str):
         intervals.coverage(exposed_copies),
     )
     assert tuple(time_ns / 1000 for time_ns in times_ns) == TIMES_US[path]
-
-
-def ranges(events: pl.DataFrame) -> intervals.IntervalSet:
-    return intervals.from_starts(events["ts_ns"].to_numpy(), events["dur_ns"].to_numpy())
 
 
 def test_nsys_sums(shared: Path):

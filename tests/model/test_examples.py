@@ -8,7 +8,6 @@ from timesink.model.intervals import (
     coverage,
     coverage_within,
     crossed,
-    from_starts,
     intersect,
     merge,
     subtract,
@@ -198,10 +197,6 @@ def test_intervals_coverage_within() -> None:
 
 def test_intervals_crossed() -> None:
     assert (crossed([[0, 10], [2, 4], [8, 12], [12, 15]]).tolist()) == [True, False, False, False]
-
-
-def test_intervals_from_starts() -> None:
-    assert (from_starts([10, 30], [5, 0]).tolist()) == [[10, 15], [30, 30]]
 
 
 def test_intervals_intersect() -> None:

@@ -13,7 +13,6 @@ from timesink.model.intervals import (
     coverage,
     coverage_within,
     crossed,
-    from_starts,
     intersect,
     merge,
     subtract,
@@ -91,11 +90,6 @@ class TestExamples:
 
 
 class TestAgainstSets:
-    @given(st.lists(st.tuples(times, st.integers(0, 9)), max_size=12))
-    def test_from_starts(self, rows):
-        starts, durations = [row[0] for row in rows], [row[1] for row in rows]
-        assert from_starts(starts, durations).tolist() == [[ts, ts + dur] for ts, dur in rows]
-
     @given(interval_sets)
     def test_merge(self, a):
         merged = merge(a)
@@ -178,10 +172,10 @@ def assert_sweep_matches(rows, result):
     ("call", "message"),
     [
         (lambda: merge([[5, 3]]), "ends before it starts"),
-        (lambda: from_starts([0], [-1]), "ends before it starts"),
+        (lambda: sweep([0], [-1], [1]), "ends before it starts"),
         (lambda: clip([[0, 5]], 3, 2), "ends before it starts"),
         (lambda: merge([1, 2, 3]), r"shape \(n, 2\)"),
-        (lambda: from_starts([[0, 1]], [1]), "flat array"),
+        (lambda: sweep([[0, 1]], [1], [1]), "flat array"),
         (lambda: merge([[0.5, 1.5]]), "whole nanoseconds"),
         (lambda: sweep([0, 1], [2, 3], [1]), "expected 2 values"),
         (lambda: sweep([0], [2], [float("nan")]), "finite"),
@@ -195,4 +189,4 @@ def test_refuses(call, message):
 @pytest.mark.parametrize("starts", [[0, 1], []])
 def test_refuses_columns_of_different_length(starts):
     with pytest.raises(ValueError, match="same shape"):
-        from_starts(starts, [1])
+        sweep(starts, [1], [1])

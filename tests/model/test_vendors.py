@@ -153,7 +153,7 @@ timesink.model.vendors = module
 from timesink.analyses.behaviour.functions import host_class
 from timesink.analyses.communication.calls import library_of
 from timesink.analyses.kernels.families import normalised_name
-from timesink.analyses.tensor_cores import uses_tensor_cores
+from timesink.analyses.names import uses_tensor_cores
 from timesink.analyses.links import launching_calls
 from timesink.analyses.memory.curve import memory_device
 from timesink.analyses.names import device_word

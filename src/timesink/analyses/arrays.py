@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.forest import CallForest, Nodes
 from timesink.model.arrays import Ints
 
 _TABLE = 2**22
@@ -80,6 +79,17 @@ def covered(start: Ints, end: Ints, first: Ints) -> Ints:
     return np.asarray(np.maximum(end - np.maximum(start, before), 0))
 
 
+def union_by(key: Ints, start: Ints, end: Ints, many: int) -> pl.Series:
+    """Time covered by the ranges with each of so many keys; null where there are none."""
+    order = np.lexsort((start, key))
+    key = key[order]
+    first = np.flatnonzero(np.diff(key, prepend=-1))
+    added = covered(start[order], end[order], first)
+    place = np.full(many, -1)
+    place[key[first]] = np.arange(len(first))
+    return values_at(pl.Series(np.add.reduceat(added, first) if len(first) else added), place)
+
+
 def running_most(values: Ints, first: Ints) -> Ints:
     """The largest value so far, anew in each stretch."""
     least = np.minimum.reduceat(values, first)
@@ -132,12 +142,6 @@ def values_at(column: pl.Series, places: Ints) -> pl.Series:
         return column.gather(places)
     known = pl.Series(places, dtype=pl.Int64).replace(-1, None)
     return column.gather(known.cast(pl.UInt32))
-
-
-def names_of(forest: CallForest, nodes: Nodes) -> pl.Series:
-    """Names of calls; null where there is no call."""
-    code = np.where(nodes >= 0, forest.name[nodes], -1) if len(forest) else nodes
-    return values_at(pl.Series(forest.names, dtype=pl.String), code)
 
 
 _EXACT_FLOATS = 1 << 53

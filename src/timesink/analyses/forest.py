@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses import names
+from timesink.analyses.arrays import values_at
 from timesink.analyses.columns import (
     Codes,
     host_columns,
@@ -41,8 +42,9 @@ Nodes: TypeAlias = Ints
 """Positions of nodes in the forest; -1 where there is none."""
 
 
-def pre_order(thread: Codes, start: Ints, end: Ints, frames: Flags) -> Nodes:
+def pre_order(thread: Codes, start: Ints, end: Ints, frames: Flags | None = None) -> Nodes:
     """By thread, start and longest first; of equal ones frames first, then as in the table."""
+    frames = np.zeros(len(start), dtype=np.bool_) if frames is None else frames
     by_thread = np.argsort(thread.astype(np.int32), kind="stable")
     borders = np.flatnonzero(np.diff(thread[by_thread])) + 1
     parts = []
@@ -68,8 +70,9 @@ class Nesting:
     self_start: Ints
 
 
-def nest_calls(thread: Codes, start: Ints, end: Ints, frames: Flags) -> Nesting:
+def nest_calls(thread: Codes, start: Ints, end: Ints, frames: Flags | None = None) -> Nesting:
     """Nest calls that are in pre-order; `frames` stay callers of what outlasts them."""
+    frames = np.zeros(len(start), dtype=np.bool_) if frames is None else frames
     depth = np.zeros(len(thread), dtype=np.int64)
     stretches = list(stretches_of(thread))
     for part in stretches:
@@ -195,11 +198,9 @@ _IS_FRAME = np.isin(np.arange(len(ROLE_NAMES)), _FRAMES)
 
 
 @dataclass(frozen=True, eq=False)
-class CallForest:
-    """Host calls in pre-order, thread after thread; arrays have one entry per call."""
+class NestedCalls:
+    """Calls in pre-order, thread after thread; arrays have one entry per call."""
 
-    row: Nodes
-    """Row in `trace.host`."""
     thread: Codes
     """Place in `threads`."""
     start: Ints
@@ -208,6 +209,44 @@ class CallForest:
     depth: Ints
     name: Codes
     """Place in `names`."""
+    names: Sequence[str]
+    threads: Sequence[tuple[str, str]]
+    """Process and thread."""
+
+    def __len__(self) -> int:
+        return len(self.thread)
+
+    @cached_property
+    def size(self) -> Ints:
+        """How many calls a subtree has, the call itself included."""
+        return subtree_sizes(self.depth, self.parent)
+
+    def flags(self, test: Callable[[str], object]) -> Flags:
+        """For each of `names`: whether it passes the test."""
+        return np.array([bool(test(name)) for name in self.names] or [False], dtype=np.bool_)
+
+    def named(self, test: Callable[[str], object]) -> Flags:
+        """Which calls have a name that passes the test."""
+        return self.flags(test)[self.name]
+
+    def names_of(self, nodes: Nodes) -> pl.Series:
+        """Names of some calls; null where there is no call."""
+        code = np.where(nodes >= 0, self.name[nodes], -1) if len(self) else nodes
+        return values_at(pl.Series(self.names, dtype=pl.String), code)
+
+    def children(self, node: int) -> Nodes:
+        """The calls made directly by one call, in order; the roots of all threads for -1."""
+        if node < 0:
+            return np.flatnonzero(self.parent < 0)
+        return children_of(node, self.parent, self.size)
+
+
+@dataclass(frozen=True, eq=False)
+class CallForest(NestedCalls):
+    """Host calls; threads are in the order of their first call."""
+
+    row: Nodes
+    """Row in `trace.host`."""
     role: NDArray[np.int8]
     stands_for: Nodes
     """The node a call is part of: itself, or the same-named caller it is the only callee of."""
@@ -215,17 +254,6 @@ class CallForest:
     """Calls that start inside another call of their thread and outlast it."""
     self_start: Ints
     """Where a call's own time begins: its start, or the end of the call it crosses."""
-    names: Sequence[str]
-    threads: Sequence[tuple[str, str]]
-    """Process and thread, in the order of their first call."""
-
-    def __len__(self) -> int:
-        return len(self.row)
-
-    @cached_property
-    def size(self) -> Ints:
-        """How many calls a subtree has, the call itself included."""
-        return subtree_sizes(self.depth, self.parent)
 
     @cached_property
     def post_order(self) -> Ints:
@@ -238,11 +266,6 @@ class CallForest:
         chosen: Flags = self.role == OPERATOR
         chosen &= self.stands_for == np.arange(len(self))
         return chosen
-
-    def named(self, test: Callable[[str], bool]) -> Flags:
-        """Which calls have a name that passes the test."""
-        passed = np.array([test(name) for name in self.names] or [False], dtype=np.bool_)
-        return passed[self.name]
 
     def subtree_sum(self, values: NDArray[Any]) -> NDArray[Any]:
         """Sum of the values over each call and everything it calls."""
@@ -275,12 +298,6 @@ class CallForest:
             found[climbing] = self.parent[found[climbing]]
             climbing = climbing[found[climbing] >= 0]
         return found
-
-    def children(self, node: int) -> Nodes:
-        """The calls made directly by one call, in order; the roots of all threads for -1."""
-        if node < 0:
-            return np.flatnonzero(self.parent < 0)
-        return children_of(node, self.parent, self.size)
 
 
 @once_per_trace

@@ -11,7 +11,7 @@ from timesink.analyses.arrays import sums_by
 from timesink.analyses.columns import device_columns, host_columns, once_per_trace, start_and_end
 from timesink.analyses.forest import ROLE_NAMES, CallForest, call_forest
 from timesink.analyses.links import Links, link_launches
-from timesink.analyses.tensor_cores import has_tensor_cores, is_eligible, tensor_core_use
+from timesink.analyses.names import has_tensor_cores, is_eligible, tensor_core_use
 from timesink.model import intervals
 from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import BUSY_KINDS, KERNEL_KINDS

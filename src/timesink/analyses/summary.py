@@ -134,19 +134,10 @@ def _height(trace: Trace, table: str) -> int:
 
 
 def _span(*frames: pl.LazyFrame) -> Span:
-    edges = [
-        frame.select(
-            pl.col("ts_ns").min().alias("start"),
-            (pl.col("ts_ns") + pl.col("dur_ns")).max().alias("end"),
-        )
-        .collect()
-        .row(0)
-        for frame in frames
-    ]
-    given = [(start, end) for start, end in edges if start is not None]
-    if not given:
-        return Span()
-    return Span(min(start for start, _ in given), max(end for _, end in given))
+    start, length = pl.col("ts_ns"), pl.col("dur_ns")
+    events = pl.concat([frame.select(start=start, end=start + length) for frame in frames])
+    first, last = events.select(pl.col("start").min(), pl.col("end").max()).collect().row(0)
+    return Span() if first is None else Span(first, last)
 
 
 def sampled_counters(trace: Trace) -> pl.DataFrame:

@@ -10,8 +10,15 @@ from operator import itemgetter
 
 from timesink.analyses.columns import device_columns
 from timesink.analyses.ranks.rank_set import DamagedRank, Named, RankSet, ranks_of
-from timesink.analyses.ranks.summary import RankSummary, summarise_rank, thinned_to, within_limits
-from timesink.analyses.ranks.summary_tables import from_parquet, from_parquets, to_parquet
+from timesink.analyses.ranks.summary import (
+    RankSummary,
+    from_parquet,
+    from_parquets,
+    summarise_rank,
+    thinned_to,
+    to_parquet,
+    within_limits,
+)
 from timesink.analyses.steps import within_steps
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError
 from timesink.formats.options import Progress, tell_of_set

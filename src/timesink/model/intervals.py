@@ -22,13 +22,6 @@ _BEGINNING_OF_TIME = np.iinfo(np.int64).min
 _END_OF_TIME = np.iinfo(np.int64).max
 
 
-def from_starts(ts_ns: ArrayLike, dur_ns: ArrayLike) -> IntervalSet:
-    """Build an interval set from starts and durations."""
-    intervals = _pair(_times(ts_ns), _times(dur_ns))
-    intervals[:, 1] += intervals[:, 0]
-    return _checked(intervals)
-
-
 def merge(intervals: ArrayLike) -> IntervalSet:
     """Join what overlaps or touches; drop what is empty; sort the rest."""
     rows = _checked(intervals)
@@ -167,15 +160,11 @@ def crossed(intervals: ArrayLike) -> NDArray[np.bool_]:
     rows = _checked(intervals)
     order, starts = _outer_first(rows)
     ends = rows[order, 1]
-    # One that ends no later than the one before it crosses nothing that one does not cross as
-    # well, so only those that end later need to be looked at.
-    rises = ends[1:] > ends[:-1]
-    rise_starts, rise_ends = starts[1:][rises], ends[1:][rises]
-    next_rise = np.zeros(len(rows), dtype=np.int64)
-    np.cumsum(rises, out=next_rise[1:])
-    entered = np.flatnonzero(np.append(rise_starts, _END_OF_TIME)[next_rise] < ends)
-    last_inside = np.searchsorted(rise_starts, ends[entered]) - 1
-    latest_end = _range_max(rise_ends, next_rise[entered], last_inside)
+    # Those that start inside it stand behind it; what starts with it and ends later stands before.
+    first = np.arange(1, len(rows) + 1)
+    last = np.searchsorted(starts, ends) - 1
+    entered = np.flatnonzero(first <= last)
+    latest_end = _range_max(ends, first[entered], last[entered])
     result = np.zeros(len(rows), dtype=np.bool_)
     result[order[entered]] = latest_end > ends[entered]
     return result

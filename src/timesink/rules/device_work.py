@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.arrays import names_of
 from timesink.analyses.columns import (
     device_columns,
     device_names,
@@ -23,9 +22,9 @@ from timesink.analyses.device.idle import idle_causes
 from timesink.analyses.forest import OPERATOR, call_forest
 from timesink.analyses.links import link_launches
 from timesink.analyses.memory.curve import memory_peaks
+from timesink.analyses.names import tensor_core_use
 from timesink.analyses.operators import node_times
 from timesink.analyses.steps import role_ranges
-from timesink.analyses.tensor_cores import tensor_core_use
 from timesink.model import intervals, units
 from timesink.model.findings import MEDIUM, Evidence, Finding
 from timesink.model.trace import Device, Trace
@@ -106,7 +105,7 @@ def _missed_kernels(trace: Trace, steps: Steps) -> pl.DataFrame:
     by_operator: NDArray[np.bool_] = node_times(trace).eligible_by_name & (forest.role == OPERATOR)
     rows = np.flatnonzero(kernels & without & (links.node >= 0) & by_operator[links.node])
     rows = rows[steps.hold(device["ts_ns"].to_numpy()[rows])]
-    operators = names_of(forest, links.node[rows])
+    operators = forest.names_of(links.node[rows])
     return device.select("name", "ts_ns", "dur_ns")[rows].with_columns(operator=operators)
 
 
@@ -222,7 +221,7 @@ def many_waits(trace: Trace) -> list[Finding]:
     nodes = links.call_node[waits[links.calls]]
     nodes = np.unique(forest.stands_for[nodes[nodes >= 0]])
     nodes = nodes[(forest.role[nodes] == OPERATOR) & steps.hold(forest.start[nodes])]
-    waiting = names_of(forest, nodes).to_frame("name")
+    waiting = forest.names_of(nodes).to_frame("name")
     waiting = waiting.with_columns(
         start_ns=pl.Series(forest.start[nodes], dtype=pl.Int64),
         end_ns=pl.Series(forest.end[nodes], dtype=pl.Int64),

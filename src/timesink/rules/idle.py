@@ -323,9 +323,10 @@ def _unexplained(trace: Trace, gaps: Gaps) -> Iterator[_LargeGap]:
     before, after = (device["name"][work.row[side]] for side in (gaps.before, gaps.after))
     names, marked = find_steps(trace)["name"].to_list(), complete_steps(trace).marked
     step = np.searchsorted(find_steps(trace)["start_ns"].to_numpy(), gaps.start, side="right") - 1
-    for place, meanwhile in enumerate(host_meanwhile(trace, work, gaps)):
-        host_name = host["name"][meanwhile.row] if meanwhile.row >= 0 else None
-        if not meanwhile.loading and not is_collective_call(host_name or ""):
+    meanwhile = host_meanwhile(trace, work, gaps).select("row", "loading")
+    for place, (row, loading) in enumerate(meanwhile.iter_rows()):
+        host_name = host["name"][row] if row >= 0 else None
+        if not loading and not is_collective_call(host_name or ""):
             name, length = names[step[place]], int(gaps.length[place])
             ends = (short_kernel_name(side[place] or "") for side in (before, after))
             told = f"{f'in step {name} ' if marked else ''}from {' to '.join(ends)}"

@@ -10,9 +10,6 @@ from timesink.analyses.behaviour.calls import windows_by_process, without_record
 from timesink.analyses.behaviour.counters import Series, Spans, levels, place_of
 from timesink.analyses.behaviour.functions import function_name, host_class, load_classes
 from timesink.analyses.behaviour.summary import (
-    _PROCESS,
-    _ROW_KEY,
-    contradictions,
     function_summary,
     once_per_cycle,
 )
@@ -84,11 +81,6 @@ def test_once_per_cycle() -> None:
     row = {"cycle": 1, "function": "f", "function_class": "cpu_other", "device": "Host"}
     rows = [row, row, row | {"function_class": "cpu_sync"}]
     assert once_per_cycle(pl.DataFrame(rows)).height == 2
-
-
-def test_contradictions() -> None:
-    row = dict.fromkeys([*_PROCESS, *_ROW_KEY, "metric"], 1)
-    assert contradictions(pl.DataFrame([row | {"mu": 1.0}, row | {"mu": 2.0}])) == 1
 
 
 def test_levels() -> None:

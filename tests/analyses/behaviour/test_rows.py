@@ -10,7 +10,6 @@ from timesink.analyses.behaviour.summary import (
     mended,
     once_per_cycle,
     with_cycle_lengths,
-    without_repeats,
 )
 
 TABLE = role([batch(2)] * 20).behaviour
@@ -24,8 +23,8 @@ def test_a_name_of_two_classes_is_two_functions():
 
 
 def test_a_table_written_twice_is_one():
-    kept, dropped = without_repeats(pl.concat([TABLE, TABLE]))
-    assert dropped == TABLE.height
+    kept, notes = mended(pl.concat([TABLE, TABLE]))
+    assert notes == (f"{TABLE.height} rows repeated others and were left out",)
     assert kept.equals(TABLE)
 
 
@@ -39,7 +38,10 @@ def test_rows_that_contradict_others_stay_and_are_said():
 
 def test_cycles_of_the_same_number_on_another_machine_are_no_repeats():
     there = TABLE.with_columns(host=pl.lit("node2").cast(TABLE.schema["host"]))
-    assert without_repeats(pl.concat([TABLE, there]))[1] == 0
+    both = pl.concat([TABLE, there])
+    kept, notes = mended(both)
+    assert kept.equals(both)
+    assert notes == ()
 
 
 @pytest.mark.parametrize("nothing", [None, 0])

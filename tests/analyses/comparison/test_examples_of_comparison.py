@@ -7,8 +7,9 @@ import polars as pl
 
 from timesink.analyses.comparison.pair import TIMES, CycleTimes, Role, cycle_lengths, key_findings
 from timesink.analyses.comparison.recorded import equally_often, unrecorded
-from timesink.analyses.comparison.rows import comparison_rows, meeting
 from timesink.analyses.comparison.sides import (
+    comparison_rows,
+    meeting,
     side_by_side,
     unlike_metrics,
     with_common_units,

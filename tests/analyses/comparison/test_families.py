@@ -9,7 +9,7 @@ import timesink
 from programs import ADD, ATTENTION, GEMM, NORM, batch, role
 from timesink.analyses.behaviour.table import behaviour_table
 from timesink.analyses.comparison.pair import FAMILIES
-from timesink.analyses.comparison.rows import meeting
+from timesink.analyses.comparison.sides import meeting
 from timesink.analyses.comparison.times import family_rows
 from timesink.analyses.cycles.search import find_cycles
 

@@ -14,7 +14,7 @@ from polars.testing import assert_frame_equal
 import timesink
 from behaviour_rows import behaviour
 from timesink.analyses.comparison.pair import ROWS
-from timesink.analyses.comparison.rows import comparison_rows
+from timesink.analyses.comparison.sides import comparison_rows
 
 KEY = ["function", "metric", "device"]
 FEW_NUMBERS = st.integers(0, 3).map(float) | st.integers(0, 10**7).map(lambda n: n / 1e4)

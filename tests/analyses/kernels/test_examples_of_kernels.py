@@ -10,7 +10,7 @@ from timesink.analyses.kernels.table import (
     operator_tensor_core_share,
     tensor_core_share,
 )
-from timesink.analyses.tensor_cores import (
+from timesink.analyses.names import (
     has_tensor_cores,
     is_eligible,
     tensor_core_use,

@@ -16,8 +16,12 @@ from timesink.analyses.kernels.table import (
     operator_tensor_core_share,
     tensor_core_share,
 )
-from timesink.analyses.names import short_kernel_name
-from timesink.analyses.tensor_cores import is_eligible, tensor_core_use, uses_tensor_cores
+from timesink.analyses.names import (
+    is_eligible,
+    short_kernel_name,
+    tensor_core_use,
+    uses_tensor_cores,
+)
 
 USING = [
     "volta_fp16_s884cudnn_fp16_256x64_ldg8_relu_f2f_exp_small_nhwc2nchw_tn_v1",

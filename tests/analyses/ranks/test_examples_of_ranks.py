@@ -13,7 +13,7 @@ from timesink.analyses.ranks.analysis import (
     judged_ranks,
     step_waits,
 )
-from timesink.analyses.ranks.collectives import _summed, kind_told, peer_median
+from timesink.analyses.ranks.collectives import kind_told, peer_median, so_far
 from timesink.analyses.ranks.lateness import Panel, affected, least_share
 from timesink.analyses.ranks.own_time import (
     blocked,
@@ -23,8 +23,14 @@ from timesink.analyses.ranks.own_time import (
     work_of_shapes,
 )
 from timesink.analyses.ranks.rank_set import Named, numbered, ranks_of_traces, straggler_rows
-from timesink.analyses.ranks.summary import _believable, summarise_rank, thinned_to, within_limits
-from timesink.analyses.ranks.summary_tables import from_parquet, to_parquet
+from timesink.analyses.ranks.summary import (
+    _believable,
+    from_parquet,
+    summarise_rank,
+    thinned_to,
+    to_parquet,
+    within_limits,
+)
 from timesink.model.findings import Finding
 
 
@@ -162,5 +168,6 @@ def test_straggler_rows() -> None:
     assert straggler_rows(ranks_of_traces({"a": timesink.open(timesink.sample())})).height == 0
 
 
-def test_summed() -> None:
-    assert _summed(np.array([1.0, 2.0, 5.0]), np.array([0, 0, 1])).tolist() == [1.0, 3.0, 5.0]
+def test_so_far() -> None:
+    calls = pl.DataFrame({"rank": [0, 1, 0], "start_ns": [7, 0, 3], "own_ns": [2, 5, 1]})
+    assert so_far(calls).tolist() == [3.0, 5.0, 1.0]

@@ -14,8 +14,14 @@ from polars.testing import assert_frame_equal
 import timesink
 from builders import annotation, step
 from cases import K, O, read
-from timesink.analyses.ranks.summary import Kept, RankSummary, summarise_rank
-from timesink.analyses.ranks.summary_tables import from_parquet, from_parquets, to_parquet
+from timesink.analyses.ranks.summary import (
+    Kept,
+    RankSummary,
+    from_parquet,
+    from_parquets,
+    summarise_rank,
+    to_parquet,
+)
 from timesink.lab.ranks import Plan, ranks_and_truth
 from timesink.model.health import HealthEntry
 

@@ -11,7 +11,7 @@ import pytest
 import timesink
 from builders import DIALECTS, to_bytes, training_trace, write
 from mutations import corpus
-from timesink.analyses.ranks.summary_tables import to_parquet
+from timesink.analyses.ranks.summary import to_parquet
 from timesink.answers.rank_reading import summarise_recording, summary_of
 from timesink.errors import TimesinkError
 from timesink.formats.options import IsChosen

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from cases import STEP, K, O, R, read
-from timesink.model.intervals import from_starts
 from timesink.rules.single_run import complete_steps
 
 US = 1000
@@ -14,7 +13,7 @@ US = 1000
 
 def test_only_what_is_inside_complete_steps_counts_and_overlaps_count_once():
     steps = complete_steps(read(STEP(1, 0, 100), STEP(2, 200, 100)))
-    ranges = from_starts(np.array([50, 60, 290]) * US, np.array([100, 20, 500]) * US)
+    ranges = np.array([[50, 150], [60, 80], [290, 790]]) * US
     assert steps.per_step_ns(ranges) == (50 + 10) * US / 2
     assert steps.hold(np.array([99, 100, 150, 200, 300]) * US).tolist() == [1, 0, 0, 1, 0]
 
@@ -40,5 +39,5 @@ def test_nothing_to_measure():
     for trace in (read(), read(STEP(1, 0, 0))):
         steps = complete_steps(trace)
         assert steps.length_ns == 0
-        assert steps.per_step_ns(from_starts([0], [10])) == 0
+        assert steps.per_step_ns(np.array([[0, 10]])) == 0
         assert not steps.hold(np.array([0])).any()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import polars as pl
 
@@ -164,12 +165,6 @@ def only_cycles(anatomy: Anatomy, cycles: Iterable[int]) -> Anatomy:
     def kept(table: pl.DataFrame) -> pl.DataFrame:
         return table.join(chosen, "cycle", "semi", maintain_order="left")
 
-    return replace(
-        anatomy,
-        parts=kept(anatomy.parts),
-        places=kept(anatomy.places),
-        levels=kept(anatomy.levels),
-        cycles=kept(anatomy.cycles),
-        launches=kept(anatomy.launches),
-        find_calls=lambda: kept(anatomy.calls),
-    )
+    tables = ("parts", "places", "levels", "cycles", "launches")
+    chosen_rows: dict[str, Any] = {name: kept(getattr(anatomy, name)) for name in tables}
+    return replace(anatomy, find_calls=lambda: kept(anatomy.calls), **chosen_rows)

@@ -54,10 +54,9 @@ def place_rows(trace: Trace, crew: Crew, marks: Flags, cycle: Ints) -> pl.DataFr
     crossed = intervals.crossed(spans)
     rows, spans = rows[~crossed], spans[~crossed]
     thread = np.zeros(len(rows), dtype=np.int64)
-    frames = np.zeros(len(rows), dtype=np.bool_)
-    order = pre_order(thread, spans[:, 0], spans[:, 1], frames)
+    order = pre_order(thread, spans[:, 0], spans[:, 1])
     start, end = spans[order, 0], spans[order, 1]
-    parent = nest_calls(thread, start, end, frames).parent
+    parent = nest_calls(thread, start, end).parent
     found = _stretches(start, end, parent, crew.windows)
     return _rows(found, functions.codes[rows[order]], functions.texts, crew.windows, cycle)
 

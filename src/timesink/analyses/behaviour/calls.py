@@ -292,10 +292,9 @@ def _pieces(
     own_start, parent = start, np.full(len(rows), -1, dtype=np.int64)
     if nested and len(rows):
         thread = np.unique(host_lanes(trace)[0][rows], return_inverse=True)[1]
-        frames = np.zeros(len(rows), dtype=np.bool_)
-        order = pre_order(thread, start, end, frames)
+        order = pre_order(thread, start, end)
         rows, start, end = rows[order], start[order], end[order]
-        nesting = nest_calls(thread[order], start, end, frames)
+        nesting = nest_calls(thread[order], start, end)
         own_start, parent = np.minimum(nesting.self_start, end), nesting.parent
     pieces = window.cut(start, end)
     # Time of each piece that is not inside of a callee: a call less its callees' pieces there.

@@ -75,17 +75,6 @@ def once_per_cycle(table: pl.DataFrame, within: Sequence[str] = ()) -> pl.DataFr
     return table.unique([*within, "cycle", *_ROW_KEY], keep="first", maintain_order=True)
 
 
-def without_repeats(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """The table without rows that are in it twice, and how many there were."""
-    kept = table.unique(keep="first", maintain_order=True)
-    return kept, table.height - kept.height
-
-
-def contradictions(table: pl.DataFrame) -> int:
-    """How many rows give a function, device and metric a second value in the same cycle."""
-    return table.height - table.select(*_PROCESS, *_ROW_KEY, "metric").n_unique()
-
-
 def with_cycle_lengths(table: pl.DataFrame) -> pl.DataFrame:
     """The table with the length of cycles that do not say it, from times and their shares.
 
@@ -103,13 +92,14 @@ def with_cycle_lengths(table: pl.DataFrame) -> pl.DataFrame:
 
 def mended(table: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """A table as others wrote it without repeats and with cycle lengths, and what was done."""
-    once, dropped = without_repeats(table)
+    once = table.unique(keep="first", maintain_order=True)
     whole = with_cycle_lengths(once)
     notes = []
-    if dropped:
+    if dropped := table.height - once.height:
         were = "was" if dropped == 1 else "were"
         notes.append(f"{counted(dropped, 'rows')} repeated others and {were} left out")
-    if unlike := contradictions(once):
+    # Rows that give a function, device and metric a second value in the same cycle.
+    if unlike := once.height - once.select(*_PROCESS, *_ROW_KEY, "metric").n_unique():
         # The published statistics take every row; leaving some out would change them.
         notes.append(
             f"{counted(unlike, 'rows')} contradict others of the same function, cycle and metric: "

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.arrays import sums_by
+from timesink.analyses.arrays import running_most, sums_by
 from timesink.analyses.behaviour.calls import (
     Calls,
     CycleWork,
@@ -94,14 +94,10 @@ def merged(spans: Spans) -> Spans:
         return spans
     order = np.lexsort((spans.start, spans.group))
     group, start, end = spans.group[order], spans.start[order], spans.end[order]
-    # Groups side by side on one line, so that one running maximum serves them all.
-    earliest = start.min()
-    length = int(end.max() - earliest) + 1
-    offset = group * length - earliest
-    reached = np.maximum.accumulate(end + offset)
-    opens = np.concatenate([[True], (start + offset)[1:] >= reached[:-1]])
-    first = np.flatnonzero(opens)
-    last_end = reached[np.append(first[1:], len(start)) - 1] - offset[first]
+    reached = running_most(end, np.flatnonzero(np.diff(group, prepend=-1)))
+    apart = (group[1:] != group[:-1]) | (start[1:] >= reached[:-1])
+    first = np.flatnonzero(np.append(True, apart))
+    last_end = reached[np.append(first[1:], len(start)) - 1]
     return Spans(group[first], start[first], last_end, last_end - start[first], spans.groups)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from timesink.analyses.arrays import covered, values_at
+from timesink.analyses.arrays import union_by, values_at
 from timesink.analyses.columns import once_per_trace
 from timesink.analyses.communication.calls import (
     HOST_LIBRARIES,
@@ -87,7 +87,7 @@ def _described(trace: Trace, calls: CollectiveCalls, work: pl.DataFrame) -> pl.D
     found = pl.DataFrame(
         {
             "call": alone,
-            "name": [forest.names[code] for code in forest.name[node].tolist()],
+            "name": forest.names_of(node),
             "carries_arguments": calls.carries_arguments[alone],
             **times,
             **{name: carried[name].gather(alone) for name in ("input_dims", "input_types")},
@@ -137,17 +137,12 @@ def _ranges(described: pl.DataFrame, on_host: Flags, work: pl.DataFrame) -> pl.D
 
 def _spans(described: pl.DataFrame, ranges: pl.DataFrame) -> dict[str, pl.Series]:
     """From the first start to the last end of each record, and what of it its ranges cover."""
-    record = ranges["record"].to_numpy()
-    start, end = ranges["start_ns"].to_numpy(), ranges["end_ns"].to_numpy()
-    first = np.flatnonzero(np.diff(record, prepend=-1))
-    place = np.full(described.height, -1)
-    place[record[first]] = np.arange(len(first))
-    found = {
-        "start_ns": start[first],
-        "end_ns": np.maximum.reduceat(end, first) if len(first) else end,
-        "latency_ns": np.add.reduceat(covered(start, end, first), first) if len(first) else end,
-    }
-    return {name: values_at(pl.Series(values), place) for name, values in found.items()}
+    ends = ranges.group_by("record").agg(pl.col("start_ns").min(), pl.col("end_ns").max())
+    every = described.select(pl.col("record").cast(pl.Int64))
+    spans = every.join(ends, on="record", how="left", maintain_order="left")
+    record, start, end = (ranges[name].to_numpy() for name in ("record", "start_ns", "end_ns"))
+    latency = union_by(record, start, end, described.height)
+    return {"start_ns": spans["start_ns"], "end_ns": spans["end_ns"], "latency_ns": latency}
 
 
 def _inside(start: Ints, end: Ints, first: pl.Series, last: pl.Series) -> Ints:

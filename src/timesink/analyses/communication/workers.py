@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from timesink.analyses.arrays import Groups, covered, joint, numbered, stacked, values_at
+from timesink.analyses.arrays import Groups, joint, numbered, stacked, union_by
 from timesink.analyses.columns import device_kinds, once_per_trace
 from timesink.analyses.communication.calls import ONE_SIDED, UNEVEN
 from timesink.analyses.communication.records import (
@@ -231,10 +231,8 @@ def _with_transfer(ranges: pl.DataFrame, calls: pl.DataFrame) -> _Ranges:
         + table["record"].to_numpy()
         for table in (ranges, calls)
     )
-    if not len(known):
-        return _Ranges(wanted[:0], wanted[:0] > 0, wanted[:0], wanted[:0], wanted[:0])
-    call = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-    rows = np.flatnonzero(known[call] == wanted)
+    call = np.searchsorted(known, wanted)
+    rows = np.flatnonzero(np.append(known, -1)[call] == wanted)
     call, on_device = call[rows], ranges["on_device"].to_numpy()[rows]
     start, end = (ranges[time].to_numpy()[rows] for time in ("start_ns", "end_ns"))
     has_kernels = np.bincount(call[on_device], minlength=calls.height) > 0
@@ -313,21 +311,9 @@ def _by_name(calls: pl.DataFrame, ranges: _Ranges) -> pl.DataFrame:
     )
     of_range, many = key[ranges.call], totals.height
     return totals.drop("key").with_columns(
-        latency_ns=_covered(of_range, ranges.start, ranges.end, many),
-        transfer_ns=_covered(of_range, ranges.tail, ranges.end, many),
+        latency_ns=union_by(of_range, ranges.start, ranges.end, many),
+        transfer_ns=union_by(of_range, ranges.tail, ranges.end, many),
     )
-
-
-def _covered(key: Ints, start: Ints, end: Ints, many: int) -> pl.Series:
-    """Time covered by the ranges with each key; null where there are none."""
-    order = np.lexsort((start, key))
-    key = key[order]
-    first = np.flatnonzero(np.diff(key, prepend=-1))
-    added = covered(start[order], end[order], first)
-    place = np.full(many, -1)
-    place[key[first]] = np.arange(len(first))
-    sums = np.add.reduceat(added, first) if len(first) else added
-    return values_at(pl.Series(sums), place)
 
 
 @once_per_trace

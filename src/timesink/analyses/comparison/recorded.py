@@ -12,8 +12,8 @@ import polars as pl
 from timesink.analyses.behaviour.functions import SIDE_WAIT, UNTRACED
 from timesink.analyses.behaviour.summary import once_per_cycle
 from timesink.analyses.comparison.pair import Role
-from timesink.analyses.comparison.rows import is_related, meeting
-from timesink.analyses.comparison.sides import is_unplaced
+from timesink.analyses.comparison.sides import is_related, is_unplaced, meeting
+from timesink.analyses.names import short_kernel_name
 from timesink.model.arrays import Flags, Floats
 from timesink.model.schema import HOST_DEVICE
 
@@ -292,9 +292,6 @@ def other_mix(base: Role, new: Role) -> str | None:
     if shared.is_empty() or all(map(len, alone)) or not any(map(len, alone)):
         return None
     more, less, names = (base, new, alone[0]) if len(alone[0]) else (new, base, alone[1])
-    # Few runs differ in this, and the others do not wait for the rules of names.
-    from timesink.analyses.names import short_kernel_name  # noqa: PLC0415
-
     return (
         f"Beside attention kernels that both run, {more.label} has "
         f"`{short_kernel_name(names[0])}`: its cycles hold another mix of steps "

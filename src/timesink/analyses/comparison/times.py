@@ -9,8 +9,7 @@ import polars as pl
 
 from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.comparison.pair import FAMILIES, TIMES, CycleTimes, Role, cycle_lengths
-from timesink.analyses.comparison.rows import is_related, meeting
-from timesink.analyses.comparison.sides import Sides, side_by_side
+from timesink.analyses.comparison.sides import Sides, is_related, meeting, side_by_side
 from timesink.analyses.statistics.drift import (
     mean_changes,
     regime_p,

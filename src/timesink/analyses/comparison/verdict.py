@@ -13,8 +13,9 @@ from timesink.analyses.behaviour.functions import SIDE_WAIT, UNTRACED, WAITING
 from timesink.analyses.columns import once_per_trace
 from timesink.analyses.comparison.pair import CycleTimes, Pair, Role, Workload, key_findings
 from timesink.analyses.comparison.recorded import Unrecorded, unrecorded
-from timesink.analyses.comparison.rows import comparison_rows, known_rows
 from timesink.analyses.comparison.sides import (
+    comparison_rows,
+    known_rows,
     unlike_metrics,
     with_common_units,
     with_matching_devices,

@@ -32,6 +32,7 @@ from timesink.analyses.comparison.recorded import (
     work_per_cycle,
 )
 from timesink.analyses.cycles.cycles import type_of_name
+from timesink.analyses.kernels.families import normalised_name
 from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import BEHAVIOUR, HOST_DEVICE
 from timesink.model.units import brief_ns
@@ -231,9 +232,6 @@ def _anchors(base: Role, new: Role) -> str | None:
     marks = [role.anchor for role in (base, new)]
     if None in marks or marks[0] == marks[1]:
         return None
-    # Most runs have the same mark, and do not wait for the rules of names.
-    from timesink.analyses.kernels.families import normalised_name  # noqa: PLC0415
-
     if normalised_name(marks[0] or "") == normalised_name(marks[1] or ""):
         return None
     return f"Cycles are marked by `{marks[0]}` in {base.label} and by `{marks[1]}` in {new.label}."

@@ -13,7 +13,7 @@ import polars as pl
 from timesink.analyses.columns import device_columns, host_columns, host_names, once_per_trace
 from timesink.analyses.cycles.cycles import (
     MIN_REPEATS,
-    Reading,
+    Cycles,
     Timed,
     best_first,
     family_name,
@@ -32,26 +32,9 @@ from timesink.model.trace import Trace
 from timesink.model.vendors import COLLECTIVE_CALLS, every
 from timesink.recorder.folder import CUT_MARK
 
-
-def host_annotations(trace: Trace) -> pl.DataFrame:
-    """What the program annotated on the host."""
-    return _events(host_columns(trace), pl.col("kind") == "annotation")
-
-
-def host_events(trace: Trace) -> pl.DataFrame:
-    """Every call on the host that is no annotation."""
-    return _events(host_columns(trace), ~pl.col("kind").is_in(["trace", "instant", "annotation"]))
-
-
-def device_annotations(trace: Trace) -> pl.DataFrame:
-    """Annotations as the device's work shows them."""
-    return _events(_on_device(trace), pl.col("kind") == "annotation")
-
-
-def device_events(trace: Trace) -> pl.DataFrame:
-    """Annotations on the device; kernels and copies where it has none."""
-    marks = device_annotations(trace)
-    return marks if marks.height else _events(_on_device(trace), pl.col("kind") != "sync")
+_ANNOTATION = pl.col("kind") == "annotation"
+_OTHER_CALL = ~pl.col("kind").is_in(["trace", "instant", "annotation"])
+_WORK = pl.col("kind") != "sync"
 
 
 def reach_before(*lane: str) -> pl.Expr:
@@ -59,18 +42,11 @@ def reach_before(*lane: str) -> pl.Expr:
     return pl.col("end_ns").cum_max().shift().over(*lane)
 
 
-def outermost(events: pl.DataFrame) -> pl.DataFrame:
-    """Without events that lie inside an earlier one of the same process."""
-    return events.filter((pl.col("start_ns") >= reach_before("pid")).fill_null(value=True))
-
-
-def _on_device(trace: Trace) -> pl.DataFrame:
-    return device_columns(trace).with_columns(
-        launching_process(trace).alias("pid"), pl.col("stream").alias("tid")
-    )
-
-
-def _events(table: pl.DataFrame, chosen: pl.Expr) -> pl.DataFrame:
+def _events(trace: Trace, chosen: pl.Expr, *, on_device: bool) -> pl.DataFrame:
+    table = host_columns(trace)
+    if on_device:
+        process = launching_process(trace).alias("pid")
+        table = device_columns(trace).with_columns(process, pl.col("stream").alias("tid"))
     return (
         table.lazy()
         .filter(chosen, pl.col("dur_ns") > 0)
@@ -183,7 +159,7 @@ def is_own(name: str) -> bool:
 @once_per_trace
 def families_of(trace: Trace, *, on_device: bool) -> list[Family]:
     """Annotations that could be units: made by the program, one at a time in each process."""
-    events = device_annotations(trace) if on_device else host_annotations(trace)
+    events = _events(trace, _ANNOTATION, on_device=on_device)
     names = events["name"].unique().to_list()
     usable = {name: family_name(name) for name in names if is_own(name)}
     own = events.filter(pl.col("name").is_in(list(usable)))
@@ -273,7 +249,7 @@ def spanned(events: pl.DataFrame, types: list[str] | None = None) -> pl.DataFram
 
 def from_mark_to_mark(
     trace: Trace, family: Family, trust: float, reason: str, *, on_device: bool
-) -> Reading:
+) -> Cycles:
     """Cycles from each mark to the next of its process.
 
     What lies before the first mark that closes a cycle, or behind the last that begins one, is a
@@ -295,7 +271,7 @@ def from_mark_to_mark(
         bounds = np.array(cuts, dtype=np.int64)
         parts.append(spans_of(str(pid), marks["name"][0], bounds[:-1], bounds[1:]))
     notes = (mark_note(family.name),)
-    return Reading("marker", family.name, pl.concat(parts), trust, reason, notes, on_device)
+    return Cycles(pl.concat(parts), "marker", family.name, trust, reason, notes, on_device)
 
 
 def mark_note(name: str) -> str:
@@ -310,7 +286,7 @@ _IRREGULAR = 0.5
 """Marks whose distances spread more than this, relative to their mean, do not beat time."""
 
 
-def repeated_annotation(trace: Trace) -> Reading | None:
+def repeated_annotation(trace: Trace) -> Cycles | None:
     """The annotation that holds most of the work and repeats; else one that beats time in it."""
     known, on_device = families_of(trace, on_device=False), False
     if not known:
@@ -331,7 +307,7 @@ def repeated_annotation(trace: Trace) -> Reading | None:
         )
         notes = tuple(f"{family.count} of {family.name!r} taken as prefill" for family in prefills)
         spans = spanned(events, types)
-        return Reading("marker", main.name, spans, 0.95, reason, notes, on_device)
+        return Cycles(spans, "marker", main.name, 0.95, reason, notes, on_device)
     even = [
         family
         for family in known
@@ -345,7 +321,7 @@ def repeated_annotation(trace: Trace) -> Reading | None:
     return from_mark_to_mark(trace, main, 0.8, reason, on_device=on_device)
 
 
-def lone_annotation(trace: Trace) -> Reading | None:
+def lone_annotation(trace: Trace) -> Cycles | None:
     """The one pass of a recording that holds no more, where an annotation says so."""
     found = [
         family
@@ -358,7 +334,7 @@ def lone_annotation(trace: Trace) -> Reading | None:
         return None
     chosen = next(best_first(found))
     reason = f"the annotation {chosen.name!r} holds the whole recording"
-    return Reading("marker", chosen.name, spanned(chosen.events), 0.9, reason)
+    return Cycles(spanned(chosen.events), "marker", chosen.name, 0.9, reason)
 
 
 def _covering_units(
@@ -404,32 +380,36 @@ SPARSE = 0.1
 """A mark that lasts for less of the time only marks a place in its cycle."""
 
 
-def named_mark(trace: Trace, marker: str) -> Reading | None:
+def named_mark(trace: Trace, marker: str) -> Cycles | None:
     """Cycles as the named mark gives them; None where the recording has no such event.
 
     A name fits as it is, without its numbers, or with `*` and `?`.  Annotations are asked first,
     then Python calls and every other host event, then annotations and kernels of the device.
     """
-    for events_of in (host_annotations, host_events, device_events):
-        if events_of is host_events:
+    places = ((_ANNOTATION, False), (_OTHER_CALL, False), (_ANNOTATION, True), (_WORK, True))
+    for asked, on_device in places:
+        if asked is _OTHER_CALL:
             names = _names_that_fit(list(python_calls(trace).names), marker)
             called = anchored(trace, frozenset(names))
             if called is not None:
                 return called
-        events = events_of(trace)
+        events = _events(trace, asked, on_device=on_device)
         chosen = _names_that_fit(events["name"].unique().to_list(), marker)
         if chosen:
-            fitting = outermost(events.filter(pl.col("name").is_in(chosen)))
-            on_device = events_of is device_events
-            # As one family, whatever they are called; none of them lies in another.
-            rows = fitting.with_columns(pl.lit(marker).alias("family"), pl.lit(0).alias("work"))
+            fitting = events.filter(pl.col("name").is_in(chosen))
+            # As one family, whatever they are called, without those that lie inside another.
+            outermost = (pl.col("start_ns") >= reach_before("pid")).fill_null(value=True)
+            told = pl.lit(marker).alias("family"), pl.lit(0).alias("work")
+            rows = fitting.filter(outermost).with_columns(*told)
             (family,) = families(rows)
             often = units.counted(family.count, "times")
             reason = f"asked for by name; {family.name!r} was recorded {often}"
             if family.coverage >= SPARSE or family.count == 1:
                 spans = spanned(family.events)
-                return Reading("marker", family.name, spans, 1.0, reason, (), on_device)
+                return Cycles(spans, "marker", family.name, 1.0, reason, (), on_device)
             return from_mark_to_mark(trace, family, 1.0, reason, on_device=on_device)
+        if on_device and events.height:
+            break  # its work is asked only where the device has no annotations
     return None
 
 
@@ -451,7 +431,7 @@ def _names_that_fit(names: list[str], marker: str) -> list[str]:
 _ANCHOR = "ProfilerStep"
 
 
-def profiler_steps(trace: Trace) -> Reading | None:
+def profiler_steps(trace: Trace) -> Cycles | None:
     """The steps of each process, as its host marked them; None where none are marked.
 
     A last step whose device work was not recorded is left out.
@@ -481,4 +461,4 @@ def profiler_steps(trace: Trace) -> Reading | None:
         marks = whole
         notes = (f"{lost} step{'s' * (lost > 1)} at the end cut by the recording, left out",)
     spans = spans_of(marks["pid"], _ANCHOR, marks["start_ns"], marks["end_ns"])
-    return Reading("step", _ANCHOR, spans, 1.0, "the profiler marked its steps", notes)
+    return Cycles(spans, "step", _ANCHOR, 1.0, "the profiler marked its steps", notes)

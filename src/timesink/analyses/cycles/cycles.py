@@ -56,30 +56,32 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Cycles:
-    """The repeating unit of a run, with every cycle."""
+    """The repeating unit of a run, with every cycle, as one method finds it."""
 
     table: pl.DataFrame
     method: str
     anchor: str
     """Name of what marks a cycle; for `kernels` the kernel that starts one."""
     confidence: float
-    """0 to 1: how well the recording repeats under this reading."""
+    """0 to 1: how well the recording repeats under this reading; of a method alone, before its
+    cycles are looked at, how well it knows what it found."""
     reason: str
     """Why this unit was chosen, in a sentence."""
-    others: tuple[Candidate, ...] = ()
-    """What else was considered, best first, and what repeats inside of the chosen unit."""
     notes: tuple[str, ...] = ()
     """What a reader must know: work outside of all cycles, cycles cut by the recording, ..."""
     on_device: bool = False
     """Whether the times are those of the device's work, not of the calls that launched it."""
+    others: tuple[Candidate, ...] = ()
+    """What else was considered, best first, and what repeats inside of the chosen unit."""
     coverage: float = 1.0
     """Share of the recorded work that began in a cycle."""
     likeness: float = 1.0
     """0 to 1: how equal the amounts of work in the cycles are."""
 
+    @property
+    def count(self) -> int:
+        return self.table.height
 
-SPANS = {name: dtype for name, dtype in SCHEMA.items() if name != "cycle"}
-"""Columns of cycles that are not yet numbered."""
 
 MIN_REPEATS = 3
 """What happens less often than this was not seen to repeat."""
@@ -90,44 +92,19 @@ Texts: TypeAlias = str | Sequence[str] | pl.Series
 Times: TypeAlias = Ints | pl.Series
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """Cycles as one method finds them."""
-
-    method: str
-    anchor: str
-    spans: pl.DataFrame
-    """One row per cycle, columns of `SPANS`."""
-    trust: float
-    """0 to 1: how well the method knows what it found, before the cycles are looked at."""
-    reason: str
-    notes: tuple[str, ...] = ()
-    on_device: bool = False
-    """Whether the times are those of the device's work, not of the calls that launched it."""
-    inside: tuple[Candidate, ...] = ()
-    """Shorter units that repeat inside of these cycles."""
-
-    @property
-    def count(self) -> int:
-        return self.spans.height
-
-
 def spans_of(
     pids: Texts, names: Texts, start: Times, end: Times, types: Texts = "generic"
 ) -> pl.DataFrame:
-    """Cycles in the order of their starts, process by process; one text stands for all of them."""
+    """Cycles in the order of their starts, counted from 1 in each process; rows of `SCHEMA`.
+
+    One text stands for all of them.
+    """
     frame = pl.DataFrame(
         {"type": types, "pid": pids, "name": names, "start_ns": start, "end_ns": end},
-        schema=SPANS,
+        schema={name: dtype for name, dtype in SCHEMA.items() if name != "cycle"},
     )
-    return frame.sort("pid", "start_ns", "end_ns")
-
-
-def numbered(spans: pl.DataFrame) -> pl.DataFrame:
-    """Cycles counted from 1 in each process, as `cycles.SCHEMA` has them."""
-    ordered = spans.sort("pid", "start_ns", "end_ns")
     count = pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("pid")
-    return ordered.with_columns(count.alias("cycle")).select(list(SCHEMA))
+    return frame.sort("pid", "start_ns", "end_ns").select(count.alias("cycle"), pl.all())
 
 
 def period_ns(spans: pl.DataFrame) -> int:

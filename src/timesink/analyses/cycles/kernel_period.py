@@ -10,11 +10,12 @@ from itertools import permutations
 import numpy as np
 import polars as pl
 
+from timesink.analyses.arrays import compact
 from timesink.analyses.cycles.cycles import (
     MIN_REPEATS,
     Candidate,
+    Cycles,
     KernelSequence,
-    Reading,
     kernel_sequences,
     period_ns,
     spans_of,
@@ -271,10 +272,7 @@ def kinds_of_parts(symbol: Ints, cuts: Ints) -> Ints:
         sums = np.add.reduceat(marks[symbol], cuts[:-1]) if len(cuts) > 1 else marks[:0]
         if len(cuts) > 1 and cuts[-1] < len(symbol):
             sums[-1] = marks[symbol[cuts[-2] : cuts[-1]]].sum()
-    _, first, kind = np.unique(sums, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[kind]
+    return compact(np.unique(sums, return_inverse=True)[1])
 
 
 # Cycles of one kernel sequence, if it has a period.
@@ -295,7 +293,7 @@ _WHOLE = 0.8
 """A last cycle with fewer kernels than this share of the usual was cut by the recording."""
 
 
-def periodic(sequence: KernelSequence) -> Reading | None:
+def periodic(sequence: KernelSequence) -> Cycles | None:
     """The sequence as cycles; None where it has no period."""
     if len(sequence) < FEWEST or (sequence.symbol == sequence.symbol[0]).all():
         return None
@@ -320,7 +318,7 @@ def periodic(sequence: KernelSequence) -> Reading | None:
     return _reading(sequence, best_phase(sequence, same_period), likeness)
 
 
-def _mixed(sequence: KernelSequence, cuts: list[Cut], likeness: Floats) -> Reading | None:
+def _mixed(sequence: KernelSequence, cuts: list[Cut], likeness: Floats) -> Cycles | None:
     """Cycles of a few kinds in any order: the longest parts that are like one another."""
     symbol = sequence.symbol[:LONGEST]
     fitting = [
@@ -336,7 +334,7 @@ def _mixed(sequence: KernelSequence, cuts: list[Cut], likeness: Floats) -> Readi
     reading = _reading(sequence, chosen, likeness)
     return replace(
         reading,
-        trust=0.8 * float(shared.sum() / counts.sum()),
+        confidence=0.8 * float(shared.sum() / counts.sum()),
         reason=f"the kernels make up parts of {len(shared)} kinds, again and again",
         notes=(
             *reading.notes,
@@ -365,7 +363,7 @@ def _is_mixture(symbol: Ints, cuts: Ints) -> bool:
     return not any(one <= other for one, other in permutations(held, 2))
 
 
-def _reading(sequence: KernelSequence, cut: Cut, likeness: Floats) -> Reading:
+def _reading(sequence: KernelSequence, cut: Cut, likeness: Floats) -> Cycles:
     places = cut.cuts[cut.cuts < len(sequence)]
     if len(sequence) > LONGEST:
         # Cuts of the whole sequence, not only of the part that was looked at.
@@ -396,23 +394,23 @@ def _reading(sequence: KernelSequence, cut: Cut, likeness: Floats) -> Reading:
     reason = f"the kernel sequence repeats every {lag} kernels{same}"
     spans = spans_of(sequence.pid, anchor, start, end)
     trust = 0.9 * cut.sameness * cut.order * (1.0 if agrees else 0.9)
-    return Reading("kernels", anchor, spans, trust, reason, tuple(notes), on_device=True)
+    return Cycles(spans, "kernels", anchor, trust, reason, tuple(notes), on_device=True)
 
 
-def inner_period(sequence: KernelSequence, whole: Reading) -> Candidate | None:
+def inner_period(sequence: KernelSequence, whole: Cycles) -> Candidate | None:
     """What repeats inside of one cycle, in the middle of the run, and marks a part of it.
 
     Passes of a request look like this, and layers of a pass: kernels do not tell which.
     """
     # The kernels of one cycle.
-    start, end = whole.spans.select("start_ns", "end_ns").row(whole.count // 2)
+    start, end = whole.table.select("start_ns", "end_ns").row(whole.count // 2)
     inside = slice(*np.searchsorted(sequence.start, [start, end]).tolist())
     symbol, begins = sequence.symbol[inside], sequence.start[inside]
     found = periodic(replace(sequence, symbol=symbol, start=begins, end=sequence.end[inside]))
     if found is None or found.count < MIN_REPEATS:
         return None
     # The first kernel that comes just once in each part, so that its name alone marks them.
-    bounds = [found.spans["start_ns"][0], found.spans["end_ns"][-1]]
+    bounds = [found.table["start_ns"][0], found.table["end_ns"][-1]]
     parts = symbol[slice(*np.searchsorted(begins, bounds).tolist())]
     once = parts[np.bincount(parts)[parts] == found.count]
     if not len(once):
@@ -424,7 +422,7 @@ def inner_period(sequence: KernelSequence, whole: Reading) -> Candidate | None:
         "kernels",
         name,
         int((sequence.symbol == mark).sum()),
-        period_ns(found.spans),
+        period_ns(found.table),
         f"the kernels repeat {each} times inside of a cycle: passes of a request, or layers",
         _pattern(name, sequence.names),
     )
@@ -444,9 +442,9 @@ def _pattern(name: str, names: Sequence[str]) -> str:
     return name
 
 
-def kernel_period(trace: Trace) -> Reading | None:
+def kernel_period(trace: Trace) -> Cycles | None:
     """Cycles by the period of the kernel sequence of each process; None where it has none."""
-    parts: list[Reading] = []
+    parts: list[Cycles] = []
     inner: list[Candidate] = []
     for sequence in kernel_sequences(trace):
         found = periodic(sequence)
@@ -457,12 +455,12 @@ def kernel_period(trace: Trace) -> Reading | None:
         inner += [] if inside is None else [inside]
     if not parts:
         return None
-    best = max(parts, key=lambda part: (part.trust, part.count))
+    best = max(parts, key=lambda part: (part.confidence, part.count))
     notes = dict.fromkeys(note for part in parts for note in part.notes)
-    spans = pl.concat([part.spans for part in parts])
+    table = pl.concat([part.table for part in parts])
     # What the processes have inside of their cycles, counted together.
     by_anchor: dict[str, Candidate] = {}
     for one in inner:
         known = by_anchor.setdefault(one.anchor, replace(one, count=0))
         by_anchor[one.anchor] = replace(known, count=known.count + one.count)
-    return replace(best, spans=spans, notes=tuple(notes), inside=tuple(by_anchor.values()))
+    return replace(best, table=table, notes=tuple(notes), others=tuple(by_anchor.values()))

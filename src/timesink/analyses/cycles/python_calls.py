@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import (
-    Codes,
     encode,
     host_columns,
     lane_codes,
@@ -27,7 +24,7 @@ from timesink.analyses.cycles.cycles import (
     MIN_REPEATS,
     NEARLY,
     Candidate,
-    Reading,
+    Cycles,
     Timed,
     best_first,
     decodes,
@@ -40,11 +37,10 @@ from timesink.analyses.cycles.cycles import (
     type_of_name,
 )
 from timesink.analyses.forest import (
+    NestedCalls,
     Nodes,
-    children_of,
     nest_calls,
     pre_order,
-    subtree_sizes,
     within,
 )
 from timesink.model import intervals, units
@@ -57,37 +53,12 @@ _NOT_AN_ANCHOR = re.compile(
 """Calls that are no unit of anybody's work: dispatch, the profiler itself, builtins."""
 
 
-@dataclass(frozen=True, eq=False)
-class PythonCalls:
-    """Python calls in pre-order, thread after thread; arrays have one entry per call."""
-
-    lane: Codes
-    """Place in `lanes`."""
-    name: Codes
-    """Place in `names`."""
-    start: Ints
-    end: Ints
-    parent: Nodes
-    depth: Ints
-    names: Sequence[str]
-    lanes: Sequence[tuple[str, str]]
-    """Process and thread."""
-
-    def __len__(self) -> int:
-        return len(self.lane)
-
-    @cached_property
-    def size(self) -> Ints:
-        """How many calls a subtree has, the call itself included."""
-        return subtree_sizes(self.depth, self.parent)
+class PythonCalls(NestedCalls):
+    """Python calls and those of modules."""
 
     @cached_property
     def length(self) -> Ints:
         return self.end - self.start
-
-    def flags(self, test: Callable[[str], object]) -> Flags:
-        """For each of `names`: whether it passes the test."""
-        return np.array([bool(test(name)) for name in self.names] or [False], dtype=np.bool_)
 
     @cached_property
     def waits(self) -> Flags:
@@ -101,15 +72,7 @@ class PythonCalls:
 
     def processes(self, nodes: Nodes) -> list[str]:
         """The process of each of some calls."""
-        return [self.lanes[lane][0] for lane in self.lane[nodes].tolist()]
-
-    def named(self, nodes: Nodes) -> list[str]:
-        """What each of some calls is called."""
-        return [self.names[code] for code in self.name[nodes].tolist()]
-
-    def children(self, node: int) -> Nodes:
-        """The calls a call makes itself."""
-        return children_of(node, self.parent, self.size)
+        return [self.threads[thread][0] for thread in self.thread[nodes].tolist()]
 
     def outermost(self, chosen: Flags) -> Nodes:
         """Of the chosen calls those that are inside no other chosen one."""
@@ -127,15 +90,14 @@ def python_calls(trace: Trace) -> PythonCalls:
     kinds = pl.col("kind").is_in(["python_function", "module"])
     calls = host.filter(kinds & (pl.col("dur_ns") > 0))
     calls = calls.filter(pl.len().over("pid", "tid") > 1)
-    lane, lanes = lane_codes(calls) if calls.height else (np.zeros(0, dtype=np.int64), [])
+    thread, threads = lane_codes(calls) if calls.height else (np.zeros(0, dtype=np.int64), [])
     start, end = start_and_end(calls)
-    none = np.zeros(len(start), dtype=np.bool_)
-    order = pre_order(lane, start, end, none)
-    lane, start, end = lane[order], start[order], end[order]
-    nest = nest_calls(lane, start, end, none)
+    order = pre_order(thread, start, end)
+    thread, start, end = thread[order], start[order], end[order]
+    nest = nest_calls(thread, start, end)
     name, names = encode(calls["name"])
     texts = [text or "" for text in names]
-    return PythonCalls(lane, name[order], start, end, nest.parent, nest.depth, texts, lanes)
+    return PythonCalls(thread, start, end, nest.parent, nest.depth, name[order], texts, threads)
 
 
 REPEATING = 0.5
@@ -145,7 +107,7 @@ REPEATING = 0.5
 def top_calls(calls: PythonCalls) -> Nodes:
     """Calls on top of each thread once its frames are taken away."""
     roots = np.flatnonzero(calls.parent < 0)
-    parts = [peeled(calls, roots[calls.lane[roots] == lane]) for lane in np.unique(calls.lane)]
+    parts = [peeled(calls, roots[calls.thread[roots] == lane]) for lane in np.unique(calls.thread)]
     return np.sort(np.concatenate(parts)) if parts else roots
 
 
@@ -178,8 +140,8 @@ def main_call(calls: PythonCalls, top: Nodes) -> int | None:
     Where that is a prefill by its name, the best of the decodes beside it.
     """
     # Names that repeat on top of a thread.
-    lanes = len(calls.lanes)
-    pair = calls.name[top] * lanes + calls.lane[top]
+    lanes = len(calls.threads)
+    pair = calls.name[top] * lanes + calls.thread[top]
     size = len(calls.names) * lanes
     counts = np.bincount(pair, minlength=size).reshape(-1, lanes)
     totals = np.bincount(pair, weights=calls.length[top], minlength=size).reshape(-1, lanes)
@@ -236,8 +198,8 @@ def loop_bodies(
 
     The marking call of each cycle, its start and its end.
     """
-    nodes = chosen[calls.lane[chosen] == lane]
-    on_top = top[calls.lane[top] == lane]
+    nodes = chosen[calls.thread[chosen] == lane]
+    on_top = top[calls.thread[top] == lane]
     # The call on top each marking call is in, or is; -1 where it is in none.
     above = np.searchsorted(on_top, nodes, side="right") - 1
     holder = on_top[np.maximum(above, 0)] if len(on_top) else np.full(len(nodes), -1)
@@ -301,8 +263,8 @@ _TOO_SHORT_NS = 1_000_000
 
 def prefill_calls(calls: PythonCalls, top: Nodes, main_name: int, main: Nodes) -> Nodes:
     """Calls of the prefill function, where it is another one than the main one."""
-    lanes = np.unique(calls.lane[main])
-    beside: Nodes = top[np.isin(calls.lane[top], lanes) & (calls.name[top] != main_name)]
+    lanes = np.unique(calls.thread[main])
+    beside: Nodes = top[np.isin(calls.thread[top], lanes) & (calls.name[top] != main_name)]
     beside = beside[~calls.barred[calls.name[beside]]]
     size = len(calls.names)
     count = np.bincount(calls.name[beside], minlength=size)
@@ -391,7 +353,7 @@ def _presence(calls: PythonCalls, nodes: Nodes) -> Counter[int]:
 _WRAPPER = re.compile(r": (decorate_context|wrapper|inner|_fn|wrapped|_wrapped\w*)$")
 
 
-def python_anchor(trace: Trace) -> Reading | None:
+def python_anchor(trace: Trace) -> Cycles | None:
     """Cycles by the call that the program's loop makes again and again; None without one."""
     calls = python_calls(trace)
     if not len(calls):
@@ -409,13 +371,13 @@ def lone_pass(trace: Trace) -> str | None:
     calls = python_calls(trace)
     if not len(calls):
         return None
-    inside = calls.flags(is_pass_call)[calls.name]
+    inside = calls.named(is_pass_call)
     extent = int(calls.end.max() - calls.start.min())
     longest = np.flatnonzero(inside & (calls.length >= REPEATING * extent))
     return calls.names[int(calls.name[longest[0]])] if len(longest) else None
 
 
-def anchored(trace: Trace, names: frozenset[str]) -> Reading | None:
+def anchored(trace: Trace, names: frozenset[str]) -> Cycles | None:
     """Cycles by Python calls that were asked for by name."""
     calls = python_calls(trace)
     chosen = calls.flags(names.__contains__)
@@ -425,16 +387,18 @@ def anchored(trace: Trace, names: frozenset[str]) -> Reading | None:
     return _reading(calls, top_calls(calls), int(np.flatnonzero(chosen)[0]), nodes)
 
 
-def _reading(calls: PythonCalls, top: Nodes, code: int, asked_for: Nodes | None = None) -> Reading:
+def _reading(calls: PythonCalls, top: Nodes, code: int, asked_for: Nodes | None = None) -> Cycles:
     main = calls.outermost(calls.name == code) if asked_for is None else asked_for
     # One thread per process, that with the most time in the calls.
-    spent = np.bincount(calls.lane[main], weights=calls.length[main], minlength=len(calls.lanes))
+    spent = np.bincount(
+        calls.thread[main], weights=calls.length[main], minlength=len(calls.threads)
+    )
     busiest: dict[str, int] = {}
     for lane in np.argsort(spent, kind="stable")[::-1].tolist():
         if spent[lane]:
-            busiest.setdefault(calls.lanes[lane][0], lane)
+            busiest.setdefault(calls.threads[lane][0], lane)
     lanes = sorted(busiest.values())
-    main = main[np.isin(calls.lane[main], lanes)]
+    main = main[np.isin(calls.thread[main], lanes)]
     early = prefill_calls(calls, top, code, main)
     chosen = np.sort(np.concatenate([main, early]))
     types, notes = types_by_content(calls, chosen, early)
@@ -442,17 +406,17 @@ def _reading(calls: PythonCalls, top: Nodes, code: int, asked_for: Nodes | None 
     type_of = dict(zip(chosen.tolist(), types, strict=True))
     nodes, start, end = (np.concatenate(part) for part in zip(*bodies, strict=True))
     types = [type_of[node] for node in nodes.tolist()]
-    spans = spans_of(calls.processes(nodes), calls.named(nodes), start, end, types)
+    spans = spans_of(calls.processes(nodes), calls.names_of(nodes), start, end, types)
     name = _inner_name(calls, main)
     own = calls.names[int(calls.name[main[0]])]
     spans = spans.with_columns(pl.col("name").replace({own: name}))
     reason = f"{name!r} is called {len(main)} times on top of the program's loop"
     if asked_for is not None:
         reason = f"asked for by name; {name!r} was called {units.counted(len(main), 'times')}"
-        return Reading("marker", name, spans, 1.0, reason, notes)
+        return Cycles(spans, "marker", name, 1.0, reason, notes)
     inside = inner_call(calls, main)
-    return Reading(
-        "python", name, spans, 0.9, reason, notes, inside=() if inside is None else (inside,)
+    return Cycles(
+        spans, "python", name, 0.9, reason, notes, others=() if inside is None else (inside,)
     )
 
 
@@ -474,7 +438,7 @@ _LAYER = re.compile(r"layer(?!_?norm)(?!s?/)", re.IGNORECASE)
 """A layer by its name; a norm of layers and a file in a folder `layers/` are none."""
 
 
-def layers(trace: Trace) -> Reading | None:
+def layers(trace: Trace) -> Cycles | None:
     """Every call of the outermost function or module that is a layer by its name.
 
     Of several, the one that is called nearest to the top, then on average nearest, then the
@@ -495,10 +459,10 @@ def layers(trace: Trace) -> Reading | None:
         return None
     *_, name, nodes = min(found, key=lambda one: one[:-1])
     spans = spans_of(
-        calls.processes(nodes), calls.named(nodes), calls.start[nodes], calls.end[nodes]
+        calls.processes(nodes), calls.names_of(nodes), calls.start[nodes], calls.end[nodes]
     )
     reason = f"{name!r} is the outermost call named as a layer, {len(nodes)} times"
-    return Reading("layer", name, spans, 0.9, reason)
+    return Cycles(spans, "layer", name, 0.9, reason)
 
 
 def _rank(calls: PythonCalls, nodes: Nodes) -> tuple[float, float, float, float, float]:

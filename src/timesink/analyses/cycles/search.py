@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import polars as pl
 
@@ -22,8 +22,6 @@ from timesink.analyses.cycles.cycles import (
     MIN_REPEATS,
     Candidate,
     Cycles,
-    Reading,
-    numbered,
     period_ns,
 )
 from timesink.analyses.cycles.cycles import SCHEMA as CYCLE_SCHEMA
@@ -39,38 +37,34 @@ LEAST = 0.4
 """A reading nobody asked for is taken from this confidence on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """What speaks for a reading, each from 0 to 1."""
+def judge(trace: Trace, found: Cycles, pid: str | None) -> Cycles:
+    """Weigh cycles against everything the recording holds, or one process of it does.
 
-    confidence: float
-    """The product of likeness, coverage, how well the method knows what it found and, for n cycles,
-    n / (n + 1): two are a coincidence more easily than thirty."""
-    likeness: float
-    """How equal the amounts of work in the cycles of one process and type are."""
-    coverage: float
-    """Share of the recorded work that began in a cycle."""
-    elsewhere: tuple[str, ...] = ()
-    """Processes with work but without cycles; they do not count against a reading."""
-
-
-def judge(trace: Trace, reading: Reading, pid: str | None) -> Judgement:
-    """Weigh a reading against everything the recording holds, or one process of it does."""
-    spans = reading.spans
-    events, coverage, elsewhere = work_in(trace, spans, on_device=reading.on_device)
-    amounts = events if events.any() else (spans["end_ns"] - spans["start_ns"]).to_numpy()
-    fewest = spans.group_by("pid").len()["len"].min()
+    The confidence is the product of likeness, coverage, how well the method knows what it found
+    and, for n cycles, n / (n + 1): two are a coincidence more easily than thirty.
+    """
+    cycles = found.table
+    events, coverage, elsewhere = work_in(trace, cycles, on_device=found.on_device)
+    amounts = events if events.any() else (cycles["end_ns"] - cycles["start_ns"]).to_numpy()
+    fewest = cycles.group_by("pid").len()["len"].min()
     count = int(fewest) if isinstance(fewest, int) else 0
-    # 1 less the mean distance from the median, relative to it; over all cycles.
-    groups = spans.select("pid", "type").with_columns(pl.Series("amount", amounts))
+    # How equal the amounts of work in the cycles of one process and type are: 1 less the mean
+    # distance from the median, relative to it; over all cycles.
+    groups = cycles.select("pid", "type").with_columns(pl.Series("amount", amounts))
     usual = pl.col("amount").median().over("pid", "type")
     off = (pl.col("amount") - usual).abs() / usual.clip(lower_bound=1)
     mean = groups.select(off.clip(upper_bound=1).mean()).item()
     alike = 1.0 - float(mean or 0.0)
-    # Who asks for one process does not miss the others.
+    judged = replace(
+        found,
+        confidence=found.confidence * (count / (count + 1)) * alike * coverage,
+        coverage=coverage,
+        likeness=alike,
+    )
+    # Processes with work but without cycles do not count against a reading, and who asks for one
+    # process does not miss the others.
     missed = elsewhere if pid is None else ()
-    confidence = reading.trust * (count / (count + 1)) * alike * coverage
-    return Judgement(confidence, alike, coverage, missed)
+    return replace(judged, notes=(*found.notes, *_notes(judged, missed)))
 
 
 def recorded_cycles(trace: Trace) -> Cycles | None:
@@ -106,7 +100,7 @@ def no_such_process(trace: Trace, pid: str, processes: Sequence[str]) -> NotFoun
 
 
 def nothing_repeats(
-    trace: Trace, methods: Sequence[str], considered: Sequence[Reading], where: str
+    trace: Trace, methods: Sequence[str], considered: Sequence[Cycles], where: str
 ) -> NoCyclesError:
     """Nothing was seen to repeat well enough; it says what came nearest."""
     names = [short_kernel_name(one.anchor) if one.on_device else one.anchor for one in considered]
@@ -134,7 +128,7 @@ def _marks(trace: Trace) -> list[str]:
     return [name for name in longest if is_own(name) and len(name) <= _LONGEST][:_MARKS]
 
 
-_FINDERS: Mapping[str, Callable[[Trace], Reading | None]] = {
+_FINDERS: Mapping[str, Callable[[Trace], Cycles | None]] = {
     "step": profiler_steps,
     "marker": repeated_annotation,
     "python": python_anchor,
@@ -177,40 +171,39 @@ def find_cycles(
     if pid is not None and not any(_is_called(one, pid) for one in processes):
         raise no_such_process(trace, pid, processes)
     if marker is not None:
-        reading = _of_process(named_mark(trace, marker), pid)
-        if reading is None:
+        marked = _of_process(named_mark(trace, marker), pid)
+        if marked is None:
             raise NoCyclesError.no_such_mark(
                 f"{trace.metadata.source}: no event is called {marker!r}"
                 + (f" in process {pid}" if pid else ""),
                 _marks(trace),
             )
-        return _cycles(reading, judge(trace, reading, pid), [])
+        return judge(trace, marked, pid)
     return _found(trace, (by,) if by else _ASKED_IN_TURN, pid)
 
 
 def _found(trace: Trace, methods: tuple[str, ...], pid: str | None) -> Cycles:
     """The first reading that holds; a lone pass only where it is marked as such."""
-    considered: list[tuple[Reading, Judgement]] = []
+    considered: list[Cycles] = []
     for reading in _readings(trace, methods, pid):
-        judgement = judge(trace, reading, pid)
+        judged = judge(trace, reading, pid)
         # What was asked for only has to repeat.
-        sure = len(methods) == 1 or judgement.confidence >= LEAST
-        holds = reading.count >= MIN_REPEATS and sure
-        if reading.count > 1 if reading.method == "step" else holds:
-            return _cycles(reading, judgement, considered)
-        considered.append((reading, judgement))
-    for reading, judgement in considered:
-        if reading.method == "step":
-            rest = [other for other in considered if other[0] is not reading]
-            return _cycles(reading, judgement, rest)
+        sure = len(methods) == 1 or judged.confidence >= LEAST
+        holds = judged.count >= MIN_REPEATS and sure
+        if judged.count > 1 if judged.method == "step" else holds:
+            return _beside(judged, considered)
+        considered.append(judged)
+    for judged in considered:
+        if judged.method == "step":
+            return _beside(judged, [other for other in considered if other is not judged])
     lone = _of_process(lone_annotation(trace), pid) if "marker" in methods else None
     if lone is not None:
-        return _cycles(lone, judge(trace, lone, pid), considered)
+        return _beside(judge(trace, lone, pid), considered)
     where = f" in process {pid}" if pid else ""
-    raise nothing_repeats(trace, methods, [reading for reading, _ in considered], where)
+    raise nothing_repeats(trace, methods, considered, where)
 
 
-def _readings(trace: Trace, methods: tuple[str, ...], pid: str | None) -> Iterator[Reading]:
+def _readings(trace: Trace, methods: tuple[str, ...], pid: str | None) -> Iterator[Cycles]:
     """Each method in turn; where one pass holds the recording, what repeats are its parts."""
     for method in methods:
         if (
@@ -229,15 +222,14 @@ def _readings(trace: Trace, methods: tuple[str, ...], pid: str | None) -> Iterat
             return
 
 
-def _of_process(reading: Reading | None, pid: str | None) -> Reading | None:
-    if reading is None or pid is None:
-        return reading
-    spans = _of_pid(reading.spans, pid)
-    if spans.is_empty():
+def _of_process(found: Cycles | None, pid: str | None) -> Cycles | None:
+    if found is None or pid is None:
+        return found
+    table = _of_pid(found.table, pid)
+    if table.is_empty():
         return None
     # What repeats inside was counted in all processes.
-    inside = reading.inside if spans.height == reading.count else ()
-    return replace(reading, spans=spans, inside=inside)
+    return replace(found, table=table, others=found.others if table.height == found.count else ())
 
 
 def _of_pid(rows: pl.DataFrame, pid: str) -> pl.DataFrame:
@@ -250,50 +242,37 @@ def _is_called(process: str, pid: str) -> bool:
     return pid in {process, host_and_pid(process)[1]}
 
 
-def _cycles(
-    reading: Reading, judgement: Judgement, others: list[tuple[Reading, Judgement]]
-) -> Cycles:
+def _beside(chosen: Cycles, considered: list[Cycles]) -> Cycles:
+    """The chosen cycles with what else was considered, and what repeats inside of them."""
     candidates = (
         Candidate(
             other.method,
             other.anchor,
             other.count,
-            period_ns(other.spans),
-            f"{other.reason}; confidence {weighed.confidence:.2f} only",
+            period_ns(other.table),
+            f"{other.reason}; confidence {other.confidence:.2f} only",
         )
-        for other, weighed in others
+        for other in considered
     )
-    return Cycles(
-        table=numbered(reading.spans),
-        method=reading.method,
-        anchor=reading.anchor,
-        confidence=judgement.confidence,
-        reason=reading.reason,
-        others=(*candidates, *reading.inside),
-        notes=(*reading.notes, *_notes(reading, judgement)),
-        on_device=reading.on_device,
-        coverage=judgement.coverage,
-        likeness=judgement.likeness,
-    )
+    return replace(chosen, others=(*candidates, *chosen.others))
 
 
-def _notes(reading: Reading, judgement: Judgement) -> Iterator[str]:
-    if reading.count == 1:
+def _notes(judged: Cycles, elsewhere: Sequence[str]) -> Iterator[str]:
+    if judged.count == 1:
         yield "a single cycle: nothing is known about how much cycles differ"
-    if judgement.coverage < 0.9:
-        share = 100 * (1 - judgement.coverage)
+    if judged.coverage < 0.9:
+        share = 100 * (1 - judged.coverage)
         yield f"{share:.0f} % of the recorded work began outside of all cycles"
-    if judgement.elsewhere:
-        shown = ", ".join(judgement.elsewhere[:_SHOWN])
-        more = ", ..." if len(judgement.elsewhere) > _SHOWN else ""
-        yield f"no cycles in process {shown}{more}, which did other work"
+    if elsewhere:
+        shown = ", ".join(elsewhere[:_SHOWN]) + (", ..." if len(elsewhere) > _SHOWN else "")
+        yield f"no cycles in process {shown}, which did other work"
     # Far longer than others of their process and type: a start, a pause, a fault.
     length = pl.col("end_ns") - pl.col("start_ns")
     longer = length > _OUTLIER * length.median().over("pid", "type")
-    slow = int(reading.spans.select(longer.sum()).item())
+    slow = int(judged.table.select(longer.sum()).item())
     if slow:
         yield f"{units.counted(slow, 'cycles')} lasted over {_OUTLIER} times the median"
-    if judgement.likeness < 0.7:
+    if judged.likeness < 0.7:
         yield "the cycles do not hold the same amount of work"
 
 

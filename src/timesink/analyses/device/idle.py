@@ -11,6 +11,7 @@ from timesink.analyses import names
 from timesink.analyses.arrays import sums_by, values_at
 from timesink.analyses.columns import (
     device_columns,
+    event_ranges,
     host_columns,
     host_lanes,
     host_names,
@@ -43,20 +44,18 @@ _FRAMES = ("trace", "instant")
 _END_OF_TIME = np.iinfo(np.int64).max
 
 
-@dataclass(frozen=True, slots=True)
-class Meanwhile:
-    """What the host did during one gap."""
-
-    row: int = -1
-    """The event that covers most of it, a row of `trace.host`; -1 for none."""
-    loading: bool = False
-    waited_ns: int = 0
-    """How long a thread that launches had been waiting for the device when the gap began."""
-    waits: bool = False
-    """Whether it waited for most of the gap."""
+MEANWHILE_SCHEMA: dict[str, pl.DataType] = {
+    "row": pl.Int64(),
+    "loading": pl.Boolean(),
+    "waited_ns": pl.Int64(),
+    "waits": pl.Boolean(),
+}
+"""What the host did during a gap: the row in `trace.host` of the event that covers most of it, -1
+for none; how long a thread that launches had been waiting for the device when the gap began, and
+whether it waited for most of the gap."""
 
 
-def host_meanwhile(trace: Trace, work: Activities, gaps: Gaps) -> list[Meanwhile]:
+def host_meanwhile(trace: Trace, work: Activities, gaps: Gaps) -> pl.DataFrame:
     """What the threads that feed the devices did during each of a few gaps."""
     host, called, (lane, lanes) = host_columns(trace), host_names(trace), host_lanes(trace)
     # The thread of the step marks, or else the one that launches most.
@@ -87,22 +86,19 @@ def host_meanwhile(trace: Trace, work: Activities, gaps: Gaps) -> list[Meanwhile
         own = int(lane[call]) if call != NO_CALL else NO_CALL
         feeding = [one for one in dict.fromkeys((own, main)) if one != NO_CALL]
         waiting = waits & (begun <= start) & (ended > start) & np.isin(thread, feeding)
-        doing = Meanwhile(waited_ns=int(start - begun[waiting].min(initial=start)))
+        waited = int(start - begun[waiting].min(initial=start))
+        doing = (-1, False, waited, False)
         for one in feeding:
             # Events that cover more than half of the gap: nested, the innermost last.
             common = np.minimum(ended, end) - np.maximum(begun, start)
             most = np.flatnonzero((2 * common > end - start) & (thread == one))
             if len(most):
                 most = most[np.lexsort((begun[most], begun[most] - ended[most]))]
-                doing = Meanwhile(
-                    row=int(row[most[-1]]),
-                    loading=bool(loads[most].any()),
-                    waited_ns=doing.waited_ns,
-                    waits=bool(waits[most[-1]]),
-                )
+                last = most[-1]
+                doing = (int(row[last]), bool(loads[most].any()), waited, bool(waits[last]))
                 break
         found.append(doing)
-    return found
+    return pl.DataFrame(found, schema=MEANWHILE_SCHEMA, orient="row")
 
 
 SHORT_GAP_NS = 30_000
@@ -165,7 +161,7 @@ def largest_gaps(
     work = device_activities(trace)
     gaps = find_gaps(work.device, work.start, work.end).longest(count)
     meanwhile = host_meanwhile(trace, work, gaps)
-    doing = np.array([found.row for found in meanwhile], dtype=np.int64)
+    doing = meanwhile["row"].to_numpy()
     activity, host, steps = device_columns(trace), host_columns(trace), find_steps(trace)
     bounds = steps.select("start_ns", "end_ns").to_numpy()
     return pl.DataFrame(
@@ -184,13 +180,11 @@ def largest_gaps(
 
 
 def _causes_of_gaps(
-    trace: Trace, work: Activities, gaps: Gaps, meanwhile: list[Meanwhile], short_gap_ns: int
+    trace: Trace, work: Activities, gaps: Gaps, meanwhile: pl.DataFrame, short_gap_ns: int
 ) -> pl.Series:
     late = gaps.launched_late(work)
     queued = work.launched[gaps.after] & ~late
-    loading = np.array([found.loading for found in meanwhile], dtype=np.bool_)
-    waits = np.array([found.waits for found in meanwhile], dtype=np.bool_)
-    waited = np.array([found.waited_ns for found in meanwhile], dtype=np.int64)
+    loading, waited, waits = (meanwhile[n].to_numpy() for n in ("loading", "waited_ns", "waits"))
     # How long the call of the copy before a gap had run, if it returned only in the gap.
     before = gaps.before
     copies = (device_columns(trace)["kind"] == "memcpy").to_numpy()[work.row[before]]
@@ -311,7 +305,7 @@ def holding_calls(trace: Trace) -> HoldingCalls:
     return HoldingCalls(
         row=row,
         thread=host_lanes(trace)[0][row],
-        ranges=intervals.from_starts(host["ts_ns"].to_numpy()[row], length[row]),
+        ranges=event_ranges(host, row),
         waits=waits[row],
     )
 

@@ -42,17 +42,10 @@ _FLOP_PER_THREAD = {
     **{f"h{op}": ("fp16", flop) for op, flop in (("add", 2), ("mul", 2), ("fma", 4))},
 }
 _EVERY_OP = {kind: {f"{kind[0]}{op}" for op in ("add", "mul", "fma")} for kind in ("d", "f", "h")}
+_SOURCES = ("fp64", "tf32", "fp16", "bf16", "fp8", "fp4", "int8", "int4", "int1")
 _PRECISION_OF_SOURCE = {
-    "fp64": "fp64_tensor",
-    "tf32": "tf32_tensor",
-    "fp16": "fp16_tensor",
-    "bf16": "bf16_tensor",
-    "fp8": "fp8_tensor",
+    **{source: f"{source}_tensor" for source in _SOURCES},
     "fp4_fp6_fp8": "fp8_tensor",
-    "fp4": "fp4_tensor",
-    "int8": "int8_tensor",
-    "int4": "int4_tensor",
-    "int1": "int1_tensor",
 }
 _WHOLE, _TAKEN_OFF = "hmma", "hmma_type_hfma2"
 _FLOP_PER_INSTRUCTION: Mapping[str, Mapping[str | None, tuple[str, int]]] = {

@@ -38,11 +38,6 @@ COLUMNS = (
     *("roof_flop_per_s", "roof_share_pct", "bound", "precision"),
     *("flop_estimated", "bytes_estimated", "sm_hz"),
 )
-GROUP_COLUMNS = (
-    *("host", "device", "group", "calls", "total_ns", "flop", *FLOP_COLUMNS, BYTES, "intensity"),
-    *("achieved_flop_per_s", "achieved_bytes_per_s", "roof_ns", "covered_ns"),
-    *("roof_flop_per_s", "roof_share_pct", "bound", "precision"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +118,6 @@ class Roofline:
                 _mostly("precision", PRECISIONS),
             )
             .sort([*keys[:2], "total_ns", "group"], descending=[False, False, True, False])
-            .select(GROUP_COLUMNS)
         )
 
     def to_dict(self) -> dict[str, Any]:

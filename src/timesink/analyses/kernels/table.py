@@ -11,8 +11,12 @@ from timesink.analyses import names
 from timesink.analyses.columns import device_columns, device_numbers, host_columns, once_per_trace
 from timesink.analyses.forest import call_forest
 from timesink.analyses.links import link_launches
-from timesink.analyses.names import short_kernel_name
-from timesink.analyses.tensor_cores import has_tensor_cores, is_eligible, tensor_core_use
+from timesink.analyses.names import (
+    has_tensor_cores,
+    is_eligible,
+    short_kernel_name,
+    tensor_core_use,
+)
 from timesink.model.arrays import Floats, Ints
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from timesink.analyses.arrays import names_of, values_at
+from timesink.analyses.arrays import values_at
 from timesink.analyses.columns import encode, once_per_trace
 from timesink.analyses.forest import (
     DATA_LOADER,
@@ -209,8 +209,8 @@ def memory_events(
     events = pl.DataFrame(
         {
             "device": at_start["device"].fill_null(at_end["device"]),
-            "operator": names_of(forest, operator),
-            "caller": names_of(forest, callers),
+            "operator": forest.names_of(operator),
+            "caller": forest.names_of(callers),
             "bytes": (-at_end["bytes"]).fill_null(at_start["bytes"]),
             "allocated_ts_ns": at_start["ts_ns"],
             "released_ts_ns": at_end["ts_ns"],
@@ -255,8 +255,8 @@ def live_at_peak(trace: Trace) -> pl.DataFrame:
         category[enclosing(node, forest.parent, calls) >= 0] = CATEGORIES.index(part)
     live = records.select("device", "bytes")[taken].with_columns(
         category=pl.Series(CATEGORIES, dtype=pl.Enum(CATEGORIES)).gather(category),
-        operator=names_of(forest, operator),
-        module=names_of(forest, enclosing(node, forest.parent, forest.role == MODULE)),
+        operator=forest.names_of(operator),
+        module=forest.names_of(enclosing(node, forest.parent, forest.role == MODULE)),
     )
     named = (
         live.group_by("device", "category", "operator", "module")

@@ -112,9 +112,9 @@ def with_excess(calls: pl.DataFrame) -> pl.DataFrame:
 
 def so_far(calls: pl.DataFrame) -> Floats:
     """What each rank had taken by itself when it came to each of the calls."""
-    rank, order = calls["rank"].to_numpy(), _in_order(calls)
-    taken = np.empty(calls.height)
-    taken[order] = _summed(calls["own_ns"].to_numpy().astype(np.float64)[order], rank[order])
+    order, taken = _in_order(calls), np.empty(calls.height)
+    sums = calls.select("rank", "own_ns")[order].select(pl.col("own_ns").cum_sum().over("rank"))
+    taken[order] = sums.to_series().to_numpy()
     return taken
 
 
@@ -175,14 +175,6 @@ def _queued(calls: pl.DataFrame, peers: Ints) -> Flags:
     queued = queued_behind(calls, on_host=False).is_not_null().to_numpy()
     share = np.bincount(peers, queued) / np.maximum(np.bincount(peers), 1)
     return np.asarray(queued | (share[peers] > _MANY))
-
-
-def _summed(values: Floats, part: Ints) -> Floats:
-    """Running sums that start anew with every part; parts lie together."""
-    sums = np.cumsum(values)
-    first = np.flatnonzero(np.diff(part, prepend=part[:1] - 1))
-    before = np.repeat(sums[first] - values[first], np.diff(first, append=len(values)))
-    return np.asarray(sums - before)
 
 
 def _peers(calls: pl.DataFrame) -> Ints:

@@ -9,6 +9,7 @@ from operator import attrgetter, itemgetter
 
 import polars as pl
 
+from timesink.analyses.arrays import stacked
 from timesink.analyses.communication.workers import WorkerComparison, WorkerSummary, compare_workers
 from timesink.analyses.ranks.analysis import RanksAnalysis, analyse_ranks
 from timesink.analyses.ranks.own_time import OWN_PARTS, ranges_of
@@ -343,17 +344,11 @@ def clock_rows(ranks: RankSet) -> pl.DataFrame:
 
 def rank_steps(ranks: RankSet) -> pl.DataFrame:
     """Every step of every rank: what it is spent on, waits suffered and caused."""
-    steps = pl.concat(
-        [
-            each.steps.select(
-                pl.lit(rank, pl.Int64).alias("rank"),
-                pl.col("step", "complete"),
-                (pl.col("end_ns") - pl.col("start_ns")).alias("step_ns"),
-                pl.col("compute_ns", "communication_ns", "exposed_communication_ns", "overlap_ns"),
-                pl.sum_horizontal(f"own_{part}_ns" for part in OWN_PARTS).alias("own_ns"),
-            )
-            for rank, each in ranks.ranks.items()
-        ]
+    steps = stacked({rank: each.steps for rank, each in ranks.ranks.items()}).select(
+        pl.col("rank", "step", "complete"),
+        (pl.col("end_ns") - pl.col("start_ns")).alias("step_ns"),
+        pl.col("compute_ns", "communication_ns", "exposed_communication_ns", "overlap_ns"),
+        pl.sum_horizontal(f"own_{part}_ns" for part in OWN_PARTS).alias("own_ns"),
     )
     # What each rank took more than its peers in each step.
     panel = ranks.analysis.panel

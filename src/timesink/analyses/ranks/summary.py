@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import io
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TypeAlias
 
+import msgspec
 import numpy as np
 import polars as pl
+from polars import selectors as cs
 
 from timesink.analyses.columns import device_columns, device_kinds, once_per_trace
 from timesink.analyses.communication.calls import collective_arguments
-from timesink.analyses.communication.records import RECORD_SCHEMA
+from timesink.analyses.communication.records import RANGE_SCHEMA, RECORD_SCHEMA
 from timesink.analyses.communication.workers import WorkerSummary, summarise_worker
 from timesink.analyses.names import device_word
 from timesink.analyses.ranks.own_time import (
@@ -27,7 +32,6 @@ from timesink.analyses.ranks.own_time import (
 from timesink.analyses.steps import bounds_of, role_ranges
 from timesink.model import intervals
 from timesink.model.health import HealthEntry
-from timesink.model.intervals import IntervalSet
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Device, Trace
 
@@ -131,7 +135,21 @@ def summarise_rank(trace: Trace) -> RankSummary:
     complete = worker.steps["complete"].to_numpy().astype(bool)
     on_host = talking[~moving["on_device"].to_numpy()]
     own = own_time(role_ranges(trace), talking, bounds, on_host=on_host)
-    gaps = longest_gaps(trace, own.busy, bounds)
+    exposed, communication = (
+        intervals.coverage_within(ranges, bounds) for ranges in (own.exposed, talking)
+    )
+    steps = worker.steps.lazy().select(
+        pl.col("name").alias("step"),
+        "start_ns",
+        "end_ns",
+        "complete",
+        pl.col("computation_ns").alias("compute_ns"),
+        pl.Series("communication_ns", communication),
+        pl.Series("exposed_communication_ns", exposed),
+        pl.Series("overlap_ns", communication - exposed),
+        *(pl.Series(f"own_{part}_ns", own.parts[part]) for part in OWN_PARTS),
+        *longest_gaps(trace, own.busy, bounds),
+    )
     # What calls say of the groups they are made in; some only have a number.
     said = {
         str(group.get("pg_name")): str(group["pg_desc"])
@@ -147,7 +165,7 @@ def summarise_rank(trace: Trace) -> RankSummary:
     rows = [(*group, *told) for group, told in groups.items()]
     return RankSummary(
         about=_about(trace),
-        steps=step_rows(worker.steps, own, gaps, talking),
+        steps=steps.select(pl.col(name).cast(as_) for name, as_ in STEP_SCHEMA.items()).collect(),
         collectives=_collectives(worker, moving, own),
         functions=function_times(trace, bounds[complete]),
         worker=worker,
@@ -203,33 +221,6 @@ def _collectives(worker: WorkerSummary, moving: pl.DataFrame, own: OwnTime) -> p
             exposed_ns=pl.Series(waited_for(end, own.exposed)),
         )
         .select(pl.col(name).cast(dtype) for name, dtype in COLLECTIVE_SCHEMA.items())
-        .collect()
-    )
-
-
-def step_rows(
-    steps: pl.DataFrame, own: OwnTime, gaps: pl.DataFrame, talking: IntervalSet
-) -> pl.DataFrame:
-    """Rows of `STEP_SCHEMA`, from those of `step_communication`."""
-    parts = {f"own_{part}_ns": own.parts[part] for part in OWN_PARTS}
-    bounds = bounds_of(steps)
-    exposed = intervals.coverage_within(own.exposed, bounds)
-    communication = intervals.coverage_within(talking, bounds)
-    return (
-        steps.lazy()
-        .select(
-            pl.col("name").alias("step"),
-            "start_ns",
-            "end_ns",
-            "complete",
-            pl.col("computation_ns").alias("compute_ns"),
-            pl.Series("communication_ns", communication),
-            pl.Series("exposed_communication_ns", exposed),
-            pl.Series("overlap_ns", communication - exposed),
-            *(pl.Series(name, values) for name, values in parts.items()),
-            *gaps,
-        )
-        .select(pl.col(name).cast(dtype) for name, dtype in STEP_SCHEMA.items())
         .collect()
     )
 
@@ -354,3 +345,134 @@ def _few_functions(summary: RankSummary) -> RankSummary:
         .select(pl.col(name).cast(dtype) for name, dtype in FUNCTION_SCHEMA.items())
     )
     return replace(summary, functions=merged)
+
+
+# The summary of a rank as one row of Parquet: columns about it, and its tables as nested ones.
+#
+# Files of several ranks are therefore one dataset.  The collectives and the records they were made
+# from share a table, so that the many of them are not written twice.
+
+FORMAT = "timesink/rank/2"
+Schema: TypeAlias = Mapping[str, pl.DataType]
+
+WORKER_STEP_SCHEMA: Schema = {
+    "name": pl.String(),
+    **dict.fromkeys(("start_ns", "end_ns"), pl.Int64()),
+    **dict.fromkeys(("complete", "marked"), pl.Boolean()),
+    **dict.fromkeys(("computation_ns", "communication_ns", "overlap_ns", "other_ns"), pl.Int64()),
+}
+"""As `step_communication` gives them."""
+_OF_CALL = "call_"
+_ONLY_OF_CALLS = [
+    name
+    for name in COLLECTIVE_SCHEMA
+    # The collective is when data was moved, the record the call around it as well.
+    if name not in RECORD_SCHEMA or name in {"start_ns", "end_ns"}
+]
+_CALL_COLUMNS = {name: _OF_CALL + name for name in _ONLY_OF_CALLS}
+_AS_NAMED: Mapping[str, str] = MappingProxyType({})
+_SCHEMAS: Mapping[str, Schema] = {
+    "steps": STEP_SCHEMA,
+    "worker_steps": WORKER_STEP_SCHEMA,
+    "ranges": RANGE_SCHEMA,
+    "functions": FUNCTION_SCHEMA,
+    "groups": GROUP_SCHEMA,
+}
+
+
+def to_parquet(summary: RankSummary) -> bytes:
+    """The summary as the bytes of a Parquet file."""
+    tables = {
+        "steps": summary.steps,
+        "worker_steps": summary.worker.steps,
+        "collectives": _records(summary),
+        "ranges": summary.worker.ranges,
+        "functions": summary.functions,
+        "groups": summary.groups,
+    }
+    as_text = (cs.categorical() | cs.enum()).cast(pl.String)
+    row = pl.DataFrame(
+        [
+            pl.Series("format", [FORMAT]),
+            pl.Series("about", [msgspec.json.encode(summary.about).decode()]),
+            pl.Series("kept", [msgspec.json.encode(summary.kept).decode()]),
+            pl.Series("worker_rank", [summary.worker.rank], dtype=pl.Int64),
+            *(
+                table.with_columns(as_text).to_struct(name).implode()
+                for name, table in tables.items()
+            ),
+        ]
+    )
+    written = io.BytesIO()
+    row.write_parquet(written, compression="zstd", statistics=False)
+    return written.getvalue()
+
+
+def from_parquet(written: bytes) -> RankSummary:
+    """The summary that these bytes were made from; ValueError where they are none."""
+    return from_parquets([written])[0]
+
+
+def from_parquets(written: Sequence[bytes]) -> list[RankSummary]:
+    """Several summaries at once, which takes far less than one by one: they share their tables."""
+    try:
+        rows = pl.read_parquet([*written], use_statistics=False)
+        if (rows["format"] != FORMAT).any():
+            raise ValueError(rows["format"].unique().to_list())
+        of_calls = _exploded(rows, "collectives")
+        calls = _cut(of_calls, COLLECTIVE_SCHEMA, _CALL_COLUMNS)
+        if of_calls[0][f"{_OF_CALL}start_ns"].null_count():
+            calls = [table.filter(pl.col("start_ns").is_not_null()) for table in calls]
+        tables = {
+            "records": _cut(of_calls, RECORD_SCHEMA),
+            "collectives": calls,
+            **{name: _cut(_exploded(rows, name), schema) for name, schema in _SCHEMAS.items()},
+        }
+        found = []
+        told = rows.select("about", "kept", "worker_rank").iter_rows()
+        for place, (about, kept, rank) in enumerate(told):
+            own = {name: table[place] for name, table in tables.items()}
+            worker = WorkerSummary(rank, *map(own.pop, ("worker_steps", "records", "ranges")))
+            of_rank = msgspec.json.decode(about, type=AboutRank)
+            of_steps = msgspec.json.decode(kept, type=Kept)
+            found.append(RankSummary(of_rank, worker=worker, kept=of_steps, **own))
+    except (pl.exceptions.PolarsError, msgspec.MsgspecError, OSError, KeyError, TypeError) as error:
+        msg = f"not the summary of a rank: {type(error).__name__}"
+        raise ValueError(msg) from error
+    return found
+
+
+def _records(summary: RankSummary) -> pl.DataFrame:
+    """Every record, and beside it what only the collective has; null where it is none."""
+    records, calls = summary.worker.records, summary.collectives
+    only = [calls[name].alias(_OF_CALL + name) for name in _ONLY_OF_CALLS]
+    if calls["record"].equals(records["record"]):
+        return records.hstack(only)
+    calls = pl.DataFrame([calls["record"], *only])
+    return records.join(calls, on="record", how="left", maintain_order="left")
+
+
+_Exploded: TypeAlias = tuple[pl.DataFrame, list[int]]
+"""Nested tables of several rows, one after the other, and where each of them ends."""
+
+
+def _exploded(rows: pl.DataFrame, name: str) -> _Exploded:
+    nested = rows[name]
+    lengths = nested.list.len()
+    if not lengths.sum():
+        empty = pl.DataFrame(schema=nested.dtype.inner.to_schema())  # type: ignore[attr-defined]
+        return empty, [0] * len(lengths)
+    # An empty list would become a row of its own.
+    table = nested.filter(lengths > 0).list.explode().struct.unnest()
+    return table, lengths.cum_sum().to_list()
+
+
+def _cut(
+    tables: _Exploded, schema: Schema, kept_as: Mapping[str, str] = _AS_NAMED
+) -> list[pl.DataFrame]:
+    """The table of each row with columns as they were; it may keep them under other names."""
+    table, ends = tables
+    typed = table.select(
+        pl.col(kept_as.get(name, name)).cast(dtype).alias(name) for name, dtype in schema.items()
+    )
+    return [typed[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]

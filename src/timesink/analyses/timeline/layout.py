@@ -138,7 +138,7 @@ def lay_out(
     chosen = np.flatnonzero(track >= 0)
     track, begin = track[chosen], start[chosen]
     end = begin + dur[chosen]
-    order = pre_order(track, begin, end, np.zeros(len(chosen), dtype=np.bool_))
+    order = pre_order(track, begin, end)
     row = stack_rows(track[order], begin[order], end[order])
     rows = np.zeros(len(tracks), dtype=np.int64)
     np.maximum.at(rows, track[order], row + 1)

@@ -162,14 +162,6 @@ _FEWEST_PER_LANE = 2
 """However coarse, what is before the start of the recording stays apart from what is after it."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Window:
-    """The pieces in a window, those of `lanes[0]` first, and below what length they were merged."""
-
-    pieces: MergedSlices
-    resolution: int
-
-
 def visible(
     levels: Sequence[Level[MergedSlices]],
     lanes: Ints,
@@ -178,14 +170,17 @@ def visible(
     *,
     pixels: int,
     most: int = MOST_PIECES,
-) -> Window:
-    """Pieces that overlap a window, merged below about a pixel; coarser where they are too many."""
+) -> Level[MergedSlices]:
+    """Pieces that overlap a window, merged below about a pixel; coarser where they are too many.
+
+    Those of `lanes[0]` come first.
+    """
     resolution = pixel_length(from_ns, to_ns, pixels)
     shown = merge(_between(level_for(levels, resolution), lanes, from_ns, to_ns), resolution)
     while len(shown) > max(most, _FEWEST_PER_LANE * len(lanes)):
         resolution *= 2
         shown = merge(shown, resolution)
-    return Window(shown, resolution)
+    return Level(resolution, shown)
 
 
 def pixel_length(from_ns: int, to_ns: int, pixels: int) -> int:

@@ -10,20 +10,20 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.columns import (
     Codes,
     Texts,
     device_columns,
+    device_kinds,
     device_names,
     encode,
     host_columns,
+    host_kinds,
     host_lanes,
     host_names,
 )
 from timesink.model.arrays import Flags, Ints
-from timesink.model.schema import DEVICE_KINDS, HOST_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import is_collective_kernel
 
@@ -219,12 +219,11 @@ class Side:
 
 def host_side(trace: Trace, naming: Naming) -> Side:
     """Host calls on their threads."""
-    host = host_columns(trace)
-    kind = host["kind"].to_physical().to_numpy()
+    host, kinds = host_columns(trace), host_kinds(trace)
     track, lanes = host_lanes(trace)
     events = np.bincount(track, minlength=len(lanes)).tolist()
-    operators = _count(track, kind == HOST_KINDS.index("operator"), len(lanes))
-    frames = _count(track, _is_any(kind, _FRAMING, HOST_KINDS), len(lanes))
+    operators = _count(track, kinds.among("operator"), len(lanes))
+    frames = _count(track, kinds.among(*_FRAMING), len(lanes))
     tracks = [
         naming.thread(
             *lane,
@@ -234,23 +233,22 @@ def host_side(trace: Trace, naming: Naming) -> Side:
         )
         for number, lane in enumerate(lanes)
     ]
-    label, labels = _labels(host_names(trace), kind, HOST_KINDS)
+    label, labels = _labels(host_names(trace), kinds)
     return Side(host["ts_ns"].to_numpy(), host["dur_ns"].to_numpy(), label, labels, track, tracks)
 
 
 def device_side(trace: Trace, naming: Naming) -> Side:
     """Work on the streams of devices; annotations on devices have tracks of their own."""
-    device = device_columns(trace)
-    kind = device["kind"].to_physical().to_numpy()
-    label, labels = _labels(device_names(trace), kind, DEVICE_KINDS)
-    track, places = _device_places(trace, kind == DEVICE_KINDS.index("annotation"))
+    device, kinds = device_columns(trace), device_kinds(trace)
+    label, labels = _labels(device_names(trace), kinds)
+    track, places = _device_places(trace, kinds.among("annotation"))
     talks = [
         kind == "collective" or (kind == "kernel" and is_collective_kernel(name))
         for name, kind in labels
     ]
     events = np.bincount(track, minlength=len(places)).tolist()
     talking = _count(track, np.array(talks or [False], dtype=np.bool_)[label], len(places))
-    aiding = _count(track, _is_any(kind, _AIDING, DEVICE_KINDS), len(places))
+    aiding = _count(track, kinds.among(*_AIDING), len(places))
     computing = {
         place[:3]
         for place, aids, many in zip(places, aiding, events, strict=True)
@@ -290,11 +288,6 @@ def within(side: Side, start_ns: int, end_ns: int) -> Side:
     return replace(side, track=np.where(inside, number[side.track], -1), tracks=left)
 
 
-def _is_any(kind: NDArray[np.uint8], wanted: Sequence[str], kinds: Sequence[str]) -> Flags:
-    """Which events are of one of some kinds."""
-    return np.array([name in wanted for name in kinds])[kind]
-
-
 def _count(track: Codes, chosen: Flags, tracks: int) -> list[int]:
     counts: list[int] = np.bincount(track[chosen], minlength=tracks).tolist()
     return counts
@@ -324,13 +317,11 @@ def _device_places(
     return track.reshape(-1), places
 
 
-def _labels(
-    named: Texts, kind: NDArray[np.uint8], kinds: Sequence[str]
-) -> tuple[Ints, list[tuple[str, str]]]:
+def _labels(named: Texts, kinds: Texts) -> tuple[Ints, list[tuple[str, str]]]:
     """A number per event for its name and kind, and what each number stands for."""
-    joint = named.codes * len(kinds) + kind
-    seen = np.zeros(len(named.texts) * len(kinds), dtype=np.bool_)
+    joint = named.codes * len(kinds.texts) + kinds.codes
+    seen = np.zeros(len(named.texts) * len(kinds.texts), dtype=np.bool_)
     seen[joint] = True
-    pairs = [divmod(code, len(kinds)) for code in np.flatnonzero(seen).tolist()]
-    labels = [(named.texts[name], kinds[which]) for name, which in pairs]
+    pairs = [divmod(code, len(kinds.texts)) for code in np.flatnonzero(seen).tolist()]
+    labels = [(named.texts[name], kinds.texts[which]) for name, which in pairs]
     return (np.cumsum(seen) - 1)[joint], labels

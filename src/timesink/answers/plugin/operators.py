@@ -12,9 +12,8 @@ from timesink.analyses.call_tree import Thread, call_tree, threads
 from timesink.analyses.device.activities import has_device_work
 from timesink.analyses.kernels.table import kernel_groups, kernel_table, tensor_core_share
 from timesink.analyses.modules import module_table
-from timesink.analyses.names import ROOT
+from timesink.analyses.names import ROOT, has_tensor_cores
 from timesink.analyses.operators import NO_LAUNCH, operator_table
-from timesink.analyses.tensor_cores import has_tensor_cores
 from timesink.answers.plugin import Query, microseconds
 from timesink.errors import NotFoundError
 from timesink.model.trace import Trace
