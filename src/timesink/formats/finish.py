@@ -322,7 +322,10 @@ def address_of(recorded: str | int, base: int = 0) -> int | None:
     return number if 0 <= number < 2**64 else None
 
 
-_LATEST_NS = 2**63 - 1
+_EARLIEST_NS, _LATEST_NS = -(2**60), 2**62
+"""Times since 1970 that a clock may show, wrong by decades: 1933 to 2116."""
+_LONGEST_NS = 2**53
+"""A hundred days: hundreds of such events, and what lies between them, still fit 64 bits."""
 STEP_PATTERN = r"^ProfilerStep#(\d+)"
 
 
@@ -347,15 +350,9 @@ def finish_trace(
             if before.height and one in schema and schema[one] != dtype
         )
         odd_values.append(HealthEntry("bad_value", lost, f"a number in {name}"))
-    for name in ("host", "device"):
-        # Events are cut where their end would not fit.
-        room = _LATEST_NS - pl.col("ts_ns").clip(lower_bound=0)
-        endless = complete[name].select((pl.col("dur_ns") > room).sum()).item()
-        if endless:
-            cut = pl.min_horizontal("dur_ns", room)
-            complete[name] = complete[name].with_columns(dur_ns=cut)
-            example = "an event that ends beyond 64 bits"
-            odd_values.append(HealthEntry("bad_value", int(endless), example))
+    for name, frame in complete.items():
+        complete[name], impossible = _without_impossible_times(frame, name)
+        odd_values.append(impossible)
     if complete["steps"].is_empty() and not complete["host"].is_empty():
         complete["steps"] = find_steps(complete["host"])
     found = find_oddities(complete, metadata)
@@ -364,6 +361,26 @@ def finish_trace(
         health=merge_entries([*health, *odd_values, *found]),
         frames={name: frame.lazy() for name, frame in complete.items()},
     )
+
+
+def _without_impossible_times(frame: pl.DataFrame, name: str) -> tuple[pl.DataFrame, HealthEntry]:
+    """The rows that a clock can have shown; lengths that none can have are none.
+
+    What stays can be added and subtracted in 64 bits.
+    """
+    if "ts_ns" not in frame.columns or frame.is_empty():
+        return frame, HealthEntry("impossible_time", 0)
+    possible = pl.col("ts_ns").is_between(_EARLIEST_NS, _LATEST_NS) | pl.col("ts_ns").is_null()
+    endless = pl.col("dur_ns") > _LONGEST_NS if "dur_ns" in frame.columns else pl.lit(value=False)
+    odd = frame.lazy().filter(~possible | endless).select(pl.col("ts_ns"), pl.len().alias("n"))
+    first = odd.head(1).collect()
+    if first.is_empty():
+        return frame, HealthEntry("impossible_time", 0)
+    ts_ns, count = first.row(0)
+    frame = frame.filter(possible)
+    if "dur_ns" in frame.columns:
+        frame = frame.with_columns(dur_ns=pl.when(~endless).then("dur_ns").otherwise(0))
+    return frame, HealthEntry("impossible_time", count, f"a row of {name} at {ts_ns} ns")
 
 
 def conform(frame: pl.DataFrame, table: TraceTable) -> pl.DataFrame:

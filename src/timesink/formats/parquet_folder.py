@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import mmap
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+from isal.isal_zlib import crc32
 
 from timesink.errors import UnreadableError
 from timesink.formats.written_files import DESCRIPTION, SCHEMA_VERSION, is_folder, written_aside
@@ -22,7 +25,7 @@ _FEW_FILES = 128
 
 def write_folder(trace: Trace, folder: Path) -> None:
     """Write every table and a description into an existing, empty folder."""
-    rows = {}
+    rows, checksums = {}, {}
     for name in TABLES:
         frame = trace.lazy(name).collect()
         rows[name] = frame.height
@@ -32,12 +35,15 @@ def write_folder(trace: Trace, folder: Path) -> None:
             except pl.exceptions.PolarsError as error:
                 # A full disk comes as an error of the format.
                 raise OSError(str(error)) from None
-    description = {
-        "timesink_schema": SCHEMA_VERSION,
+            checksums[name] = _checksum(folder / f"{name}.parquet")
+    content = {
         "rows": rows,
+        "crc32": checksums,
         "metadata": asdict(trace.metadata),
         "health": [asdict(entry) for entry in trace.health],
     }
+    own = crc32(json.dumps(content).encode("ascii"))
+    description = {"timesink_schema": SCHEMA_VERSION, "own_crc32": own, **content}
     # Written last: a folder without it is not complete.
     (folder / DESCRIPTION).write_text(json.dumps(description), encoding="ascii")
 
@@ -52,7 +58,8 @@ def export_folder(trace: Trace, folder: Path, *, force: bool = False) -> None:
 def read_folder(folder: Path, *, hold_open: bool = False) -> Trace:
     """Open a folder written by :func:`write_folder`; tables load when they are asked for.
 
-    With `hold_open` the tables can be loaded even after the folder is removed.
+    Every file must be as it was written, bit for bit.  With `hold_open` the tables can be loaded
+    even after the folder is removed.
     """
     try:
         description: dict[str, Any] = json.loads((folder / DESCRIPTION).read_bytes())
@@ -60,6 +67,7 @@ def read_folder(folder: Path, *, hold_open: bool = False) -> Trace:
         if schema != SCHEMA_VERSION:
             said = f"exported with table schema {schema}, this timesink has {SCHEMA_VERSION}"
             raise UnreadableError(f"{folder}: {said}", "export the original trace again")
+        _check(folder, description)
         health = [HealthEntry(**entry) for entry in description["health"]]
         unknown = [entry.code for entry in health if entry.code not in RULES]
         if unknown:
@@ -82,6 +90,26 @@ def read_folder(folder: Path, *, hold_open: bool = False) -> Trace:
 
 _DAMAGE = (OSError, pl.exceptions.PolarsError, AttributeError, KeyError, TypeError, ValueError)
 """What a description or a table that is not as it was written leads to."""
+
+
+def _check(folder: Path, description: dict[str, Any]) -> None:
+    content = {key: description[key] for key in ("rows", "crc32", "metadata", "health")}
+    damaged = [DESCRIPTION] * (crc32(json.dumps(content).encode()) != description["own_crc32"])
+    for name, rows in description["rows"].items():
+        file = folder / f"{name}.parquet"
+        if rows and _checksum(file) != description["crc32"][name]:
+            damaged.append(file.name)
+    if damaged:
+        msg = f"{damaged[0]} is not as it was written"
+        raise ValueError(msg)
+
+
+def _checksum(file: Path) -> int:
+    with file.open("rb") as opened:
+        if not os.fstat(opened.fileno()).st_size:
+            return 0
+        with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            return int(crc32(content))
 
 
 def _scan_table(folder: Path, name: str, *, hold_open: bool) -> pl.LazyFrame:

@@ -9,7 +9,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from isal.isal_zlib import crc32
+
 from timesink.errors import OutputError
+
+_SEAL = b"crc32"
+_SEAL_BYTES = len(_SEAL) + 4
 
 BASELINE_ENDING = ".baseline"
 """Of files of baselines; no other result is called so."""
@@ -26,6 +31,27 @@ def replace_file(file: Path, blocks: Iterable[bytes | memoryview]) -> None:
         except OSError:
             # A full disk: half a file is of no use.
             Path(aside).unlink()
+
+
+def sealed(blocks: Iterable[bytes | memoryview]) -> Iterator[bytes | memoryview]:
+    """The blocks of a file with their checksum behind them.
+
+    >>> content = b"".join(sealed([b"12", b"3"]))
+    >>> bytes(unsealed(content)), unsealed(content[:-1] + b"?")
+    (b'123', None)
+    """
+    checksum = 0
+    for block in blocks:
+        checksum = crc32(block, checksum)
+        yield block
+    yield _SEAL + checksum.to_bytes(4, "big")
+
+
+def unsealed(content: bytes | memoryview) -> memoryview | None:
+    """What was sealed, as a view of the content; None where a bit of it is not as it was."""
+    view = memoryview(content)
+    whole, seal = view[:-_SEAL_BYTES], bytes(view[-_SEAL_BYTES:])
+    return whole if seal == _SEAL + crc32(whole).to_bytes(4, "big") else None
 
 
 @contextmanager
@@ -55,7 +81,7 @@ def written_aside(path: Path, *, force: bool = True) -> Iterator[Path]:
 # How a folder written by timesink is told from others, without loading what reads it.
 
 DESCRIPTION = "trace.json"
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Raised whenever a table changes; part of every cache key and of every exported folder."""
 
 

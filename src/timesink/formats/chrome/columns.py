@@ -134,6 +134,8 @@ EXACT_FLOAT_LIMIT_US = float(2**43)
 _DIGITS_MOST = 15
 """Before the point; so many surely fit 64 bits as nanoseconds."""
 _AS_PROFILERS_WRITE = re.compile(rb"(?:-?\d{1,15}\.\d{3},)*")
+_TOO_LARGE = 19
+"""A power of ten beyond 64 bits."""
 
 
 def float_us_to_ns(values_us: Float64Array) -> Int64Array:
@@ -166,6 +168,9 @@ def _one_us_to_ns(text: bytes) -> int:
         return int(whole + decimals.ljust(3, b"0"))
     try:
         number = Decimal(text.decode("ascii").strip()) * 1000
+        if not number or number.adjusted() >= _TOO_LARGE:
+            # An integer of a short text with a large exponent would take minutes to write out.
+            return 0 if number == 0 else NULL_INT
         value = int(number.to_integral_value(ROUND_HALF_EVEN))
     except (ArithmeticError, ValueError):
         return NULL_INT

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from itertools import islice
+from math import isinf
 from typing import Any
 
 import msgspec
@@ -42,6 +43,10 @@ _BARE_WORD = re.compile(
     + rb"|(?P<nan>[-+]?(?:\b(?:nan|inf(?:inity)?)\b(?:\(\w*\))?|1\.\#(?:IND|INF|QNAN|SNAN)\d*))"
     + rb"|(?P<word>N/A|\b(?:None|undefined|(?-i:True|False))\b)",
     re.DOTALL | re.IGNORECASE,
+)
+# Only what has three digits in its exponent, or hundreds before it, can be beyond a float64.
+_LONG_NUMBER = re.compile(
+    rb"(?<![\w.])-?(?:\d{300,}(?:\.\d+)?(?:[eE][-+]?\d+)?|\d+(?:\.\d+)?[eE]\+?\d{3,})"
 )
 _MAYBE_BARE_WORD = re.compile(rb"[:,\[]\s*[-+]?(?:[a-z]|1\.#)", re.IGNORECASE)
 _VALUE = re.compile(
@@ -193,6 +198,15 @@ def _next_event(
 
 
 def _strict(segment: bytes, tally: Tally) -> TextEnvelope | None:
+    found = Tally()
+    segment = _mend_numbers(segment, found)
+    envelope = _decoded(segment, found)
+    if envelope is not None:
+        tally.update(found)
+    return envelope
+
+
+def _decoded(segment: bytes, tally: Tally) -> TextEnvelope | None:
     try:
         if not segment.isascii():
             segment.decode("utf-8")  # the decoder does not look into arguments
@@ -299,6 +313,10 @@ def _mend_bare_words(segment: bytes, tally: Tally) -> bytes:
     return _BARE_WORD.sub(replace, segment)
 
 
+def _mend_numbers(segment: bytes, tally: Tally) -> bytes:
+    return _replaced(segment, _numbers_out_of_range(segment, _quotes(segment), tally))
+
+
 def _mend_quotes(segment: bytes, tally: Tally) -> bytes:
     def escape_lone(match: re.Match[bytes]) -> bytes:
         # A quote or backslash that stands alone gets one in front; whole escapes stay.
@@ -347,13 +365,25 @@ _WORDS = {
 _BEFORE_VALUE = re.compile(rb"[:,\[]\s{0,64}[-+]?\Z")
 
 
+Replacement = tuple[int, int, bytes]
+"""Start, end and replacement of a stretch of text."""
+
+
 def mend_text(text: bytes, tally: Tally) -> bytes:
-    """The text with bare words as null and control characters in strings escaped.
+    """The text with bare words and numbers out of range as null, control characters escaped.
 
     Strings are told from the rest by their quotes alone, so the result is right only if it decodes.
     """
     quotes = _quotes(text)
-    mends = [*_bare_words(text, quotes, tally), *_control_characters(text, quotes, tally)]
+    mends = [
+        *_bare_words(text, quotes, tally),
+        *_control_characters(text, quotes, tally),
+        *_numbers_out_of_range(text, quotes, tally),
+    ]
+    return _replaced(text, mends)
+
+
+def _replaced(text: bytes, mends: list[Replacement]) -> bytes:
     parts = []
     done = 0
     for start, end, replacement in sorted(mends):
@@ -378,10 +408,6 @@ def _is_inside(quotes: Positions, places: npt.ArrayLike) -> npt.NDArray[np.bool_
     return inside
 
 
-Replacement = tuple[int, int, bytes]
-"""Start, end and replacement of a stretch of text."""
-
-
 def _bare_words(text: bytes, quotes: Positions, tally: Tally) -> list[Replacement]:
     mends: list[Replacement] = []
     for code, patterns in _WORDS.items():
@@ -393,6 +419,18 @@ def _bare_words(text: bytes, quotes: Positions, tally: Tally) -> list[Replacemen
                 tally.add(code, 1, text[max(0, start - 40) : end])
                 signed = text[start - 1 : start] in (b"-", b"+")
                 mends.append((start - signed, end, b"null"))
+    return mends
+
+
+def _numbers_out_of_range(text: bytes, quotes: Positions, tally: Tally) -> list[Replacement]:
+    """Numbers beyond what a float64 holds: no value of a file may cost more than its length."""
+    found = [match.span() for match in _LONG_NUMBER.finditer(text)]
+    inside = _is_inside(quotes, [start for start, _ in found])
+    mends: list[Replacement] = []
+    for (start, end), in_string in zip(found, inside.tolist(), strict=True):
+        if not in_string and isinf(float(text[start:end])):
+            tally.add("out_of_range", 1, text[max(0, start - 40) : min(end, start + 40)])
+            mends.append((start, end, b"null"))
     return mends
 
 
