@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from polars.lazyframe.in_process import InProcessQuery
 
 from timesink.analyses.summary import Summary, sampled_counters, sampled_span_ns, summarise
 from timesink.errors import QueryError
@@ -191,21 +193,59 @@ def _totals(parts: Sequence[dict[str, Any]], traces: Sequence[TraceInfo]) -> dic
 _CHANGE = re.compile(r"^\s*(?:alter|create|delete|drop|insert|truncate|update)\b", re.IGNORECASE)
 
 
+_TEXT_OR_COMMENT = re.compile(r"'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/", re.DOTALL)
+_READS_FILES = re.compile(r"\b((?:read|scan)_\w+)[\"`]?\s*\(", re.IGNORECASE)
+_RECURSIVE = re.compile(r"\bwith\s+recursive\b", re.IGNORECASE)
+_OPERATOR = re.compile(r"[-+*/%=<>|&]|\b(?:and|or|not|case|union|join|select)\b", re.IGNORECASE)
+_MOST_OPERATORS = 500
+"""Plans of more take minutes, and of many more all of the stack."""
+_MOST_ROWS = 5_000_000
+_MOST_SECONDS = 120.0
+
+
 def run_query(trace: Trace, sql: str) -> pl.DataFrame:
-    """The answer to a SQL query over the tables of a trace."""
-    if _CHANGE.match(sql):
+    """The answer to a SQL query, which sees the tables of the trace and nothing else.
+
+    Raises QueryError where it cannot be answered, or not within the limits of time, rows and depth.
+    """
+    code = _TEXT_OR_COMMENT.sub(lambda found: "''" if found[0][0] == "'" else " ", sql)
+    if _CHANGE.match(code):
         raise QueryError("a trace is not changed by queries", 'example: "select * from steps"')
+    reading = _READS_FILES.search(code)
+    if reading:
+        only = f"a query sees the tables of the recording only, not {reading[1]}"
+        raise QueryError(only, f"the tables are {', '.join(TABLES)}")
+    if _RECURSIVE.search(code):
+        raise QueryError("a query cannot be recursive", "ask again without `recursive`")
+    if len(_OPERATOR.findall(code)) > _MOST_OPERATORS:
+        found = f"a query of more than {_MOST_OPERATORS} operators takes too long"
+        raise QueryError(found, "use `in (...)`, `between` or several queries")
     # SQL's text functions know nothing of dictionary-encoded text.
     plain = pl.col(pl.Categorical, pl.Enum).cast(pl.String)
     context = pl.SQLContext({name: trace.lazy(name).with_columns(plain) for name in TABLES})
     try:
-        answer = context.execute(sql, eager=True)
+        planned = context.execute(sql, eager=False)
+        answer = _within_time(planned.head(_MOST_ROWS + 1).collect(background=True))
     except (pl.exceptions.PolarsError, OSError) as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         reason = lines[0].partition("; valid columns")[0] if lines else type(error).__name__
         raise QueryError(f"the query cannot be answered: {reason}", _hint(error, sql)) from None
+    if answer.height > _MOST_ROWS:
+        raise QueryError(f"the answer has more than {_MOST_ROWS} rows", "add a limit to the query")
     # A literal such as 100.0 makes everything it touches a decimal; nobody means that.
     return answer.cast({pl.Decimal: pl.Float64})
+
+
+def _within_time(running: InProcessQuery) -> pl.DataFrame:
+    until, pause = time.monotonic() + _MOST_SECONDS, 0.0005
+    while (answer := running.fetch()) is None:
+        if time.monotonic() > until:
+            running.cancel()
+            found = f"the query took longer than {_MOST_SECONDS:.0f} s"
+            raise QueryError(found, "ask less at once: filter rows before they are joined")
+        time.sleep(pause)
+        pause = min(2 * pause, 0.05)
+    return answer
 
 
 def _hint(error: Exception, sql: str) -> str:

@@ -1,0 +1,71 @@
+"""SQL sees the tables of the recording and nothing else, within limits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import builders
+import timesink
+from timesink.answers import info_report
+from timesink.answers.info_report import run_query
+from timesink.errors import QueryError
+from timesink.model.trace import Trace
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
+    file = tmp_path_factory.mktemp("query") / "a.json"
+    return timesink.open(builders.write(file, builders.cuda_trace()), cache=False)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "read_csv('{}')",
+        "READ_CSV ('{}')",
+        "\"read_csv\"('{}')",
+        "read_parquet('{}')",
+        "read_csv/**/('{}')",
+        "'{}'",
+        '"{}"',
+    ],
+)
+def test_files_are_not_read(trace: Trace, tmp_path: Path, source: str):
+    secret = tmp_path / "secret.csv"
+    secret.write_text("password\nhunter2\n")
+    with pytest.raises(QueryError) as refused:
+        run_query(trace, f"select * from {source.format(secret)}")
+    assert "hunter2" not in str(refused.value)
+
+
+def test_nor_are_addresses_asked(trace: Trace):
+    with pytest.raises(QueryError, match="tables of the recording only, not read_csv"):
+        run_query(trace, "select * from read_csv('http://127.0.0.1:9/x.csv')")
+
+
+def test_a_name_of_such_a_function_is_only_a_text(trace: Trace):
+    answer = run_query(trace, "select 'read_csv(x) -- ' as told from steps limit 1")
+    assert answer["told"].to_list() == ["read_csv(x) -- "]
+
+
+def test_an_endless_query_is_refused(trace: Trace):
+    endless = "with recursive r as (select 1 n union all select n + 1 from r) select * from r"
+    with pytest.raises(QueryError, match="recursive"):
+        run_query(trace, endless)
+
+
+def test_a_sum_of_many_terms_does_not_end_the_process(trace: Trace):
+    with pytest.raises(QueryError, match="500 operators"):
+        run_query(trace, f"select {' + '.join(['dur_ns'] * 20_000)} from device")
+
+
+def test_limits_of_rows_and_time_are_told(trace: Trace, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(info_report, "_MOST_ROWS", 1)
+    with pytest.raises(QueryError, match="more than 1 rows"):
+        run_query(trace, "select * from host")
+    monkeypatch.setattr(info_report, "_MOST_SECONDS", -1.0)
+    many = "select count(*) from " + " cross join ".join(f"host h{n}" for n in range(8))
+    with pytest.raises(QueryError, match="took longer"):
+        run_query(trace, many)
