@@ -97,6 +97,16 @@ def test_link_to_a_file_elsewhere_is_no_trace_unless_wanted(logdir: Path):
     assert search["total"] == 1
 
 
+def test_size_of_a_file_elsewhere_is_not_told(logdir: Path):
+    private = logdir.parent / "private" / "large.json"
+    private.write_bytes(bytes(1_234_567))
+    (logdir / "run" / "linked.json").symlink_to(private)
+    sizes = [run["bytes"] for run in Browser.of(logdir).get("api/runs")["runs"]]
+    assert max(sizes) < 1_234_567
+    wanted = Browser.of(logdir, follow_links=True).get("api/runs")["runs"]
+    assert max(run["bytes"] for run in wanted) > 1_234_567
+
+
 def test_run_is_not_compared_through_links_that_lead_elsewhere(logdir: Path):
     (logdir / "run" / "deep").mkdir()
     (logdir / "run" / "deep" / "x.json").symlink_to(logdir.parent / "private" / "counters.csv")

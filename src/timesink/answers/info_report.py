@@ -201,6 +201,8 @@ _MOST_OPERATORS = 500
 """Plans of more take minutes, and of many more all of the stack."""
 _MOST_ROWS = 5_000_000
 _MOST_SECONDS = 120.0
+_CANCELLED: list[InProcessQuery] = []
+"""Polars panics where nobody is there any more to whom it can say that it stopped."""
 
 
 def run_query(trace: Trace, sql: str) -> pl.DataFrame:
@@ -241,6 +243,7 @@ def _within_time(running: InProcessQuery) -> pl.DataFrame:
     while (answer := running.fetch()) is None:
         if time.monotonic() > until:
             running.cancel()
+            _CANCELLED.append(running)
             found = f"the query took longer than {_MOST_SECONDS:.0f} s"
             raise QueryError(found, "ask less at once: filter rows before they are joined")
         time.sleep(pause)

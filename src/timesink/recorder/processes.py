@@ -265,6 +265,7 @@ MASK = "***"
 _NAMES_A_SECRET = re.compile(
     r"""secret | passw | passphrase | credential | (?:api|access|private|account)[-_.]?key
         | (?:^|[-_.]|auth|access)(?:token|auth|authorization|bearer|signature|sig|pwd)(?:$|[-_.])
+        | (?:^|[-_.])(?:pass|pw|creds?|cookies?|jwt|pat|t?otp)(?:$|[-_.])
         | (?:^|[-_.])keys?$""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -276,6 +277,10 @@ _LOOKS_LIKE_A_SECRET = re.compile(
     re.VERBOSE,
 )
 """Keys that their makers have given a beginning to be known by."""
+
+_PEM = re.compile(r"-----BEGIN [^-]*-----.*?(?:-----END [^-]*-----|\Z)", re.DOTALL)
+_OPTION = re.compile(r"-[A-Za-z]|--[a-z][a-z0-9_.-]*(?:=.*)?", re.DOTALL)
+"""What follows a secret's name and is no value of it: `--use-auth-token --lr 1`."""
 
 _SCHEMES = ("bearer", "basic", "token")
 """Of a header: what matters comes after them."""
@@ -295,16 +300,18 @@ def masked(words: Iterable[str]) -> list[str]:
     kept: list[str] = []
     is_secret = False
     for word in words:
-        is_value = is_secret and not word.startswith("-")
+        is_value = is_secret and _OPTION.fullmatch(word) is None
         kept.append(MASK if is_value else _masked_word(word))
         # Whether the next word is the secret: `--token`, or `token:`.
         asks = _ASKS.search(word)
         is_named = asks is not None and _is_secret(asks["name"])
-        is_secret = word.lower() in _SCHEMES if is_value else is_named
+        # A value that begins with a dash may be an option after all.
+        is_secret = word.lower() in _SCHEMES or (is_named and not (is_value and word[:1] != "-"))
     return kept
 
 
 def _masked_word(word: str) -> str:
+    word = _PEM.sub(MASK, word)
     pieces = list(_PIECE.finditer(word))
     if [piece[0] for piece in pieces] in ([], [word]):
         return _masked_piece(word)

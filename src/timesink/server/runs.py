@@ -212,10 +212,10 @@ class Scan:
         root = self.inside.root
         if root.is_file():
             name = sayable(self._named(root.name))
-            files = tuple(_described(root.parent, [root.name]))
             found = tuple(find_recordings(root))
             # Who names a link means the file it leads to.
             inside = Inside(root.parent, self.inside.follow_links or root.is_symlink())
+            files = tuple(_described(root.parent, [root.name], inside))
             return {name: ServedRun(name, root, inside, found, files=files)}
         self._known = {
             folder: self._run(folder, files) for folder, files in folders(root, self.inside)
@@ -266,7 +266,7 @@ def folders(root: Path, inside: Inside) -> Iterator[tuple[Path, Files]]:
     for place, names, files in os.walk(root, followlinks=True):
         folder = Path(place)
         names[:] = sorted(name for name in names if _leads_on(folder / name, reached, inside))
-        yield folder, tuple(_described(folder, files))
+        yield folder, tuple(_described(folder, files, inside))
 
 
 def _leads_on(place: Path, reached: set[Path], inside: Inside) -> bool:
@@ -285,11 +285,15 @@ def _leads_on(place: Path, reached: set[Path], inside: Inside) -> bool:
     return True
 
 
-def _described(folder: Path, names: Iterable[str]) -> Iterator[tuple[str, int, int]]:
+def _described(
+    folder: Path, names: Iterable[str], inside: Inside
+) -> Iterator[tuple[str, int, int]]:
     for name in sorted(names):
         if name.lower().endswith(_ENDINGS):
             with suppress(OSError):
-                stat = (folder / name).stat()
+                file = folder / name
+                # Of a link that leads elsewhere nothing is told but that it is there.
+                stat = file.stat() if inside.holds(file) else file.lstat()
                 yield name, stat.st_size, stat.st_mtime_ns
 
 
