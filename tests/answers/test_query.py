@@ -36,7 +36,7 @@ def test_files_are_not_read(trace: Trace, tmp_path: Path, source: str):
     secret = tmp_path / "secret.csv"
     secret.write_text("password\nhunter2\n")
     with pytest.raises(QueryError) as refused:
-        run_query(trace, "select * from " + source.format(secret))
+        run_query(trace, f"select * from {source}".format(secret))  # noqa: S608
     assert "hunter2" not in str(refused.value)
 
 

@@ -59,7 +59,7 @@ class _Parser(argparse.ArgumentParser):
         lacking = re.fullmatch(r"argument (?:.*/)?(--[\w-]+): expected one argument", message)
         if lacking:
             message += f" (for one that starts with a dash write {lacking[1]}=VALUE)"
-        super().error(message)
+        super().error(_visible(message))
 
 
 def _parsers_of(*complete: str) -> tuple[_Parser, Mapping[str, _Parser]]:
@@ -160,7 +160,18 @@ def _report_error(error: Exception, command: str) -> int:
 
 
 def _report(message: str, hint: str, code: int) -> int:
-    print(f"timesink: {' '.join(message.split())}", file=sys.stderr)
+    say(f"timesink: {' '.join(message.split())}")
     if hint:
-        print(f"hint: {' '.join(hint.split())}", file=sys.stderr)
+        say(f"hint: {' '.join(hint.split())}")
     return code
+
+
+def say(text: str) -> None:
+    """Lines beside the answer; names in them steer no terminal."""
+    print(_visible(text), file=sys.stderr, flush=True)
+
+
+def _visible(text: str) -> str:
+    from timesink.output.names import printable  # noqa: PLC0415 - most commands say nothing
+
+    return "\n".join(printable(line) for line in text.split("\n"))

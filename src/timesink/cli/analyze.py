@@ -8,9 +8,9 @@ instead, whole: its main columns as text and Markdown, all of them as CSV and JS
 from __future__ import annotations
 
 import argparse
-import sys
 
 from timesink.answers.views import GROUPS, VIEWS, check_group
+from timesink.cli import say
 from timesink.cli.options import (
     CHOICE,
     add_engine_options,
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
         table = in_microseconds(analysis.table(view))
         if table.is_empty():
             said = VIEWS[view].absent
-            print("; ".join(filter(None, (said.reason, said.hint))), file=sys.stderr)
+            say("; ".join(filter(None, (said.reason, said.hint))))
         shown = table if options.top is None else table.head(options.top)
         give_frame(shown if form == "json" else lists_as_text(shown), form, options.output)
         return 0

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 
+from timesink.cli import say
 from timesink.cli.options import (
     CHOICE,
     add_cycle_options,
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
         write_behaviour(report.table, output)
     if form in {"csv", "table"}:
         for note in report.notes:
-            print(note, file=sys.stderr)
+            say(note)
     if form == "table":
         print(f"Wrote {output} ({counted(report.table.height, 'rows')})")
     elif form == "json":

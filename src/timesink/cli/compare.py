@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from timesink.answers.comparison.gate_result import Gate, Limit
+from timesink.cli import say
 from timesink.cli.options import (
     CYCLE_TYPES,
     add_cycle_options,
@@ -215,7 +216,7 @@ def _give(text: str, path: Path | None, notices: Iterable[str] = ()) -> None:
 def _say(notices: Iterable[str]) -> None:
     lines = list(notices)
     if lines:
-        _handed_over(lambda: print("\n".join(lines), file=sys.stderr), sys.stderr)
+        _handed_over(lambda: say("\n".join(lines)), sys.stderr)
 
 
 def _keep_sources(comparison: Comparison, output: Path | None) -> None:

@@ -12,8 +12,8 @@ said instead of a guess.
 from __future__ import annotations
 
 import argparse
-import sys
 
+from timesink.cli import say
 from timesink.cli.options import (
     CHOICE,
     add_cycle_options,
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
         give_json(report.to_json(), options.output)
     elif form == "csv":
         for why in report.refused:
-            print(why.message, file=sys.stderr)
+            say(why.message)
         give_frame(report.table, form, options.output)
     else:
         give_document(cycles_document(report, detail=form == "md"), form, options)

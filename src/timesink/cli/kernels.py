@@ -14,11 +14,11 @@ how much of the time leaves SM or DRAM unused, the kernels that take most, and w
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from timesink.cli import say
 from timesink.cli.options import (
     CHOICE,
     add_choice,
@@ -120,7 +120,7 @@ def run(options: argparse.Namespace) -> int:
         for report in reports:
             if report.roofline is None:
                 why = why_no_roofline(report.trace)
-                print(f"{report.source}: no roofline: {why}", file=sys.stderr)
+                say(f"{report.source}: no roofline: {why}")
     if form in _DATA:
         _give_data(reports, options, form)
     elif form in _DRAWN:

@@ -25,6 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from timesink.cli import say
 from timesink.cli.options import (
     add_actions,
     add_option,
@@ -227,7 +228,7 @@ def run_lab(options: argparse.Namespace) -> int:
     )
     lab = LabFolder(options.output.absolute())
     parts = PackedParts(options.parts) if options.parts else None
-    outcome = conduct(runs, how, lab, time_left=time_left, bench=bench, say=_say, parts=parts)
+    outcome = conduct(runs, how, lab, time_left=time_left, bench=bench, say=say, parts=parts)
     return _tell(outcome, options.output, options.minutes)
 
 
@@ -239,27 +240,23 @@ def _say_left_out(lacking: Sequence[Fault], asked: Sequence[Fault]) -> None:
     said = f"{', '.join(one.name for one in lacking)} (no {' or '.join(sorted(needs))} here)"
     if len(lacking) == len(asked):
         raise UsageError(f"cannot be put in: {said}", "see `timesink lab list` for the others")
-    _say(f"left out: {said}")
+    say(f"left out: {said}")
 
 
 def _tell(outcome: Outcome, folder: Path, minutes: float | None) -> int:
     if outcome.left and not (outcome.recorded or outcome.failed):
-        _say(f"no run was begun: {minutes:g} min are too short for one; give more with --minutes")
+        say(f"no run was begun: {minutes:g} min are too short for one; give more with --minutes")
         return 1
     if outcome.left:
-        _say(f"no time was left for {counted(len(outcome.left), 'runs')}: the same command goes on")
+        say(f"no time was left for {counted(len(outcome.left), 'runs')}: the same command goes on")
     if outcome.failed:
         names = ", ".join(one.folder for one in outcome.failed)
-        _say(f"{counted(len(outcome.failed), 'runs')} failed: {names}")
-        _say(f"hint: see {folder / 'logs'}; the same command tries them again")
+        say(f"{counted(len(outcome.failed), 'runs')} failed: {names}")
+        say(f"hint: see {folder / 'logs'}; the same command tries them again")
     if outcome.failed and not outcome.recorded:
         return 1
-    _say(f"Next: timesink lab score {shlex.quote(str(folder))}")
+    say(f"Next: timesink lab score {shlex.quote(str(folder))}")
     return 0
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 _ACTIONS = {

@@ -33,6 +33,7 @@ import warnings
 from pathlib import Path
 
 from timesink import __version__
+from timesink.cli import say
 from timesink.cli.options import (
     add_force,
     add_option,
@@ -194,15 +195,13 @@ def _tell(table: PrintedTable, options: argparse.Namespace) -> int:
     kernels = f"{counted(table.kernels, 'kernels')}{device}"
     if table.without_values:
         names = ", ".join(table.without_values)
-        print(f"warning: no kernel has a value of {names}: unknown to this ncu or to this GPU\n"
-              "hint: ncu --query-metrics lists the names that are known",
-              file=sys.stderr)  # fmt: skip
+        say(f"warning: no kernel has a value of {names}: unknown to this ncu or to this GPU\n"
+            "hint: ncu --query-metrics lists the names that are known")  # fmt: skip
     if not all(importlib.util.find_spec(name) for name in _STACK):
-        print(f"Wrote {kernels} to {options.output}; where timesink is installed in full, "
-              f"timesink kernels {shown([str(options.output)])} shows the summary",
-              file=sys.stderr)  # fmt: skip
+        say(f"Wrote {kernels} to {options.output}; where timesink is installed in full, "
+            f"timesink kernels {shown([str(options.output)])} shows the summary")  # fmt: skip
         return 0
-    print(f"Wrote {kernels} to {options.output}", file=sys.stderr)
+    say(f"Wrote {kernels} to {options.output}")
     from timesink.cli import main  # noqa: PLC0415 - which knows this module
 
     debug = ["--debug"] if options.debug else []

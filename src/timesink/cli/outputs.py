@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from timesink.cli import say
 from timesink.errors import OutputError, TimesinkError, UsageError
 from timesink.formats.written_files import BASELINE_ENDING, is_folder
 
@@ -173,7 +173,7 @@ def as_bytes(text: str) -> bytes:
 def write_bytes(content: bytes, path: Path) -> None:
     """Write a result to a file and say so."""
     save(content, path)
-    print(f"Wrote {path}", file=sys.stderr)
+    say(f"Wrote {path}")
 
 
 def save(content: bytes, path: Path) -> None:

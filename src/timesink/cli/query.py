@@ -10,8 +10,8 @@ are in docs/tables.md.  Example:
 from __future__ import annotations
 
 import argparse
-import sys
 
+from timesink.cli import say
 from timesink.cli.options import add_input, add_option, add_output, open_chosen
 from timesink.cli.outputs import check_answer, format_of, give_document, give_frame
 
@@ -43,5 +43,5 @@ def run(options: argparse.Namespace) -> int:
     )
     if on_screen and result.height > _TEXT_ROWS:
         left = result.height - _TEXT_ROWS
-        print(f"... {left} more rows; add a limit, --format csv or -o FILE", file=sys.stderr)
+        say(f"... {left} more rows; add a limit, --format csv or -o FILE")
     return 0

@@ -23,13 +23,13 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from timesink import __version__
+from timesink.cli import say
 from timesink.cli.options import (
     add_force,
     add_option,
@@ -131,14 +131,14 @@ def _tell(run: dict[str, Any], advice: str, folder: Path) -> None:
     if not run["complete"]:
         _say(f"the recording is partial: {run['why_partial']}")
     if advice:
-        print(f"hint: {advice}", file=sys.stderr)
+        say(f"hint: {advice}")
     slower, cost = run["overhead"]["profiler_pct"], ""
     if slower is not None:
         longer = f"{slower:.1f} % longer" if slower > 0 else "no longer"
         cost = f"; cycles took {longer} with the profiler on"
-    print(f"Recorded {_content(run)} in {folder}{cost}", file=sys.stderr)
+    say(f"Recorded {_content(run)} in {folder}{cost}")
     if any(process["trace"] for process in run["processes"]):
-        print(f"Next: timesink analyze {shlex.quote(str(folder))}", file=sys.stderr)
+        say(f"Next: timesink analyze {shlex.quote(str(folder))}")
 
 
 def _content(run: dict[str, Any]) -> str:
@@ -158,4 +158,4 @@ def _content(run: dict[str, Any]) -> str:
 
 
 def _say(text: str) -> None:
-    print(f"timesink: {text}", file=sys.stderr)
+    say(f"timesink: {text}")

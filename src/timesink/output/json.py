@@ -17,6 +17,10 @@ _OF_TEXT = frozenset(
 """Fields of blocks that say how text is laid out; pages do that themselves."""
 
 
+_FORMULA = r"(?s)^\s*[=+\-@]."
+_UNSAFE = rf"{_FORMULA}|[\x00-\x09\x0b-\x1f\x7f-\x9f]"
+
+
 def to_json(block: msgspec.Struct) -> bytes:
     r"""A document as pages get it, or a part of one, as JSON in one line.
 
@@ -65,4 +69,19 @@ def frame_csv(frame: pl.DataFrame) -> str:
     nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
     if nested:
         raise QueryError.not_for_csv(nested[0])
-    return frame.write_csv().rstrip("\n")
+    return frame.with_columns(_in_csv(frame)).write_csv().rstrip("\n")
+
+
+def _in_csv(frame: pl.DataFrame) -> list[pl.Series]:
+    """Columns of text whose cells would be formulas to a spreadsheet, or steer a terminal."""
+    made = []
+    for column in frame.select(pl.col(pl.String, pl.Categorical, pl.Enum)).iter_columns():
+        text = column.cast(pl.String)
+        if text.str.contains(_UNSAFE).any():
+            text = text.str.replace(_FORMULA, "'${0}")
+            made.append(text.map_elements(_on_its_lines, pl.String, skip_nulls=True))
+    return made
+
+
+def _on_its_lines(text: str) -> str:
+    return "\n".join(printable(line) for line in text.split("\n"))

@@ -8,8 +8,6 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from html import escape
 
-from rich.cells import cell_len
-
 NO_NAME = "(no name)"
 """In the place of a name that is empty."""
 _TYPES = re.compile(
@@ -117,14 +115,20 @@ def cut_apart(names: Sequence[str], room: int) -> dict[str, str]:
     return cut
 
 
+def _cells(text: str) -> int:
+    from rich.cells import cell_len  # noqa: PLC0415 - errors are told where it is not installed
+
+    return cell_len(text)
+
+
 def cut_end(name: str, room: int) -> str:
     """A name without its end, where it is too long."""
-    return name if cell_len(name) <= room else f"{name[: room - 1]}…"
+    return name if _cells(name) <= room else f"{name[: room - 1]}…"
 
 
 def cut_middle(name: str, room: int = 40) -> str:
     """A name without its middle, where it is too long: by default for a sentence."""
-    if cell_len(name) <= room:
+    if _cells(name) <= room:
         return name
     tail = room // 2
     return f"{name[: room - 1 - tail]}…{name[-tail:]}"
@@ -154,7 +158,7 @@ def _numbered(names: Sequence[str], room: int) -> dict[str, str]:
 def end_of_path(path: str, room: int) -> str:
     """A dotted path without as many of its first parts as it takes to fit."""
     end, cut = path, False
-    while cell_len(end) + 2 * cut > room and "." in end:
+    while _cells(end) + 2 * cut > room and "." in end:
         end, cut = end.partition(".")[2], True
     return f"….{end}" if cut else end
 

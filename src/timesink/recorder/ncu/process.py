@@ -188,6 +188,11 @@ _LINE_S, _LINE_KERNELS = 10.0, 1000
 """In a pipe progress is a line, this often."""
 
 
+def _visible(text: str) -> str:
+    """Names of kernels steer no terminal."""
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
+
+
 class Screen:
     """Passes output on, and keeps one line of progress out of its way."""
 
@@ -215,6 +220,7 @@ class Screen:
         self.wipe()
         start = "" if self._line_is_free else "\n"
         self._line_is_free = True
+        text = _visible(text)
         self._write(f"{start}{text}\n".encode(self.err.encoding, "backslashreplace"), self.err)
 
     def kernel(self, kernels: int, name: str, of: int | None) -> None:
@@ -241,7 +247,7 @@ class Screen:
     def show(self, text: str) -> None:
         """Replace the line of progress, where there is one and the program left room for it."""
         if self._draws and self._line_is_free:
-            fitting = text[: shutil.get_terminal_size().columns - 1]
+            fitting = _visible(text)[: shutil.get_terminal_size().columns - 1]
             self._write(_CLEAR + fitting.encode("utf-8", "replace"), self.err)
             self._drawn = True
 
