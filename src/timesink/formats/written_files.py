@@ -9,12 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from isal.isal_zlib import crc32
-
 from timesink.errors import OutputError
-
-_SEAL = b"crc32"
-_SEAL_BYTES = len(_SEAL) + 4
 
 BASELINE_ENDING = ".baseline"
 """Of files of baselines; no other result is called so."""
@@ -31,27 +26,6 @@ def replace_file(file: Path, blocks: Iterable[bytes | memoryview]) -> None:
         except OSError:
             # A full disk: half a file is of no use.
             Path(aside).unlink()
-
-
-def sealed(blocks: Iterable[bytes | memoryview]) -> Iterator[bytes | memoryview]:
-    """The blocks of a file with their checksum behind them.
-
-    >>> content = b"".join(sealed([b"12", b"3"]))
-    >>> bytes(unsealed(content)), unsealed(content[:-1] + b"?")
-    (b'123', None)
-    """
-    checksum = 0
-    for block in blocks:
-        checksum = crc32(block, checksum)
-        yield block
-    yield _SEAL + checksum.to_bytes(4, "big")
-
-
-def unsealed(content: bytes | memoryview) -> memoryview | None:
-    """What was sealed, as a view of the content; None where a bit of it is not as it was."""
-    view = memoryview(content)
-    whole, seal = view[:-_SEAL_BYTES], bytes(view[-_SEAL_BYTES:])
-    return whole if seal == _SEAL + crc32(whole).to_bytes(4, "big") else None
 
 
 @contextmanager

@@ -20,9 +20,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
+from isal.isal_zlib import crc32
 from numpy.typing import NDArray
 
-from timesink.formats.written_files import replace_file, sealed, unsealed
+from timesink.formats.written_files import replace_file
 from timesink.sources.cache import Cache, after_saving
 
 # Plain data and named blocks of bytes as one file; large arrays that are mapped, not read.
@@ -32,6 +33,31 @@ Block: TypeAlias = bytes | memoryview
 _LENGTH_BYTES = 8
 _MARK = b"timesink arrays 2\n"
 _ALIGNMENT = 64
+
+
+_SEAL = b"crc32"
+_SEAL_BYTES = len(_SEAL) + 4
+
+
+def sealed(blocks: Iterable[Block]) -> Iterator[Block]:
+    """The blocks of a file with their checksum behind them.
+
+    >>> content = b"".join(sealed([b"12", b"3"]))
+    >>> bytes(unsealed(content)), unsealed(content[:-1] + b"?")
+    (b'123', None)
+    """
+    checksum = 0
+    for block in blocks:
+        checksum = crc32(block, checksum)
+        yield block
+    yield _SEAL + checksum.to_bytes(4, "big")
+
+
+def unsealed(content: Block) -> memoryview | None:
+    """What was sealed, as a view of the content; None where a bit of it is not as it was."""
+    view = memoryview(content)
+    whole, seal = view[:-_SEAL_BYTES], bytes(view[-_SEAL_BYTES:])
+    return whole if seal == _SEAL + crc32(whole).to_bytes(4, "big") else None
 
 
 def pack(
