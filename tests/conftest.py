@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+import timesink
 from remembered import remember_answers, remember_pairs
 
 # Machines that run tests may be busy: a slow example is no failure.
@@ -50,8 +51,8 @@ def shared() -> Path:
 def _remembered_answers() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         folder = find_shared()
-        if folder is not None:
-            remember_answers(patch, folder / "data")
+        recordings = [] if folder is None else [folder / "data"]
+        remember_answers(patch, timesink.sample().parent, *recordings)
         yield
 
 
