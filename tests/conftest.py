@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,12 @@ def _remembered_answers() -> Iterator[None]:
         recordings = [] if folder is None else [folder / "data"]
         remember_answers(patch, timesink.sample().parent, *recordings)
         yield
+
+
+@pytest.fixture
+def sample_copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bundled recording as nobody has read it: for tests of what reading leaves behind."""
+    return Path(shutil.copy(timesink.sample(), tmp_path_factory.mktemp("sample")))
 
 
 @pytest.fixture
