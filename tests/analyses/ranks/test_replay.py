@@ -11,7 +11,7 @@ from timesink.analyses.ranks.replay import WhatIf
 from timesink.lab.ranks import Straggler
 
 
-@pytest.mark.parametrize("layout", [GRID, {"pipeline": 2}, {"ranks": 3, "pipeline": 3}])
+@pytest.mark.parametrize("layout", [GRID, {"ranks": 4, "pipeline": 2}, {"ranks": 3, "pipeline": 3}])
 def test_slack_of_a_pipeline_costs_nothing(layout: dict[str, int]):
     found, truth = generated_set(Straggler("slow_clock", 1, 0.3), seed=1, **layout)
     first = found.analysis.stragglers[0]
