@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from many_roles import FAULTS, one_role
@@ -36,8 +35,8 @@ def two_runs(
     labels: tuple[str, str] = ("base", "new"),
 ) -> Pair:
     """A healthy process and the same one with a fault."""
-    base = one_role(7, random=np.random.default_rng(1), cycles=cycles)
-    new = one_role(7, fault, np.random.default_rng(2), cycles)
+    base = one_role(7, seed=1, cycles=cycles)
+    new = one_role(7, fault, seed=2, cycles=cycles)
     return compare_roles(_called(base, labels[0]), _called(new, labels[1]), kind)
 
 
