@@ -41,26 +41,38 @@ def without_places(answer: Any) -> Any:
 def answers(base: Path, new: Path, store: Path, **options: Any) -> tuple[Any, Any]:
     """What comparing says of the recording, and of the baseline made of it."""
     save_baseline("base", base, store)
-    plain = compare(base, new, **options).to_dict()
+    plain = timesink.compare(base, new, **options).to_dict()
     kept = compare("@base", new, store=store, **options).to_dict()
     assert kept["sources"][0] == "@base"
     return without_places(plain), without_places(kept)
 
 
-@pytest.fixture
-def pair(tmp_path: Path) -> tuple[Path, Path]:
+def write_pair(folder: Path) -> tuple[Path, Path]:
     return (
-        write_timeline(tmp_path / "base" / "trace.json", cycles=8),
-        write_timeline(tmp_path / "new" / "trace.json", cycles=8, slow=2.0),
+        write_timeline(folder / "base" / "trace.json", cycles=8),
+        write_timeline(folder / "new" / "trace.json", cycles=8, slow=2.0),
     )
+
+
+@pytest.fixture(scope="module")
+def read_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for two recordings, and for what is kept of them."""
+    return tmp_path_factory.mktemp("pair")
+
+
+@pytest.fixture
+def pair(read_once: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """Two recordings that nobody changes."""
+    monkeypatch.setenv("TIMESINK_CACHE_DIR", str(read_once / "cache"))
+    there = read_once / "base" / "trace.json", read_once / "new" / "trace.json"
+    return there if all(path.exists() for path in there) else write_pair(read_once)
 
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with the first of such a pair as `base`."""
     folder = tmp_path_factory.mktemp("saved")
-    run = write_timeline(folder / "base" / "trace.json", cycles=8)
-    save_baseline("base", run, folder / "store")
+    save_baseline("base", write_pair(folder)[0], folder / "store")
     return folder / "store"
 
 
@@ -93,8 +105,8 @@ def test_behaviour_tables_with_counters_beside_them(tmp_path):
     assert plain == kept
 
 
-def test_recording_and_cache_may_go(pair, tmp_path, monkeypatch):
-    base, new = pair
+def test_recording_and_cache_may_go(tmp_path, monkeypatch):
+    base, new = write_pair(tmp_path)
     before = compare(base, new).headline
     save_baseline("base", base.parent, tmp_path / "store", reading=SideReadOptions(cache=False))
     shutil.rmtree(base.parent)
@@ -136,11 +148,11 @@ def test_two_baselines(pair, tmp_path):
     assert found.headline == compare(*pair, marker="decode_step").headline
 
 
-def test_baselines_with_other_cycles_are_refused_in_either_order(pair, tmp_path):
+def test_baselines_with_other_cycles_are_refused_in_either_order(tmp_path):
     store = tmp_path / "store"
-    write_timeline(pair[0], steps=True, cycles=8)
-    save_baseline("a", pair[0], store, reading=SideReadOptions(finding=CycleSearch(by="step")))
-    save_baseline("b", pair[0], store, reading=BY_MARKER)
+    run = write_timeline(tmp_path / "trace.json", steps=True, cycles=8)
+    save_baseline("a", run, store, reading=SideReadOptions(finding=CycleSearch(by="step")))
+    save_baseline("b", run, store, reading=BY_MARKER)
     for names in (("@a", "@b"), ("@b", "@a")):
         with pytest.raises(UsageError, match="saved with other cycles") as refused:
             compare(*names, store=store)
