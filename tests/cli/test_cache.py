@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,15 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIMESINK_CACHE_DIR", str(tmp_path))
 
 
-def test_info_and_clear(run):
+@pytest.fixture
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One that no other test has read."""
+    return Path(shutil.copy(timesink.sample(), tmp_path_factory.mktemp("recording")))
+
+
+def test_info_and_clear(run, recording: Path):
     assert run("cache", "info", "--format", "json").json["traces"] == 0
-    timesink.open(timesink.sample())
+    timesink.open(recording)
     told = run("cache", "info", "--format", "json").json
     assert told["folder"] == os.environ["TIMESINK_CACHE_DIR"]
     assert (told["traces"], told["bytes"] > 0, told["cleared"]) == (1, True, False)
@@ -28,8 +35,8 @@ def test_info_and_clear(run):
     assert run("cache", "info", "--format", "json").json["traces"] == 0
 
 
-def test_text(run):
-    timesink.open(timesink.sample())
+def test_text(run, recording: Path):
+    timesink.open(recording)
     assert ": 1 trace, " in run("cache", "info").out
     assert run("cache", "clear").out.startswith("Removed 1 trace, ")
     assert run("cache", "clear").out.startswith("Removed 0 traces, 0 B, from ")
