@@ -28,6 +28,7 @@ TOGETHER = {
         "tests/rules/diagnosis/anomalies/test_recorded.py",
         "tests/lab/test_score.py",
         "tests/answers/baselines/test_keeping.py",
+        "tests/answers/budgets/test_evaluating.py",
         "tests/answers/comparison/test_rank_sets.py",
         "tests/test_compare_acceptance.py",
         "tests/test_diagnosis_acceptance.py",
