@@ -110,6 +110,7 @@ class Profiler:
         self.program = os.posix_spawnp(self.command[0], self.command, environment, setsigdef=plain)
         Thread(target=self.listen, args=(hears, tells), daemon=True).start()
         code = os.waitstatus_to_exitcode(os.waitpid(self.program, 0)[1])
+        self.program = 0
         if code >= 0:
             for process in self.connected:
                 say(f"==PROF== Disconnected from process {process}")
@@ -137,7 +138,10 @@ class Profiler:
         self.interrupted = True
         say("==PROF== Trying to shutdown target application")
         if self.program:
-            os.kill(self.program, 15)
+            try:
+                os.kill(self.program, 15)
+            except ProcessLookupError:  # it was interrupted as well
+                return
 
     def listen(self, hears: int, tells: int) -> None:
         with open(hears, encoding="utf-8") as stream:

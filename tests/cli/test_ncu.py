@@ -21,6 +21,7 @@ from bare import COMMAND, bare_environment
 from fake_ncu import MISHAPS
 from timesink.cli import ncu
 from timesink.formats.registry import read_trace
+from timesink.recorder.ncu.process import _REDRAW_S
 
 TESTS = Path(__file__).resolve().parent.parent
 FAKE = TESTS / "fake_ncu.py"
@@ -261,7 +262,8 @@ def test_program_reads_what_is_typed(program: Program):
 
 def test_terminal_for_a_terminal(program: Program):
     pty = pytest.importorskip("pty")
-    program("print('on a terminal:', sys.stdout.isatty(), sys.stderr.isatty())\n" + LOOP)
+    asked = "print('on a terminal:', sys.stdout.isatty(), sys.stderr.isatty())\n"
+    program(f"{asked}time.sleep({_REDRAW_S})\n{LOOP}")
     reading, writing = pty.openpty()
     shown = b""
     with subprocess.Popen(
