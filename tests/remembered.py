@@ -29,18 +29,18 @@ _MOST_PAIRS = 128
 _PLAIN = (str, int, float, bool, Path, type(None))
 
 
-def remember_answers(patch: pytest.MonkeyPatch, recordings: Path) -> None:
-    """Let what users call remember its answers about files below a folder that nobody changes.
+def remember_answers(patch: pytest.MonkeyPatch, *folders: Path) -> None:
+    """Let what users call remember its answers about files below folders that nobody changes.
 
     What the command line says about them comes from the same answers.
     """
     for name in QUESTIONS:
         function = getattr(timesink, name)
         module = sys.modules[function.__module__]
-        patch.setattr(module, function.__name__, _remembering(function, recordings))
+        patch.setattr(module, function.__name__, _remembering(function, folders))
 
 
-def _remembering(function: Callable[..., Any], recordings: Path) -> Callable[..., Any]:
+def _remembering(function: Callable[..., Any], folders: tuple[Path, ...]) -> Callable[..., Any]:
     usual = {name: known.default for name, known in signature(function).parameters.items()}
 
     @lru_cache(maxsize=_MOST)
@@ -55,7 +55,7 @@ def _remembering(function: Callable[..., Any], recordings: Path) -> Callable[...
         if getattr(special.get("engine"), "name", None) == usual.get("engine"):
             special.pop("engine", None)
         is_kept = all(isinstance(one, str | Path) for one in sources) and all(
-            Path(one).is_relative_to(recordings) for one in sources
+            any(Path(one).is_relative_to(folder) for folder in folders) for one in sources
         )
         if is_kept and all(isinstance(value, _PLAIN) for value in special.values()):
             return remembered(*map(str, sources), **special)
