@@ -15,6 +15,8 @@ from builders import kineto, training_trace, write
 from cases import STEP, K, O, R
 from timesink.answers.views import VIEWS
 
+pytestmark = pytest.mark.usefixtures("reads_here")
+
 SECTIONS = {
     "source",
     "health",

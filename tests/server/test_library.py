@@ -18,6 +18,8 @@ from timesink.server.library import OpenTraces, RunLibrary
 from timesink.sources.opening import Opened, open_each
 from timesink.sources.recordings import Recording
 
+pytestmark = pytest.mark.usefixtures("reads_here")
+
 
 def record(place: Path, steps: int = 1) -> Path:
     """A trace of so many steps, in a folder that may not be there yet."""
