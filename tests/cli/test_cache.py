@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 import timesink
-from builders import training_trace, write
 from timesink.sources.cache import Cache
 from timesink.sources.kept_answers import KeptSummaries
 
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TIMESINK_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("TIMESINK_CACHE_DIR", str(tmp_path))
 
 
 @pytest.fixture
-def trace(tmp_path: Path) -> Path:
-    return write(tmp_path / "trace.json", training_trace(1))
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One that no other test has read."""
+    return Path(shutil.copy(timesink.sample(), tmp_path_factory.mktemp("recording")))
 
 
-def test_info_and_clear(run, trace: Path):
+def test_info_and_clear(run, recording: Path):
     assert run("cache", "info", "--format", "json").json["traces"] == 0
-    timesink.open(trace)
+    timesink.open(recording)
     told = run("cache", "info", "--format", "json").json
     assert told["folder"] == os.environ["TIMESINK_CACHE_DIR"]
     assert (told["traces"], told["bytes"] > 0, told["cleared"]) == (1, True, False)
@@ -34,8 +35,8 @@ def test_info_and_clear(run, trace: Path):
     assert run("cache", "info", "--format", "json").json["traces"] == 0
 
 
-def test_text(run, trace: Path):
-    timesink.open(trace)
+def test_text(run, recording: Path):
+    timesink.open(recording)
     assert ": 1 trace, " in run("cache", "info").out
     assert run("cache", "clear").out.startswith("Removed 1 trace, ")
     assert run("cache", "clear").out.startswith("Removed 0 traces, 0 B, from ")
