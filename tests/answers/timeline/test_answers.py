@@ -190,9 +190,9 @@ def test_small_recordings_are_laid_out_at_once() -> None:
 
 @pytest.fixture
 def small_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("TIMESINK_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("TIMESINK_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(opening, "_WORTH_KEEPING", 0)
-    return tmp_path
+    return tmp_path / "cache"
 
 
 def test_a_timeline_is_laid_out_once(
