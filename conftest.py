@@ -22,17 +22,28 @@ if IS_ONE_OF_MANY:
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 
-COMPARISONS_OF_RECORDINGS = {
-    "tests/analyses/clustering/test_recordings.py",
-    "tests/rules/diagnosis/anomalies/test_recorded.py",
-    "tests/lab/test_score.py",
-    "tests/answers/baselines/test_keeping.py",
-    "tests/answers/comparison/test_rank_sets.py",
-    "tests/test_compare_acceptance.py",
-    "tests/test_diagnosis_acceptance.py",
-    "tests/test_gate_acceptance.py",
+TOGETHER = {
+    "comparisons of recordings": (
+        "tests/analyses/clustering/test_recordings.py",
+        "tests/rules/diagnosis/anomalies/test_recorded.py",
+        "tests/lab/test_score.py",
+        "tests/answers/baselines/test_keeping.py",
+        "tests/answers/budgets/test_evaluating.py",
+        "tests/answers/comparison/test_rank_sets.py",
+        "tests/test_compare_acceptance.py",
+        "tests/test_diagnosis_acceptance.py",
+        "tests/test_gate_acceptance.py",
+    ),
+    "generated ranks": (
+        "tests/analyses/ranks/changes/test_comparing.py",
+        "tests/analyses/ranks/likeness/test_clusters.py",
+        "tests/analyses/ranks/test_generated_ranks.py",
+        "tests/analyses/ranks/test_replay.py",
+        "tests/rules/findings/test_stragglers.py",
+    ),
 }
-"""What one of these asks, another one asks as well: they share a process and its answers."""
+"""What one file of a group asks, another one asks as well: they share a process and its answers."""
+_GROUP_OF_FILE = {file: group for group, files in TOGETHER.items() for file in files}
 
 
 @pytest.fixture(scope="session")
@@ -101,13 +112,13 @@ def _turn(item: pytest.Item) -> int:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Tests of a file run in one process, and so do files that compare the same recordings."""
+    """Tests of a file run in one process, and so do files that ask about the same runs."""
     from xdist.scheduler import LoadFileScheduling  # noqa: PLC0415 - one test needs no xdist
 
     class TogetherScheduling(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
-            return "comparisons of recordings" if file in COMPARISONS_OF_RECORDINGS else file
+            return _GROUP_OF_FILE.get(file, file)
 
     return TogetherScheduling(config, log)
 

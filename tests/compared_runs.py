@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from builders import Event, annotation, kernel, kineto, operator, runtime, step, write
@@ -37,7 +36,7 @@ def process_table(
 
 @cache
 def _behaviour(fault: tuple[tuple[str, float], ...], cycles: int, seed: int) -> pl.DataFrame:
-    return one_role(0, dict(fault), np.random.default_rng(seed), cycles).behaviour
+    return one_role(0, dict(fault), seed, cycles).behaviour
 
 
 def write_table(path: Path, *tables: pl.DataFrame) -> Path:

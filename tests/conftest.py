@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+import timesink
+from rank_sets import make_here
 from remembered import remember_answers, remember_pairs
+from timesink.runtime.engine import LocalEngine
 
 # Machines that run tests may be busy: a slow example is no failure.
 # The same examples every time, and few: what lands must not depend on luck nor take long.  To look
@@ -50,9 +54,23 @@ def shared() -> Path:
 def _remembered_answers() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         folder = find_shared()
-        if folder is not None:
-            remember_answers(patch, folder / "data")
+        recordings = [] if folder is None else [folder / "data"]
+        remember_answers(patch, timesink.sample().parent, *recordings)
         yield
+
+
+@pytest.fixture(scope="module")
+def reads_here() -> Iterator[None]:
+    """Files are read in this process: that engines start others is proven in tests/runtime."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LocalEngine, "run", make_here)
+        yield
+
+
+@pytest.fixture
+def sample_copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bundled recording as nobody has read it: for tests of what reading leaves behind."""
+    return Path(shutil.copy(timesink.sample(), tmp_path_factory.mktemp("sample")))
 
 
 @pytest.fixture

@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 import os
-import socket
-from collections.abc import Sequence
 
 VARIABLE = "FAKE_GPU"
-"""Names the socket where the stand-in for Nsight Compute listens; unset, nothing is measured."""
+"""Names the pipes to and from the stand-in for Nsight Compute; unset, nothing is measured."""
 
 
 def launch(*kernels: str) -> None:
     """Launch kernels one after the other; each returns when it has been measured."""
-    _send(kernels)
+    if VARIABLE not in os.environ:
+        return
+    asks, answers = map(int, os.environ[VARIABLE].split())
+    for kernel in kernels:
+        os.write(asks, f"{os.getpid()} {kernel}\n".encode())
+        os.read(answers, 1)
 
 
 def profiler_start() -> None:
     """As cudaProfilerStart."""
-    _send(["cudaProfilerStart"])
+    launch("cudaProfilerStart")
 
 
 def profiler_stop() -> None:
     """As cudaProfilerStop."""
-    _send(["cudaProfilerStop"])
-
-
-def _send(words: Sequence[str]) -> None:
-    if VARIABLE not in os.environ:
-        return
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.connect(os.environ[VARIABLE])
-        with connection.makefile("rw", encoding="utf-8") as stream:
-            stream.write(f"{os.getpid()}\n")
-            for word in words:
-                stream.write(f"{word}\n")
-                stream.flush()
-                stream.readline()
+    launch("cudaProfilerStop")

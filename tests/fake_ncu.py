@@ -1,29 +1,18 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -S
 """A stand-in for Nsight Compute 2025.3.1: same options, and the words that timesink looks for.
 
 It runs a program, "measures" the kernels the program launches through `fake_gpu`, writes a report
 and prints reports as tables.  FAKE_NCU chooses how it fails: see `MISHAPS`.
+
+A test starts it three times: it imports little, and nothing before it is needed.
 """
+
+# ruff: noqa: PTH123 - pathlib takes as long to import as all the rest
 
 from __future__ import annotations
 
-import argparse
-import csv
-import json
 import os
-import re
-import signal
-import socket
-import subprocess
 import sys
-import tempfile
-import threading
-import time
-from collections import Counter
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from types import FrameType
-from typing import TextIO
 
 VERSION = "2025.3.1.0"
 _OLD = "2021.2.0.0"
@@ -53,69 +42,75 @@ MEASURED = {
 }
 _IDENTITY = ("ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream",
              "Block Size", "Grid Size", "Device", "CC")  # fmt: skip
+_SWITCHES = ("--version", "-f", "--csv")
+_OPTIONS = ("--import", "-o", "--metrics", "--launch-skip", "--launch-count", "--kernel-name",
+            "--kernel-id", "--profile-from-start", "--clock-control", "--target-processes",
+            "--cache-control", "--page")  # fmt: skip
+_NEW_OPTIONS = ("--rename-kernels", "--import-sass")
 
 
-@dataclass
-class Launch:
-    """A kernel that was measured."""
-
-    process: int
-    name: str
-
-
-@dataclass
 class Selection:
     """Which launches are measured."""
 
-    options: argparse.Namespace
-    active: bool = True
-    seen: Counter[str] = field(default_factory=Counter)
-    matched: int = 0
-
-    def __post_init__(self) -> None:
-        self.active = self.options.profile_from_start == "on"
+    def __init__(self, options: dict[str, str]) -> None:
+        self.kernel = options.get("--kernel-name", "").removeprefix("regex:")
+        self.invocation = ".*"
+        if options.get("--kernel-id"):
+            _, _, middle = options["--kernel-id"].split(":", 2)
+            self.kernel, self.invocation = middle.removeprefix("regex:").split(":")
+        self.skipped = int(options.get("--launch-skip", 0))
+        self.most = int(options.get("--launch-count", 0))
+        self.active = options.get("--profile-from-start", "on") == "on"
+        self.seen: dict[str, int] = {}
+        self.matched = 0
 
     def picks(self, name: str) -> bool:
-        self.seen[name] += 1
+        self.seen[name] = self.seen.get(name, 0) + 1
         if not (self.active and self._matches(name)):
             return False
         self.matched += 1
-        taken = self.matched - self.options.launch_skip
-        return 1 <= taken <= (self.options.launch_count or taken)
+        taken = self.matched - self.skipped
+        return 1 <= taken <= (self.most or taken)
 
     def _matches(self, name: str) -> bool:
-        kernel = self.options.kernel_name.removeprefix("regex:")
-        invocation = ""
-        if self.options.kernel_id:
-            _, _, middle = self.options.kernel_id.split(":", 2)
-            kernel, invocation = middle.removeprefix("regex:").split(":")
+        if not self.kernel and self.invocation == ".*":
+            return True
+        import re
+
         # The real one matches the whole number as well: observed on 759 launches, of which an
         # expression for every 7th launch picked 137.
         number = str(self.seen[name])
-        return bool(re.search(kernel, name)) and bool(re.fullmatch(invocation or ".*", number))
+        return bool(re.search(self.kernel, name) and re.fullmatch(self.invocation or ".*", number))
 
 
 class Profiler:
     """Runs a program and measures what it launches."""
 
-    def __init__(self, options: argparse.Namespace, mishap: str) -> None:
+    def __init__(self, options: dict[str, str], program: list[str], mishap: str) -> None:
         self.options = options
+        self.command = program
         self.mishap = mishap
         self.selection = Selection(options)
-        self.launches: list[Launch] = []
-        self.connected: list[int] = []
+        self.launches: list[str] = []
+        self.connected: list[str] = []
         self.interrupted = False
-        self.program: subprocess.Popen[bytes] | None = None
+        self.program = 0
 
     def run(self) -> int:
+        import signal
+        from threading import Thread
+
         signal.signal(signal.SIGINT, self.interrupt)
-        with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as listener:
-            listener.bind(f"{folder}/gpu")
-            listener.listen()
-            threading.Thread(target=self.listen, args=(listener,), daemon=True).start()
-            environment = {**os.environ, "FAKE_GPU": f"{folder}/gpu"}
-            self.program = subprocess.Popen(self.options.program, env=environment)
-            code = self.program.wait()
+        hears, asks = os.pipe()
+        answers, tells = os.pipe()
+        os.set_inheritable(asks, True)
+        os.set_inheritable(answers, True)
+        environment = {**os.environ, "FAKE_GPU": f"{asks} {answers}"}
+        plain = [signal.SIGPIPE]  # Python ignores it, which programs must not inherit
+        self.program = os.posix_spawnp(self.command[0], self.command, environment, setsigdef=plain)
+        Thread(target=self.listen, args=(hears, tells), daemon=True).start()
+        code = os.waitstatus_to_exitcode(os.waitpid(self.program, 0)[1])
+        self.program = 0
         if code >= 0:
             for process in self.connected:
                 say(f"==PROF== Disconnected from process {process}")
@@ -123,60 +118,58 @@ class Profiler:
 
     def finish(self, code: int) -> int:
         if self.mishap == "crash":
-            os.kill(os.getpid(), signal.SIGSEGV)
+            os.kill(os.getpid(), 11)
         if code and not self.interrupted:
             say(f"==ERROR== The application returned an error code ({code}).")
         if not self.launches:
             say("==WARNING== No kernels were profiled.")
         elif self.mishap == "table":
-            print_long(self.launches, self.options.metrics.split(","))
+            print_long(self.launches, self.options["--metrics"].split(","))
         else:
-            report = Path(f"{self.options.export}.ncu-rep".replace("%%", "%"))
-            report.write_text(json.dumps([asdict(launch) for launch in self.launches]))
+            report = f"{self.options['-o']}.ncu-rep".replace("%%", "%")
+            with open(report, "w") as file:
+                file.writelines(f"{launch}\n" for launch in self.launches)
             say(f"==PROF== Report: {report}")
         return 0 if self.interrupted else code
 
-    def interrupt(self, _number: int, _frame: FrameType | None) -> None:
+    def interrupt(self, *_: object) -> None:
         if self.mishap == "deaf":
             os._exit(1)
         self.interrupted = True
         say("==PROF== Trying to shutdown target application")
-        if self.program is not None:
-            self.program.terminate()
-
-    def listen(self, listener: socket.socket) -> None:
-        while True:
+        if self.program:
             try:
-                connection, _ = listener.accept()
-            except OSError:
+                os.kill(self.program, 15)
+            except ProcessLookupError:  # it was interrupted as well
                 return
-            with connection, connection.makefile("rw", encoding="utf-8") as stream:
-                self.serve(stream)
 
-    def serve(self, stream: TextIO) -> None:
-        process = int(stream.readline())
-        if process not in self.connected:
-            self.connected.append(process)
-            if self.options.clock_control == "none" and len(self.connected) == 1:
-                say(_CLOCKS)
-            say(f"==PROF== Connected to process {process} (/usr/bin/python3.12)")
-        for line in stream:
-            self.measure(process, line.strip())
-            stream.write("\n")
-            stream.flush()
+    def listen(self, hears: int, tells: int) -> None:
+        with open(hears, encoding="utf-8") as stream:
+            for line in stream:
+                process, name = line.split()
+                self.connect(process)
+                self.measure(process, name)
+                os.write(tells, b"\n")
 
-    def measure(self, process: int, name: str) -> None:
+    def connect(self, process: str) -> None:
+        if process in self.connected:
+            return
+        self.connected.append(process)
+        if self.options.get("--clock-control") == "none" and len(self.connected) == 1:
+            say(_CLOCKS)
+        say(f"==PROF== Connected to process {process} (/usr/bin/python3.12)")
+
+    def measure(self, process: str, name: str) -> None:
         if name in ("cudaProfilerStart", "cudaProfilerStop"):
             self.selection.active = name.endswith("Start")
         elif self.selection.picks(name):
-            if self.mishap in MISHAPS and MISHAPS[self.mishap].startswith("=="):
+            if MISHAPS.get(self.mishap, "").startswith("=="):
                 say(MISHAPS[self.mishap])
                 return
-            number = len(self.launches)
-            of = self.options.launch_count
+            number, of = len(self.launches), self.selection.most
             total = f" ({number + 1}/{of})" if of else ""
             short = name if len(name) <= 32 else f"{name[:29]}..."
-            self.launches.append(Launch(process, name))
+            self.launches.append(f"{process} {name}")
             if self.mishap != "table":
                 progress(f'==PROF== Profiling "{short}" - {number}{total}: 0%')
                 progress("....50%")
@@ -191,83 +184,75 @@ def progress(text: str) -> None:
     os.write(1, text.encode())
 
 
-def identity(number: int, launch: Launch) -> list[str]:
-    name = f"void at::native::{launch.name}<float, 4>(int, T1)"
-    return [str(number), str(launch.process), "python3.12", "127.0.0.1", name, "1", "7",
+def print_row(*cells: str) -> None:
+    sys.stdout.write(",".join(f'"{cell}"' for cell in cells) + "\n")
+
+
+def identity(number: int, launch: str) -> list[str]:
+    process, name = launch.split()
+    return [str(number), process, "python3.12", "127.0.0.1",
+            f"void at::native::{name}<float, 4>(int, T1)", "1", "7",
             "(256, 1, 1)", "(1056, 1, 1)", "0", "9.0"]  # fmt: skip
 
 
-def print_long(launches: list[Launch], metrics: list[str]) -> None:
-    table = csv.writer(sys.stdout, quoting=csv.QUOTE_ALL, lineterminator="\n")
-    table.writerow([*_IDENTITY, "Section Name", "Metric Name", "Metric Unit", "Metric Value"])
+def print_long(launches: list[str], metrics: list[str]) -> None:
+    print_row(*_IDENTITY, "Section Name", "Metric Name", "Metric Unit", "Metric Value")
     for number, launch in enumerate(launches):
         for metric in metrics:
-            unit, value = MEASURED.get(metric, ("", "n/a"))
-            more = ["Command line profiler metrics", metric, unit, value]
-            table.writerow([*identity(number, launch), *more])
+            measured = MEASURED.get(metric, ("", "n/a"))
+            print_row(*identity(number, launch), "Command line profiler metrics", metric, *measured)
     sys.stdout.flush()
 
 
-def print_report(options: argparse.Namespace, mishap: str) -> int:
+def print_report(options: dict[str, str], mishap: str) -> int:
     if mishap == "unreadable":
         say("==ERROR== Failed to load report")
         return 1
-    launches = [Launch(**entry) for entry in json.loads(Path(options.import_).read_text())]
-    metrics = sorted(options.metrics.split(","))
-    table = csv.writer(sys.stdout, quoting=csv.QUOTE_ALL, lineterminator="\n")
-    table.writerow([*_IDENTITY, *metrics])
-    measured = [MEASURED.get(metric, ("", "n/a")) for metric in metrics]
-    table.writerow([*("" for _ in _IDENTITY), *(unit for unit, _ in measured)])
+    with open(options["--import"]) as file:
+        launches = file.read().splitlines()
+    metrics = sorted(options["--metrics"].split(","))
+    units, values = zip(*(MEASURED.get(metric, ("", "n/a")) for metric in metrics), strict=True)
+    print_row(*_IDENTITY, *metrics)
+    print_row(*("" for _ in _IDENTITY), *units)
     if mishap == "slow":
-        Path("printing").touch()
-        time.sleep(_HELD_S)
-    is_torn = mishap == "torn" or (mishap == "picky" and options.rename_kernels is not None)
+        import time
+
+        with open("printing", "w"):
+            time.sleep(_HELD_S)
+    is_torn = mishap == "torn" or (mishap == "picky" and "--rename-kernels" in options)
     for number, launch in enumerate(launches[:2] if is_torn else launches):
-        table.writerow([*identity(number, launch), *(value for _, value in measured)])
+        print_row(*identity(number, launch), *values)
     sys.stdout.flush()
     if is_torn:
         say("==ERROR== Out of words")
     return int(is_torn)
 
 
-def parse(words: list[str], mishap: str) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="ncu", allow_abbrev=False, add_help=False)
-    parser.add_argument("--version", action="store_true")
-    parser.add_argument("--import", dest="import_")
-    parser.add_argument("-f", action="store_true")
-    parser.add_argument("-o", dest="export")
-    parser.add_argument("--csv", action="store_true")
-    parser.add_argument("--metrics", default="gpu__time_duration.sum")
-    parser.add_argument("--launch-skip", type=int, default=0)
-    parser.add_argument("--launch-count", type=int)
-    parser.add_argument("--kernel-name", default="")
-    parser.add_argument("--kernel-id", default="")
-    parser.add_argument("--profile-from-start", default="on")
-    parser.add_argument("--clock-control", default="base")
-    for option in ("--target-processes", "--cache-control", "--page"):
-        parser.add_argument(option)
-    if mishap != "old":
-        parser.add_argument("--rename-kernels")
-        parser.add_argument("--import-sass")
-    parser.add_argument("program", nargs=argparse.REMAINDER)
-    parser.error = refuse  # type: ignore[assignment, method-assign]
-    return parser.parse_args(words)
-
-
-def refuse(message: str) -> None:
-    say(f"==ERROR== {message}")
-    sys.exit(1)
+def parse(words: list[str], mishap: str) -> tuple[dict[str, str], list[str]]:
+    """The options by their names, and the program."""
+    known = _OPTIONS if mishap == "old" else (*_OPTIONS, *_NEW_OPTIONS)
+    options = {}
+    while words and words[0].startswith("-"):
+        option, *words = words
+        if option in _SWITCHES:
+            options[option] = ""
+        elif option in known:
+            options[option], *words = words
+        else:
+            say(f"==ERROR== unrecognized arguments: {option}")
+            sys.exit(1)
+    return options, words
 
 
 def main() -> int:
     mishap = os.environ.get("FAKE_NCU", "")
-    options = parse(sys.argv[1:], mishap)
-    if options.version:
+    options, program = parse(sys.argv[1:], mishap)
+    if "--version" in options:
         say(f"Nsight Compute stand-in\nVersion {_OLD if mishap == 'old' else VERSION}")
         return 0
-    if options.import_:
+    if "--import" in options:
         return print_report(options, mishap)
-    return Profiler(options, mishap).run()
+    return Profiler(options, program, mishap).run()
 
 
 if __name__ == "__main__":

@@ -65,20 +65,31 @@ def _many_roles(
     random = np.random.default_rng(seed)
     turns = np.arange(count)
     group = np.where((turns % 2 == 0) | (groups < 2), 0, 1 + (turns // 2) % max(1, groups - 1))
-    roles = tuple(one_role(turn, FAULTS[group[turn]], random, cycles) for turn in turns)
+    roles = tuple(_one_role(turn, FAULTS[group[turn]], random, cycles) for turn in turns)
     return roles, group
 
 
 def one_role(
     number: int,
     fault: Mapping[str, float] | None = None,
-    random: np.random.Generator | None = None,
+    seed: int | None = None,
     cycles: int = 12,
 ) -> Role:
     """A process on the GPU of its number (of eight) with `cycles` cycles."""
-    random = random or np.random.default_rng(number)
-    times = _function_rows(number, fault or {}, random, cycles)
-    levels = _metric_rows(number, fault or {}, random, cycles)
+    seed = number if seed is None else seed
+    return _alone(number, tuple((fault or {}).items()), seed, cycles)
+
+
+@cache
+def _alone(number: int, fault: tuple[tuple[str, float], ...], seed: int, cycles: int) -> Role:
+    return _one_role(number, dict(fault), np.random.default_rng(seed), cycles)
+
+
+def _one_role(
+    number: int, fault: Mapping[str, float], random: np.random.Generator, cycles: int
+) -> Role:
+    times = _function_rows(number, fault, random, cycles)
+    levels = _metric_rows(number, fault, random, cycles)
     # Waits and copies carry no counters, as in published tables.
     watched = pl.col("function_class").is_in(["cpu_sync", "gpu_memcpy_h2d"]).not_()
     rows = times.filter(watched).join(levels, on=["cycle", "device"])

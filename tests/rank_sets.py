@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
@@ -10,7 +11,7 @@ from timesink.analyses.ranks.rank_set import Named, RankSet, ranks_of
 from timesink.analyses.ranks.summary import from_parquets, summarise_rank, to_parquet
 from timesink.errors import TimesinkError
 from timesink.model.trace import Trace
-from timesink.runtime.engine import Call, Done
+from timesink.runtime.engine import Call, Done, make
 
 
 def as_set(traces: Mapping[str, Trace]) -> RankSet:
@@ -21,6 +22,11 @@ def as_set(traces: Mapping[str, Trace]) -> RankSet:
         Named(name, each.about.rank, None) for name, each in zip(traces, summaries, strict=True)
     ]
     return ranks_of([*zip(names, summaries, strict=True)])
+
+
+def make_here(_: object, call: Call, items: Sequence[Any]) -> Iterator[Done]:
+    """What an engine does in processes of its own, in this one."""
+    return (Done(place, *make(call, pickle.dumps(item))) for place, item in enumerate(items))
 
 
 class HereEngine:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from functools import lru_cache, wraps
 from hashlib import sha256
@@ -29,8 +29,8 @@ _MOST_PAIRS = 128
 _PLAIN = (str, int, float, bool, Path, type(None))
 
 
-def remember_answers(patch: pytest.MonkeyPatch, recordings: Path) -> None:
-    """Let what users call remember its answers about files below a folder that nobody changes.
+def remember_answers(patch: pytest.MonkeyPatch, *recordings: Path) -> None:
+    """Let what users call remember its answers about files in folders that nobody changes.
 
     What the command line says about them comes from the same answers.
     """
@@ -40,7 +40,7 @@ def remember_answers(patch: pytest.MonkeyPatch, recordings: Path) -> None:
         patch.setattr(module, function.__name__, _remembering(function, recordings))
 
 
-def _remembering(function: Callable[..., Any], recordings: Path) -> Callable[..., Any]:
+def _remembering(function: Callable[..., Any], recordings: Sequence[Path]) -> Callable[..., Any]:
     usual = {name: known.default for name, known in signature(function).parameters.items()}
 
     @lru_cache(maxsize=_MOST)
@@ -55,7 +55,7 @@ def _remembering(function: Callable[..., Any], recordings: Path) -> Callable[...
         if getattr(special.get("engine"), "name", None) == usual.get("engine"):
             special.pop("engine", None)
         is_kept = all(isinstance(one, str | Path) for one in sources) and all(
-            Path(one).is_relative_to(recordings) for one in sources
+            any(Path(one).is_relative_to(folder) for folder in recordings) for one in sources
         )
         if is_kept and all(isinstance(value, _PLAIN) for value in special.values()):
             return remembered(*map(str, sources), **special)

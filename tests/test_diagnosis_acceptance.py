@@ -21,6 +21,7 @@ from cutting import (
     write_cycles,
     write_table_cycles,
 )
+from timesink.analyses.comparison.pair import Role
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.cli import main
 from timesink.rules.diagnosis import diagnose
@@ -50,7 +51,6 @@ PUBLISHED = {
     "gpu_memory_squeeze_out_NVLink": "nvlink_contention",
     "cpu_frequency_reduction": "cpu_clock",
 }
-TABLES = [(case, side) for case in PUBLISHED for side in ("normal", "abnormal")]
 SPLITS: dict[str, Callable[[int], tuple[range, range]]] = {
     "halves": halves,
     "even_odd": alternate,
@@ -251,40 +251,50 @@ def test_a_run_is_the_same_as_itself(
     assert_quiet(answers(faults(shared) / name, faults(shared) / name))
 
 
-@pytest.mark.parametrize("name", RUNS)
-def test_parts_of_a_run_are_the_same(shared: Path, name: str) -> None:
-    (process,) = timesink.diagnose(faults(shared) / name).processes
-    for split in SPLITS.values():
-        sides = [
-            only_cycles_of(process.role, tuple(place + 1 for place in places))
-            for places in split(30)
-        ]
-        found = diagnose(compare_roles(*sides, "strict"))
-        assert (found.verdict, found.anomalies, found.causes) == ("no_change", (), ())
+def assert_parts_are_alike(role: Role, split: str) -> None:
+    cycles = role.behaviour["cycle"].unique().sort()
+    sides = [
+        only_cycles_of(role, tuple(cycles.gather(list(places))))
+        for places in SPLITS[split](len(cycles))
+    ]
+    found = diagnose(compare_roles(*sides, "strict"))
+    assert (found.verdict, found.anomalies, found.causes) == ("no_change", (), ())
 
 
-@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize(("name", "split"), [*zip(RUNS, cycle(SPLITS), strict=False)])
+def test_parts_of_a_run_are_the_same(shared: Path, name: str, split: str) -> None:
+    assert_parts_are_alike(
+        timesink.compare(faults(shared) / "normal", faults(shared) / name).pair.new, split
+    )
+
+
+@pytest.mark.parametrize(("name", "split"), [*zip(PUBLISHED, cycle(SPLITS), strict=False)])
+def test_parts_of_a_published_run_are_the_same(shared: Path, name: str, split: str) -> None:
+    other = next(one for one in SPLITS if one != split)
+    for one in timesink.compare(case(shared, name)).pairs:
+        assert_parts_are_alike(one.pair.base, split)
+        assert_parts_are_alike(one.pair.new, other)
+
+
 def test_files_with_parts_of_a_run_are_the_same(
-    shared: Path, tmp_path: Path, answers: Callable[..., Answer], split: str
+    shared: Path, tmp_path: Path, answers: Callable[..., Answer]
 ) -> None:
     source = faults(shared) / "pcie_saturation"
     document = read_document(source / "trace.json.gz")
     sides = [
         write_cycles(document, "decode_step", places, tmp_path / side, source / "counters.csv")
-        for side, places in zip(("base", "new"), SPLITS[split](30), strict=True)
+        for side, places in zip(("base", "new"), halves(30), strict=True)
     ]
     assert_quiet(answers(*sides))
 
 
-@pytest.mark.parametrize(("run", "split"), [*zip(TABLES, cycle(SPLITS), strict=False)])
-def test_parts_of_a_published_run_are_the_same(
-    shared: Path, tmp_path: Path, answers: Callable[..., Answer], run: tuple[str, str], split: str
+def test_tables_with_parts_of_a_published_run_are_the_same(
+    shared: Path, tmp_path: Path, answers: Callable[..., Answer]
 ) -> None:
-    name, side = run
-    table = case(shared, name) / f"{side}_perf_data" / "result_perf_data.csv.gz"
+    table = case(shared, "gpu_instability") / "abnormal_perf_data" / "result_perf_data.csv.gz"
     sides = [
-        write_table_cycles(table, places, tmp_path / where)
-        for where, places in zip(("base", "new"), SPLITS[split](count_cycles(table)), strict=True)
+        write_table_cycles(table, places, tmp_path / side)
+        for side, places in zip(("base", "new"), alternate(count_cycles(table)), strict=True)
     ]
     assert_quiet(answers(*sides))
 

@@ -9,6 +9,8 @@ import pytest
 
 import timesink
 
+pytestmark = pytest.mark.usefixtures("reads_here")
+
 PUBLIC = [name for name in dir(timesink) if callable(getattr(timesink, name))]
 ANSWERS = {
     "analyze": lambda: timesink.analyze(timesink.sample()),

@@ -79,24 +79,36 @@ _KINDS = {
 @pytest.mark.parametrize(("kind", "layout"), _KINDS.items(), ids=_KINDS)
 def test_stragglers_in_files(kind: str, layout: dict[str, int], tmp_path: Path):
     late = Straggler(kind, 5, intensity=0.25)
-    plan = Plan(ranks=12, ranks_per_node=4, seed=1, steps=4, stragglers=(late,), **layout)
+    plan = Plan(ranks=8, ranks_per_node=4, seed=1, steps=3, stragglers=(late,), **layout)
     truth = generate_ranks(plan, tmp_path / "run")
-    told = distributed(tmp_path / "run", engine=HereEngine(), cache=False)
+    told = distributed(tmp_path / "run", engine=HereEngine())
     first = told["stragglers"][0]
     assert first["rank"] in truth.answers[0].ranks
     assert first["cause"] == truth.answers[0].cause
 
 
 @pytest.fixture(scope="module")
+def read_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache for all who look at the healthy run: equal files are known by their content."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def kept(read_once: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIMESINK_CACHE_DIR", str(read_once))
+
+
+@pytest.fixture(scope="module")
 def healthy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Eight ranks on two nodes whose clocks differ."""
     folder = tmp_path_factory.mktemp("healthy")
-    generate_ranks(Plan(ranks=8, tensor=2, ranks_per_node=4, seed=3, steps=4), folder)
+    generate_ranks(Plan(ranks=8, tensor=2, ranks_per_node=4, seed=3, steps=3), folder)
     return folder
 
 
+@pytest.mark.usefixtures("kept")
 def test_a_healthy_run(healthy: Path):
-    told = distributed(healthy)
+    told = distributed(healthy, engine=HereEngine())
     assert told["stragglers"] == []
     assert told["mismatched_calls"] == []
     assert {group["kind"] for group in told["groups"]} >= {"tp", "dp"}
@@ -104,13 +116,14 @@ def test_a_healthy_run(healthy: Path):
     assert sum(group["size"] for group in told["rank_groups"]) == 8
 
 
+@pytest.mark.usefixtures("kept")
 def test_damaged_and_missing_ranks(healthy: Path, tmp_path: Path):
     run = Path(shutil.copytree(healthy, tmp_path / "run"))
     (run / "rank2.pt.trace.json.gz").write_bytes(b"no trace")
     packed = (run / "rank5.pt.trace.json.gz").read_bytes()
     (run / "rank5.pt.trace.json.gz").write_bytes(packed[:200])
     (run / "rank7.pt.trace.json.gz").unlink()
-    analysis = timesink.analyze(run)
+    analysis = timesink.analyze(run, engine=HereEngine())
     told = analysis.to_dict()["distributed"]
     assert [row["rank"] for row in told["ranks"]] == [0, 1, 3, 4, 6]
     assert [row["worker"] for row in told["damaged"]] == ["rank2", "rank5"]
@@ -121,15 +134,16 @@ def test_damaged_and_missing_ranks(healthy: Path, tmp_path: Path):
     assert {"unreadable_file"} <= {entry.code for entry in analysis.health}
 
 
+@pytest.mark.usefixtures("kept")
 def test_the_first_rank_may_be_the_damaged_one(healthy: Path, tmp_path: Path):
     run = Path(shutil.copytree(healthy, tmp_path / "run"))
     (run / "rank0.pt.trace.json.gz").write_bytes(b"no trace")
-    analysis = timesink.analyze(run)
+    analysis = timesink.analyze(run, engine=HereEngine())
     assert analysis.trace.metadata.worker == "rank1"
     assert len(analysis.ranks.ranks) == 7
 
 
 def test_some_steps_of_a_set(healthy: Path):
-    analysis = timesink.analyze(healthy, steps="4-5")
+    analysis = timesink.analyze(healthy, steps="4-5", engine=HereEngine())
     assert {row["step"] for row in analysis.table("rank-steps").to_dicts()} == {"4", "5"}
     assert "steps 4-5 only" in analysis.notes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Event
 from weakref import ref
 
@@ -61,7 +62,7 @@ def test_remembered_answer_replaces_the_analysis():
     assert analysis(trace) == "said before"
 
 
-def test_answers_go_with_their_trace():
+def test_answers_go_with_their_trace(sample_copy: Path):
     class Answer:
         pass
 
@@ -69,7 +70,7 @@ def test_answers_go_with_their_trace():
     def analysis(_trace: Trace) -> Answer:
         return Answer()
 
-    trace = timesink.open(timesink.sample())
+    trace = timesink.open(sample_copy)
     answer = ref(analysis(trace))
     assert answer() is not None
     del trace

@@ -7,10 +7,16 @@ from pathlib import Path
 import pytest
 
 import timesink
+from rank_sets import HereEngine
 from timesink.answers.analysis.report import Analysis
 from timesink.lab.ranks import Plan, Straggler, generate_ranks
 
 LATE = Plan(ranks=8, steps=4, seed=2, stragglers=(Straggler("data_loading", rank=5),))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small_runs(reads_here: None) -> None:
+    """They are read faster than processes start."""
 
 
 @pytest.fixture(scope="session")
@@ -26,11 +32,11 @@ def late(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
     (folder / "rank6.pt.trace.json.gz").unlink()
     damaged = folder / "rank7.pt.trace.json.gz"
     damaged.write_bytes(b"nothing")
-    return timesink.analyze(folder)
+    return timesink.analyze(folder, engine=HereEngine())
 
 
 @pytest.fixture(scope="session")
 def healthy(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
     folder: Path = tmp_path_factory.mktemp("healthy")
     generate_ranks(Plan(ranks=4, steps=4, seed=1), folder)
-    return timesink.analyze(folder)
+    return timesink.analyze(folder, engine=HereEngine())

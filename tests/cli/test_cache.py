@@ -17,9 +17,9 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIMESINK_CACHE_DIR", str(tmp_path))
 
 
-def test_info_and_clear(run):
+def test_info_and_clear(run, sample_copy: Path):
     assert run("cache", "info", "--format", "json").json["traces"] == 0
-    timesink.open(timesink.sample())
+    timesink.open(sample_copy)
     told = run("cache", "info", "--format", "json").json
     assert told["folder"] == os.environ["TIMESINK_CACHE_DIR"]
     assert (told["traces"], told["bytes"] > 0, told["cleared"]) == (1, True, False)
@@ -28,8 +28,8 @@ def test_info_and_clear(run):
     assert run("cache", "info", "--format", "json").json["traces"] == 0
 
 
-def test_text(run):
-    timesink.open(timesink.sample())
+def test_text(run, sample_copy: Path):
+    timesink.open(sample_copy)
     assert ": 1 trace, " in run("cache", "info").out
     assert run("cache", "clear").out.startswith("Removed 1 trace, ")
     assert run("cache", "clear").out.startswith("Removed 0 traces, 0 B, from ")

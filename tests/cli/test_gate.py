@@ -16,6 +16,7 @@ import pytest
 import timesink
 from compared_runs import process_table, write_case, write_table
 from recorded_runs import recorded
+from timesink.cli import main
 from timesink.errors import NotFoundError
 
 Run = Callable[..., Any]
@@ -33,6 +34,21 @@ def same(tmp_path: Path) -> tuple[Path, Path]:
 def case(tmp_path: Path) -> Path:
     """A run that became slower by three tenths."""
     return write_case(tmp_path / "case", [7], [7])
+
+
+@pytest.fixture
+def unheard(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    """Run a command as with `2>&1 | head -1`, and flush as Python does at its end; its code."""
+
+    def call(*words: object) -> int:
+        read, write = os.pipe()
+        os.close(read)
+        with open(write, "w") as out, open(os.dup(write), "w") as err:  # noqa: PTH123 - no files
+            monkeypatch.setattr(sys, "stdout", out)
+            monkeypatch.setattr(sys, "stderr", err)
+            return main([str(word) for word in words])
+
+    return call
 
 
 def results(path: Path) -> ET.Element:
@@ -130,30 +146,20 @@ class TestExitCodes:
 
     @pytest.mark.parametrize("name", ["out", "x.md"])
     def test_files_are_written_whoever_reads_the_screen(
-        self, case: Path, tmp_path: Path, name: str
+        self, unheard: Run, case: Path, tmp_path: Path, name: str
     ):
-        """As with `2>&1 | head -1`, and with notes to say."""
+        """With notes to say as well."""
         (case / "normal_perf_data" / "other_perf_data.csv").write_text("nothing\n")
-        read, write = os.pipe()
-        os.close(read)
-        words = ["compare", case, "--fail-on", "5%", "-o", tmp_path / name]
-        command = [sys.executable, "-m", "timesink", *words]
-        code = subprocess.run(command, stdout=write, stderr=write, check=False).returncode
-        os.close(write)
-        assert code == 3
+        assert unheard("compare", case, "--fail-on", "5%", "-o", tmp_path / name) == 3
         assert (tmp_path / name).exists()
         if name == "out":
             assert (tmp_path / name / "comparison.json").exists()
 
-    def test_what_cannot_be_read_is_no_pass_whoever_reads_the_screen(self, tmp_path: Path):
-        read, write = os.pipe()
-        os.close(read)
-        file = tmp_path / "x.md"
-        words = ["compare", tmp_path / "a", tmp_path / "b", "--fail-on", "5%", "-o", file]
-        command = [sys.executable, "-m", "timesink", *words]
-        code = subprocess.run(command, stdout=write, stderr=write, check=False).returncode
-        os.close(write)
-        assert code == 1
+    def test_what_cannot_be_read_is_no_pass_whoever_reads_the_screen(
+        self, unheard: Run, tmp_path: Path
+    ):
+        file, gone = tmp_path / "x.md", (tmp_path / "a", tmp_path / "b")
+        assert unheard("compare", *gone, "--fail-on", "5%", "-o", file) == 1
         assert "cannot be judged" in file.read_text()
 
     def test_a_baseline_is_as_good_as_its_recording(

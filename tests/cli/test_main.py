@@ -251,13 +251,16 @@ def test_reader_that_leaves_early_is_no_error():
 
 
 @pytest.mark.parametrize("arguments", [("info",), ("query", SQL)])
-def test_no_colours_in_a_pipe(arguments: tuple[str, ...]):
+def test_no_colours_but_on_a_terminal(
+    run, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+):
     command, *rest = arguments
-    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80"}
-    out, err = start(command, timesink.sample(), *rest, env=environment).communicate()
-    assert out
-    assert "\x1b" not in out + err
-    assert all(line == line.rstrip() and len(line) <= 80 for line in out.splitlines())
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "80")
+    told = run(command, timesink.sample(), *rest)
+    assert told.out
+    assert "\x1b" not in told.out + told.err
+    assert all(line == line.rstrip() and len(line) <= 80 for line in told.out.splitlines())
 
 
 def test_terminal_without_unicode():

@@ -12,6 +12,8 @@ import pytest
 from builders import to_bytes, training_trace, write
 from timesink.cli import main
 
+pytestmark = pytest.mark.usefixtures("reads_here")
+
 pytest.importorskip("fsspec")
 
 

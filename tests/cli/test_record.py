@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import subprocess
 import sys
 from pathlib import Path
 
@@ -195,55 +194,6 @@ def test_profiler_of_the_program_goes_first(tmp_path: Path):
     why = "the program started torch.profiler itself, after 4 of 20 cycles"
     assert told.run["why_partial"] == why
     assert len(told.events()) > 100
-
-
-BLOCK = """
-import threading, torch, timesink
-model = torch.nn.Linear(8, 8)
-with timesink.record("run", cycles=3, skip=1, counters="cpu", interval_ms=20) as recording:
-    for _ in range(6):
-        model(torch.randn(2, 8))
-        recording.step()
-print(sorted(path.name for path in recording.path.iterdir()))
-try:
-    with timesink.record("broken", cycles=3, skip=0, counters="none") as recording:
-        recording.step()
-        model(torch.randn(2, 8))
-        raise ValueError
-except ValueError:
-    print(recording.path.name)
-
-def in_thread():
-    recording = timesink.record("thread", cycles=9, skip=0, counters="none").__enter__()
-    recording.step()
-    left_open.append(recording)
-
-left_open = []
-thread = threading.Thread(target=in_thread)
-thread.start()
-thread.join()
-left_open[0].__exit__(None, None, None)
-"""
-
-
-@needs_torch
-def test_block_of_a_program(tmp_path: Path):
-    command = [sys.executable, write(tmp_path, BLOCK)]
-    out = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True,
-                         check=True).stdout  # fmt: skip
-    assert out.splitlines() == ["['counters.csv', 'run.json', 'trace.json.gz']", "broken"]
-    whole = Recording(tmp_path / "run", 0, "", "")
-    assert whole.run["complete"] is True
-    assert whole.run["cycles"]["by"] == "step()"
-    assert whole.marks() == ["ProfilerStep#1", "ProfilerStep#2", "ProfilerStep#3"]
-    broken = Recording(tmp_path / "broken", 0, "", "")
-    why = "the recorded block ended with ValueError, after 1 of 3 cycles"
-    assert broken.run["why_partial"] == why
-    assert broken.marks() == ["ProfilerStep#0", "unfinished cycle"]
-    # Another thread cannot end it: the process would go with it.
-    thread = Recording(tmp_path / "thread", 0, "", "")
-    assert thread.run["why_partial"] == "the thread that was recorded ended, after 1 of 9 cycles"
-    assert thread.marks() == ["ProfilerStep#0", "unfinished cycle"]
 
 
 # -- usage ---------------------------------------------------------------------------------------

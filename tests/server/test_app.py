@@ -21,6 +21,8 @@ from timesink.server.app import create_app
 from timesink.server.library import RunLibrary
 from timesink.server.replies import VIEWS, Views, load_view
 
+pytestmark = pytest.mark.usefixtures("reads_here")
+
 BASE = "/data/plugin/pytorch_profiler"
 CHOSEN = {"run": "run", "worker": "rank0", "span": "1"}
 

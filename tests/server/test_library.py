@@ -20,6 +20,8 @@ from timesink.server.runs import Inside, ServedRun
 from timesink.sources.opening import Opened, open_each
 from timesink.sources.recordings import Recording
 
+pytestmark = pytest.mark.usefixtures("reads_here")
+
 
 def record(place: Path, steps: int = 1) -> Path:
     """A trace of so many steps, in a folder that may not be there yet."""

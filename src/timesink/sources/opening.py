@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 from timesink.errors import AmbiguousError, TimesinkError, UnreadableError
 from timesink.formats.chrome.container import looks_like_events
-from timesink.formats.chrome.crew import DecoderCrew
+from timesink.formats.chrome.crew import WORTH_A_WORKER, DecoderCrew
 from timesink.formats.file_names import rank_in_name
 from timesink.formats.options import IsChosen, Progress, ReadOptions
 from timesink.formats.packing import open_source
@@ -268,7 +268,7 @@ def open_each(
         store = Cache.default() if cache else Cache(Path(folder))
         if not store.is_writable():
             store, cache = Cache(Path(folder)), False
-        _read_into(store, recordings, jobs or usable_cores(), progress)
+        _read_into(store, recordings, jobs, progress)
         for recording in recordings:
             opened = _open(recording, store, jobs, None)
             if opened.trace is not None and not cache:
@@ -288,10 +288,14 @@ def _open(
 
 
 def _read_into(
-    store: Cache, recordings: Sequence[Recording], jobs: int, progress: Progress | None
+    store: Cache, recordings: Sequence[Recording], jobs: int | None, progress: Progress | None
 ) -> None:
-    """Read what the store lacks, with this process and `jobs - 1` others."""
+    """Read what the store lacks, with this process and `jobs - 1` others; small files with none."""
     missing = [r for r in recordings if not store.holds(key_of(r, store))]
+    if jobs is None:
+        # The size of some remote files is not known.
+        known = [recording.size_bytes() for recording in missing]
+        jobs = usable_cores() if 0 in known or sum(known) >= WORTH_A_WORKER else 1
     jobs = max(1, min(jobs, len(missing)))
     shares = [(store, missing[place::jobs]) for place in range(1, jobs)]
     with Workers(__name__, "read_quietly", shares) as workers:

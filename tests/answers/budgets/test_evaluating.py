@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import timesink
 from builders import Event, python_call, write
 from compared_runs import (
     cycle_tables,
@@ -45,9 +46,14 @@ def two_runs(folder: Path, slow: float = 1.0, **options: Any) -> Comparison:
 
 
 @pytest.fixture(scope="module")
-def slower(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("slower")
+
+
+@pytest.fixture(scope="module")
+def slower(files: Path) -> Comparison:
     """Kernels take half as long again: `aten::gemm` 161 → 241.5 us per cycle."""
-    return two_runs(tmp_path_factory.mktemp("slower"), 1.5)
+    return two_runs(files, 1.5)
 
 
 @pytest.fixture(scope="module")
@@ -193,11 +199,12 @@ def test_what_one_side_did_not_record_does_not_pass(tmp_path, recorded_in, state
         for side in ("base", "new")
     ]
     text = '[modules]\n"Net_0" = { max = "1 us", max_increase = "5%" }'
-    found = budgets(tmp_path, text, compare(*paths, cache=False))
+    compared = compare(*paths, cache=False)
+    found = budgets(tmp_path, text, compared)
     assert [one.outcome for one in found] == states_of
     assert f"in the {lacking} (pid 4242) no module was recorded" in found[1].sentence
     optional = text.replace(" }", ", optional = true }")
-    assert states(tmp_path, optional, compare(*paths, cache=False)) == states_of
+    assert states(tmp_path, optional, compared) == states_of
 
 
 def test_device_time_of_operators_that_one_side_did_not_record(tmp_path):
@@ -296,18 +303,16 @@ def test_one_cycle_cannot_be_told_from_noise(tmp_path):
 # -- with baselines, and on real recordings --------------------------------------------------------
 
 
-def test_budgets_of_a_baseline_say_the_same(tmp_path):
-    slower = two_runs(tmp_path, 1.5)
-    store = tmp_path / "store"
-    save_baseline("base", tmp_path / "base.json", store)
-    kept = compare("@base", tmp_path / "new.json", store=store, cache=False)
+def test_budgets_of_a_baseline_say_the_same(slower, files, tmp_path):
+    save_baseline("base", files / "base.json", tmp_path)
+    kept = compare("@base", files / "new.json", store=tmp_path, cache=False)
     text = '[operators]\n"*" = { max_increase = "10%" }\n[kernels]\ngemm = { max_increase = "60%" }'
     assert budgets(tmp_path, text, kept) == budgets(tmp_path, text, slower)
 
 
-def test_starting_budgets_hold_for_the_run_they_are_of(tmp_path):
-    same = two_runs(tmp_path)
-    kept = save_baseline("base", tmp_path / "base.json", tmp_path / "store")
+@pytest.mark.usefixtures("slower")
+def test_starting_budgets_hold_for_the_run_they_are_of(same, files, tmp_path):
+    kept = save_baseline("base", files / "base.json", tmp_path)
     text = starting_budgets(kept, 10.0)
     assert '"aten::gemm" = { max = "178 us", max_increase = "10%" }' in text
     assert set(states(tmp_path, text, same)) == {"passed"}
@@ -328,11 +333,11 @@ def test_another_precision_exceeds_the_budget_of_matrix_products(faults, tmp_pat
 [kernels]
 gemm = { max_increase = "20%" }
 """
-    slow = compare(faults / "normal", faults / "fp32_regression")
+    slow = timesink.compare(faults / "normal", faults / "fp32_regression")
     assert states(tmp_path, text, slow) == ["failed", "passed", "failed"]
 
 
 @pytest.mark.parametrize("new", ["normal", "normal_b", "python_stall"])
 def test_device_time_of_operators_does_not_change_with_the_host(faults, tmp_path, new):
     text = '[operators]\n"aten::*" = { max_increase = "10%", ignore_below = "5 us" }'
-    assert states(tmp_path, text, compare(faults / "normal", faults / new)) == ["passed"]
+    assert states(tmp_path, text, timesink.compare(faults / "normal", faults / new)) == ["passed"]

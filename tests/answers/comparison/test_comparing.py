@@ -481,36 +481,43 @@ def write_roles(folder: Path) -> list[Path]:
     ]
 
 
+@pytest.fixture(scope="module")
+def roles(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return write_roles(tmp_path_factory.mktemp("roles"))
+
+
+@pytest.fixture(scope="module")
+def explored(roles: list[Path]) -> Comparison:
+    return timesink.compare(*roles)
+
+
 def clusters(comparison: Comparison) -> list[set[str]]:
     found = comparison.exploration
     assert found is not None
     return [{found.roles[one].label for one in each.members} for each in found.clusters]
 
 
-def test_many_files_are_explored(tmp_path: Path) -> None:
-    compared = timesink.compare(*write_roles(tmp_path))
-    assert sorted(map(sorted, clusters(compared))) == [
+def test_many_files_are_explored(explored: Comparison) -> None:
+    assert sorted(map(sorted, clusters(explored))) == [
         [f"ill_{number}_{100 + number}" for number in range(3)],
         [f"well_{number}_{100 + number}" for number in range(3)],
     ]
-    assert compared.pairs == ()
-    assert compared.pair.kind == "peers"
-    assert compared.headline == "6 roles behave in 2 ways."
+    assert explored.pairs == ()
+    assert explored.pair.kind == "peers"
+    assert explored.headline == "6 roles behave in 2 ways."
 
 
-def test_exploring_does_not_depend_on_order(tmp_path: Path) -> None:
-    paths = write_roles(tmp_path)
-    one, other = (timesink.compare(*order, explore=True) for order in (paths, paths[::-1]))
-    assert one.to_dict()["exploration"] == other.to_dict()["exploration"]
+def test_exploring_does_not_depend_on_order(roles: list[Path], explored: Comparison) -> None:
+    other = timesink.compare(*reversed(roles), explore=True)
+    assert explored.to_dict()["exploration"] == other.to_dict()["exploration"]
 
 
-def test_a_folder_that_is_no_case_is_explored(tmp_path: Path) -> None:
-    write_roles(tmp_path / "roles")
-    assert len(timesink.compare(tmp_path / "roles").roles) == 6
+def test_a_folder_that_is_no_case_is_explored(roles: list[Path]) -> None:
+    assert len(timesink.compare(roles[0].parent).roles) == 6
 
 
-def test_two_paths_are_explored_when_asked(tmp_path: Path) -> None:
-    base, *_, new = write_roles(tmp_path)
+def test_two_paths_are_explored_when_asked(roles: list[Path]) -> None:
+    base, *_, new = roles
     compared = timesink.compare(base, new, explore=True)
     assert len(clusters(compared)) == 2
     (peers,) = compared.all_pairs
@@ -602,8 +609,8 @@ def test_names_that_are_no_text_are_said(tmp_path: Path) -> None:
     assert answer["pairs"][0]["identifier"] == "caf\\xe9 vs caf\\xe9"
 
 
-def test_json_of_many_roles(tmp_path: Path) -> None:
-    answer = json.loads(timesink.compare(*write_roles(tmp_path)).to_json())
+def test_json_of_many_roles(explored: Comparison) -> None:
+    answer = json.loads(explored.to_json())
     found = answer["exploration"]
     assert [len(row) for row in found["distances"]] == [6] * 6
     assert sorted(one for each in found["clusters"] for one in each["members"]) == list(range(6))
@@ -615,12 +622,9 @@ def test_json_of_many_roles(tmp_path: Path) -> None:
     assert other["differences"][0]["what"] == "gpu_sm_frequency"
 
 
-def test_every_key_of_the_json_is_described(tmp_path: Path) -> None:
+def test_every_key_of_the_json_is_described(tmp_path: Path, explored: Comparison) -> None:
     page = (Path(__file__).parents[3] / "docs" / "comparison_json.md").read_text(encoding="utf-8")
-    answers = [
-        timesink.compare(write_case(tmp_path / "case", [7], [7])),
-        timesink.compare(*write_roles(tmp_path)),
-    ]
+    answers = [timesink.compare(write_case(tmp_path / "case", [7], [7])), explored]
     tables = (ROWS, TIMES, FAMILIES)
     keys = {key for one in answers for key in keys_of(one.to_dict())}.union(*tables)
     assert [key for key in sorted(keys) if f"`{key}`" not in page] == []

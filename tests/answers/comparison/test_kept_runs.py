@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from compared_runs import write_timeline
+from timesink.analyses.anatomy.anatomy import Anatomy
 from timesink.answers.comparison import runs
 from timesink.answers.comparison.work import compare
 from timesink.model.trace import Trace
@@ -45,21 +46,19 @@ def test_second_comparison_finds_no_cycles_and_says_the_same(pair, found):
             other.confidence,
             other.notes,
         )
+        assert_same_anatomy(one.anatomy, other.anatomy)
     assert first.pair.rows.equals(second.pair.rows)
     assert first.headline == second.headline
 
 
-def test_anatomy_is_kept_too(pair):
-    first, second = compare(*pair), compare(*pair)
-    for one, other in zip(first.roles, second.roles, strict=True):
-        assert one.anatomy is not None
-        assert other.anatomy is not None
-        assert one.anatomy.launches.height
-        for table in ("parts", "places", "levels", "cycles", "launches"):
-            assert getattr(one.anatomy, table).equals(getattr(other.anatomy, table))
-        assert one.anatomy.hardware == other.anatomy.hardware
-        assert one.anatomy.from_timeline == other.anatomy.from_timeline
-        assert one.anatomy.notes == other.anatomy.notes
+def assert_same_anatomy(one: Anatomy | None, other: Anatomy | None) -> None:
+    assert one is not None
+    assert other is not None
+    assert one.launches.height
+    for table in ("parts", "places", "levels", "cycles", "launches"):
+        assert getattr(one, table).equals(getattr(other, table))
+    assert (one.hardware, one.from_timeline) == (other.hardware, other.from_timeline)
+    assert one.notes == other.notes
 
 
 def test_another_question_is_another_run(pair, found):

@@ -29,7 +29,7 @@ from timesink.sources.recordings import Recording
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two runs of 18 ranks, of which one has a rank with slow kernels."""
     folder = tmp_path_factory.mktemp("runs")
-    plan: dict[str, Any] = {"ranks": 18, "ranks_per_node": 6, "tensor": 3, "layers": 1}
+    plan: dict[str, Any] = {"ranks": 18, "ranks_per_node": 6, "tensor": 3, "layers": 1, "steps": 4}
     generate_ranks(Plan(seed=1, **plan), folder / "base")
     slow = Straggler("slow_clock", 7, intensity=0.3)
     generate_ranks(Plan(seed=2, **plan, stragglers=(slow,)), folder / "slow")
@@ -96,23 +96,23 @@ def test_one_rank_can_still_be_chosen(runs: Path):
 
 
 def test_of_few_ranks_each_is_compared_in_full(tmp_path: Path):
-    generate_ranks(Plan(ranks=4, layers=1, steps=4), tmp_path)
+    generate_ranks(Plan(ranks=2, layers=1, steps=4), tmp_path)
     same = timesink.compare(tmp_path, tmp_path)
     assert same.ranks is not None
     assert (same.ranks.verdict, same.ranks.stragglers) == ("no_change", ())
     assert same.has_all_ranks
-    assert len(same.pairs) == 4
+    assert len(same.pairs) == 2
     assert same.diagnosis is not None
     assert same.diagnosis.verdict == "no_change"
 
 
 def test_another_number_of_ranks_is_said_first(tmp_path: Path):
-    for ranks in (2, 4):
+    for ranks in (2, 3):
         generate_ranks(Plan(ranks=ranks, steps=3, layers=1), tmp_path / str(ranks))
-    found = timesink.compare(tmp_path / "2", tmp_path / "4")
+    found = timesink.compare(tmp_path / "2", tmp_path / "3")
     assert found.diagnosis is not None
     assert found.diagnosis.verdict == "incomparable"
-    assert found.headline.startswith("2 ranks before and 4 now do not share the work")
+    assert found.headline.startswith("2 ranks before and 3 now do not share the work")
 
 
 def test_a_folder_of_several_runs_is_no_set():

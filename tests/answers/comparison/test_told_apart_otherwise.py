@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -63,21 +65,33 @@ def functions(found: Comparison) -> set[str]:
 WAYS = {"optimizer": by_optimizer, "function": by_function, "whole": whole}
 
 
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Comparison]:
+    """Two ways to tell cycles apart, each pair compared once."""
+
+    @cache
+    def comparison(base: str, new: str) -> Comparison:
+        folder = tmp_path_factory.mktemp("ways")
+        return timesink.compare(WAYS[base](folder / "base"), WAYS[new](folder / "new"))
+
+    return comparison
+
+
 @pytest.mark.parametrize(
     ("base", "new"),
     [("optimizer", "function"), ("function", "optimizer"), ("whole", "function")],
 )
-def test_a_range_of_the_recorder_is_no_work_of_the_program(tmp_path: Path, base: str, new: str):
-    found = timesink.compare(WAYS[base](tmp_path / "base"), WAYS[new](tmp_path / "new"))
+def test_a_range_of_the_recorder_is_no_work_of_the_program(
+    compared: Callable[[str, str], Comparison], base: str, new: str
+):
+    found = compared(base, new)
     assert "train_step" not in functions(found)
     assert any(note.startswith("cycles were recorded by") for note in found.notes)
 
 
-def test_cycles_keep_their_own_mark(tmp_path: Path):
-    found = timesink.compare(by_optimizer(tmp_path / "base"), by_function(tmp_path / "new"))
-    assert "ProfilerStep" in functions(found)
-    found = timesink.compare(by_optimizer(tmp_path / "base"), whole(tmp_path / "new"))
-    assert "ProfilerStep" not in functions(found)
+def test_cycles_keep_their_own_mark(compared: Callable[[str, str], Comparison]):
+    assert "ProfilerStep" in functions(compared("optimizer", "function"))
+    assert "ProfilerStep" not in functions(compared("optimizer", "whole"))
 
 
 def test_a_mark_of_one_side_alone_is_no_cause(tmp_path: Path):
@@ -97,8 +111,9 @@ def test_ranges_stay_where_cycles_go_by_them(tmp_path: Path):
 
 
 @pytest.mark.parametrize("base", ["optimizer", "function"])
-def test_a_whole_program_is_compared_by_cycles_of_the_same_length(tmp_path: Path, base: str):
-    found = timesink.compare(WAYS[base](tmp_path / "base"), whole(tmp_path / "new"))
-    (pair,) = found.pairs
+def test_a_whole_program_is_compared_by_cycles_of_the_same_length(
+    compared: Callable[[str, str], Comparison], base: str
+):
+    (pair,) = compared(base, "whole").pairs
     lengths = [role.behaviour["cycle_dur_ns"].median() for role in (pair.pair.base, pair.pair.new)]
     assert lengths == pytest.approx([CYCLE_US * 1000] * 2, rel=0.05)

@@ -155,10 +155,10 @@ class TestManyPairs:
     def test_nor_does_a_rank_that_is_not_there(self, tmp_path: Path):
         sides = self.ranks(tmp_path / "base", 0, 1, 2), self.ranks(tmp_path / "new", 0, 2)
         for base, new in (sides, sides[::-1]):
-            gate = gate_of(compare(base, new, cache=False), Limit(1000.0))
+            gate = gate_of(compare(base, new), Limit(1000.0))
             assert gate.exit_code == 1
             assert gate.reasons == ["Not compared: rank1 pid 101 (it has no partner)."]
-        asked = gate_of(compare(*sides, rank=0, cache=False), Limit(1000.0))
+        asked = gate_of(compare(*sides, rank=0), Limit(1000.0))
         assert asked.exit_code == 0
         assert asked.checks[-1].sentence == "All were read: 1 pair of processes compared."
 

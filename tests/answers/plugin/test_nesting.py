@@ -14,7 +14,7 @@ from timesink.answers.plugin.distributed import diff, diff_node
 from timesink.answers.plugin.operators import MOST_LEVELS, module_view, nested, tree_view
 from timesink.model.trace import Trace
 
-DEPTH = 3000
+DEPTH = 1500
 
 
 @pytest.fixture(scope="module")

@@ -54,7 +54,7 @@ def both_ways(path: Path, steps: str | None = None) -> tuple[Any, Any]:
 
 
 def test_generated_ranks(tmp_path):
-    plan = Plan(ranks=4, steps=3, tensor=2, stragglers=(Straggler("data_loading", 3),))
+    plan = Plan(ranks=2, steps=3, tensor=2, stragglers=(Straggler("data_loading", 1),))
     generate_ranks(plan, tmp_path)
     for recording in timesink.find_recordings(tmp_path):
         whole, brief = both_ways(recording.path)

@@ -29,6 +29,21 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def answered(generated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache that knows these ranks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIMESINK_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        ranks_in(generated)
+        return Cache.default().root
+
+
+@pytest.fixture
+def known(answered: Path) -> None:
+    """The ranks have been read before."""
+    shutil.copytree(answered, Cache.default().root, dirs_exist_ok=True)
+
+
 @pytest.fixture
 def run(generated: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(generated, tmp_path / "run"))
@@ -53,8 +68,8 @@ def test_a_second_question_reads_no_trace(run: Path):
     assert before.analysis.stragglers == after.analysis.stragglers
 
 
+@pytest.mark.usefixtures("known")
 def test_only_what_changed_is_read_again(run: Path):
-    ranks_in(run)
     shutil.copy(rank_file(run, 1), rank_file(run, 4))
     engine = HereEngine()
     found = ranks_in(run, engine)
@@ -73,8 +88,8 @@ def test_traces_of_a_set_are_not_kept_but_used(run: Path):
     assert len(Cache.default().entries()) == 1
 
 
+@pytest.mark.usefixtures("known")
 def test_other_steps_are_another_question(run: Path):
-    ranks_in(run)
     engine = HereEngine()
     found = ranks_in(run, engine, steps="4-5")
     assert len(engine.items) == 5
@@ -86,8 +101,8 @@ def test_without_the_cache_nothing_is_kept(run: Path):
     assert Cache.default().summary_entries() == []
 
 
+@pytest.mark.usefixtures("known")
 def test_a_broken_summary_is_made_again(run: Path):
-    ranks_in(run)
     kept = sorted(entry.folder for entry in Cache.default().summary_entries())
     kept[0].write_bytes(b"PAR1 and nothing")
     kept[1].write_bytes(kept[1].read_bytes()[:-40])
@@ -96,8 +111,8 @@ def test_a_broken_summary_is_made_again(run: Path):
     assert len(engine.items) == 2
 
 
+@pytest.mark.usefixtures("known")
 def test_equal_files_are_told_apart_by_their_place(run: Path, tmp_path: Path):
-    ranks_in(run)
     copied = Path(shutil.copytree(run, tmp_path / "copy"))
     engine = HereEngine()
     found = ranks_in(copied, engine)
@@ -116,6 +131,7 @@ def test_the_first_is_left_to_whoever_opens_it_anyway(run: Path):
 # -- what is wrong with ranks ----------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("known")
 def test_damaged_ranks_are_told_and_the_others_stand(run: Path):
     packed = rank_file(run, 1).read_bytes()
     rank_file(run, 1).write_bytes(b"\x1f\x8b" + bytes(20))
@@ -146,6 +162,7 @@ def test_a_summary_that_is_made_broken_is_told(run: Path, monkeypatch: pytest.Mo
     ]
 
 
+@pytest.mark.usefixtures("known")
 def test_missing_ranks_are_named(run: Path):
     for rank in (1, 2, 4):
         rank_file(run, rank).unlink()

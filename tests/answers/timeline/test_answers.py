@@ -190,16 +190,18 @@ def test_small_recordings_are_laid_out_at_once() -> None:
 
 @pytest.fixture
 def small_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("TIMESINK_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("TIMESINK_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(opening, "_WORTH_KEEPING", 0)
-    return tmp_path
+    return tmp_path / "cache"
 
 
-def test_a_timeline_is_laid_out_once(small_is_kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    laid_out = open_timeline(timesink.open(timesink.sample())).whole
+def test_a_timeline_is_laid_out_once(
+    small_is_kept: Path, monkeypatch: pytest.MonkeyPatch, sample_copy: Path
+) -> None:
+    laid_out = open_timeline(timesink.open(sample_copy)).whole
     assert len(list(small_is_kept.rglob("timeline-*"))) == 1
     monkeypatch.setattr(opening, "layout_of", lambda _: pytest.fail("laid out again"))
-    kept = open_timeline(timesink.open(timesink.sample()))
+    kept = open_timeline(timesink.open(sample_copy))
     before, after = to_arrays(timeline().whole), to_arrays(kept.whole)
     assert before.about == after.about == to_arrays(laid_out).about
     for name, array in before.arrays.items():
@@ -207,7 +209,9 @@ def test_a_timeline_is_laid_out_once(small_is_kept: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.usefixtures("small_is_kept")
-def test_the_first_picture_does_not_wait_for_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_picture_does_not_wait_for_the_rest(
+    monkeypatch: pytest.MonkeyPatch, sample_copy: Path
+) -> None:
     asked, rest = Event(), opening.whole_layout
 
     def later(trace: Trace, layout: Layout) -> WholeLayout:
@@ -215,7 +219,7 @@ def test_the_first_picture_does_not_wait_for_the_rest(monkeypatch: pytest.Monkey
         return rest(trace, layout)
 
     monkeypatch.setattr(opening, "whole_layout", later)
-    opened = open_timeline(timesink.open(timesink.sample()))
+    opened = open_timeline(timesink.open(sample_copy))
     routes, everything = ("tracks", "slices", "counters"), Query({"pixels": "5000"})
     first = [ROUTES[route](opened, everything) for route in routes]
     assert len(opened.layout.levels) == 1
@@ -225,20 +229,20 @@ def test_the_first_picture_does_not_wait_for_the_rest(monkeypatch: pytest.Monkey
     assert first == [ROUTES[route](opened, everything) for route in routes]
 
 
-def test_a_damaged_file_is_made_again(small_is_kept: Path) -> None:
-    assert open_timeline(timesink.open(timesink.sample())).whole.levels
+def test_a_damaged_file_is_made_again(small_is_kept: Path, sample_copy: Path) -> None:
+    assert open_timeline(timesink.open(sample_copy)).whole.levels
     [file] = small_is_kept.rglob("timeline-*")
     file.write_bytes(file.read_bytes()[:-8])
-    again = open_timeline(timesink.open(timesink.sample()))
+    again = open_timeline(timesink.open(sample_copy))
     assert len(again.layout.lanes.slices) == len(timeline().layout.lanes.slices)
 
 
-def test_what_older_code_kept_is_removed(small_is_kept: Path) -> None:
-    timesink.open(timesink.sample())
+def test_what_older_code_kept_is_removed(small_is_kept: Path, sample_copy: Path) -> None:
+    timesink.open(sample_copy)
     [folder] = (small_is_kept / "traces").iterdir()
     old = folder / "timeline-of-older-code"
     old.write_bytes(b"old")
-    assert open_timeline(timesink.open(timesink.sample())).whole.levels
+    assert open_timeline(timesink.open(sample_copy)).whole.levels
     assert not old.exists()
 
 

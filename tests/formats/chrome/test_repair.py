@@ -29,10 +29,11 @@ EVENTS = len(training_trace(steps=2)["traceEvents"])
 KERNEL = b'"void gemm<1, float>(float const*, int)"'
 
 
-@pytest.fixture
-def clean(read):
+@pytest.fixture(scope="module")
+def clean(tmp_path_factory):
     """Rows of every table of the undamaged trace."""
-    return sizes(read(CLEAN))
+    path = write(tmp_path_factory.mktemp("clean") / "trace.json", CLEAN)
+    return sizes(read_trace(path, ReadOptions(jobs=1)))
 
 
 def broken(old: bytes, new: bytes, times: int = 1) -> bytes:
@@ -288,8 +289,8 @@ def test_gzip_corrupt_in_the_middle_keeps_what_stands_before(tmp_path):
 
 
 def test_gzip_corrupt_after_many_blocks_keeps_what_stands_before(tmp_path):
-    text = to_bytes(training_trace(steps=1_000))
-    compressor = zlib.compressobj(level=1, wbits=31)
+    text = to_bytes(training_trace(steps=150))
+    compressor = zlib.compressobj(level=0, wbits=31)
     whole_events = text[: text.rindex(b',{"ph"')]
     sound = compressor.compress(whole_events) + compressor.flush(zlib.Z_FULL_FLUSH)
     assert len(sound) > 2 * PACKED_BLOCK

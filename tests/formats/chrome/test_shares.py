@@ -17,6 +17,7 @@ from timesink.model.trace import Trace
 from timesink.runtime import workers
 
 SMALL_PIECE = 4_000
+STEPS = 1_500
 
 
 @pytest.fixture
@@ -31,21 +32,27 @@ def read_with(path: Path, jobs: int) -> Trace:
 
 
 @pytest.fixture(scope="module")
-def large_text() -> bytes:
+def large(tmp_path_factory) -> Path:
     """A trace of several pieces, large enough for real workers."""
-    return to_bytes(training_trace(steps=3_000))
+    text = to_bytes(training_trace(steps=STEPS))
+    assert len(text) > 2 * container.PIECE_BYTES
+    return write(tmp_path_factory.mktemp("large") / "trace.json", text)
 
 
-def test_worker_processes_give_the_tables_of_one_process(tmp_path, large_text):
-    path = write(tmp_path / "trace.json.gz", large_text)
-    assert len(large_text) > 2 * container.PIECE_BYTES
-    alone, shared = read_with(path, 1), read_with(path, 3)
+@pytest.fixture(scope="module")
+def alone(large) -> Trace:
+    """The large trace as one process reads it."""
+    return read_with(large, 1)
+
+
+def test_worker_processes_give_the_tables_of_one_process(large, alone):
+    shared = read_with(large, 3)
     assert as_text(alone) == as_text(shared)
     assert (alone.metadata, alone.health) == (shared.metadata, shared.health)
 
 
-def test_workers_import_nothing_from_the_current_folder(tmp_path, large_text, monkeypatch):
-    path = write(tmp_path / "trace.json.gz", large_text)
+def test_workers_import_nothing_from_the_current_folder(tmp_path, monkeypatch):
+    path = write(tmp_path / "trace.json.gz", training_trace(steps=1))
     (tmp_path / "pickle.py").write_text("raise SystemExit('imported from the current folder')")
     monkeypatch.chdir(tmp_path)
     worker = workers.Worker("timesink.formats.registry", "read_trace", path)
@@ -55,10 +62,9 @@ def test_workers_import_nothing_from_the_current_folder(tmp_path, large_text, mo
         worker.stop()
 
 
-def test_workers_that_cannot_start_do_not_matter(tmp_path, large_text, monkeypatch):
-    path = write(tmp_path / "trace.json", large_text)
-    monkeypatch.setattr(workers, "_COMMAND", (str(tmp_path / "no-such-python"),))
-    assert read_with(path, 2).metadata.events == read_with(path, 1).metadata.events
+def test_workers_that_cannot_start_do_not_matter(large, alone, monkeypatch):
+    monkeypatch.setattr(workers, "_COMMAND", ("/no/such/python",))
+    assert read_with(large, 2).metadata.events == alone.metadata.events
 
 
 @pytest.mark.usefixtures("small_pieces")

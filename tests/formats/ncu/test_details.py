@@ -393,10 +393,10 @@ def test_a_packed_file_that_ends_early(tmp_path: Path) -> None:
     assert health(trace)["truncated_archive"] == 1
 
 
-@pytest.mark.parametrize("size", [1, 200, 333, 1000])
+@pytest.mark.parametrize("size", [1, 333, 1000])
 def test_stretches_of_any_size(read, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     """Launches lie across the places where the file is cut for parsing."""
-    calls = [*CALLS, replace(CALLS[0], dur_ns=None), *CALLS]
+    calls = [*CALLS, replace(CALLS[0], dur_ns=None)]
     text = details_csv(calls, between={7: "hello", 15: '"quoted" noise'}, after=["bye"])
     whole = read(text)
     monkeypatch.setattr(csv_pages, "stretches", partial(_small, size=size))

@@ -88,7 +88,7 @@ def test_details_behind_a_raw_page(read) -> None:
 
 @pytest.mark.parametrize("size", [1, 700])
 def test_stretches_of_any_size(read, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    calls = [replace(call, dur_ns=number) for number in range(20) for call in CALLS]
+    calls = [replace(call, dur_ns=number) for number in range(5) for call in CALLS]
     whole = read(raw_csv(calls))
     monkeypatch.setattr(csv_pages, "stretches", partial(_small, size=size))
     small = read(raw_csv(calls))

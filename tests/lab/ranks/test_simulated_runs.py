@@ -3,36 +3,46 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import polars as pl
 import pytest
 
 from timesink.errors import UsageError
-from timesink.lab.ranks import CAUSE_OF_KIND, KINDS, Plan, Straggler
+from timesink.lab.ranks import CAUSE_OF_KIND, KINDS, Plan, Straggler, Truth
 from timesink.lab.ranks.generated import tables_of
 from timesink.lab.ranks.layout import PlannedLayout
 from timesink.lab.ranks.simulate import FIRST_STEP, SimulatedRun, carry_out
 from timesink.lab.ranks.trace_text import START_NS
+from timesink.model.trace import Trace
 
 PLANS = {
-    "data": Plan(ranks=16, steps=3),
-    "sharded": Plan(ranks=16, steps=3, sharded=True),
-    "tensor": Plan(ranks=16, tensor=4, steps=3),
-    "expert": Plan(ranks=16, expert=8, steps=3),
-    "pipeline": Plan(ranks=16, tensor=2, pipeline=4, microbatches=6, steps=3),
+    "data": Plan(ranks=8, ranks_per_node=4, steps=3),
+    "sharded": Plan(ranks=8, ranks_per_node=4, steps=3, sharded=True),
+    "tensor": Plan(ranks=8, ranks_per_node=4, tensor=4, steps=3),
+    "expert": Plan(ranks=8, ranks_per_node=4, expert=4, steps=3),
+    "pipeline": Plan(ranks=8, ranks_per_node=4, tensor=2, pipeline=4, microbatches=6, steps=2),
     "one rank": Plan(ranks=1, steps=3),
 }
-_IN_STAGES = Plan(ranks=16, pipeline=2, steps=4)
+_IN_STAGES = Plan(ranks=8, ranks_per_node=4, pipeline=2, steps=4)
+
+Generated = tuple[SimulatedRun, dict[int, Trace]]
 
 
-@pytest.fixture(scope="module", params=PLANS)
-def run(request) -> SimulatedRun:
-    return carry_out(PLANS[request.param])
+@cache
+def generated(name: str) -> Generated:
+    run = carry_out(PLANS[name])
+    return run, dict(tables_of(run))
+
+
+@pytest.fixture(params=PLANS)
+def run(request) -> Generated:
+    return generated(request.param)
 
 
 def test_nothing_overlaps_on_a_stream_or_starts_before_its_launch(run):
-    for _, trace in tables_of(run):
+    for trace in run[1].values():
         work = trace.device.filter(pl.col("kind") != "annotation").sort("ts_ns")
         after = (pl.col("ts_ns") + pl.col("dur_ns")).shift().over("stream", order_by="ts_ns")
         assert work.select((pl.col("ts_ns") >= after).all()).item()
@@ -43,7 +53,7 @@ def test_nothing_overlaps_on_a_stream_or_starts_before_its_launch(run):
 
 
 def test_collectives_of_a_group_end_together_once_clocks_agree(run):
-    calls = pl.concat([_collectives(run, rank, trace) for rank, trace in tables_of(run)])
+    calls = pl.concat([_collectives(run[0], rank, trace) for rank, trace in run[1].items()])
     met = calls.group_by("group", "place").agg(
         ranks=pl.len(),
         size=pl.col("size").first(),
@@ -72,9 +82,9 @@ def _collectives(run: SimulatedRun, rank: int, trace) -> pl.DataFrame:
 
 
 def test_what_is_sent_is_received_at_the_same_moment():
-    run = carry_out(PLANS["pipeline"])
+    run, traces = generated("pipeline")
     ends: dict[str, dict[str, list[float]]] = {"send": {}, "recv": {}}
-    for rank, trace in tables_of(run):
+    for rank, trace in traces.items():
         offset = run.truth.clock_offset_ns[rank]
         calls = trace.device.filter(
             pl.col("name").cast(pl.String).str.contains("^nccl:(send|recv)")
@@ -89,10 +99,14 @@ def test_what_is_sent_is_received_at_the_same_moment():
         assert np.abs(np.sort(sent) - np.sort(received)).max() < 15_000
 
 
+@cache
+def healthy_in_stages() -> Truth:
+    return carry_out(_IN_STAGES).truth
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_straggler_costs_about_what_was_asked_and_is_told(kind):
-    plan = _IN_STAGES
-    healthy = carry_out(plan).truth
+    plan, healthy = _IN_STAGES, healthy_in_stages()
     run = carry_out(replace(plan, stragglers=(Straggler(kind, rank=5),)))
     (answer,) = run.truth.answers
     assert answer.cause == CAUSE_OF_KIND[kind]
@@ -100,7 +114,7 @@ def test_a_straggler_costs_about_what_was_asked_and_is_told(kind):
     in_steps = answer.cost_us / len(answer.steps) / (healthy.run_us / plan.steps)
     # Stages get whole layers more: what these cost is as it is.
     assert in_steps > 0.05 if kind.endswith("stage") else in_steps == pytest.approx(0.25, rel=0.2)
-    expected = {"slow_node": range(8), "first_stage": range(8), "last_stage": range(8, 16)}
+    expected = {"slow_node": range(4, 8), "first_stage": range(4), "last_stage": range(4, 8)}
     assert set(answer.ranks) == set(expected.get(kind, [5]))
     assert len(answer.steps) == (2 if kind in {"thermal", "gc_pause"} else 4)
     assert set(answer.steps) <= {FIRST_STEP + step for step in range(plan.steps)}

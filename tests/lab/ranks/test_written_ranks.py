@@ -14,8 +14,8 @@ from polars.testing import assert_frame_equal
 import timesink
 from timesink.lab.ranks import Plan, Straggler, generate_ranks, rank_tables
 
-PUT_IN = (Straggler("sync", rank=3, share=0.5), Straggler("uneven_work", rank=12))
-PLAN = Plan(ranks=16, tensor=2, pipeline=2, expert=2, steps=2, layers=1, seed=7, stragglers=PUT_IN)
+PUT_IN = (Straggler("sync", rank=3, share=0.5), Straggler("uneven_work", rank=6))
+PLAN = Plan(ranks=8, tensor=2, pipeline=2, expert=2, steps=2, layers=1, seed=7, stragglers=PUT_IN)
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def folder(tmp_path_factory) -> Path:
 
 def test_reading_gives_back_what_was_generated(folder):
     tables = rank_tables(PLAN)
-    for rank in (0, 1, 3, 9, 12, 15):
+    for rank in (0, 3, 5, 6):
         read = timesink.open(folder / f"rank{rank}.pt.trace.json.gz", cache=False)
         assert read.health == ()
         made = tables[rank]
@@ -43,7 +43,7 @@ def _plain(frame: pl.DataFrame) -> pl.DataFrame:
 def test_the_same_plan_gives_the_same_bytes_and_another_seed_others(folder, tmp_path):
     generate_ranks(PLAN, tmp_path / "again", jobs=1)
     generate_ranks(replace(PLAN, seed=8), tmp_path / "other", jobs=1)
-    for rank in (0, 12):
+    for rank in (0, 6):
         name = f"rank{rank}.pt.trace.json.gz"
         first = (folder / name).read_bytes()
         assert (tmp_path / "again" / name).read_bytes() == first
@@ -58,9 +58,9 @@ def test_truth_knows_all_files_and_events(tmp_path):
 
 
 def test_a_collective_is_written_as_pytorch_does(folder):
-    trace = json.loads(gzip.decompress((folder / "rank9.pt.trace.json.gz").read_bytes()))
+    trace = json.loads(gzip.decompress((folder / "rank5.pt.trace.json.gz").read_bytes()))
     told = trace["distributedInfo"]
-    assert (told["rank"], told["world_size"], told["backend"]) == (9, 16, "nccl")
+    assert (told["rank"], told["world_size"], told["backend"]) == (5, 8, "nccl")
     config = {group["pg_name"]: group for group in told["pg_config"]}
     kernels = [event for event in trace["traceEvents"] if event["name"].startswith("ncclDevKernel")]
     calls = {
@@ -77,7 +77,7 @@ def test_a_collective_is_written_as_pytorch_does(folder):
         group = config[own["Process Group Name"]]
         assert json.loads(own["Process Group Ranks"]) == group["ranks"]
         assert own["Group size"] == group["pg_size"] == len(group["ranks"])
-        assert 9 in group["ranks"]
+        assert 5 in group["ranks"]
         assert own["Process Group Description"] == group["pg_desc"]
         assert isinstance(call["Seq"], int)
 
@@ -93,7 +93,7 @@ def test_long_lists_of_ranks_are_cut_and_numbers_may_be_left_out(tmp_path):
 
 def test_more_tokens_show_in_shapes_grids_and_amounts(folder):
     usual, more = (
-        timesink.open(folder / f"rank{rank}.pt.trace.json.gz", cache=False) for rank in (8, 12)
+        timesink.open(folder / f"rank{rank}.pt.trace.json.gz", cache=False) for rank in (4, 6)
     )
     shapes = [set(trace.host["input_dims"].cast(pl.String).drop_nulls()) for trace in (usual, more)]
     assert "[[8192, 4096], [4096, 4096]]" in shapes[0]

@@ -21,7 +21,8 @@ from timesink.recorder.folder import RecordingFolder, RecordPlan, write_plan
 pytestmark = pytest.mark.whole
 
 BLOCKS = """
-import os, torch, timesink
+import os, threading, torch, timesink
+import torch._dynamo  # every profiler imports it: once for all processes
 
 def workers(rank):
     told = {"WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2, "RANK": rank, "LOCAL_RANK": rank}
@@ -69,6 +70,31 @@ with timesink.record("annotation", cycles=2, skip=1, marker="part", counters="no
             step(torch.ones(2))
 with timesink.record("whole", whole=True, counters="none"):
     step(torch.ones(2))
+
+model = torch.nn.Linear(8, 8)
+with timesink.record("run", cycles=3, skip=1, counters="cpu", interval_ms=20) as recording:
+    for _ in range(6):
+        model(torch.randn(2, 8))
+        recording.step()
+print(sorted(path.name for path in recording.path.iterdir()))
+try:
+    with timesink.record("broken", cycles=3, skip=0, counters="none") as recording:
+        recording.step()
+        model(torch.randn(2, 8))
+        raise ValueError
+except ValueError:
+    print(recording.path.name)
+
+def in_thread():
+    recording = timesink.record("thread", cycles=9, skip=0, counters="none").__enter__()
+    recording.step()
+    left_open.append(recording)
+
+left_open = []
+thread = threading.Thread(target=in_thread)
+thread.start()
+thread.join()
+left_open[0].__exit__(None, None, None)
 """
 
 OUTER = """
@@ -98,7 +124,8 @@ def blocks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("blocks")
     left_by_a_killed_recorder(RecordingFolder(folder / "ranks"))
     command = [sys.executable, write(folder, BLOCKS)]
-    subprocess.run(command, cwd=folder, env=environment(), check=True, timeout=300)
+    with (folder / "said").open("w") as said:
+        subprocess.run(command, cwd=folder, env=environment(), stdout=said, check=True, timeout=300)
     return folder
 
 
@@ -128,6 +155,24 @@ def test_workers_of_one_machine_share_a_recording(blocks: Path):
     assert (told.run["complete"], told.run["why_partial"]) == (True, "")
     assert [(one["rank"], one["cycles"]) for one in told.run["processes"]] == [(0, 2), (1, 2)]
     assert told.files == ["run.json", "trace.rank0.json.gz", "trace.rank1.json.gz"]
+
+
+@needs_torch
+def test_ends_of_blocks(blocks: Path):
+    said = (blocks / "said").read_text().splitlines()
+    assert said == ["['counters.csv', 'run.json', 'trace.json.gz']", "broken"]
+    whole = Recording(blocks / "run", 0, "", "")
+    assert whole.run["complete"] is True
+    assert whole.run["cycles"]["by"] == "step()"
+    assert whole.marks() == ["ProfilerStep#1", "ProfilerStep#2", "ProfilerStep#3"]
+    broken = Recording(blocks / "broken", 0, "", "")
+    why = "the recorded block ended with ValueError, after 1 of 3 cycles"
+    assert broken.run["why_partial"] == why
+    assert broken.marks() == ["ProfilerStep#0", "unfinished cycle"]
+    # Another thread cannot end it: the process would go with it.
+    thread = Recording(blocks / "thread", 0, "", "")
+    assert thread.run["why_partial"] == "the thread that was recorded ended, after 1 of 9 cycles"
+    assert thread.marks() == ["ProfilerStep#0", "unfinished cycle"]
 
 
 def test_worker_joins_no_recording_whose_recorder_was_killed(

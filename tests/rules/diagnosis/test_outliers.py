@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,7 +67,7 @@ class TestOutliers:
 
 class TestRoles:
     def test_both_sides_hold_their_cycles_only(self):
-        role = one_role(7, random=np.random.default_rng(1), cycles=8)
+        role = one_role(7, seed=1, cycles=8)
         longer = pl.when(pl.col("cycle") == 3).then(pl.col("cycle_dur_ns") * 2)
         table = role.behaviour.with_columns(longer.otherwise(pl.col("cycle_dur_ns")))
         role = Role("run", "run.csv", "7", table)

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from builders import annotation, operator, step
 from cases import read
+from generated_sets import generated_set, healthy_set, slow_set, slow_set_and_truth
 from rank_sets import as_set
 from timesink.analyses.ranks.causes import CAUSES
-from timesink.lab.ranks import Plan, Straggler, ranks_and_truth
+from timesink.lab.ranks import Straggler
 from timesink.rules.communication import stragglers, why_late
-
-
-def found(*late: Straggler, **options: Any):
-    traces, _ = ranks_and_truth(Plan(ranks=8, seed=2, stragglers=late, **options))
-    return stragglers(as_set({f"rank{rank}": trace for rank, trace in traces.items()}))
 
 
 @pytest.fixture(scope="module")
 def loading():
     """One rank waits for its data in every step, a fifth of its length."""
-    (only,) = found(Straggler("data_loading", 5, intensity=0.2))
+    (only,) = stragglers(slow_set("data_loading"))
     return only
 
 
@@ -43,8 +37,9 @@ def test_what_it_costs(loading):
 
 
 def test_all_that_are_late_are_named():
-    (finding,) = found(Straggler("slow_clock", 1), Straggler("data_loading", 6))
-    assert {item.name for item in finding.evidence} == {"rank1", "rank6"}
+    late = (Straggler("slow_clock", 2, 0.4), Straggler("data_loading", 5, 0.2))
+    (finding,) = stragglers(generated_set(*late, seed=2)[0])
+    assert {item.name for item in finding.evidence} == {"rank2", "rank5"}
     assert " make the others wait: " in finding.title
     assert "Also rank" in finding.sentence
     worst = max(item.numbers["wait_caused_us_per_step"] for item in finding.evidence)
@@ -52,16 +47,15 @@ def test_all_that_are_late_are_named():
 
 
 def test_ranks_that_are_late_together_cost_what_the_run_loses():
-    plan = Plan(ranks=16, seed=3, stragglers=(Straggler("slow_node", 9, intensity=0.2),))
-    traces, truth = ranks_and_truth(plan)
-    (finding,) = stragglers(as_set({f"rank{rank}": trace for rank, trace in traces.items()}))
-    assert finding.title == "8 ranks make the others wait: their devices run slower"
+    run, truth = slow_set_and_truth("slow_node")
+    (finding,) = stragglers(run)
+    assert finding.title == "4 ranks make the others wait: their devices run slower"
     lost = 1 - truth.healthy_run_us / truth.run_us
     assert finding.share == pytest.approx(lost, rel=0.25)
 
 
 def test_nothing_is_said_about_a_healthy_run():
-    assert found() == []
+    assert stragglers(healthy_set()) == []
 
 
 def test_ranks_that_do_not_communicate_hold_nobody_up():

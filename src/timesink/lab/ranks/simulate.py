@@ -323,10 +323,14 @@ def carry_out(plan: Plan) -> SimulatedRun:
             slow = put_in(slow, plan, layout, straggler, place=place, healthy=healthy)
         return slow
 
-    def length_with(stragglers: Mapping[int, PlannedStraggler]) -> float:
-        if not stragglers:
-            return healthy_us
-        return _length(simulate(plan, layout, slowness(stragglers)))
+    last: tuple[Mapping[int, PlannedStraggler], list[StageTimes]] = ({}, healthy_stages)
+
+    def stages_with(stragglers: Mapping[int, PlannedStraggler]) -> list[StageTimes]:
+        """The last that was asked for is often asked for again: of one straggler, the one tuned."""
+        nonlocal last
+        if stragglers and stragglers != last[0]:
+            last = (stragglers, simulate(plan, layout, slowness(stragglers)))
+        return last[1] if stragglers else healthy_stages
 
     def tuned(place: int) -> PlannedStraggler:
         """A straggler with the intensity that costs what was asked for, where it can be chosen."""
@@ -338,7 +342,7 @@ def carry_out(plan: Plan) -> SimulatedRun:
         before: tuple[float, float] | None = None
         for _ in range(_TRIES):
             tried = replace(straggler, intensity=given)
-            got = (length_with({place: tried}) - healthy_us) / (healthy.step_us * steps)
+            got = (_length(stages_with({place: tried})) - healthy_us) / (healthy.step_us * steps)
             if abs(got / asked - 1.0) < _CLOSE:
                 break
             if before is not None and given != before[0]:
@@ -349,7 +353,7 @@ def carry_out(plan: Plan) -> SimulatedRun:
 
     stragglers = {place: tuned(place) for place in range(len(plan.stragglers))}
     slow = slowness(stragglers)
-    stages = simulate(plan, layout, slow) if stragglers else healthy_stages
+    stages = stages_with(stragglers)
     run_us = _length(stages)
     # Offset (ns) and drift (ppm) of the clock of every node.
     rng = np.random.default_rng([plan.seed, 4])
@@ -361,7 +365,8 @@ def carry_out(plan: Plan) -> SimulatedRun:
             cause=straggler.cause,
             ranks=tuple(int(rank) for rank in culprits(layout, straggler)),
             steps=tuple(int(step) + FIRST_STEP for step in affected_steps(plan, straggler, place)),
-            cost_us=run_us - length_with({at: stragglers[at] for at in stragglers if at != place}),
+            cost_us=run_us
+            - _length(stages_with({at: stragglers[at] for at in stragglers if at != place})),
             separable=straggler.kind != "slow_link" or len(layout.alike(straggler.rank)) == 1,
         )
         for place, straggler in enumerate(plan.stragglers)

@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 import pytest
 
+from generated_sets import GRID, generated_set, healthy_set, slow_set
 from timesink.analyses.ranks.changes import RankChanges, compare_ranks
-from timesink.analyses.ranks.rank_set import RankSet, ranks_of_traces
-from timesink.lab.ranks.generated import ranks_and_truth
-from timesink.lab.ranks.plan import Plan, Straggler
-
-GRID = {"tensor": 2, "pipeline": 2}
-
-
-def run(*stragglers: Straggler, **options: Any) -> RankSet:
-    plan = Plan(**{"ranks": 8, "ranks_per_node": 4, "steps": 4, **options}, stragglers=stragglers)
-    traces, _ = ranks_and_truth(plan)
-    return ranks_of_traces({f"rank{rank}": trace for rank, trace in traces.items()})
-
-
-@pytest.fixture(scope="module")
-def healthy() -> RankSet:
-    return run(seed=1, tensor=4)
+from timesink.analyses.ranks.rank_set import RankSet
+from timesink.lab.ranks.plan import Straggler
 
 
 def states(found: RankChanges) -> list[tuple[str, int, str]]:
@@ -33,8 +18,8 @@ def states(found: RankChanges) -> list[tuple[str, int, str]]:
 # -- steps -----------------------------------------------------------------------------------------
 
 
-def test_a_run_does_not_differ_from_itself(healthy: RankSet):
-    found = compare_ranks(healthy, healthy)
+def test_a_run_does_not_differ_from_itself():
+    found = compare_ranks(healthy_set(), healthy_set())
     assert (found.verdict, found.stragglers, found.notes) == ("no_change", (), ())
     assert {part.delta_ns for part in found.attribution} == {0.0}
     assert not found.ranks["changed"].sum()
@@ -43,31 +28,24 @@ def test_a_run_does_not_differ_from_itself(healthy: RankSet):
 
 @pytest.mark.parametrize("layout", [{"tensor": 4}, GRID])
 def test_healthy_runs_do_not_differ(layout: dict[str, int]):
-    found = compare_ranks(run(seed=11, **layout), run(seed=12, **layout))
+    found = compare_ranks(generated_set(seed=12, **layout)[0], healthy_set(**layout))
     assert (found.verdict, found.stragglers) == ("no_change", ())
     assert not found.ranks["changed"].sum()
 
 
 @pytest.mark.parametrize(
-    ("kind", "cause"),
+    ("kind", "layout", "cause"),
     [
-        ("slow_clock", "gpu_clock"),
-        ("slow_host", "host_code"),
-        ("data_loading", "data_loading"),
-        ("uneven_work", "uneven_work"),
+        ("slow_clock", {"tensor": 4}, "gpu_clock"),
+        ("slow_host", {"tensor": 2}, "host_code"),
+        ("data_loading", GRID, "data_loading"),
+        ("uneven_work", {"expert": 4}, "uneven_work"),
+        # It is named where others have the same role.
+        ("slow_link", {"tensor": 4, "ranks": 16}, "slow_link"),
     ],
 )
-def test_a_new_straggler_is_named_with_its_cause(healthy: RankSet, kind: str, cause: str):
-    check_new_straggler(healthy, run(Straggler(kind, 5, intensity=0.2), seed=2, tensor=4), cause)
-
-
-def test_a_slow_link_is_named_where_others_have_the_same_role():
-    healthy = run(seed=1, tensor=4, ranks=16)
-    slow = run(Straggler("slow_link", 5, intensity=0.2), seed=2, tensor=4, ranks=16)
-    check_new_straggler(healthy, slow, "slow_link")
-
-
-def check_new_straggler(healthy: RankSet, slow: RankSet, cause: str) -> None:
+def test_a_new_straggler_is_named_with_its_cause(kind: str, layout: dict[str, int], cause: str):
+    healthy, slow = healthy_set(**layout), slow_set(kind, **layout)
     found = compare_ranks(healthy, slow)
     assert found.verdict == "regression"
     assert states(found) == [("new", 5, cause)]
@@ -79,8 +57,8 @@ def check_new_straggler(healthy: RankSet, slow: RankSet, cause: str) -> None:
     assert states(back) == [("gone", 5, cause)]
 
 
-def test_parts_add_up_and_say_that_others_wait(healthy: RankSet):
-    found = compare_ranks(healthy, run(Straggler("slow_clock", 5), seed=2, tensor=4))
+def test_parts_add_up_and_say_that_others_wait():
+    found = compare_ranks(healthy_set(tensor=4), slow_set("slow_clock", tensor=4))
     change = found.step_time.new_ns - found.step_time.base_ns
     assert sum(part.delta_ns for part in found.attribution) == pytest.approx(change, abs=1_000)
     first = found.attribution[0]
@@ -91,8 +69,8 @@ def test_parts_add_up_and_say_that_others_wait(healthy: RankSet):
 
 
 def test_a_straggler_of_both_runs_is_not_new():
-    base = run(Straggler("slow_clock", 5, intensity=0.15), seed=1)
-    worse = run(Straggler("slow_clock", 5, intensity=0.4), seed=2)
+    base = slow_set("slow_clock")
+    worse, _ = generated_set(Straggler("slow_clock", 5, intensity=0.4), seed=2)
     assert states(compare_ranks(base, base)) == [("same", 5, "gpu_clock")]
     assert states(compare_ranks(base, worse)) == [("worse", 5, "gpu_clock")]
     assert states(compare_ranks(worse, base)) == [("better", 5, "gpu_clock")]
@@ -101,16 +79,15 @@ def test_a_straggler_of_both_runs_is_not_new():
 # -- ranks and collectives -------------------------------------------------------------------------
 
 
-def test_the_rank_that_changed_is_first(healthy: RankSet):
-    found = compare_ranks(healthy, run(Straggler("slow_host", 6, intensity=0.2), seed=2, tensor=4))
+def test_the_rank_that_changed_is_first():
+    found = compare_ranks(healthy_set(tensor=2), slow_set("slow_host", tensor=2))
     row = found.ranks.row(0, named=True)
-    assert (row["rank"], row["source"], row["changed"]) == (6, "host", True)
+    assert (row["rank"], row["source"], row["changed"]) == (5, "host", True)
     assert found.ranks["changed"].sum() == 1
 
 
-def test_slower_transfers_are_told_by_kind_of_collective(healthy: RankSet):
-    slow = run(Straggler("slow_link", 5, intensity=0.3), seed=2, tensor=4)
-    found = compare_ranks(healthy, slow)
+def test_slower_transfers_are_told_by_kind_of_collective():
+    found = compare_ranks(healthy_set(tensor=4), slow_set("slow_link", tensor=4))
     changed = found.collectives.filter("changed")
     assert changed.height
     assert (changed["transfer_new_ns"] > changed["transfer_base_ns"]).all()
@@ -121,21 +98,22 @@ def test_slower_transfers_are_told_by_kind_of_collective(healthy: RankSet):
 
 
 def test_runs_of_other_sizes_are_not_judged():
-    found = compare_ranks(run(seed=1), run(seed=1, ranks=4))
+    found = compare_ranks(healthy_set(), healthy_set(ranks=4))
     assert found.verdict == "incomparable"
     assert "8 ranks before and 4 now" in found.reason
     assert "layout is another one" in found.notes[0]
     assert found.ranks.is_empty()
 
 
-def test_another_layout_is_said_first(healthy: RankSet):
-    found = compare_ranks(healthy, run(seed=1, tensor=2))
+def test_another_layout_is_said_first():
+    found = compare_ranks(healthy_set(tensor=4), healthy_set(tensor=2))
     assert "tp 4, dp 2" in found.notes[0]
     assert "tp 2, dp 4" in found.notes[0]
     assert found.verdict != "incomparable"
 
 
-def test_missing_ranks_are_named_and_the_others_compared(healthy: RankSet):
+def test_missing_ranks_are_named_and_the_others_compared():
+    healthy = healthy_set()
     some = RankSet(
         {rank: each for rank, each in healthy.ranks.items() if rank not in {3, 4, 5}},
         healthy.workers,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from compared import pair_of
 from shared_resources import Side, anomalies, both
 from timesink.analyses.anatomy.anatomy import LEVELS, PART_TIMES, PLACE_TIMES, Anatomy
 from timesink.analyses.comparison.pair import Role
-from timesink.model.findings import CAUSES
+from timesink.model.findings import CAUSES, Finding
 from timesink.model.schema import BEHAVIOUR
 from timesink.rules.environment import find_anomalies
 
@@ -74,11 +75,15 @@ FAULTS = {
 }
 
 
+@cache
+def found_of(cause: str) -> tuple[Finding, ...]:
+    return anomalies(BASE, FAULTS[cause])
+
+
 class TestFaults:
     @pytest.mark.parametrize("cause", FAULTS)
     def test_each_fault_comes_first(self, cause: str):
-        found = anomalies(BASE, FAULTS[cause])
-        assert found[0].cause == cause
+        assert found_of(cause)[0].cause == cause
 
     @pytest.mark.parametrize("cause", FAULTS)
     def test_each_fault_that_ends_is_no_anomaly(self, cause: str):
@@ -86,7 +91,7 @@ class TestFaults:
 
     @pytest.mark.parametrize("cause", FAULTS)
     def test_it_says_so_with_numbers_and_what_to_check(self, cause: str):
-        found = anomalies(BASE, FAULTS[cause])[0]
+        found = found_of(cause)[0]
         assert "→" in found.sentence
         assert found.sentence.endswith(".")
         assert found.advice.startswith("See ")
@@ -97,7 +102,7 @@ class TestFaults:
         assert found.cause in CAUSES
 
     def test_counters_that_tell_the_same_are_one_anomaly(self):
-        found = anomalies(BASE, FAULTS["gpu_clock"])
+        found = found_of("gpu_clock")
         assert [one.cause for one in found] == ["gpu_clock"]
         clocks = [one.metric for one in found[0].evidence if one.kind == "counter"]
         assert clocks == ["gpu_frequency", "gpu_sm_frequency"]
@@ -108,11 +113,11 @@ class TestFaults:
         assert found == ["gpu_contention", "gpu_power_cap"]
 
     def test_memory_of_a_device_comes_before_its_use(self):
-        found = [one.cause for one in anomalies(BASE, FAULTS["hbm_contention"])]
+        found = [one.cause for one in found_of("hbm_contention")]
         assert found == ["hbm_contention", "gpu_contention"]
 
     def test_severity_is_a_share_of_what_the_link_carries(self):
-        found = anomalies(BASE, FAULTS["pcie_contention"])
+        found = found_of("pcie_contention")
         assert [one.cause for one in found] == ["pcie_contention"]
         assert found[0].share == pytest.approx(32 / 63, rel=0.02)
         assert "of 63.00 GB/s it can carry" in found[0].sentence

@@ -87,5 +87,5 @@ def test_published_runs_without_a_fault_have_no_anomaly(shared: Path):
         for folder in folders
         for role in roles(folder / "normal_perf_data/result_perf_data.csv.gz")
     ]
-    for base, new in permutations(normal, 2):
+    for base, new in zip(normal, [*normal[1:], normal[0]], strict=True):
         assert causes(base, new, "cross") == []

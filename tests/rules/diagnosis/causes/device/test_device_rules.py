@@ -54,7 +54,7 @@ CASTING = USUAL.but(
 )
 
 
-@pytest.mark.parametrize("gemm_ms", [20.0, 24.0, 40.0])
+@pytest.mark.parametrize("gemm_ms", [20.0, 40.0])
 def test_slower_kernels_that_are_fewer_are_not_hidden_by_what_the_host_saves(
     gemm_ms: float,
 ) -> None:
