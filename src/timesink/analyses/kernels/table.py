@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
 
@@ -202,37 +200,17 @@ def _task_properties(trace: Trace) -> pl.LazyFrame:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class TensorCoreShare:
-    """Kernel time by whether it uses matrix units."""
+def tensor_core_shares(trace: Trace) -> tuple[float, float, float]:
+    """Parts of the time of all kernels, whoever launched them.
 
-    using_ns: int
-    not_using_ns: int
-    unknown_ns: int
-
-    @property
-    def total_ns(self) -> int:
-        return self.using_ns + self.not_using_ns + self.unknown_ns
-
-    @property
-    def ratio(self) -> float:
-        """What surely uses matrix units, as a part of all; 0 where there is no kernel time."""
-        return self.using_ns / self.total_ns if self.total_ns else 0.0
-
-    @property
-    def not_using_ratio(self) -> float:
-        return self.not_using_ns / self.total_ns if self.total_ns else 1.0
-
-    @property
-    def unknown_ratio(self) -> float:
-        return self.unknown_ns / self.total_ns if self.total_ns else 0.0
-
-
-def tensor_core_share(trace: Trace) -> TensorCoreShare:
-    """Shares of the time of all kernels, whoever launched them."""
+    Those that surely use matrix units, that do not, and of which nobody knows; without any kernel
+    time nothing uses them.
+    """
     by_use = kernel_launches(trace).group_by("tensor_cores").agg(pl.col("dur_ns").sum())
     time_of = dict(by_use.iter_rows())
-    return TensorCoreShare(*(time_of.get(use, 0) for use in (True, False, None)))
+    using, not_using, unknown = (time_of.get(use, 0) for use in (True, False, None))
+    total = using + not_using + unknown
+    return (using / total, not_using / total, unknown / total) if total else (0.0, 1.0, 0.0)
 
 
 @once_per_trace
