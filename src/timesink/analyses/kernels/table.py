@@ -75,8 +75,6 @@ def kernel_table(trace: Trace) -> pl.DataFrame:
     """
     return (
         _measured(kernel_launches(trace), ["name"])
-        .with_columns(pl.col("name").cast(pl.String))
-        .with_columns(_short_names())
         .sort("total_ns", "name", descending=True)
         .select("name", "short_name", "tensor_cores", *MEASURES)
     )
@@ -103,8 +101,8 @@ def kernel_groups(trace: Trace) -> pl.DataFrame:
     eligible = pl.col("operator").map_elements(is_eligible, return_dtype=pl.Boolean)
     return (
         _measured(launches, keys, first_rank.alias("first_rank"), first_call.alias("first_call"))
-        .with_columns(pl.col("name").cast(pl.String), operator)
-        .with_columns(_short_names(), eligible=eligible.fill_null(False) & has_tensor_cores(trace))
+        .with_columns(operator)
+        .with_columns(eligible=eligible.fill_null(False) & has_tensor_cores(trace))
         .sort(
             "total_ns",
             "first_rank",
@@ -120,7 +118,7 @@ def kernel_groups(trace: Trace) -> pl.DataFrame:
 
 
 def _measured(launches: pl.DataFrame, keys: list[str], *more: pl.Expr) -> pl.DataFrame:
-    """Groups of launches with the same keys, and what is measured of each."""
+    """Groups of launches with the same keys, `name` among them, and what is measured of each."""
     dur = pl.col("dur_ns")
     groups = (
         launches.with_row_index("launch")
@@ -141,7 +139,9 @@ def _measured(launches: pl.DataFrame, keys: list[str], *more: pl.Expr) -> pl.Dat
     estimates = launches.select(ESTIMATES)[members]
     weight = launches["dur_ns"].to_numpy()[members] / 1000
     means = [_weighted_means(column, weight, group, groups.height) for column in estimates]
-    return groups.drop("launch").with_columns(means)
+    text = pl.col("name").cast(pl.String)
+    short = text.map_elements(short_kernel_name, return_dtype=pl.String)
+    return groups.drop("launch").with_columns(*means, name=text, short_name=short)
 
 
 def _weighted_means(column: pl.Series, weight: Floats, group: Ints, groups: int) -> pl.Series:
@@ -159,12 +159,6 @@ def _weighted_means(column: pl.Series, weight: Floats, group: Ints, groups: int)
     means = np.divide(amount, total, out=np.zeros(groups), where=total > 0)
     return (
         pl.select(pl.when(pl.Series(stated)).then(pl.Series(means))).to_series().alias(column.name)
-    )
-
-
-def _short_names() -> pl.Expr:
-    return (
-        pl.col("name").map_elements(short_kernel_name, return_dtype=pl.String).alias("short_name")
     )
 
 

@@ -408,7 +408,7 @@ def from_parquets(written: Sequence[bytes]) -> list[RankSummary]:
         tables = {
             "records": _cut(both.select(RECORD_SCHEMA.keys()), ends),
             "collectives": calls,
-            "functions": _cut(functions.cast(FUNCTION_SCHEMA), ends_of_functions),
+            "functions": _cut(functions.cast(pl.Schema(FUNCTION_SCHEMA)), ends_of_functions),
             **{
                 name: _cut(*_exploded(rows, name))
                 for name in ("steps", "worker_steps", "ranges", "groups")
