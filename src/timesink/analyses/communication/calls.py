@@ -242,28 +242,21 @@ def arguments_of(call: Ints, trace: Trace) -> pl.DataFrame:
     index = np.concatenate([on_host, on_device[work["row"].to_numpy()]])
     indices = given["index"].to_numpy()
     row = first_with_id(index, indices) if len(indices) else np.full(len(index), _NONE)
-    carrier, row = carrier[row != _NONE], row[row != _NONE]
-
-    def told(name: str) -> pl.Expr:
-        """For each call the value of the first event that tells one."""
-        carriers, rows = carrier, row
-        if given[name].null_count():
-            tells = given[name].is_not_null().to_numpy()[row]
-            carriers, rows = carrier[tells], row[tells]
-        row_of = np.full(1 + max(call.max(initial=0), carrier.max(initial=0)), _NONE)
-        # Of several entries for a call the last one stays.
-        row_of[carriers[::-1]] = rows[::-1]
-        found = row_of[call]
-        known = found != _NONE
-        if not known.any():
-            return pl.lit(pl.Series([None], dtype=given.schema[name]).new_from_index(0, len(call)))
-        taken = pl.col(name).gather(np.maximum(found, 0))
-        return taken if known.all() else pl.when(pl.lit(pl.Series(known))).then(taken)
-
-    # All columns at once: a query of their own for each would take longer than the rest.
-    return given.select(
-        **{name: told(name) for name in _NUMBERS},
-        **{name: told(name).cast(pl.String) for name in _TEXTS},
+    known = row != _NONE
+    # For each call the value of the first event that tells one.
+    told = (
+        given[row[known]]
+        .with_columns(call=pl.Series(carrier[known]))
+        .group_by("call")
+        .agg(
+            (pl.col(name).drop_nulls() if given[name].null_count() else pl.col(name)).first()
+            for name in (*_NUMBERS, *_TEXTS)
+        )
+    )
+    return (
+        pl.DataFrame({"call": call})
+        .join(told, on="call", how="left", maintain_order="left")
+        .select(*_NUMBERS, pl.col(_TEXTS).cast(pl.String))
     )
 
 
