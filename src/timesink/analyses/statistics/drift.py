@@ -150,7 +150,7 @@ def warm_up(values: Floats) -> int:
 # little that any change may seem to be noise, an eightfold one with half the cycles at one level
 # and half at another.  The measurements themselves bound how far levels wander: where even the
 # nearest two of both sides are farther apart than both sides span together, that is a change, or
-# than a quarter of that where one mean is half as much again as the other.
+# than a quarter of that where one mean is 1.6 times the other.
 #
 # Of 4000 pairs of made-up runs without one this many percent are apart, by measurements of each run
 # and the correlation of neighbours; most of them have p < 0.05 anyway:
@@ -162,7 +162,7 @@ def warm_up(values: Floats) -> int:
 
 ENOUGH = 8
 """Measurements a side needs: fewer do not show how far they wander."""
-_FAR = 1.5
+_FAR = 1.6
 """Positive means of which one is this many times the other are judged by their ratio as well: runs
 without a change are hardly ever so far from each other, whatever they are like ..."""
 _OF_SPAN = 0.25
