@@ -141,7 +141,7 @@ class TestUnevenCycles:
 class TestRerunsOfOneProgram:
     """Only the pace of the host differs: `normal_b` runs the program of `normal` again."""
 
-    @pytest.fixture(scope="class")
+    @pytest.fixture
     def faults(self, shared: Path) -> Path:
         return shared / "data/h200/faults"
 

@@ -312,14 +312,15 @@ def intervals(
         low = np.where(better, np.maximum(low, np.where(rises, near, -far)), low)
         high = np.where(better, np.minimum(high, np.where(rises, far, -near)), high)
         p = np.where(better, p_of_ratio, p)
-    if min(map(len, sides)) >= ENOUGH:
-        # Levels that wander do so within what was measured; that alone is no proof of a change.
-        ends = [(side.min(axis=0), side.max(axis=0)) for side in sides]
-        low = np.maximum(low, np.minimum(ends[1][0] - ends[0][1], 0.0))
-        high = np.minimum(high, np.maximum(ends[1][1] - ends[0][0], 0.0))
-    # Intervals within what measurements show where the sides are apart beyond the floor.
     most = np.full(low.shape, _MOST_FREEDOM)
     least = np.hypot(*[floor * mean for mean in means]) * two_sided_limits(ALPHA, most)
+    if min(map(len, sides)) >= ENOUGH:
+        # Levels wander within what was measured, and runs differ by the floor; where sides do not
+        # overlap, that alone is no proof of a change.
+        ends = [(side.min(axis=0), side.max(axis=0)) for side in sides]
+        low = np.maximum(low, np.minimum(ends[1][0] - ends[0][1], 0.0) - least)
+        high = np.minimum(high, np.maximum(ends[1][1] - ends[0][0], 0.0) + least)
+    # Intervals within what measurements show where the sides are apart beyond the floor.
     are_apart, near, far = apart(sides[0], sides[1], least)
     return (
         np.where(are_apart, np.maximum(low, np.minimum(near, far)), low),
