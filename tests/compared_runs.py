@@ -111,17 +111,20 @@ def cycle_tables(
     new_by: float,
     base_first: float | None = None,
     new_first: float | None = None,
+    new_fifth: float | None = None,
 ) -> tuple[Path, Path]:
-    """Two runs of 40 even cycles of 1 ms, of which the first may take long, in ns."""
-    sides = (("base", 1.0, base_first), ("new", new_by, new_first))
-    base, new = (_cycle_table(folder / f"{name}.csv", by, first) for name, by, first in sides)
+    """Two runs of 40 even cycles of 1 ms, of which the first or every fifth may be long, in ns."""
+    sides = (("base", 1.0, base_first, None), ("new", new_by, new_first, new_fifth))
+    base, new = (_cycle_table(folder / f"{name}.csv", *side) for name, *side in sides)
     return base, new
 
 
-def _cycle_table(path: Path, by: float, first_ns: float | None) -> Path:
+def _cycle_table(path: Path, by: float, first_ns: float | None, fifth_ns: float | None) -> Path:
     lengths = [by * (1e6 + 2000 * (number % 3 - 1)) for number in range(40)]
     if first_ns is not None:
         lengths[0] = first_ns
+    if fifth_ns is not None:
+        lengths[4::5] = [fifth_ns] * 8
     table = process_table(7, cycles=40)
     place = table["cycle"].rank("dense").cast(pl.Int64) - 1
     length = pl.Series(lengths).cast(pl.Int64).gather(place)

@@ -184,7 +184,7 @@ class TestWorkflow:
 @pytest.mark.parametrize(
     ("paths", "expected"),
     [
-        (("h200/faults/normal", "h200/faults/gpu_contention"), 0),
+        (("h200/faults/normal", "h200/faults/gpu_contention"), 1),
         (("h200/faults/hbm_saturation", "h200/faults/normal"), 0),
         (("h200/traces/ddp8_normal", "h200/traces/ddp8_stall_rank3"), 3),
         (("h200/traces/ddp8_normal", "h200/traces/bert_train"), 1),

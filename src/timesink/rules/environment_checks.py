@@ -47,7 +47,11 @@ _AT_LIMIT = 0.93
 _HALF_OF_CORES = 50.0
 """Beyond this share of all logical cores, threads share the units of a core."""
 _SHORT_WAIT = 5.0
-"""Waits that grew by less, in percent of the time, take nothing from a process."""
+"""Waits that grew by less, in percent of the time, take nothing from a process ..."""
+_MORE_WAITS = 1.5
+"""... unless threads wait this many times as long in a cycle, and its host slows down."""
+_TURBO = 0.35
+"""Processors lower their clock by less than this part as more of their cores are busy."""
 _MEASURED_WAITS = ("run_queue", "cpu_pressure")
 _CORE_WAITS = (*_MEASURED_WAITS, "steal")
 _DISK_WAITS = ("io_wait", "io_pressure", "disk_busy")
@@ -285,24 +289,40 @@ def processor(one: Suspect, suspects: Suspects, context: Context) -> Checked:
         return None
     measured = [each for each in context.readings if each.resource.resource in _MEASURED_WAITS]
     waits = max((each.rise for each in measured), default=None)
-    if waits is not None and waits < _SHORT_WAIT:
-        return "no thread waits longer for a core"
     base, new = context.part_ns(*_HOST_PARTS)
     slows = context.cycle_ratio is None or (base > 0 and new >= 1.05 * base)
+    ratio = context.host_ratio("runq") or 0.0
+    more = slows and ratio >= max(_MORE_WAITS, _LONGER * (context.cycle_ratio or 1.0))
+    if waits is not None and waits < _SHORT_WAIT and not more:
+        if ratio < _LONGER:
+            return "no thread waits longer for a core"
+        return f"threads wait {ratio:.1f} times as long for a core, which is little of their time"
     spare = one.reading.new_mean < _HALF_OF_CORES and not slows
     return "there are cores to spare, and the process does not wait for one" if spare else None
 
 
 @about("host_clock", again=True)
-def processor_clock(_: Suspect, _suspects: Suspects, context: Context) -> Checked:
-    """A lower clock of the processor makes the host slower; an idle one saves power."""
+def processor_clock(one: Suspect, suspects: Suspects, context: Context) -> Checked:
+    """A lower clock of the processor makes the host slower; an idle one saves power.
+
+    One that is a little lower while others keep more cores busy follows from that.
+    """
     ratios = [context.cycle_ratio]
     if context.cycle_ratio is not None:
         ratios += [context.host_ratio("oncpu"), context.host_ratio(*_HOST_CALLS)]
     known = [ratio for ratio in ratios if ratio is not None]
     # Whether anything shows it, or nothing could.
     slower = not known or max(known) >= 1 + _LEAST_SLOWER
-    return None if slower else "nothing on the host takes longer"
+    if not slower:
+        return "nothing on the host takes longer"
+    # The same work keeps slower cores busy for longer: that much of the use proves nothing.
+    busier = any(
+        each.others.new_mean * (1 - one.severity) >= _MORE_WAITS * each.others.base_mean
+        for each in _believed(suspects)
+        if each.resource == "host_cpu"
+    )
+    follows = busier and one.severity < _TURBO
+    return replace(one, after=(*one.after, "cpu_contention")) if follows else None
 
 
 @about("disk_rate", "file_calls", again=True)

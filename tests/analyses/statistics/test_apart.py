@@ -29,11 +29,32 @@ def test_levels_that_meet_are_no_plain_change():
     assert mean_changes(two_levels(30, 1), 1.4 * two_levels(30, 2)).p[0] > 0.05
 
 
+def are_apart(rising: np.ndarray, *factors: float) -> list[bool]:
+    return [bool(apart(rising, factor * rising, np.zeros(1))[0][0]) for factor in factors]
+
+
 def test_the_nearest_two_must_be_farther_apart_than_both_sides_span():
-    found = {
-        factor: bool(apart(RISING, factor * RISING, np.zeros(1))[0][0]) for factor in (2, 4, 4.2, 9)
-    }
-    assert found == {2: False, 4: False, 4.2: True, 9: True}
+    assert are_apart(np.linspace(1.0, 1.1, 12)[:, None], 1.2, 1.3, 1.35) == [False, False, True]
+
+
+def test_a_quarter_of_that_is_enough_where_one_mean_is_far_from_the_other():
+    assert are_apart(RISING, 1.7, 2, 2.1, 9) == [False, False, True, True]
+
+
+def test_nearly_twice_as_long_in_19_and_9_cycles_is_no_noise():
+    """Cycles of a crowded host become longer and longer: the interval was -617 to +781 %."""
+    base = np.tile([1.0, 1.05, 1.1, 1.05, 0.98], 4)[:19, None]
+    new = np.array([[1.4], [1.5], [1.5], [1.6], [1.9], [2.1], [2.2], [2.3], [2.3]])
+    found = mean_changes(base, new)
+    assert found.p[0] < 0.05
+    assert 0.2 < found.low[0] < found.high[0] < 1.5
+
+
+def test_no_interval_reaches_far_beyond_what_was_measured():
+    new = np.array([[0.9], [0.9], [1.0], [1.2], [1.5], [2.0], [2.4], [2.6], [2.6]])
+    found = mean_changes(RISING, new)
+    assert found.p[0] >= 0.05
+    assert -0.8 < found.low[0] < 0 < found.high[0] < 1.7
 
 
 def test_few_measurements_do_not_show_how_far_they_wander():
@@ -46,8 +67,8 @@ def test_what_is_below_the_least_change_is_none():
 
 
 def test_from_nothing_to_something_differences_tell():
-    are_apart, near, far = apart(0 * RISING, RISING, np.zeros(1))
-    assert (bool(are_apart[0]), near.tolist(), far.tolist()) == (True, [1.0], [1.6])
+    is_apart, near, far = apart(0 * RISING, RISING, np.zeros(1))
+    assert (bool(is_apart[0]), near.tolist(), far.tolist()) == (True, [1.0], [1.6])
 
 
 def test_noise_without_a_change_is_as_rare_as_before():

@@ -34,8 +34,10 @@ class TestLimit:
         assert outcome(Limit(5.0), 5.0) == "passed"
         assert outcome(Limit(5.0), 5.01) == "failed"
 
-    def test_what_is_not_certain_passes_however_large(self):
-        assert outcome(Limit(5.0), 40.0, "no_change") == "passed"
+    @pytest.mark.parametrize("limit", [Limit(5.0), Limit(0.0), Limit()])
+    def test_what_is_beyond_it_and_not_certain_is_not_passed(self, limit: Limit):
+        assert outcome(limit, 40.0, "no_change") == "unjudged"
+        assert outcome(limit, 4.0, "no_change") == "passed"
 
     def test_a_gain_passes(self):
         assert outcome(Limit(), -40.0, "improvement") == "passed"
@@ -111,6 +113,52 @@ class TestSteadyCycles:
         gate = self.gate(tmp_path, new_by=1.0, new_first=20e6)
         assert gate.outcome == "passed"
         assert gate.unseen.startswith("Changes below about 2.")
+
+
+class TestUnevenCycles:
+    """What is beyond the limit and not certain."""
+
+    def test_seven_times_as_long_for_every_fifth_cycle_does_not_pass(self, tmp_path: Path):
+        tables = cycle_tables(tmp_path, new_by=1.0, new_fifth=33e6)
+        gate = gate_of(compare(*tables, cache=False), Limit(10.0))
+        assert gate.exit_code == 1
+        assert "1.00 → 7.40 ms (7.4 x" in gate.reasons[0]
+        assert "Not judged: that is beyond 10 %, and cycles are too uneven" in gate.reasons[0]
+        assert "4 runs of each side, recorded in turn, would decide" in gate.reasons[0]
+
+    def test_the_less_is_known_the_more_runs_it_takes(self):
+        why = unchanged(cycle_time=lengths(12.0, half_pct=60.0))
+        said = gate_of(comparison_of({"case": why}), Limit(10.0)).reasons[0]
+        assert "25 runs of each side" in said
+
+    def test_without_a_limit_nothing_is_asked(self):
+        why = unchanged(cycle_time=lengths(40.0, half_pct=60.0))
+        gate = gate_of(comparison_of({"case": why}))
+        assert gate.outcome == "passed"
+        assert "Not judged" not in gate.checks[0].sentence
+
+
+class TestRerunsOfOneProgram:
+    """Only the pace of the host differs: `normal_b` runs the program of `normal` again."""
+
+    @pytest.fixture
+    def faults(self, shared: Path) -> Path:
+        return shared / "data/h200/faults"
+
+    @pytest.mark.parametrize("limit", [Limit(10.0), Limit()])
+    def test_a_rerun_that_is_37_percent_slower_is_no_regression_of_the_code(
+        self, faults: Path, limit: Limit
+    ):
+        gate = gate_of(compare(faults / "normal", faults / "normal_b"), limit)
+        assert gate.exit_code == 1
+        assert "device time is the same (" in gate.reasons[0]
+        assert "and so are the counts of calls" in gate.reasons[0]
+        assert "no regression of the code" in gate.reasons[0]
+
+    @pytest.mark.parametrize("fault", ["python_stall", "sync_bug", "cpu_squeeze"])
+    def test_what_has_a_cause_beyond_the_limit_fails(self, faults: Path, fault: str):
+        gate = gate_of(compare(faults / "normal", faults / fault), Limit(10.0))
+        assert gate.exit_code == 3
 
 
 class TestManyPairs:

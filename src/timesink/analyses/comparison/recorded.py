@@ -353,3 +353,27 @@ def equally_often(base: Floats, new: Floats, part: float = EQUALLY_OFTEN) -> Fla
     """Which calls per cycle are as many on both sides; never where one is not known."""
     apart = np.abs(new - base)
     return np.asarray((apart <= part * np.maximum(base, new)) | (apart <= SAME_COUNT))
+
+
+_CALLS = "^(gpu|cpu)_"
+"""Classes of what a program calls itself: turns on a core and system calls depend on the load."""
+_SAME_TIME = 0.05
+"""Part of its time by which device work may differ and is the same."""
+
+
+def only_the_host_is_slower(times: pl.DataFrame) -> tuple[float, float] | None:
+    """Device time per cycle of two sides that call the same as often and compute as long.
+
+    `times` are those of a pair.  None where that is not so, where there is no device work, or where
+    calls of the host did not become longer: what did is something else than the pace of the host.
+    """
+    kind, host = pl.col("function_class").cast(pl.String), pl.col("device") == HOST_DEVICE
+    rows = times.filter(kind.str.contains(_CALLS).fill_null(value=False), kind != UNTRACED)
+    often = rows.select(pl.col("calls_base", "calls_new").cast(pl.Float64)).to_numpy()
+    (base, new), (host_base, host_new) = (
+        rows.filter(which).select("base_ns", "new_ns").sum().row(0) for which in (~host, host)
+    )
+    same = bool(equally_often(often[:, 0], often[:, 1]).all())
+    if not same or base <= 0 or abs(new - base) > _SAME_TIME * base or host_new <= host_base:
+        return None
+    return base, new

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from timesink.analyses.comparison.recorded import only_the_host_is_slower
+from timesink.analyses.comparison.verdict import NARROW
 from timesink.answers.comparison.changes import Told
 from timesink.answers.comparison.report import Comparison
 from timesink.errors import NotFoundError, TimesinkError, UsageError
@@ -26,7 +28,8 @@ _CODES = {PASSED: 0, FAILED: 3, UNJUDGED: 1}
 class Limit:
     """What fails: any certain slow-down, or one by more than some percent in its best estimate.
 
-    Certain is that cycles became longer at all, not that they did by more than that.
+    Certain is that cycles became longer at all, not that they did by more than that.  What is
+    beyond the limit and not certain is not judged.
     """
 
     allowed_pct: float | None = None
@@ -153,6 +156,10 @@ _WHAT_TO_DO = (
     "to do other work, compare it with a new base."
 )
 _SLOW_FIRST = "Skip warm-up when recording (--skip)."
+_FEWEST_RUNS = 4
+"""Runs of each side that can be told apart at all: of fewer, one order in ten is all of them."""
+_LITTLE = 0.1
+"""Causes that explain a smaller part of a change do not explain it."""
 
 _Case = tuple[Comparison, Diagnosis]
 """One program whose cycles were compared: all its ranks, and one sort of cycle; and why."""
@@ -179,13 +186,16 @@ def gate_of(
     checks = []
     for case, why in cases:
         title, said = case.pairs[0].title, sentence(why, limit, is_budgeted=is_budgeted)
+        outcome = _outcome(why, limit)
+        if limit is not None and outcome == FAILED and (same := _same_program(case, why, limit)):
+            outcome, said = UNJUDGED, f"{said} {same}"
         checks.append(
             Finding(
                 "cycle time",
                 f"{title}: {said}" if several else said,
                 cost_ns=why.cycle_time.new_ns,
                 name=f"cycle time of {title}" if several else "cycle time",
-                outcome=_outcome(why, limit or Limit()),
+                outcome=outcome,
                 counts=limit is not None,
             )
         )
@@ -218,8 +228,10 @@ def gate_of_error(
     return Gate(subject, asked, (check,), command=tuple(command))
 
 
-def _outcome(why: Diagnosis, allowed: Limit) -> str:
-    if why.verdict == "incomparable" or _is_hidden(why, allowed):
+def _outcome(why: Diagnosis, limit: Limit | None) -> str:
+    allowed = limit or Limit()
+    is_open = limit is not None and _is_open(why, limit)
+    if why.verdict == "incomparable" or is_open or _is_hidden(why, allowed):
         return UNJUDGED
     is_longer = why.verdict == "regression"
     return FAILED if is_longer and allowed.is_exceeded(why.cycle_time.tested_pct) else PASSED
@@ -257,6 +269,48 @@ def _is_hidden(why: Diagnosis, limit: Limit) -> bool:
     return steady.interval_ns[0] > 0 and limit.is_exceeded(steady.change_pct)
 
 
+def _is_open(why: Diagnosis, limit: Limit) -> bool:
+    """Whether the best estimate is beyond the limit, and noise may make as much of it.
+
+    Where nothing is allowed, what is worth a word counts: any two runs differ by a little.
+    """
+    allowed = limit.allowed_pct or 100 * NARROW
+    return why.verdict == "no_change" and (why.cycle_time.tested_pct or 0.0) > allowed
+
+
+def _runs(lengths: CycleTime) -> str:
+    """How many runs would decide, as far as their cycles tell, and how."""
+    half, found = unseen_pct(lengths) or 0.0, abs(lengths.tested_pct or 0.0)
+    many = max(_FEWEST_RUNS, math.ceil((half / found) ** 2) if found else 0)
+    return (
+        f"{units.count(many)} runs of each side, recorded in turn, would decide: it is a change "
+        "where all new ones take longer than all old ones."
+    )
+
+
+def _same_program(case: Comparison, why: Diagnosis, limit: Limit) -> str:
+    """That nothing shows a change of the program where only the pace of its host changed.
+
+    Empty where that is not so, or where causes alone go beyond the limit.
+    """
+    lengths = why.cycle_time
+    explained = sum(max(one.explained_ns, 0.0) for one in why.causes)
+    least = _LITTLE * (lengths.new_ns - lengths.base_ns)
+    told = 100 * explained / lengths.base_ns if lengths.base_ns else 0.0
+    if explained > least and limit.is_exceeded(told):
+        return ""
+    device = [only_the_host_is_slower(Told(one.pair).pair.times) for one in case.pairs]
+    known = [one for one in device if one is not None]
+    if not known or len(known) < len(device):
+        return ""
+    took = times(*(sum(side) / len(known) for side in zip(*known, strict=True)))
+    return (
+        f"Not judged: device time is the same ({took} per cycle), and so are the counts of calls. "
+        "The host was slower at the same program, as machines are from one run to the next: that "
+        f"alone is no regression of the code. {_runs(lengths)}"
+    )
+
+
 def sentence(why: Diagnosis, limit: Limit | None, *, is_budgeted: bool = False) -> str:
     """The reason of the verdict, with its interval, and what is allowed or can be done.
 
@@ -268,8 +322,8 @@ def sentence(why: Diagnosis, limit: Limit | None, *, is_budgeted: bool = False) 
     # The reason of several processes does not name the interval itself.
     if bounds is not None and _INTERVAL not in said and said.endswith(")."):
         said = f"{said.removesuffix(').')}, {_INTERVAL} {interval_pct(*bounds)})."
-    if limit is not None and _is_hidden(why, limit):
-        return f"{said} {_steady_told(why)}: means say the opposite of most cycles. {_SLOW_FIRST}"
+    if limit is not None and (doubt := _doubt(why, limit)):
+        return f"{said} {doubt}"
     if why.verdict == "no_change" and limit is not None:
         return f"{said}{_beyond(why, limit)}"
     if why.verdict != "regression":
@@ -279,19 +333,37 @@ def sentence(why: Diagnosis, limit: Limit | None, *, is_budgeted: bool = False) 
     return said if limit.allowed_pct is None else f"{said} {_held(why, limit)}"
 
 
+def _doubt(why: Diagnosis, limit: Limit) -> str:
+    """Why a change that is not certain is not judged; empty where it is."""
+    if _is_hidden(why, limit):
+        return f"{_steady_told(why)}: means say the opposite of most cycles. {_SLOW_FIRST}"
+    if not _is_open(why, limit):
+        return ""
+    estimate = f"{_steady_told(why)}. " if _differs(why.cycle_time) else ""
+    allowed = f"{limit.allowed_pct or 100 * NARROW:g} %"
+    return (
+        f"{estimate}Not judged: that is beyond {allowed}, and cycles are too uneven to be certain "
+        f"of it. {_runs(why.cycle_time)}"
+    )
+
+
 def _held(why: Diagnosis, limit: Limit) -> str:
     """What was held against the limit, where that is another figure, and what is allowed."""
     allowed = f"{limit.allowed_pct:g} % more."
-    steady, lengths = why.cycle_time.steady, why.cycle_time
-    is_same = steady is None or (
-        change(steady.base_ns, steady.new_ns) == change(lengths.base_ns, lengths.new_ns)
-    )
-    held = "" if is_same else _steady_told(why)
+    held = _steady_told(why) if _differs(why.cycle_time) else ""
     if limit.is_exceeded(why.cycle_time.tested_pct):
         return f"{held}; allowed: {allowed}" if held else f"Allowed: {allowed}"
     within = f"within what is allowed: {allowed}"
     passes = f"{held}, {within}" if held else f"That is {within}"
     return f"{passes}{_beyond(why, limit)}"
+
+
+def _differs(lengths: CycleTime) -> bool:
+    """Whether what was tested changed otherwise than the mean of all cycles."""
+    steady = lengths.steady
+    return steady is not None and (
+        change(steady.base_ns, steady.new_ns) != change(lengths.base_ns, lengths.new_ns)
+    )
 
 
 def _steady_told(why: Diagnosis) -> str:

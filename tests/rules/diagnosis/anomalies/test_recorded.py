@@ -11,7 +11,7 @@ import pytest
 
 from timesink.analyses.comparison.pair import Role
 from timesink.analyses.comparison.sides import anatomy_of_role
-from timesink.analyses.comparison.verdict import compare_roles
+from timesink.analyses.comparison.verdict import compare_roles, cycle_change
 from timesink.answers.comparison.kept_runs import Runs, read_sides
 from timesink.answers.comparison.naming import members_of
 from timesink.answers.comparison.runs import SideReadOptions
@@ -89,3 +89,38 @@ def test_published_runs_without_a_fault_have_no_anomaly(shared: Path):
     ]
     for base, new in zip(normal, [*normal[1:], normal[0]], strict=True):
         assert causes(base, new, "cross") == []
+
+
+UNEVEN = (1.5, 1.55, 1.6, 1.7, 1.9, 2.1, 2.2, 2.3, 2.3)
+"""How many times as long the cycles of a crowded host take, one after the other."""
+
+
+def crowded(role: Role) -> Role:
+    """A healthy run as it is beside programs that take half of all cores.
+
+    Threads wait 2.4 times as long for one; the clock goes down as more cores are busy.
+    """
+    rows = role.behaviour.filter(pl.col("cycle") <= len(UNEVEN))
+    longer = pl.Series(UNEVEN).gather(rows["cycle"] - 1)
+    kind = pl.col("function_class").cast(pl.String)
+    grows = pl.when(kind == "runq").then(2.4).when(pl.col("device") == "Host").then(longer)
+    metric = pl.col("metric").cast(pl.String)
+    slower = pl.when(metric == "cpu_frequency").then(0.88 * pl.col("mu")).otherwise("mu")
+    changed = rows.with_columns(
+        (pl.col("cycle_dur_ns") * longer).cast(pl.Int64),
+        (pl.col("dur_ns") * grows.otherwise(1.0)).cast(pl.Int64),
+        (pl.col("cycle_ts_ns") * 2).cast(pl.Int64),
+        mu=pl.when(metric == "host_cpu_usage").then(51 + pl.col("mu")).otherwise(slower),
+    )
+    return Role("crowded", "crowded.csv", role.pid, changed)
+
+
+def test_programs_that_take_half_the_cores_come_before_the_clock_they_lower(shared: Path):
+    folder = shared / "data/latencyprism/SGLang/cpu_frequency_reduction/normal_perf_data"
+    healthy = roles(folder / "result_perf_data.csv.gz")[0]
+    new = crowded(healthy)
+    assert causes(healthy, new) == ["cpu_contention", "cpu_clock"]
+    times = compare_roles(healthy, new, "strict").cycle_times
+    assert cycle_change(times) == "longer"
+    assert times.interval_ns is not None
+    assert times.interval_ns[1] < 1.5 * times.base_mean_ns
