@@ -11,14 +11,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from timesink.analyses.names import short_kernel_name
 from timesink.analyses.timeline.layout import Lanes
 from timesink.analyses.timeline.levels import joined_ranges, stretches, visible, visible_points
-from timesink.analyses.timeline.tracks import CURVES, HOST
+from timesink.analyses.timeline.tracks import ANNOTATION, CURVES, HOST
 from timesink.answers.plugin import Query
 from timesink.answers.timeline import Place, Timeline, packed, place_of, places_of
 from timesink.errors import NotFoundError, UsageError
 from timesink.formats.chrome import writer as names
 from timesink.formats.chrome.writer import json_texts
+from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 from timesink.model.units import brief_ns, size_bytes
 from timesink.output.blocks import Kind, Sort, Table
@@ -122,10 +124,15 @@ def slices(timeline: Timeline, query: Query) -> bytes:
     pieces = window.pieces
     lane = np.repeat(shown, np.diff(pieces.first))
     track = np.searchsorted(lanes.first_lane, lane, side="right") - 1
+    codes = np.unique(pieces.label).tolist()
     head = {
         "slices": len(pieces),
-        "names": {
-            str(code): lanes.names[code][:_NAME_LENGTH] for code in np.unique(pieces.label).tolist()
+        "names": {str(code): lanes.names[code][:_NAME_LENGTH] for code in codes},
+        "short": {
+            str(code): short[:_NAME_LENGTH]
+            for code in codes
+            if lanes.kinds[code] in _KERNELS
+            and (short := short_kernel_name(lanes.names[code])) != lanes.names[code]
         },
         "resolution_ns": window.resolution,
     }
@@ -376,7 +383,7 @@ class Aggregate:
 
 
 def aggregate(timeline: Timeline, query: Query) -> Aggregate:
-    """Slices of a range by name, cut at its edges.
+    """Slices of a range by name, cut at its edges; calls around all of it are not part of it.
 
     Shares are of the range on all tracks a name is on: work that fills two streams has 100 %.
     """
@@ -387,6 +394,7 @@ def aggregate(timeline: Timeline, query: Query) -> Aggregate:
     all_total = np.zeros(labels)
     for track in asked_tracks(query, timeline, curves=False):
         place = joined_ranges(stretches(slices, lanes.lanes_of([track]), first, last))
+        place = place[~_enclosing(lanes, track, place, first, last)]
         label, start = slices.label[place], slices.start[place]
         inside = np.minimum(start + slices.dur[place], last) - np.maximum(start, first)
         here = np.bincount(label)
@@ -413,6 +421,19 @@ def aggregate(timeline: Timeline, query: Query) -> Aggregate:
         schema_overrides={"name": pl.String, "kind": pl.String},
     )
     return Aggregate(first, last, len(found), table)
+
+
+def _enclosing(lanes: Lanes, track: int, place: Ints, first: int, last: int) -> Flags:
+    """Which slices only frame a range: they hold all of it, and something happens inside them."""
+    start = lanes.slices.start[place]
+    around = (start <= first) & (start + lanes.slices.dur[place] >= last)
+    kind = lanes.tracks[track].kind
+    if kind not in (HOST, ANNOTATION) or not around.any():
+        return np.zeros(len(place), dtype=np.bool_)
+    if kind == HOST and around.all():
+        # A range within one call is about that call.
+        around[np.argmax(place)] = False
+    return np.asarray(around)
 
 
 # A trace, or a range of it, as a file that other viewers open.
@@ -457,7 +478,7 @@ _COLUMNS: tuple[tuple[str, str, Kind, str], ...] = (
     ("name", "Name", "text", "as recorded"),
     ("kind", "Kind", "text", "what sort of activity it is"),
     ("calls", "Calls", "count", "slices that overlap the range"),
-    ("total_ns", "Total", "time_ns", "their time inside the range"),
+    ("total_ns", "Total", "time_ns", "their time inside it; calls around all of it are left out"),
     (
         "share_pct",
         "Share",
