@@ -116,7 +116,7 @@ def test_aggregate_cuts_at_the_edges_of_the_range() -> None:
     )
     told = found.table.select("name", "kind", "calls", "total_ns", "longest_ns")
     assert sorted(told.rows()) == sorted(expected.rows())
-    assert found.table["total_ns"].is_sorted(descending=True)
+    assert found.table["self_ns"].is_sorted(descending=True)
     share = found.table["share_pct"][0]
     assert share == pytest.approx(100 * found.table["total_ns"][0] / (last - first))
 
@@ -152,6 +152,19 @@ def test_a_range_leaves_out_the_calls_around_it() -> None:
     assert names(0, 100) == ["forward", "gemm", "loss", "step"]
     # Within one call the range is about that call.
     assert names(25, 40) == ["forward", "gemm"]
+
+
+def test_totals_of_a_range_count_no_time_twice() -> None:
+    call = {"kind": "python_function", "pid": "1", "tid": "1"}
+    spans = [("call", 0, 90), ("layer", 5, 80), ("call", 10, 30), ("call", 50, 30), ("end", 95, 5)]
+    host = [{**call, "name": name, "ts_ns": ts, "dur_ns": dur} for name, ts, dur in spans]
+    found = ROUTES["aggregate"](open_timeline(trace_of(host=host)), Query())
+    told = found.table.select("name", "calls", "self_ns", "total_ns", "share_pct", "mean_ns")
+    assert told.rows() == [
+        ("call", 3, 70, 90, 70.0, 50.0),
+        ("layer", 1, 20, 80, 20.0, 80.0),
+        ("end", 1, 5, 5, 5.0, 5.0),
+    ]
 
 
 def test_kernels_carry_their_short_names() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -379,48 +380,83 @@ class Aggregate:
     names: int
     """How many there are; the table holds at most `MOST_NAMES`."""
     table: pl.DataFrame
-    """`name`, `kind`, `calls`, `total_ns`, `share_pct`, `mean_ns`, `longest_ns`."""
+    """`name`, `kind`, `calls`, `self_ns`, `total_ns`, `share_pct`, `mean_ns`, `longest_ns`."""
 
 
 def aggregate(timeline: Timeline, query: Query) -> Aggregate:
     """Slices of a range by name, cut at its edges; calls around all of it are not part of it.
 
-    Shares are of the range on all tracks a name is on: work that fills two streams has 100 %.
+    A call inside one of its name counts once.  Shares are of the time on all tracks a name is on,
+    without what it called: work that fills two streams has 100 %.
     """
     lanes = timeline.layout.lanes
     first, last = asked_range(query, timeline)
     slices, labels = lanes.slices, len(lanes.names)
     all_calls, longest, tracks = np.zeros((3, labels), dtype=np.int64)
-    all_total = np.zeros(labels)
+    all_self, all_total, added_up = np.zeros((3, labels))
     for track in asked_tracks(query, timeline, curves=False):
         place = joined_ranges(stretches(slices, lanes.lanes_of([track]), first, last))
         place = place[~_enclosing(lanes, track, place, first, last)]
-        label, start = slices.label[place], slices.start[place]
-        inside = np.minimum(start + slices.dur[place], last) - np.maximum(start, first)
+        label, start = slices.label[place], np.maximum(slices.start[place], first)
+        end = np.minimum(slices.start[place] + slices.dur[place], last)
+        inside = own = once = end - start
+        if lanes.tracks[track].kind == ANNOTATION:
+            own = np.zeros_like(inside)
+        elif lanes.tracks[track].kind == HOST and len(place):
+            own, once = _own_time(lanes.lanes_at(place)[1], start, end, label)
         here = np.bincount(label)
         all_calls[: len(here)] += here
-        all_total[: len(here)] += np.bincount(label, inside)
+        for sums, spent in ((all_self, own), (all_total, once), (added_up, inside)):
+            sums[: len(here)] += np.bincount(label, spent)
         tracks[: len(here)] += here > 0
         np.maximum.at(longest, label, inside)
     # What frames the recording is in every range, and says nothing about any.
     tells = np.array([kind != "trace" for kind in lanes.kinds], dtype=np.bool_)
     found = np.flatnonzero((all_calls > 0) & tells)
-    found = found[np.argsort(-all_total[found], kind="stable")]
+    found = found[np.lexsort((-all_total[found], -all_self[found]))]
     chosen = found[:MOST_NAMES]
-    calls, total = all_calls[chosen], all_total[chosen]
+    calls, own = all_calls[chosen], all_self[chosen]
     table = pl.DataFrame(
         {
             "name": [lanes.names[code] for code in chosen.tolist()],
             "kind": [lanes.kinds[code] for code in chosen.tolist()],
             "calls": calls,
-            "total_ns": total.astype(np.int64),
-            "share_pct": 100 * total / (max(last - first, 1) * tracks[chosen]),
-            "mean_ns": total / calls,
+            "self_ns": own.astype(np.int64),
+            "total_ns": all_total[chosen].astype(np.int64),
+            "share_pct": 100 * own / (max(last - first, 1) * tracks[chosen]),
+            "mean_ns": added_up[chosen] / calls,
             "longest_ns": longest[chosen],
         },
         schema_overrides={"name": pl.String, "kind": pl.String},
     )
     return Aggregate(first, last, len(found), table)
+
+
+def _own_time(row: Ints, start: Ints, end: Ints, label: Ints) -> tuple[Ints, Ints]:
+    """Of slices of a thread, row by row, the time outside of those below; and all, namesakes as 0.
+
+    A namesake inside another is already part of its time.
+    """
+    length = end - start
+    own, borders = length.copy(), [0, *(np.flatnonzero(np.diff(row)) + 1), len(row)]
+    rows = list(pairwise(borders))
+    for place, (first, last) in enumerate(rows):
+        waiting = np.arange(first, last)
+        for above, under in reversed(rows[:place]):
+            holder = above + np.searchsorted(start[above:under], start[waiting], "right") - 1
+            held = (holder >= above) & (end[holder] > start[waiting])
+            inside = np.minimum(end[waiting], end[holder]) - start[waiting]
+            np.subtract.at(own, holder[held], inside[held])
+            waiting = waiting[~held]
+            if not len(waiting):
+                break
+    # By name and start: what ends before the furthest end of its name so far lies in that one.
+    by_name = np.lexsort((row, start, label))
+    _, rank = np.unique(end, return_inverse=True)
+    key = label[by_name].astype(np.int64) * len(row) + rank[by_name]
+    once = length.copy()
+    once[by_name[1:][key[1:] <= np.maximum.accumulate(key)[:-1]]] = 0
+    return np.maximum(own, 0), once
 
 
 def _enclosing(lanes: Lanes, track: int, place: Ints, first: int, last: int) -> Flags:
@@ -478,14 +514,15 @@ _COLUMNS: tuple[tuple[str, str, Kind, str], ...] = (
     ("name", "Name", "text", "as recorded"),
     ("kind", "Kind", "text", "what sort of activity it is"),
     ("calls", "Calls", "count", "slices that overlap the range"),
-    ("total_ns", "Total", "time_ns", "their time inside it; calls around all of it are left out"),
     (
-        "share_pct",
-        "Share",
-        "percent",
-        "total of the range, on all tracks it is on; calls inside others count in both",
+        "self_ns",
+        "Self",
+        "time_ns",
+        "their time inside it, without calls they made; marks have none",
     ),
-    ("mean_ns", "Mean", "time_ns", "total of a call, cut to the range"),
+    ("share_pct", "Share", "percent", "self of the range, on all tracks it is on"),
+    ("total_ns", "Total", "time_ns", "with the calls they made; calls around all of it left out"),
+    ("mean_ns", "Mean", "time_ns", "length of a call, cut to the range"),
     ("longest_ns", "Longest", "time_ns", "the longest of them, cut to the range"),
 )
 
@@ -496,11 +533,11 @@ def aggregate_block(found: Aggregate) -> Table:
         "range",
         f"Selected: {brief_ns(found.to_ns - found.from_ns)}",
         (
-            column(key, title, kind, found.table[key], help=meaning, bar=key == "total_ns")
+            column(key, title, kind, found.table[key], help=meaning, bar=key == "self_ns")
             for key, title, kind, meaning in _COLUMNS
         ),
         total_rows=found.names,
-        sort=Sort("total_ns"),
+        sort=Sort("self_ns"),
     )
 
 
