@@ -403,7 +403,7 @@ def aggregate(timeline: Timeline, query: Query) -> Aggregate:
         if lanes.tracks[track].kind == ANNOTATION:
             own = np.zeros_like(inside)
         elif lanes.tracks[track].kind == HOST and len(place):
-            own, once = _own_time(lanes.lanes_at(place)[1], start, end, label)
+            own, once = _own_time(lanes.lanes_at(place)[1], start, end, label.astype(np.int64))
         here = np.bincount(label)
         all_calls[: len(here)] += here
         for sums, spent in ((all_self, own), (all_total, once), (added_up, inside)):
@@ -453,7 +453,7 @@ def _own_time(row: Ints, start: Ints, end: Ints, label: Ints) -> tuple[Ints, Int
     # By name and start: what ends before the furthest end of its name so far lies in that one.
     by_name = np.lexsort((row, start, label))
     _, rank = np.unique(end, return_inverse=True)
-    key = label[by_name].astype(np.int64) * len(row) + rank[by_name]
+    key = label[by_name] * len(row) + rank[by_name]
     once = length.copy()
     once[by_name[1:][key[1:] <= np.maximum.accumulate(key)[:-1]]] = 0
     return np.maximum(own, 0), once
