@@ -108,7 +108,7 @@ def test_counters_are_folded_at_the_end_and_tell_their_axis(page: Page, timeline
     assert drawn is not None
     for part in (0.1, 0.5, 0.9):
         page.mouse.move(drawn["x"] + drawn["width"] / 2, box["y"] + part * box["height"])
-        expect(page.locator(".trace-tooltip")).to_contain_text(re.compile(r"axis: 0 B to \S+ MiB"))
+        expect(page.locator(".trace-tooltip")).to_contain_text(re.compile(r"axis: 0 B to \S+ GiB"))
 
 
 def test_a_closed_device_leaves_its_streams(page: Page, timeline: Locator):
