@@ -110,9 +110,7 @@ def test_python_functions_are_a_flame_graph_and_operators_have_stacks(
 ):
     assert shared.is_dir()
     page.goto(f"{site}#/run/resnet50/modules")
-    flames = page.get_by_role(
-        "application", name=re.compile("^Python functions by time on the host")
-    )
+    flames = page.get_by_role("application", name=re.compile("^Python functions by time"))
     expect(flames).to_be_visible(timeout=LONG)
     page.goto(f"{site}#/run/resnet50/operators?group=stack&open=aten::cudnn_convolution")
     expect(page.locator(".call-stacks li").first).to_contain_text("forward", timeout=LONG)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,7 +13,13 @@ from numpy.typing import NDArray
 
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.timeline.layout import Lanes
-from timesink.analyses.timeline.levels import joined_ranges, stretches, visible, visible_points
+from timesink.analyses.timeline.levels import (
+    joined_ranges,
+    own_time,
+    stretches,
+    visible,
+    visible_points,
+)
 from timesink.analyses.timeline.tracks import ANNOTATION, CURVES, HOST
 from timesink.answers.plugin import Query
 from timesink.answers.timeline import Place, Timeline, packed, place_of, places_of
@@ -403,7 +408,7 @@ def aggregate(timeline: Timeline, query: Query) -> Aggregate:
         if lanes.tracks[track].kind == ANNOTATION:
             own = np.zeros_like(inside)
         elif lanes.tracks[track].kind == HOST and len(place):
-            own, once = _own_time(lanes.lanes_at(place)[1], start, end, label.astype(np.int64))
+            own, once = own_time(lanes.lanes_at(place)[1], start, end, label.astype(np.int64))
         here = np.bincount(label)
         all_calls[: len(here)] += here
         for sums, spent in ((all_self, own), (all_total, once), (added_up, inside)):
@@ -430,33 +435,6 @@ def aggregate(timeline: Timeline, query: Query) -> Aggregate:
         schema_overrides={"name": pl.String, "kind": pl.String},
     )
     return Aggregate(first, last, len(found), table)
-
-
-def _own_time(row: Ints, start: Ints, end: Ints, label: Ints) -> tuple[Ints, Ints]:
-    """Of slices of a thread, row by row, the time outside of those below; and all, namesakes as 0.
-
-    A namesake inside another is already part of its time.
-    """
-    length = end - start
-    own, borders = length.copy(), [0, *(np.flatnonzero(np.diff(row)) + 1), len(row)]
-    rows = list(pairwise(borders))
-    for place, (first, last) in enumerate(rows):
-        waiting = np.arange(first, last)
-        for above, under in reversed(rows[:place]):
-            holder = above + np.searchsorted(start[above:under], start[waiting], "right") - 1
-            held = (holder >= above) & (end[holder] > start[waiting])
-            inside = np.minimum(end[waiting], end[holder]) - start[waiting]
-            np.subtract.at(own, holder[held], inside[held])
-            waiting = waiting[~held]
-            if not len(waiting):
-                break
-    # By name and start: what ends before the furthest end of its name so far lies in that one.
-    by_name = np.lexsort((row, start, label))
-    _, rank = np.unique(end, return_inverse=True)
-    key = label[by_name] * len(row) + rank[by_name]
-    once = length.copy()
-    once[by_name[1:][key[1:] <= np.maximum.accumulate(key)[:-1]]] = 0
-    return np.maximum(own, 0), once
 
 
 def _enclosing(lanes: Lanes, track: int, place: Ints, first: int, last: int) -> Flags:
