@@ -11,7 +11,9 @@ import oracle
 from builders import complete
 from cases import DATA_LOADER, MAIN, OTHER, STEP, C, K, O, R, S, host_event, read
 from recordings import Recording, recordings
+from timesink.analyses.modules import python_table
 from timesink.analyses.operators import eligible_share, launch_sites, operator_table
+from timesink.answers.info_report import run_query
 from timesink.model.trace import Trace
 
 VOLTA = {"deviceProperties": [{"id": 0, "name": "Tesla V100", "computeMajor": 7}]}
@@ -105,6 +107,66 @@ class TestGroups:
     def test_an_empty_stack_is_none(self):
         trace = read(O("mm", 0, 10, **{"Call stack": ""}))
         assert table(trace, "has_call_stack") == [("mm", False)]
+
+
+class TestStacksFromNesting:
+    """A recording of Python functions, without the argument "Call stack"."""
+
+    def trace(self) -> Trace:
+        def function(name: str, ts: int, dur: int) -> dict:
+            return host_event("python_function", name, ts, dur, MAIN)
+
+        return read(
+            function("train.py(1): main", 0, 900),
+            function("nn.py(5): forward", 100, 200),
+            function("<built-in method mm of Tensor object at 0x7f01>", 110, 50),
+            O("mm", 115, 40),
+            R(120, 5, c=1),
+            K("gemm", 200, 30, c=1),
+            function("nn.py(5): forward", 400, 200),
+            function("<built-in method mm of Tensor object at 0x7f02>", 410, 50),
+            # Longer than its caller by the rounding of clocks.
+            O("mm", 415, 46),
+            O("mm", 700, 10),
+            O("told", 720, 10, **{"Call stack": "elsewhere"}),
+            O("mm", 100, 10, tid=OTHER),
+        )
+
+    def test_operators_without_call_stacks_are_grouped_by_the_functions_around_them(self):
+        deep = "<built-in method mm of Tensor object>;nn.py(5): forward;train.py(1): main"
+        assert sorted(table(self.trace(), "call_stack", "calls", by_stack=True), key=str) == [
+            ("mm", deep, 2),
+            ("mm", "train.py(1): main", 1),
+            ("mm", None, 1),
+            ("told", "elsewhere", 1),
+        ]
+        assert table(self.trace(), "has_call_stack") == [("mm", True), ("told", True)]
+
+    def test_responses_of_the_former_plugin_have_recorded_stacks_only(self):
+        told = operator_table(self.trace(), as_recorded=True)
+        assert told.select("name", "has_call_stack").rows() == [("mm", False), ("told", True)]
+
+    def test_queries_see_them(self):
+        found = run_query(self.trace(), "select distinct call_stack from host where name = 'mm'")
+        assert found.height == 3
+
+    def test_python_functions_by_caller(self):
+        rows = python_table(self.trace()).select(
+            "parent_id", "name", "calls", "host_total_ns", "host_self_ns", "device_total_ns"
+        )
+        assert rows.rows() == [
+            (None, "train.py(1): main", 1, 900_000, 500_000, 30_000),
+            (0, "nn.py(5): forward", 2, 400_000, 300_000, 30_000),
+            (1, "<built-in method mm of Tensor object>", 2, 100_000, 100_000, 30_000),
+        ]
+
+    def test_very_deep_stacks_are_cut_at_their_outer_end(self):
+        nested = [
+            host_event("python_function", f"f{depth}", depth, 1000 - 2 * depth, MAIN)
+            for depth in range(300)
+        ]
+        ((_, stack),) = table(read(*nested, O("mm", 310, 50)), "call_stack", by_stack=True)
+        assert (stack.split(";")[0], stack.count(";")) == ("f299", 127)
 
 
 class TestTensorCores:

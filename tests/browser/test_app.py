@@ -105,6 +105,17 @@ def test_memory_is_a_curve_with_its_peaks(page: Page, site: str):
     )
 
 
+def test_python_functions_are_a_flame_graph_and_operators_have_stacks(
+    page: Page, site: str, shared: Path
+):
+    assert shared.is_dir()
+    page.goto(f"{site}#/run/resnet50/modules")
+    flames = page.get_by_role("application", name=re.compile("^Python functions by time"))
+    expect(flames).to_be_visible(timeout=LONG)
+    page.goto(f"{site}#/run/resnet50/operators?group=stack&open=aten::cudnn_convolution")
+    expect(page.locator(".call-stacks li").first).to_contain_text("forward", timeout=LONG)
+
+
 def test_modules_are_an_icicle_and_a_table(page: Page, site: str, shared: Path):
     assert shared
     page.goto(f"{site}#/run/resnet50/modules")
@@ -113,7 +124,8 @@ def test_modules_are_an_icicle_and_a_table(page: Page, site: str, shared: Path):
     icicle.focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    place = page.get_by_role("navigation", name="Place in the tree")
+    section = page.get_by_role("region", name="Modules", exact=True)
+    place = section.get_by_role("navigation", name="Place in the tree")
     expect(place.get_by_role("button")).not_to_have_count(1)
     page.get_by_role("searchbox", name="Search in Modules", exact=True).fill("Bottleneck")
     expect(page.get_by_role("link", name=re.compile("^Bottleneck")).first).to_be_visible()

@@ -51,7 +51,6 @@ def width(page: Page) -> float:
 def test_the_first_picture_shows_all_tracks(page: Page, timeline: Locator):
     for track in ("python3 (1525)", "thread 1525 (python3)", "GPU 0", "stream 7"):
         expect(page.get_by_role("button", name=track, exact=True)).to_be_visible()
-    expect(page.get_by_text("reserved memory").first).to_be_visible()
     device, process = (
         page.get_by_role("button", name=group, exact=True).bounding_box()
         for group in ("GPU 0", "python3 (1525)")
@@ -94,6 +93,46 @@ def test_deep_stacks_open_with_their_first_rows(page: Page, site: str, deep: str
     page.get_by_role("searchbox", name="Search slices by name").fill("call 27")
     page.get_by_role("searchbox", name="Search slices by name").press("Enter")
     expect(fewer).to_be_visible()
+
+
+def test_counters_are_folded_at_the_end_and_tell_their_axis(page: Page, timeline: Locator):
+    expect(page.get_by_text("reserved memory")).to_have_count(0)
+    counters = page.get_by_role("button", name="GPU 0, counters", exact=True)
+    expect(counters).to_have_attribute("aria-expanded", "false")
+    assert page.locator(".trace-name").last.inner_text() == "GPU 0, counters"
+    counters.click()
+    name = page.locator(".trace-name", has_text="reserved memory")
+    name.scroll_into_view_if_needed()
+    box, drawn = name.bounding_box(), timeline.bounding_box()
+    assert box is not None
+    assert drawn is not None
+    for part in (0.1, 0.5, 0.9):
+        page.mouse.move(drawn["x"] + drawn["width"] / 2, box["y"] + part * box["height"])
+        expect(page.locator(".trace-tooltip")).to_contain_text(re.compile(r"axis: 0 B to \S+ GiB"))
+
+
+def test_a_closed_device_leaves_its_streams(page: Page, timeline: Locator):
+    timeline.focus()
+    page.get_by_role("button", name="GPU 0", exact=True).click()
+    expect(page.get_by_text("stream 7 annotations")).to_have_count(0)
+    expect(page.locator(".trace-name", has_text="stream 7")).to_be_visible()
+
+
+def test_the_panel_does_not_cover_what_was_clicked(page: Page, site: str, deep: str):
+    page.goto(f"{site}#/run/{deep}/trace")
+    page.get_by_role("button", name=re.compile("^All rows of")).click(timeout=LONG)
+    drawn = page.get_by_role("application", name=re.compile("^Timeline"))
+    box = drawn.bounding_box()
+    assert box is not None
+    row, group, height = 27, 26, 18
+    page.locator("canvas[data-slices]").first.wait_for()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + group + row * height + 9)
+    expect(page.get_by_role("heading", name="call 27")).to_be_visible()
+    panel = page.get_by_label("What was chosen").bounding_box()
+    assert panel is not None
+    below = "([top, limit]) => document.querySelector('.scroller').scrollTop > top - limit"
+    limit = panel["y"] - box["y"]
+    page.wait_for_function(below, arg=[group + (row + 1) * height, limit])
 
 
 def test_zoom_and_move_with_keys(page: Page, timeline: Locator):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import timesink
-from builders import training_trace, write
+from builders import kineto, operator, python_call, training_trace, write
 
 BOTH = pytest.mark.parametrize("name", ["out.json", "out.json.gz", "tables"])
 
@@ -79,3 +79,11 @@ def test_output_is_refused_before_the_input_is_read(decline, tmp_path: Path):
 def test_next_command_is_quoted(run, tmp_path: Path):
     told = run("export", timesink.sample(), "-o", tmp_path / "my tables")
     assert f"timesink query '{tmp_path}/my tables'" in told.out
+
+
+def test_call_stacks_from_nesting_are_exported(run, tmp_path: Path):
+    functions = [python_call("main", 0, 100), python_call("forward", 10, 50)]
+    source = write(tmp_path / "a.json", kineto([*functions, operator("aten::mm", 20, 10)]))
+    run("export", source, "-o", tmp_path / "tables")
+    stacks = timesink.open(tmp_path / "tables").host.filter(name="aten::mm")["call_stack"]
+    assert stacks.to_list() == ["forward;main"]

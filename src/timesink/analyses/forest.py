@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
@@ -19,6 +19,7 @@ from timesink.analyses import names
 from timesink.analyses.arrays import values_at
 from timesink.analyses.columns import (
     Codes,
+    encode,
     host_columns,
     host_kinds,
     host_lanes,
@@ -240,6 +241,53 @@ class NestedCalls:
             return np.flatnonzero(self.parent < 0)
         return children_of(node, self.parent, self.size)
 
+    def subtree_sum(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Sum of the values over each call and everything it calls."""
+        if not values.any():
+            return values.copy()
+        before = np.concatenate([np.zeros(1, dtype=values.dtype), np.cumsum(values)])
+        return np.asarray(before[np.arange(len(self)) + self.size] - before[:-1])
+
+    def last_begun(self, thread: Ints, moment: Ints) -> Nodes:
+        """The call that had begun last on a thread, by its number, at each moment; else -1."""
+        latest = np.full(len(moment), -1, dtype=np.int64)
+        borders = np.searchsorted(self.thread, np.arange(len(self.threads) + 1))
+        for number in np.unique(thread[thread >= 0]):
+            mine = np.flatnonzero(thread == number)
+            first, last = borders[number], borders[number + 1]
+            place = np.searchsorted(self.start[first:last], moment[mine], side="right") - 1
+            latest[mine] = np.where(place >= 0, place + first, -1)
+        return latest
+
+    def at(self, moments: pl.DataFrame, beyond_ns: int | Ints = 0) -> Nodes:
+        """The innermost call of its thread at each moment that goes on until then; else -1."""
+        known = {thread: number for number, thread in enumerate(self.threads)}
+        lane, lanes = lane_codes(moments)
+        thread = np.array([known.get(one, -1) for one in lanes], dtype=np.int64)[lane]
+        moment = moments["ts_ns"].to_numpy()
+        found, until = self.last_begun(thread, moment), moment + beyond_ns
+        climbing = np.flatnonzero(found >= 0)
+        while len(climbing):
+            climbing = climbing[self.end[found[climbing]] < until[climbing]]
+            found[climbing] = self.parent[found[climbing]]
+            climbing = climbing[found[climbing] >= 0]
+        return found
+
+
+Made = TypeVar("Made", bound=NestedCalls)
+
+
+def nested_calls(calls: pl.DataFrame, kind: type[Made]) -> Made:
+    """Calls nested by their times alone, whatever they are."""
+    thread, threads = lane_codes(calls) if calls.height else (np.zeros(0, dtype=np.int64), [])
+    start, end = start_and_end(calls)
+    order = pre_order(thread, start, end)
+    thread, start, end = thread[order], start[order], end[order]
+    nest = nest_calls(thread, start, end)
+    name, names = encode(calls["name"])
+    texts = [text or "" for text in names]
+    return kind(thread, start, end, nest.parent, nest.depth, name[order], texts, threads)
+
 
 @dataclass(frozen=True, eq=False)
 class CallForest(NestedCalls):
@@ -266,38 +314,6 @@ class CallForest(NestedCalls):
         chosen: Flags = self.role == OPERATOR
         chosen &= self.stands_for == np.arange(len(self))
         return chosen
-
-    def subtree_sum(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Sum of the values over each call and everything it calls."""
-        if not values.any():
-            return values.copy()
-        before = np.concatenate([np.zeros(1, dtype=values.dtype), np.cumsum(values)])
-        return np.asarray(before[np.arange(len(self)) + self.size] - before[:-1])
-
-    def last_begun(self, thread: Ints, moment: Ints) -> Nodes:
-        """The call that had begun last on a thread, by its number, at each moment; else -1."""
-        latest = np.full(len(moment), -1, dtype=np.int64)
-        borders = np.searchsorted(self.thread, np.arange(len(self.threads) + 1))
-        for number in np.unique(thread[thread >= 0]):
-            mine = np.flatnonzero(thread == number)
-            first, last = borders[number], borders[number + 1]
-            place = np.searchsorted(self.start[first:last], moment[mine], side="right") - 1
-            latest[mine] = np.where(place >= 0, place + first, -1)
-        return latest
-
-    def at(self, moments: pl.DataFrame, beyond_ns: int = 0) -> Nodes:
-        """The innermost call of its thread at each moment that goes on until then; else -1."""
-        known = {thread: number for number, thread in enumerate(self.threads)}
-        lane, lanes = lane_codes(moments)
-        thread = np.array([known.get(one, -1) for one in lanes], dtype=np.int64)[lane]
-        moment = moments["ts_ns"].to_numpy()
-        found = self.last_begun(thread, moment)
-        climbing = np.flatnonzero(found >= 0)
-        while len(climbing):
-            climbing = climbing[self.end[found[climbing]] < moment[climbing] + beyond_ns]
-            found[climbing] = self.parent[found[climbing]]
-            climbing = climbing[found[climbing] >= 0]
-        return found
 
 
 @once_per_trace
@@ -423,3 +439,21 @@ def enclosing(nodes: Nodes, parent: Nodes, wanted: Flags) -> Nodes:
         found[climbing] = parent[found[climbing]]
         climbing = climbing[found[climbing] >= 0]
     return found
+
+
+def chains(caller: Nodes, depth: Ints, kind: Ints) -> tuple[Ints, Nodes]:
+    """A row per chain of callers: that of each call, callers' rows first; and its first call.
+
+    Calls are in one row where they are of one kind and their callers are in one row.
+    """
+    row = np.full(len(caller), -1, dtype=np.int64)
+    firsts: list[Nodes] = []
+    rows = 0
+    for level in levels(depth):
+        above = np.where(caller[level] >= 0, row[caller[level]], -1)
+        key = (above + 1) * (int(kind.max()) + 1) + kind[level]
+        _, first, place = np.unique(key, return_index=True, return_inverse=True)
+        row[level] = rows + place
+        firsts.append(level[first])
+        rows += len(first)
+    return row, np.concatenate(firsts or [np.zeros(0, dtype=np.int64)])

@@ -9,11 +9,21 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.arrays import sums_by
-from timesink.analyses.columns import once_per_trace
-from timesink.analyses.forest import MODULE, STEP, CallForest, Nodes, call_forest, enclosing
+from timesink.analyses.columns import device_columns, host_columns, once_per_trace
+from timesink.analyses.forest import (
+    MODULE,
+    STEP,
+    CallForest,
+    Nodes,
+    call_forest,
+    chains,
+    enclosing,
+)
+from timesink.analyses.links import launching_calls
 from timesink.analyses.names import LIGHTNING, LIGHTNING_MODULE
-from timesink.analyses.operators import node_times
+from timesink.analyses.operators import node_times, python_frames
 from timesink.model.arrays import Flags, Ints
+from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 
 # Which forward call a backward call belongs to.
@@ -188,7 +198,7 @@ def module_table(trace: Trace) -> pl.DataFrame:
                 **sums,
             }
         )
-        .join(_layout(modules), on="row")
+        .join(_layout(modules.outer, modules.name, modules.first_start), on="row")
         .with_columns(avg_duration_ns=total / pl.col("occurrences"))
         .sort("id")
         .select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items())
@@ -256,7 +266,11 @@ def find_modules(trace: Trace) -> Modules:
         caller = np.where(around >= 0, np.searchsorted(node, around), -1)
         code = pl.Series("name", forest.name[node])
         kind = pl.struct(code, module_id.alias("module"), eager=True)
-        row, first = _rows(caller, kind.rank("dense").to_numpy())
+        # Modules open at each call: those called before it, less those that are over.
+        over = np.searchsorted(node, node + forest.size[node])
+        ended = np.cumsum(np.bincount(over, minlength=len(node) + 1))[: len(node)]
+        depth = np.arange(len(node)) - ended
+        row, first = chains(caller, depth, kind.rank("dense").to_numpy())
         name = [forest.names[code].removeprefix(PREFIX) for code in forest.name[node[first]]]
         outer = np.where(caller[first] >= 0, row[caller[first]], -1)
         ids = module_id[first].to_list()
@@ -265,38 +279,19 @@ def find_modules(trace: Trace) -> Modules:
     return Modules(node, row.astype(np.int64), outer, name, ids, first_start)
 
 
-def _rows(caller: Ints, kind: Ints) -> tuple[Ints, Ints]:
-    """The row of each call, level by level, and the first call of each row."""
-    row = np.full(len(caller), -1, dtype=np.int64)
-    firsts: list[Ints] = []
-    rows = 0
-    level = np.flatnonzero(caller < 0)
-    while len(level):
-        above = np.where(caller[level] >= 0, row[caller[level]], -1)
-        key = (above + 1) * (int(kind.max()) + 1) + kind[level]
-        _, first, place = np.unique(key, return_index=True, return_inverse=True)
-        row[level] = rows + place
-        firsts.append(level[first])
-        rows += len(first)
-        is_caller = np.zeros(len(caller), dtype=np.bool_)
-        is_caller[level] = True
-        level = np.flatnonzero((caller >= 0) & is_caller[caller])
-    return row, np.concatenate(firsts or [np.zeros(0, dtype=np.int64)])
-
-
-def _layout(modules: Modules) -> pl.DataFrame:
+def _layout(outer: Ints, name: Sequence[str], first_start: Ints) -> pl.DataFrame:
     """Numbers of the rows: by name on top, in order of first call below."""
     below: dict[int, list[int]] = {}
-    for row in np.argsort(modules.first_start, kind="stable").tolist():
-        below.setdefault(int(modules.outer[row]), []).append(row)
-    waiting = sorted(below.get(-1, []), key=lambda row: modules.name[row])[::-1]
+    for row in np.argsort(first_start, kind="stable").tolist():
+        below.setdefault(int(outer[row]), []).append(row)
+    waiting = sorted(below.get(-1, []), key=lambda row: name[row])[::-1]
     order: list[int] = []
     while waiting:
         row = waiting.pop()
         order.append(row)
         waiting.extend(reversed(below.get(row, [])))
     number = {row: place for place, row in enumerate(order)}
-    parents = [number.get(int(modules.outer[row])) for row in order]
+    parents = [number.get(int(outer[row])) for row in order]
     return pl.DataFrame(
         {"row": order, "id": range(len(order)), "parent_id": parents},
         schema={"row": pl.Int64, "id": pl.Int64, "parent_id": pl.Int64},
@@ -325,6 +320,47 @@ def _values(trace: Trace) -> dict[str, Ints]:
         "backward_host_ns": backward(times.host_total),
         "backward_device_ns": backward(times.device_total),
     }
+
+
+PYTHON_SCHEMA: dict[str, pl.DataType] = {
+    **{name: SCHEMA[name] for name in ("id", "parent_id", "name")},
+    "calls": pl.Int64(),
+    **dict.fromkeys((f"{of}_ns" for of in ("host_total", "host_self")), pl.Int64()),
+    **dict.fromkeys((f"{of}_ns" for of in ("device_total", "device_self")), pl.Int64()),
+}
+
+
+@once_per_trace
+def python_table(trace: Trace) -> pl.DataFrame:
+    """One row per Python function, or module, and chain of callers; callers before their callees.
+
+    Device work counts for the function that makes the launching call.
+    """
+    frames = python_frames(trace)
+    calls, row, rows = frames.calls, frames.row, len(frames.outer)
+    if not rows:
+        return pl.DataFrame(schema=PYTHON_SCHEMA)
+    device, launch = device_columns(trace), launching_calls(trace)
+    work = np.flatnonzero(device["kind"].is_in(BUSY_KINDS).to_numpy() & (launch >= 0))
+    maker = calls.at(host_columns(trace)[launch[work]])
+    work, maker = work[maker >= 0], maker[maker >= 0]
+    device_self = sums_by(maker, device["dur_ns"].to_numpy()[work], len(calls))
+    length, called = calls.end - calls.start, calls.parent >= 0
+    below = sums_by(calls.parent[called], length[called], len(calls))
+    values = {
+        "calls": np.ones(len(calls), dtype=np.int64),
+        "host_total_ns": length,
+        "host_self_ns": np.maximum(length - below, 0),
+        "device_total_ns": calls.subtree_sum(device_self),
+        "device_self_ns": device_self,
+    }
+    sums = {name: sums_by(row, of, rows) for name, of in values.items()}
+    return (
+        pl.DataFrame({"row": np.arange(rows), "name": frames.name, **sums})
+        .join(_layout(frames.outer, frames.name, frames.first_start), on="row")
+        .sort("id")
+        .select(pl.col(name).cast(dtype) for name, dtype in PYTHON_SCHEMA.items())
+    )
 
 
 # The backward pass of every module call: from the first to the last of its backward calls.

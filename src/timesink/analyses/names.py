@@ -415,3 +415,11 @@ def _is_plain(name: str) -> bool:
 
 def _holds(text: str, parts: Iterable[str]) -> bool:
     return any(part in text for part in parts)
+
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
+def without_address(name: str) -> str:
+    """A function without where its object lies, which differs from run to run and call to call."""
+    return _ADDRESS.sub("", name)

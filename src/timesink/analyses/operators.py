@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
 from timesink.analyses.arrays import sums_by
-from timesink.analyses.columns import device_columns, host_columns, once_per_trace, start_and_end
-from timesink.analyses.forest import ROLE_NAMES, CallForest, call_forest
+from timesink.analyses.columns import (
+    Texts,
+    device_columns,
+    host_columns,
+    host_kinds,
+    once_per_trace,
+    start_and_end,
+)
+from timesink.analyses.forest import (
+    ROLE_NAMES,
+    CallForest,
+    NestedCalls,
+    call_forest,
+    chains,
+    nested_calls,
+)
 from timesink.analyses.links import Links, link_launches
-from timesink.analyses.names import has_tensor_cores, is_eligible, tensor_core_use
+from timesink.analyses.names import (
+    has_tensor_cores,
+    is_eligible,
+    tensor_core_use,
+    without_address,
+)
 from timesink.model import intervals
 from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import BUSY_KINDS, KERNEL_KINDS
@@ -114,13 +134,82 @@ def _host_self(trace: Trace, forest: CallForest, links: Links) -> Ints:
     return own
 
 
+# Call stacks: as recorded, else from the Python functions that an operator lies in.
+
+_MOST_FRAMES = 128
+"""Of a call stack, from the innermost call on."""
+
+
+@dataclass(frozen=True, eq=False)
+class PythonFrames:
+    """Calls of Python functions and modules, and the chains of callers they add up to."""
+
+    calls: NestedCalls
+    row: Ints
+    """For each call: its chain."""
+    outer: Ints
+    """For each chain: that of its caller, -1 on top; callers come first."""
+    name: Sequence[str]
+    first_start: Ints
+
+    def stack(self, chain: int) -> str:
+        """A chain as profilers write it, the innermost call first."""
+        names: list[str] = []
+        while chain >= 0 and len(names) < _MOST_FRAMES:
+            names.append(self.name[chain])
+            chain = int(self.outer[chain])
+        return ";".join(names)
+
+
+@once_per_trace
+def python_frames(trace: Trace) -> PythonFrames:
+    """Python functions and modules by who calls them; methods of any object are the same."""
+    is_frame = host_kinds(trace).among("python_function", "module")
+    calls = nested_calls(host_columns(trace).filter(is_frame), NestedCalls)
+    named = Texts(calls.name, calls.names).renamed(without_address)
+    row, first = chains(calls.parent, calls.depth, named.codes)
+    outer = np.where(calls.parent[first] >= 0, row[calls.parent[first]], -1)
+    names = [named.texts[code] for code in named.codes[first].tolist()]
+    return PythonFrames(calls, row, outer, names, calls.start[first])
+
+
+@once_per_trace
+def call_stacks(trace: Trace) -> pl.Series:
+    """For each row of `trace.host`: the call stack, or of an operator that has none its frames."""
+    recorded = trace.lazy("host").select("call_stack").collect()["call_stack"]
+    frames, host = python_frames(trace), host_columns(trace)
+    bare = (recorded.cast(pl.String).fill_null("") == "").to_numpy()
+    bare = np.flatnonzero(bare & host_kinds(trace).among("operator"))
+    if not len(frames.row) or not len(bare):
+        return recorded
+    # Clocks are rounded: an operator is called by what it spends most of its time in.
+    most = host["dur_ns"].to_numpy()[bare] // 2 + 1
+    caller = frames.calls.at(host[bare], most)
+    used, place = np.unique(frames.row[caller[caller >= 0]], return_inverse=True)
+    stack = np.full(host.height, len(used))
+    stack[bare[caller >= 0]] = place
+    texts = pl.Series([*map(frames.stack, used.tolist()), None], dtype=pl.String)
+    return texts.gather(pl.Series(stack)).fill_null(recorded.cast(pl.String)).alias("call_stack")
+
+
+def with_call_stacks(trace: Trace) -> Trace:
+    """The trace with the call stacks that it does not tell itself, for tables that leave."""
+    stacks = call_stacks(trace).cast(pl.Categorical)
+    host = trace.lazy("host").with_columns(call_stack=stacks)
+    return replace(trace, frames={**trace.frames, "host": host}) if len(stacks) else trace
+
+
 _LATER_THAN_ALL = 1 << 62
 
 
 @once_per_trace
-def operator_table(trace: Trace, *, by_shape: bool = False, by_stack: bool = False) -> pl.DataFrame:
+def operator_table(
+    trace: Trace, *, by_shape: bool = False, by_stack: bool = False, as_recorded: bool = False
+) -> pl.DataFrame:
     """Operators by name, and on request by input shape and by call stack as well.
 
+    Call stacks that were not recorded come from the Python functions around an operator, unless
+    only those `as_recorded` count.
     Sorted by device self time, or by host self time where nothing ran on a device; equal ones in
     the order in which they first finished (`first_place`).  Device times are sums: work on
     parallel streams counts each.  Ratios are null where there is nothing to divide by.
@@ -132,8 +221,10 @@ def operator_table(trace: Trace, *, by_shape: bool = False, by_stack: bool = Fal
     """
     forest, times = call_forest(trace), node_times(trace)
     nodes = np.flatnonzero(forest.is_operator)
-    group, keys = _groups(trace, forest, nodes, by_shape=by_shape, by_stack=by_stack)
-    stacks = trace.lazy("host").select("call_stack").collect()["call_stack"]
+    recorded = trace.lazy("host").select("call_stack").collect()["call_stack"]
+    stacks = recorded if as_recorded else call_stacks(trace)
+    told = [stacks] if by_stack else []
+    group, keys = _groups(trace, forest, nodes, told, by_shape=by_shape)
     has_stack = (stacks != "").fill_null(value=False).to_numpy()[forest.row[nodes]]
     count = keys.height
     finished = np.full(count, _LATER_THAN_ALL)
@@ -169,15 +260,16 @@ _SUMMED = [f"{time}_{of}" for time in ("device", "host", "tensor_core") for of i
 
 
 def _groups(
-    trace: Trace, forest: CallForest, nodes: Ints, *, by_shape: bool, by_stack: bool
+    trace: Trace, forest: CallForest, nodes: Ints, told: Sequence[pl.Series], *, by_shape: bool
 ) -> tuple[Ints, pl.DataFrame]:
     """The group of each call, and what the calls of each group have in common."""
     names = pl.Series("name", forest.names, dtype=pl.String)
-    columns = ["input_dims"] * by_shape + ["call_stack"] * by_stack
+    columns = ["input_dims"] * by_shape + [one.name for one in told]
     if not columns:
         used = np.bincount(forest.name[nodes], minlength=len(names)) > 0
         return (np.cumsum(used) - 1)[forest.name[nodes]], names.filter(pl.Series(used)).to_frame()
-    texts = trace.lazy("host").select(columns).collect()[forest.row[nodes]]
+    shapes = trace.lazy("host").select(columns[:by_shape]).collect()
+    texts = pl.DataFrame([*shapes, *told])[forest.row[nodes]]
     if by_shape:
         # No shapes and no inputs are written alike.
         texts = texts.with_columns(pl.col("input_dims").fill_null("[]"))

@@ -45,7 +45,9 @@ STEPS: Columns = {
 OPERATORS: Columns = {
     "name": ColumnSpec("name of the operator", "operator"),
     "input_dims": ColumnSpec("shapes of its inputs; only when grouped by shape", "shapes"),
-    "call_stack": ColumnSpec("the Python calls around it; only when grouped by stack", "stack"),
+    "call_stack": ColumnSpec(
+        "the Python calls around it, the innermost first; only when grouped by stack", "stack"
+    ),
     "calls": ColumnSpec("number of calls", "calls"),
     "calls_with_device_work": ColumnSpec("calls that launched device work, themselves or below"),
     "device_self_ns": ColumnSpec(
@@ -62,7 +64,7 @@ OPERATORS: Columns = {
     ),
     "tensor_core_self_ratio": ColumnSpec("that part of `device_self_us`, 0 to 1", "tensor"),
     "tensor_core_total_ratio": ColumnSpec("that part of `device_total_us`, 0 to 1"),
-    "has_call_stack": ColumnSpec("whether a call stack was recorded for one of the calls"),
+    "has_call_stack": ColumnSpec("whether the call stack of one of the calls is known"),
 }
 
 LAUNCH_SITES: Columns = {
@@ -73,6 +75,19 @@ LAUNCH_SITES: Columns = {
     ),
     "events": ColumnSpec("number of kernels, copies and memsets", "events"),
     "device_ns": ColumnSpec("their lengths, added up", "device time"),
+}
+
+PYTHON: Columns = {
+    "id": ColumnSpec("number of the row"),
+    "parent_id": ColumnSpec("row of the function that calls it; null on top"),
+    "name": ColumnSpec("file, line and name of the function, or the module", "function"),
+    "calls": ColumnSpec("number of calls", "calls"),
+    "host_total_ns": ColumnSpec("time on the host, from start to end", "host total"),
+    "host_self_ns": ColumnSpec("the same without the Python functions it called", "host self"),
+    "device_total_ns": ColumnSpec(
+        "device work launched by it and by all it called", "device total"
+    ),
+    "device_self_ns": ColumnSpec("device work launched by it, not by a function it called"),
 }
 
 MODULES: Columns = {

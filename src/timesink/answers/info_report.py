@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 from polars.lazyframe.in_process import InProcessQuery
 
+from timesink.analyses.operators import with_call_stacks
 from timesink.analyses.summary import Summary, sampled_counters, sampled_span_ns, summarise
 from timesink.errors import QueryError
 from timesink.model import units
@@ -222,6 +223,7 @@ def run_query(trace: Trace, sql: str) -> pl.DataFrame:
     if len(_OPERATOR.findall(code)) > _MOST_OPERATORS:
         found = f"a query of more than {_MOST_OPERATORS} operators takes too long"
         raise QueryError(found, "use `in (...)`, `between` or several queries")
+    trace = with_call_stacks(trace) if "call_stack" in sql.lower() else trace
     # SQL's text functions know nothing of dictionary-encoded text.
     plain = pl.col(pl.Categorical, pl.Enum).cast(pl.String)
     context = pl.SQLContext({name: trace.lazy(name).with_columns(plain) for name in TABLES})

@@ -46,6 +46,7 @@ NO_LAUNCHES = Absent(
 NO_GAPS = Absent("no device stands still between two activities")
 NO_MEMORY = Absent("no memory was recorded", "profile with profile_memory=True")
 NO_MODULES = Absent("no modules were recorded", "profile with with_stack=True")
+NO_PYTHON = Absent("no Python functions were recorded", NO_MODULES.hint)
 NO_COMMUNICATION = Absent("nothing in this run communicates", "give the folder of all ranks")
 ALL_MATCHED = Absent("no collective call lacks a partner among the workers given")
 NO_STRAGGLERS = Absent("no rank holds the others up")
@@ -205,6 +206,7 @@ VIEWS: Mapping[str, View] = {
         "memory.blocks:memory_events", "Allocations and their lifetime", of.EVENTS, NO_MEMORY
     ),
     "modules": View("modules:module_table", "Modules", of.MODULES, NO_MODULES),
+    "python": View("modules:python_table", "Python functions", of.PYTHON, NO_PYTHON),
     "collectives": View(
         "communication.records:communication_records",
         "Collective calls",

@@ -63,7 +63,9 @@ def run(options: argparse.Namespace) -> int:
         print(f"Wrote {output} ({written} events)")
         print(f"Next: open it at https://ui.perfetto.dev, or run  timesink info {quoted}")
     else:
-        export_folder(trace, output, force=options.force)
+        from timesink.analyses.operators import with_call_stacks  # noqa: PLC0415
+
+        export_folder(with_call_stacks(trace), output, force=options.force)
         print(f"Wrote {output} (one Parquet file per table)")
         sorts = ("steps", trace.has_timeline), ("behaviour", trace.has_behaviour)
         table = next((name for name, has in sorts if has), "kernel_calls")

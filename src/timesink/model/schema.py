@@ -136,7 +136,11 @@ HOST = TraceTable(
         _text("input_dims", "input shapes as JSON text"),
         _text("input_types", "input dtypes as JSON text"),
         _text("concrete_inputs", "scalar input values as JSON text"),
-        _text("call_stack", "Python frames separated by ';', outermost last as recorded"),
+        _text(
+            "call_stack",
+            "Python frames separated by ';', outermost last as recorded; queries and exports have "
+            "the functions around an operator where none was",
+        ),
         _text("module_hierarchy", "module path as recorded on the operator"),
         _whole("python_id", "id of a Python call"),
         _whole("python_parent_id", "id of the calling Python call"),

@@ -32,13 +32,13 @@ def test_tracks_of_the_sample_in_order() -> None:
     assert told == [
         ("device", "GPU 0", "stream 7", ""),
         ("annotation", "GPU 0", "stream 7 annotations", ""),
-        ("memory", "GPU 0", "allocated memory", "B"),
-        ("memory", "GPU 0", "reserved memory", "B"),
         ("host", "python3 (1525)", "thread 1525 (python3)", ""),
         ("host", "python3 (1525)", "thread 1550 (python3)", ""),
-        ("memory", "Host", "allocated memory", "B"),
         ("annotation", "Spans", "PyTorch Profiler", ""),
         ("annotation", "Traces", "Trace PyTorch Profiler", ""),
+        ("memory", "Host, counters", "allocated memory", "B"),
+        ("memory", "GPU 0, counters", "allocated memory", "B"),
+        ("memory", "GPU 0, counters", "reserved memory", "B"),
     ]
 
 
@@ -97,14 +97,14 @@ def test_many_streams_that_do_little_stand_below_the_process() -> None:
     assert groups == ["GPU 0", "process 5", *["GPU 0, other streams"] * 5]
 
 
-def test_devices_that_only_count_come_after_the_process() -> None:
+def test_counters_come_after_all_that_happens() -> None:
     call = {"kind": "operator", "name": "aten::mm", "pid": "5", "tid": "5", "ts_ns": 0, "dur_ns": 9}
     kernel = {"kind": "kernel", "device": 1, "pid": "1", "ts_ns": 2, "dur_ns": 5, "stream": "7"}
     counted = {"counter": "power", "value": 9.0, "source": "sampled"}
     counters = [{**counted, "device": str(device), "ts_ns": 3} for device in range(2)]
     layout = layout_of(trace_of(host=[call], device=[kernel], counters=counters))
     groups = [track.group for track in layout.lanes.tracks]
-    assert groups == ["GPU 1", "GPU 1", "process 5", "GPU 0"]
+    assert groups == ["GPU 1", "process 5", "GPU 0, counters", "GPU 1, counters"]
 
 
 def test_marks_far_from_the_work_are_left_out() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -115,7 +116,7 @@ def test_aggregate_cuts_at_the_edges_of_the_range() -> None:
     )
     told = found.table.select("name", "kind", "calls", "total_ns", "longest_ns")
     assert sorted(told.rows()) == sorted(expected.rows())
-    assert found.table["total_ns"].is_sorted(descending=True)
+    assert found.table["self_ns"].is_sorted(descending=True)
     share = found.table["share_pct"][0]
     assert share == pytest.approx(100 * found.table["total_ns"][0] / (last - first))
 
@@ -134,6 +135,46 @@ def test_a_share_is_of_the_tracks_a_name_is_on() -> None:
 def test_what_frames_the_recording_is_in_no_aggregate() -> None:
     kinds = set(timeline().layout.lanes.kinds)
     assert set(ask("aggregate").table["kind"]) == kinds - {"trace"} < kinds
+
+
+def test_a_range_leaves_out_the_calls_around_it() -> None:
+    call = {"kind": "python_function", "pid": "1", "tid": "1"}
+    spans = {"main": (0, 100), "step": (10, 80), "forward": (20, 30), "loss": (60, 20)}
+    host = [{**call, "name": name, "ts_ns": ts, "dur_ns": dur} for name, (ts, dur) in spans.items()]
+    kernel = {"kind": "kernel", "name": "gemm", "device": 0, "pid": "0", "ts_ns": 0, "dur_ns": 100}
+    timeline = open_timeline(trace_of(host=host, device=[{**kernel, "stream": "7"}]))
+
+    def names(first: int, last: int) -> list[str]:
+        asked = Query({"from": str(first), "to": str(last)})
+        return sorted(ROUTES["aggregate"](timeline, asked).table["name"])
+
+    assert names(15, 85) == ["forward", "gemm", "loss"]
+    assert names(0, 100) == ["forward", "gemm", "loss", "step"]
+    # Within one call the range is about that call.
+    assert names(25, 40) == ["forward", "gemm"]
+
+
+def test_totals_of_a_range_count_no_time_twice() -> None:
+    call = {"kind": "python_function", "pid": "1", "tid": "1"}
+    spans = [("call", 0, 90), ("layer", 5, 80), ("call", 10, 30), ("call", 50, 30), ("end", 95, 5)]
+    host = [{**call, "name": name, "ts_ns": ts, "dur_ns": dur} for name, ts, dur in spans]
+    found = ROUTES["aggregate"](open_timeline(trace_of(host=host)), Query())
+    told = found.table.select("name", "calls", "self_ns", "total_ns", "share_pct", "mean_ns")
+    assert told.rows() == [
+        ("call", 3, 70, 90, 70.0, 50.0),
+        ("layer", 1, 20, 80, 20.0, 80.0),
+        ("end", 1, 5, 5, 5.0, 5.0),
+    ]
+
+
+def test_kernels_carry_their_short_names() -> None:
+    name = "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>>(int)"
+    kernel = {"kind": "kernel", "device": 0, "pid": "0", "stream": "7", "dur_ns": 5}
+    device = [{**kernel, "name": name, "ts_ns": 0}, {**kernel, "name": "gemm", "ts_ns": 9}]
+    answer = ROUTES["slices"](open_timeline(trace_of(device=device)), Query())
+    head = json.loads(answer[4 : 4 + int.from_bytes(answer[:4], "little")])
+    assert sorted(head["names"].values()) == ["gemm", name]
+    assert list(head["short"].values()) == ["vectorized_elementwise_kernel<FillFunctor>"]
 
 
 def test_search_finds_parts_of_names_whatever_their_case() -> None:

@@ -5,6 +5,8 @@ import type { Engine } from "./engine";
 import type { Hit, Shown } from "./hit";
 import { isCurve, type Layout } from "./layout";
 import { Names, valueText } from "./Names";
+import type { Spot } from "./paint";
+import { axisOf } from "./paintCurves";
 import { OVERVIEW, RULER } from "./paintRuler";
 import { listen } from "./pointer";
 import { sliceLines, type Told, Tooltip } from "./Tooltip";
@@ -15,6 +17,8 @@ interface CanvasProps {
   layout: Layout;
   scroller: RefObject<HTMLDivElement | null>;
   onToggle(key: string): void;
+  /** What is chosen: it stays in sight when a panel takes some of the height. */
+  chosen: Spot | null;
   onUnfold(track: number): void;
   onPick(slice: Shown | null): void;
   onRange(range: Range | null): void;
@@ -73,6 +77,12 @@ export function Canvas(props: CanvasProps) {
       engine.attach(null);
     };
   }, [engine]);
+
+  const { chosen } = props;
+  useEffect(() => {
+    const top = chosen && engine.scrollFor(chosen, "nearest");
+    if (top !== null) scroller.current?.scrollTo({ top, behavior: "instant" });
+  }, [engine, chosen, size.height]);
 
   const { timeline } = engine;
   const wide = { width: `${size.width}px` };
@@ -134,8 +144,12 @@ function hover(engine: Engine, hit: Hit | null, x: number, y: number): Told | nu
     if (!value) return null;
     const text = (of: number) => valueText(of, track.unit);
     const spread = value.low < value.high ? [`${text(value.low)} to ${text(value.high)}`] : [];
-    return { x, y, title: text(value.mean), lines: [track.name, ...spread] };
+    const axis = `axis: ${axisOf(track).map(text).join(" to ")}`;
+    return { x, y, title: text(value.mean), lines: [track.name, ...spread, axis] };
   }
   if (!hit.slice) return null;
-  return { x, y, title: engine.names.text(hit.slice.code), lines: sliceLines(hit.slice) };
+  const { code } = hit.slice;
+  const [title, whole] = [engine.names.short(code), engine.names.text(code)];
+  const lines = [...sliceLines(hit.slice), ...(title === whole ? [] : [whole])];
+  return { x, y, title, lines };
 }

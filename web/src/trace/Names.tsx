@@ -1,6 +1,14 @@
 import { Fragment } from "preact";
 import { format } from "../format/format";
-import { type Item, type Layout, ROW, type TrackItem, trackKey, visibleItems } from "./layout";
+import {
+  type Item,
+  isCurve,
+  type Layout,
+  ROW,
+  type TrackItem,
+  trackKey,
+  visibleItems,
+} from "./layout";
 import type { Track } from "./types";
 
 interface NamesProps {
@@ -62,7 +70,7 @@ function Name({ item, onToggle }: { item: Item; onToggle(): void }) {
   const [name, title] = group
     ? [item.name, `${item.name}: ${item.tracks} tracks`]
     : [item.track.name, told(item.track)];
-  if (!group && item.open && item.track.rows <= 1) {
+  if (!group && item.track.rows <= 1 && (item.open || !isCurve(item.track))) {
     return (
       <div class="trace-name" style={place} title={title}>
         <span class="text">{name}</span>
@@ -96,6 +104,8 @@ function told({ name, group, events, rows, unit, kind, lowest, highest }: Track)
 /** A value of a counter with its unit; bytes as people read them. */
 export function valueText(value: number, unit: string): string {
   if (unit === "B" || unit === "bytes") return format("bytes", value);
-  const digits = format("number", Number(value.toPrecision(4)));
+  if (unit === "B/s") return format("bytes_per_s", value);
+  const rounded = format("number", Number(value.toPrecision(4)));
+  const digits = rounded.replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
   return unit ? `${digits} ${unit}` : digits;
 }

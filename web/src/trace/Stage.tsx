@@ -8,6 +8,7 @@ import { Details, Merged } from "./Details";
 import { FoundNames } from "./FoundNames";
 import { KeySheet } from "./KeySheet";
 import type { Command } from "./keys";
+import { isCurve } from "./layout";
 import { Panel, type Tab } from "./Panel";
 import type { Spot } from "./paint";
 import { RangeTable } from "./RangeTable";
@@ -148,6 +149,7 @@ export function Stage(props: TraceViewProps & { timeline: Timeline }) {
       {error && <Trouble error={error} onAgain={() => engine.redraw()} />}
       <Canvas
         {...{ engine, layout, scroller }}
+        chosen={spot}
         onToggle={toggle}
         onUnfold={unfold}
         onPick={(slice) => {
@@ -176,5 +178,6 @@ function shownTracks({
   timeline: Timeline;
 }) {
   const shown = [...layout.byTrack.keys()];
-  return shown.length === timeline.tracks.length ? [] : shown;
+  const slices = timeline.tracks.filter((track) => !isCurve(track));
+  return slices.every(({ id }) => layout.byTrack.has(id)) ? [] : shown;
 }

@@ -4,7 +4,7 @@ import type { Range, TraceApi } from "./api";
 import { plainColour } from "./colours";
 import { contextOf } from "./context";
 import { type Hit, hitAt, neighbour, type Shown, sliceAt } from "./hit";
-import { isCurve, type Layout, rowTop, visibleItems } from "./layout";
+import { isCurve, type Layout, ROW, rowTop, visibleItems } from "./layout";
 import { Loader } from "./loader";
 import { Names } from "./names";
 import { busiest } from "./overview";
@@ -242,11 +242,13 @@ export class Engine {
   }
 
   /** Where to scroll so that a slice can be seen; null where it can be already. */
-  scrollFor(spot: Spot): number | null {
+  scrollFor(spot: Spot, where: "middle" | "nearest" = "middle"): number | null {
     const item = this.layout.byTrack.get(spot.track);
     if (!item || isCurve(item.track)) return null;
     const y = rowTop(item, spot.row);
     if (y >= this.top && y + 24 <= this.top + this.height) return null;
-    return Math.max(0, y - this.height / 2);
+    const margin = Math.min(2 * ROW, this.height / 3);
+    const nearest = y < this.top ? y - margin : y + ROW + margin - this.height;
+    return Math.max(0, where === "nearest" ? nearest : y - this.height / 2);
   }
 }

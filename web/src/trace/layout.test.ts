@@ -30,6 +30,27 @@ describe("laying out", () => {
     const names = items.map((item) => (item.type === "group" ? item.name : item.track.id));
     expect(names).toEqual(["process", 1, 3, "GPU", 2, 4]);
   });
+  it("keeps groups of counters closed until they are opened, unless there is nothing else", () => {
+    const curves = [
+      track(5, "GPU, counters", 1, "counter"),
+      track(6, "GPU, counters", 1, "memory"),
+    ];
+    const shown = (tracks: Track[], ...turned: string[]) => [
+      ...layOut(tracks, { ...AS_OPENED, turned: new Set(turned) }).byTrack.keys(),
+    ];
+    expect(shown([...TRACKS, ...curves])).toEqual([1, 3, 2, 4]);
+    expect(shown([...TRACKS, ...curves], "GPU, counters")).toEqual([1, 3, 2, 4, 5, 6]);
+    expect(shown(curves)).toEqual([5, 6]);
+  });
+  it("leaves its streams, a row each, where a device is closed", () => {
+    const tracks = [track(1, "GPU", 3, "device"), track(2, "GPU", 2, "annotation")];
+    const closed = layOut(tracks, { ...AS_OPENED, turned: new Set(["GPU"]) });
+    expect([...closed.byTrack.values()].map(({ track, rows }) => [track.id, rows])).toEqual([
+      [1, 1],
+    ]);
+    const again = layOut(tracks, { ...AS_OPENED, turned: new Set(["GPU", trackKey(1)]) });
+    expect(again.byTrack.get(1)?.rows).toBe(3);
+  });
   it("leaves no hole and no overlap", () => {
     const { items, height } = layOut(TRACKS, AS_OPENED);
     for (const [i, item] of items.entries()) {
@@ -37,8 +58,8 @@ describe("laying out", () => {
     }
   });
   it("hides tracks of closed groups and rows of closed tracks", () => {
-    const closed = layOut(TRACKS, { ...AS_OPENED, closed: new Set(["GPU", trackKey(1)]) });
-    expect([...closed.byTrack.keys()]).toEqual([1, 3]);
+    const closed = layOut(TRACKS, { ...AS_OPENED, turned: new Set(["GPU", trackKey(1)]) });
+    expect([...closed.byTrack.keys()]).toEqual([1, 3, 2]);
     expect(closed.byTrack.get(1)?.rows).toBe(1);
   });
 });
@@ -58,7 +79,7 @@ describe("deep tracks", () => {
   });
   it("show all rows once they are unfolded, and one once they are closed", () => {
     expect(rows({ ...AS_OPENED, unfolded: new Set([1]) })[0]).toEqual([30, true]);
-    expect(rows({ closed: new Set([trackKey(1)]), unfolded: new Set([1]) })[0]).toEqual([1, null]);
+    expect(rows({ turned: new Set([trackKey(1)]), unfolded: new Set([1]) })[0]).toEqual([1, null]);
   });
 });
 
@@ -71,9 +92,11 @@ describe("finding", () => {
     expect(itemAt(layout, layout.height + 1)).toBeNull();
     expect(itemAt(layout, -1)).toBeNull();
   });
-  it("a row, and none in the gap below", () => {
+  it("a row, on the whole height of a track", () => {
     expect(rowAt(first, rowTop(first, 2) + ROW - 1)).toBe(2);
-    expect(rowAt(first, first.y + first.height - 1)).toBeNull();
+    expect(rowAt(first, first.y + first.height - 1)).toBe(2);
+    const curve = layout.byTrack.get(4)!;
+    expect(rowAt(curve, curve.y + curve.height - 1)).toBe(0);
   });
   it("what is in sight", () => {
     const shown = visibleItems(layout, HEADER + 1, HEADER + 2);

@@ -46,8 +46,8 @@ export function trackKey(id: number): string {
 
 /** What differs from how a timeline opens. */
 export interface Folding {
-  /** Names of closed groups and keys of closed tracks. */
-  closed: ReadonlySet<string>;
+  /** Names of groups and keys of tracks that are closed, or open where they would be closed. */
+  turned: ReadonlySet<string>;
   /** Deep tracks of which all rows are shown. */
   unfolded: ReadonlySet<number>;
 }
@@ -56,10 +56,21 @@ export function isCurve(track: Track): boolean {
   return track.kind === "counter" || track.kind === "memory";
 }
 
-export const AS_OPENED: Folding = { closed: new Set(), unfolded: new Set() };
+export const AS_OPENED: Folding = { turned: new Set(), unfolded: new Set() };
 
-/** Stacks tracks by group, groups in the order they first appear. */
-export function layOut(tracks: readonly Track[], { closed, unfolded }: Folding): Layout {
+/** Streams that stay in sight where their device is closed; those that do little do not. */
+function isMain({ kind, group }: Track): boolean {
+  return (kind === "device" || kind === "communication") && !group.endsWith(", other streams");
+}
+
+/**
+ * Stacks tracks by group, groups in the order they first appear.
+ *
+ * Groups of curves are closed at first, unless there is nothing else.  Of a closed device, each
+ * stream keeps a row.
+ */
+export function layOut(tracks: readonly Track[], { turned, unfolded }: Folding): Layout {
+  const bare = tracks.every(isCurve);
   const groups = new Map<string, Track[]>();
   for (const track of tracks) {
     const members = groups.get(track.group);
@@ -70,13 +81,12 @@ export function layOut(tracks: readonly Track[], { closed, unfolded }: Folding):
   const byTrack = new Map<number, TrackItem>();
   let y = 0;
   for (const [name, members] of groups) {
-    const open = !closed.has(name);
+    const open = turned.has(name) !== (bare || !members.every(isCurve));
     items.push({ type: "group", name, y, height: HEADER, open, tracks: members.length });
     y += HEADER;
-    if (!open) continue;
-    for (const track of members) {
-      const open = !closed.has(trackKey(track.id));
-      const item = trackItem(track, y, open, unfolded.has(track.id));
+    for (const track of open ? members : members.filter(isMain)) {
+      const whole = turned.has(trackKey(track.id)) !== open;
+      const item = trackItem(track, y, whole, unfolded.has(track.id));
       items.push(item);
       byTrack.set(track.id, item);
       y += item.height;
@@ -113,10 +123,11 @@ export function itemAt(layout: Layout, y: number): Item | null {
   return item && y >= item.y ? item : null;
 }
 
-/** Row of a track at a height within the layout; null in the gap below it. */
+/** Row of a track at a height within the layout; null beside the handle of a deep one. */
 export function rowAt(item: TrackItem, y: number): number | null {
   const row = Math.floor((y - item.y) / ROW);
-  return row >= 0 && row < item.rows ? row : null;
+  if (item.unfolded !== null && row >= item.rows) return null;
+  return Math.min(row, item.rows - 1);
 }
 
 export function rowTop(item: TrackItem, row: number): number {

@@ -136,7 +136,7 @@ export class Loader {
 
   private async fetchSlices(request: Request, call: Call): Promise<void> {
     const { head, slices } = await this.api.slices(request, call);
-    this.names.add(head.names);
+    this.names.add(head.names, head.short);
     this.slices.add(request, byTrack(slices, request.tracks), head.slices + 1);
   }
 

@@ -16,6 +16,14 @@ it("names are cut to the room there is", () => {
   expect(names().cut(2, 12, measure)).toBe("");
 });
 
+it("kernels carry their short names, and are found by the whole", () => {
+  const known = names();
+  known.add({ 7: "void at::native::fill<float>(int)" }, { 7: "fill" });
+  expect(known.cut(7, 100, measure)).toBe("fill");
+  known.search("float");
+  expect(known.colour("device", 7)).not.toBe(DIM);
+});
+
 it("a search dims what it does not find, until it ends", () => {
   const known = names();
   const before = known.colour("host", 2);

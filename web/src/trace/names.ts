@@ -12,12 +12,14 @@ export const UNKNOWN = 255;
 
 export class Names {
   private readonly texts = new Map<number, string>();
+  private readonly shortened = new Map<number, string>();
   private readonly tables = new Map<string, Uint8Array>();
   private readonly widths = new Map<string, number>();
   private wanted = "";
   private highest = 0;
 
-  add(names: Record<string, string>): void {
+  add(names: Record<string, string>, short: Record<string, string> = {}): void {
+    for (const [key, name] of Object.entries(short)) this.shortened.set(Number(key), name);
     for (const [key, name] of Object.entries(names)) {
       const code = Number(key);
       this.texts.set(code, name);
@@ -27,6 +29,11 @@ export class Names {
 
   text(code: number): string {
     return this.texts.get(code) ?? "";
+  }
+
+  /** What is written on a slice: kernels go without return types and arguments. */
+  short(code: number): string {
+    return this.shortened.get(code) ?? this.text(code);
   }
 
   /** Colours by code, `UNKNOWN` where `colour` is to be asked. */
@@ -72,7 +79,7 @@ export class Names {
 
   /** The name as far as there is room; "" where too little of it would be left. */
   cut(code: number, room: number, measure: (text: string) => number): string {
-    const name = this.text(code);
+    const name = this.short(code);
     const whole = this.width(name, measure);
     if (whole <= room) return name;
     let characters = Math.floor((name.length * room) / whole);

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { pieceOf } from "./example";
+import { valueText } from "./Names";
 import { pointAt, valueAt } from "./paintCurves";
 import { busyShares } from "./paintRuler";
 
@@ -31,4 +32,16 @@ it("the overview adds up how busy each pixel is", () => {
   );
   const shares = busyShares([piece], { from: 0, to: 40, width: 4 });
   expect([...shares]).toEqual([1, 0.5, 0.5, 0]);
+});
+
+it("values of an axis have their unit, and no digits that say nothing", () => {
+  const told = [
+    [0, "%"],
+    [129.2, "W"],
+    [1980, "MHz"],
+    [2048, "B"],
+    [75_900_000, "B/s"],
+  ] as const;
+  const texts = told.map(([value, unit]) => valueText(value, unit));
+  expect(texts).toEqual(["0 %", "129.2 W", "1 980 MHz", "2.0 KiB", "72.4 MiB/s"]);
 });

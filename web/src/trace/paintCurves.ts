@@ -1,8 +1,9 @@
 // Draws counters: the mean as an area, lowest to highest as a band, in steps as they were sampled.
 
-import type { TrackItem } from "./layout";
+import { CURVE, type TrackItem } from "./layout";
+import { valueText } from "./Names";
 import type { Theme } from "./theme";
-import type { CounterPoints } from "./types";
+import type { CounterPoints, Track } from "./types";
 import { nsPerPixel, type View } from "./view";
 import type { Piece } from "./windows";
 
@@ -18,8 +19,7 @@ export function paintCurve(
   top: number,
   theme: Theme,
 ): void {
-  const { lowest, highest } = item.track;
-  const base = Math.min(0, lowest);
+  const [base, highest] = axisOf(item.track);
   const height = item.height - 2 * AIR;
   const bottom = item.y - top + AIR + height;
   const scale = height / (highest - base || 1);
@@ -53,6 +53,27 @@ export function paintCurve(
     }
     context.stroke();
   }
+  if (item.height < CURVE) return;
+  context.font = `10px ${theme.font}`;
+  context.textBaseline = "middle";
+  context.textAlign = "left";
+  for (const [value, y] of [
+    [highest, bottom - height + 5],
+    [base, bottom - 6],
+  ] as const) {
+    const text = valueText(value, item.track.unit);
+    context.fillStyle = theme.ground;
+    context.globalAlpha = 0.75;
+    context.fillRect(2, y - 6, context.measureText(text).width + 4, 12);
+    context.globalAlpha = 1;
+    context.fillStyle = theme.quiet;
+    context.fillText(text, 4, y);
+  }
+}
+
+/** What the lower and the upper edge of a curve stand for. */
+export function axisOf({ lowest, highest }: Track): [number, number] {
+  return [Math.min(0, lowest), highest];
 }
 
 interface Step {

@@ -10,7 +10,7 @@ export interface TraceState {
   q?: string;
   /** A chosen stretch of time. */
   range?: [from: number, to: number];
-  /** Names of closed groups; `#7` is the track with id 7. */
+  /** Names of groups that are not as they open; `#7` is the track with id 7. */
   collapsed?: string[];
   /** Deep tracks, by id, of which all rows are shown. */
   deep?: number[];

@@ -37,6 +37,8 @@ export interface SlicesHead {
   slices: number;
   /** Names by code, for the codes in this answer; cut at 160 characters. */
   names: Record<string, string>;
+  /** Short names of kernels, where they differ. */
+  short?: Record<string, string>;
   /** `[name, type, length]`; type is "f64", "u32", "i32", "u16" or "u8". */
   arrays: [name: string, type: string, length: number][];
   /** Nanoseconds below which slices were merged. */

@@ -22,7 +22,7 @@ export function useFolding(
 ): Folded {
   const { collapsed = [], deep = [] } = state;
   const layout = useMemo(
-    () => layOut(timeline.tracks, { closed: new Set(collapsed), unfolded: new Set(deep) }),
+    () => layOut(timeline.tracks, { turned: new Set(collapsed), unfolded: new Set(deep) }),
     [timeline, collapsed.join("|"), deep.join()],
   );
   const toggle = (key: string) => onState({ collapsed: toggled(collapsed, key) }, "replace");
@@ -30,7 +30,7 @@ export function useFolding(
   const reveal = ({ track, row }: Spot) => {
     const group = timeline.tracks.find(({ id }) => id === track)?.group;
     const item = layout.byTrack.get(track);
-    if (group && collapsed.includes(group)) toggle(group);
+    if (group && !item) toggle(group);
     else if (!item || row < item.rows) return false;
     else if (!item.open) toggle(trackKey(track));
     else if (item.unfolded === false) unfold(track);

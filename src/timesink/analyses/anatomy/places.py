@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -26,14 +25,13 @@ from timesink.analyses.forest import (
 )
 from timesink.analyses.links import link_launches
 from timesink.analyses.modules import find_modules, is_module_call, link_backward
+from timesink.analyses.names import without_address
 from timesink.analyses.operators import node_times
 from timesink.model import intervals
 from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 
 _NONE = -1
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-"""Where an object lies in memory: another place in every run, and often in every cycle."""
 
 
 def place_rows(trace: Trace, crew: Crew, marks: Flags, cycle: Ints) -> pl.DataFrame:
@@ -45,7 +43,7 @@ def place_rows(trace: Trace, crew: Crew, marks: Flags, cycle: Ints) -> pl.DataFr
     if not len(crew.own) or not len(crew.windows.row):
         return pl.DataFrame(schema=PLACE_TIMES)
     # The same functions, whichever object they are methods of.
-    functions = functions_of(host_names(trace)).renamed(lambda text: _ADDRESS.sub("", text))
+    functions = functions_of(host_names(trace)).renamed(without_address)
     # Calls in pre-order, without those that begin in another one and outlast it.
     rows = np.concatenate([crew.own[~marks[crew.own]], crew.instead])
     spans = event_ranges(host_columns(trace), rows)

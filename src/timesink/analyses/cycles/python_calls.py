@@ -14,11 +14,8 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import (
-    encode,
     host_columns,
-    lane_codes,
     once_per_trace,
-    start_and_end,
 )
 from timesink.analyses.cycles.cycles import (
     MIN_REPEATS,
@@ -39,8 +36,7 @@ from timesink.analyses.cycles.cycles import (
 from timesink.analyses.forest import (
     NestedCalls,
     Nodes,
-    nest_calls,
-    pre_order,
+    nested_calls,
     within,
 )
 from timesink.model import intervals, units
@@ -90,14 +86,7 @@ def python_calls(trace: Trace) -> PythonCalls:
     kinds = pl.col("kind").is_in(["python_function", "module"])
     calls = host.filter(kinds & (pl.col("dur_ns") > 0))
     calls = calls.filter(pl.len().over("pid", "tid") > 1)
-    thread, threads = lane_codes(calls) if calls.height else (np.zeros(0, dtype=np.int64), [])
-    start, end = start_and_end(calls)
-    order = pre_order(thread, start, end)
-    thread, start, end = thread[order], start[order], end[order]
-    nest = nest_calls(thread, start, end)
-    name, names = encode(calls["name"])
-    texts = [text or "" for text in names]
-    return PythonCalls(thread, start, end, nest.parent, nest.depth, name[order], texts, threads)
+    return nested_calls(calls, PythonCalls)
 
 
 REPEATING = 0.5

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence, Sized
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -218,6 +219,33 @@ def joined_ranges(parts: Sequence[tuple[int, int]]) -> Ints:
     """All whole numbers of some ranges, one range after the other."""
     ranges = [np.arange(low, high) for low, high in parts if high > low]
     return np.concatenate(ranges) if ranges else np.zeros(0, dtype=np.int64)
+
+
+def own_time(row: Ints, start: Ints, end: Ints, label: Ints) -> tuple[Ints, Ints]:
+    """Of slices of a thread, row by row, the time outside of those below; and all, namesakes as 0.
+
+    A namesake inside another is already part of its time.
+    """
+    length = end - start
+    own, borders = length.copy(), [0, *(np.flatnonzero(np.diff(row)) + 1), len(row)]
+    rows = list(pairwise(borders))
+    for place, (first, last) in enumerate(rows):
+        waiting = np.arange(first, last)
+        for above, under in reversed(rows[:place]):
+            holder = above + np.searchsorted(start[above:under], start[waiting], "right") - 1
+            held = (holder >= above) & (end[holder] > start[waiting])
+            inside = np.minimum(end[waiting], end[holder]) - start[waiting]
+            np.subtract.at(own, holder[held], inside[held])
+            waiting = waiting[~held]
+            if not len(waiting):
+                break
+    # By name and start: what ends before the furthest end of its name so far lies in that one.
+    by_name = np.lexsort((row, start, label))
+    _, rank = np.unique(end, return_inverse=True)
+    key = label[by_name] * len(row) + rank[by_name]
+    once = length.copy()
+    once[by_name[1:][key[1:] <= np.maximum.accumulate(key)[:-1]]] = 0
+    return np.maximum(own, 0), once
 
 
 # Counters and memory over time, thinned at growing resolutions without losing a peak.

@@ -31,8 +31,11 @@ HOST, ANNOTATION, DEVICE = "host", "annotation", "device"
 COMMUNICATION, COUNTER, MEMORY = "communication", "counter", "memory"
 CURVES = (COUNTER, MEMORY)
 
-_DEVICES, _PROCESSES, _OTHERS, _FRAMES = range(4)
-"""Sections of the picture, from top to bottom: few rows of devices, then deep stacks of calls."""
+_DEVICES, _PROCESSES, _OTHERS, _FRAMES, _SAMPLES = range(5)
+"""Sections of the picture, from top to bottom: few rows of devices, then deep stacks of calls.
+
+Curves come last: there may be dozens, and above the calls they would hide them.
+"""
 _SLICES, _MEMORY, _COUNTERS = range(3)
 """What a group shows, from top to bottom."""
 _STREAMS = (DEVICE, COMMUNICATION)
@@ -125,12 +128,11 @@ class Naming:
         return Track(kind, group, name, events=events, order=order)
 
     def curve(self, kind: str, place: str, name: str, unit: str) -> Track:
-        """A counter or memory curve below the streams of its device."""
+        """A counter or memory curve, with the others of its device."""
         number = self._number(place)
-        group = place if number is None else self.device(number)
-        section = _OTHERS if number is None else _DEVICES
+        group = f"{place if number is None else self.device(number)}, counters"
         rank = _MEMORY if kind == MEMORY else _COUNTERS
-        return Track(kind, group, name, unit=unit, order=Order(section, 0, (rank, name)))
+        return Track(kind, group, name, unit=unit, order=Order(_SAMPLES, 0, (rank, name)))
 
     def device(self, number: int) -> str:
         return f"{self.word} {number}"

@@ -56,6 +56,7 @@ SECTIONS: Mapping[str, Callable[[tables.Analysed], tables.Made]] = {
     "memory": tables.tables_section("Memory by operator", "memory"),
     "memory-live": tables.tables_section("What is live at the memory peak", "memory-live"),
     "modules": tables.modules_section,
+    "python": tables.python_section,
     "process-groups": _GROUPS,
     "clocks": _CLOCKS,
     "workers": time.workers_section,
@@ -94,7 +95,7 @@ PAGES: Mapping[str, tuple[str, ...]] = {
     "operators": ("operators",),
     "kernels": ("kernels", "kernel-launches", "launches"),
     "memory": ("memory-curve", "memory", "memory-live"),
-    "modules": ("modules",),
+    "modules": ("modules", "python"),
     "distributed": (
         *("stragglers", "ranks", "collectives-matched", "rank-groups", "process-groups"),
         *("clocks", "workers", "overlap", "collectives", "mismatches", "damaged"),

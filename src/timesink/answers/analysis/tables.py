@@ -26,6 +26,7 @@ from timesink.answers.views import (
     NO_MEMORY,
     NO_MODULES,
     NO_OPERATORS,
+    NO_PYTHON,
     Absent,
     find_view,
 )
@@ -272,7 +273,9 @@ def device_work_ns(analysis: Analysis) -> int | None:
 MOST_NODES = 1000
 _DETAILS: Mapping[str, tuple[str, blocks.Kind]] = {
     "occurrences": ("calls", "count"),
+    "calls": ("calls", "count"),
     "host_total_ns": ("host total", "time_ns"),
+    "host_self_ns": ("host self", "time_ns"),
     "device_total_ns": ("device total", "time_ns"),
     "backward_device_ns": ("backward device", "time_ns"),
 }
@@ -287,24 +290,37 @@ def modules_section(run: Analysed) -> Made:
         time = "device_total_ns" if frame["device_total_ns"].sum() else "host_total_ns"
         ordered = frame.sort(time, descending=True, maintain_order=True)
         return blocks.Section("modules", "Modules", (run.table("modules", ordered),))
-    tree = icicle(frame)
-    left_out = frame.height - len(tree.parent)
-    lead = f"The smallest {left_out} modules are not in the picture." if left_out else ""
+    side = "device" if frame["device_total_ns"].sum() else "host"
+    tree = icicle(frame, "modules", side)
+    lead = _left_out(frame, tree, "modules")
     return blocks.Section("modules", "Modules", (tree, run.table("modules")), lead)
 
 
-def icicle(frame: pl.DataFrame) -> blocks.Icicle:
-    """Modules as a tree, parents before children; of very many the largest."""
-    measure = "device_total_ns" if frame["device_total_ns"].sum() else "host_total_ns"
-    said = "device" if measure == "device_total_ns" else "host"
+def python_section(run: Analysed) -> Made:
+    """Python functions by caller and host time: a flame graph that hangs from its top."""
+    title, frame = "Python functions", run.analysis.table("python")
+    if frame.is_empty():
+        return Empty("python", title, NO_PYTHON)
+    tree = icicle(frame, "python", "host")
+    return blocks.Section("python", title, (tree,), _left_out(frame, tree, "functions"))
+
+
+def _left_out(frame: pl.DataFrame, tree: blocks.Icicle, what: str) -> str:
+    left_out = frame.height - len(tree.parent)
+    return f"The smallest {units.count(left_out)} {what} are not in the picture." * (left_out > 0)
+
+
+def icicle(frame: pl.DataFrame, view: str, side: str) -> blocks.Icicle:
+    """Modules or functions as a tree, parents before children; of very many the largest."""
+    measure = f"{side}_total_ns"
     if frame.height > MOST_NODES:
         frame = frame.sort(measure, descending=True, maintain_order=True).head(MOST_NODES)
     tree = _in_order(frame)
     place = {number: row for row, number in enumerate(tree["id"].to_list())}
     named = words(tree["name"].to_list())
     return blocks.Icicle(
-        "modules-tree",
-        f"Modules by time on the {said}",
+        f"{view}-tree",
+        f"{find_view(view).title} by time on the {side}",
         "time_ns",
         tuple(-1 if parent is None else place[parent] for parent in tree["parent_id"].to_list()),
         named.codes,

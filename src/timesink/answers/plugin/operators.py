@@ -36,7 +36,8 @@ _TOOLTIPS = {
 
 def operation_pie(trace: Trace, query: Query) -> dict[str, Any]:
     """The response to `/operation`: the four pies."""
-    table = operator_table(trace, by_shape=_by_shape(query)).sort("first_place")
+    table = operator_table(trace, by_shape=_by_shape(query), as_recorded=True)
+    table = table.sort("first_place")
     return {key: _pie(table, title, column) for key, (title, column) in _PIES.items()}
 
 
@@ -57,13 +58,14 @@ def _pie(table: pl.DataFrame, title: str, column: str) -> dict[str, Any] | None:
 
 def operation_table(trace: Trace, query: Query) -> dict[str, Any]:
     """The response to `/operation/table`."""
-    return _table(trace, operator_table(trace, by_shape=_by_shape(query)))
+    return _table(trace, operator_table(trace, by_shape=_by_shape(query), as_recorded=True))
 
 
 def operation_stack(trace: Trace, query: Query) -> dict[str, Any]:
     """The response to `/operation/stack`: one operator, by the stacks it was called from."""
     name, by_shape = query.required("op_name"), _by_shape(query)
-    table = operator_table(trace, by_shape=by_shape, by_stack=True).filter(pl.col("name") == name)
+    table = operator_table(trace, by_shape=by_shape, by_stack=True, as_recorded=True)
+    table = table.filter(pl.col("name") == name)
     if by_shape:
         shapes = table["input_dims"].cast(pl.String).map_elements(shape_text, pl.String)
         table = table.filter(shapes.fill_null("[]") == query.text("input_shape", "[]"))

@@ -11,14 +11,22 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from timesink.analyses.names import short_kernel_name
 from timesink.analyses.timeline.layout import Lanes
-from timesink.analyses.timeline.levels import joined_ranges, stretches, visible, visible_points
-from timesink.analyses.timeline.tracks import CURVES, HOST
+from timesink.analyses.timeline.levels import (
+    joined_ranges,
+    own_time,
+    stretches,
+    visible,
+    visible_points,
+)
+from timesink.analyses.timeline.tracks import ANNOTATION, CURVES, HOST
 from timesink.answers.plugin import Query
 from timesink.answers.timeline import Place, Timeline, packed, place_of, places_of
 from timesink.errors import NotFoundError, UsageError
 from timesink.formats.chrome import writer as names
 from timesink.formats.chrome.writer import json_texts
+from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 from timesink.model.units import brief_ns, size_bytes
 from timesink.output.blocks import Kind, Sort, Table
@@ -122,10 +130,15 @@ def slices(timeline: Timeline, query: Query) -> bytes:
     pieces = window.pieces
     lane = np.repeat(shown, np.diff(pieces.first))
     track = np.searchsorted(lanes.first_lane, lane, side="right") - 1
+    codes = np.unique(pieces.label).tolist()
     head = {
         "slices": len(pieces),
-        "names": {
-            str(code): lanes.names[code][:_NAME_LENGTH] for code in np.unique(pieces.label).tolist()
+        "names": {str(code): lanes.names[code][:_NAME_LENGTH] for code in codes},
+        "short": {
+            str(code): short[:_NAME_LENGTH]
+            for code in codes
+            if lanes.kinds[code] in _KERNELS
+            and (short := short_kernel_name(lanes.names[code])) != lanes.names[code]
         },
         "resolution_ns": window.resolution,
     }
@@ -372,47 +385,69 @@ class Aggregate:
     names: int
     """How many there are; the table holds at most `MOST_NAMES`."""
     table: pl.DataFrame
-    """`name`, `kind`, `calls`, `total_ns`, `share_pct`, `mean_ns`, `longest_ns`."""
+    """`name`, `kind`, `calls`, `self_ns`, `total_ns`, `share_pct`, `mean_ns`, `longest_ns`."""
 
 
 def aggregate(timeline: Timeline, query: Query) -> Aggregate:
-    """Slices of a range by name, cut at its edges.
+    """Slices of a range by name, cut at its edges; calls around all of it are not part of it.
 
-    Shares are of the range on all tracks a name is on: work that fills two streams has 100 %.
+    A call inside one of its name counts once.  Shares are of the time on all tracks a name is on,
+    without what it called: work that fills two streams has 100 %.
     """
     lanes = timeline.layout.lanes
     first, last = asked_range(query, timeline)
     slices, labels = lanes.slices, len(lanes.names)
     all_calls, longest, tracks = np.zeros((3, labels), dtype=np.int64)
-    all_total = np.zeros(labels)
+    all_self, all_total, added_up = np.zeros((3, labels))
     for track in asked_tracks(query, timeline, curves=False):
         place = joined_ranges(stretches(slices, lanes.lanes_of([track]), first, last))
-        label, start = slices.label[place], slices.start[place]
-        inside = np.minimum(start + slices.dur[place], last) - np.maximum(start, first)
+        place = place[~_enclosing(lanes, track, place, first, last)]
+        label, start = slices.label[place], np.maximum(slices.start[place], first)
+        end = np.minimum(slices.start[place] + slices.dur[place], last)
+        inside = own = once = end - start
+        if lanes.tracks[track].kind == ANNOTATION:
+            own = np.zeros_like(inside)
+        elif lanes.tracks[track].kind == HOST and len(place):
+            own, once = own_time(lanes.lanes_at(place)[1], start, end, label.astype(np.int64))
         here = np.bincount(label)
         all_calls[: len(here)] += here
-        all_total[: len(here)] += np.bincount(label, inside)
+        for sums, spent in ((all_self, own), (all_total, once), (added_up, inside)):
+            sums[: len(here)] += np.bincount(label, spent)
         tracks[: len(here)] += here > 0
         np.maximum.at(longest, label, inside)
     # What frames the recording is in every range, and says nothing about any.
     tells = np.array([kind != "trace" for kind in lanes.kinds], dtype=np.bool_)
     found = np.flatnonzero((all_calls > 0) & tells)
-    found = found[np.argsort(-all_total[found], kind="stable")]
+    found = found[np.lexsort((-all_total[found], -all_self[found]))]
     chosen = found[:MOST_NAMES]
-    calls, total = all_calls[chosen], all_total[chosen]
+    calls, own = all_calls[chosen], all_self[chosen]
     table = pl.DataFrame(
         {
             "name": [lanes.names[code] for code in chosen.tolist()],
             "kind": [lanes.kinds[code] for code in chosen.tolist()],
             "calls": calls,
-            "total_ns": total.astype(np.int64),
-            "share_pct": 100 * total / (max(last - first, 1) * tracks[chosen]),
-            "mean_ns": total / calls,
+            "self_ns": own.astype(np.int64),
+            "total_ns": all_total[chosen].astype(np.int64),
+            "share_pct": 100 * own / (max(last - first, 1) * tracks[chosen]),
+            "mean_ns": added_up[chosen] / calls,
             "longest_ns": longest[chosen],
         },
         schema_overrides={"name": pl.String, "kind": pl.String},
     )
     return Aggregate(first, last, len(found), table)
+
+
+def _enclosing(lanes: Lanes, track: int, place: Ints, first: int, last: int) -> Flags:
+    """Which slices only frame a range: they hold all of it, and something happens inside them."""
+    start = lanes.slices.start[place]
+    around = (start <= first) & (start + lanes.slices.dur[place] >= last)
+    kind = lanes.tracks[track].kind
+    if kind not in (HOST, ANNOTATION) or not around.any():
+        return np.zeros(len(place), dtype=np.bool_)
+    if kind == HOST and around.all():
+        # A range within one call is about that call.
+        around[np.argmax(place)] = False
+    return np.asarray(around)
 
 
 # A trace, or a range of it, as a file that other viewers open.
@@ -457,14 +492,15 @@ _COLUMNS: tuple[tuple[str, str, Kind, str], ...] = (
     ("name", "Name", "text", "as recorded"),
     ("kind", "Kind", "text", "what sort of activity it is"),
     ("calls", "Calls", "count", "slices that overlap the range"),
-    ("total_ns", "Total", "time_ns", "their time inside the range"),
     (
-        "share_pct",
-        "Share",
-        "percent",
-        "total of the range, on all tracks it is on; calls inside others count in both",
+        "self_ns",
+        "Self",
+        "time_ns",
+        "their time inside it, without calls they made; marks have none",
     ),
-    ("mean_ns", "Mean", "time_ns", "total of a call, cut to the range"),
+    ("share_pct", "Share", "percent", "self of the range, on all tracks it is on"),
+    ("total_ns", "Total", "time_ns", "with the calls they made; calls around all of it left out"),
+    ("mean_ns", "Mean", "time_ns", "length of a call, cut to the range"),
     ("longest_ns", "Longest", "time_ns", "the longest of them, cut to the range"),
 )
 
@@ -475,11 +511,11 @@ def aggregate_block(found: Aggregate) -> Table:
         "range",
         f"Selected: {brief_ns(found.to_ns - found.from_ns)}",
         (
-            column(key, title, kind, found.table[key], help=meaning, bar=key == "total_ns")
+            column(key, title, kind, found.table[key], help=meaning, bar=key == "self_ns")
             for key, title, kind, meaning in _COLUMNS
         ),
         total_rows=found.names,
-        sort=Sort("total_ns"),
+        sort=Sort("self_ns"),
     )
 
 
