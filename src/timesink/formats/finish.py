@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from timesink.model.health import HealthEntry, merge_entries
 from timesink.model.intervals import IntervalSet, crossed
+from timesink.model.launches import LAUNCH_KINDS, match_launches
 from timesink.model.schema import BUSY_KINDS, STEPS, TABLES, TraceTable
 from timesink.model.trace import Metadata, Trace
 
@@ -18,7 +19,6 @@ from timesink.model.trace import Metadata, Trace
 # One function per code of :mod:`timesink.model.health`.  All of them run on every trace, so they
 # work on whole columns and fetch text only for the one example they show.
 
-LAUNCH_KINDS = ("runtime", "driver")
 NESTED_KINDS = ("operator", "annotation", "python_function", "module", *LAUNCH_KINDS)
 """Host kinds that are calls, and so lie inside one another on a thread."""
 
@@ -45,7 +45,7 @@ def find_oddities(tables: Mapping[str, pl.DataFrame], metadata: Metadata) -> lis
     if host.is_empty() and device.is_empty() and not tables["counters"].is_empty():
         return [HealthEntry("counters_only", 1)]
     # Runtime and driver calls that carry a correlation; zero and below mean there is none.
-    launches = host.select("kind", "name", "pid", "ts_ns", "correlation").filter(
+    launches = host.select("kind", "name", "pid", "ts_ns", "dur_ns", "correlation").filter(
         pl.col("kind").is_in(LAUNCH_KINDS) & (pl.col("correlation") > 0)
     )
     # Device work with the start of its launch, null where the trace has no launch for it.
@@ -56,6 +56,11 @@ def find_oddities(tables: Mapping[str, pl.DataFrame], metadata: Metadata) -> lis
         .filter(pl.col("kind").is_in(BUSY_KINDS))
         .join(first_launch, on="correlation", how="left", maintain_order="left")
     )
+    if launches["pid"].n_unique() > 1:
+        # Several processes repeat ids: then only the rule that analyses follow tells.
+        found = match_launches(launches, busy, tables["tracks"].lazy())
+        places = pl.Series(found, dtype=pl.Int64).replace(-1, None)
+        busy = busy.with_columns(launch_ts_ns=launches["ts_ns"].gather(places))
     entries = [
         _overlapping_slices(busy),
         _overlapping_host(host),
