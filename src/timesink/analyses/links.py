@@ -1,8 +1,8 @@
 """Which call launched which device work, and inside which host call it was made.
 
-Device work joins its launching call as :mod:`timesink.model.launches` says.  The call belongs to the innermost host
-call around it on its thread; external ids only choose among those around it, or help where
-there is none, because they repeat and are zero in many recordings.
+Device work joins its launching call as :mod:`timesink.model.launches` says.  The call belongs to
+the innermost host call around it on its thread; external ids only choose among those around it,
+or help where there is none, because they repeat and are zero in many recordings.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import polars as pl
 
 from timesink.analyses.arrays import sums_by
 from timesink.analyses.columns import device_columns, host_columns, once_per_trace, start_and_end
-from timesink.analyses.forest import ROLE_NAMES, CallForest, call_forest
+from timesink.analyses.forest import ROLE_NAMES, CallForest, Nodes, call_forest
 from timesink.analyses.links import Links, link_launches
 from timesink.analyses.names import has_tensor_cores, is_eligible, tensor_core_use
 from timesink.model import intervals
@@ -118,8 +118,13 @@ _LATER_THAN_ALL = 1 << 62
 
 
 @once_per_trace
-def operator_table(trace: Trace, *, by_shape: bool = False, by_stack: bool = False) -> pl.DataFrame:
+def operator_table(
+    trace: Trace, *, by_shape: bool = False, by_stack: bool = False, inner: bool = False
+) -> pl.DataFrame:
     """Operators by name, and on request by input shape and by call stack as well.
+
+    Totals hold everything a call calls, so a call inside another of its row adds nothing to them;
+    as in the former plugin it counts again with `inner`.
 
     Sorted by device self time, or by host self time where nothing ran on a device; equal ones in
     the order in which they first finished (`first_place`).  Device times are sums: work on
@@ -141,12 +146,15 @@ def operator_table(trace: Trace, *, by_shape: bool = False, by_stack: bool = Fal
     first = np.zeros(count, dtype=np.int64)
     is_first = finished[group] == forest.post_order[nodes]
     first[group[is_first]] = nodes[is_first]
+    totals = slice(None) if inner else _outermost(nodes, group, forest.size)
     table = keys.with_columns(
         pl.Series("calls", np.bincount(group, minlength=count), dtype=pl.Int64),
         pl.Series("calls_with_device_work", sums_by(group, times.device_total[nodes] > 0, count)),
         *(
-            pl.Series(f"{name}_ns", sums_by(group, getattr(times, name)[nodes], count))
-            for name in _SUMMED
+            pl.Series(f"{time}_{of}_ns", sums_by(group[rows], one[nodes][rows], count))
+            for time in ("device", "host", "tensor_core")
+            for of, rows in (("self", slice(None)), ("total", totals))
+            for one in (getattr(times, f"{time}_{of}"),)
         ),
         pl.Series("tensor_core_eligible", times.eligible[first]),
         pl.Series("has_call_stack", sums_by(group, has_stack, count) > 0),
@@ -165,7 +173,15 @@ def operator_table(trace: Trace, *, by_shape: bool = False, by_stack: bool = Fal
     )
 
 
-_SUMMED = [f"{time}_{of}" for time in ("device", "host", "tensor_core") for of in ("self", "total")]
+def _outermost(nodes: Nodes, group: Ints, size: Ints) -> Nodes:
+    """Places of the calls, given in pre-order, that no other of their group encloses."""
+    order = np.argsort(group, kind="stable")
+    # Groups side by side on one line: calls end where their subtrees do.
+    start = group[order] * (len(size) + 1) + nodes[order]
+    reached = np.maximum.accumulate(start + size[nodes[order]])
+    alone = np.ones(len(order), dtype=np.bool_)
+    alone[1:] = start[1:] >= reached[:-1]
+    return np.asarray(order[alone])
 
 
 def _groups(

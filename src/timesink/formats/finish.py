@@ -13,6 +13,7 @@ from timesink.model.intervals import IntervalSet, crossed
 from timesink.model.launches import LAUNCH_KINDS, match_launches
 from timesink.model.schema import BUSY_KINDS, STEPS, TABLES, TraceTable
 from timesink.model.trace import Metadata, Trace
+from timesink.model.vendors import is_waiting_work
 
 # Health checks on the finished tables: what looks wrong in the trace as a whole.
 #
@@ -358,6 +359,7 @@ def finish_trace(
     for name, frame in complete.items():
         complete[name], impossible = _without_impossible_times(frame, name)
         odd_values.append(impossible)
+    complete["device"] = _with_waits_apart(complete["device"])
     if complete["steps"].is_empty() and not complete["host"].is_empty():
         complete["steps"] = find_steps(complete["host"])
     found = find_oddities(complete, metadata)
@@ -366,6 +368,21 @@ def finish_trace(
         health=merge_entries([*health, *odd_values, *found]),
         frames={name: frame.lazy() for name, frame in complete.items()},
     )
+
+
+def _with_waits_apart(device: pl.DataFrame) -> pl.DataFrame:
+    """Waits that a profiler lists among kernels are none; what has a grid runs, whatever its name.
+
+    Nothing is computed while a stream waits for an event.
+    """
+    maybe = (device["kind"] == "kernel") & device["grid_x"].is_null()
+    names = device["name"].filter(maybe).unique().cast(pl.String).drop_nulls()
+    waits = names.filter(pl.Series(map(is_waiting_work, names), dtype=pl.Boolean))
+    if waits.is_empty():
+        return device
+    waiting = maybe & device["name"].cast(pl.String).is_in(waits.implode())
+    kind = pl.when(waiting).then(pl.lit("sync", device["kind"].dtype)).otherwise("kind")
+    return device.with_columns(kind=kind)
 
 
 def _without_impossible_times(frame: pl.DataFrame, name: str) -> tuple[pl.DataFrame, HealthEntry]:
