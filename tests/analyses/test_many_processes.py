@@ -59,6 +59,7 @@ def events_on_a_device_numbered_like_a_process(*labels: dict) -> list[dict]:
 def assert_none_is_lost(*events: dict) -> Trace:
     trace = read(*events)
     rows = link_launches(trace).call_row
+    assert (rows >= 0).all()
     names = trace.host["name"].cast(pl.String)[rows].to_list()
     assert [name.removeprefix("launch") for name in names] == [
         name.removeprefix("k") for name in trace.device["name"].to_list()
