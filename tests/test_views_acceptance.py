@@ -105,7 +105,7 @@ def test_utilisation(
     eligible: float,
 ):
     trace = recording(path)
-    (device,) = device_utilisation(trace).to_dicts()
+    (device,) = device_utilisation(trace, zeros=True).to_dicts()
     assert device["device"] == 0
     assert round(device["utilisation"], 8) == utilisation
     assert round(device["sm_efficiency"], 8) == sm_efficiency

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
+from builders import complete, process_labels
+from builders import kernel as one
+from cases import read
 from timesink.analyses.links import link_launches
+from timesink.analyses.operators import launch_sites
 from timesink.analyses.steps import find_steps
 from timesink.formats.finish import conform
 from timesink.model.schema import DEVICE, HOST, STEPS
@@ -40,6 +44,71 @@ def test_equal_ids_of_two_processes_are_told_apart():
         host=[call("100", 10), call("200", 20)], device=[kernel("200", 40), kernel("100", 50)]
     )
     assert link_launches(trace).call_row.tolist() == [1, 0]
+
+
+def events_on_a_device_numbered_like_a_process(*labels: dict) -> list[dict]:
+    """Processes 1 and 50 launch kernels on device 1, each with ids of its own."""
+    launched = [(1 if number % 2 else 50, number, 10 * number) for number in range(1, 9)]
+    calls = [
+        complete("cuda_runtime", f"launch{pid}", ts, 5, pid=pid, tid=7, args={"correlation": c})
+        for pid, c, ts in launched
+    ]
+    return [*calls, *(one(f"k{pid}", ts + 6, 3, c, device=1) for pid, c, ts in launched), *labels]
+
+
+def assert_none_is_lost(*events: dict) -> Trace:
+    trace = read(*events)
+    rows = link_launches(trace).call_row
+    assert (rows >= 0).all()
+    names = trace.host["name"].cast(pl.String)[rows].to_list()
+    assert [name.removeprefix("launch") for name in names] == [
+        name.removeprefix("k") for name in trace.device["name"].to_list()
+    ]
+    assert "unlinked_kernels" not in {entry.code for entry in trace.health}
+    return trace
+
+
+def test_no_launch_is_lost_when_a_process_has_the_number_of_a_device():
+    assert_none_is_lost(*events_on_a_device_numbered_like_a_process())
+
+
+def test_ids_of_a_process_with_the_number_of_a_device_do_not_take_over_its_kernels():
+    # Both processes count from 1, as ranks do; the label says that 1 is the device here.
+    calls = [
+        complete("cuda_runtime", f"launch{pid}", ts, 5, pid=pid, tid=7, args={"correlation": 4})
+        for pid, ts in ((1, 0), (50, 20))
+    ]
+    assert_none_is_lost(*calls, one("k50", 30, 3, 4, device=1), process_labels(1, "GPU 1"))
+
+
+def test_launches_are_kept_when_a_device_has_another_number_than_its_process():
+    # `MTIA 3` lies in process 9, and a host process 9 makes calls with other ids.
+    calls = [
+        complete("mtia_runtime", "launch50", ts, 5, pid=50, tid=7, args={"correlation": ts})
+        for ts in range(10, 50, 10)
+    ]
+    other = complete("mtia_runtime", "launch9", 5, 5, pid=9, tid=7, args={"correlation": 99})
+    kernels = [
+        complete("mtia_ccp_events", "k50", ts + 6, 3, pid=9, args={"device": 3, "correlation": ts})
+        for ts in range(10, 50, 10)
+    ]
+    assert_none_is_lost(other, *calls, *kernels)
+
+
+def test_health_and_launch_sites_count_the_same_unlinked_work():
+    # Process 200 lost the launch of id 8, which process 100 has as well.
+    calls = [
+        complete("cuda_runtime", "launch", ts, 5, pid=pid, tid=7, args={"correlation": number})
+        for pid, number, ts in ((100, 7, 0), (100, 8, 20), (200, 7, 5))
+    ]
+    kernels = [
+        complete("kernel", "k", ts, 5, pid=200, tid=7, args={"correlation": number, "device": 0})
+        for number, ts in ((7, 40), (8, 50))
+    ]
+    trace = read(*calls, *kernels)
+    counted = {entry.code: entry.count for entry in trace.health}["unlinked_kernels"]
+    sites = {row["site"]: row["events"] for row in launch_sites(trace).iter_rows(named=True)}
+    assert counted == sites["launch not in trace"] == 1
 
 
 def test_device_numbers_for_processes_leave_the_id_alone():

@@ -143,7 +143,7 @@ class TestStacksFromNesting:
         assert table(self.trace(), "has_call_stack") == [("mm", True), ("told", True)]
 
     def test_responses_of_the_former_plugin_have_recorded_stacks_only(self):
-        told = operator_table(self.trace(), as_recorded=True)
+        told = operator_table(self.trace(), as_plugin=True)
         assert told.select("name", "has_call_stack").rows() == [("mm", False), ("told", True)]
 
     def test_queries_see_them(self):
@@ -245,6 +245,42 @@ class TestLaunchSites:
         assert sites["device_ns"].sum() == sum(row["dur_ns"] for row in busy)
 
 
+def namesake_inside_its_namesake() -> Trace:
+    """The outer call takes 100 us, 8 us on the device; 5 us of it through the inner one."""
+    return read(
+        O("mse_loss_backward", 0, 100),
+        R(5, 5, c=1),
+        K("fill", 200, 3, c=1),
+        O("mse_loss_backward", 20, 40),
+        R(30, 5, c=2),
+        K("gemm", 300, 5, c=2),
+        O("zeros", 70, 5),
+        O("mse_loss_backward", 200, 10),
+    )
+
+
+def test_an_operator_inside_its_namesake_counts_once():
+    columns = ("calls", "device_self_ns", "device_total_ns", "host_total_ns")
+    trace = namesake_inside_its_namesake()
+    assert table(trace, *columns)[0] == ("mse_loss_backward", 3, 8_000, 8_000, 110_000)
+    again = table(trace, *columns, as_plugin=True)[0]
+    assert again == ("mse_loss_backward", 3, 8_000, 13_000, 150_000)
+
+
+@given(recordings())
+def test_totals_are_of_the_outermost_calls(recording: Recording):
+    trace = recording.trace
+    nodes = oracle.forest(trace)
+    oracle.add_times(trace, nodes)
+    rows = [one for one in nodes if one.role == "operator" and one.stands_for is one]
+    nested = {id(b) for a in rows for b in a.subtree() if b is not a and b.name == a.name}
+    expected: dict[str, int] = {}
+    for one in rows:
+        length = 0 if id(one) in nested else one.end - one.start
+        expected[one.name] = expected.get(one.name, 0) + length
+    assert dict(table(trace, "host_total_ns")) == expected
+
+
 @given(recordings())
 def test_rows_are_sums_of_what_the_oracle_says(recording: Recording):
     trace = recording.trace
@@ -258,7 +294,7 @@ def test_rows_are_sums_of_what_the_oracle_says(recording: Recording):
             known = expected.setdefault(node.name, [0] * 5)
             expected[node.name] = [a + b for a, b in zip(known, own, strict=True)]
     columns = ["calls", "host_self_ns", "host_total_ns", "device_self_ns", "device_total_ns"]
-    found = operator_table(trace).select("name", *columns).rows()
+    found = operator_table(trace, as_plugin=True).select("name", *columns).rows()
     assert {name: list(numbers) for name, *numbers in found} == expected
 
 

@@ -10,9 +10,9 @@ import pytest
 import timesink
 from cases import STEP, K, O, R, read
 from timesink.analyses.memory.curve import recording_start
-from timesink.answers.analysis.document import PAGES, SECTIONS, analysis_document
+from timesink.answers.analysis.document import PAGES, SECTIONS, analysis_document, view_document
 from timesink.answers.analysis.report import Analysis
-from timesink.answers.analysis.tables import device_work_ns
+from timesink.answers.analysis.tables import whole_of
 from timesink.answers.analysis.time import MOST_BARS
 from timesink.errors import UsageError
 from timesink.output.blocks import (
@@ -215,9 +215,27 @@ class TestOperators:
         assert share == Numbers((0.1,))
         assert sites.id == "launch-sites"
 
+    def test_an_operator_has_one_share_in_the_summary_and_in_its_view(self):
+        trace = read(
+            *(O("aten::mm", 0, 50), R(10, 5, c=1), K("gemm", 20, 10, c=1)),
+            *(R(60, 5, c=2), K("replayed", 70, 90, c=2)),
+        )
+        analysis = timesink.analyze(trace)
+        documents = (analysis_document(analysis), view_document(analysis, "operators"))
+        tables = [
+            block
+            for document in documents
+            for section in document.sections
+            for block in section.blocks
+            if isinstance(block, Table) and block.id == "operators"
+        ]
+        shares = {one.data for block in tables for one in block.columns if one.key == "share"}
+        assert len(tables) == len(documents)
+        assert shares == {Numbers((0.1,))}
+
     def test_without_other_launches_there_is_one_table(self, whole: Document, sampled: Analysis):
         assert len(blocks(whole, "operators")) == 1
-        assert device_work_ns(sampled) == 41_882_282
+        assert whole_of(sampled, "operators", sampled.table("operators")) == 41_882_282
 
 
 class TestModules:

@@ -1,8 +1,8 @@
 """Which call launched which device work, and inside which host call it was made.
 
-Device work joins its launching call by correlation id.  The call belongs to the innermost host
-call around it on its thread; external ids only choose among those around it, or help where
-there is none, because they repeat and are zero in many recordings.
+Device work joins its launching call as :mod:`timesink.model.launches` says.  The call belongs to
+the innermost host call around it on its thread; external ids only choose among those around it,
+or help where there is none, because they repeat and are zero in many recordings.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.columns import (
     device_columns,
@@ -26,10 +24,10 @@ from timesink.analyses.columns import (
 )
 from timesink.analyses.forest import CallForest, Nodes, call_forest
 from timesink.model.arrays import Flags, Ints
+from timesink.model.launches import LAUNCH_KINDS, match_launches
 from timesink.model.trace import Trace
 from timesink.model.vendors import names_where
 
-LAUNCH_KINDS = ("runtime", "driver")
 _CALLS_APART = names_where("calls_apart", value=True)
 """Makers whose profiler shows the calls of a thread in a process of their own, same thread."""
 
@@ -59,32 +57,10 @@ def launching_calls(trace: Trace) -> Ints:
 
 @once_per_trace
 def _launches(trace: Trace) -> tuple[Ints, Ints]:
-    """Rows of all runtime and driver calls, and for each device event the place of its call.
-
-    Ids repeat from process to process: where a device event carries a process that makes calls,
-    only calls of that process count.
-    """
-    host, device = host_columns(trace), device_columns(trace)
+    """Rows of all runtime and driver calls, and for each device event the place of its call."""
     calls = np.flatnonzero(host_kinds(trace).among(*LAUNCH_KINDS))
-    made = _MadeCalls(*start_and_end(host, calls), numbers(host["correlation"])[calls])
-    lane, lanes = host_lanes(trace)
-    seen = np.bincount(lane[calls], minlength=len(lanes))
-    processes = {lanes[place][0] for place in np.flatnonzero(seen)} - {""}
-    wanted, moment = numbers(device["correlation"]), device["ts_ns"].to_numpy()
-    if len(processes) < 2:
-        return calls, _latest(_by_id(made, np.arange(len(calls))), wanted, moment)
-    of_process = host["pid"][calls]
-    by_process = {name: _by_id(made, _rows_of(of_process, name)) for name in processes}
-    place, ids, start = (
-        np.concatenate(column) for column in zip(*by_process.values(), strict=True)
-    )
-    order = np.lexsort((place, start, ids))
-    found = _latest(_Launches(place[order], ids[order], start[order]), wanted, moment)
-    for name, mine in by_process.items():
-        if len(mine.place):
-            own = _rows_of(device["pid"], name)
-            found[own] = _latest(mine, wanted[own], moment[own])
-    return calls, found
+    made = host_columns(trace).select("pid", "ts_ns", "dur_ns", "correlation")[calls]
+    return calls, match_launches(made, device_columns(trace), trace.lazy("tracks"))
 
 
 class _MadeCalls(NamedTuple):
@@ -110,45 +86,6 @@ def link_launches(trace: Trace) -> Links:
         call_row=launching_calls(trace),
         node=np.where(launch >= 0, call_node[launch] if len(calls) else -1, -1),
     )
-
-
-def _rows_of(process: pl.Series, name: str) -> NDArray[np.intp]:
-    return np.flatnonzero((process == name).fill_null(value=False).to_numpy())
-
-
-class _Launches(NamedTuple):
-    """Calls with an id, by id and start."""
-
-    place: NDArray[np.intp]
-    id: Ints
-    start: Ints
-
-
-def _by_id(made: _MadeCalls, rows: NDArray[np.intp]) -> _Launches:
-    """The calls among the rows of one process."""
-    start, end, ids = made
-    place = rows[ids[rows] > 0]
-    place = place[np.lexsort((-end[place], start[place], ids[place]))]
-    ids, start, end = ids[place], start[place], end[place]
-    # A runtime call encloses the driver call it makes, which has its id: the outer one launches.
-    outer = np.ones(len(place), dtype=np.bool_)
-    outer[1:] = (ids[1:] != ids[:-1]) | (start[1:] >= end[:-1])
-    return _Launches(place[outer], ids[outer], start[outer])
-
-
-def _latest(calls: _Launches, wanted: Ints, moment: Ints) -> Ints:
-    """Of the calls with the wanted id the latest before the moment, else the first; -1 for none."""
-    first = np.searchsorted(calls.id, wanted)
-    beyond = np.searchsorted(calls.id, wanted, side="right")
-    found = np.full(len(wanted), -1, dtype=np.int64)
-    known = np.flatnonzero((beyond > first) & (wanted > 0))
-    low, high = first[known], beyond[known] - 1
-    while (low < high).any():
-        middle = (low + high + 1) // 2
-        reached = calls.start[middle] <= moment[known]
-        low, high = np.where(reached, middle, low), np.where(reached, high, middle - 1)
-    found[known] = calls.place[low]
-    return found
 
 
 def _threads_of(trace: Trace, calls: Ints, forest: CallForest) -> Ints:

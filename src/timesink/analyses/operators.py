@@ -21,6 +21,7 @@ from timesink.analyses.forest import (
     ROLE_NAMES,
     CallForest,
     NestedCalls,
+    Nodes,
     call_forest,
     chains,
     nested_calls,
@@ -204,12 +205,14 @@ _LATER_THAN_ALL = 1 << 62
 
 @once_per_trace
 def operator_table(
-    trace: Trace, *, by_shape: bool = False, by_stack: bool = False, as_recorded: bool = False
+    trace: Trace, *, by_shape: bool = False, by_stack: bool = False, as_plugin: bool = False
 ) -> pl.DataFrame:
     """Operators by name, and on request by input shape and by call stack as well.
 
-    Call stacks that were not recorded come from the Python functions around an operator, unless
-    only those `as_recorded` count.
+    Call stacks that were not recorded come from the Python functions around an operator.  Totals
+    hold everything a call calls, so a call inside another of its row adds nothing to them.  The
+    former plugin knew recorded stacks only and counted such calls again: `as_plugin`.
+
     Sorted by device self time, or by host self time where nothing ran on a device; equal ones in
     the order in which they first finished (`first_place`).  Device times are sums: work on
     parallel streams counts each.  Ratios are null where there is nothing to divide by.
@@ -222,7 +225,7 @@ def operator_table(
     forest, times = call_forest(trace), node_times(trace)
     nodes = np.flatnonzero(forest.is_operator)
     recorded = trace.lazy("host").select("call_stack").collect()["call_stack"]
-    stacks = recorded if as_recorded else call_stacks(trace)
+    stacks = recorded if as_plugin else call_stacks(trace)
     told = [stacks] if by_stack else []
     group, keys = _groups(trace, forest, nodes, told, by_shape=by_shape)
     has_stack = (stacks != "").fill_null(value=False).to_numpy()[forest.row[nodes]]
@@ -232,12 +235,15 @@ def operator_table(
     first = np.zeros(count, dtype=np.int64)
     is_first = finished[group] == forest.post_order[nodes]
     first[group[is_first]] = nodes[is_first]
+    totals = slice(None) if as_plugin else _outermost(nodes, group, forest.size)
     table = keys.with_columns(
         pl.Series("calls", np.bincount(group, minlength=count), dtype=pl.Int64),
         pl.Series("calls_with_device_work", sums_by(group, times.device_total[nodes] > 0, count)),
         *(
-            pl.Series(f"{name}_ns", sums_by(group, getattr(times, name)[nodes], count))
-            for name in _SUMMED
+            pl.Series(f"{time}_{of}_ns", sums_by(group[rows], one[nodes][rows], count))
+            for time in ("device", "host", "tensor_core")
+            for of, rows in (("self", slice(None)), ("total", totals))
+            for one in (getattr(times, f"{time}_{of}"),)
         ),
         pl.Series("tensor_core_eligible", times.eligible[first]),
         pl.Series("has_call_stack", sums_by(group, has_stack, count) > 0),
@@ -256,7 +262,15 @@ def operator_table(
     )
 
 
-_SUMMED = [f"{time}_{of}" for time in ("device", "host", "tensor_core") for of in ("self", "total")]
+def _outermost(nodes: Nodes, group: Ints, size: Ints) -> Nodes:
+    """Places of the calls, given in pre-order, that no other of their group encloses."""
+    order = np.argsort(group, kind="stable")
+    # Groups side by side on one line: calls end where their subtrees do.
+    start = group[order] * (len(size) + 1) + nodes[order]
+    reached = np.maximum.accumulate(start + size[nodes[order]])
+    alone = np.ones(len(order), dtype=np.bool_)
+    alone[1:] = start[1:] >= reached[:-1]
+    return np.asarray(order[alone])
 
 
 def _groups(

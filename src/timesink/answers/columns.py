@@ -54,9 +54,14 @@ OPERATORS: Columns = {
         "length of the device work it launched itself, added up: parallel streams count each",
         "device self",
     ),
-    "device_total_ns": ColumnSpec("the same with all it called", "device total"),
+    "device_total_ns": ColumnSpec(
+        "the same with all it called; a call inside its namesake counts once", "device total"
+    ),
     "host_self_ns": ColumnSpec("time on the host without the operators it called", "host self"),
-    "host_total_ns": ColumnSpec("time on the host from its start to its end", "host total"),
+    "host_total_ns": ColumnSpec(
+        "time on the host from its start to its end, once for a call inside its namesake",
+        "host total",
+    ),
     "tensor_core_eligible": ColumnSpec("whether it can use tensor cores on this device"),
     "tensor_core_self_ns": ColumnSpec("part of `device_self_us` in kernels that use tensor cores"),
     "tensor_core_total_ns": ColumnSpec(
@@ -126,7 +131,9 @@ _TENSOR = ColumnSpec("whether it uses tensor cores; null where its name does not
 _TOTAL = ColumnSpec("length of all launches, added up", "total")
 _MEAN = ColumnSpec("mean length of a launch", "mean")
 _BLOCKS = ColumnSpec("blocks per multiprocessor, weighted by time")
-_OCCUPANCY = ColumnSpec("the profiler's estimate of occupancy, weighted by time", "occupancy")
+_OCCUPANCY = ColumnSpec(
+    "the profiler's estimate of occupancy, weighted by time, of kernels that have one", "occupancy"
+)
 
 KERNELS: Columns = {
     "name": _NAME,

@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 
 from timesink.model.health import HealthEntry, merge_entries
 from timesink.model.intervals import IntervalSet, crossed
+from timesink.model.launches import LAUNCH_KINDS, match_launches
 from timesink.model.schema import BUSY_KINDS, STEPS, TABLES, TraceTable
 from timesink.model.trace import Metadata, Trace
+from timesink.model.vendors import is_waiting_work
 
 # Health checks on the finished tables: what looks wrong in the trace as a whole.
 #
 # One function per code of :mod:`timesink.model.health`.  All of them run on every trace, so they
 # work on whole columns and fetch text only for the one example they show.
 
-LAUNCH_KINDS = ("runtime", "driver")
 NESTED_KINDS = ("operator", "annotation", "python_function", "module", *LAUNCH_KINDS)
 """Host kinds that are calls, and so lie inside one another on a thread."""
 
@@ -45,7 +46,7 @@ def find_oddities(tables: Mapping[str, pl.DataFrame], metadata: Metadata) -> lis
     if host.is_empty() and device.is_empty() and not tables["counters"].is_empty():
         return [HealthEntry("counters_only", 1)]
     # Runtime and driver calls that carry a correlation; zero and below mean there is none.
-    launches = host.select("kind", "name", "pid", "ts_ns", "correlation").filter(
+    launches = host.select("kind", "name", "pid", "ts_ns", "dur_ns", "correlation").filter(
         pl.col("kind").is_in(LAUNCH_KINDS) & (pl.col("correlation") > 0)
     )
     # Device work with the start of its launch, null where the trace has no launch for it.
@@ -56,6 +57,11 @@ def find_oddities(tables: Mapping[str, pl.DataFrame], metadata: Metadata) -> lis
         .filter(pl.col("kind").is_in(BUSY_KINDS))
         .join(first_launch, on="correlation", how="left", maintain_order="left")
     )
+    if launches["pid"].n_unique() > 1:
+        # Several processes repeat ids: then only the rule that analyses follow tells.
+        found = match_launches(launches, busy, tables["tracks"].lazy())
+        places = pl.Series(found, dtype=pl.Int64).replace(-1, None)
+        busy = busy.with_columns(launch_ts_ns=launches["ts_ns"].gather(places))
     entries = [
         _overlapping_slices(busy),
         _overlapping_host(host),
@@ -353,6 +359,7 @@ def finish_trace(
     for name, frame in complete.items():
         complete[name], impossible = _without_impossible_times(frame, name)
         odd_values.append(impossible)
+    complete["device"] = _with_waits_apart(complete["device"])
     if complete["steps"].is_empty() and not complete["host"].is_empty():
         complete["steps"] = find_steps(complete["host"])
     found = find_oddities(complete, metadata)
@@ -361,6 +368,21 @@ def finish_trace(
         health=merge_entries([*health, *odd_values, *found]),
         frames={name: frame.lazy() for name, frame in complete.items()},
     )
+
+
+def _with_waits_apart(device: pl.DataFrame) -> pl.DataFrame:
+    """Waits that a profiler lists among kernels are none; what has a grid runs, whatever its name.
+
+    Nothing is computed while a stream waits for an event.
+    """
+    maybe = (device["kind"] == "kernel") & device["grid_x"].is_null()
+    names = device["name"].filter(maybe).unique().cast(pl.String).drop_nulls()
+    waits = names.filter(pl.Series(map(is_waiting_work, names), dtype=pl.Boolean))
+    if waits.is_empty():
+        return device
+    waiting = maybe & device["name"].cast(pl.String).is_in(waits.implode())
+    kind = pl.when(waiting).then(pl.lit("sync", device["kind"].dtype)).otherwise("kind")
+    return device.with_columns(kind=kind)
 
 
 def _without_impossible_times(frame: pl.DataFrame, name: str) -> tuple[pl.DataFrame, HealthEntry]:

@@ -321,6 +321,11 @@ _WAITING_CALLS = (
     r"(?:Stream|Device|Event|Queue|Ctx|Notifier)_?Sync(?:hronize)?|SyncDevice"
     r"|Synchronize(?:Stream|Device|Event)"
 )
+_WAITING_WORDS = (
+    r"events?|wait(?:s|ing)?|records?|stream|queue|notif(?:y|ier)|semaphore|fence|signal|barrier"
+    r"|sync(?:hroni[sz](?:e|ation))?|on|for|async|host|device|task"
+)
+"""What names of device work consist of that only waits, or marks the end of a wait."""
 _COLLECTIVE_KERNELS = r"cross_device_reduce|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all"
 _MEMORY_PROPERTIES = {"totalGlobalMem": 1, "totalMem(MiB)": 1024**2, "totalMem": 1, "memory": 1}
 _MULTIPROCESSOR_PROPERTIES = ("numSms", "multiProcessorCount", "clusterCount", "numComputeUnits")
@@ -385,6 +390,11 @@ _LIBRARY_OF = {
 }
 _LIBRARY = re.compile("|".join((COLLECTIVES, *_LIBRARY_OF)), re.IGNORECASE)
 _WAITING = re.compile(f"{_WAITING_CALLS}|{any_of('waiting_calls')}")
+_WAITING_WORK = re.compile(
+    rf"(?=.*(?:event|wait|notif|fence|barrier|sync))(?:{CALL_PREFIXES}|{DEVICE_WORDS})?[\W_]*"
+    rf"(?:(?:{_WAITING_WORDS})[\W_]*)+(?:dtype_\w+)?\d*",
+    re.IGNORECASE,
+)
 
 
 def recognise_vendor(
@@ -452,3 +462,8 @@ def library_in(name: str) -> str | None:
 def waits_for_device(name: str) -> bool:
     """Whether a runtime call returns only when the device has finished something."""
     return _WAITING.search(name) is not None
+
+
+def is_waiting_work(name: str) -> bool:
+    """Whether work on a device, by its name, only waits for other work or marks its end."""
+    return _WAITING_WORK.fullmatch(name) is not None

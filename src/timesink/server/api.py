@@ -150,14 +150,14 @@ def table(desk: Desk, query: Query) -> Encoded:
     column, value, rows = query.text("column"), query.text("equals"), row_limit(query)
 
     def make(report: Report) -> Any:
-        from timesink.answers.analysis.tables import device_work_ns  # noqa: PLC0415
+        from timesink.answers.analysis.tables import whole_of  # noqa: PLC0415
         from timesink.answers.tables import table_block  # noqa: PLC0415
 
         analysis, start_ns = _found(desk, chosen, report, together=VIEWS[view].per_span)
         frame = analysis.table(view, group or None)
         if column:
             frame = _with_value(frame, column, value)
-        whole = device_work_ns(analysis) if view == "operators" and not column else None
+        whole = whole_of(analysis, view, frame)
         return table_block(frame, view, start_ns=start_ns, rows=rows, whole=whole)
 
     return desk.document(("table", chosen.state, view, group, column, value, rows), make)

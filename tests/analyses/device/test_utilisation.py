@@ -16,6 +16,7 @@ from timesink.analyses.device.utilisation import (
     kernel_devices,
     sm_efficiency_intervals,
 )
+from timesink.analyses.kernels.table import kernel_groups, kernel_table
 from timesink.model.trace import Trace
 
 US = 1000
@@ -163,6 +164,21 @@ def test_occupancy_weighs_what_lies_inside_the_window():
     assert busy(trace, "occupancy_pct") == [((10 * 50 + 50 * 30) / 80,)]
 
 
+def test_kernels_without_an_estimate_do_not_lower_the_occupancy():
+    # A profiler writes 0 for kernels it knows nothing about.
+    trace = read(STEP(1, 0, 100), R(1, 1, c=1), sized(10, 20, 1, 60), sized(40, 40, 1, 0))
+    assert busy(trace, "occupancy_pct") == [(60,)]
+    assert kernel_table(trace)["occupancy_pct"].to_list() == [60]
+    assert device_utilisation(trace, zeros=True)["occupancy_pct"].to_list() == [20]
+
+
+def test_occupancy_is_unknown_where_no_kernel_has_an_estimate():
+    trace = read(STEP(1, 0, 100), R(1, 1, c=1), sized(10, 20, 1, 0))
+    assert busy(trace, "occupancy_pct") == [(None,)]
+    assert kernel_table(trace)["occupancy_pct"].to_list() == [None]
+    assert kernel_groups(trace)["occupancy_pct"].to_list() == [None]
+
+
 def test_tensor_core_ratio():
     outside = read(STEP(1, 0, 100), R(1, 1, c=1), K("nvjet_", 10, 5, c=1))
     assert busy(outside, "tensor_core_ratio") == [(None,)]
@@ -187,5 +203,6 @@ def test_tensor_core_ratio():
 )
 def test_known_recordings(shared: Path, recording: str, expected: tuple[float, ...]):
     trace = timesink.open(shared / "data/kineto" / f"{recording}.pt.trace.json.gz")
-    (found,) = busy(trace, "utilisation", "sm_efficiency", "occupancy_pct")
+    columns = ("utilisation", "sm_efficiency", "occupancy_pct")
+    (found,) = device_utilisation(trace, zeros=True).select(columns).rows()
     assert found == pytest.approx(expected, rel=1e-7)

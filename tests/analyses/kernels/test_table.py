@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from builders import annotation, kernel, kineto, mlu_trace, on_device, operator, runtime
+import polars as pl
+
+from builders import annotation, complete, kernel, kineto, mlu_trace, on_device, operator, runtime
 from cases import STEP, C, K, O, R, read, read_document
 from timesink.analyses.kernels.table import kernel_groups, kernel_table
 from timesink.analyses.names import ROOT
+from timesink.analyses.operators import launch_sites
 from timesink.model.trace import Trace
 
 US = 1000
@@ -52,6 +55,23 @@ def test_every_kernel_counts():
         ("outside", 1),
         ("ncclDevKernel_AllReduce", 1),
     ]
+
+
+def test_waits_for_events_do_not_top_the_kernels():
+    trace = read(
+        STEP(1, 0, 1000),
+        R(1, 1, c=1),
+        complete("mtia_ccp_events", "event_wait", 100, 500, pid=0, args={"correlation": 1}),
+        complete("mtia_ccp_events", "fc-dtype_Float", 600, 40, pid=0, args={"correlation": 1}),
+        complete("kernel", "Notify_Wait", 700, 90, pid=0, args={"correlation": 1}),
+    )
+    assert table(trace, "name") == [("fc-dtype_Float",)]
+    assert trace.device.filter(pl.col("kind") == "sync").height == 2
+    assert launch_sites(trace)["device_ns"].to_list() == [40 * US]
+
+
+def test_what_has_a_grid_is_a_kernel_whatever_its_name():
+    assert table(read(K("barrier", 100, 10, grid=[1, 1, 1])), "name") == [("barrier",)]
 
 
 def test_estimates_of_launches_without_length():

@@ -42,7 +42,7 @@ INTERVAL_SCHEMA = {"start_ns": pl.Int64(), "end_ns": pl.Int64(), "value": pl.Flo
 
 
 @once_per_trace
-def device_utilisation(trace: Trace) -> pl.DataFrame:
+def device_utilisation(trace: Trace, *, zeros: bool = False) -> pl.DataFrame:
     """One row per device that ran kernels; ratios from 0 to 1, null where nothing tells.
 
     * `utilisation`: time with a kernel running, of `window_ns`, which lasts from the start of
@@ -50,7 +50,8 @@ def device_utilisation(trace: Trace) -> pl.DataFrame:
     * `any_activity`: the same with copies and memsets;
     * `within_steps`: time with a kernel running inside steps, of `steps_ns`, the steps alone;
     * `sm_efficiency`: multiprocessors in use by blocks per SM, over the window;
-    * `occupancy_pct`: achieved occupancy, weighted by kernel time inside the window;
+    * `occupancy_pct`: achieved occupancy, weighted by the time inside the window of the kernels
+      that state one (`zeros` as for :func:`known_occupancy`);
     * `tensor_core_ratio`: of the time of kernels launched by operators, anywhere in the trace.
     """
     steps = find_steps(trace).filter("complete")
@@ -77,7 +78,7 @@ def device_utilisation(trace: Trace) -> pl.DataFrame:
         used = sm_efficiency_intervals(trace, device)
         length = inside(used["start_ns"], used["end_ns"])
         efficiency = float((used["value"].to_numpy() * length).sum())
-        known = _launches_on(trace, device).filter(pl.col("occupancy_pct").is_not_null())
+        known = _launches_on(trace, device, zeros=zeros).drop_nulls("occupancy_pct")
         lasted = inside(known["ts_ns"], known["ts_ns"] + known["dur_ns"])
         occupied = float((known["occupancy_pct"].to_numpy() * lasted).sum())
         rows.append(
@@ -125,8 +126,8 @@ def sm_efficiency_intervals(trace: Trace, device: int) -> pl.DataFrame:
     return pl.DataFrame(pieces, schema=INTERVAL_SCHEMA)
 
 
-def _launches_on(trace: Trace, device: int) -> pl.DataFrame:
-    return kernel_launches(trace).filter(pl.col("device") == device)
+def _launches_on(trace: Trace, device: int, *, zeros: bool = False) -> pl.DataFrame:
+    return kernel_launches(trace, zeros=zeros).filter(pl.col("device") == device)
 
 
 UTILISATION = "utilisation"

@@ -31,7 +31,7 @@ from timesink.analyses.forest import (
     enclosing,
 )
 from timesink.analyses.kernels.families import Families, load_families
-from timesink.analyses.kernels.table import SHAPE, kernel_rows
+from timesink.analyses.kernels.table import SHAPE, kernel_rows, known_occupancy
 from timesink.analyses.links import link_launches
 from timesink.analyses.modules import find_modules, is_module_call, link_backward
 from timesink.analyses.names import short_name
@@ -100,11 +100,8 @@ def _timed(trace: Trace) -> pl.DataFrame:
     number = pl.Series(device_numbers(trace)[rows])
     device = number.replace(UNKNOWN_DEVICE, None).cast(pl.Int32()).alias("device")
     capability = {one.id: one.compute_capability for one in trace.metadata.devices}
-    # Profilers write 0 for kernels they cannot estimate; one that runs has warps in flight.
-    occupancy, nothing_ran = pl.col("occupancy_pct"), pl.col("dur_ns") == 0
-    estimated = occupancy.is_finite() & ((occupancy > 0) | ((occupancy == 0) & nothing_ran))
     known = recorded.with_columns(
-        pl.when(estimated).then(occupancy).alias("occupancy_pct"),
+        known_occupancy(),
         device,
         device.replace_strict(
             list(capability), list(capability.values()), default=None, return_dtype=pl.String()

@@ -44,13 +44,25 @@ def kernel_rows(trace: Trace) -> Ints:
     return np.flatnonzero(device_columns(trace)["kind"].is_in(KERNEL_KINDS).to_numpy())
 
 
+def known_occupancy(*, zeros: bool = False) -> pl.Expr:
+    """The occupancy that a profiler estimated; null where it knows none.
+
+    Profilers write 0 for kernels they cannot estimate, but one that runs has warps in flight.
+    The former plugin counts such `zeros` as values.
+    """
+    recorded = pl.col("occupancy_pct")
+    unknown = (recorded == 0) & (pl.col("dur_ns") > 0) & (not zeros)
+    return pl.when(recorded.is_finite() & (recorded >= 0) & ~unknown).then(recorded)
+
+
 @once_per_trace
-def kernel_launches(trace: Trace) -> pl.DataFrame:
-    """One row per kernel launch, in the order of `trace.device`."""
+def kernel_launches(trace: Trace, *, zeros: bool = False) -> pl.DataFrame:
+    """One row per kernel launch, in the order of `trace.device`.
+
+    `zeros` is as in `known_occupancy`, here and in what is made of launches.
+    """
     rows = kernel_rows(trace)
-    estimates = _kernels(trace).select(
-        "blocks_per_sm", pl.when(pl.col("occupancy_pct") >= 0).then("occupancy_pct")
-    )
+    estimates = _kernels(trace).select("blocks_per_sm", known_occupancy(zeros=zeros))
     launches = (
         device_columns(trace)
         .select("name", "ts_ns", "dur_ns")[rows]
@@ -67,21 +79,21 @@ def _kernels(trace: Trace) -> pl.LazyFrame:
 
 
 @once_per_trace
-def kernel_table(trace: Trace) -> pl.DataFrame:
+def kernel_table(trace: Trace, *, zeros: bool = False) -> pl.DataFrame:
     """One row per kernel name, the longest in total first.
 
     Blocks per SM and occupancy are means weighted by duration over the launches that state
     them; null where none does.
     """
     return (
-        _measured(kernel_launches(trace), ["name"])
+        _measured(kernel_launches(trace, zeros=zeros), ["name"])
         .sort("total_ns", "name", descending=True)
         .select("name", "short_name", "tensor_cores", *MEASURES)
     )
 
 
 @once_per_trace
-def kernel_groups(trace: Trace) -> pl.DataFrame:
+def kernel_groups(trace: Trace, *, zeros: bool = False) -> pl.DataFrame:
     """One row per kernel name, launching operator and launch properties, the longest first.
 
     `operator` is the innermost call the launch was made in, or the thread itself where there is
@@ -91,7 +103,7 @@ def kernel_groups(trace: Trace) -> pl.DataFrame:
     recorded = _task_properties(trace) if by_task else _kernels(trace).select(GEOMETRY)
     properties = recorded.collect()
     keys = ["name", "operator", "launched", *properties.columns]
-    launches = kernel_launches(trace).hstack(properties).hstack(_origin(trace))
+    launches = kernel_launches(trace, zeros=zeros).hstack(properties).hstack(_origin(trace))
     first_rank = pl.col("rank").min()
     first_call = pl.col("call_start").filter(pl.col("rank") == first_rank).min()
     texts = [*call_forest(trace).names, names.ROOT]

@@ -154,7 +154,10 @@ def view_document(
 ) -> Document:
     """One table alone, in the order in which programs get it."""
     frame = tables.in_words(analysis.table(view), view)
-    return table_document(table_block(frame, view, start_ns=start_ns, rows=rows, ordered=False))
+    whole = tables.whole_of(analysis, view, frame)
+    return table_document(
+        table_block(frame, view, start_ns=start_ns, rows=rows, whole=whole, ordered=False)
+    )
 
 
 def analysis_report(analysis: Analysis, *, rows: int | None = None) -> str:

@@ -103,13 +103,11 @@ class Analysed:
         ranks = self.analysis.ranks
         return ranks if ranks is not None and (self.analysis.is_set or ranks.damaged) else None
 
-    def table(
-        self, view: str, frame: pl.DataFrame | None = None, *, whole: float | None = None
-    ) -> blocks.Table:
-        """A table as a block; its shares are of all rows, or of a `whole` that holds more."""
+    def table(self, view: str, frame: pl.DataFrame | None = None) -> blocks.Table:
+        """A table as a block."""
         if frame is None:
             frame = self.analysis.table(view)
-        shown = in_words(frame, view)
+        shown, whole = in_words(frame, view), whole_of(self.analysis, view, frame)
         block = table_block(shown, view, start_ns=self.start_ns, rows=self.rows, whole=whole)
         if not self.brief or view not in _BRIEF:
             return block
@@ -234,13 +232,9 @@ _BY_OPERATORS = "operator"
 
 
 def operators_section(run: Analysed) -> Made:
-    """The table of operators; work that others launched is told where there is any.
-
-    Shares are of all device work, as in the answer in words: of a replayed graph hardly anything
-    may be an operator's.
-    """
+    """The table of operators; work that others launched is told where there is any."""
     sites = run.analysis.table("launch-sites")
-    operators = run.table("operators", whole=device_work_ns(run.analysis))
+    operators = run.table("operators")
     tables = [operators]
     if run.brief:
         tables = [replace(operators, rest=_not_by_operators(run.analysis))]
@@ -253,19 +247,24 @@ def operators_section(run: Analysed) -> Made:
 
 def _not_by_operators(analysis: Analysis) -> str:
     """What shares lack to a whole: device work that no operator launched."""
-    every = device_work_ns(analysis)
+    operators = analysis.table("operators")
+    every = whole_of(analysis, "operators", operators)
     if every is None:
         return ""
-    rest = every - int(analysis.table("operators")["device_self_ns"].sum())
+    rest = every - int(operators["device_self_ns"].sum())
     if rest <= 0:
         return ""
     length = units.duration_ns(rest)
     return f"{units.share(rest, every)} of device work ({length}) was not launched by an operator"
 
 
-def device_work_ns(analysis: Analysis) -> int | None:
-    """All device work, which shares of operators are of; None where no operator has any."""
-    if not analysis.table("operators")["device_self_ns"].sum():
+def whole_of(analysis: Analysis, view: str, frame: pl.DataFrame) -> int | None:
+    """What shares in rows of a table are of, where that is more than all its rows.
+
+    Those of operators are of all device work, wherever the table is shown: of a replayed graph
+    hardly anything may be an operator's.  None where no operator of the frame has any.
+    """
+    if view != "operators" or not frame["device_self_ns"].sum():
         return None
     return int(analysis.table("launch-sites")["device_ns"].sum())
 

@@ -36,7 +36,7 @@ _TOOLTIPS = {
 
 def operation_pie(trace: Trace, query: Query) -> dict[str, Any]:
     """The response to `/operation`: the four pies."""
-    table = operator_table(trace, by_shape=_by_shape(query), as_recorded=True)
+    table = operator_table(trace, by_shape=_by_shape(query), as_plugin=True)
     table = table.sort("first_place")
     return {key: _pie(table, title, column) for key, (title, column) in _PIES.items()}
 
@@ -58,13 +58,13 @@ def _pie(table: pl.DataFrame, title: str, column: str) -> dict[str, Any] | None:
 
 def operation_table(trace: Trace, query: Query) -> dict[str, Any]:
     """The response to `/operation/table`."""
-    return _table(trace, operator_table(trace, by_shape=_by_shape(query), as_recorded=True))
+    return _table(trace, operator_table(trace, by_shape=_by_shape(query), as_plugin=True))
 
 
 def operation_stack(trace: Trace, query: Query) -> dict[str, Any]:
     """The response to `/operation/stack`: one operator, by the stacks it was called from."""
     name, by_shape = query.required("op_name"), _by_shape(query)
-    table = operator_table(trace, by_shape=by_shape, by_stack=True, as_recorded=True)
+    table = operator_table(trace, by_shape=by_shape, by_stack=True, as_plugin=True)
     table = table.filter(pl.col("name") == name)
     if by_shape:
         shapes = table["input_dims"].cast(pl.String).map_elements(shape_text, pl.String)
@@ -300,7 +300,8 @@ def tensor_core_pie(trace: Trace, query: Query) -> dict[str, Any]:
 def kernel_table_view(trace: Trace, query: Query) -> dict[str, Any]:
     """The response to `/kernel/table`: by name, or by name, operator and launch properties."""
     by_name = _kernel_group(query) == BY_KERNEL
-    table = _with_kernels(kernel_table(trace) if by_name else kernel_groups(trace))
+    known = kernel_table(trace, zeros=True)
+    table = _with_kernels(known if by_name else kernel_groups(trace, zeros=True))
     tips = {"Op is Tensor Cores eligible": _ELIGIBLE, _ON_SM: _BLOCKS, _IN_FLIGHT: _OCCUPANCY}
     if by_name:
         shown = ["Name", "Tensor Cores Used"]
@@ -311,7 +312,6 @@ def kernel_table_view(trace: Trace, query: Query) -> dict[str, Any]:
         tips["Kernel Uses Tensor Cores"] = _NEVER if on_mlu else _USES
     shown += ["Calls", *(f"{what.capitalize()} Duration (us)" for what in _LENGTHS)]
     # Estimates that some kernel states.
-    known = kernel_table(trace)
     shown += [_ON_SM] if (known["blocks_per_sm"] > 0).any() else []
     shown += [_IN_FLIGHT] if known["occupancy_pct"].is_not_null().any() else []
     rows = (_kernel_cells(kernel, by_name=by_name) for kernel in table.to_dicts())

@@ -46,7 +46,7 @@ _MEANINGS = {
 
 def device_summary(trace: Trace) -> tuple[str, dict[str, Any]] | None:
     """Key and value of the summary in the overview; None without kernels."""
-    devices = device_utilisation(trace).to_dicts()
+    devices = device_utilisation(trace, zeros=True).to_dicts()
     if not devices:
         return None
     word = device_word(trace)
