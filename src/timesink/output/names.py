@@ -102,12 +102,14 @@ def told_apart(names: Sequence[str], mark: str = " #") -> list[str]:
     return apart
 
 
-def cut_apart(names: Sequence[str], room: int) -> dict[str, str]:
+def cut_apart(names: Sequence[str], room: int, *, middle: bool = False) -> dict[str, str]:
     """Names cut to the room, so that no two of them look the same.
 
-    The end goes where that is enough, else the middle, else what several names have in common.
+    The end goes where that is enough and not `middle`, else the middle, else what several names
+    have in common.
     """
-    cut = {name: cut_end(name, room) for name in dict.fromkeys(names)}
+    first = cut_middle if middle else cut_end
+    cut = {name: first(name, room) for name in dict.fromkeys(names)}
     marks = count(1)
     for shortened in (_without_middle, _without_common, partial(_numbered, marks=marks)):
         looks: defaultdict[str, list[str]] = defaultdict(list)
