@@ -128,14 +128,14 @@ class OutputError(TimesinkError):
         return cls(f"{path}: already exists", "add --force to overwrite it, or choose another -o")
 
     @classmethod
-    def unwritable(cls, path: Path | str, reason: str) -> OutputError:
-        return cls(f"{path}: cannot be written ({reason})", "choose another place with -o")
+    def not_ours(cls, path: Path | str) -> OutputError:
+        """Only what timesink wrote, as its content says, is replaced unasked."""
+        why = "already exists, and is not as timesink wrote it"
+        return cls(f"{path}: {why}", "add --force to overwrite it, or choose another -o")
 
     @classmethod
-    def no_folder(cls, path: Path | str) -> OutputError:
-        return cls(
-            f"{path}: its folder does not exist", "create the folder first, or choose another -o"
-        )
+    def unwritable(cls, path: Path | str, reason: str) -> OutputError:
+        return cls(f"{path}: cannot be written ({reason})", "choose another place with -o")
 
 
 class NotFoundError(TimesinkError):

@@ -35,6 +35,8 @@ from told_documents import blocks, rows
 
 UNEQUAL = Workload(comparable=False, reasons=("64 layers make a batch.", "More."), work_ratio=64.0)
 
+SCORES = "Functions whose share and counter changed most (score: in spreads of the base)"
+
 
 def told(pair: Pair, **options: object) -> str:
     """What is said about a pair, beside a diagnosis that found nothing."""
@@ -67,7 +69,7 @@ class TestAnswer:
         assert first.startswith("Cycle time is the same within noise: ")
         assert "95 % interval" in first
         assert re.fullmatch(
-            r"What did change: gpu_clock \(gpu_sm_frequency of GPU 7 1 \d{3} → \d{3} MHz\), "
+            r"What did change: GPU clock \(GPU 7: 1 \d{3} → \d{3} MHz\), "
             r"\+\d+\.\d ms per cycle\.",
             second,
         )
@@ -286,7 +288,7 @@ class TestTables:
         assert re.match(r"[\d.]+ MB/s → [\d.]+ GB/s", value)
 
     def test_the_ten_highest_rows_are_shown(self):
-        lines = section(told(two_runs()), "Highest scores (the first 10 of 16)")
+        lines = section(told(two_runs()), f"{SCORES} (the first 10 of 16)")
         assert len(lines) == 11
         assert lines[0].split()[:2] == ["function", "metric"]
 
@@ -316,7 +318,7 @@ class TestTables:
     def test_one_table_can_be_asked_for(self):
         text = told(two_runs(), top=3, table="times")
         assert "Time per cycle, largest changes (the first 3 of 7)" in text
-        assert "Highest scores" not in text
+        assert SCORES not in text
 
     def test_names_that_do_not_meet_are_shown_by_family(self):
         families = frame(
@@ -353,7 +355,7 @@ class TestTables:
 
     def test_without_counters_there_are_times_alone(self):
         text = told(replace(two_runs(), rows=pair_of().rows, findings=()))
-        assert "Highest scores" not in text
+        assert SCORES not in text
         assert "Time per cycle" in text
 
     @pytest.mark.parametrize("width", [60, 80, 100, 140])

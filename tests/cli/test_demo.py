@@ -27,11 +27,6 @@ def test_demo_prints_the_answers_and_writes_reports(
         assert shown in (tmp_path / name).read_text()
 
 
-def test_missing_folder(decline, tmp_path: Path):
-    message, _ = decline("demo", "-o", tmp_path / "nowhere" / "page.html")
-    assert "folder does not exist" in message
-
-
 def test_only_pages_are_replaced(run, decline, tmp_path: Path):
     mine = tmp_path / "mine.json"
     mine.write_text("mine")

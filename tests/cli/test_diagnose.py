@@ -130,6 +130,9 @@ class TestFormats:
         assert run("diagnose", recording, "--no-cache", "-o", f"{out}/").code == 0
         assert sorted(path.name for path in out.iterdir()) == ["diagnosis.json", "diagnosis.md"]
         again = run("diagnose", recording, "--no-cache", "-o", out, "--format", "json")
+        assert again.code == 0
+        (out / "diagnosis.json").write_text("mine")
+        again = run("diagnose", recording, "-o", out, "--format", "json")
         assert again.code != 0
         assert "--force" in again.err
         assert run("diagnose", recording, "-o", out, "--format", "text").code == 2

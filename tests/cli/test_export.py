@@ -33,20 +33,18 @@ def test_json_is_plain_json(run, tmp_path: Path):
 
 
 @BOTH
-def test_existing_export_is_replaced_by_force_only(
+def test_an_export_goes_to_a_new_folder_and_is_replaced(
     run, decline, small: Path, tmp_path: Path, name: str
 ):
-    run("export", small, "-o", tmp_path / name)
-    message, hint = decline("export", small, "-o", tmp_path / name)
-    assert "already exists" in message
-    assert "--force" in hint
-    assert run("export", small, "-o", tmp_path / name, "--force").code == 0
-
-
-@BOTH
-def test_missing_folder(decline, tmp_path: Path, name: str):
-    message, _ = decline("export", timesink.sample(), "-o", tmp_path / "nowhere" / name)
-    assert "folder does not exist" in message
+    place = tmp_path / "new" / name
+    for _ in range(2):
+        assert run("export", small, "-o", place).code == 0
+    if place.is_file():
+        place.write_text("{}")
+        message, hint = decline("export", small, "-o", place)
+        assert "already exists" in message
+        assert "--force" in hint
+        assert run("export", small, "-o", place, "--force").code == 0
 
 
 def test_folder_of_others_is_never_replaced(decline, tmp_path: Path):

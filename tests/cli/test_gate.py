@@ -259,15 +259,19 @@ class TestRunsThatCannotBeRead:
         assert run("compare", case, tmp_path / "gone", *options).code == 1
         assert not file.exists() or file.read_text() != earlier
 
-    def test_old_results_are_refused_before_they_can_be_taken_for_new_ones(
+    def test_old_results_are_replaced_whatever_became_of_the_new_ones(
         self, run: Run, decline: Decline, case: Path, tmp_path: Path
     ):
         options = ("--fail-on", "60%", "-o", tmp_path / "out")
         assert run("compare", case, *options).code == 0
-        for path in (case, tmp_path / "gone"):
-            message, hint = decline("compare", path, *options)
-            assert message.endswith("comment.md: already exists")
-            assert "--force" in hint
+        comment = tmp_path / "out" / "comment.md"
+        earlier = comment.read_text()
+        assert run("compare", tmp_path / "gone", *options).code == 1
+        assert comment.read_text() != earlier
+        comment.write_text("mine")
+        message, hint = decline("compare", case, *options)
+        assert message.startswith(f"{comment}: already exists")
+        assert "--force" in hint
 
     def test_what_cannot_be_judged_at_all_is_shown_as_well(
         self, run: Run, case: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -42,7 +42,6 @@ def test_help_of_every_command(run, command: str):
 @pytest.mark.parametrize(
     "arguments",
     [
-        (),
         ("nonsense",),
         ("info",),
         ("info", ""),
@@ -59,6 +58,66 @@ def test_wrong_usage_exits_with_2(run, arguments: tuple[str, ...]):
     told = run(*arguments)
     assert (told.code, told.out) == (2, "")
     assert told.err.startswith("usage: timesink")
+
+
+def test_timesink_alone_shows_the_commands(run):
+    told = run()
+    assert (told.code, told.err) == (0, "")
+    assert all(command in told.out for command in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("analyse", "analyze"),
+        ("report", "analyze"),
+        ("diff", "compare"),
+        ("view", "serve"),
+        ("anlyze", "analyze"),
+        ("Compare", "compare"),
+        ("diagnoze", "diagnose"),
+    ],
+)
+def test_a_command_that_is_not_there_suggests_the_right_one(run, word: str, meant: str):
+    told = run(word, "trace.json")
+    assert told.code == 2
+    assert told.err.endswith(f"invalid choice: '{word}' (did you mean {meant}?)\n")
+    assert "did you mean operators?" in run("analyze", "a", "--view", "operator").err
+    assert "did you mean" not in run("nonsense").err
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.json", "a.csv", "a.md", "a.html"])
+def test_an_answer_goes_to_a_new_folder_and_replaces_only_answers(
+    run, decline, tmp_path: Path, name: str
+):
+    output = tmp_path / "new" / "folder" / name
+    command = ("query", timesink.sample(), "select * from steps", "-o", output)
+    if name.endswith(".html"):
+        command = ("info", timesink.sample(), "-o", output)
+    for _ in range(2):
+        assert run(*command).code == 0
+    output.write_text("my own notes")
+    message, hint = decline(*command)
+    assert "already exists, and is not as timesink wrote it" in message
+    assert "--force" in hint
+    assert output.read_text() == "my own notes"
+    message, _ = decline(*command[:-1], output / name)
+    assert f"{output} is a file" in message
+
+
+def test_a_recording_is_no_answer_and_is_not_replaced(decline, tmp_path: Path):
+    run_file = tmp_path / "run.json"
+    run_file.write_text('{"schema": "timesink/run/1"}')
+    message, _ = decline("info", timesink.sample(), "-o", run_file)
+    assert "already exists" in message
+
+
+def test_an_answer_may_go_to_a_device(run):
+    told = run("compare", *timesink.sample_runs(), "-o", os.devnull)
+    assert (told.code, told.err) == (0, f"Wrote {os.devnull}\n")
+    assert run("query", timesink.sample(), "select 1", "-o", os.devnull).code == 0
+    run("compare", "nowhere", "neither", "--fail-on", "5%", "-o", os.devnull)
+    assert Path(os.devnull).exists()
 
 
 # -- inputs that cannot be read ------------------------------------------------------------------

@@ -493,7 +493,7 @@ def test_no_program(decline, program: Program, word: str):
     [
         (["-o", "there.csv"], "already exists"),
         (["--keep-report", "there.ncu-rep"], "already exists"),
-        (["-o", "nowhere/k.csv"], "folder does not exist"),
+        (["-o", "there.csv/k.csv"], "cannot be written"),
         (["-o", "."], "it is a folder"),
         (["-o", "train.py", "--force"], "part of the program"),
     ],

@@ -22,9 +22,9 @@ def query(run):
 
 def test_text(query):
     assert query(STEPS).out == (
-        "name                dur_ns\n"
-        "ProfilerStep#3  27 368 803\n"
-        "ProfilerStep#4  26 998 774\n"
+        "name              dur_ns\n"
+        "ProfilerStep#3  27368803\n"
+        "ProfilerStep#4  26998774\n"
     )  # fmt: skip
 
 
@@ -131,3 +131,9 @@ def test_an_output_of_an_unknown_format_is_wrong_usage(query, tmp_path):
     assert answer.code == 2
     assert ".parquet is not a format" in answer.err
     assert not output.exists()
+
+
+def test_whole_numbers_can_be_copied(run):
+    """No blanks between digits, as text and as Markdown."""
+    sql = "select 1794703861110197903 as ts_ns, 12345.0 as x from steps limit 1"
+    assert "1794703861110197903" in run("query", timesink.sample(), sql).out

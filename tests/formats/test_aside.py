@@ -49,7 +49,10 @@ def test_what_failed_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_there_is_made(tmp_path: Path) -> None:
     place = tmp_path / "no" / "a.txt"
-    with pytest.raises(OutputError, match="its folder does not exist"), written_aside(place) as it:
-        it.write_text("")
+    with written_aside(place) as it:
+        it.write_text("a")
+    assert place.read_text() == "a"
+    with pytest.raises(OutputError, match="cannot be written"), written_aside(place / "b"):
+        pass

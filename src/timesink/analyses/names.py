@@ -92,6 +92,11 @@ def short_kernel_name(name: str) -> str:
     """
     if name.startswith(_COPIES):
         return name
+    if is_mangled(name):
+        parts = [word for word in qualified_name(name).split("::") if word[:11] != "_GLOBAL__N_"]
+        words = [word for word in mangled_words(name) if not word.isdigit()]
+        # Template arguments as a profiler would have written them.
+        name = f"{'::'.join(parts)}<{', '.join(words[len(parts) :])}>"
     short = _NOISE.sub("", name)
     if _BRACKET.search(short):
         # Before the last blank stands a return type, as in `enable_if<...>::type f<...>(...)`.

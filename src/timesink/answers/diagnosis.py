@@ -8,9 +8,9 @@ from pathlib import Path
 from timesink.answers import causes
 from timesink.answers.comparison.changes import Told
 from timesink.answers.comparison.cycle_picture import OTHER, USUAL, CycleBars, cycle_picture
-from timesink.answers.comparison.naming import short_labels
 from timesink.answers.comparison.pair_tables import CYCLES, MOST_ROWS, roles_block, times_block
 from timesink.answers.diagnosis_report import Diagnosed, Within, excess_ns, of_single_cycles, spans
+from timesink.answers.tables import short_labels
 from timesink.model import units
 from timesink.output.blocks import Block, Document, Picture, Section, Table
 from timesink.output.names import cut_middle, short_names

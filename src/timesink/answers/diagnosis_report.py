@@ -12,12 +12,14 @@ from typing import Any
 from timesink.analyses.comparison.pair import WITHIN, Pair, Role
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.answers.ahead import CycleSearch
+from timesink.answers.causes import cause_name
 from timesink.answers.comparison import pairing
 from timesink.answers.comparison import values as diagnosis_json
 from timesink.answers.comparison.kept_runs import Runs, check_recordings
-from timesink.answers.comparison.naming import chosen, members_of, short_labels
+from timesink.answers.comparison.naming import chosen, members_of
 from timesink.answers.comparison.runs import SideReadOptions
 from timesink.answers.comparison.sides import check_given, find_cases, side_of, source_of
+from timesink.answers.tables import short_labels
 from timesink.errors import NotFoundError, UsageError
 from timesink.formats.options import Progress
 from timesink.model import units
@@ -118,7 +120,7 @@ class Diagnosed:
                 said = [f"{how_many_slow(self.processes)}, {which}"]
         for cause in found.causes[:1]:
             by = units.brief_ns(abs(cause.explained_ns))
-            said.append(f"{cause.cause} explains {by} per slow cycle.")
+            said.append(f"{cause_name(cause.cause)} explains {by} per slow cycle.")
         return " ".join(said)
 
     def to_dict(self) -> dict[str, Any]:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 from msgspec.structs import replace
 
+from timesink.analyses.kernels.families import distinguishing
 from timesink.analyses.modules import PREFIX
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.answers.columns import ColumnSpec
 from timesink.answers.views import Absent, View, find_view
 from timesink.output import blocks
+from timesink.output.names import told_apart
 from timesink.output.numbers import column, joined, kind_of, numbers, texts_of, words
 
 _COLUMN = re.compile(r"`([a-z_]+)_us`")
@@ -113,13 +116,16 @@ def frame_document(frame: pl.DataFrame) -> blocks.Document:
     for name, dtype in frame.schema.items():
         values: Iterable[Any] = frame[name]
         kind: blocks.Kind = "text"
-        if dtype.is_numeric():
-            kind = "count" if dtype.is_integer() else "number"
+        if dtype.is_integer():
+            # Times and identifiers that people copy: no blanks between their digits.
+            values = [None if one is None else str(one) for one in frame[name]]
+        elif dtype.is_numeric():
+            kind = "number"
         elif dtype.is_nested():
             values = [None if one is None else str(list(one)) for one in frame[name]]
         else:
             values = texts_of(frame[name])
-        columns.append(column(name, name, kind, values))
+        columns.append(column(name, name, kind, values, right=dtype.is_integer()))
     return table_document(blocks.Table("query", "", tuple(columns), frame.height, frame.height))
 
 
@@ -174,7 +180,12 @@ def _column(
     if name in _IN_WORDS:
         about = about.replace("_", " ")
     if kind == "text":
-        data: blocks.Numbers | blocks.Words = words(_texts(frame[name]))
+        texts = _texts(frame[name])
+        if (view, name) == ("kernels", "short_name") and frame[name].is_duplicated().any():
+            # Namesakes with what tells them apart: a table in which rows look alike is of no use.
+            labels = short_labels(frame["name"].cast(pl.String).fill_null(""))
+            texts = [labels[one or ""] for one in frame["name"].cast(pl.String)]
+        data: blocks.Numbers | blocks.Words = words(texts)
     else:
         data = numbers(frame[name], kind, start_ns=start_ns)
         link = "moment" if kind == "moment_ns" else link
@@ -196,3 +207,23 @@ def _spelled(name: str) -> str:
     for ending in ("_ns", "_bytes", "_pct"):
         name = name.removesuffix(ending)
     return name.replace("_", " ")
+
+
+# What functions are called: short, and no two the same.
+
+_NO_NAME = "(no name)"
+
+
+def short_labels(functions: Iterable[str], as_they_are: Iterable[str] = ()) -> dict[str, str]:
+    """Short names of functions, with what tells namesakes apart."""
+    kept = frozenset(as_they_are)
+    names = list(dict.fromkeys(functions))
+    short = {name: name if name in kept else short_kernel_name(name) for name in names}
+    often = Counter(short.values())
+    marks = distinguishing(name for name in names if often[short[name]] > 1)
+    shown = []
+    for name in names:
+        label, mark = short[name] or _NO_NAME, marks.get(name, "")
+        # What tells it apart, unless it says that already.
+        shown.append(label if not mark or mark in label else f"{label} ({mark})")
+    return dict(zip(names, told_apart(shown), strict=True))

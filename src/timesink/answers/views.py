@@ -44,7 +44,10 @@ NO_LAUNCHES = Absent(
     "no device work can be told to a launch", "profile the host and the device together"
 )
 NO_GAPS = Absent("no device stands still between two activities")
-NO_MEMORY = Absent("no memory was recorded", "profile with profile_memory=True")
+NO_MEMORY = Absent(
+    "no memory was recorded",
+    "record with  timesink record --with memory -- CMD, or profile with profile_memory=True",
+)
 NO_MODULES = Absent("no modules were recorded", "profile with with_stack=True")
 NO_PYTHON = Absent("no Python functions were recorded", NO_MODULES.hint)
 NO_COMMUNICATION = Absent("nothing in this run communicates", "give the folder of all ranks")

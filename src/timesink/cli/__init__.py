@@ -10,7 +10,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import NoReturn
 
@@ -53,12 +53,36 @@ def build_parser() -> argparse.ArgumentParser:
     return _parsers_of(*COMMANDS)[0]
 
 
+_MEANT = {
+    **dict.fromkeys(("analyse", "report", "summary"), "analyze"),
+    **dict.fromkeys(("view", "ui", "open"), "serve"),
+    **dict.fromkeys(("profile", "trace", "run"), "record"),
+    "diff": "compare",
+    "sql": "query",
+    "convert": "export",
+}
+"""What other tools call a command."""
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
+    """What was most likely meant by a word, in brackets; nothing where nothing is close."""
+    import difflib  # noqa: PLC0415 - most commands are spelled right
+
+    close = difflib.get_close_matches(word.lower(), [*known, *_MEANT], 1, 0.7)
+    found = _MEANT.get(close[0], close[0]) if close else ""
+    return f" (did you mean {found}?)" if found in {*known} else ""
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Say how to give a value that looks like an option."""
+        """Say how to give a value that looks like an option, and what a word close to one means."""
         lacking = re.fullmatch(r"argument (?:.*/)?(--[\w-]+): expected one argument", message)
         if lacking:
             message += f" (for one that starts with a dash write {lacking[1]}=VALUE)"
+        strange = re.match(r"argument \S+: invalid choice: '(.*?)' \(choose from (.*)\)$", message)
+        if strange:
+            close = _meant(strange[1], re.findall(r"[\w-]+", strange[2]))
+            message = f"{message[: strange.start(2) - 14]}{close}" if close else message
         super().error(_visible(message))
 
 
@@ -115,6 +139,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # All memory goes back with the process: to take objects apart one by one first only takes time.
     atexit.register(gc.freeze)
     words = sys.argv[1:] if arguments is None else list(arguments)
+    if not words:
+        _parsers_of()[0].print_help()
+        return 0
     meant = next((word for word in words if not word.startswith("-")), "")
     debug = False
     try:

@@ -25,7 +25,7 @@ from timesink.cli.options import (
     reading_of,
     row_count,
 )
-from timesink.cli.outputs import check_answer, format_of, give, give_document
+from timesink.cli.outputs import check_answer, format_of, give, give_document, remember
 from timesink.errors import UsageError
 
 _FORMATS = ("text", "csv", "json")
@@ -65,6 +65,7 @@ def run(options: argparse.Namespace) -> int:
         report = behaviour(options.path, **asked, progress=progress)
     if output is not None and is_table:
         write_behaviour(report.table, output)
+        remember(output)
     if form in {"csv", "table"}:
         for note in report.notes:
             say(note)

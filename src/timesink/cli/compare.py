@@ -46,7 +46,9 @@ from timesink.cli.outputs import (
     as_bytes,
     check_answer,
     check_folder,
+    check_own,
     format_of,
+    is_stream,
     output_folder,
     save,
 )
@@ -350,7 +352,6 @@ def _write_folder(
         _keep_sources(comparison, folder / name)
         _check_file(folder / name, force=options.force)
     # Files first: whoever reads the screen may have left.
-    folder.mkdir(exist_ok=True)
     for name, make in files:
         save(as_bytes(make().removesuffix("\n")), folder / name)
     tables = comparison.all_pairs if form in {"", "csv"} else ()
@@ -375,8 +376,8 @@ def _with_outcome(form: str, *, gated: bool) -> Iterator[str]:
 def _check_file(path: Path, *, force: bool) -> None:
     if path.is_dir():
         raise OutputError.unwritable(path, "it is a folder")
-    if path.exists() and not force:
-        raise OutputError.exists(path)
+    if path.exists():
+        check_own(path, force=force)
 
 
 TABLES = ("rows", "times", "families")
@@ -458,11 +459,10 @@ def _give_error(
         text = _error_answer(form, gate, error)
         if text is not None:
             _give(text, options.output)
-        elif options.output is not None:
+        elif options.output is not None and not is_stream(options.output):
             options.output.unlink(missing_ok=True)
         return
     for one in _with_outcome(form, gated=True):
-        folder.mkdir(exist_ok=True)
         save(as_bytes(_error_answer(one, gate, error) or ""), folder / _FILES[one])
 
 

@@ -57,10 +57,8 @@ def run(options: argparse.Namespace) -> int:
     for form in files.values():
         check_page(form)
     for path in filter(None, files):
-        # In a folder that is yet to be made there is nothing to overwrite.
-        if path == options.output or path.parent.is_dir():
-            for source in filter(None, (options.path, options.map)):
-                check_output(path, source, force=options.force)
+        for source in filter(None, (options.path, options.map)):
+            check_output(path, source, force=options.force)
     from timesink.answers.diagnosis import diagnosis_document  # noqa: PLC0415 - --help is quick
     from timesink.answers.diagnosis_report import diagnose  # noqa: PLC0415
 
@@ -68,8 +66,6 @@ def run(options: argparse.Namespace) -> int:
         asked = reading_of(options, "pid", "rank", "cycles", "marker", "by", "map")
         report = diagnose(options.path, **asked, progress=progress)
     for place, form in files.items():
-        if place is not None:
-            place.parent.mkdir(exist_ok=True)
         if form == "json":
             give_json(report.to_json(), place)
         else:

@@ -14,7 +14,7 @@ import shlex
 from pathlib import Path
 
 from timesink.cli.options import add_force, add_input, add_option, file_only, open_chosen
-from timesink.cli.outputs import check_output, check_output_folder
+from timesink.cli.outputs import check_output, check_output_folder, remember
 from timesink.errors import UsageError
 
 
@@ -54,18 +54,20 @@ def run(options: argparse.Namespace) -> int:
                 "give -o a folder, or make the table first:  timesink behaviour TRACE -o FILE",
             )
         write_behaviour(trace.behaviour, output)
+        remember(output)
         print(f"Wrote {output} ({trace.behaviour.height} rows)")
         print(f"Next: timesink compare {shlex.quote(str(output))} OTHER")
         return 0
     quoted = shlex.quote(str(output))
     if as_json:
         written = write_chrome_json(trace, output)
+        remember(output)
         print(f"Wrote {output} ({written} events)")
         print(f"Next: open it at https://ui.perfetto.dev, or run  timesink info {quoted}")
     else:
         from timesink.analyses.operators import with_call_stacks  # noqa: PLC0415
 
-        export_folder(with_call_stacks(trace), output, force=options.force)
+        export_folder(with_call_stacks(trace), output, force=True)
         print(f"Wrote {output} (one Parquet file per table)")
         sorts = ("steps", trace.has_timeline), ("behaviour", trace.has_behaviour)
         table = next((name for name, has in sorts if has), "kernel_calls")

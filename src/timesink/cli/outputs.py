@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import re
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from timesink.cli import say
 from timesink.errors import OutputError, TimesinkError, UsageError
-from timesink.formats.written_files import BASELINE_ENDING, is_folder
+from timesink.formats.written_files import BASELINE_ENDING, is_folder, make_folder
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,8 +36,9 @@ def check_output(path: Path, source: str | Path, *, force: bool) -> None:
 
 def check_output_folder(path: Path, source: str | Path, *, force: bool) -> None:
     """Refuse an output folder that cannot work; what others wrote is never replaced."""
+    check_folder(path)
     _check_place(path, source, force=force)
-    if path.is_file() or (path.is_dir() and any(path.iterdir()) and not is_folder(path)):
+    if path.is_dir() and any(path.iterdir()) and not is_folder(path):
         said = f"{path}: was not written by timesink export and is not replaced"
         raise OutputError(said, "choose another -o")
 
@@ -48,10 +51,52 @@ def _check_place(path: Path, source: str | Path, *, force: bool) -> None:
             raise OutputError(
                 f"{path}: is what is read, and is not overwritten", "choose another -o"
             )
-        if not force:
-            raise OutputError.exists(path)
-    if not path.parent.is_dir():
-        raise OutputError.no_folder(path)
+        check_own(path, force=force)
+    check_around(path)
+
+
+_REPORT = re.compile(
+    rb'<meta name="generator" content="timesink |"schema": ?"timesink/(?!run/|baseline/|lab-r)'
+    rb'|<testsuite [^>]* package="timesink"|^## timesink: '
+)
+"""How answers of timesink begin; recordings and baselines are no answers."""
+
+
+def check_own(path: Path, *, force: bool) -> None:
+    """Refuse to replace a file that holds anything but an answer of timesink, unless by `force`.
+
+    Pages, JSON, test results and comments say what they are; tables and text are known by their
+    digest, which is kept when they are written.  Devices and pipes hold nothing.
+    """
+    if force or is_stream(path):
+        return
+    if path.is_dir() and (is_folder(path) or not any(path.iterdir())):
+        return
+    if path.is_file():
+        with path.open("rb") as file:
+            if _REPORT.search(file.read(2000)):
+                return
+        from timesink.sources.cache import Cache  # noqa: PLC0415 - only where a file is at risk
+
+        if Cache.default().has_written(path):
+            return
+    raise OutputError.not_ours(path)
+
+
+def is_stream(path: Path) -> bool:
+    """Whether this is a device or a pipe, as /dev/null."""
+    return path.exists() and not (path.is_file() or path.is_dir())
+
+
+def check_around(path: Path) -> None:
+    """Refuse a place whose folders cannot be made."""
+    around = next(place for place in (path, *path.absolute().parents) if place.exists())
+    if around == path:
+        return
+    if not around.is_dir():
+        raise OutputError.unwritable(path, f"{around} is a file")
+    if not os.access(around, os.W_OK):
+        raise OutputError.unwritable(path, f"no permission to write to {around}")
 
 
 def _read_from(source: str | Path) -> Iterator[Path]:
@@ -76,15 +121,16 @@ def _read_from(source: str | Path) -> Iterator[Path]:
 
 def output_folder(output: Path | None) -> Path | None:
     """The folder results go to: one that is there, or a name without an ending."""
-    return output if output is not None and (output.is_dir() or not output.suffix) else None
+    if output is None or is_stream(output):
+        return None
+    return output if output.is_dir() or not output.suffix else None
 
 
 def check_folder(folder: Path) -> None:
     """Refuse a folder that cannot be written to, or made, before the long work starts."""
     if folder.is_file():
         raise OutputError.unwritable(folder, "it is a file")
-    if not folder.parent.is_dir():
-        raise OutputError.no_folder(folder)
+    check_around(folder)
 
 
 def format_of(options: argparse.Namespace, known: tuple[str, ...]) -> str:
@@ -177,11 +223,21 @@ def write_bytes(content: bytes, path: Path) -> None:
 
 
 def save(content: bytes, path: Path) -> None:
-    """Write a file; one that cannot be written is refused in words."""
+    """Write a file, and the folder around it; what cannot be written is refused in words."""
+    make_folder(path.parent)
     try:
         path.write_bytes(content)
     except OSError as error:
         raise OutputError.unwritable(path, error.strerror or str(error)) from None
+    remember(path)
+
+
+def remember(path: Path) -> None:
+    """Know this file again as one that timesink wrote; a page says so itself."""
+    if path.is_file() and path.suffix.lower() != ".html":
+        from timesink.sources.cache import Cache  # noqa: PLC0415 - the screen needs none
+
+        Cache.default().note_written(path)
 
 
 class ReadingBar:

@@ -28,6 +28,14 @@ def replace_file(file: Path, blocks: Iterable[bytes | memoryview]) -> None:
             Path(aside).unlink()
 
 
+def make_folder(folder: Path) -> None:
+    """A folder for what is written, with those around it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError.unwritable(folder, error.strerror or str(error)) from None
+
+
 @contextmanager
 def written_aside(path: Path, *, force: bool = True) -> Iterator[Path]:
     """A place to write a file or a folder to; it takes the name `path` when all went well.
@@ -35,14 +43,13 @@ def written_aside(path: Path, *, force: bool = True) -> Iterator[Path]:
     A file that is there is replaced; a folder only by `force`, else that is an error.
     """
     place = path.resolve()
+    make_folder(place.parent)
     aside = place.with_name(f".timesink-{os.getpid()}.writing")
     try:
         yield aside
         if force and place.is_dir() and aside.is_dir():
             shutil.rmtree(place)
         aside.replace(place)
-    except FileNotFoundError:
-        raise OutputError.no_folder(path) from None
     except OSError as error:
         raise OutputError.unwritable(path, error.strerror or str(error)) from None
     finally:

@@ -61,6 +61,10 @@ class Vendor:
     """What samplers put before the names of counters of its devices."""
     counter_prefixes: tuple[str, ...] = ()
     """What they put in the place of a word for a device."""
+    graphs: str = ""
+    """What it calls launches that are captured once and replayed; nothing where it has none."""
+    torch_module: str = ""
+    """Where PyTorch has the calls of its runtime."""
     torch_types: tuple[int, ...] = ()
     """The numbers PyTorch has for its devices (`c10::DeviceType`) in records of memory."""
 
@@ -125,6 +129,8 @@ NVIDIA = Vendor(
     version_keys=("cuda", "cupti", "nccl"),
     sampler_prefixes=("nvml_", "nvidia_smi_"),
     counter_prefixes=("dcgm_fi_dev_", "dcgm_fi_prof_"),
+    graphs="CUDA graphs",
+    torch_module="torch.cuda",
     torch_types=(1,),
     call_prefixes=("cudart", "cuda", "cu"),
     waiting_calls=r"^(?:cuda|cu)Memcpy(?:HtoD|DtoH|DtoD)?(?:_v2)?$",
@@ -157,6 +163,8 @@ AMD = Vendor(
     calls=r"^(hip[A-Z]|__amd_rocclr|Cijk_|ck::|rccl)",
     host_categories={"hip_runtime": "runtime"},
     version_keys=("hip", "roc", "rccl"),
+    graphs="HIP graphs",
+    torch_module="torch.cuda",
     torch_types=(6,),
     call_prefixes=("hip",),
     waiting_calls=r"hipMemcpyWithStream|^hipMemcpy(?:HtoD|DtoH|DtoD)?(?:_v2)?$",
@@ -191,6 +199,7 @@ VENDORS = (
         version_keys=("mlu", "cn"),
         call_prefixes=("cnrt", "cn"),
         collectives=("cncl",),
+        torch_module="torch.mlu",
         task_topology=True,
         matrix_units=False,
         plain_starts_2026=r"(?:void )?MLU",
@@ -227,6 +236,7 @@ VENDORS = (
         call_prefixes=("aclrt", "acl"),
         collectives=("hccl",),
         collective_kernels=("hcom_",),
+        torch_module="torch.npu",
         calls_apart=True,
     ),
     Vendor(
@@ -243,6 +253,7 @@ VENDORS = (
             "mtia_counters": "profiler_range",
             "mtia_insight": "profiler_range",
         },
+        torch_module="torch.mtia",
         torch_types=(19,),
     ),
     Vendor(
@@ -263,6 +274,7 @@ VENDORS = (
         },
         stream_arguments=("sycl queue", "l0 queue"),
         version_keys=("xpu", "level_zero"),
+        torch_module="torch.xpu",
         torch_types=(12,),
         call_prefixes=("ze", "ur"),
         waiting_calls=r"urQueueFinish|urEventWait|zeEventHostSynchronize",
@@ -420,6 +432,27 @@ def recognise_vendor(
             if any(pattern.search(text) for text in texts):
                 return vendor.name
     return UNKNOWN if has_device_work else NO_ACCELERATOR
+
+
+def is_gpu(label: str) -> bool:
+    """Whether tools for GPUs may know a device; one that nothing is said of may be one."""
+    found = DEVICE_LABEL.match(label)
+    return found is None or found[1] in {NVIDIA.device_word, *map(str.upper, NVIDIA.other_words)}
+
+
+_GRAPHS = re.compile(rf"(?:, )?{NVIDIA.graphs}(?: for fixed shapes)?(, (?=larger))?")
+
+
+def in_words_of(vendor: str, advice: str) -> str:
+    """Advice in the words of a maker, without what it does not have."""
+    row = next((one for one in VENDORS if one.name == vendor), None)
+    if row is None or not row.graphs:
+        advice = _GRAPHS.sub(r"\1", advice)
+    else:
+        advice = advice.replace(NVIDIA.graphs, row.graphs)
+    if row is None or not row.torch_module:
+        return advice.replace(f", {NVIDIA.torch_module}.synchronize()", "")
+    return advice.replace(NVIDIA.torch_module, row.torch_module)
 
 
 def device_memory_bytes(properties: Mapping[str, Any]) -> int | None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from html import escape
+from itertools import count
 
 NO_NAME = "(no name)"
 """In the place of a name that is empty."""
@@ -100,13 +102,16 @@ def told_apart(names: Sequence[str], mark: str = " #") -> list[str]:
     return apart
 
 
-def cut_apart(names: Sequence[str], room: int) -> dict[str, str]:
+def cut_apart(names: Sequence[str], room: int, *, middle: bool = False) -> dict[str, str]:
     """Names cut to the room, so that no two of them look the same.
 
-    The end goes where that is enough, else the middle, else what several names have in common.
+    The end goes where that is enough and not `middle`, else the middle, else what several names
+    have in common.
     """
-    cut = {name: cut_end(name, room) for name in dict.fromkeys(names)}
-    for shortened in (_without_middle, _without_common, _numbered):
+    first = cut_middle if middle else cut_end
+    cut = {name: first(name, room) for name in dict.fromkeys(names)}
+    marks = count(1)
+    for shortened in (_without_middle, _without_common, partial(_numbered, marks=marks)):
         looks: defaultdict[str, list[str]] = defaultdict(list)
         for name, look in cut.items():
             looks[look].append(name)
@@ -147,12 +152,10 @@ def _without_common(names: Sequence[str], room: int) -> dict[str, str]:
     return {name: cut_end(f"{name[: head - 1]}…{name[len(common) :]}", room) for name in names}
 
 
-def _numbered(names: Sequence[str], room: int) -> dict[str, str]:
-    marks = [f" #{number}" for number in range(1, len(names) + 1)]
-    return {
-        name: cut_end(name, room - len(mark)) + mark
-        for name, mark in zip(names, marks, strict=True)
-    }
+def _numbered(names: Sequence[str], room: int, marks: Iterator[int]) -> dict[str, str]:
+    """Numbers of their own: the beginnings of two groups of names may be the same as well."""
+    numbered = ((name, f" #{number}") for name, number in zip(names, marks, strict=False))
+    return {name: cut_end(name, room - len(mark)) + mark for name, mark in numbered}
 
 
 def end_of_path(path: str, room: int) -> str:

@@ -76,7 +76,8 @@ def text_table(table: blocks.Table, width: int) -> RenderableType:
                 # Names that fit, and of which no two look the same.
                 if one.cut == "start":
                     values = [end_of_path(value, size) for value in values]
-                cut = cut_apart(values, size)
+                # The ends of kernels' names tell as much as their beginnings.
+                cut = cut_apart(values, size, middle=one.link == "kernel")
                 by_column[place] = [cut[value] for value in values]
     names = [printable(one.title) for one in kept]
     right = [_is_right(one) for one in kept]

@@ -20,6 +20,7 @@ from timesink.analyses.statistics.ranks import ALPHA
 from timesink.model import units
 from timesink.model.arrays import Floats
 from timesink.model.findings import Evidence, Finding
+from timesink.model.vendors import is_gpu
 from timesink.rules.case import DiagnosisCase, both_ways, by_change
 from timesink.rules.case_functions import on_host, slowdown, waits
 from timesink.rules.causes_device import only_swapped
@@ -154,7 +155,7 @@ def _anomaly(group: Sequence[Suspect], context: Context) -> Finding:
             own=f", {units.amount(others, unit)} of it by others" if own else "",
             capacity="" if limit is None else f", of {units.amount(limit, unit)} it can carry",
         ),
-        texts["advice"],
+        texts["advice" if is_gpu(first.device) or "plain" not in texts else "plain"],
         share=first.severity,
         evidence=tuple(said.values()),
         q_value=first.q_value,

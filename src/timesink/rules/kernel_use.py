@@ -20,7 +20,7 @@ from timesink.analyses.kernels.usage import THIRDS, DeviceUse, Thresholds, headr
 from timesink.model import units
 from timesink.model.findings import Finding
 from timesink.rules import device_work
-from timesink.rules.registry import finding, rules_for
+from timesink.rules.registry import finding, fitted, is_pytorch, rules_for
 
 LEAST_PCT = 5.0
 """Share of a device's time from which a rule speaks."""
@@ -84,6 +84,8 @@ def advise(
     The calls have their `class` and their `weight`; `multiprocessors` are by device number.
     """
     known = multiprocessors or {}
+    names = calls["name"].cast(pl.String()).drop_nulls().unique()
+    pytorch = is_pytorch(None, names, otherwise=True)
     found: list[Finding] = []
     for use in devices:
         number = None if use.device is None else known.get(use.device)
@@ -103,7 +105,7 @@ def advise(
         own = [advice for rule in rules_for("kernels") for advice in rule(device)]
         # Where there is no honest number, all of the time counts.
         own.sort(key=lambda one: one.gain_ns or one.share * whole, reverse=True)
-        found += own
+        found += (fitted(one, "kernels", pytorch=pytorch) for one in own)
     return tuple(found)
 
 

@@ -6,14 +6,17 @@ A rule is a function that turns what was measured into findings, a line here, an
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from timesink.model.findings import Finding
+from timesink.model.vendors import in_words_of
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -88,6 +91,31 @@ def rules_for(question: str) -> tuple[Callable[..., Any], ...]:
     """The rules of a question, in order; only their modules are loaded."""
     named = (each.split(":") for each in RULES[question])
     return tuple(getattr(import_module(f"timesink.rules.{home}"), name) for home, name in named)
+
+
+_PYTORCH = re.compile(
+    r"\b(?:at|c10)::|aten::|torch|elementwise_kernel|multi_tensor_apply|triton_(?:poi|red|per|tem)_"
+)
+"""Names of kernels and calls that tell that PyTorch made them."""
+_OTHERS = re.compile(
+    r"tensorflow|Eigen|\bxla|\bjax|\bjit_|(?:loop|input|reduce|wrapped|gemm)_\w*fusion|^fusion\b"
+)
+"""Names that tell that TensorFlow or JAX did."""
+
+
+def is_pytorch(framework: str | None, names: Iterable[str], *, otherwise: bool) -> bool:
+    """Whether advice may speak of PyTorch: the recording says so, or its kernels do."""
+    said, known = (framework or "").lower(), list(names)
+    if said or any(map(_PYTORCH.search, known)):
+        return not said or "torch" in said or "lightning" in said
+    return otherwise and not any(map(_OTHERS.search, known))
+
+
+def fitted(one: Finding, table: str, *, pytorch: bool, vendor: str = "") -> Finding:
+    """A finding whose advice fits the framework, and the maker of the device."""
+    said = catalogue()[table].get(one.rule, {})
+    advice = one.advice if pytorch else said.get("plain", one.advice)
+    return replace(one, advice=in_words_of(vendor, advice) if vendor else advice)
 
 
 @lru_cache(maxsize=1)

@@ -10,13 +10,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from timesink.analyses.columns import event_ranges, once_per_trace
+from timesink.analyses.columns import device_names, event_ranges, once_per_trace
 from timesink.analyses.steps import find_steps, step_breakdown
 from timesink.model import intervals, units
 from timesink.model.findings import MEDIUM, Evidence, Finding, gravest_first
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
-from timesink.rules.registry import finding, rules_for
+from timesink.model.vendors import UNKNOWN
+from timesink.rules.registry import finding, fitted, is_pytorch, rules_for
 
 _SHOWN = 4
 
@@ -26,7 +27,11 @@ def find_all(trace: Trace) -> tuple[Finding, ...]:
     """Everything the rules find, the gravest first."""
     marked = complete_steps(trace).marked
     found = (one for rule in rules_for("run") for one in rule(trace))
-    return gravest_first(replace(one, marked=marked) for one in found)
+    about = trace.metadata
+    own = about.format == "kineto"
+    pytorch = is_pytorch(about.framework, device_names(trace).texts, otherwise=own)
+    fits = (fitted(one, "run", pytorch=pytorch, vendor=about.vendor or UNKNOWN) for one in found)
+    return gravest_first(replace(one, marked=marked) for one in fits)
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from timesink.errors import OutputError, UnreadableError, UsageError
-from timesink.formats.written_files import SCHEMA_VERSION, is_folder
+from timesink.formats.written_files import SCHEMA_VERSION, is_folder, replace_file
 
 if TYPE_CHECKING:
     from timesink.model.trace import Trace
@@ -35,6 +35,8 @@ _SETTLED_NS = 2_000_000_000
 """A file changed more recently than this may change again within the clock's resolution."""
 _DEFAULT_LIMIT_GB = "20"
 _ABANDONED_SECONDS = 3600.0
+_MOST_WRITTEN = 5000
+"""Digests of answers that are kept, the latest ones."""
 _KEY = re.compile(r"[0-9a-f]{32}")
 _SUMMARY = re.compile(r"[0-9a-f]{32}\.parquet")
 _TEMPORARY = re.compile(r"\.(?:writing|gone)-.*")
@@ -59,6 +61,7 @@ class Cache:
         self.summaries = root / "summaries"
         """The folder of the summaries of ranks."""
         self._traces, self._index = root / "traces", root / "index"
+        self._written = root / "written"
 
     @classmethod
     def default(cls) -> Cache:
@@ -186,6 +189,21 @@ class Cache:
             self._index.mkdir(parents=True, exist_ok=True)
             note.write_bytes(content)
         return content
+
+    def note_written(self, file: Path) -> None:
+        """Keep the digest of an answer, to know it again."""
+        with suppress(OSError):
+            digest = _hash_file(file).hex().encode()
+            self.root.mkdir(parents=True, exist_ok=True)
+            known = self._written.read_bytes().split() if self._written.exists() else []
+            if digest not in known:
+                replace_file(self._written, [b"\n".join([*known[-_MOST_WRITTEN:], digest])])
+
+    def has_written(self, file: Path) -> bool:
+        """Whether a file is an answer, and as it was written."""
+        with suppress(OSError):
+            return _hash_file(file).hex().encode() in self._written.read_bytes().split()
+        return False
 
     def settle(self) -> None:
         """Drop leftovers of crashed processes, and the least recently used beyond the limit."""

@@ -113,3 +113,11 @@ def test_kernel_name() -> None:
 def test_template_arguments() -> None:
     ours = template_arguments("void at::native::f<at::native::Add<float>, true, 3ul>(int)")
     assert ours == template_arguments("void f<at::Add<float>, 1, 3>(T2)")
+
+
+def test_a_symbol_of_the_compiler_is_named_like_the_function() -> None:
+    add = "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEEEEviT0_"
+    assert short_kernel_name(add) == "vectorized_elementwise_kernel<CUDAFunctor_add>"
+    assert short_kernel_name("_Z9my_kernelPf") == "my_kernel"
+    assert short_kernel_name("_ZN12_GLOBAL__N_17softmaxEPf") == "softmax"
+    assert short_kernel_name("_Zoo") == "_Zoo"

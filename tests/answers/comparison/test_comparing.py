@@ -40,7 +40,7 @@ def test_two_tables(tmp_path: Path) -> None:
     assert (one.identifier, one.suffix) == ("before vs after", "")
     assert (one.pair.base.label, one.pair.new.label) == ("base", "new")
     assert one.pair.cycle_times.change_pct == pytest.approx(30, abs=8)
-    assert "gpu_sm_frequency" in compared.headline
+    assert "GPU clock (GPU 0: 1 173 → 209 MHz)" in compared.headline
     assert compared.sources == (str(base), str(new))
 
 

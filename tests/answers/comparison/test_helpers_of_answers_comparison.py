@@ -41,7 +41,6 @@ from timesink.answers.comparison.naming import (
     peers_stem,
     processes,
     safe,
-    short_labels,
 )
 from timesink.answers.comparison.pair_tables import known_amounts
 from timesink.answers.comparison.pairing import (
@@ -73,6 +72,7 @@ from timesink.answers.comparison.sentences import (
 from timesink.answers.comparison.sides import find_cases, find_side, stem_of
 from timesink.answers.comparison.values import diagnosis, pair, rows
 from timesink.answers.comparison.work import is_device
+from timesink.answers.tables import short_labels
 from timesink.errors import NotFoundError, TimesinkError
 from timesink.output.names import told_apart
 

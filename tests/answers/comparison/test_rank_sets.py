@@ -55,7 +55,7 @@ def test_the_answer_names_the_new_straggler(slower: Comparison):
         ("new", 7, "gpu_clock")
     ]
     assert "18 ranks: steps take longer" in slower.headline
-    assert "Rank 7 is a new straggler: gpu_clock" in slower.headline
+    assert "Rank 7 is a new straggler: GPU clock, its device" in slower.headline
     assert slower.diagnosis is not None
     assert slower.diagnosis.verdict == "regression"
     first = slower.diagnosis.causes[0]

@@ -12,7 +12,7 @@ import polars as pl
 from timesink.analyses.behaviour.functions import STEP_MARK, STEP_MARK_TOLD
 from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.comparison.verdict import PairVerdict, either_p, verdict
-from timesink.answers.comparison.naming import short_labels
+from timesink.answers.tables import short_labels
 from timesink.model.schema import HOST_DEVICE
 
 _BOTH = "both"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 from typing import cast
 
@@ -12,8 +12,6 @@ import polars as pl
 
 from timesink.analyses.anatomy.anatomy import only_cycles
 from timesink.analyses.comparison.pair import Pair, Role
-from timesink.analyses.kernels.families import distinguishing
-from timesink.analyses.names import short_kernel_name
 from timesink.answers.comparison.pairing import Compared, Match, RoleMember
 from timesink.answers.comparison.runs import SideRun
 from timesink.answers.comparison.sides import stem_of
@@ -242,23 +240,3 @@ def _by_suffix(rows: pl.DataFrame, run: SideRun) -> Iterator[tuple[str, pl.DataF
     for kind in types:
         own = pl.col("cycle_type").cast(pl.String).fill_null("generic") == kind
         yield ("" if kind == "generic" else f"_{kind}"), rows.filter(own)
-
-
-# What functions are called: short, and no two the same.
-
-_NO_NAME = "(no name)"
-
-
-def short_labels(functions: Iterable[str], as_they_are: Iterable[str] = ()) -> dict[str, str]:
-    """Short names of functions, with what tells namesakes apart."""
-    kept = frozenset(as_they_are)
-    names = list(dict.fromkeys(functions))
-    short = {name: name if name in kept else short_kernel_name(name) for name in names}
-    often = Counter(short.values())
-    marks = distinguishing(name for name in names if often[short[name]] > 1)
-    shown = []
-    for name in names:
-        label, mark = short[name] or _NO_NAME, marks.get(name, "")
-        # What tells it apart, unless it says that already.
-        shown.append(label if not mark or mark in label else f"{label} ({mark})")
-    return dict(zip(names, told_apart(shown), strict=True))

@@ -12,8 +12,8 @@ from timesink.analyses.comparison.verdict import LEAST_SHARE, either_p
 from timesink.analyses.statistics.ranks import ALPHA
 from timesink.answers.causes import told_counters
 from timesink.answers.comparison.changes import Told, known_load
-from timesink.answers.comparison.naming import short_labels
 from timesink.answers.comparison.pairing import Compared
+from timesink.answers.tables import short_labels
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.units import amount, digits, from_to, per_cycle, shares, times
@@ -222,7 +222,7 @@ def scores_block(told: Told, most: int, id_: str = "scores") -> Table:
 
     return table(
         id_,
-        "Highest scores",
+        "Functions whose share and counter changed most (score: in spreads of the base)",
         [
             column("function", "function", "text", [told.label(row["function"]) for row in rows]),
             column("metric", "metric", "text", _texts(rows, "metric")),

@@ -8,6 +8,7 @@ from dataclasses import replace
 from timesink.analyses.ranks.changes import RankChanges, StragglerChange, compare_ranks
 from timesink.analyses.ranks.own_time import ranges_of, the_ranks
 from timesink.analyses.ranks.rank_set import RankSet
+from timesink.answers.causes import cause_name
 from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.sentences import headline
 from timesink.answers.comparison.sides import RunSide
@@ -196,9 +197,10 @@ def _straggler_sentence(together: Sequence[StragglerChange]) -> str:
     costs = max(together, key=lambda one: max(one.new_ns, one.base_ns))
     if first.state == "gone":
         cost = brief_ns(costs.base_ns)
-        return f"{who} no straggler{'s' * several} any more ({first.cause}, {cost} per step)."
+        was = f"({cause_name(first.cause)}, {cost} per step)"
+        return f"{who} no straggler{'s' * several} any more {was}."
     state = f"{'' if several else 'a '}{first.state} straggler{'s' * several}"
-    why = f"{first.cause}, {why_late(first.cause, several=several)}"
+    why = f"{cause_name(first.cause)}, {why_late(first.cause, several=several)}"
     return f"{who} {state}: {why}; others wait {_wait(together, costs)}."
 
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.statistics.ranks import ALPHA
+from timesink.answers.causes import cause_name
 from timesink.answers.comparison.changes import Change, Told, counters_meanwhile
 from timesink.answers.comparison.naming import pair_names, processes
 from timesink.answers.comparison.pairing import Compared
@@ -81,15 +82,15 @@ def answer(told: Told, why: Diagnosis | None = None) -> list[str]:
 def _why_line(why: Diagnosis) -> str:
     """The first cause, or else the first anomaly, in a sentence."""
     seen = {
-        one.cause: f"({one.metric} of {one.device} {units.amounts(one.base, one.new, one.unit)})"
+        one.cause: f"({one.device}: {units.amounts(one.base, one.new, one.unit)})"
         for one in reversed(why.anomalies)
     }
     if not why.causes:
         first = why.anomalies[0].cause
-        return f"No cause has evidence; around it {first} shows {seen[first]}."
+        return f"No cause has evidence; around it: {cause_name(first)} {seen[first]}."
     cause, *others = why.causes
     lead = "First cause" if why.verdict in {"regression", "improvement"} else "What did change"
-    named = " ".join(filter(None, (cause.cause, seen.get(cause.cause))))
+    named = " ".join(filter(None, (cause_name(cause.cause), seen.get(cause.cause))))
     more = f", {units.counted(len(others), 'more causes')} below" if others else ""
     return f"{lead}: {named}, {units.signed_ns(cause.explained_ns)} per cycle{more}."
 

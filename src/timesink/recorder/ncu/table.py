@@ -201,8 +201,10 @@ class NcuOutputs:
         """Refuse before the long work what cannot work after it."""
         self.check_names()
         for path in filter(None, (self.output, self.report)):
-            if not path.parent.is_dir():
-                raise OutputError.no_folder(path)
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise OutputError.unwritable(path, error.strerror or str(error)) from None
             if path.is_dir():
                 raise OutputError.unwritable(path, "it is a folder")
             if path.exists() and any(_is_same(path, word) for word in program):

@@ -1,0 +1,101 @@
+"""Hints name only what exists: every sentence of the package that speaks of a command or option."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import tomllib
+
+import timesink
+from timesink.answers.views import VIEWS
+from timesink.cli import COMMANDS, build_parser
+
+_PACKAGE = Path(timesink.__file__).parent
+_OF_OTHER_TOOLS = {
+    *("--query-compute-apps", "--format", "--clock"),  # nvidia-smi, amd-smi
+    *("--set", "--page", "--csv", "--import", "--print-units", "--target-processes"),  # ncu
+    *("--query-metrics", "--print-metric-name", "--print-metric-instances", "--log-file"),
+    *("--launch-skip", "--kernel-name", "--kernel-id"),
+    *("--type", "--output-format", "--cap-add", "--pause"),  # nsys, rocprofv3, docker
+    *("--head", "--num-cpus", "--logdir", "--no-deps", "--nproc-per-node"),  # ray, TensorBoard
+    *("--max-tokens", "--tokenizer", "--key-size", "--use-auth-token", "--lr"),  # of programs
+}
+_COMMAND = re.compile(r"(?<![\w./-])timesink ([a-z]+)\b((?:(?!timesink )[^`;\n])*)")
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
+
+
+def _options_of(parser: argparse.ArgumentParser) -> set[str]:
+    found = {name for action in parser._actions for name in action.option_strings}
+    for one in _below(parser).values():
+        found |= _options_of(one)
+    return found
+
+
+def _below(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    kinds = (one for one in parser._actions if isinstance(one, argparse._SubParsersAction))
+    return next((one.choices for one in kinds), {})
+
+
+_PARSERS = _below(build_parser())
+_KNOWN = {name: _options_of(parser) for name, parser in _PARSERS.items()}
+_EVERY = set().union(*_KNOWN.values(), {"--help", "--version"})
+
+
+def _sentences() -> Iterator[tuple[str, str]]:
+    for file in sorted(_PACKAGE.rglob("*.py")):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        inside = {
+            id(part)
+            for one in ast.walk(tree)
+            if isinstance(one, ast.JoinedStr)
+            for part in one.values
+        }
+        for node in ast.walk(tree):
+            text = ""
+            if isinstance(node, ast.JoinedStr):
+                parts = (one.value if isinstance(one, ast.Constant) else "X" for one in node.values)
+                text = "".join(map(str, parts))
+            elif (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and id(node) not in inside
+            ):
+                text = node.value
+            if " " in text:
+                yield f"{file.relative_to(_PACKAGE)}:{node.lineno}", text
+    catalogue = tomllib.loads((_PACKAGE / "rules/catalogue.toml").read_text(encoding="utf-8"))
+    for table, rows in catalogue.items():
+        for name, row in rows.items():
+            yield from ((f"{table}.{name}", str(said)) for said in row.values())
+    for row in (_PACKAGE / "model/health.csv").read_text(encoding="utf-8").splitlines():
+        yield "health.csv", row
+
+
+def _problems() -> Iterator[str]:
+    for place, text in _sentences():
+        for option in set(_OPTION.findall(text)) - _EVERY - _OF_OTHER_TOOLS:
+            yield f"{place}: {option}"
+        for view in re.findall(r"--view ([a-z][a-z-]+)", text):
+            if view not in VIEWS:
+                yield f"{place}: --view {view}"
+        for command, rest in _COMMAND.findall(text):
+            options = set(_OPTION.findall(rest.split(" -- ")[0]))
+            if command in COMMANDS and options - _KNOWN[command]:
+                yield f"{place}: timesink {command} {' '.join(options - _KNOWN[command])}"
+
+
+def test_hints_name_only_commands_options_and_views_that_exist():
+    assert list(_problems()) == []
+
+
+def test_commands_in_code_spans_exist():
+    spans = (
+        found
+        for place, text in _sentences()
+        for found in re.findall(r"(?:`|try  )timesink ([a-z]+)", text)
+    )
+    assert {*spans} <= {*COMMANDS}
