@@ -106,7 +106,7 @@ def stragglers(ranks: RankSet) -> list[Finding]:
         odd = ranks.analysis.busiest
         if odd is None:
             return []
-        words = {"worker": ranks.workers[int(odd["rank"])]}
+        words = {"names": ranks.workers[int(odd["rank"])]}
         return [finding("run", "odd-rank", odd_rank(ranks), words, least_severity=MEDIUM)]
     worst, panel, several = late[0], ranks.analysis.panel, len(late) > 1
     steps = max(len(panel.steps), 1)
