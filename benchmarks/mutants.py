@@ -39,6 +39,7 @@ from typing import Any
 import pytest
 from coverage import CoverageData
 
+from covering_tests import SHARED
 from mutations_of_code import Mutant, mutants_of
 
 SEED = 19
@@ -124,7 +125,8 @@ class Covering:
         found = {test for line in mutant.lines for test in lines.get(line, ())}
         chosen: list[str] = []
         spent = 0.0
-        known = [test for test in found if test in self.seconds]
+        # What tests share has a cost of its own, and is no test.
+        known = [test for test in found if test in self.seconds and not test.startswith(SHARED)]
         for test in sorted(known, key=lambda test: (self.size[test], test)):
             fits = len(chosen) < MOST_TESTS and spent + self.seconds[test] < MOST_SECONDS
             if fits or not chosen:

@@ -25,6 +25,7 @@ from timesink.model.units import (
     share,
     size_bytes,
 )
+from timesink.model.vendors import device_memory_bytes
 
 
 def test_steadytimes_change_pct() -> None:
@@ -137,3 +138,9 @@ def test_rate() -> None:
 
 def test_interval_ns() -> None:
     assert interval_ns(5_000_000.0, 5_600_000.0) == "+5.00 to +5.60 ms"
+
+
+def test_memory_of_devices_is_in_bytes_whatever_it_was_written_in() -> None:
+    assert device_memory_bytes({"totalMem(MiB)": 3}) == 3 * 1024**2
+    assert device_memory_bytes({"totalGlobalMem": 5}) == 5
+    assert device_memory_bytes({"totalGlobalMem": -1}) is None

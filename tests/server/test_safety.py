@@ -79,6 +79,23 @@ def test_no_parameter_is_a_path(logdir: Path, name: str, parameter: str):
         )
 
 
+# -- what traces hold ------------------------------------------------------------------------------
+
+
+def test_a_small_trace_with_a_huge_number_does_not_freeze_the_server(logdir: Path):
+    """Its time was written out as an integer of a million digits, and nobody got an answer."""
+    text = '{"traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":%s,"dur":2}]}'
+    for place, ts in enumerate(("5", "3846802344542.1e999542", "1e-99999999", '"7e99999999"')):
+        folder = logdir / f"run{place}"
+        folder.mkdir()
+        (folder / "worker0.1.pt.trace.json").write_text(text % ts)
+    browser = Browser.of(logdir)
+    for place in range(4):
+        tracks = browser.get("api/timeline/tracks", **{**CHOSEN, "run": f"run{place}"})
+        assert bool(tracks["tracks"]) == (place in {0, 2})
+    assert len(browser.get("api/runs")["runs"]) == 5
+
+
 # -- links -----------------------------------------------------------------------------------------
 
 

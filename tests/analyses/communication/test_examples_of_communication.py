@@ -88,11 +88,8 @@ def test_library_of() -> None:
 
 
 def test_peers_of() -> None:
-    assert (peers_of("nccl:send 0->1"), peers_of("nccl:recv 1<-0"), peers_of("nccl:send")) == (
-        [0, 1],
-        [0, 1],
-        [None, None],
-    )
+    names = pl.DataFrame({"name": ["nccl:send 0->1", "nccl:recv 1<-0", "nccl:send"]})
+    assert names.select(**peers_of(pl.col("name"))).rows() == [(0, 1), (0, 1), (None, None)]
 
 
 def test_element_bytes() -> None:

@@ -108,6 +108,12 @@ def test_highest_score_first_then_by_key(base, new):
     assert order == sorted(order)
 
 
+def test_rows_of_one_score_stand_by_name():
+    names = [("b", "x", "GPU 1"), ("a", "y", "GPU 0"), ("a", "x", "GPU 1"), ("a", "x", "GPU 0")]
+    side = behaviour(*({**dict(zip(KEY, name, strict=True)), "cycle": 1} for name in names))
+    assert comparison_rows(side, side).select(KEY).rows() == sorted(names)
+
+
 def test_a_run_beside_itself_has_not_changed():
     side = behaviour(*({"cycle": cycle, "beta_pct": 10.0 + cycle} for cycle in range(1, 6)))
     row = comparison_rows(side, side).row(0, named=True)

@@ -8,7 +8,7 @@ from timesink.analyses.kernels.table import (
     kernel_launches,
     kernel_table,
     operator_tensor_core_share,
-    tensor_core_share,
+    tensor_core_shares,
 )
 from timesink.analyses.names import (
     has_tensor_cores,
@@ -48,9 +48,8 @@ def test_kernel_groups() -> None:
     assert int(groups["calls"].sum()) == kernel_launches(timesink.open(timesink.sample())).height
 
 
-def test_tensor_core_share() -> None:
-    share = tensor_core_share(timesink.open(timesink.sample()))
-    assert 0 < share.ratio < 1
+def test_tensor_core_shares() -> None:
+    assert 0 < tensor_core_shares(timesink.open(timesink.sample()))[0] < 1
 
 
 def test_operator_tensor_core_share() -> None:

@@ -54,6 +54,15 @@ def test_a_process_without_a_partner_is_left_out_and_named() -> None:
     assert [name(one) for one in pairing.left_out] == ["result:2"]
 
 
+def test_ranks_meet_wherever_their_processes_ran() -> None:
+    pairing = pair_members(
+        [member(1, rank=0), member(2, rank=1)], [member(8, rank=1), member(9, rank=0)]
+    )
+    assert told(pairing) == [("strict", "result:1", "result:9"), ("strict", "result:2", "result:8")]
+    assert all(one.by_rank for one in pairing.matches)
+    assert pairing.left_out == []
+
+
 # -- suffixes --------------------------------------------------------------------------------------
 
 

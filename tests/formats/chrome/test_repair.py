@@ -75,6 +75,16 @@ def test_mended_text_costs_no_event(read, clean, old, new, code):
     assert sizes(trace) == clean
 
 
+def test_a_bare_word_beside_a_lone_quote_is_mended_as_well(read, clean):
+    """Event by event: quotes do not tell where the strings of the whole text are."""
+    text = broken(KERNEL, b'"an odd " quote"').replace(
+        b'"External id":1,', b'"External id":N/A,', 1
+    )
+    trace = read(text)
+    assert damage(trace) == {"unescaped_quotes": 1, "bare_word": 1}
+    assert sizes(trace) == clean
+
+
 @pytest.mark.parametrize(
     ("written", "name"),
     [

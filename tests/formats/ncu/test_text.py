@@ -73,6 +73,13 @@ RAW = """\
 """
 
 
+def test_a_line_of_another_layout_ends_a_table(read) -> None:
+    """Where the end of a table is lost, the next launch is not taken for a row of it."""
+    cut = FULL.index("    Compute (SM) Throughput")
+    trace = read(FULL[:cut] + FULL[FULL.index("  copy (1, 1, 1)") :])
+    assert trace.kernel_calls["name"].to_list() == ["void reduce<512, 1>(T1 *)", "copy"]
+
+
 def test_blocks(read) -> None:
     trace = read(text_page(CALLS))
     assert trace.kernel_calls.equals(expected_calls(CALLS, with_ids=False))

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -69,8 +69,10 @@ _KINDS = (
 )
 _MORE_THAN_ANY_MEMORY = 2**60
 _PREFIX = re.compile(r"^([a-z]+):")
-_SEND = re.compile(r"send (\d+)->(\d+)")
-_RECEIVE = re.compile(r"recv (\d+)<-(\d+)")
+_PEERS = {
+    "src_rank": (r"send (\d+)->\d+", r"recv \d+<-(\d+)"),
+    "dst_rank": (r"send \d+->(\d+)", r"recv (\d+)<-\d+"),
+}
 _DIMENSIONS = msgspec.json.Decoder(list[Any])
 
 _ELEMENT_BYTES = {
@@ -95,13 +97,12 @@ def library_of(name: str) -> str | None:
     return prefix[1] if prefix else library_in(name)
 
 
-def peers_of(name: str) -> list[int | None]:
+def peers_of(name: pl.Expr) -> dict[str, pl.Expr]:
     """Sender and receiver, where the name of a call tells them."""
-    if sent := _SEND.search(name):
-        return [int(sent[1]), int(sent[2])]
-    if received := _RECEIVE.search(name):
-        return [int(received[2]), int(received[1])]
-    return [None, None]
+    return {
+        rank: pl.coalesce(*(name.str.extract(one).cast(pl.Int64) for one in spellings))
+        for rank, spellings in _PEERS.items()
+    }
 
 
 def element_bytes(dtype: str) -> int | None:
@@ -241,35 +242,25 @@ def arguments_of(call: Ints, trace: Trace) -> pl.DataFrame:
     index = np.concatenate([on_host, on_device[work["row"].to_numpy()]])
     indices = given["index"].to_numpy()
     row = first_with_id(index, indices) if len(indices) else np.full(len(index), _NONE)
-    carrier, row = carrier[row != _NONE], row[row != _NONE]
-
-    def told(name: str) -> pl.Expr:
-        """For each call the value of the first event that tells one."""
-        carriers, rows = carrier, row
-        if given[name].null_count():
-            tells = given[name].is_not_null().to_numpy()[row]
-            carriers, rows = carrier[tells], row[tells]
-        row_of = np.full(1 + max(call.max(initial=0), carrier.max(initial=0)), _NONE)
-        # Of several entries for a call the last one stays.
-        row_of[carriers[::-1]] = rows[::-1]
-        found = row_of[call]
-        known = found != _NONE
-        if not known.any():
-            return pl.lit(pl.Series([None], dtype=given.schema[name]).new_from_index(0, len(call)))
-        taken = pl.col(name).gather(np.maximum(found, 0))
-        return taken if known.all() else pl.when(pl.lit(pl.Series(known))).then(taken)
-
-    # All columns at once: a query of their own for each would take longer than the rest.
-    return given.select(
-        **{name: told(name) for name in _NUMBERS},
-        **{name: told(name).cast(pl.String) for name in _TEXTS},
+    known = row != _NONE
+    # For each call the value of the first event that tells one.
+    told = (
+        given[row[known]]
+        .with_columns(call=pl.Series(carrier[known]))
+        .group_by("call")
+        .agg(
+            (pl.col(name).drop_nulls() if given[name].null_count() else pl.col(name)).first()
+            for name in (*_NUMBERS, *_TEXTS)
+        )
+    )
+    return (
+        pl.DataFrame({"call": call})
+        .join(told, on="call", how="left", maintain_order="left")
+        .select(*_NUMBERS, pl.col(_TEXTS).cast(pl.String))
     )
 
 
 # What a collective call is about, put together from names, arguments, inputs and kernels.
-
-Told = TypeVar("Told", bound=Hashable)
-Meaning = TypeVar("Meaning")
 
 
 def with_meaning(found: pl.DataFrame, trace: Trace) -> pl.DataFrame:
@@ -278,83 +269,65 @@ def with_meaning(found: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     Names of calls that only carry arguments become that of the collective in them.
     """
     given = arguments_of(found["call"].to_numpy(), trace)
-    told = given["collective"].to_list()
-    carries = [bool(each) for each in found["carries_arguments"].to_list()]
-    names = [
-        other if only and other is not None else name
-        for name, other, only in zip(found["name"].to_list(), told, carries, strict=True)
-    ]
-    kinds = _either(_told(names, collective_kind), _told(told, collective_kind))
+    told, carries = given["collective"], found["carries_arguments"].fill_null(value=False)
+    name = found["name"].zip_with(told.is_null() | ~carries, told)
+    kind = pl.select(pl.coalesce(_meant(name, collective_kind), _meant(told, collective_kind)))
+    collective = kind.to_series()
     # The library is told by the name, else by the kernels of the call.
-    work, of_call = collective_work(trace), dict[int, str | None]()
-    of_kernel = _told(work["name"].to_list(), library_of)
-    for call, library in zip(work["call"].to_list(), of_kernel, strict=True):
-        if library is not None:
-            of_call.setdefault(call, library)
+    work = collective_work(trace)
+    of_kernels = work.select("call", library=_meant(work["name"], library_of)).drop_nulls()
+    first = of_kernels.unique("call", keep="first")
+    of_call = found["call"].replace_strict(
+        first["call"], first["library"], default=None, return_dtype=pl.String
+    )
     backend = trace.metadata.distributed.backend or ""
-    only_one = backend if backend.isalpha() else None
-    libraries = [
-        library or of_call.get(call) or (only_one if only else None)
-        for library, call, only in zip(
-            _told(names, library_of), found["call"].to_list(), carries, strict=True
-        )
-    ]
-    texts = {"name": names, "collective": kinds, "library": libraries}
+    only_one = pl.lit(backend if backend.isalpha() else None, pl.String)
     groups = trace.metadata.distributed.groups
     size = groups[0].get("pg_size") if len(groups) == 1 else None
     only_size = pl.lit(size if isinstance(size, int) else None, pl.Int64)
-    element = _integers(_told(given["dtype"].to_list(), element_bytes))
-    inputs = zip(found["input_dims"].to_list(), found["input_types"].to_list(), strict=True)
-    input_bytes = _told([*inputs], lambda each: bytes_of_inputs(*each))
-    nothing = [0 if kind == "barrier" else None for kind in kinds]
+    element = _meant(given["dtype"], element_bytes, pl.Int64())
+    inputs = [*found.select("input_dims", "input_types").iter_rows()]
+    known = {each: bytes_of_inputs(*each) for each in set(inputs)}
+    input_bytes = pl.Series([known[each] for each in inputs], dtype=pl.Int64)
     return found.drop("name", "input_dims", "input_types").hstack(
         given.select(
-            *(pl.Series(name, values, dtype=pl.String) for name, values in texts.items()),
-            "dtype",
-            "group_ranks",
-            "sequence",
+            name=name,
+            collective=collective,
+            library=pl.coalesce(_meant(name, library_of), of_call, pl.when(carries).then(only_one)),
+            dtype="dtype",
+            group_ranks="group_ranks",
+            sequence="sequence",
             group="group_name",
             group_size=pl.coalesce("group_size", only_size),
             size_bytes=pl.coalesce(
-                _integers(nothing), pl.col("in_elements") * element, _integers(input_bytes)
+                pl.when(collective == "barrier").then(0),
+                pl.col("in_elements") * element,
+                input_bytes,
             ),
             out_bytes=pl.col("out_elements") * element,
-            **_peers(names, kinds, trace),
+            **_peers(name, collective, trace.metadata.distributed.rank),
         )
     )
 
 
-def _peers(
-    names: Sequence[str | None], kinds: Sequence[str | None], trace: Trace
-) -> dict[str, pl.Expr]:
+def _peers(name: pl.Series, collective: pl.Series, own: int | None) -> dict[str, pl.Expr]:
     """Sender and receiver: as recorded, as named, or the rank itself at its own end."""
-    own = trace.metadata.distributed.rank
-    ends = (("src_rank", "send"), ("dst_rank", "recv"))
-    if set(ONE_SIDED).isdisjoint(kinds):
+    if not collective.is_in(ONE_SIDED).any():
         # What the names of others say about peers is nothing.
-        return {rank: pl.col(rank) for rank, _ in ends}
-    said = [each or (None, None) for each in _told(names, peers_of)]
-    found: dict[str, pl.Expr] = {}
-    for end, (rank, own_end) in enumerate(ends):
-        itself = [own if kind == own_end else None for kind in kinds]
-        found[rank] = pl.coalesce(rank, _integers(_either([each[end] for each in said], itself)))
-    return found
+        return {rank: pl.col(rank) for rank in _PEERS}
+    itself = pl.lit(own, pl.Int64)
+    return {
+        rank: pl.coalesce(rank, named, pl.when(collective == own_end).then(itself))
+        for (rank, named), own_end in zip(peers_of(pl.lit(name)).items(), ONE_SIDED, strict=True)
+    }
 
 
-def _told(
-    given: Sequence[Told | None], meaning: Callable[[Told], Meaning | None]
-) -> list[Meaning | None]:
+def _meant(
+    given: pl.Series,
+    meaning: Callable[[str], str | int | None],
+    dtype: pl.DataType | None = None,
+) -> pl.Series:
     """What texts mean, asked once per distinct text."""
-    meant = {text: None if text is None else meaning(text) for text in set(given)}
-    return [meant[text] for text in given]
-
-
-def _either(
-    first: Sequence[Meaning | None], second: Sequence[Meaning | None]
-) -> list[Meaning | None]:
-    """The first where it is known, else the second, row for row."""
-    return [b if a is None else a for a, b in zip(first, second, strict=True)]
-
-
-def _integers(values: Sequence[int | None]) -> pl.Expr:
-    return pl.lit(pl.Series(values, dtype=pl.Int64))
+    texts = given.drop_nulls().unique()
+    meant = pl.Series([meaning(text) for text in texts], dtype=dtype or pl.String())
+    return given.replace_strict(texts, meant, default=None, return_dtype=meant.dtype)

@@ -293,12 +293,12 @@ class Join:
     exact_share: float
     aligned_time_share: float | None
     """The same by measured time; None where no time was measured."""
+    min_aligned: float
     timeline_calls: int
     timeline_covered_share: float
     """Launches of the steps used that were found, of all launches of these steps."""
     steps: tuple[str, ...]
     """Steps of the timeline that were used; empty where none are marked."""
-    min_aligned: float
     reason: str
     """Why the recordings are taken for different programs; empty where they are not."""
 
@@ -309,16 +309,9 @@ class Join:
 
     def to_dict(self) -> dict[str, Any]:
         """All but the rows, ready for JSON."""
-        names = (
-            *("calls", "aligned", "aligned_share", "exact_share", "aligned_time_share"),
-            *("min_aligned", "timeline_calls", "timeline_covered_share"),
-        )
-        return {
-            **{name: getattr(self, name) for name in names},
-            "steps": list(self.steps),
-            "refused": self.refused,
-            "reason": self.reason,
-        }
+        apart = ("rows", "how", "reason")
+        told = {name: value for name, value in vars(self).items() if name not in apart}
+        return {**told, "steps": list(self.steps), "refused": self.refused, "reason": self.reason}
 
 
 def join_calls(
@@ -393,10 +386,10 @@ def _summed_up(
         aligned_share=aligned_share,
         exact_share=float((aligned & found.exact).sum() / total),
         aligned_time_share=float(spent[aligned].sum() / all_time) if all_time else None,
+        min_aligned=min_aligned,
         timeline_calls=timeline.height,
         timeline_covered_share=float(np.isin(offered, found.place).sum() / max(len(offered), 1)),
         steps=tuple(dict.fromkeys(one.step for one in used if one.step is not None)),
-        min_aligned=min_aligned,
         reason="" if aligned_share >= min_aligned else _reason(aligned, timeline.height),
     )
 

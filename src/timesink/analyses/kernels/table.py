@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
 
@@ -77,8 +75,6 @@ def kernel_table(trace: Trace) -> pl.DataFrame:
     """
     return (
         _measured(kernel_launches(trace), ["name"])
-        .with_columns(pl.col("name").cast(pl.String))
-        .with_columns(_short_names())
         .sort("total_ns", "name", descending=True)
         .select("name", "short_name", "tensor_cores", *MEASURES)
     )
@@ -105,8 +101,8 @@ def kernel_groups(trace: Trace) -> pl.DataFrame:
     eligible = pl.col("operator").map_elements(is_eligible, return_dtype=pl.Boolean)
     return (
         _measured(launches, keys, first_rank.alias("first_rank"), first_call.alias("first_call"))
-        .with_columns(pl.col("name").cast(pl.String), operator)
-        .with_columns(_short_names(), eligible=eligible.fill_null(False) & has_tensor_cores(trace))
+        .with_columns(operator)
+        .with_columns(eligible=eligible.fill_null(False) & has_tensor_cores(trace))
         .sort(
             "total_ns",
             "first_rank",
@@ -122,7 +118,7 @@ def kernel_groups(trace: Trace) -> pl.DataFrame:
 
 
 def _measured(launches: pl.DataFrame, keys: list[str], *more: pl.Expr) -> pl.DataFrame:
-    """Groups of launches with the same keys, and what is measured of each."""
+    """Groups of launches with the same keys, `name` among them, and what is measured of each."""
     dur = pl.col("dur_ns")
     groups = (
         launches.with_row_index("launch")
@@ -143,7 +139,9 @@ def _measured(launches: pl.DataFrame, keys: list[str], *more: pl.Expr) -> pl.Dat
     estimates = launches.select(ESTIMATES)[members]
     weight = launches["dur_ns"].to_numpy()[members] / 1000
     means = [_weighted_means(column, weight, group, groups.height) for column in estimates]
-    return groups.drop("launch").with_columns(means)
+    text = pl.col("name").cast(pl.String)
+    short = text.map_elements(short_kernel_name, return_dtype=pl.String)
+    return groups.drop("launch").with_columns(*means, name=text, short_name=short)
 
 
 def _weighted_means(column: pl.Series, weight: Floats, group: Ints, groups: int) -> pl.Series:
@@ -161,12 +159,6 @@ def _weighted_means(column: pl.Series, weight: Floats, group: Ints, groups: int)
     means = np.divide(amount, total, out=np.zeros(groups), where=total > 0)
     return (
         pl.select(pl.when(pl.Series(stated)).then(pl.Series(means))).to_series().alias(column.name)
-    )
-
-
-def _short_names() -> pl.Expr:
-    return (
-        pl.col("name").map_elements(short_kernel_name, return_dtype=pl.String).alias("short_name")
     )
 
 
@@ -202,37 +194,17 @@ def _task_properties(trace: Trace) -> pl.LazyFrame:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class TensorCoreShare:
-    """Kernel time by whether it uses matrix units."""
+def tensor_core_shares(trace: Trace) -> tuple[float, float, float]:
+    """Parts of the time of all kernels, whoever launched them.
 
-    using_ns: int
-    not_using_ns: int
-    unknown_ns: int
-
-    @property
-    def total_ns(self) -> int:
-        return self.using_ns + self.not_using_ns + self.unknown_ns
-
-    @property
-    def ratio(self) -> float:
-        """What surely uses matrix units, as a part of all; 0 where there is no kernel time."""
-        return self.using_ns / self.total_ns if self.total_ns else 0.0
-
-    @property
-    def not_using_ratio(self) -> float:
-        return self.not_using_ns / self.total_ns if self.total_ns else 1.0
-
-    @property
-    def unknown_ratio(self) -> float:
-        return self.unknown_ns / self.total_ns if self.total_ns else 0.0
-
-
-def tensor_core_share(trace: Trace) -> TensorCoreShare:
-    """Shares of the time of all kernels, whoever launched them."""
+    Those that surely use matrix units, that do not, and of which nobody knows; without any kernel
+    time nothing uses them.
+    """
     by_use = kernel_launches(trace).group_by("tensor_cores").agg(pl.col("dur_ns").sum())
     time_of = dict(by_use.iter_rows())
-    return TensorCoreShare(*(time_of.get(use, 0) for use in (True, False, None)))
+    using, not_using, unknown = (time_of.get(use, 0) for use in (True, False, None))
+    total = using + not_using + unknown
+    return (using / total, not_using / total, unknown / total) if total else (0.0, 1.0, 0.0)
 
 
 @once_per_trace

@@ -116,18 +116,9 @@ RANK_SCHEMA: dict[str, pl.DataType] = {
 """Times are means per complete step.  `wait_caused_ns` is how long others waited for the rank's own
 doing, `pipeline_bubble_ns` its waits for the stages before and after it."""
 
-WAIT_SCHEMA = {
-    "rank": pl.Int64(),
-    "step": pl.String(),
-    "wait_suffered_ns": pl.Int64(),
-    "wait_caused_ns": pl.Float64(),
-    "pipeline_bubble_ns": pl.Int64(),
-}
-"""Moments in which several collectives wait count once."""
-
 
 def rank_table(ranks: Mapping[int, RankSummary], by_step: pl.DataFrame) -> pl.DataFrame:
-    """Rows of `RANK_SCHEMA`, one per rank; `by_step` has rows of `WAIT_SCHEMA`."""
+    """Rows of `RANK_SCHEMA`, one per rank; `by_step` is what `step_waits` says."""
     told = [(rank, each.about.host, each.about.device) for rank, each in sorted(ranks.items())]
     schema = {name: RANK_SCHEMA[name] for name in ("rank", "host", "device")}
     about = pl.DataFrame(told, schema=schema, orient="row")
@@ -156,7 +147,10 @@ def rank_table(ranks: Mapping[int, RankSummary], by_step: pl.DataFrame) -> pl.Da
 
 
 def step_waits(calls: pl.DataFrame) -> pl.DataFrame:
-    """Rows of `WAIT_SCHEMA`: what each rank waited in each step, and let others wait."""
+    """What each rank waited in each step, and let others wait.
+
+    Moments in which several collectives wait count once.
+    """
     is_pair = pl.col("collective").is_in(PAIRS).fill_null(value=False)
     # A pair that nobody waits for until other work is done is no bubble.
     stopped = pl.when(is_pair).then(pl.min_horizontal("wait_ns", "exposed_ns"))
@@ -177,7 +171,6 @@ def step_waits(calls: pl.DataFrame) -> pl.DataFrame:
             pipeline_bubble_ns=pl.col("stopped").sum(),
         )
         .sort("rank", "step")
-        .select(pl.col(name).cast(dtype) for name, dtype in WAIT_SCHEMA.items())
         .collect()
     )
 
@@ -213,7 +206,7 @@ class RanksAnalysis:
     not_judged: tuple[int, ...]
     """Ranks whose recordings hold too little to be compared."""
     waits: pl.DataFrame
-    """Rank and step: what it waited and let others wait, rows of `WAIT_SCHEMA`."""
+    """Rank and step: what it waited and let others wait, as `step_waits` says."""
     groups: pl.DataFrame
     """Process groups, rows of `PROCESS_GROUP_SCHEMA`."""
     matched: pl.DataFrame

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
@@ -152,13 +152,6 @@ def _call_around(named: Texts, starts: Ints, ends: Ints, start: int, end: int) -
 # How much operators are given to do, by the shapes of their inputs: for runs without a device.
 
 
-def operator_work(trace: Trace) -> Floats:
-    """Work of each row of `trace.host`; 0 where no shapes are recorded."""
-    codes, texts = encode(trace.lazy("host").select("input_dims").collect()["input_dims"])
-    known = np.array([work_of_shapes(text or "") for text in texts] or [0.0])
-    return np.asarray(known[codes])
-
-
 def work_of_shapes(text: str) -> float:
     """The product of all sizes, of which those that inputs share count once.
 
@@ -245,9 +238,12 @@ def _host_calls(trace: Trace, bounds: IntervalSet) -> _Called:
     rows = np.flatnonzero(chosen & _inside(host, bounds))
     on_host, loading, waiting = (PLACES.index(name) for name in ("host", "loading", "waiting"))
     place = np.where(loads[rows], loading, np.where(waits[rows], waiting, on_host))
+    work = np.zeros(len(rows))
     # Beside a device it is its kernels that tell how much there is to do.
-    alone = not device_columns(trace).height
-    work = operator_work(trace)[rows] if alone else np.zeros(len(rows))
+    if not device_columns(trace).height:
+        codes, texts = encode(trace.lazy("host").select("input_dims").collect()["input_dims"])
+        known = np.array([work_of_shapes(text or "") for text in texts] or [0.0])
+        work = known[codes[rows]]
     return host, named, rows, place, work
 
 
@@ -270,6 +266,11 @@ def _inside(events: pl.DataFrame, bounds: IntervalSet) -> Flags:
     """Which events start in a step; steps are in order and apart."""
     start = events["ts_ns"].to_numpy()
     return np.asarray(intervals.holding(start, bounds[:, 0], bounds[:, 1]) >= 0)
+
+
+def the_ranks(ranks: Collection[int], most: int | None = 8) -> str:
+    """Ranks by their numbers, with the word before them."""
+    return f"rank{'' if len(ranks) == 1 else 's'} {ranges_of(ranks, most)}"
 
 
 def ranges_of(ranks: Iterable[int], most: int | None = None) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -21,7 +21,6 @@ from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.statistics.means import NORMAL
 from timesink.model import units
 from timesink.model.arrays import Flags, Floats, Ints
-from timesink.model.findings import Finding
 from timesink.model.units import brief_ns
 
 _AT_ONCE = 256
@@ -104,53 +103,27 @@ _ALSO = 0.5
 _RARE = 8
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Features:
-    """One number per rank and feature, in nanoseconds per step more than its peers take."""
+def features_of(
+    ranks: Mapping[int, RankSummary], found: RanksAnalysis
+) -> tuple[dict[str, Floats], dict[str, Flags], dict[str, Floats]]:
+    """By feature, what each rank takes more per step than its peers, and where that is odd.
 
-    ranks: Ints
-    more: Mapping[str, Floats]
-    odd: Mapping[str, Flags]
-    """Where that is beyond noise."""
-    own: Mapping[str, Floats]
-    """What the rank takes itself: own time by source, and its kernels added up: as they are
-    (`pace`), and at the usual pace (`amount`)."""
-    step_ns: float
+    Third, for `BOTH_WAYS`, what its kernels take added up: as they are, and at the usual pace.
 
-    @property
-    def is_odd(self) -> Flags:
-        """Which ranks anything sets apart."""
-        return np.asarray(np.any(list(self.odd.values()), axis=0))
-
-    @property
-    def largest(self) -> Floats:
-        """By rank, the largest of its differences that are beyond noise."""
-        sizes = [np.where(self.odd[name], np.abs(self.more[name]), 0.0) for name in FEATURES]
-        return np.asarray(np.max(sizes, axis=0))
-
-    def leading(self, place: int) -> tuple[tuple[str, bool], ...]:
-        """What sets a rank apart, and whether it is more: its large differences alone."""
-        there = {name: float(self.more[name][place]) for name in FEATURES if self.odd[name][place]}
-        most = max(map(abs, there.values()), default=0.0)
-        return tuple((name, more > 0) for name, more in there.items() if abs(more) >= _ALSO * most)
-
-
-def features_of(ranks: Mapping[int, RankSummary], panel: Panel, calls: pl.DataFrame) -> Features:
-    """Compare every rank with the ranks that make the same calls.
-
-    Where these are fewer than three, all ranks are compared, in what unlike work has in common.
+    Peers make the same calls.  Where these are fewer than three, all ranks are compared, in what
+    unlike work has in common.  That stragglers are late is proven already.
     """
+    panel = found.panel
     places = len(panel.ranks)
     more = {name: np.zeros(places) for name in FEATURES}
     odd = {name: np.zeros(places, dtype=np.bool_) for name in FEATURES}
-    own = {source: step_mean(values) for source, values in panel.own.items()}
-    own |= {name: np.zeros(places) for name in BOTH_WAYS}
+    taken = {name: np.zeros(places) for name in BOTH_WAYS}
     for peers, judged, names in _peer_groups(panel):
         # Each feature of the peers, in nanoseconds per step; zero need not be usual.
         pace, amount, *sums = pace_and_amount(ranks, panel.ranks[peers])
         here = np.isin(peers, judged)
-        for name, taken in zip(BOTH_WAYS, sums, strict=True):
-            own[name][peers[here]] = taken[here]
+        for name, values in zip(BOTH_WAYS, sums, strict=True):
+            taken[name][peers[here]] = values[here]
         steps = {name: panel.own[name][peers] for name in OF_A_STEP}
         beyond = {
             "pace": pace,
@@ -162,23 +135,18 @@ def features_of(ranks: Mapping[int, RankSummary], panel: Panel, calls: pl.DataFr
             far = np.abs(from_usual) if name in BOTH_WAYS else from_usual
             more[name][peers[here]] = from_usual[here]
             odd[name][peers[here]] = (far > _floor(noise, len(peers), panel.step_ns))[here]
-    more["transfer"] = transfer_excess(panel, calls)
-    odd["transfer"] = more["transfer"] > LEAST_SHARE * panel.step_ns
-    return Features(panel.ranks, more, odd, own, panel.step_ns)
-
-
-def with_stragglers(features: Features, stragglers: Sequence[Finding], steps: int) -> Features:
-    """The same, with what sets stragglers apart: that they are late is proven already."""
-    more = {name: values.copy() for name, values in features.more.items()}
-    odd = {name: values.copy() for name, values in features.odd.items()}
-    for each in stragglers:
-        place = int(np.searchsorted(features.ranks, each.rank))
-        if each.cause == "slow_link" and not features.is_odd[place]:
-            more["transfer"][place] = each.cost_ns / max(steps, 1)
+    more["transfer"] = transfer_excess(panel, found.collectives)
+    least = LEAST_SHARE * panel.step_ns
+    odd["transfer"] = more["transfer"] > least
+    already = np.any(list(odd.values()), axis=0)
+    for each in found.stragglers:
+        place = int(np.searchsorted(panel.ranks, each.rank))
+        if each.cause == "slow_link" and not already[place]:
+            more["transfer"][place] = each.cost_ns / max(len(panel.steps), 1)
         first = max(FEATURES, key=lambda name: float(more[name][place]))
-        if more[first][place] > LEAST_SHARE * features.step_ns:
+        if more[first][place] > least:
             odd[first][place] = True
-    return replace(features, more=more, odd=odd)
+    return more, odd, taken
 
 
 def _peer_groups(panel: Panel) -> Iterator[tuple[Ints, Ints, tuple[str, ...]]]:
@@ -267,17 +235,35 @@ _PEERS = "ranks that do the same"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Telling:
-    """Everything there is to tell about groups of ranks."""
+class Features:
+    """What sets ranks apart: a number per rank and feature, and what is to be told of it."""
 
     ranks: Mapping[int, RankSummary]
     found: RanksAnalysis
-    features: Features
     rare: Flags
+    """Which ranks make calls that few others make: a layout gives each role to many."""
+    more: Mapping[str, Floats]
+    """In nanoseconds per step more than its peers take."""
+    odd: Mapping[str, Flags]
+    """Where that is beyond noise."""
+    taken: Mapping[str, Floats]
+    """What kernels take added up: as they are (`pace`), and at the usual pace (`amount`)."""
+
+    @property
+    def largest(self) -> Floats:
+        """By rank, the largest of its differences that are beyond noise."""
+        sizes = [np.where(self.odd[name], np.abs(self.more[name]), 0.0) for name in FEATURES]
+        return np.asarray(np.max(sizes, axis=0))
+
+    def leading(self, place: int) -> tuple[tuple[str, bool], ...]:
+        """What sets a rank apart, and whether it is more: its large differences alone."""
+        there = {name: float(self.more[name][place]) for name in FEATURES if self.odd[name][place]}
+        most = max(map(abs, there.values()), default=0.0)
+        return tuple((name, more > 0) for name, more in there.items() if abs(more) >= _ALSO * most)
 
     def apart(self, places: Ints) -> Iterator[str]:
         """What sets odd ranks apart, the most first."""
-        panel, features = self.found.panel, self.features
+        panel = self.found.panel
         if self.rare[places[0]]:
             numbers, many = np.unique(panel.alike, return_counts=True)
             common = int(panel.ranks[panel.alike == numbers[np.argmax(many)]][0])
@@ -287,8 +273,8 @@ class Telling:
                 f"on rank {common} {self._collectives(common):.1f}."
             )
         more = {
-            name: float(np.median(features.more[name][places]))
-            for name, _ in features.leading(int(places[0]))
+            name: float(np.median(self.more[name][places]))
+            for name, _ in self.leading(int(places[0]))
         }
         for name in sorted(more, key=lambda each: -abs(more[each])):
             yield self._difference(name, more[name], places)
@@ -300,13 +286,16 @@ class Telling:
 
     def role(self, places: Ints) -> tuple[str, ...]:
         """What the ranks of a role do."""
-        kernels = self.features.own["kernels"][places]
         calls = self._collectives(int(self.found.panel.ranks[places[0]]))
         said = (
             f"{calls:.0f} collectives per step, and other ones than other roles "
-            f"have; kernels take {brief_ns(float(np.median(kernels)))} per step."
+            f"have; kernels take {brief_ns(self._own('kernels', places))} per step."
         )
         return (said,)
+
+    def _own(self, source: str, places: Ints) -> float:
+        """What ranks take in a step themselves, usually."""
+        return float(np.median(step_mean(self.found.panel.own[source][places])))
 
     def _collectives(self, rank: int) -> float:
         """How many calls a rank makes in a step."""
@@ -317,8 +306,8 @@ class Telling:
     def _difference(self, name: str, more: float, places: Ints) -> str:
         size = brief_ns(abs(more))
         if name in OF_A_STEP:
-            own = brief_ns(float(np.median(self.features.own[name][places])))
-            has_device = self.features.own["kernels"][places].any()
+            own = brief_ns(self._own(name, places))
+            has_device = np.nansum(self.found.panel.own["kernels"][places]) > 0
             said = _OWN[name] if has_device or name != "host" else _HOST_ALONE
             return said.format(own=own, more=size, peers=_PEERS)
         if name == "transfer":
@@ -330,7 +319,7 @@ class Telling:
                 f"Collectives take {size} per step longer to move their data than those of other "
                 "groups of the same size."
             )
-        taken = float(np.median(self.features.own[name][places]))
+        taken = float(np.median(self.taken[name][places]))
         usual = max(taken - more, 0.0)
         if name == "amount":
             given = units.more(usual, taken, "work", f"on {_PEERS}")
@@ -381,41 +370,37 @@ def cluster_ranks(ranks: Mapping[int, RankSummary], found: RanksAnalysis) -> tup
     ranks, not with their square.
     """
     panel = found.panel
-    features = with_stragglers(
-        features_of(ranks, panel, found.collectives), found.stragglers, len(panel.steps)
-    )
     _, first, role, many = np.unique(
         panel.alike, return_index=True, return_inverse=True, return_counts=True
     )
-    # Which ranks make calls that few others make: a layout gives each role to many.
     rare = np.asarray(many[role] * _RARE <= many.max(initial=0))
-    telling = Telling(ranks, found, features, rare)
-    odd = features.is_odd | rare
+    features = Features(ranks, found, rare, *features_of(ranks, found))
+    odd = np.any([rare, *features.odd.values()], axis=0)
     # Usual ranks that make the same calls; roles in the order of their first ranks.
     roles = [~odd & (role == number) for number in np.argsort(first)]
     usual = [np.flatnonzero(places) for places in roles if places.any()]
-    groups = [_group(telling, places, "usual", odd=False) for places in usual]
+    groups = [_group(features, places, "usual", odd=False) for places in usual]
     if len(usual) > 1:
         groups = [
-            _group(telling, places, f"usual, role {number}", telling.role(places), odd=False)
+            _group(features, places, f"usual, role {number}", features.role(places), odd=False)
             for number, places in enumerate(usual, start=1)
         ]
     apart = sorted(
-        _odd(panel, features, odd, rare),
+        _odd(features, odd),
         key=lambda places: (-float(panel.held[places].sum()), panel.ranks[places].tolist()),
     )
     groups += [
-        _group(telling, places, f"odd {number}", tuple(telling.apart(places)), odd=True)
+        _group(features, places, f"odd {number}", tuple(features.apart(places)), odd=True)
         for number, places in enumerate(apart, start=1)
     ]
     return tuple(groups)
 
 
-def _odd(panel: Panel, features: Features, odd: Flags, rare: Flags) -> Iterator[Ints]:
+def _odd(features: Features, odd: Flags) -> Iterator[Ints]:
     """Places of odd ranks that the same sets apart, by about as much."""
     groups: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
     for place in np.flatnonzero(odd).tolist():
-        role = int(panel.alike[place]) if rare[place] else None
+        role = int(features.found.panel.alike[place]) if features.rare[place] else None
         groups[(role, *features.leading(place))].append(place)
     for members in groups.values():
         places = np.array(members, dtype=np.int64)
@@ -428,10 +413,10 @@ def _odd(panel: Panel, features: Features, odd: Flags, rare: Flags) -> Iterator[
 
 
 def _group(
-    telling: Telling, places: Ints, name: str, apart: tuple[str, ...] = (), *, odd: bool
+    features: Features, places: Ints, name: str, apart: tuple[str, ...] = (), *, odd: bool
 ) -> RankGroup:
     # The place next to the middle of its group in all features; the first of several.
-    values = np.stack([telling.features.more[each][places] for each in FEATURES])
+    values = np.stack([features.more[each][places] for each in FEATURES])
     from_middle = np.abs(values - np.median(values, axis=1, keepdims=True)).sum(axis=0)
-    ranks = telling.found.panel.ranks[places].tolist()
+    ranks = features.found.panel.ranks[places].tolist()
     return RankGroup(name, tuple(ranks), ranks[int(np.argmin(from_middle))], odd, apart)

@@ -12,7 +12,7 @@ import polars as pl
 from timesink.analyses.arrays import stacked
 from timesink.analyses.communication.workers import WorkerComparison, WorkerSummary, compare_workers
 from timesink.analyses.ranks.analysis import RanksAnalysis, analyse_ranks
-from timesink.analyses.ranks.own_time import OWN_PARTS, ranges_of
+from timesink.analyses.ranks.own_time import OWN_PARTS, ranges_of, the_ranks
 from timesink.analyses.ranks.rank_groups import RankGroup, cluster_ranks
 from timesink.analyses.ranks.summary import RankSummary, summarise_rank, thinned_alike
 from timesink.model.health import HealthEntry, merge_entries
@@ -186,11 +186,11 @@ def ranks_of(
     )
 
 
-def ranks_of_traces(traces: Mapping[str, Trace], damaged: tuple[DamagedRank, ...] = ()) -> RankSet:
+def ranks_of_traces(traces: Mapping[str, Trace]) -> RankSet:
     """The set of traces that are open already, by the names of their workers."""
     found = {worker: summarise_rank(traces[worker]) for worker in sorted(traces, key=natural)}
     named = [(Named(worker, each.about.rank, None), each) for worker, each in found.items()]
-    return ranks_of(named, damaged)
+    return ranks_of(named)
 
 
 # What is to be said about a set as such: who is missing, what was assumed, how clocks differ.
@@ -199,6 +199,7 @@ _TIMES_UNCERTAINTY = 10.0
 """How far clocks must be apart, against how well that is known: the farthest of many are some four
 to six times as far apart by chance alone."""
 _LEAST_APART_NS = 1_000
+_MOST_RANGES = 12
 _ASSUMED = "rank_assumed"
 """Of one trace alone rank 0 is assumed; ranks of a set are told apart by their names."""
 
@@ -207,7 +208,7 @@ def set_notes(ranks: RankSet) -> Iterator[str]:
     """Sentences about the set, those that weaken its numbers first."""
     if ranks.missing:
         verb = "is" if len(ranks.missing) == 1 else "are"
-        yield f"{_numbers(ranks.missing)} of {ranks.world_size} {verb} missing"
+        yield f"{the_ranks(ranks.missing, _MOST_RANGES)} of {ranks.world_size} {verb} missing"
     if ranks.damaged:
         first = ranks.damaged[0]
         reason = first.reason.removeprefix(f"{first.source}: ")
@@ -215,10 +216,8 @@ def set_notes(ranks: RankSet) -> Iterator[str]:
         whose = f"{first.worker}: {reason}" if len(ranks.damaged) > 1 else reason
         yield f"cannot be read: {names} ({whose}); the others stand"
     if silent := ranks.analysis.not_judged:
-        verb = "has" if len(silent) == 1 else "have"
-        yield (
-            f"{_numbers(silent)} {verb} no device work, unlike most others, and cannot be judged"
-        )
+        who = f"{the_ranks(silent, _MOST_RANGES)} {'has' if len(silent) == 1 else 'have'}"
+        yield f"{who} no device work, unlike most others, and cannot be judged"
     # What ranks with fewer steps than most lack is judged without them.
     steps = {rank: int(each.steps["complete"].sum()) for rank, each in ranks.ranks.items()}
     usual = sorted(steps.values())[len(steps) // 2] if steps else 0
@@ -226,7 +225,7 @@ def set_notes(ranks: RankSet) -> Iterator[str]:
     if len(fewer) == 1:
         yield f"rank {fewer[0]} has {steps[fewer[0]]} of {usual} steps"
     elif fewer:
-        yield f"{_numbers(fewer)} have fewer than the usual {usual} steps"
+        yield f"{the_ranks(fewer, _MOST_RANGES)} have fewer than the usual {usual} steps"
     yield from ranks.notes
     kept = [each.kept for each in ranks.ranks.values()]
     every = max((one.every for one in kept), default=1)
@@ -236,10 +235,6 @@ def set_notes(ranks: RankSet) -> Iterator[str]:
     if cut := sum(1 for one in kept if one.cut):
         yield f"{cut} ranks have more collectives in a step than are compared: the first ones count"
     yield from _clocks(ranks)
-
-
-def _numbers(ranks: Sequence[int]) -> str:
-    return f"{'rank' if len(ranks) == 1 else 'ranks'} {ranges_of(ranks, most=12)}"
 
 
 def set_health(ranks: RankSet) -> list[tuple[HealthEntry, int]]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
-from typing import TypeAlias
 
 import msgspec
 import numpy as np
@@ -15,7 +13,7 @@ from polars import selectors as cs
 
 from timesink.analyses.columns import device_columns, device_kinds, once_per_trace
 from timesink.analyses.communication.calls import collective_arguments
-from timesink.analyses.communication.records import RANGE_SCHEMA, RECORD_SCHEMA
+from timesink.analyses.communication.records import RECORD_SCHEMA
 from timesink.analyses.communication.workers import WorkerSummary, summarise_worker
 from timesink.analyses.names import device_word
 from timesink.analyses.ranks.own_time import (
@@ -240,9 +238,8 @@ OTHERS = "(others)"
 
 def within_limits(summary: RankSummary, trace: Trace) -> RankSummary:
     """The summary of a trace, of as many steps and functions as a set can afford."""
-    every = _every(summary, MOST_COLLECTIVES)
-    if every > 1:
-        summary = of_every(summary, every)
+    summary = thinned_to(summary, MOST_COLLECTIVES)
+    if summary.kept.every > 1:
         # What functions did is told per step, so it must be about the same steps.
         whole = bounds_of(summary.steps.filter("complete"))
         summary = replace(summary, functions=function_times(trace, whole))
@@ -256,17 +253,13 @@ def within_limits(summary: RankSummary, trace: Trace) -> RankSummary:
 
 def thinned_to(summary: RankSummary, most: int) -> RankSummary:
     """The summary with at most so many collectives, where that leaves a whole step."""
-    every = _every(summary, most)
-    return summary if every == summary.kept.every else of_every(summary, every)
+    return of_every(summary, _every(summary, most))
 
 
 def thinned_alike(ranks: Mapping[int, RankSummary]) -> dict[int, RankSummary]:
     """Summaries of one run, all of the same steps: those that every rank has kept."""
     every = max((each.kept.every for each in ranks.values()), default=1)
-    return {
-        rank: each if each.kept.every == every else of_every(each, every)
-        for rank, each in ranks.items()
-    }
+    return {rank: of_every(each, every) for rank, each in ranks.items()}
 
 
 def of_every(summary: RankSummary, every: int) -> RankSummary:
@@ -274,6 +267,8 @@ def of_every(summary: RankSummary, every: int) -> RankSummary:
 
     Functions are told per step; what they did in all of them is scaled to those that stay.
     """
+    if every == summary.kept.every:
+        return summary
     chosen = _number("step") % every == 0
     steps, worker = summary.steps, summary.worker
     kept_steps = steps.filter(chosen)
@@ -353,15 +348,6 @@ def _few_functions(summary: RankSummary) -> RankSummary:
 # from share a table, so that the many of them are not written twice.
 
 FORMAT = "timesink/rank/2"
-Schema: TypeAlias = Mapping[str, pl.DataType]
-
-WORKER_STEP_SCHEMA: Schema = {
-    "name": pl.String(),
-    **dict.fromkeys(("start_ns", "end_ns"), pl.Int64()),
-    **dict.fromkeys(("complete", "marked"), pl.Boolean()),
-    **dict.fromkeys(("computation_ns", "communication_ns", "overlap_ns", "other_ns"), pl.Int64()),
-}
-"""As `step_communication` gives them."""
 _OF_CALL = "call_"
 _ONLY_OF_CALLS = [
     name
@@ -369,15 +355,6 @@ _ONLY_OF_CALLS = [
     # The collective is when data was moved, the record the call around it as well.
     if name not in RECORD_SCHEMA or name in {"start_ns", "end_ns"}
 ]
-_CALL_COLUMNS = {name: _OF_CALL + name for name in _ONLY_OF_CALLS}
-_AS_NAMED: Mapping[str, str] = MappingProxyType({})
-_SCHEMAS: Mapping[str, Schema] = {
-    "steps": STEP_SCHEMA,
-    "worker_steps": WORKER_STEP_SCHEMA,
-    "ranges": RANGE_SCHEMA,
-    "functions": FUNCTION_SCHEMA,
-    "groups": GROUP_SCHEMA,
-}
 
 
 def to_parquet(summary: RankSummary) -> bytes:
@@ -419,14 +396,23 @@ def from_parquets(written: Sequence[bytes]) -> list[RankSummary]:
         rows = pl.read_parquet([*written], use_statistics=False)
         if (rows["format"] != FORMAT).any():
             raise ValueError(rows["format"].unique().to_list())
-        of_calls = _exploded(rows, "collectives")
-        calls = _cut(of_calls, COLLECTIVE_SCHEMA, _CALL_COLUMNS)
-        if of_calls[0][f"{_OF_CALL}start_ns"].null_count():
+        both, ends = _exploded(rows, "collectives")
+        of_calls = both.select(
+            pl.col(_OF_CALL + name if name in _ONLY_OF_CALLS else name).cast(dtype).alias(name)
+            for name, dtype in COLLECTIVE_SCHEMA.items()
+        )
+        calls = _cut(of_calls, ends)
+        if of_calls["start_ns"].null_count():
             calls = [table.filter(pl.col("start_ns").is_not_null()) for table in calls]
+        functions, ends_of_functions = _exploded(rows, "functions")
         tables = {
-            "records": _cut(of_calls, RECORD_SCHEMA),
+            "records": _cut(both.select(RECORD_SCHEMA.keys()), ends),
             "collectives": calls,
-            **{name: _cut(_exploded(rows, name), schema) for name, schema in _SCHEMAS.items()},
+            "functions": _cut(functions.cast(pl.Schema(FUNCTION_SCHEMA)), ends_of_functions),
+            **{
+                name: _cut(*_exploded(rows, name))
+                for name in ("steps", "worker_steps", "ranges", "groups")
+            },
         }
         found = []
         told = rows.select("about", "kept", "worker_rank").iter_rows()
@@ -452,11 +438,8 @@ def _records(summary: RankSummary) -> pl.DataFrame:
     return records.join(calls, on="record", how="left", maintain_order="left")
 
 
-_Exploded: TypeAlias = tuple[pl.DataFrame, list[int]]
-"""Nested tables of several rows, one after the other, and where each of them ends."""
-
-
-def _exploded(rows: pl.DataFrame, name: str) -> _Exploded:
+def _exploded(rows: pl.DataFrame, name: str) -> tuple[pl.DataFrame, list[int]]:
+    """The nested tables of several rows, one after the other, and where each of them ends."""
     nested = rows[name]
     lengths = nested.list.len()
     if not lengths.sum():
@@ -467,12 +450,5 @@ def _exploded(rows: pl.DataFrame, name: str) -> _Exploded:
     return table, lengths.cum_sum().to_list()
 
 
-def _cut(
-    tables: _Exploded, schema: Schema, kept_as: Mapping[str, str] = _AS_NAMED
-) -> list[pl.DataFrame]:
-    """The table of each row with columns as they were; it may keep them under other names."""
-    table, ends = tables
-    typed = table.select(
-        pl.col(kept_as.get(name, name)).cast(dtype).alias(name) for name, dtype in schema.items()
-    )
-    return [typed[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+def _cut(table: pl.DataFrame, ends: Sequence[int]) -> list[pl.DataFrame]:
+    return [table[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]

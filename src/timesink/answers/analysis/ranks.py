@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from timesink.analyses.ranks.analysis import cost_together
 from timesink.analyses.ranks.lateness import TIMES_NOISE, Panel, least_share
-from timesink.analyses.ranks.own_time import ranges_of
+from timesink.analyses.ranks.own_time import the_ranks
 from timesink.analyses.ranks.rank_set import RankSet, set_notes
 from timesink.answers.analysis.tables import Analysed, Made, neighbours, tables_section, together
 from timesink.answers.causes import cause_name
@@ -29,7 +29,6 @@ MOST_CARDS = 8
 _TOGETHER = 3
 """More stragglers with one cause are told in one card."""
 _MOST_EVIDENCE = 5
-_MOST_RANGES = 8
 _MOST_LINKS = 3
 _MOST_NAMED = 8
 MOST_ROWS = 200
@@ -157,11 +156,6 @@ def nobody_sentence(ranks: RankSet) -> str:
     # Of some nothing can be said: everybody may be waiting for them.
     known = (*ranks.missing, *(each.rank for each in ranks.damaged if each.rank is not None))
     return f"{said} Of {the_ranks(known)} nothing is known." if known else said
-
-
-def the_ranks(ranks: Collection[int]) -> str:
-    """Ranks by their numbers."""
-    return f"rank{'' if len(ranks) == 1 else 's'} {ranges_of(ranks, _MOST_RANGES)}"
 
 
 def _notes_on(ranks: RankSet) -> tuple[list[str], list[str]]:

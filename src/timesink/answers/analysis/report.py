@@ -258,9 +258,7 @@ def analyze(
         ):
             label = Recording(Path(about.source), about.worker or "one trace", about.span).label
             raise UnreadableError.none_fits(_path_of(source), [label])
-        said = tuple(recording_notes(opened.health))
-        given = Analysis(opened, _path_of(source), group_by=group_by, chosen=said)
-        return _restricted(given, wanted)
+        return _of_steps(Analysis(opened, _path_of(source), group_by=group_by), wanted)
     place = place_of(_path_of(source))
     recordings, notes = one_run(find_chosen(place, worker=worker, span=span, rank=rank), place)
     if len(recordings) > 1:
@@ -270,18 +268,17 @@ def analyze(
         )
         # One rank in detail, all of them where they are compared.
         _check_timeline(trace, shown(place))
-        said = (*notes, *recording_notes(trace.health))
-        whole = Analysis(trace, shown(place), ranks, group_by, said)
+        whole = Analysis(trace, shown(place), ranks, group_by, tuple(notes))
         many = units.counted(len(ranks.ranks), "ranks")
         note = f"{many}: {detailed} in detail; --worker NAME shows another one alone"
-        analysis = _restricted(whole, wanted)
+        analysis = _of_steps(whole, wanted)
         return replace(analysis, chosen=(*analysis.chosen, note))
     store = Cache.default() if cache else None
     trace = open_recording(recordings[0], store, jobs=jobs, progress=progress, in_background=True)
     _check_timeline(trace, source)
-    said = (*notes, *recording_notes(trace.health))
-    whole = _restricted(Analysis(trace, shown(place), group_by=group_by, chosen=said), wanted)
-    return _keeping(whole, recordings[0], wanted) if cache else whole
+    whole = Analysis(trace, shown(place), group_by=group_by, chosen=tuple(notes))
+    analysis = _of_steps(whole, wanted)
+    return _keeping(analysis, recordings[0], wanted) if cache else analysis
 
 
 def analyze_opened(
@@ -290,8 +287,7 @@ def analyze_opened(
     """The analysis of a trace that is open already, with the `ranks` it is compared to."""
     _check_timeline(trace, path)
     wanted = None if steps is None else step_choice(steps)
-    said = tuple(recording_notes(trace.health))
-    return _restricted(Analysis(trace, path, ranks=ranks, chosen=said), wanted)
+    return _of_steps(Analysis(trace, path, ranks=ranks), wanted)
 
 
 def _opened(source: str | Path | Trace) -> Trace | None:
@@ -331,17 +327,21 @@ def _keeping(analysis: Analysis, recording: Recording, wanted: str | None) -> An
     return replace(analysis, kept=KeptAnswer.about(store, key, [*question, *asked]))
 
 
-def _restricted(analysis: Analysis, wanted: str | None) -> Analysis:
-    """The analysis of some steps; summaries of a set are about them already."""
+def _of_steps(analysis: Analysis, wanted: str | None) -> Analysis:
+    """The analysis of all steps or some, with what its recording says of itself.
+
+    Summaries of a set are about these steps already.
+    """
+    chosen = (*analysis.chosen, *recording_notes(analysis.trace.health))
     if wanted is None:
-        return analysis
+        return replace(analysis, chosen=chosen)
     part = within_steps(analysis.trace, wanted)
     missing = missing_steps(wanted, find_steps(analysis.trace)["name"])
     note = f"steps {wanted} only"
     if missing:
         word = "step" if len(missing) == 1 and missing[0].isdigit() else "steps"
         note += f"; no {word} {', '.join(missing)}"
-    return replace(analysis, trace=part, chosen=(*analysis.chosen, note))
+    return replace(analysis, trace=part, chosen=(*chosen, note))
 
 
 _SAID = {

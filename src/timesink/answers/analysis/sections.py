@@ -19,7 +19,7 @@ from timesink.analyses.communication.workers import WorkerSummary, compare_worke
 from timesink.analyses.device import utilisation
 from timesink.analyses.device.activities import launch_statistics, queue_summary
 from timesink.analyses.device.idle import idle_breakdown, idle_causes, largest_gaps
-from timesink.analyses.kernels.table import kernel_groups, kernel_table, tensor_core_share
+from timesink.analyses.kernels.table import kernel_groups, kernel_table, tensor_core_shares
 from timesink.analyses.memory.blocks import live_at_peak, memory_by_operator
 from timesink.analyses.memory.curve import memory_curve, memory_peaks, thin_curve
 from timesink.analyses.modules import module_table
@@ -294,7 +294,7 @@ def kernels(trace: Trace) -> dict[str, Any]:
     return {
         "rows": to_rows(kernel_table(trace)),
         "launches": to_rows(kernel_groups(trace)),
-        "tensor_core_pct": percent(tensor_core_share(trace).ratio),
+        "tensor_core_pct": percent(tensor_core_shares(trace)[0]),
         "launch_delays": to_rows(launch_statistics(trace), LAUNCH_ROWS),
         "queues": to_rows(queue_summary(trace)),
         "largest_gaps": to_rows(largest_gaps(trace, GAPS)),

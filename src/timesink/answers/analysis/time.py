@@ -32,6 +32,8 @@ _NAMES = {
     "cpu_exec": "host code",
     "other": "other",
 }
+_Named: TypeAlias = Mapping[str, tuple[str, str]]
+"""Columns that add up: the colour and the words of each."""
 _UNMARKED = Absent("no steps are marked", "call step() of the profiler after each one")
 MOST_BARS = 200
 """More than this cannot be told apart side by side."""
@@ -61,8 +63,8 @@ def steps_section(run: Analysed) -> Made:
     if frame.height == 1:
         # Its parts are those of the average step.
         return Section("steps", "Steps", (run.table("steps"),))
-    names = {f"{part}_ns": _NAMES[part] for part in PARTS if frame[f"{part}_ns"].sum()}
-    bars = _stacks("Steps and their parts", frame, "name", names)
+    named = {f"{part}_ns": (part, _NAMES[part]) for part in PARTS if frame[f"{part}_ns"].sum()}
+    bars = _stacks("Steps and their parts", frame, "name", named)
     blocks: tuple[Block, ...] = (bars, run.table("steps"))
     return Section("steps", "Steps", blocks, _grouped_lead(frame.height))
 
@@ -74,15 +76,15 @@ def _grouped_lead(steps: int) -> str:
     return said if size > 1 else ""
 
 
-def _stacks(title: str, frame: pl.DataFrame, label: str, parts: dict[str, str]) -> Stacks:
+def _stacks(title: str, frame: pl.DataFrame, label: str, named: _Named) -> Stacks:
     """One bar per row, or per group of neighbours where there are too many; parts by column."""
     groups = neighbours(frame.height, MOST_BARS)
     starts, ends = np.array(groups).T
     made = []
-    for column, name in parts.items():
+    for column, (colour, words) in named.items():
         sums = np.add.reduceat(frame[column].cast(pl.Float64).fill_null(0).to_numpy(), starts)
         means = tuple((sums / (ends - starts)).round(1).tolist())
-        made.append(StackPart(column.removesuffix("_ns"), name, means))
+        made.append(StackPart(colour, words, means))
     names = frame[label].cast(pl.String).to_list()
     return Stacks(title, "time_ns", together(names, groups), tuple(made))
 
@@ -106,8 +108,6 @@ def _steps_sentence(trace: Trace) -> str:
 # -- devices ---------------------------------------------------------------------------------------
 
 
-_Named: TypeAlias = Mapping[str, tuple[str, str]]
-"""Columns that add up: the colour and the words of each."""
 _DID, _IDLE = "What {} did, from its first activity to its last", "Why {} was idle during the steps"
 
 _BUSY = {
@@ -202,6 +202,16 @@ def _device(word: str, number: int | None) -> str:
 
 _MOST_WORKERS = 64
 """Workers beyond this are told by tables."""
+_TALKING: _Named = {
+    "transfer_ns": ("communication", "transfer"),
+    "waiting_ns": ("idle", "waiting for others"),
+}
+_OVERLAP: _Named = {
+    "computation_ns": ("kernel", "computation alone"),
+    "overlap_ns": ("5", "both at once"),
+    "communication_ns": ("communication", "communication alone"),
+    "other_ns": ("other", "neither"),
+}
 
 
 def workers_section(run: Analysed) -> Made:
@@ -217,9 +227,7 @@ def workers_section(run: Analysed) -> Made:
     means = mean_over_steps(steps, "transfer_ns", "waiting_ns")
     if means.height > _MOST_WORKERS:
         return Section("workers", "Workers", tables)
-    shown = means.rename({"transfer_ns": "communication_ns", "waiting_ns": "idle_ns"})
-    said = {"communication_ns": "transfer", "idle_ns": "waiting for others"}
-    bars = _stacks("Communication of an average step", shown, "worker", said)
+    bars = _stacks("Communication of an average step", means, "worker", _TALKING)
     return Section("workers", "Workers", (bars, *tables), "Who waits least is mostly waited for.")
 
 
@@ -229,21 +237,8 @@ def overlap_section(run: Analysed) -> Made:
     steps = step_communication(run.trace)
     if not steps["communication_ns"].sum():
         return Empty("overlap", title, NO_COMMUNICATION)
-    both = pl.col("overlap_ns")
-    parts = steps.select(
-        "name",
-        (pl.col("computation_ns") - both).alias("kernel_ns"),
-        both.alias("5_ns"),
-        (pl.col("communication_ns") - both).alias("communication_ns"),
-        "other_ns",
-    )
-    said = {
-        "kernel_ns": "computation alone",
-        "5_ns": "both at once",
-        "communication_ns": "communication alone",
-        "other_ns": "neither",
-    }
-    bars = _stacks("Steps by what went on", parts, "name", said)
+    parts = steps.with_columns(pl.col("computation_ns", "communication_ns") - pl.col("overlap_ns"))
+    bars = _stacks("Steps by what went on", parts, "name", _OVERLAP)
     return Section("overlap", title, (bars,), _grouped_lead(steps.height))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from timesink.analyses.ranks.changes import RankChanges, StragglerChange, compare_ranks
-from timesink.analyses.ranks.own_time import ranges_of
+from timesink.analyses.ranks.own_time import ranges_of, the_ranks
 from timesink.analyses.ranks.rank_set import RankSet
 from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.sentences import headline
@@ -186,9 +186,7 @@ def late_together(found: RankChanges) -> list[list[StragglerChange]]:
 
 def whose(together: Sequence[StragglerChange]) -> str:
     """The ranks in words."""
-    if len(together) == 1:
-        return f"rank {together[0].rank}"
-    return f"ranks {ranges_of(one.rank for one in together)}"
+    return the_ranks([one.rank for one in together], most=None)
 
 
 def _straggler_sentence(together: Sequence[StragglerChange]) -> str:

@@ -15,7 +15,7 @@ from timesink.analyses.clustering.groups import Exploration
 from timesink.analyses.comparison.pair import Pair, Role
 from timesink.analyses.comparison.verdict import verdict
 from timesink.analyses.ranks.changes import RankChanges
-from timesink.analyses.ranks.own_time import ranges_of
+from timesink.analyses.ranks.rank_set import rank_groups
 from timesink.answers.comparison.sentences import of_pair
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.findings import Evidence
@@ -240,15 +240,7 @@ def ranks(found: RankChanges) -> dict[str, Any]:
                     }
                     for each in run.damaged
                 ],
-                "groups": [
-                    {
-                        "group": each.group,
-                        "ranks": ranges_of(each.ranks),
-                        "size": len(each.ranks),
-                        **_told(each, "representative", "odd", "apart"),
-                    }
-                    for each in run.groups
-                ],
+                "groups": rank_groups(run).to_dicts(),
             }
             for name, run, layout in sides
         },

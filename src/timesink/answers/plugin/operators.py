@@ -10,7 +10,7 @@ import polars as pl
 
 from timesink.analyses.call_tree import Thread, call_tree, threads
 from timesink.analyses.device.activities import has_device_work
-from timesink.analyses.kernels.table import kernel_groups, kernel_table, tensor_core_share
+from timesink.analyses.kernels.table import kernel_groups, kernel_table, tensor_core_shares
 from timesink.analyses.modules import module_table
 from timesink.analyses.names import ROOT, has_tensor_cores
 from timesink.analyses.operators import NO_LAUNCH, operator_table
@@ -288,13 +288,10 @@ def tensor_core_pie(trace: Trace, query: Query) -> dict[str, Any]:
     """The response to `/kernel/tc_pie`: parts of the kernel time that use tensor cores or not."""
     _kernel_group(query)
     _with_kernels(kernel_table(trace))
-    share = tensor_core_share(trace)
-    rows: list[list[Any]] = [
-        ["Using Tensor Cores", share.ratio],
-        ["Not Using Tensor Cores", share.not_using_ratio],
-    ]
-    if share.unknown_ns:
-        rows.append(["Unknown", share.unknown_ratio])
+    using, not_using, unknown = tensor_core_shares(trace)
+    rows: list[list[Any]] = [["Using Tensor Cores", using], ["Not Using Tensor Cores", not_using]]
+    if unknown:
+        rows.append(["Unknown", unknown])
     return _kernel_pie(rows)
 
 
