@@ -101,3 +101,18 @@ def test_device_work_outside_the_steps():
 
 def test_nothing_takes_time():
     assert headline(read()) == headline(read(STEP(1, 5, 0))) == "Nothing in this trace takes time."
+
+
+def test_gpu_work_is_everything_the_gpu_did_and_the_sentence_says_what():
+    reduction = K("ncclDevKernel_AllReduce", 350, 600)
+    trace = read(STEP(1, 0, 1000), LAUNCH, K("gemm", 10, 340, c=1), reduction, C(950, 45, c=2))
+    assert headline(trace).startswith(
+        "98.5 % of each 1.00 ms step is GPU work "
+        "(computation 34.0 %, communication 60.0 %, copies 4.5 %); communication that nothing "
+    )
+
+
+def test_communication_of_the_host_is_no_gpu_work():
+    talking = O("gloo:all_reduce", 500, 400)
+    told = headline(read(STEP(1, 0, 1000), LAUNCH, K("gemm", 10, 340, c=1), talking))
+    assert told.startswith("34.0 % of each 1.00 ms step is GPU work; communication")

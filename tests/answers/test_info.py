@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 import timesink
-from builders import cuda_trace, kernel, kineto, training_trace, write
+from builders import cuda_trace, kernel, kineto, operator, training_trace, write
 from timesink.answers.info import info_document
 from timesink.answers.info_report import Info, describe_folder, describe_trace
 from timesink.output import terminal
@@ -102,3 +102,13 @@ def test_trace_without_device_work(tmp_path: Path):
     text = to_text(describe(write(tmp_path / "trace.json", kineto([]))))
     assert text.startswith("trace.json: 0 events, no device activity\n")
     assert "device busy  -" in text
+
+
+def test_a_device_that_works_only_at_the_end_is_told_both_ways(tmp_path: Path):
+    events = [operator("aten::mm", 0, 900), kernel("gemm", 1000, 1000, 1)]
+    info = describe(write(tmp_path / "trace.json", kineto(events)))
+    assert (
+        to_text(info)
+        .splitlines()[0]
+        .endswith("the device was busy 100.0 % of 1.00 ms, 50.0 % of the recorded 2.00 ms")
+    )

@@ -52,7 +52,9 @@ class TestText:
     def test_the_answer_comes_first(self):
         answer, *others = to_text(analysis(), 5).splitlines()
         assert "case.json, NVIDIA H200" in others[:4]
-        assert answer.startswith("50.0 % of each 1.00 ms step is GPU work; data loading costs")
+        assert answer.startswith(
+            "60.0 % of each 1.00 ms step is GPU work (computation 50.0 %, copies 10.0 %); data"
+        )
 
     def test_parts_of_a_step_with_bars(self):
         lead, *told = lines_between(to_text(analysis(), 5), "Where a step goes", "")
@@ -170,3 +172,12 @@ def test_how_many_steps_there_are(events: list[dict], sentence: str):
     told = to_text(timesink.analyze(read(*events)), 5)
     assert f" goes\n{sentence}.\n" in told
     assert ("Where a step goes" in told) == ("count as one" not in sentence)
+
+
+def test_a_device_that_works_only_at_the_end_is_told_both_ways():
+    """Of a recording half of which is the host alone, `info` tells the share of the other half."""
+    trace = read(O("aten::mm", 0, 900), R(890, 5, c=1), K("gemm", 1000, 1000, c=1))
+    told = terminal.to_text(analysis_document(Analysis(trace), brief=True))
+    told = " ".join(told.split())
+    assert "GPU 0: kernels 50.0 %, any work 50.0 %, " in told
+    assert "busy 100.0 % of the 1.00 ms from its first activity to its last" in told

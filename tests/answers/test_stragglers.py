@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 
 from timesink.analyses.ranks.causes import CAUSES
@@ -192,3 +193,35 @@ def test_one_rank_alone_cannot_be_judged(sampled: Analysis):
     (said,) = words.stragglers_section(alone).blocks
     assert isinstance(said, Text)
     assert said.text == "Only one rank could be read: whether it holds others up cannot be told."
+
+
+class TestARankThatDoesMoreAndWaitsLeast:
+    @pytest.fixture
+    def odd(self, healthy: Analysis) -> Analysis:
+        """Rank 2 computes a fifth more and waits 14 ms less; no cost is beyond chance."""
+        assert healthy.ranks is not None
+        found = healthy.ranks.analysis
+        mine, step = pl.col("rank") == 2, found.panel.step_ns
+        rows = found.ranks.with_columns(
+            compute_ns=pl.when(mine).then(0.6 * step).otherwise(0.5 * step),
+            wait_suffered_ns=pl.when(mine).then(0.02 * step).otherwise(0.12 * step),
+        )
+        ranks = replace(healthy.ranks)
+        vars(ranks)["analysis"] = replace(found, ranks=rows)
+        return replace(healthy, ranks=ranks)
+
+    def test_it_is_named_and_why_its_cost_cannot_be_told(self, odd: Analysis):
+        told = " ".join(to_text(odd, 5).split())
+        assert told.startswith("Rank 2 is odd: it computes ")
+        assert "20.0 % more than any other rank, and waits " in told
+        assert "What that costs cannot be told from chance: waits that end with it take " in told
+
+    def test_the_json_headline_and_a_finding_name_it_too(self, odd: Analysis):
+        (finding,) = (one for one in odd.findings if one.rule == "odd-rank")
+        assert finding.title == "rank2 computes more than all other ranks and waits least"
+        assert finding.gain_ns == 0
+        assert "; rank2 computes more than all other ranks" in odd.headline
+
+    def test_healthy_ranks_are_not_odd(self, healthy: Analysis):
+        assert healthy.ranks is not None
+        assert healthy.ranks.analysis.busiest is None

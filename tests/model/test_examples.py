@@ -105,7 +105,7 @@ def test_amounts_interval_pct() -> None:
     assert (interval_pct(15.82, 30.17), interval_pct(-130.0, -20.06), interval_pct(-0.01, 5e9)) == (
         "+15.8 to +30.2 %",
         "-100 to -20.0 %",
-        "-0.1 to > +1 000 000 %",
+        "-0.1 % to > 1 000 000 x",
     )
 
 

@@ -64,3 +64,26 @@ def test_brief_times_are_rounded_once():
 
 def test_one_of_many():
     assert units.counted(1, "module classes") == "1 module class"
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "said"),
+    [
+        (50, 60, "20.0 % more work than its peers"),
+        (50, 40, "20.0 % less work than its peers"),
+        (5, 60, "12.0 times as much work as its peers"),
+        (0, 60, "work that is only here"),
+        (1e-6, 60, "work that is only here"),
+    ],
+)
+def test_more_than_ten_times_is_a_factor_and_from_nothing_is_only_here(
+    base: float, new: float, said: str
+):
+    assert units.more(base, new, "work", "its peers") == said
+
+
+def test_no_change_is_told_in_thousands_of_percent():
+    assert units.signed_pct(899.9) == "+899.9 %"
+    assert units.signed_pct(6_001_663_284.3) == "> 1 000 000 x"
+    assert units.interval_pct(-5, 3_100) == "-5.0 % to 32.0 x"
+    assert units.interval_pct(-5, 31) == "-5.0 to +31.0 %"

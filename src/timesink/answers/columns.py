@@ -265,6 +265,11 @@ IDLE_CAUSES: Columns = {
     "queued_ns": ColumnSpec(
         "the next activity was launched, and waited for something else", "queued"
     ),
+    "unrecorded_ns": ColumnSpec(
+        "the host waited for the device for a millisecond or more and the device had nothing to do:"
+        " what it waited for is not in the trace",
+        "not recorded",
+    ),
     "unknown_ns": ColumnSpec("the launch of the next activity is not in the trace", "unknown"),
 }
 

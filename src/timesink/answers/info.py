@@ -86,6 +86,10 @@ def _counts(of: Sequence[Summary | BehaviourCounts], *names: str) -> Iterator[Co
         yield column(name, name, "count", [getattr(one, name) for one in of])
 
 
+_APART = 0.1
+"""Of a recording: how much the device may stand still at its ends before that is worth a word."""
+
+
 def _headline(info: info_report.Info, title: str) -> str:
     """The answer in a sentence."""
     summaries = [trace.summary for trace in info.traces]
@@ -105,7 +109,12 @@ def _headline(info: info_report.Info, title: str) -> str:
         return f"{title}: {_measured(info.traces)}; no timeline"
     if not span:
         return f"{what}, no device activity"
-    return f"{what}; {subject} busy {units.share(busy, span)} of {whole}"
+    said = f"{what}; {subject} busy {units.share(busy, span)} of {whole}"
+    recorded = summaries[0].span.length_ns
+    if len(summaries) > 1 or summaries[0].steps or recorded - span < _APART * recorded:
+        return said
+    # Without steps `analyze` takes all that was recorded as one.
+    return f"{said}, {units.share(busy, recorded)} of the recorded {units.duration_ns(recorded)}"
 
 
 def _behaviour_text(tables: Sequence[BehaviourCounts]) -> str:

@@ -40,7 +40,7 @@ from timesink.cli.options import (
     whole_number,
 )
 from timesink.errors import UsageError
-from timesink.model.units import counted
+from timesink.model.units import counted, more
 from timesink.recorder.counter_probes import Missing, missing_in_words, wanted
 from timesink.recorder.folder import (
     DEFAULT_CYCLES,
@@ -134,7 +134,7 @@ def _tell(run: dict[str, Any], advice: str, folder: Path) -> None:
         say(f"hint: {advice}")
     slower, cost = run["overhead"]["profiler_pct"], ""
     if slower is not None:
-        longer = f"{slower:.1f} % longer" if slower > 0 else "no longer"
+        longer = more(100, 100 + slower, "", time=True) if slower > 0 else "no longer"
         cost = f"; cycles took {longer} with the profiler on"
     say(f"Recorded {_content(run)} in {folder}{cost}")
     if any(process["trace"] for process in run["processes"]):

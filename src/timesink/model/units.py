@@ -100,7 +100,11 @@ _TWICE = 2.0
 _VERY_MANY = 1e15
 _CERTAIN_P = 0.001
 _MANY_TIMES = 1e6
-"""Times and percent above are no more than very many."""
+"""Times above are no more than very many."""
+_ONLY_FACTORS = 10.0
+"""Percent say nothing beyond: then it is so many times as much."""
+_MORE = ("more", "less", "as much")
+_LONGER = ("longer", "less", "as long")
 
 
 def from_to(base: str, new: str) -> str:
@@ -158,17 +162,39 @@ def change(base: float, new: float) -> str:
     if not base:
         return "from 0"
     ratio = new / base
+    return f"{factor(ratio)} x" if ratio >= _TWICE else signed_pct(100 * (ratio - 1))
+
+
+def factor(ratio: float) -> str:
+    """How many times as much."""
     if ratio > _MANY_TIMES:
-        return f"> {count(round(_MANY_TIMES))} x"
-    if ratio >= _TWICE:
-        return f"{ratio:.1f} x" if ratio < 100 else f"{count(round(ratio))} x"
-    return signed_pct(100 * (ratio - 1))
+        return f"> {count(round(_MANY_TIMES))}"
+    return f"{ratio:.1f}" if ratio < 100 else count(round(ratio))
+
+
+def more(base: float, new: float, what: str, peers: str = "", *, time: bool = False) -> str:
+    """How much more or less of something there is than elsewhere.
+
+    In percent; beyond ten times as a factor, and what is not elsewhere is only here.
+    """
+    above, below, many = _LONGER if time else _MORE
+    if new > base * _MANY_TIMES:
+        return f"{what} that is only here"
+    if new >= base * _ONLY_FACTORS:
+        said = (factor(new / base), "times", many, what, f"as {peers}" if peers else "")
+    else:
+        word = above if new > base else below
+        said = (share(abs(new - base), base), word, what, "than" if peers else "", peers)
+    return " ".join(filter(None, said))
 
 
 def signed_pct(value: float) -> str:
-    """A change in percent; the whole of it and nothing need no decimals."""
-    if value > _MANY_TIMES:
-        return f"> +{count(round(_MANY_TIMES))} %"
+    """A change in percent, beyond ten times as a factor.
+
+    The whole of it and nothing need no decimals.
+    """
+    if value >= 100 * (_ONLY_FACTORS - 1):
+        return f"{factor(1 + value / 100)} x"
     shown = f"{value:+.1f}"
     if shown in {"+0.0", "-0.0"}:
         return "0 %"
@@ -191,7 +217,8 @@ def interval_ns(low: float, high: float) -> str:
 def interval_pct(low: float, high: float) -> str:
     """Bounds of a change in percent, rounded outward; nothing shrinks by more than all of it."""
     down, up = math.floor(max(low, -100.0) * 10) / 10, math.ceil(max(high, -100.0) * 10) / 10
-    return f"{signed_pct(down).removesuffix(' %')} to {signed_pct(up)}"
+    low_end, high_end = signed_pct(down), signed_pct(up)
+    return f"{low_end.removesuffix(high_end[-2:])} to {high_end}"
 
 
 def chance(p: float | None) -> str:

@@ -46,6 +46,9 @@ def signed(value: float | None, kind: Kind) -> str:
     """The same for a change: a plus is told, and no sign where it rounds to nothing."""
     if value is None:
         return NONE
+    whole = {"share": 1, "percent": 100}.get(kind)
+    if whole and units.signed_pct(100 * value / whole).endswith(" x"):
+        return units.signed_pct(100 * value / whole)
     said = worded(abs(value), kind)
     return f"{'-' if value < 0 else '+'}{said}" if any(c in "123456789" for c in said) else said
 

@@ -13,7 +13,7 @@ from timesink.model.findings import HIGH, MEDIUM, Evidence, Finding
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import NVIDIA, is_collective_call
-from timesink.rules.registry import catalogue
+from timesink.rules.registry import catalogue, finding
 from timesink.rules.single_run import complete_steps, longest_by_name, worst_step
 
 LEAST_TALKING = 0.1
@@ -103,7 +103,11 @@ def stragglers(ranks: RankSet) -> list[Finding]:
     """Ranks that make the others wait by their own doing: one finding about all of them."""
     late = ranks.analysis.stragglers
     if not late:
-        return []
+        odd = ranks.analysis.busiest
+        if odd is None:
+            return []
+        words = {"names": ranks.workers[int(odd["rank"])]}
+        return [finding("run", "odd-rank", odd_rank(ranks), words, least_severity=MEDIUM)]
     worst, panel, several = late[0], ranks.analysis.panel, len(late) > 1
     steps = max(len(panel.steps), 1)
     marked = bool(ranks.ranks[worst.rank].worker.steps["marked"].any())
@@ -154,6 +158,28 @@ def stragglers(ranks: RankSet) -> list[Finding]:
             marked=marked,
         )
     ]
+
+
+def odd_rank(ranks: RankSet) -> str:
+    """Who computes clearly more than all others and waits least, where no cost is certain.
+
+    Empty where some rank holds the others up, or none is so.
+    """
+    odd, panel = ranks.analysis.busiest, ranks.analysis.panel
+    if ranks.analysis.stragglers or odd is None:
+        return ""
+    held = dict(zip(panel.ranks.tolist(), panel.held.sum(axis=1).tolist(), strict=True))
+    own, steps = held.pop(int(odd["rank"])), max(len(panel.steps), 1)
+    other = max(held, key=lambda rank: held[rank])
+    brief = {name: units.brief_ns(value) for name, value in odd.items()}
+    more = units.more(odd["next_compute_ns"], odd["compute_ns"], "", "any other rank")
+    return (
+        f"Rank {odd['rank']} is odd: it computes {brief['compute_ns']} a step, {more}, and waits "
+        f"{brief['wait_ns']} in collectives, the others {brief['next_wait_ns']} or more. What that "
+        f"costs cannot be told from chance: waits that end with it take "
+        f"{units.brief_ns(own / steps)} a step ({units.share(own, panel.run_ns)} of the run), "
+        f"those that end with rank {other} {units.brief_ns(held[other] / steps)}."
+    )
 
 
 def why_late(cause: str, *, several: bool = False) -> str:

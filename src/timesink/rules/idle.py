@@ -13,6 +13,7 @@ from timesink.analyses.columns import device_columns, host_columns, host_names, 
 from timesink.analyses.device.activities import Gaps, device_activities
 from timesink.analyses.device.idle import (
     CAUSES,
+    STALL_NS,
     holding_calls,
     host_meanwhile,
     idle_causes,
@@ -25,7 +26,7 @@ from timesink.model import intervals, units
 from timesink.model.findings import Evidence, Finding
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
-from timesink.model.vendors import is_collective_call
+from timesink.model.vendors import is_collective_call, waits_for_device
 from timesink.rules.communication import LEAST_TALKING
 from timesink.rules.device_work import tiny_kernels
 from timesink.rules.registry import catalogue
@@ -38,6 +39,8 @@ LEAST_UTILISATION = 0.5
 COPY_BOUND_SHARE = 0.25
 """Copies that take this much of a step, beside kernels, are the reason themselves."""
 _MOST_NAMED = 4
+LEAST_UNRECORDED = 0.1
+"""Waits for work that was not recorded are worth a word from this share of the steps on."""
 LOOKED_AT = 50
 LEAST_GAP_NS = 1_000_000
 LEAST_GAP_SHARE = 0.05
@@ -268,6 +271,33 @@ def _holding_calls(trace: Trace, device: int, cause: str) -> tuple[Evidence, ...
     return longest_by_name("call", host_columns(trace).select("name", "dur_ns")[rows])
 
 
+def work_not_recorded(trace: Trace) -> list[Finding]:
+    """Devices that have nothing to do in this recording while the host waits for them.
+
+    What is missing may be work as well: nothing tells that any of it can be gained.
+    """
+    steps = complete_steps(trace)
+    missing = pl.col("unrecorded_ns")
+    rows = idle_causes(trace).filter(missing > LEAST_UNRECORDED * pl.col("steps_ns"))
+    if rows.is_empty():
+        return []
+    names = _device_names(trace, rows["device"].sort().to_list())
+    device, lost_ns = rows.sort(missing, descending=True).select("device", missing).row(0)
+    calls, idle = holding_calls(trace), idle_ranges(trace)[device]
+    vain = calls.waits & (intervals.coverage_within(idle, calls.ranges) >= STALL_NS)
+    lost = lost_ns / steps.count
+    return steps.found(
+        "work-not-recorded",
+        f"The host waits for {names} for {steps.part(lost)}, and nothing runs there in this "
+        "recording: what it waits for was launched before it began, was cut off, or is another "
+        "program's. How busy the device was meanwhile cannot be told.",
+        lost,
+        longest_by_name("call", host_columns(trace).select("name", "dur_ns")[calls.row[vain]]),
+        {"names": names, "are": "is" if rows.height == 1 else "are"},
+        cost_ns=0.0,
+    )
+
+
 _LargeGap: TypeAlias = tuple[int, str, str | None, Evidence]
 """Length and step of a gap between two activities, and what the host did for most of it."""
 
@@ -318,7 +348,10 @@ def _gaps_by_device(trace: Trace, least: float) -> Iterator[Gaps]:
 
 
 def _unexplained(trace: Trace, gaps: Gaps) -> Iterator[_LargeGap]:
-    """Gaps that no other rule speaks about: fetching data and communication have their own."""
+    """Gaps that no other rule speaks about: fetching data and communication have their own.
+
+    So have those in which the host waits for the device, which had work that was not recorded.
+    """
     work, device, host = device_activities(trace), device_columns(trace), host_columns(trace)
     before, after = (device["name"][work.row[side]] for side in (gaps.before, gaps.after))
     names, marked = find_steps(trace)["name"].to_list(), complete_steps(trace).marked
@@ -326,7 +359,8 @@ def _unexplained(trace: Trace, gaps: Gaps) -> Iterator[_LargeGap]:
     meanwhile = host_meanwhile(trace, work, gaps).select("row", "loading")
     for place, (row, loading) in enumerate(meanwhile.iter_rows()):
         host_name = host["name"][row] if row >= 0 else None
-        if not loading and not is_collective_call(host_name or ""):
+        in_vain = waits_for_device(host_name or "") and gaps.length[place] >= STALL_NS
+        if not loading and not in_vain and not is_collective_call(host_name or ""):
             name, length = names[step[place]], int(gaps.length[place])
             ends = (short_kernel_name(side[place] or "") for side in (before, after))
             told = f"{f'in step {name} ' if marked else ''}from {' to '.join(ends)}"

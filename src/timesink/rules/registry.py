@@ -38,6 +38,7 @@ RULES: Mapping[str, tuple[str, ...]] = {
         "device_work:tiny_kernels",
         "device_work:many_waits",
         "device_work:pageable_copies",
+        "idle:work_not_recorded",
         "idle:large_gaps",
         "single_run:cut_steps",
     ),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from cases import DATA_LOADER, MAIN, STEP, C, K, O, R, host_event, read
+from timesink.answers.analysis.report import headline
 from timesink.model.findings import Finding
 from timesink.model.trace import Trace
 from timesink.rules.device_work import tiny_kernels
 from timesink.rules.idle import low_utilisation
+from timesink.rules.single_run import find_all
 
 
 def sync(ts: int, dur: int) -> dict:
@@ -139,3 +141,26 @@ def test_no_device_work_and_no_steps():
     assert low_utilisation(read(STEP(1, 0, 1000), O("mm", 0, 500))) == []
     assert low_utilisation(read(STEP(1, 0, 0), K("gemm", 0, 0))) == []
     assert low_utilisation(read()) == []
+
+
+class TestWaitsForWorkThatWasNotRecorded:
+    """A wait ends when the device is done: with nothing on it, the recording lacks that work."""
+
+    def recorded(self, *later: dict) -> Trace:
+        blocked = host_event("cuda_runtime", "hipMemcpyWithStream", 95, 493_000, MAIN)
+        first = [R(2, 5, c=1), K("gemm", 10, 90, c=1)]
+        return read(STEP(1, 0, 493_200), O("train", 0, 493_200), *first, blocked, *later)
+
+    @pytest.mark.parametrize("later", [[], [R(493_110, 5, c=3), K("last", 493_120, 50, c=3)]])
+    def test_a_copy_that_waits_with_an_empty_device_is_missing_data(self, later: list[dict]):
+        found = {one.rule: one for one in find_all(self.recorded(*later))}
+        assert not {"low-utilisation-sync-bound", "large-gaps", "many-waits"} & found.keys()
+        missing = found["work-not-recorded"]
+        assert missing.gain_ns == 0
+        assert "The host waits for GPU 0 for 493.0 ms of each 493.2 ms step" in missing.sentence
+        assert missing.evidence[0].name == "hipMemcpyWithStream"
+
+    def test_the_headline_does_not_advise_against_waits(self):
+        told = headline(self.recorded())
+        assert "493" in told
+        assert "record whole passes" in told

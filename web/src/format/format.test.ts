@@ -33,6 +33,11 @@ describe("signed", () => {
     expect(signed("share", -0.231)).toBe("−23.1 %");
     expect(signed("share", -0.0001)).toBe("0.0 %");
   });
+  it("tells a change of more than ten times as a factor", () => {
+    expect(signed("share", 8.99)).toBe("+899.0 %");
+    expect(signed("percent", 1_150)).toBe("12.5 x");
+    expect(signed("share", 60_016_632)).toBe("> 1 000 000 x");
+  });
 });
 
 describe("parse", () => {

@@ -48,8 +48,15 @@ export function worded(kind: Kind, value: number | string | null | undefined): W
   }
 }
 
-/** With a sign, for changes: a plus is told, a minus is a real one. */
+const WHOLE: Partial<Record<Kind, number>> = { share: 1, percent: 100 };
+const ONLY_FACTORS = 10;
+const MANY_TIMES = 1_000_000;
+
+/** With a sign, for changes: a plus is told, a minus is a real one; beyond ten times a factor. */
 export function signed(kind: Kind, value: number): string {
+  const times = 1 + value / (WHOLE[kind] ?? Infinity);
+  if (times > MANY_TIMES) return `> ${grouped(fixed(MANY_TIMES, 0))} x`;
+  if (times >= ONLY_FACTORS) return `${grouped(fixed(times, times < 100 ? 1 : 0))} x`;
   const text = format(kind, Math.abs(value));
   if (!/[1-9]/.test(text)) return text;
   return `${value < 0 ? "−" : "+"}${text}`;

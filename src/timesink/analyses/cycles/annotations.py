@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -17,12 +17,14 @@ from timesink.analyses.cycles.cycles import (
     Timed,
     best_first,
     family_name,
+    is_batch_name,
     is_unit_name,
     is_wait,
     launching_process,
     spans_of,
     type_of_name,
 )
+from timesink.analyses.cycles.cycles import SCHEMA as CYCLE_SCHEMA
 from timesink.analyses.cycles.python_calls import LONGER, SELDOM, anchored, python_calls
 from timesink.analyses.steps import find_steps, step_names
 from timesink.model import units
@@ -374,6 +376,31 @@ def _meet(one: Family, other: Family) -> bool:
     order = np.argsort(at, kind="stable")
     reach = np.maximum.accumulate(until[order])
     return bool((at[order][1:] < reach[:-1]).any())
+
+
+def told_by_passes(trace: Trace, found: Cycles) -> Cycles:
+    """Cycles of the type of the passes in them, where a server marks these and says what they are.
+
+    Steps, calls and kernels do not tell a prefill from a decode; such marks do.
+    """
+    marks = _events(trace, _ANNOTATION, on_device=found.on_device)
+    types = {name: type_of_name(name) for name in marks["name"].unique() if is_batch_name(name)}
+    if not types or found.method == "layer":
+        return found
+    passes = marks.filter(pl.col("name").is_in(list(types))).select(
+        "pid", "start_ns", told=pl.col("name").replace_strict(types, return_dtype=pl.String)
+    )
+    rows = found.table.select("pid", "cycle", "start_ns", "end_ns").sort("start_ns")
+    begun = passes.sort("start_ns").join_asof(rows, on="start_ns", by="pid")
+    one = pl.when(pl.col("told").n_unique() == 1).then(pl.col("told").first())
+    told = begun.filter(pl.col("start_ns") < pl.col("end_ns")).group_by("pid", "cycle").agg(one)
+    own = pl.col("type").cast(pl.String)
+    # A mark speaks for itself; what other ways of finding cycles take a type from is less certain.
+    keeps = (own != "generic") & (found.method == "marker")
+    typed = found.table.join(told, on=["pid", "cycle"], how="left", maintain_order="left")
+    kind = pl.when(keeps).then(own).otherwise(pl.coalesce("told", own))
+    table = typed.with_columns(type=kind.cast(CYCLE_SCHEMA["type"])).drop("told")
+    return replace(found, table=table)
 
 
 SPARSE = 0.1

@@ -173,7 +173,9 @@ _PASS = re.compile(
     r"(^nn\.Module|[.: _](execute_model|run_batch\w*|_run_batch_inner|forward\w*|_?model_forward"
     r"|step|train_step|training_step|backward|prefill|decode)$)"
 )
-_BATCH = re.compile(r"context_(\d+)\(.*generation_(\d+)\(")
+_BATCH = re.compile(r"(?:context|new)_(\d+)(?!\d).*?_(?:generation|cached)_(\d+)")
+_SERVER = re.compile(r"\[(?:DECODE|EXTEND|PREFILL)\b")
+"""What servers write around the passes they run."""
 
 
 def type_of_name(name: str) -> str:
@@ -191,6 +193,11 @@ def type_of_name(name: str) -> str:
     if _PREFILL.search(name):
         return "prefill"
     return "decode" if _DECODE.search(name) else "generic"
+
+
+def is_batch_name(name: str) -> bool:
+    """Whether a server marks a pass by this name and says what is in it."""
+    return _BATCH.search(name) is not None or _SERVER.search(name) is not None
 
 
 def extends(name: str) -> bool:

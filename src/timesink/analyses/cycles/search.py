@@ -15,6 +15,7 @@ from timesink.analyses.cycles.annotations import (
     profiler_steps,
     recorded_processes,
     repeated_annotation,
+    told_by_passes,
     work_in,
 )
 from timesink.analyses.cycles.cycles import (
@@ -43,6 +44,7 @@ def judge(trace: Trace, found: Cycles, pid: str | None) -> Cycles:
     The confidence is the product of likeness, coverage, how well the method knows what it found
     and, for n cycles, n / (n + 1): two are a coincidence more easily than thirty.
     """
+    found = told_by_passes(trace, found)
     cycles = found.table
     events, coverage, elsewhere = work_in(trace, cycles, on_device=found.on_device)
     amounts = events if events.any() else (cycles["end_ns"] - cycles["start_ns"]).to_numpy()

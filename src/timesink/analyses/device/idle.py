@@ -213,6 +213,7 @@ CAUSES = (
     "stalled",
     "host",
     "queued",
+    "unrecorded",
     "unknown",
 )
 STALL_NS = 1_000_000
@@ -244,6 +245,8 @@ def idle_causes(trace: Trace) -> pl.DataFrame:
     * `stalled_ns`: the host ran no operator and made no runtime call for a millisecond or more;
     * `host_ns`: the next activity was not launched yet, or no further one came: launch-bound;
     * `queued_ns`: the next activity was launched already and waited for something else;
+    * `unrecorded_ns`: the host waited for the device for a millisecond or more in which nothing
+      ran there: what it waited for was launched before the recording, cut off, or is another's;
     * `unknown_ns`: the launch of the next activity is not in the trace.
     """
     if not idle_ranges(trace):
@@ -333,7 +336,9 @@ def _causes(trace: Trace, device: int, idle: IntervalSet, quiet: IntervalSet) ->
     unknown = np.where(thread == _NONE, length, 0)
     queued = np.where(is_queued, length, 0)
     open_ns = length - unknown - queued
-    waiting, holding = _held(idle, thread, holding_calls(trace), told)
+    waiting, holding, missing = _held(idle, thread, holding_calls(trace), told)
+    unrecorded = np.minimum(open_ns, missing)
+    open_ns = open_ns - unrecorded
     runtime_call = np.minimum(open_ns, holding)
     silent = _inside(idle, intervals.subtract(quiet, told))
     stalled = np.minimum(open_ns - runtime_call, silent)
@@ -347,6 +352,7 @@ def _causes(trace: Trace, device: int, idle: IntervalSet, quiet: IntervalSet) ->
         "stalled_ns": int(stalled.sum()),
         "host_ns": int((open_ns - runtime_call - stalled - sync).sum()),
         "queued_ns": int(queued.sum()),
+        "unrecorded_ns": int(unrecorded.sum()),
         "unknown_ns": int(unknown.sum()),
     }
 
@@ -370,9 +376,13 @@ def _next_work(trace: Trace, device: int, idle: IntervalSet) -> tuple[Flags, Int
 
 def _held(
     idle: IntervalSet, thread: Ints, calls: HoldingCalls, told: IntervalSet
-) -> tuple[Ints, Ints]:
-    """How long the launching thread waited in each gap, and sat in other calls."""
-    sync, runtime_call = np.zeros((2, len(idle)), dtype=np.int64)
+) -> tuple[Ints, Ints, Ints]:
+    """How long the launching thread waited in each gap, sat in other calls, and waited in vain.
+
+    A wait ends when the device is done: one that goes on for long with nothing to do there is for
+    work that was not recorded.
+    """
+    sync, runtime_call, missing = np.zeros((3, len(idle)), dtype=np.int64)
     for number in np.unique(calls.thread).tolist():
         here = calls.thread == number
         waits = intervals.merge(calls.ranges[here & calls.waits])
@@ -384,11 +394,13 @@ def _held(
             # The length of the wait in which a gap begins counts, and all of a wait inside it.
             place = np.searchsorted(waits[:, 0], gaps[:, 0], side="right") - 1
             goes_on = (place >= 0) & (waits[place, 1] >= gaps[:, 0])
-            waited = np.where(goes_on, waits[place, 1] - waits[place, 0], 0)
-            inside = _inside(gaps, intervals.subtract(waits, told))
-            sync[mine] = np.maximum(inside, waited)
+            vain = _long(intervals.intersect(intervals.subtract(waits, told), gaps))
+            missing[mine] = _inside(gaps, vain)
+            waited = np.where(goes_on, waits[place, 1] - waits[place, 0], 0) - missing[mine]
+            inside = _inside(gaps, intervals.subtract(waits, told)) - missing[mine]
+            sync[mine] = np.maximum(np.maximum(inside, waited), 0)
         runtime_call[mine] = _inside(gaps, intervals.subtract(others, told))
-    return sync, runtime_call
+    return sync, runtime_call, missing
 
 
 def _inside(gaps: IntervalSet, few: IntervalSet) -> Ints:

@@ -28,6 +28,8 @@ from timesink.analyses.ranks.summary import RankSummary
 from timesink.model.arrays import Floats, Ints
 from timesink.model.findings import Finding
 
+_FEWEST_TO_STAND_OUT, _CLEARLY_MORE = 4, 0.1
+"""Among how many ranks one may stand out, and by which part of the next one's computation."""
 _MOST_PLAYED, _MOST_CALLS_PLAYED = 16, 300_000
 """Of ranks that are late, one by one, and of calls in all of these runs."""
 
@@ -209,6 +211,27 @@ class RanksAnalysis:
     """Process groups, rows of `PROCESS_GROUP_SCHEMA`."""
     matched: pl.DataFrame
     """Collectives by group, kind and size, rows of `MATCHED_SCHEMA`."""
+
+    @property
+    def busiest(self) -> dict[str, float] | None:
+        """The rank that computes clearly more than all that make the same calls, and waits least.
+
+        With what it and the next one compute, and wait in collectives, in a step.
+        """
+        panel, told = self.panel, ("compute_ns", "next_compute_ns", "wait_ns", "next_wait_ns")
+        least = least_share(len(panel.ranks)) * panel.step_ns
+        for number in np.unique(panel.alike):
+            peers = pl.col("rank").is_in(panel.ranks[panel.alike == number].tolist())
+            rows = self.ranks.filter(peers, pl.col("steps") > 0).sort("compute_ns", descending=True)
+            if rows.height < _FEWEST_TO_STAND_OUT:
+                continue
+            compute, following = rows["compute_ns"].head(2).to_list()
+            wait, *others = rows["wait_suffered_ns"].to_list()
+            more = compute >= (1 + _CLEARLY_MORE) * following > 0
+            if more and min(others) - wait >= least > 0:
+                values = (compute, following, wait, min(others))
+                return {"rank": rows["rank"][0], **dict(zip(told, values, strict=True))}
+        return None
 
 
 def analyse_ranks(ranks: Mapping[int, RankSummary]) -> RanksAnalysis:

@@ -21,6 +21,7 @@ from timesink.analyses.statistics.means import NORMAL
 from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.findings import Evidence, Finding
 from timesink.model.units import brief_ns, share
+from timesink.model.units import more as more_than
 
 CAUSES = (
     *("gpu_clock", "kernel_change", "uneven_work", "host_code"),
@@ -113,12 +114,12 @@ def why(panel: Panel, place: int, others_late: Flags, work: RankWork) -> Finding
     # How much more work the functions of a rank are given, as a part of what they take.
     split = work.beside(rank, others, "kernel" if has_device else "host")
     usual = float(split["peer_dur_ns"].sum())
-    more_work = float((split["expected"] - split["peer_dur_ns"]).sum()) / usual if usual else 0.0
-    if more_work > _MORE_WORK:
+    more_work = float((split["expected"] - split["peer_dur_ns"]).sum())
+    if usual and more_work > _MORE_WORK * usual:
         # A larger batch takes longer to load and to copy, too.
         what = "Kernels" if has_device else "Operators"
-        given = share(more_work, 1.0)
-        text = f"{what} of rank {rank} are given {given} more work than those of its peers."
+        given = more_than(usual, usual + more_work, "work", "those of its peers")
+        text = f"{what} of rank {rank} are given {given}."
         return late(rank, "uneven_work", text)
     if source == "host":
         at_once = float(np.nanmean(panel.gap[place] - np.nanmedian(panel.gap[peers], axis=0)))
@@ -154,14 +155,17 @@ def kernel_reason(rank: int, more_ns: float, peers: list[int], work: RankWork) -
     by_pace = float((split["dur_ns"] - split["expected"]).sum())
     much = f"Kernels of rank {rank} take {brief_ns(more_ns)} per step longer than on its peers"
     if by_work >= by_pace:
-        given = share(by_work, max(float(split["peer_dur_ns"].sum()), 1.0))
-        return late(rank, "uneven_work", f"{much}: they are given {given} more work.")
+        usual = float(split["peer_dur_ns"].sum())
+        given = more_than(usual, usual + by_work, "work")
+        return late(rank, "uneven_work", f"{much}: they are given {given}.")
     slower = split.filter(pl.col("expected") > 0)
     pace = (slower["dur_ns"] / slower["expected"]).to_numpy() - 1
-    overall = by_pace / max(float(split["expected"].sum()), 1.0)
+    expected = max(float(split["expected"].sum()), 1.0)
+    overall = by_pace / expected
     weight = slower["expected"].to_numpy()
     alike = float(weight[pace > _ALL_SLOWER * overall].sum()) / max(float(weight.sum()), 1.0)
-    text = f"{much}: over all steps, the same work takes {share(overall, 1.0)} longer"
+    slowed = more_than(expected, expected + by_pace, "", time=True)
+    text = f"{much}: over all steps, the same work takes {slowed}"
     if alike > _ALL_SLOWER:
         part = share(alike, 1.0)
         return late(rank, "gpu_clock", f"{text}, in {part} of the kernel time.")

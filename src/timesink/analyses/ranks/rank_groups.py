@@ -26,15 +26,16 @@ from timesink.model.units import brief_ns
 _AT_ONCE = 256
 
 
-def pace_and_amount(ranks: Mapping[int, RankSummary], places: Ints) -> tuple[Floats, Floats]:
+def pace_and_amount(ranks: Mapping[int, RankSummary], places: Ints) -> tuple[Floats, ...]:
     """By rank, what kernels take longer for the same work, and what they take for more work.
 
-    Both in nanoseconds per step, beside the median of the ranks.
+    Both in nanoseconds per step, beside the median of the ranks.  Then what they take added up,
+    and what they would at the usual pace.
     """
     work, numbers = RankWork(ranks), places.tolist()
     usual = work.usual(some(places).tolist(), "kernel")
     expected_ns = float(usual["peer_dur_ns"].sum())
-    found: dict[int, tuple[float, float]] = {}
+    found: dict[int, tuple[float, ...]] = {}
     for first in range(0, len(numbers), _AT_ONCE):
         kernels = work.per_step(numbers[first : first + _AT_ONCE], "kernel")
         sums = (
@@ -43,10 +44,10 @@ def pace_and_amount(ranks: Mapping[int, RankSummary], places: Ints) -> tuple[Flo
             .agg(pl.col("dur_ns").sum(), pl.col("expected").sum())
         )
         found |= {
-            rank: (dur - expect, expect - expected_ns) for rank, dur, expect in sums.iter_rows()
+            rank: (dur - expect, expect - expected_ns, dur, expect)
+            for rank, dur, expect in sums.iter_rows()
         }
-    both = np.array([found.get(rank, (0.0, 0.0)) for rank in numbers], dtype=np.float64)
-    return both[:, 0], both[:, 1]
+    return tuple(np.array([found.get(rank, (0.0,) * 4) for rank in numbers], dtype=np.float64).T)
 
 
 _NEARLY = 0.9
@@ -104,8 +105,10 @@ _RARE = 8
 
 def features_of(
     ranks: Mapping[int, RankSummary], found: RanksAnalysis
-) -> tuple[dict[str, Floats], dict[str, Flags]]:
+) -> tuple[dict[str, Floats], dict[str, Flags], dict[str, Floats]]:
     """By feature, what each rank takes more per step than its peers, and where that is odd.
+
+    Third, for `BOTH_WAYS`, what its kernels take added up: as they are, and at the usual pace.
 
     Peers make the same calls.  Where these are fewer than three, all ranks are compared, in what
     unlike work has in common.  That stragglers are late is proven already.
@@ -114,9 +117,13 @@ def features_of(
     places = len(panel.ranks)
     more = {name: np.zeros(places) for name in FEATURES}
     odd = {name: np.zeros(places, dtype=np.bool_) for name in FEATURES}
+    taken = {name: np.zeros(places) for name in BOTH_WAYS}
     for peers, judged, names in _peer_groups(panel):
         # Each feature of the peers, in nanoseconds per step; zero need not be usual.
-        pace, amount = pace_and_amount(ranks, panel.ranks[peers])
+        pace, amount, *sums = pace_and_amount(ranks, panel.ranks[peers])
+        here = np.isin(peers, judged)
+        for name, values in zip(BOTH_WAYS, sums, strict=True):
+            taken[name][peers[here]] = values[here]
         steps = {name: panel.own[name][peers] for name in OF_A_STEP}
         beyond = {
             "pace": pace,
@@ -126,7 +133,6 @@ def features_of(
         for name in names:
             from_usual, noise = _scaled(beyond[name], _wobble(panel, name, peers), panel.step_ns)
             far = np.abs(from_usual) if name in BOTH_WAYS else from_usual
-            here = np.isin(peers, judged)
             more[name][peers[here]] = from_usual[here]
             odd[name][peers[here]] = (far > _floor(noise, len(peers), panel.step_ns))[here]
     more["transfer"] = transfer_excess(panel, found.collectives)
@@ -140,7 +146,7 @@ def features_of(
         first = max(FEATURES, key=lambda name: float(more[name][place]))
         if more[first][place] > least:
             odd[first][place] = True
-    return more, odd
+    return more, odd, taken
 
 
 def _peer_groups(panel: Panel) -> Iterator[tuple[Ints, Ints, tuple[str, ...]]]:
@@ -240,6 +246,8 @@ class Features:
     """In nanoseconds per step more than its peers take."""
     odd: Mapping[str, Flags]
     """Where that is beyond noise."""
+    taken: Mapping[str, Floats]
+    """What kernels take added up: as they are (`pace`), and at the usual pace (`amount`)."""
 
     @property
     def largest(self) -> Floats:
@@ -296,7 +304,7 @@ class Features:
         return one.filter(pl.col("step").is_not_null()).height / steps
 
     def _difference(self, name: str, more: float, places: Ints) -> str:
-        size, word = brief_ns(abs(more)), "more" if more > 0 else "less"
+        size = brief_ns(abs(more))
         if name in OF_A_STEP:
             own = brief_ns(self._own(name, places))
             has_device = np.nansum(self.found.panel.own["kernels"][places]) > 0
@@ -311,11 +319,13 @@ class Features:
                 f"Collectives take {size} per step longer to move their data than those of other "
                 "groups of the same size."
             )
-        share = units.share(abs(more), max(self._own("kernels", places) - more, 1.0))
+        taken = float(np.median(self.taken[name][places]))
+        usual = max(taken - more, 0.0)
         if name == "amount":
-            return f"Kernels are given {share} {word} work than on {_PEERS}: {size} per step."
-        longer = "longer" if more > 0 else "less"
-        return f"Kernels take {share} {longer} for the same work than on {_PEERS}: {size} per step."
+            given = units.more(usual, taken, "work", f"on {_PEERS}")
+            return f"Kernels are given {given}: {size} per step."
+        pace = units.more(usual, taken, "for the same work", f"on {_PEERS}", time=True)
+        return f"Kernels take {pace}: {size} per step."
 
     def _where(self, group: Sequence[int]) -> Iterator[str]:
         """Hosts and devices that the group has for itself."""

@@ -23,7 +23,7 @@ from timesink.model import units
 from timesink.model.findings import Finding
 from timesink.output import blocks
 from timesink.output.numbers import column, table
-from timesink.rules.communication import advice_on, why_late
+from timesink.rules.communication import advice_on, odd_rank, why_late
 
 MOST_CARDS = 8
 _TOGETHER = 3
@@ -107,10 +107,13 @@ def held_sentence(one: Held, panel: Panel) -> str:
 
 
 def straggler_headline(ranks: RankSet) -> str:
-    """Who holds the others up, why and how much, in a sentence; empty where nobody does."""
+    """Who holds the others up, why and how much, in a sentence; empty where nobody does.
+
+    Who is odd without a certain cost is named as well.
+    """
     held = held_up(ranks.analysis.stragglers, ranks.analysis.panel)
     if not held:
-        return ""
+        return odd_rank(ranks)
     first = held[0]
     one = len(first.ranks) == 1
     why = why_late(first.cause, several=not one)
@@ -172,8 +175,9 @@ def stragglers_section(ranks: RankSet, *, brief: bool = False) -> blocks.Section
     cards = tuple(_card(one, ranks) for one in held[:MOST_CARDS])
     answer: blocks.Block = blocks.Causes(cards, "")
     if not cards:
-        tone: blocks.Tone = "good" if _is_judged(ranks) else "notice"
-        answer = blocks.Text(nobody_sentence(ranks), tone)
+        odd = odd_rank(ranks)
+        tone: blocks.Tone = "good" if _is_judged(ranks) and not odd else "notice"
+        answer = blocks.Text(" ".join(filter(None, (odd, nobody_sentence(ranks)))), tone)
     # A short answer has these among its notes.
     grave = [] if brief else _notes_on(ranks)[0]
     told = [answer, *(blocks.Text(said, "warning") for said in grave)]

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import msgspec
 import polars as pl
 
+from timesink.analyses.columns import device_columns
 from timesink.analyses.device.activities import has_device_work
 from timesink.analyses.names import device_word
 from timesink.analyses.ranks.rank_set import RankSet, set_health, set_notes
@@ -28,6 +29,7 @@ from timesink.formats.written_files import is_folder
 from timesink.model import units
 from timesink.model.findings import SEVERITIES, Finding, gravest_first
 from timesink.model.health import HealthEntry, recording_notes
+from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace, why_no_calls
 from timesink.rules.communication import stragglers
 from timesink.rules.idle import LEAST_BETWEEN, time_between
@@ -352,7 +354,10 @@ _SAID = {
     "other": ("has no recorded activity", "time with no recorded activity costs"),
 }
 """Parts of a step beside kernels: what a share of it is, and that it costs time."""
-_ON_DEVICE = ("communication", "memcpy", "memset")
+_ON_DEVICE = {"kernel": "computation", "communication": "communication"}
+_ON_DEVICE |= {"memcpy": "copies", "memset": "memsets"}
+_LEAST_BESIDE, _LEAST_TOLD = 0.002, 0.0005
+"""Of a step: where the rest of device work takes less, kernels stand for all of it; and a part."""
 _MOST_PARTS = 3
 
 _SLOW_HOST = (
@@ -371,13 +376,14 @@ _RULES = {
         "data-parallel",
         "low-utilisation-communication-bound",
     ),
-    "runtime": _SLOW_HOST,
+    "runtime": ("work-not-recorded", *_SLOW_HOST),
     "data_loader": ("data-loading", "low-utilisation-input-bound"),
     "cpu_exec": (*_SLOW_HOST, "large-gaps"),
     "other": ("low-utilisation-host-stalled", "large-gaps", *_SLOW_HOST),
     "between": ("data-loading", "between-steps"),
 }
 """Rules that speak about a part of the time; of equally grave ones the first is taken."""
+_OF_RANKS = ("stragglers", "odd-rank")
 
 
 def headline(trace: Trace, found: Sequence[Finding] | None = None) -> str:
@@ -402,13 +408,28 @@ def headline(trace: Trace, found: Sequence[Finding] | None = None) -> str:
 
 
 def _on_device(trace: Trace, average: dict[str, float], costs: dict[str, float]) -> str:
-    """How much is device work, and what costs most beside it."""
+    """How much is device work, of which sort, and what costs most beside kernels."""
     word, steps = device_word(trace), complete_steps(trace)
-    main = max(("kernel", *_ON_DEVICE), key=lambda part: average[f"{part}_ns"])
+    main = max(_ON_DEVICE, key=lambda part: average[f"{part}_ns"])
     if average["kernel_ns"]:
         main = "kernel"
-    is_so = f"is {word} work" if main == "kernel" else f"{_SAID[main][0]}, and no {word} computes"
-    said = f"{units.share(average[f'{main}_ns'], steps.length_ns)} of {steps.each} {is_so}"
+    working, is_so = average[f"{main}_ns"], f"is {word} work"
+    if main != "kernel":
+        is_so = f"{_SAID[main][0]}, and no {word} computes"
+    else:
+        # Everything that ran on a device; communication of the host is not among it.
+        device = device_columns(trace)
+        busy = steps.time_of(device.filter(device["kind"].is_in(BUSY_KINDS)))
+        parts = {part: average[f"{part}_ns"] for part in _ON_DEVICE}
+        parts["communication"] = busy - sum(parts.values()) + parts["communication"]
+        if busy - working >= _LEAST_BESIDE * steps.length_ns:
+            told = (
+                f"{_ON_DEVICE[part]} {units.share(ns, steps.length_ns)}"
+                for part, ns in parts.items()
+                if ns >= _LEAST_TOLD * steps.length_ns
+            )
+            working, is_so = busy, f"{is_so} ({', '.join(told)})"
+    said = f"{units.share(working, steps.length_ns)} of {steps.each} {is_so}"
     costly = max((part for part in costs if part != main), key=lambda part: costs[part])
     if not costs[costly]:
         return said
@@ -430,14 +451,15 @@ def _on_host(trace: Trace, costs: dict[str, float]) -> str:
 def _advice(found: Sequence[Finding], costly: str) -> str:
     """What to try about the costliest part, or else about the gravest finding."""
     rules = _RULES.get(costly, ())
-    if found and found[0].rule == "stragglers":
-        rules = (found[0].rule,)
+    first = [finding for finding in found if finding.rule == "odd-rank"] or found[:1]
+    if first and first[0].rule in _OF_RANKS:
+        rules = (first[0].rule,)
     about_it = [finding for finding in found if finding.rule in rules]
     if about_it:
         best = min(
             about_it, key=lambda one: (SEVERITIES.index(one.severity), rules.index(one.rule))
         )
-        if best.rule == "stragglers":
+        if best.rule in _OF_RANKS:
             # Which rank it is comes first: what to try is of no use without it.
             return f"; {best.title}. {best.advice}"
         return f": {best.advice[0].lower()}{best.advice[1:]}"

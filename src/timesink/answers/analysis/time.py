@@ -131,6 +131,7 @@ _CAUSES: _Named = {
     "stalled_ns": ("7", "host stalled"),
     "host_ns": ("cpu_exec", "not launched yet"),
     "queued_ns": ("5", "launched, and waiting"),
+    "unrecorded_ns": ("2", "host waited for work that was not recorded"),
     "unknown_ns": ("other", "launch not recorded"),
 }
 
@@ -141,7 +142,11 @@ def devices_section(run: Analysed) -> Made:
     if times.is_empty():
         return Empty("devices", "Devices", NO_DEVICE_WORK)
     word = device_word(run.trace)
-    lines = [_device_line(word, row) for row in device_utilisation(run.trace).to_dicts()]
+    spans = {row["device"]: row for row in times.to_dicts()}
+    lines = [
+        _device_line(word, row, spans.get(row["device"]))
+        for row in device_utilisation(run.trace).to_dicts()
+    ]
     if run.brief:
         return Section("devices", "Devices", tuple(Text(line) for line in lines))
     causes = run.analysis.table("idle-causes")
@@ -154,13 +159,22 @@ def devices_section(run: Analysed) -> Made:
     return Section("devices", "Devices", tuple(blocks), "; ".join(lines))
 
 
-def _device_line(word: str, row: Mapping[str, Any]) -> str:
-    """How busy a device was."""
+_OTHERWISE = 0.05
+"""How far shares of the steps, and of the time a device worked in at all, may be apart unsaid."""
+
+
+def _device_line(word: str, row: Mapping[str, Any], span: Mapping[str, Any] | None) -> str:
+    """How busy a device was; also from its first activity to its last, where that is not alike."""
     said = [
         f"{title} {worded(row[name], 'percent' if name.endswith('_pct') else 'share')}"
         for name, title in _BUSY.items()
         if row[name] is not None or name == "utilisation"
     ]
+    within = span["busy_ns"] / span["span_ns"] if span and span["span_ns"] else None
+    if within is not None and abs(within - (row["any_activity"] or 0.0)) >= _OTHERWISE:
+        length = units.duration_ns(span["span_ns"]) if span else ""
+        share = units.share(within, 1)
+        said.append(f"busy {share} of the {length} from its first activity to its last")
     return f"{_device(word, row['device'])}: {', '.join(said)}"
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from marked import note, work
+from marked import mark, note, work
 from timelines import trace_of
+from timesink.analyses.cycles.cycles import is_batch_name, type_of_name
 from timesink.analyses.cycles.search import find_cycles
 from timesink.errors import NoCyclesError
 
@@ -72,3 +73,34 @@ def test_annotations_of_many_names_do_not_hide_the_unit():
     outer = [note("turn", 1_000 * turn, 990) for turn in range(5)]
     found = find_cycles(trace_of([*inner, *outer, *work(0, 5_000)]))
     assert (found.anchor, found.table.height) == ("turn", 5)
+
+
+_PASSES = ["execute_context_1(8)_generation_0(0)"] + ["execute_context_0(0)_generation_4(4)"] * 5
+
+
+def test_steps_of_a_server_are_prefills_and_decodes_by_the_passes_in_them():
+    passes = [note(name, 1_000 * at + 20, 800) for at, name in enumerate(_PASSES)]
+    steps = [mark(at) for at in range(6)]
+    found = find_cycles(trace_of([*passes, *work(0, 6_000)], steps=steps))
+    assert found.method == "step"
+    assert found.table["type"].to_list() == ["prefill"] + ["decode"] * 5
+
+
+def test_passes_that_hold_little_of_the_work_tell_what_their_cycles_are():
+    passes = [note(name, 1_000 * at, 300) for at, name in enumerate(_PASSES)]
+    found = find_cycles(trace_of([*passes, *work(0, 6_000)])).table
+    assert found["type"].to_list() == ["prefill"] + ["decode"] * 5
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("execute_32_context_0(sq0sk0)_generation_32(sq32sk55086)", "decode"),
+        ("execute_context_2_generation_0", "prefill"),
+        ("execute_new_3_cached_0", "prefill"),
+        ("execute_new_0_cached_16", "decode"),
+        ("execute_context_1(512)_generation_31(31)", "generic"),
+    ],
+)
+def test_words_of_servers_for_their_passes(name: str, told: str):
+    assert (type_of_name(name), is_batch_name(name)) == (told, True)

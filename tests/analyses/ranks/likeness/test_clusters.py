@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import polars as pl
 import pytest
 
 from generated_sets import GRID, TWO_REASONS, generated_set, healthy_set, slow_set
@@ -93,3 +96,15 @@ def test_waits_for_a_rank_without_a_recording_are_no_slow_transfers():
     ranks = {**slow_set("slow_clock", tensor=4).ranks}
     del ranks[5]
     assert odd_ones(clustered(ranks)) == []
+
+
+def test_kernels_that_one_rank_alone_runs_are_only_here():
+    """No percentage tells how much more something is than nothing."""
+    kernels = pl.col("place") == "kernel"
+    ranks = {
+        rank: each if rank == 5 else replace(each, functions=each.functions.filter(~kernels))
+        for rank, each in healthy_set().ranks.items()
+    }
+    (odd,) = odd_ones(clustered(ranks))
+    assert odd.ranks == (5,)
+    assert odd.apart[0].startswith("Kernels are given work that is only here: ")
