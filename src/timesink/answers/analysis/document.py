@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from timesink.analyses.device.activities import has_device_work
 from timesink.analyses.steps import average_step
 from timesink.answers.analysis import ranks, tables, time
 from timesink.answers.analysis.findings import findings_section
@@ -193,5 +194,7 @@ def _tone(analysis: Analysis) -> Tone:
     """As grave as the gravest finding; that a trace without steps has none is not good news."""
     if not average_step(analysis.trace).get("total_ns"):
         return "notice"
-    without: Tone = "warning" if grave_entries(analysis.health) else "good"
+    without: Tone = "good" if has_device_work(analysis.trace) else "notice"
+    if grave_entries(analysis.health):
+        without = "warning"
     return next((_TONES[finding.severity] for finding in analysis.findings), without)
