@@ -10,10 +10,11 @@ from timesink.analyses.steps import average_step
 from timesink.answers.analysis import ranks, tables, time
 from timesink.answers.analysis.findings import findings_section
 from timesink.answers.analysis.report import Analysis
-from timesink.answers.analysis.sections import start_side_by_side
+from timesink.answers.analysis.sections import chosen_rows, start_side_by_side
 from timesink.answers.info import facts, grave_entries, health_section, recording_section
 from timesink.answers.info_report import describe_trace
 from timesink.answers.tables import sentence, table_block, table_document
+from timesink.answers.views import find_view
 from timesink.errors import UsageError
 from timesink.model import units
 from timesink.output.blocks import Document, Facts, Section, Tone
@@ -150,11 +151,23 @@ def analysis_document(
 
 
 def view_document(
-    analysis: Analysis, view: str, *, start_ns: int = 0, rows: int | None = None
+    analysis: Analysis,
+    view: str,
+    *,
+    start_ns: int = 0,
+    rows: int | None = None,
+    sort: str | None = None,
+    fits: str | None = None,
 ) -> Document:
-    """One table alone, in the order in which programs get it."""
-    frame = tables.in_words(analysis.table(view), view)
-    return table_document(table_block(frame, view, start_ns=start_ns, rows=rows, ordered=False))
+    """One table alone, in the order in which programs get it, or as a column says."""
+    whole = analysis.table(view)
+    frame = tables.in_words(chosen_rows(whole, sort, fits), view)
+    # Shares of some rows are still of all.
+    measured = (name for name in find_view(view).share_of if fits and frame[name].sum())
+    total = next((float(whole[name].sum()) for name in measured), None)
+    return table_document(
+        table_block(frame, view, start_ns=start_ns, rows=rows, whole=total, ordered=False)
+    )
 
 
 def analysis_report(analysis: Analysis, *, rows: int | None = None) -> str:

@@ -400,10 +400,8 @@ def headline(trace: Trace, found: Sequence[Finding] | None = None) -> str:
             f"; between two steps pass {units.duration_ns(costs['between'])} without device work "
             f"({units.share(between.share(between.idle_ns), 1)} of the time)"
         )
-    costly, found = (
-        max(costs, key=lambda part: costs[part]),
-        find_all(trace) if found is None else found,
-    )
+    costly = max(costs, key=lambda part: costs[part])
+    found = find_all(trace) if found is None else found
     for one in found:
         if one.rule == "dominant-operator" and one.rule in _RULES.get(costly, ()):
             took = one.share * complete_steps(trace).length_ns
