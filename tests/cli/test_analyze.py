@@ -364,7 +364,7 @@ class TestErrors:
 def test_names_of_files_and_operators_are_shown_as_they_are(run, tmp_path: Path):
     file = write(tmp_path / "[red] été.json", kineto([O("[bold]mm[/]", 0, 10)]))
     told = run("analyze", file)
-    assert told.out.splitlines()[1] == "[red] été.json"
+    assert "[red] été.json" in told.out.splitlines()
     assert "[bold]mm[/]" in told.out
 
 
@@ -376,8 +376,7 @@ class TestChosenRows:
 
     def test_rows_that_hold_a_text_keep_their_share_of_all(self, analyze):
         told = analyze("--view", "kernels", "--filter", "NCHW", "--sort", "total_us").out
-        assert "nchw" in told.lower()
-        assert "100.0 %" not in told
+        assert re.search(r"max_pool_forward_nchw +8 +0\.9 %", told)
 
     def test_what_is_no_column_and_what_no_row_holds(self, decline):
         sample = timesink.sample()

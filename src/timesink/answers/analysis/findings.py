@@ -30,12 +30,12 @@ def findings_section(run: Analysed) -> Section:
     ordered = sorted(run.analysis.findings, key=lambda finding: finding.rule != _FIRST)
     cards = tuple(_card(finding, run) for finding in ordered)
     found: Block = Findings(cards, _EMPTY)
+    damage = grave_entries(run.analysis.health)
     if not cards and not average_step(run.trace).get("total_ns"):
         found = Text(sentence(NO_STEPS), "notice")
-    elif not cards and not has_device_work(run.trace):
+    elif not cards and not damage and not has_device_work(run.trace):
         # What was not recorded cannot stand still.
         found = Text(f"{_EMPTY} {sentence(NO_DEVICE_WORK)}", "notice")
-    damage = grave_entries(run.analysis.health)
     if not damage:
         return Section("findings", "Findings", (found,))
     told = Text(f"The recording is not whole: {'; '.join(damage)}.", "warning")
