@@ -49,8 +49,8 @@ def exposed_communication(trace: Trace) -> list[Finding]:
 def _to_hide_behind(trace: Trace) -> float:
     """Computation of an average step during which nothing is communicated yet."""
     steps = step_communication(trace).filter("complete")
-    alone = steps["computation_ns"].sum() - steps["overlap_ns"].sum()
-    return float(alone) / max(1, steps.height)
+    alone = int(steps["computation_ns"].sum()) - int(steps["overlap_ns"].sum())
+    return alone / max(1, steps.height)
 
 
 def _collectives(trace: Trace) -> tuple[Evidence, ...]:
