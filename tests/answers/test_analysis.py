@@ -95,7 +95,8 @@ class TestWhole:
     def test_findings_lead_to_where_they_show(self, whole: Document):
         (findings,) = blocks(whole, "findings")
         assert isinstance(findings, Findings)
-        card = findings.items[0]
+        assert findings.items[0].rule == "low-utilisation-launch-bound"
+        card = findings.items[1]
         assert card.rule == "layout-conversions"
         assert card.gain == "may save 3.49 ms a step if no conversion is left"
         assert [link.section for link in card.links] == ["kernels", "kernels"]

@@ -69,7 +69,8 @@ def test_advice_on_what_was_found_elsewhere():
 
 
 def test_the_host_alone():
-    trace = read(STEP(1, 0, 1000), O("mm", 0, 700), O(DATA_LOADER, 800, 10))
+    operators = (O(f"mm{place}", 100 * place, 100) for place in range(7))
+    trace = read(STEP(1, 0, 1000), *operators, O(DATA_LOADER, 800, 10))
     assert headline(trace) == (
         "No device work was recorded; of each 1.00 ms step, 70.0 % is host code, "
         "29.0 % has no recorded activity and 1.0 % is data loading."
@@ -116,3 +117,9 @@ def test_communication_of_the_host_is_no_gpu_work():
     talking = O("gloo:all_reduce", 500, 400)
     told = headline(read(STEP(1, 0, 1000), LAUNCH, K("gemm", 10, 340, c=1), talking))
     assert told.startswith("34.0 % of each 1.00 ms step is GPU work; communication")
+
+
+def test_one_dominant_operator_is_the_headline():
+    kernels = [R(910, 5, c=1), K("gemm", 920, 50, c=1)]
+    trace = read(STEP(1, 0, 1000), O("aten::attention", 0, 800), O("aten::mm", 900, 30), *kernels)
+    assert "aten::attention alone takes 800.0 us of it on the host: look at what" in headline(trace)

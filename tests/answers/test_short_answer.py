@@ -81,7 +81,7 @@ class TestText:
         told = to_text(analysis(), 5)
         assert "Steps wait for data [data-loading]" in told
         assert "try: Raise num_workers" in told
-        assert "may save 200.0 us a step if all fetching overlaps with device work" in told
+        assert "may save 200.0 us a step if all fetching overlaps with the rest of the" in told
         assert re.search(r"seen: call enumerate\(DataLoader\)\S+:\s+calls\s+2,", told)
 
     def test_without_marks_nothing_is_said_of_steps(self):

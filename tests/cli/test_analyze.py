@@ -364,5 +364,21 @@ class TestErrors:
 def test_names_of_files_and_operators_are_shown_as_they_are(run, tmp_path: Path):
     file = write(tmp_path / "[red] été.json", kineto([O("[bold]mm[/]", 0, 10)]))
     told = run("analyze", file)
-    assert told.out.splitlines()[1] == "[red] été.json"
+    assert "[red] été.json" in told.out.splitlines()
     assert "[bold]mm[/]" in told.out
+
+
+class TestChosenRows:
+    def test_operators_by_their_time_on_the_host(self, analyze):
+        rows = csv.DictReader(StringIO(analyze("--sort", "host_self", "--format", "csv").out))
+        times = [float(row["host_self_us"]) for row in rows]
+        assert times == sorted(times, reverse=True)
+
+    def test_rows_that_hold_a_text_keep_their_share_of_all(self, analyze):
+        told = analyze("--view", "kernels", "--filter", "NCHW", "--sort", "total_us").out
+        assert re.search(r"max_pool_forward_nchw +8 +0\.9 %", told)
+
+    def test_what_is_no_column_and_what_no_row_holds(self, decline):
+        sample = timesink.sample()
+        assert "host_self_us" in decline("analyze", sample, "--sort", "nonsense", code=2)[1]
+        assert "--filter" in decline("analyze", sample, "--filter", "nonsense", code=2)[1]

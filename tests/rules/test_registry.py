@@ -17,6 +17,7 @@ GAPS = {
     "names": "GPU 0",
     "are": "is",
     "doing": "idle",
+    "much": "most",
     "tf32": "",
     "images": "",
     "fusing": "",

@@ -241,9 +241,9 @@ def _lengths(run: CycleRun) -> Curves:
     """How long the cycles of each process were, one after the other."""
     parts = run.cycles.table.partition_by("pid", as_dict=True, maintain_order=True)
     lines = {pid or "-": part["end_ns"] - part["start_ns"] for (pid,), part in parts.items()}
-    longest = max((len(line) for line in lines.values()), default=0)
+    numbers = max((part["cycle"].to_list() for part in parts.values()), key=len, default=[])
     series = tuple(Curve(str(pid), tuple(line.to_list()), "step") for pid, line in lines.items())
-    return Curves("lengths", "", "time_ns", tuple(range(longest)), series)
+    return Curves("lengths", "", "time_ns", tuple(numbers), series)
 
 
 def _unit(run: CycleRun) -> str:

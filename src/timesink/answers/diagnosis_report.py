@@ -65,6 +65,8 @@ class Within:
             "typical_us": split.typical_ns / 1000,
             "typical_cycles": list(split.typical),
             "slow_cycles": list(split.slow),
+            "slow_period_cycles": split.period or None,
+            "slow_share_pct": 100 * split.slow_share,
             "fast_cycles": list(split.fast),
             "warm_up_cycles": list(split.warm_up),
             "levels": [_in_us(one) for one in split.levels],
@@ -279,6 +281,12 @@ def why_slow(split: slow_cycles.CycleSplit, lengths: CycleTime) -> str:
         said = f"{count} take {slower} on average ({_cycles(split.slow)}), against {faster_ones}"
         return f"The run has levels: {said}."
     typical = units.brief_ns(split.typical_ns)
+    if split.period:
+        slow = units.brief_ns(lengths.new_ns)
+        return (
+            f"Every {split.period} cycles one takes {slow} instead of the typical {typical} "
+            f"({_cycles(split.slow)}): {units.share(split.slow_share, 1)} of the time of all."
+        )
     take = "takes" if len(split.slow) == 1 else "take"
     return f"{count} {take} longer than the typical {typical}: {_cycles(split.slow)}."
 

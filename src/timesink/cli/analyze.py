@@ -37,6 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_input(parser)
     add_option(parser, "--steps RANGE", "only these steps, e.g. 5-8 or 5,7,9")
     add_option(parser, "--top N", "rows to show of a table", type=row_count)
+    add_option(parser, "--sort COLUMN", "order a table by this column, the largest first")
+    add_option(parser, "--filter TEXT", "only rows of a table that hold this text, in any case")
     add_option(parser, "--group-by", "what operator rows are", choices=GROUPS, default="")
     views = f"print one table: {', '.join(VIEWS)}"
     add_option(parser, "--view NAME", views, choices=tuple(VIEWS))
@@ -48,7 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Analyse what the options name and say it as they ask."""
-    form, view = format_of(options, _FORMATS), options.view
+    form, chosen = format_of(options, _FORMATS), (options.sort, options.filter)
+    # Where a table is to be ordered and none is named, it is that of operators.
+    view = options.view or ("operators" if any(chosen) else None)
     if form == "html" and view is not None:
         raise UsageError("a single table has no page", "leave out --view, or try --format md")
     if form == "csv" and view is None:
@@ -69,9 +73,13 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if view is not None and form in {"csv", "json"}:
         # A table for programs has every column; why it is empty is said beside it.
-        from timesink.answers.analysis.sections import in_microseconds, lists_as_text  # noqa: PLC0415
+        from timesink.answers.analysis.sections import (  # noqa: PLC0415
+            chosen_rows,
+            in_microseconds,
+            lists_as_text,
+        )
 
-        table = in_microseconds(analysis.table(view))
+        table = in_microseconds(chosen_rows(analysis.table(view), *chosen))
         if table.is_empty():
             said = VIEWS[view].absent
             say("; ".join(filter(None, (said.reason, said.hint))))
@@ -89,6 +97,8 @@ def run(options: argparse.Namespace) -> int:
         from timesink.analyses.device.utilisation import timeline  # noqa: PLC0415
 
         start, _ = timeline(analysis.trace)
-        document = view_document(analysis, view, start_ns=start, rows=options.top)
+        document = view_document(
+            analysis, view, start_ns=start, rows=options.top, sort=options.sort, fits=options.filter
+        )
         give_document(document, form, options, _WIDEST)
     return 0

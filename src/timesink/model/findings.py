@@ -117,6 +117,8 @@ class Finding:
     # -- what only some have -----------------------------------------------------------------------
     between_ns: float = 0.0
     """What mending it may save between two steps, beside what it saves in them."""
+    overlaps: tuple[str, ...] = ()
+    """Ids of graver ones about time of the same sort: their savings are not to be added up."""
     marked: bool = True
     """Whether the steps it speaks of are marked; else the whole recording counts as one."""
     kernels: tuple[str, ...] = ()
@@ -217,6 +219,7 @@ class Finding:
             "gain_us_per_step": round(self.cost_ns / 1000, _DIGITS),
             "gain_us_between_steps": round(self.between_ns / 1000, _DIGITS),
             "gain_basis": self.gain_basis,
+            "overlaps": list(self.overlaps),
             "evidence": [item.to_dict() for item in self.evidence],
             "advice": self.advice,
         }

@@ -73,6 +73,10 @@ class RunClock:
     spread_us: float | None = None
 
 
+OVERHEAD_TOLD = 1.1
+"""Profiled cycles longer than plain ones by this factor are told, and savings scaled."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunOverhead:
     """What recording cost."""

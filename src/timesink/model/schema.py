@@ -328,7 +328,7 @@ BEHAVIOUR = TraceTable(
     "one row per cycle, process, function, device and metric. Read from a behaviour table; "
     "computed from a timeline by `timesink behaviour`.",
     (
-        _whole("cycle", "number of the cycle in its process, from 1"),
+        _whole("cycle", "number of the cycle in its process: that of its step, or from 1"),
         TableColumn("cycle_type", pl.Enum(CYCLE_TYPES), "what sort of cycle it is"),
         _PID,
         _text("host", "machine the process ran on"),

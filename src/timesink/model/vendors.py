@@ -73,6 +73,8 @@ class Vendor:
     """How calls of its runtimes and drivers begin."""
     waiting_calls: str = _NEVER
     """Runtime calls that wait for the device, beside those with `Synchronize` in their names."""
+    allocator_calls: str = _NEVER
+    """Runtime calls that reserve device or pinned memory or give it back; mostly none in a loop."""
     libraries: tuple[str, ...] = ()
     """How annotations of its libraries begin."""
     collectives: tuple[str, ...] = ()
@@ -134,6 +136,10 @@ NVIDIA = Vendor(
     torch_types=(1,),
     call_prefixes=("cudart", "cuda", "cu"),
     waiting_calls=r"^(?:cuda|cu)Memcpy(?:HtoD|DtoH|DtoD)?(?:_v2)?$",
+    allocator_calls=(
+        r"cuda(?:Malloc|Free|HostAlloc|HostRegister|HostUnregister)\w*"
+        r"|cuMem(?:Alloc|Free|HostAlloc|Create|Map|Unmap|Release|SetAccess|Address)\w*"
+    ),
     libraries=("cublas", "cudnn", "cusparse", "cusolver", "cufft", "thrust", "cub::"),
     collectives=("nccl",),
     matrix_kernels_2021=(
@@ -168,6 +174,10 @@ AMD = Vendor(
     torch_types=(6,),
     call_prefixes=("hip",),
     waiting_calls=r"hipMemcpyWithStream|^hipMemcpy(?:HtoD|DtoH|DtoD)?(?:_v2)?$",
+    allocator_calls=(
+        r"hip(?:Malloc|Free|Host(?:Malloc|Free|Alloc)|ExtMalloc|HostRegister|HostUnregister)\w*"
+        r"|hipMem(?:Alloc|Create|Map|Unmap|Release|SetAccess|Address)\w*"
+    ),
     libraries=("hipblas", "rocblas", "miopen"),
     collectives=("rccl", "msccl"),
     matrix_kernels_2026=("mfma", "wmma", "xdlops", "_xdl_", "_gtcx"),
@@ -198,6 +208,7 @@ VENDORS = (
         ),
         version_keys=("mlu", "cn"),
         call_prefixes=("cnrt", "cn"),
+        allocator_calls=r"(?:cnrt|cn)(?:Malloc|Free|HostMalloc|HostFree|Mem(?:Alloc|Free))\w*",
         collectives=("cncl",),
         torch_module="torch.mlu",
         task_topology=True,
@@ -234,6 +245,7 @@ VENDORS = (
         ignored_arguments=("Batch Id", "Subtask Id"),
         version_keys=("npu", "cann"),
         call_prefixes=("aclrt", "acl"),
+        allocator_calls=r"aclrt(?:Malloc|Free|ReserveMem|ReleaseMem|MapMem|UnmapMem)\w*",
         collectives=("hccl",),
         collective_kernels=("hcom_",),
         torch_module="torch.npu",
@@ -277,6 +289,7 @@ VENDORS = (
         torch_module="torch.xpu",
         torch_types=(12,),
         call_prefixes=("ze", "ur"),
+        allocator_calls=r"zeMem(?:Alloc|Free)\w*|ur(?:USM|Usm)\w*(?:Alloc|Free)\w*",
         waiting_calls=r"urQueueFinish|urEventWait|zeEventHostSynchronize",
         collectives=("oneccl", "xccl"),
         matrix_kernels_2026=("dpas",),
@@ -401,6 +414,7 @@ _LIBRARY_OF = {
     word.strip("_"): row.collectives[0] for row in VENDORS for word in row.collective_kernels
 }
 _LIBRARY = re.compile("|".join((COLLECTIVES, *_LIBRARY_OF)), re.IGNORECASE)
+_ALLOCATING = re.compile(f"(?:^|@)(?:{any_of('allocator_calls')})$")
 _WAITING = re.compile(f"{_WAITING_CALLS}|{any_of('waiting_calls')}")
 _WAITING_WORK = re.compile(
     rf"(?=.*(?:event|wait|notif|fence|barrier|sync))(?:{CALL_PREFIXES}|{DEVICE_WORDS})?[\W_]*"
@@ -500,3 +514,8 @@ def waits_for_device(name: str) -> bool:
 def is_waiting_work(name: str) -> bool:
     """Whether work on a device, by its name, only waits for other work or marks its end."""
     return _WAITING_WORK.fullmatch(name) is not None
+
+
+def is_allocator_call(name: str) -> bool:
+    """Whether a runtime call reserves device or pinned memory, or gives it back."""
+    return _ALLOCATING.search(name) is not None

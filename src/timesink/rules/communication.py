@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from timesink.analyses.columns import device_columns, device_numbers, host_columns, host_names
+from timesink.analyses.communication.workers import step_communication
 from timesink.analyses.ranks.analysis import cost_together
 from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.steps import average_step, is_communication
@@ -30,14 +31,26 @@ def exposed_communication(trace: Trace) -> list[Finding]:
     if not average or average["communication_ns"] <= LEAST_TALKING * average["total_ns"]:
         return []
     exposed, total = average["communication_ns"], average["total_ns"]
+    behind = _to_hide_behind(trace)
+    much = f"There is {units.duration_ns(behind)} of" if behind else "There is no"
+    few = f" {much} computation left to hide it behind."
     return steps.found(
         "exposed-communication",
         f"{units.duration_ns(exposed)} of {steps.each} "
-        f"({units.share(exposed, total)}) go to communication that no computation overlaps.",
+        f"({units.share(exposed, total)}) go to communication that no computation overlaps."
+        f"{few if behind < exposed else ''}",
         exposed,
         (*_collectives(trace), worst_step(trace, "communication")),
         share=exposed / total,
+        cost_ns=min(exposed, behind),
     )
+
+
+def _to_hide_behind(trace: Trace) -> float:
+    """Computation of an average step during which nothing is communicated yet."""
+    steps = step_communication(trace).filter("complete")
+    alone = int(steps["computation_ns"].sum()) - int(steps["overlap_ns"].sum())
+    return alone / max(1, steps.height)
 
 
 def _collectives(trace: Trace) -> tuple[Evidence, ...]:
@@ -70,6 +83,7 @@ def gloo_on_devices(trace: Trace) -> list[Finding]:
         f"{steps.each} is gloo communication that nothing overlaps.",
         exposed,
         _collectives(trace),
+        cost_ns=min(exposed, _to_hide_behind(trace)),
     )
 
 

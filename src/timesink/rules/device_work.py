@@ -18,7 +18,7 @@ from timesink.analyses.columns import (
     host_names,
     once_per_trace,
 )
-from timesink.analyses.device.idle import idle_causes
+from timesink.analyses.device.idle import idle_causes, idle_ranges
 from timesink.analyses.forest import OPERATOR, call_forest
 from timesink.analyses.links import link_launches
 from timesink.analyses.memory.curve import memory_peaks
@@ -28,7 +28,7 @@ from timesink.analyses.steps import role_ranges
 from timesink.model import intervals, units
 from timesink.model.findings import MEDIUM, Evidence, Finding
 from timesink.model.trace import Device, Trace
-from timesink.model.vendors import NVIDIA, waits_for_device
+from timesink.model.vendors import NVIDIA, is_allocator_call, waits_for_device
 from timesink.rules.registry import finding
 from timesink.rules.single_run import Steps, complete_steps, longest_by_name, most_by_name
 
@@ -150,7 +150,10 @@ def tiny_kernels(trace: Trace) -> list[Finding]:
         rows = rows[steps.hold(events["ts_ns"].to_numpy()[rows])]
         tiny = rows[events["dur_ns"].to_numpy()[rows] < TINY_NS]
         part = len(tiny) / len(rows) if len(rows) else 0.0
-        lost_ns = host_ns / steps.count * part
+        # What one launch waits for that long is no matter of how many there are.
+        gaps = np.diff(idle_ranges(trace)[device], axis=1)
+        short_ns = int(gaps[gaps < steps.large_gap_ns].sum())
+        lost_ns = min(host_ns, short_ns) / steps.count * part
         often = len(tiny) >= FEWEST_TINY_PER_STEP * steps.count
         if often and part >= LEAST_TINY and lost_ns >= LEAST_SHARE * steps.length_ns:
             found.append((lost_ns, host_ns / steps.count, tiny, len(rows)))
@@ -206,10 +209,38 @@ def pageable_copies(trace: Trace) -> list[Finding]:
     )
 
 
+def allocator_calls(trace: Trace) -> list[Finding]:
+    """Calls that reserve device memory or give it back inside steps.
+
+    They cost no more than the time in which no device works meanwhile.
+    """
+    steps, idle = complete_steps(trace), idle_ranges(trace)
+    calls = host_columns(trace)[host_names(trace).rows(is_allocator_call)]
+    calls = calls.filter(pl.Series(steps.hold(calls["ts_ns"].to_numpy()), dtype=pl.Boolean))
+    spent = steps.time_of(calls)
+    if calls.is_empty() or spent <= LEAST_COPIES * steps.length_ns:
+        return []
+    spans = event_ranges(calls)
+    waited = [steps.per_step_ns(intervals.intersect(spans, one)) for one in idle.values()]
+    cost = max(waited, default=0.0)
+    # Of a whole recording, what begins it is no news unless a device waits for it.
+    if not steps.marked and waited and cost <= LEAST_COPIES * steps.length_ns:
+        return []
+    often = units.counted(max(1, round(calls.height / steps.count)), "calls")
+    idly = f", {units.duration_ns(cost)} of it with an idle device" if cost else ""
+    return steps.found(
+        "allocator-calls",
+        f"{often}{steps.a_step} to reserve memory or give it back: {steps.part(spent)}{idly}.",
+        spent,
+        longest_by_name("call", calls),
+        cost_ns=cost,
+    )
+
+
 def many_waits(trace: Trace) -> list[Finding]:
     """Operators such as `aten::item` that hold the host until the device has caught up.
 
-    They cost no more than the time in which the device has nothing to do.
+    They cost no more than the idle time that waits for synchronisation.
     """
     steps, idle = complete_steps(trace), idle_causes(trace)
     if not steps.length_ns or idle.is_empty():
@@ -228,7 +259,7 @@ def many_waits(trace: Trace) -> list[Finding]:
     )
     calls = waiting.height / steps.count
     spent = steps.per_step_ns(waiting.select("start_ns", "end_ns").to_numpy())
-    cost = min(spent, int(idle["idle_ns"].to_numpy().max()) / steps.count)
+    cost = min(spent, int(idle["sync_ns"].to_numpy().max()) / steps.count)
     if calls < FEWEST_WAITS_PER_STEP or cost < LEAST_WAITING * steps.length_ns:
         return []
     return steps.found(

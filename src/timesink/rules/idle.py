@@ -20,7 +20,9 @@ from timesink.analyses.device.idle import (
     idle_ranges,
 )
 from timesink.analyses.device.utilisation import device_utilisation
+from timesink.analyses.forest import OPERATOR, call_forest, within
 from timesink.analyses.names import device_word, is_data_loader, short_kernel_name
+from timesink.analyses.operators import node_times
 from timesink.analyses.steps import average_step, find_steps, role_ranges
 from timesink.model import intervals, units
 from timesink.model.findings import Evidence, Finding
@@ -36,15 +38,16 @@ LEAST_BETWEEN = 0.1
 LEAST_LOADING = 0.05
 """Fetching data, in steps or between them, is worth a word from this share of the time on."""
 LEAST_UTILISATION = 0.5
+LEAST_IDLE = 0.2
+"""A device that stands still for this part of the steps gets its main reason named."""
+LEAST_OPERATOR = 0.3
+"""One operator with this part of a step, while no device works, is the answer by itself."""
 COPY_BOUND_SHARE = 0.25
 """Copies that take this much of a step, beside kernels, are the reason themselves."""
 _MOST_NAMED = 4
 LEAST_UNRECORDED = 0.1
 """Waits for work that was not recorded are worth a word from this share of the steps on."""
 LOOKED_AT = 50
-LEAST_GAP_NS = 1_000_000
-LEAST_GAP_SHARE = 0.05
-"""A gap is large when it takes this much of an average step, and at least a millisecond."""
 _SHOWN = 3
 
 _ON_DEVICE = ("kernel", "memcpy", "memset")
@@ -64,6 +67,7 @@ _BOUND = {
     "host": "low-utilisation-launch-bound",
     "queued": "low-utilisation-dependency-bound",
     "copies": "low-utilisation-copy-bound",
+    "unknown": "low-utilisation-unexplained",
 }
 """The rule about devices that are idle mostly for a cause."""
 
@@ -154,6 +158,10 @@ def data_loading(trace: Trace) -> list[Finding]:
     if not inside and not outside:
         return []
     said, shares = [], [waited / steps.length_ns]
+    # No more can be hidden than the rest of a step takes, and what else lies between two.
+    fetched = between.each_ns(fetching)
+    rest = steps.length_ns - waited + between.each_ns(between.idle_ns) - fetched
+    hidden = min(waited, rest)
     if inside:
         said.append(f"Fetching data takes {steps.part(waited)} while no device works.")
     if outside:
@@ -174,7 +182,8 @@ def data_loading(trace: Trace) -> list[Finding]:
         waited,
         (*longest_by_name("call", loaders), *slowest),
         share=min(1.0, max(shares)),
-        between_ns=between.each_ns(fetching),
+        cost_ns=hidden,
+        between_ns=min(fetched, rest - hidden),
     )
 
 
@@ -183,16 +192,14 @@ _IdleDevice: TypeAlias = tuple[int, int, Evidence]
 
 
 def low_utilisation(trace: Trace) -> list[Finding]:
-    """Devices that run kernels less than half of the time inside steps, by their main cause.
+    """Devices that stand still for a fifth of the steps, or compute for less than half of them.
 
-    Devices with the same main cause share a finding.  Where nothing tells why a device waits,
-    nothing is said.
+    Those with the same main cause share a finding.
     """
     steps = complete_steps(trace)
     if not steps.length_ns:
         return []
-    lazy = device_utilisation(trace).filter(pl.col("within_steps") < LEAST_UTILISATION)
-    used = dict(lazy.select("device", "within_steps").rows())
+    used = dict(device_utilisation(trace).select("device", "within_steps").rows())
     # Causes that have a rule of their own, where that rule speaks up.
     average, said = average_step(trace), set()
     if average["data_loader_ns"] > LEAST_LOADING * average["total_ns"]:
@@ -204,13 +211,16 @@ def low_utilisation(trace: Trace) -> list[Finding]:
     found: dict[str, list[_IdleDevice]] = {}
     for row in idle_causes(trace).to_dicts():
         number, whole = row["device"], row["steps_ns"]
-        if number not in used or not row["idle_ns"]:
+        if used.get(number) is None or not row["idle_ns"]:
+            continue
+        lazy = used[number] < LEAST_UTILISATION
+        if not lazy and row["idle_ns"] < LEAST_IDLE * whole:
             continue
         causes = {cause: row[f"{cause}_ns"] for cause in CAUSES}
         cause = max(causes, key=lambda name: causes[name])
         lost = causes[cause]
         copying = whole - row["idle_ns"] - round(used[number] * whole)
-        if copying > COPY_BOUND_SHARE * whole and copying > lost:
+        if lazy and copying > COPY_BOUND_SHARE * whole and copying > lost:
             cause, lost = "copies", copying
         if cause in _BOUND and cause not in said:
             idle = {"idle": sum(causes.values()), **causes}
@@ -237,16 +247,37 @@ def _low_utilisation(
     used = [utilisation[number] for number, *_ in devices]
     low, high = units.share(min(used), 1), units.share(max(used), 1)
     doing = "busy with copies" if cause == "copies" else "idle"
+    idle = [1000 * evidence.numbers["idle_us_per_step"] for *_, evidence in devices]
+    least = lost if cause == "copies" else min(idle)
+    known = cause != "unknown"
+    words = {
+        "names": names,
+        "are": "are" if many else "is",
+        "doing": doing,
+        "much": "most"
+        if 2 * least > steps.length_ns
+        else f"{'at least ' * many}{units.share(least, steps.length_ns)}",
+        "meanwhile": "" if known else _meanwhile(trace),
+    }
     return steps.found(
         rule,
         f"{names} {'run' if many else 'runs'} kernels {low if low == high else f'{low} to {high}'} "
         f"of the time{' inside steps' if steps.marked else ''}. "
-        f"Main cause: {catalogue()['run'][rule]['because']}; "
+        f"Main cause: {catalogue()['run'][rule]['because'].format(**words)}; "
         f"{'on the worst of them ' if many else ''}{steps.part(lost)}.",
         lost,
         (*_holding_calls(trace, worst, cause), *(evidence for *_, evidence in devices)),
-        {"names": names, "are": "are" if many else "is", "doing": doing},
+        words,
+        cost_ns=lost if known else 0.0,
     )
+
+
+def _meanwhile(trace: Trace) -> str:
+    """What the host did for most of the time in which no device worked."""
+    if host_columns(trace).is_empty():
+        return "nothing of the host was recorded"
+    average = average_step(trace)
+    return f"the host mostly {_HOST_DID[max(_HOST_DID, key=lambda part: average[f'{part}_ns'])]}"
 
 
 def _device_names(trace: Trace, numbers: list[int]) -> str:
@@ -298,6 +329,40 @@ def work_not_recorded(trace: Trace) -> list[Finding]:
     )
 
 
+def dominant_operator(trace: Trace) -> list[Finding]:
+    """One operator that takes much of a step on the host by itself, while no device works."""
+    steps, forest = complete_steps(trace), call_forest(trace)
+    mine = np.flatnonzero(forest.is_operator & steps.hold(forest.start))
+    if not len(mine) or not steps.length_ns:
+        return []
+    spent = np.bincount(forest.name[mine], weights=node_times(trace).host_self[mine])
+    named = forest.name == int(spent.argmax())
+    own = mine[named[mine]]
+    name = str(forest.names_of(own[:1])[0]) if spent.any() else ""
+    if not name or is_data_loader(name) or is_collective_call(name):
+        return []
+    # Its calls without the other operators that they call.
+    called = within(own, forest.size) & (forest.role == OPERATOR) & ~named
+    spans = np.stack([forest.start, forest.end]).T
+    alone = intervals.subtract(spans[own], spans[called])
+    host_ns, idle = steps.per_step_ns(alone), idle_ranges(trace).values()
+    lost = [steps.per_step_ns(intervals.intersect(alone, one)) for one in idle]
+    idle_ns = min(lost, default=host_ns)
+    if idle_ns <= LEAST_OPERATOR * steps.length_ns:
+        return []
+    calls = units.counted(len(own), "calls")
+    numbers = {"calls": len(own), "host_us_per_step": host_ns / 1000}
+    return steps.found(
+        "dominant-operator",
+        f"{name} takes {steps.part(host_ns)} on the host by itself, in {calls}"
+        f"{f'; no device works for {units.duration_ns(idle_ns)} of it' if lost else ''}.",
+        idle_ns,
+        [Evidence("operator", name, numbers=numbers)],
+        {"names": name},
+        cost_ns=idle_ns if lost else 0.0,
+    )
+
+
 _LargeGap: TypeAlias = tuple[int, str, str | None, Evidence]
 """Length and step of a gap between two activities, and what the host did for most of it."""
 
@@ -307,7 +372,7 @@ def large_gaps(trace: Trace) -> list[Finding]:
     steps = complete_steps(trace)
     if not steps.length_ns:
         return []
-    least = max(LEAST_GAP_NS, LEAST_GAP_SHARE * steps.length_ns)
+    least = steps.large_gap_ns
     devices = ([*_unexplained(trace, large)] for large in _gaps_by_device(trace, least))
     gaps = max(devices, key=lambda found: sum(length for length, *_ in found), default=[])
     if not gaps:

@@ -11,6 +11,7 @@ from timesink.analyses.anatomy.anatomy import only_cycles
 from timesink.analyses.comparison.pair import Role
 from timesink.analyses.statistics.drift import Segment, segments, warm_up, without_outliers
 from timesink.analyses.statistics.means import NORMAL
+from timesink.model.arrays import Flags
 
 _LEAST_EXCESS = 0.1
 """An outlier takes longer by this part of a typical cycle ..."""
@@ -46,6 +47,10 @@ class CycleSplit:
     """Where the run stays at a length for a while; one where it always does."""
     typical_ns: float
     """Median of typical cycles."""
+    period: int = 0
+    """A slow one comes after so many cycles, again and again; 0 where they come otherwise."""
+    slow_share: float = 0.0
+    """Part of the time of all cycles that the slow ones take."""
 
     @property
     def known(self) -> int:
@@ -85,6 +90,10 @@ def split_cycles(role: Role) -> CycleSplit:
     typical = ~slow & ~fast
     warming = (np.arange(len(lengths)) < warm) & slow
     slow &= ~warming
+    period = _period(slow, warming)
+    if period:
+        # What comes and goes with a period is no level that the run stays at.
+        found = [Segment(0, len(lengths) - warm, middle)]
     return CycleSplit(
         typical=tuple(numbers[typical].tolist()),
         slow=tuple(numbers[slow].tolist()),
@@ -95,12 +104,25 @@ def split_cycles(role: Role) -> CycleSplit:
                 int(numbers[warm:][one.start]),
                 int(numbers[warm:][one.end - 1]),
                 one.length,
-                float(lengths[warm:][one.start : one.end].mean()),
+                middle if period else float(lengths[warm:][one.start : one.end].mean()),
             )
             for one in found
         ),
         typical_ns=middle,
+        period=period,
+        slow_share=float(lengths[slow].sum() / lengths.sum()),
     )
+
+
+def _period(slow: Flags, warming: Flags) -> int:
+    """After how many cycles a slow one follows; 0 where that varies or was seen too seldom."""
+    places = np.flatnonzero(slow)
+    apart = np.unique(np.diff(places))
+    if len(places) < FEWEST_TYPICAL or len(apart) != 1 or apart[0] < 2:
+        return 0
+    period = int(apart[0])
+    before, after = places[0] - period, places[-1] + period
+    return period if after >= len(slow) and (before < 0 or warming[before]) else 0
 
 
 def typical_and_outliers(role: Role, split: CycleSplit) -> tuple[Role, Role] | None:

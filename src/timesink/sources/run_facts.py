@@ -22,16 +22,14 @@ from timesink.formats.packing import open_source
 from timesink.formats.registry import read_trace, reader_of
 from timesink.model import units
 from timesink.model.health import HealthEntry, merge_entries
-from timesink.model.recorded_run import WHOLE_PROGRAM, RecordedRun, RunProcess
+from timesink.model.recorded_run import OVERHEAD_TOLD, WHOLE_PROGRAM, RecordedRun, RunProcess
 from timesink.model.trace import Device, Trace
 from timesink.recorder.counter_probes import Missing, missing_in_words
 from timesink.sources.places import folders_below
 from timesink.sources.sidecars import RunFile, find_topology
 
-OVERHEAD_TOLD = 1.1
-"""Profiled cycles longer than plain ones by this factor are told."""
 OVERHEAD_HEAVY = 1.5
-"""And by this one, they say too much about the profiler."""
+"""Profiled cycles longer than plain ones by this factor say too much about the profiler."""
 _US, _MS = 1_000, 1_000_000
 
 

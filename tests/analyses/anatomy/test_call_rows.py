@@ -34,7 +34,7 @@ def module(name: str, ts: int, dur: int) -> Event:
 
 
 def steps(*lengths: int) -> list[Event]:
-    return [step(number, 1000.0 * number, length) for number, length in enumerate(lengths)]
+    return [step(number + 1, 1000.0 * number, length) for number, length in enumerate(lengths)]
 
 
 def test_device_time_counts_for_the_call_that_launched_it_and_all_around(tmp_path):

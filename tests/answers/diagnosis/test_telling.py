@@ -28,6 +28,14 @@ def test_slow_cycles_are_named():
     )
 
 
+def test_a_period_is_said_as_one_with_its_share():
+    split = CycleSplit((1, 2, 4, 5), (3, 6, 9), (), (), (), 50e6, period=3, slow_share=0.4)
+    assert why_slow(split, TIMES) == (
+        "Every 3 cycles one takes 82.0 ms instead of the typical 50.0 ms (cycles 3, 6 and 9): "
+        "40.0 % of the time of all."
+    )
+
+
 def test_where_half_of_the_cycles_are_slow_there_are_levels():
     levels = CycleSplit((1, 2, 3), (4, 5, 6), (), (), (), 50e6)
     assert why_slow(levels, TIMES) == (

@@ -98,3 +98,18 @@ def test_every_cycle_is_in_one_place(lengths: list[float]):
     assert sorted([*found.typical, *found.slow, *found.fast, *warm]) == list(
         range(1, len(lengths) + 1)
     )
+
+
+class TestPeriod:
+    def test_every_fifth_cycle_is_a_period_with_its_share(self):
+        found = split(*[50, 51, 49, 50, 800] * 4)
+        assert (found.slow, found.period) == ((5, 10, 15, 20), 5)
+        assert round(found.slow_share, 2) == 0.8
+
+    def test_healthy_neighbours_are_no_level(self):
+        (level,) = split(*[50, 51, 49, 50, 800] * 4).levels
+        assert (level.first, level.last, level.mean_ns) == (1, 20, 50 * MS)
+
+    def test_slow_cycles_that_come_as_they_like_have_none(self):
+        assert split(50, 51, 800, 49, 50, 50, 800, 51, 50, 800, 50, 51).period == 0
+        assert split(*[50, 51, 49, 50, 800] * 3, *[50] * 10).period == 0

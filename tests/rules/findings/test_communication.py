@@ -73,3 +73,11 @@ class TestGloo:
 
     def test_nothing_to_say_without_calls(self):
         assert gloo_on_devices(read(K("gemm", 300, 100), **GPU)) == []
+
+
+def test_no_more_communication_is_hidden_than_there_is_computation():
+    (finding,) = exposed_communication(
+        read(STEP(1, 0, 1000), O("gloo:all_reduce", 0, 700), K("gemm", 700, 200))
+    )
+    assert finding.gain_ns == 200_000
+    assert "There is 200.0 us of computation left to hide it behind." in finding.sentence

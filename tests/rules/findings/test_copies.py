@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cases import STEP, K, device_event, read
+from cases import MAIN, STEP, K, device_event, host_event, read
 from timesink.model.trace import Trace
-from timesink.rules.device_work import pageable_copies
+from timesink.rules.device_work import allocator_calls, pageable_copies
 
 PAGEABLE, PINNED = "Memcpy HtoD (Pageable -> Device)", "Memcpy HtoD (Pinned -> Device)"
 
@@ -43,3 +43,22 @@ def test_pinned_memory_is_fine():
 
 def test_no_copies_and_no_steps():
     assert pageable_copies(read(STEP(1, 0, 1000))) == pageable_copies(read()) == []
+
+
+class TestAllocatorCalls:
+    @pytest.mark.parametrize(
+        "name", ["cudaMalloc", "cudaFree", "hipFree", "cnrtMalloc", "AscendCL@aclrtFree"]
+    )
+    def test_calls_inside_steps_are_a_finding(self, name: str):
+        call = host_event("Runtime", name, 100, 200, MAIN)
+        (finding,) = allocator_calls(read(STEP(1, 0, 1000), call, K("gemm", 200, 400)))
+        assert finding.rule == "allocator-calls"
+        assert "1 call a step to reserve memory or give it back: 200.0 us of" in finding.sentence
+        # The device works during half of it.
+        assert finding.gain_ns == 100_000
+        assert finding.evidence[0].name == name
+
+    def test_other_calls_and_calls_outside_steps_are_none(self):
+        calls = [host_event("Runtime", "cudaMemcpy", 100, 200, MAIN)]
+        calls += [host_event("Runtime", "cudaMalloc", 2000, 200, MAIN)]
+        assert allocator_calls(read(STEP(1, 0, 1000), *calls, K("gemm", 400, 100))) == []

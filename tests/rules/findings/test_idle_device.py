@@ -9,7 +9,7 @@ from timesink.answers.analysis.report import headline
 from timesink.model.findings import Finding
 from timesink.model.trace import Trace
 from timesink.rules.device_work import tiny_kernels
-from timesink.rules.idle import low_utilisation
+from timesink.rules.idle import dominant_operator, low_utilisation
 from timesink.rules.single_run import find_all
 
 
@@ -42,9 +42,14 @@ def test_numbers_and_evidence():
     assert (device["idle_us_per_step"], device["host_us_per_step"]) == (700, 700)
 
 
-@pytest.mark.parametrize(("us", "found"), [(499, 1), (500, 0)])
-def test_half_of_the_time_is_enough(us: int, found: int):
+@pytest.mark.parametrize(("us", "found"), [(499, 1), (800, 1), (801, 0)])
+def test_a_fifth_of_the_time_without_work_gets_its_reason_named(us: int, found: int):
     assert len(low_utilisation(busy_for(us))) == found
+
+
+def test_how_much_is_said_where_it_is_not_most():
+    (finding,) = low_utilisation(busy_for(700))
+    assert finding.title == "GPU 0 is idle 30.0 % of the time"
 
 
 class TestCause:
@@ -113,8 +118,14 @@ class TestManyDevices:
         assert finding.title == "8 GPUs (0 to 7) are idle most of the time"
 
 
-def test_nothing_is_said_where_launches_are_not_recorded():
-    assert rules(read(STEP(1, 0, 1000), O("train", 0, 1000), K("gemm", 100, 300))) == []
+def test_where_launches_are_not_recorded_that_is_said_and_nothing_promised():
+    trace = read(STEP(1, 0, 1000), O("train", 0, 1000), K("gemm", 100, 300))
+    (finding,) = low_utilisation(trace)
+    assert finding.rule == "low-utilisation-unexplained"
+    assert (
+        "launches of its work were not recorded; the host mostly ran host code" in finding.sentence
+    )
+    assert finding.gain_ns == 0
 
 
 def test_time_between_steps_is_not_idle_time_of_the_steps():
@@ -122,7 +133,7 @@ def test_time_between_steps_is_not_idle_time_of_the_steps():
     for number in (1, 2):
         start = 100_000 * number
         events += [STEP(number, start, 1000), O("train", start, 1000)]
-        events += [R(start, 5, c=number), K("gemm", start + 10, 600, c=number)]
+        events += [R(start, 5, c=number), K("gemm", start + 10, 900, c=number)]
     assert rules(read(*events)) == []
 
 
@@ -164,3 +175,19 @@ class TestWaitsForWorkThatWasNotRecorded:
         told = headline(self.recorded())
         assert "493" in told
         assert "record whole passes" in told
+
+
+class TestDominantOperator:
+    def test_the_operator_and_its_time(self):
+        inner = O("aten::mm", 300, 100)
+        (finding,) = dominant_operator(busy_for(100, O("aten::attention", 200, 600), inner))
+        # What it calls is not its own.
+        assert "aten::attention takes 500.0 us of each 1.00 ms step (50.0 %)" in finding.sentence
+        assert finding.gain_ns == 500_000
+
+    def test_what_runs_while_the_device_works_does_not_count(self):
+        assert dominant_operator(busy_for(800, O("aten::attention", 100, 700))) == []
+
+    def test_without_a_device_nothing_is_promised(self):
+        (finding,) = dominant_operator(read(STEP(1, 0, 1000), O("aten::conv", 0, 700)))
+        assert (finding.share, finding.gain_ns) == (0.7, 0)

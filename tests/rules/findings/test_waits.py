@@ -23,9 +23,10 @@ def waiting(count: int, us: int, *others: dict, kernel_us: int = 10) -> Trace:
 
 def test_share_gain_and_evidence():
     (finding,) = many_waits(waiting(10, 20))
-    assert (finding.rule, finding.severity) == ("many-waits", "high")
-    assert finding.share == pytest.approx(0.2)
-    assert finding.gain_ns == 200_000
+    assert (finding.rule, finding.severity) == ("many-waits", "medium")
+    # Of the operators, what is spent in calls that wait.
+    assert finding.share == pytest.approx(0.18)
+    assert finding.gain_ns == 180_000
     assert "10 operators a step wait for the device" in finding.sentence
     assert "200.0 us of each 1.00 ms step (20.0 %)" in finding.sentence
     (operator,) = (item.to_dict() for item in finding.evidence)
@@ -36,19 +37,20 @@ def test_share_gain_and_evidence():
 def test_threads_that_wait_at_once_count_once():
     others = [event for place in range(10) for event in wait(50 + 50 * place, 20, OTHER)]
     (finding,) = many_waits(waiting(10, 20, *others))
-    assert finding.gain_ns == 200_000
+    assert finding.gain_ns == 180_000
 
 
-@pytest.mark.parametrize(("count", "us", "found"), [(9, 40, 0), (10, 4, 0), (10, 5, 1)])
+@pytest.mark.parametrize(("count", "us", "found"), [(9, 40, 0), (10, 6, 0), (10, 7, 1)])
 def test_ten_a_step_and_five_percent_are_needed(count: int, us: int, found: int):
     assert len(many_waits(waiting(count, us))) == found
 
 
-def test_waits_cost_no_more_than_the_device_is_idle():
-    (finding,) = many_waits(waiting(10, 40, kernel_us=900))
-    assert finding.gain_ns == 100_000
+def test_waits_cost_no_more_than_the_idle_time_that_waits_for_them():
+    # The device works until 400 us; of the waits after that 3 lie in idle time.
+    (finding,) = many_waits(waiting(10, 40, kernel_us=400))
     assert "400.0 us of each" in finding.sentence
-    assert many_waits(waiting(10, 40, kernel_us=999)) == []
+    assert finding.gain_ns <= 3 * 40_000
+    assert many_waits(waiting(10, 40, kernel_us=900)) == []
 
 
 def test_waits_outside_the_steps_do_not_count():

@@ -488,4 +488,10 @@ def profiler_steps(trace: Trace) -> Cycles | None:
         marks = whole
         notes = (f"{lost} step{'s' * (lost > 1)} at the end cut by the recording, left out",)
     spans = spans_of(marks["pid"], _ANCHOR, marks["start_ns"], marks["end_ns"])
+    # Cycles are called as the steps are, unless a number is missing or comes twice.
+    named = marks.sort("pid", "start_ns", "end_ns").select(
+        "pid", cycle=pl.col("step").cast(pl.Int64, strict=False)
+    )
+    if not named["cycle"].null_count() and named.is_unique().all():
+        spans = spans.with_columns(named["cycle"])
     return Cycles(spans, "step", _ANCHOR, 1.0, "the profiler marked its steps", notes)

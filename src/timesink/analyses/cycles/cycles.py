@@ -37,8 +37,8 @@ SCHEMA = {
     "start_ns": pl.Int64(),
     "end_ns": pl.Int64(),
 }
-"""One row per cycle: its number in its process from 1, what marks it, and the time it spans on the
-host (on the device, where cycles come from the kernel sequence)."""
+"""One row per cycle: its number in its process, that of its step or else from 1, what marks
+it, and the time it spans on the host (on the device, where they come from the kernel sequence)."""
 
 
 @dataclass(frozen=True, slots=True)

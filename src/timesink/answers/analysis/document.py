@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from timesink.analyses.device.activities import has_device_work
 from timesink.analyses.steps import average_step
 from timesink.answers.analysis import ranks, tables, time
 from timesink.answers.analysis.findings import findings_section
 from timesink.answers.analysis.report import Analysis
-from timesink.answers.analysis.sections import start_side_by_side
+from timesink.answers.analysis.sections import chosen_rows, start_side_by_side
 from timesink.answers.info import facts, grave_entries, health_section, recording_section
 from timesink.answers.info_report import describe_trace
 from timesink.answers.tables import sentence, table_block, table_document
+from timesink.answers.views import find_view
 from timesink.errors import UsageError
 from timesink.model import units
 from timesink.output.blocks import Document, Facts, Section, Tone
@@ -150,11 +152,22 @@ def analysis_document(
 
 
 def view_document(
-    analysis: Analysis, view: str, *, start_ns: int = 0, rows: int | None = None
+    analysis: Analysis,
+    view: str,
+    *,
+    start_ns: int = 0,
+    rows: int | None = None,
+    sort: str | None = None,
+    fits: str | None = None,
 ) -> Document:
-    """One table alone, in the order in which programs get it."""
-    frame = tables.in_words(analysis.table(view), view)
-    whole = tables.whole_of(analysis, view, frame)
+    """One table alone, in the order in which programs get it, or as a column says."""
+    every = analysis.table(view)
+    frame = tables.in_words(chosen_rows(every, sort, fits), view)
+    whole: float | None = tables.whole_of(analysis, view, frame)
+    if whole is None and fits:
+        # Shares of some rows are still of all.
+        measured = (name for name in find_view(view).share_of if frame[name].sum())
+        whole = next((float(every[name].sum()) for name in measured), None)
     return table_document(
         table_block(frame, view, start_ns=start_ns, rows=rows, whole=whole, ordered=False)
     )
@@ -197,5 +210,7 @@ def _tone(analysis: Analysis) -> Tone:
     """As grave as the gravest finding; that a trace without steps has none is not good news."""
     if not average_step(analysis.trace).get("total_ns"):
         return "notice"
-    without: Tone = "warning" if grave_entries(analysis.health) else "good"
+    without: Tone = "good" if has_device_work(analysis.trace) else "notice"
+    if grave_entries(analysis.health):
+        without = "warning"
     return next((_TONES[finding.severity] for finding in analysis.findings), without)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from timesink.analyses.communication.records import communication_records
+from timesink.analyses.device.activities import has_device_work
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.steps import average_step, find_steps
 from timesink.answers.analysis.tables import Analysed
 from timesink.answers.info import grave_entries
 from timesink.answers.tables import sentence
-from timesink.answers.views import NO_STEPS
+from timesink.answers.views import NO_DEVICE_WORK, NO_STEPS
 from timesink.model import units
 from timesink.model.findings import Evidence, Finding
 from timesink.output.blocks import Block, FindingCard, Findings, Link, Section, Text
@@ -29,9 +30,12 @@ def findings_section(run: Analysed) -> Section:
     ordered = sorted(run.analysis.findings, key=lambda finding: finding.rule != _FIRST)
     cards = tuple(_card(finding, run) for finding in ordered)
     found: Block = Findings(cards, _EMPTY)
+    damage = grave_entries(run.analysis.health)
     if not cards and not average_step(run.trace).get("total_ns"):
         found = Text(sentence(NO_STEPS), "notice")
-    damage = grave_entries(run.analysis.health)
+    elif not cards and not damage and not has_device_work(run.trace):
+        # What was not recorded cannot stand still.
+        found = Text(f"{_EMPTY} {sentence(NO_DEVICE_WORK)}", "notice")
     if not damage:
         return Section("findings", "Findings", (found,))
     told = Text(f"The recording is not whole: {'; '.join(damage)}.", "warning")
@@ -48,9 +52,13 @@ def _card(finding: Finding, run: Analysed) -> FindingCard:
         gains.append(units.duration_ns(finding.gain_ns) + (" a step" if finding.marked else ""))
     if finding.between_ns:
         gains.append(f"{units.duration_ns(finding.between_ns)} between two steps")
+    gain = f"may save {' and '.join(gains)} if {finding.gain_basis}" if gains else ""
+    titles = {one.id: one.title for one in run.analysis.findings if one.id in finding.overlaps}
+    if titles:
+        gain += f"; in part the same time as above, not on top of it: {'; '.join(titles.values())}"
     return FindingCard(
         **{name: getattr(finding, name) for name in _SAME},
-        gain=f"may save {' and '.join(gains)} if {finding.gain_basis}" if gains else "",
+        gain=gain,
         evidence=tuple(_evidence_lines(finding)),
         links=tuple(links)[:_MOST_LINKS],
     )

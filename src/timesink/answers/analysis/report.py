@@ -361,11 +361,14 @@ _LEAST_BESIDE, _LEAST_TOLD = 0.002, 0.0005
 _MOST_PARTS = 3
 
 _SLOW_HOST = (
+    "dominant-operator",
     "many-waits",
+    "allocator-calls",
     "low-utilisation-sync-bound",
     "low-utilisation-runtime-bound",
     "tiny-kernels",
     "low-utilisation-launch-bound",
+    "low-utilisation-unexplained",
 )
 _RULES = {
     "memcpy": ("pageable-copies", "low-utilisation-copy-bound"),
@@ -379,7 +382,7 @@ _RULES = {
     "runtime": ("work-not-recorded", *_SLOW_HOST),
     "data_loader": ("data-loading", "low-utilisation-input-bound"),
     "cpu_exec": (*_SLOW_HOST, "large-gaps"),
-    "other": ("low-utilisation-host-stalled", "large-gaps", *_SLOW_HOST),
+    "other": ("dominant-operator", "low-utilisation-host-stalled", "large-gaps", *_SLOW_HOST),
     "between": ("data-loading", "between-steps"),
 }
 """Rules that speak about a part of the time; of equally grave ones the first is taken."""
@@ -404,7 +407,13 @@ def headline(trace: Trace, found: Sequence[Finding] | None = None) -> str:
             f"({units.share(between.share(between.idle_ns), 1)} of the time)"
         )
     costly = max(costs, key=lambda part: costs[part])
-    return said + _advice(find_all(trace) if found is None else found, costly)
+    found = find_all(trace) if found is None else found
+    for one in found:
+        if one.rule == "dominant-operator" and one.rule in _RULES.get(costly, ()):
+            took = one.share * complete_steps(trace).length_ns
+            said += f"; {one.evidence[0].name} alone takes {units.brief_ns(took)} of it on the host"
+            return f"{said}: {one.advice[0].lower()}{one.advice[1:]}"
+    return said + _advice(found, costly)
 
 
 def _on_device(trace: Trace, average: dict[str, float], costs: dict[str, float]) -> str:

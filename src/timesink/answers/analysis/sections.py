@@ -5,6 +5,7 @@ A section without data says why, and what to record to fill it.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,12 +29,14 @@ from timesink.analyses.ranks import rank_set as views
 from timesink.analyses.ranks.rank_set import RankSet, set_health
 from timesink.analyses.steps import PARTS, average_step, find_steps, step_breakdown
 from timesink.answers.views import NO_COMMUNICATION, NO_MEMORY, NO_MODULES
+from timesink.errors import UsageError
 from timesink.model.trace import Device, Trace
 from timesink.output.numbers import is_length, is_ratio
 from timesink.rules.single_run import find_all
 
 # Tables as rows of plain values, times in microseconds.
 
+_UNIT = re.compile("_(ns|bytes|pct)$")
 _DIGITS = 6
 """Decimals of numbers that were divided: beyond them is only noise."""
 
@@ -50,6 +53,33 @@ def in_microseconds(frame: pl.DataFrame) -> pl.DataFrame:
     A device that the recording does not name is null.
     """
     return frame.select(_converted(name, dtype) for name, dtype in frame.schema.items())
+
+
+def chosen_rows(frame: pl.DataFrame, sort: str | None, fits: str | None) -> pl.DataFrame:
+    """Rows that hold a text in a column, ordered by a column: `host_self` or its whole name.
+
+    Numbers come with the largest first, texts in their order.
+    """
+    if fits:
+        texts = (pl.String, pl.Categorical, pl.Enum)
+        named = [name for name, dtype in frame.schema.items() if isinstance(dtype, texts)]
+        holds = (pl.col(name).cast(pl.String).str.to_lowercase() for name in named)
+        wanted = pl.any_horizontal(one.str.contains(fits.lower(), literal=True) for one in holds)
+        found = frame.filter(wanted.fill_null(value=False)) if named else frame.clear()
+        if found.is_empty() and not frame.is_empty():
+            raise UsageError(f"no row holds {fits!r}", "try a part of the name with --filter")
+        frame = found
+    if not sort:
+        return frame
+    known = {name: name for name in frame.columns}
+    known |= {user_name(name): name for name in known} | {
+        _UNIT.sub("", name): name for name in known
+    }
+    if sort not in known:
+        told = ", ".join(map(user_name, frame.columns))
+        raise UsageError(f"the table has no column {sort!r}", f"sort by one of {told}")
+    largest = frame.schema[known[sort]].is_numeric()
+    return frame.sort(known[sort], descending=largest, nulls_last=True, maintain_order=True)
 
 
 def lists_as_text(frame: pl.DataFrame) -> pl.DataFrame:

@@ -19,7 +19,14 @@ def test_every_process_has_its_own_steps():
     again = [mark(number, "5", "2") for number in range(3)]
     found = find_cycles(trace_of(steps=[*marks, *again])).table
     assert found["pid"].to_list() == ["5"] * 4 + ["6"] * 4
-    assert found["cycle"].to_list() == [1, 2, 3, 4] * 2
+    assert found["cycle"].to_list() == [0, 1, 2, 3] * 2
+
+
+def test_cycles_carry_the_numbers_of_the_steps():
+    found = find_cycles(trace_of(work(0, 9_000), steps=[mark(number) for number in (5, 6, 8)]))
+    assert found.table["cycle"].to_list() == [5, 6, 8]
+    twice = [mark(5), mark(6), mark(8), {**mark(9), "step": 5, "name": "ProfilerStep#5"}]
+    assert find_cycles(trace_of(work(0, 9_000), steps=twice)).table["cycle"][0] == 1
 
 
 def test_a_single_step_is_taken_but_not_trusted():
