@@ -60,6 +60,7 @@ def test_aggregating_aggregate():
         "name",
         "kind",
         "calls",
+        "self_ns",
         "total_ns",
         "share_pct",
         "mean_ns",

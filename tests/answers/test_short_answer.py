@@ -107,7 +107,7 @@ class TestText:
     def test_kernels_that_look_alike_are_told_apart(self):
         other = K("void gemm<double, 64>(double*)", 2850, 100)
         rows = lines_between(to_text(analysis(other), 5), "Kernels (2)", "")[1:]
-        assert [row.partition("  ")[0] for row in rows] == ["gemm", "gemm #2"]
+        assert [row.partition("  ")[0] for row in rows] == ["gemm (f32)", "gemm (f64)"]
 
     def test_health(self):
         told = to_text(analysis(), 5).partition("Health of the recording\n")[2]

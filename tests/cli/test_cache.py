@@ -43,6 +43,6 @@ def test_bad_limit_is_wrong_usage(decline, monkeypatch: pytest.MonkeyPatch):
 
 def test_summaries_of_ranks_are_counted_and_cleared(run):
     KeptSummaries(Cache.default()).save("key", b"summary")
-    assert ": 0 traces and 1 summary of ranks, 7 B of " in run("cache", "info").out
+    assert ": 0 traces and 1 summary of ranks, 16 B of " in run("cache", "info").out
     assert run("cache", "clear", "--format", "json").json["summaries"] == 1
     assert run("cache", "info", "--format", "json").json["summaries"] == 0

@@ -92,7 +92,11 @@ def test_kernel_names_are_shown_as_they_are(run, tmp_path: Path, name: str):
         ("select h.nam from host h", "nam", "columns of host: index, kind"),
         ("select sum(name) from steps", "sum", "tables are host"),
         ("select foo(1) from steps", "foo", "tables are host"),
-        ("select * from read_csv('nowhere.csv')", "No such file", "tables are host"),
+        (
+            "select * from read_csv('nowhere.csv')",
+            "tables of the recording only",
+            "tables are host",
+        ),
     ],
 )
 def test_query_that_cannot_be_answered(decline, sql: str, message: str, hint: str):

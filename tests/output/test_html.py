@@ -124,9 +124,11 @@ def test_what_is_not_built_is_told(built: Path):
     assert "make web" in it.value.hint
 
 
-def test_a_report_about_a_cached_trace_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_a_report_about_a_cached_trace_is_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sample_copy: Path
+):
     monkeypatch.setenv("TIMESINK_CACHE_DIR", str(tmp_path / "cache"))
-    file = timesink.sample()
+    file = sample_copy
     first = analysis_report(timesink.analyze(file), rows=5)
     timesink.analyze(file)
     monkeypatch.setattr("timesink.answers.analysis.document.report_html", None)

@@ -345,6 +345,9 @@ def dominant_operator(trace: Trace) -> list[Finding]:
     called = within(own, forest.size) & (forest.role == OPERATOR) & ~named
     spans = np.stack([forest.start, forest.end]).T
     alone = intervals.subtract(spans[own], spans[called])
+    # Nor is what it waits for its own: where nothing runs meanwhile, that was not recorded.
+    held = holding_calls(trace)
+    alone = intervals.subtract(alone, held.ranges[held.waits])
     host_ns, idle = steps.per_step_ns(alone), idle_ranges(trace).values()
     lost = [steps.per_step_ns(intervals.intersect(alone, one)) for one in idle]
     idle_ns = min(lost, default=host_ns)
