@@ -98,7 +98,8 @@ def sample_runs(folder: Path) -> Path:
     for path in (timesink.sample(), counters, *timesink.sample_runs()):
         run = folder / path.name.partition(".")[0]
         run.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, run)
+        copied = shutil.copy(path, run)
+        os.utime(copied, (0, 0))  # what was just written seems to be recorded still
     return folder
 
 
