@@ -6,12 +6,12 @@ this file; the code carries the consequence for the numbers and what the user ca
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from timesink.model.data_files import csv_rows
 from timesink.model.units import counted
 
 
@@ -116,8 +116,7 @@ def merge_entries(entries: Iterable[HealthEntry]) -> tuple[HealthEntry, ...]:
 
 
 def _rules() -> dict[str, Rule]:
-    with Path(__file__).with_name("health.csv").open(encoding="utf-8", newline="") as file:
-        _, *rows = csv.reader(line for line in file if not line.startswith("#"))
+    rows = map(dict.values, csv_rows(Path(__file__).with_name("health.csv")))
     return {code: Rule(code, Severity(severity), *words) for code, severity, *words in rows}
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
+
+from timesink.model.data_files import csv_rows
 
 _TIME_UNITS = ("ns", "us", "ms", "s")
 _WHOLE_UNITS = ("ns", "B")
@@ -317,5 +318,4 @@ def _fitting(form: str, counter: str, largest: float | None) -> tuple[bool, str 
 
 @cache
 def _lines() -> list[dict[str, str]]:
-    with _DATA.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    return csv_rows(_DATA)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from timesink.analyses.kernels.peaks import find_peaks
+from timesink.model.data_files import csv_rows
 from timesink.model.units import quantity, unit_of
 from timesink.model.vendors import DEVICE_WORDS, every
 
@@ -135,7 +135,7 @@ def load_resources() -> tuple[Resource, ...]:
             hurts_from=float(row["from"]) if row["from"] else None,
             capacity=float(row["capacity"]) if row["capacity"] else None,
         )
-        for line in table(_DATA)
+        for line in csv_rows(_DATA)
         for row in _with_words(line)
     )
 
@@ -148,12 +148,6 @@ def _with_words(row: dict[str, str]) -> Iterator[dict[str, str]]:
                 yield row | {"pattern": row["pattern"].replace(f"{{{name}}}", word)}
             return
     yield row
-
-
-def table(path: Path) -> list[dict[str, str]]:
-    """Rows of a table of this package, without its remarks."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
 # -- counters of a process -------------------------------------------------------------------------
@@ -246,7 +240,7 @@ def capacity_of(
 @lru_cache(maxsize=1)
 def _devices() -> tuple[Hardware, ...]:
     found = []
-    for row in table(_HARDWARE):
+    for row in csv_rows(_HARDWARE):
         names = ("pcie_gb_per_s", "link_gb_per_s", "power_w")
         pcie, link, power = (float(row[name]) if row[name] else None for name in names)
         rates = [None if rate is None else rate * _GIGA for rate in (pcie, link)]
@@ -258,7 +252,7 @@ def _devices() -> tuple[Hardware, ...]:
 def _rates() -> Mapping[str, list[tuple[float, bool]]]:
     """What links of a kind carry, in bytes per second, and whether that is usual."""
     found: dict[str, list[tuple[float, bool]]] = {}
-    for row in table(_LINK_RATES):
+    for row in csv_rows(_LINK_RATES):
         rate = float(row["gb_per_s"]) * _GIGA, row["usual"] == "yes"
         found.setdefault(row["kind"], []).append(rate)
     return found

@@ -7,7 +7,6 @@ A rule is a function that turns what was measured into findings, a line here, an
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -15,13 +14,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from timesink.model.data_files import toml_tables
 from timesink.model.findings import Finding
 from timesink.model.vendors import in_words_of
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 RULES: Mapping[str, tuple[str, ...]] = {
     # What costs time in a run: from a trace to findings.
@@ -124,8 +119,7 @@ def fitted(one: Finding, table: str, *, pytorch: bool, vendor: str = "") -> Find
 @lru_cache(maxsize=1)
 def catalogue() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
     """Titles and advice by table (`run`, `kernels`, `causes`, `parts`) and id."""
-    text = Path(__file__).with_name("catalogue.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return toml_tables(Path(__file__).with_name("catalogue.toml"))
 
 
 def finding(

@@ -7,8 +7,9 @@ import re
 import pytest
 
 from timesink.analyses.kernels.peaks import find_peaks
+from timesink.model.data_files import csv_rows
 from timesink.rules import counter_names
-from timesink.rules.counter_names import capacity_of, hardware_of, table
+from timesink.rules.counter_names import capacity_of, hardware_of
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ def test_every_kind_has_usual_rates_and_slower_ones():
 
 
 def test_every_line_has_a_source_and_a_name_that_can_be_found():
-    for row in table(counter_names._HARDWARE):
+    for row in csv_rows(counter_names._HARDWARE):
         assert re.search(r"\((19|20)\d\d\)", row["source"])
         assert any(row[name] for name in row if name.endswith(("_s", "_w")))
         re.compile(row["match"])
