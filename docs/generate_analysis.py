@@ -9,9 +9,7 @@ from pathlib import Path
 from generated import write_or_check
 
 from timesink.answers.analysis.sections import user_name
-from timesink.answers.columns import Columns
-from timesink.answers.rank_columns import OVERLAP
-from timesink.answers.views import VIEWS
+from timesink.answers.views import VIEWS, columns_of
 
 PAGE = Path(__file__).parent / "analysis_columns.md"
 PLACES = {
@@ -65,19 +63,18 @@ def _introduction() -> Iterator[str]:
 def _tables() -> Iterator[str]:
     for name, view in VIEWS.items():
         place = f" In the JSON: `{PLACES[name]}`." if name in PLACES else ""
-        yield from _table(name, f"{view.title}.{place}", view.columns)
+        yield from _table(name, f"{view.title}.{place}")
     yield from _table(
         "distributed.overlap",
         "Communication and computation of each step, by worker; in the JSON alone.",
-        OVERLAP,
     )
 
 
-def _table(name: str, about: str, columns: Columns) -> Iterator[str]:
+def _table(name: str, about: str) -> Iterator[str]:
     yield f"\n## `{name}`\n\n{about}\n"
     yield "| column | heading | meaning |"
     yield "|---|---|---|"
-    for column, said in columns.items():
+    for column, said in columns_of(name).items():
         yield f"| `{user_name(column)}` | {said.title} | {said.meaning} |"
 
 

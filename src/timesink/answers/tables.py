@@ -14,8 +14,7 @@ from timesink.analyses.kernels.families import distinguishing
 from timesink.analyses.modules import PREFIX
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.ranks.own_time import ranges_of
-from timesink.answers.columns import ColumnSpec
-from timesink.answers.views import Absent, View, find_view
+from timesink.answers.views import Absent, ColumnSpec, View, find_view
 from timesink.output import blocks
 from timesink.output.names import told_apart
 from timesink.output.numbers import column, joined, kind_of, numbers, texts_of, words

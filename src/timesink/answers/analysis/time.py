@@ -15,8 +15,7 @@ from timesink.analyses.memory.curve import CPU, memory_peaks
 from timesink.analyses.names import device_word
 from timesink.analyses.steps import PARTS, average_step, find_steps, step_breakdown
 from timesink.answers.analysis.tables import Analysed, Empty, Made, neighbours, together
-from timesink.answers.columns import DEVICE_TIME, IDLE_CAUSES, STEPS, Columns
-from timesink.answers.views import NO_COMMUNICATION, NO_DEVICE_WORK, NO_STEPS, Absent
+from timesink.answers.views import NO_COMMUNICATION, NO_DEVICE_WORK, NO_STEPS, Absent, columns_of
 from timesink.model import units
 from timesink.model.trace import Trace
 from timesink.output.blocks import Block, Part, Parts, Section, StackPart, Stacks, Text, Tile, Tiles
@@ -46,8 +45,9 @@ def breakdown_section(run: Analysed) -> Made:
     title = "Where a step goes" if marked else "Where the time goes"
     if not average.get("total_ns"):
         return Empty("breakdown", title, NO_STEPS)
+    about = columns_of("steps")
     parts = tuple(
-        Part(part, _NAMES[part], average[f"{part}_ns"], STEPS[f"{part}_ns"].meaning)
+        Part(part, _NAMES[part], average[f"{part}_ns"], about[f"{part}_ns"].meaning)
         for part in PARTS
         if average[f"{part}_ns"]
     )
@@ -151,9 +151,9 @@ def devices_section(run: Analysed) -> Made:
         return Section("devices", "Devices", tuple(Text(line) for line in lines))
     causes = run.analysis.table("idle-causes")
     idle = causes.filter(causes["idle_ns"] > 0)
-    blocks = [_picture(_DID, word, times, _WORK, DEVICE_TIME)]
+    blocks = [_picture(_DID, word, times, _WORK, "device-time")]
     if idle.height:
-        blocks.append(_picture(_IDLE, word, idle, _CAUSES, IDLE_CAUSES))
+        blocks.append(_picture(_IDLE, word, idle, _CAUSES, "idle-causes"))
     if times.height > 1:
         blocks += [run.table(view) for view in ("devices", "device-time", "idle-causes")]
     return Section("devices", "Devices", tuple(blocks), "; ".join(lines))
@@ -178,7 +178,7 @@ def _device_line(word: str, row: Mapping[str, Any], span: Mapping[str, Any] | No
     return f"{_device(word, row['device'])}: {', '.join(said)}"
 
 
-def _picture(title: str, word: str, frame: pl.DataFrame, named: _Named, about: Columns) -> Block:
+def _picture(title: str, word: str, frame: pl.DataFrame, named: _Named, view: str) -> Block:
     """One device as a whole and its parts, several as bars side by side."""
     shown = {column: said for column, said in named.items() if frame[column].sum()}
     names = [_device(word, number) for number in frame["device"].to_list()]
@@ -188,6 +188,7 @@ def _picture(title: str, word: str, frame: pl.DataFrame, named: _Named, about: C
             for column, (colour, words) in shown.items()
         )
         return Stacks(title.format("each device"), "time_ns", tuple(names), parts)
+    about = columns_of(view)
     whole = tuple(
         Part(colour, words, frame[column][0], about[column].meaning)
         for column, (colour, words) in shown.items()
