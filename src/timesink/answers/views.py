@@ -75,12 +75,9 @@ Columns: TypeAlias = Mapping[str, ColumnSpec]
 def _columns() -> Mapping[str, Columns]:
     """The columns of every table."""
     tables: dict[str, dict[str, ColumnSpec]] = {}
-    last: dict[str, ColumnSpec] = {}
-    for row in csv_rows(Path(__file__).with_name("columns.csv")):
-        name = row["column"]
-        if row["meaning"]:
-            last[name] = ColumnSpec(row["meaning"], row["title"], main=row["main"] != "no")
-        tables.setdefault(row["table"], {})[name] = last[name]
+    for row in csv_rows(Path(__file__).with_name("columns.csv"), like="column"):
+        column = ColumnSpec(row["meaning"], row["title"], main=row["main"] != "no")
+        tables.setdefault(row["table"], {})[row["column"]] = column
     return tables
 
 
