@@ -1,4 +1,4 @@
-"""The table of vendors: the only place of a maker's words, and all that a new maker needs."""
+"""The tables of vendors: the only place of a maker's words, and all that a new maker needs."""
 
 from __future__ import annotations
 
@@ -117,38 +117,32 @@ def test_what_is_in_names_of_kernels_is_told_by_its_library() -> None:
     assert not vendors.is_collective_kernel("__amd_rocclr_copyBuffer")
 
 
-ROW = """VENDORS = (
-    Vendor(
-        "acme",
-        "ACME (TURBO)",
-        "TURBO",
-        device_names=r"^acme",
-        categories=r"^turbo_",
-        host_categories={"turbo_runtime": "runtime"},
-        device_categories={"turbo_copy": "memcpy"},
-        flow_categories={"turbo_flow": "launch"},
-        stream_arguments=("turbo lane",),
-        version_keys=("turbo",),
-        torch_types=(42,),
-        call_prefixes=("trb",),
-        waiting_calls=r"trbHold",
-        collectives=("tccl",),
-        matrix_kernels_2026=("turbomma",),
-    ),
+ROW = """
+[acme]
+title = "ACME (TURBO)"
+device_word = "TURBO"
+device_names = "^acme"
+categories = "^turbo_"
+host_categories = { runtime = ["turbo_runtime"] }
+device_categories = { memcpy = ["turbo_copy"] }
+flow_categories = { launch = ["turbo_flow"] }
+stream_arguments = ["turbo lane"]
+version_keys = ["turbo"]
+torch_types = [42]
+call_prefixes = ["trb"]
+waiting_calls = "trbHold"
+collectives = ["tccl"]
+matrix_kernels_2026 = ["turbomma"]
 """
 """What somebody adds to the table for a maker that did not exist when the rest was written."""
 
 PROGRAM = """
-import importlib.util, json, pathlib, sys
-import timesink
-path = pathlib.Path(timesink.__file__).parent / "model" / "vendors.py"
-spec = importlib.util.spec_from_file_location("timesink.model.vendors", path)
-module = importlib.util.module_from_spec(spec)
-sys.modules["timesink.model.vendors"] = module
-changed = path.read_text(encoding="utf-8").replace("VENDORS = (\\n", sys.argv[2], 1)
-exec(compile(changed, str(path), "exec"), module.__dict__)
-import timesink.model
-timesink.model.vendors = module
+import json, sys
+from pathlib import Path
+from timesink.model import data_files
+own_tables = data_files.toml_tables
+data_files.toml_tables = lambda path: own_tables(Path(sys.argv[2])) | own_tables(path)
+from timesink.model import vendors
 
 from timesink.analyses.behaviour.functions import host_class
 from timesink.analyses.communication.calls import library_of
@@ -166,7 +160,7 @@ device, host = trace.device, trace.host
 names = host["name"].cast(str).to_list()
 print(json.dumps({
     "vendor": trace.metadata.vendor,
-    "title": module.TITLES[trace.metadata.vendor],
+    "title": vendors.TITLES[trace.metadata.vendor],
     "word": device_word(trace),
     "versions": dict(trace.metadata.versions),
     "device": dict(zip(device["name"].cast(str), device["kind"].cast(str))),
@@ -212,8 +206,10 @@ def test_a_new_maker_is_one_row(tmp_path: Path) -> None:
     trace.write_text(
         json.dumps({"deviceProperties": properties, "turbo_version": "3", "traceEvents": events})
     )
+    row = tmp_path / "acme.toml"
+    row.write_text(ROW)
     ran = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(trace), ROW],
+        [sys.executable, "-c", PROGRAM, str(trace), str(row)],
         capture_output=True,
         text=True,
         check=False,

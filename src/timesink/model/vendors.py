@@ -1,8 +1,7 @@
 """What makers of accelerators call things: one row each, and the lookups that all else asks.
 
-A new accelerator is a row of `VENDORS` and nothing else; no other module spells a maker's words
-(a test looks for them).  What is of no one maker stands beside the rows.  Categories and the names
-of processes are compared in lower case.
+A new accelerator is a table of `vendors.toml` and nothing else; no other place spells a maker's
+words (a test looks for them).  Categories and the names of processes are compared in lower case.
 """
 
 from __future__ import annotations
@@ -10,14 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
+from timesink.model.data_files import toml_tables
 
 _NEVER = r"(?!)"
 
 
 @dataclass(frozen=True, slots=True)
 class Vendor:
-    """One maker: how to recognise its traces, and what its software calls things."""
+    """One maker, a table of `vendors.toml`: how to recognise its traces, and its words."""
 
     name: str
     """As `metadata.vendor` has it."""
@@ -103,245 +105,31 @@ class Vendor:
     """Names of its libraries without products of matrices."""
 
 
-NVIDIA = Vendor(
-    "nvidia",
-    "NVIDIA (CUDA)",
-    other_words=("cuda",),
-    device_names=(
-        r"nvidia|tesla|geforce|quadro|\brtx\b|\bgtx\b|\btitan\b"
-        r"|\b(gh|gb|a|h|b|v|p|t|l)\d{1,3}\w*\b"
-    ),
-    metadata_keys=r"^(cuda_|cupti)",
-    categories=r"^(cuda_driver|cuda_sync|cuda_profiler_range)",
-    calls=r"^(cuda[A-Z]|cu[A-Z]|nvjet|sm\d\d_|ampere_|volta_|turing_|cutlass)",
-    host_categories={"cuda_runtime": "runtime", "cuda_driver": "driver"},
-    device_categories={
-        "cuda_sync": "sync",
-        "cuda_event": "sync",
-        "cuda_profiler_range": "profiler_range",
-    },
-    rare_arguments=(
-        (
-            "cuda_sync_kind",
-            "wait_on_stream",
-            "wait_on_cuda_event_id",
-            "wait_on_cuda_event_record_corr_id",
-        ),
-    ),
-    version_keys=("cuda", "cupti", "nccl"),
-    sampler_prefixes=("nvml_", "nvidia_smi_"),
-    counter_prefixes=("dcgm_fi_dev_", "dcgm_fi_prof_"),
-    graphs="CUDA graphs",
-    torch_module="torch.cuda",
-    torch_types=(1,),
-    call_prefixes=("cudart", "cuda", "cu"),
-    waiting_calls=r"^(?:cuda|cu)Memcpy(?:HtoD|DtoH|DtoD)?(?:_v2)?$",
-    allocator_calls=(
-        r"cuda(?:Malloc|Free|HostAlloc|HostRegister|HostUnregister)\w*"
-        r"|cuMem(?:Alloc|Free|HostAlloc|Create|Map|Unmap|Release|SetAccess|Address)\w*"
-    ),
-    libraries=("cublas", "cudnn", "cusparse", "cusolver", "cufft", "thrust", "cub::"),
-    collectives=("nccl",),
-    matrix_kernels_2021=(
-        *("h884", "s884", "h1688", "s1688", "c1688", "hmma", "i8816", "16816"),
-        *("dgrad_1x1_stride_2x2", "first_layer_wgrad_kernel", "conv1x1", "conv2d_c1_k1"),
-        *("direct_group", "xmma_implicit_gemm", "xmma_sparse_conv", "xmma_gemm"),
-        *("xmma_warp_specialized_implicit_gemm", "xmma_sparse_gemm"),
-    ),
-    matrix_kernels_2026=(
-        *("xmma_fprop", "xmma_dgrad", "xmma_wgrad", "_tensorop_", "mmatensorop"),
-        *("tensoropmultiplicand", "opclasstensorop", "gmma", "tcgen05", "utcmma", "utchmma"),
-        *("utcqmma", "umma_", "nvjet_", "cutlass3x", "cutlass_3x", "tinygemm_m16n8k16"),
-    ),
-    matrix_chips_2026=(
-        *("sm90_", "sm90a_", "sm100_", "sm100a_", "sm100f_", "sm103_", "sm120_", "sm120a_"),
-    ),
-    plain_starts_2026=r"(?:maxwell|pascal|volta|turing|ampere)_(?:fp16_|bf16_)?[a-z]{1,2}gemm_",
-    plain_work_2026=r"\bcub::|thrust::",
-)
-AMD = Vendor(
-    "amd",
-    "AMD (ROCm)",
-    other_words=("hip", "rocm", "amdgpu"),
-    device_names=r"\bamd\b|\bradeon\b|instinct|\bmi\d{2,3}[a-z]?\b|\bgfx\d",
-    metadata_keys=r"^(hip_|roctracer|rocm|rocprof)",
-    categories=r"^hip_",
-    calls=r"^(hip[A-Z]|__amd_rocclr|Cijk_|ck::|rccl)",
-    host_categories={"hip_runtime": "runtime"},
-    version_keys=("hip", "roc", "rccl"),
-    graphs="HIP graphs",
-    torch_module="torch.cuda",
-    torch_types=(6,),
-    call_prefixes=("hip",),
-    waiting_calls=r"hipMemcpyWithStream|^hipMemcpy(?:HtoD|DtoH|DtoD)?(?:_v2)?$",
-    allocator_calls=(
-        r"hip(?:Malloc|Free|Host(?:Malloc|Free|Alloc)|ExtMalloc|HostRegister|HostUnregister)\w*"
-        r"|hipMem(?:Alloc|Create|Map|Unmap|Release|SetAccess|Address)\w*"
-    ),
-    libraries=("hipblas", "rocblas", "miopen"),
-    collectives=("rccl", "msccl"),
-    matrix_kernels_2026=("mfma", "wmma", "xdlops", "_xdl_", "_gtcx"),
-    matrix_starts_2026=r"Cijk_.*_MI\d+x\d+",
-    plain_starts_2026=r"Cijk_(?:.*(?:PostGSU|BetaOnly)|(?!.*_MI\d).*_MT\d)",
-    plain_work_2026=r"rocprim::|hipcub::",
-)
-VENDORS = (
-    # In the order in which evidence is weighed: names of devices may fit several patterns.
-    Vendor(
-        "cambricon",
-        "Cambricon (MLU)",
-        "MLU",
-        device_names=r"\bmlu\d*",
-        metadata_keys=r"^(mlu|cnpapi|cnrt)",
-        categories=r"^mlu_|_to_mlu$",
-        calls=r"^(cnrt|cnnl|cncl|cnInvoke|cnMemcpy|cnQueue|cnNotifier)",
-        host_categories={"mlu_runtime": "runtime", "mlu_driver": "driver"},
-        device_categories={
-            "mlu_memcpy": "memcpy",
-            "mlu_memset": "memset",
-            "mlu_user_annotation": "annotation",
-            "mlu_sync": "sync",
-        },
-        flow_categories={"async_cpu_to_mlu": "launch"},
-        rare_arguments=(
-            ("kernel type", "dim", "dimx", "dimy", "dimz", "tasktopo", "tasktopo_node"),
-        ),
-        version_keys=("mlu", "cn"),
-        call_prefixes=("cnrt", "cn"),
-        allocator_calls=r"(?:cnrt|cn)(?:Malloc|Free|HostMalloc|HostFree|Mem(?:Alloc|Free))\w*",
-        collectives=("cncl",),
-        torch_module="torch.mlu",
-        task_topology=True,
-        matrix_units=False,
-        plain_starts_2026=r"(?:void )?MLU",
-    ),
-    Vendor(
-        "ascend",
-        "Huawei Ascend (NPU)",
-        "NPU",
-        other_words=("ascend",),
-        device_names=r"ascend|\b910[a-d]?\b|\b310p?\b|\bnpu\b",
-        metadata_keys=r"^(npu|cann|ascend)",
-        categories=r"^(async_npu|npu_)",
-        calls=r"^(acl[A-Z]|aclnn|hcom_|Hccl)",
-        host_categories={"npu_op": "operator"},
-        flow_categories={"async_npu": "launch", "async_task_queue": "other"},
-        # Device lanes carry no category; the name of the process tells.
-        host_processes={"cann": "runtime", "overlap analysis": "other", "ai core freq": "other"},
-        device_processes={
-            **dict.fromkeys(("ascend hardware", "npu"), "kernel"),
-            **dict.fromkeys(("hccl", "communication"), "collective"),
-        },
-        task_kinds={
-            **dict.fromkeys(("MEMCPY_ASYNC", "SDMA", "PCIE_DMA_SQE"), "memcpy"),
-            "MEMSET_ASYNC": "memset",
-            **dict.fromkeys(("EVENT_RECORD", "EVENT_WAIT"), "sync"),
-            **dict.fromkeys(("NOTIFY_WAIT", "NOTIFY_RECORD"), "sync"),
-        },
-        device_arguments=("Device Id",),
-        stream_arguments=("Stream Id",),
-        correlation_arguments=("connection_id",),
-        rare_arguments=(("Model Id", "Task Id", "Task Type"),),
-        ignored_arguments=("Batch Id", "Subtask Id"),
-        version_keys=("npu", "cann"),
-        call_prefixes=("aclrt", "acl"),
-        allocator_calls=r"aclrt(?:Malloc|Free|ReserveMem|ReleaseMem|MapMem|UnmapMem)\w*",
-        collectives=("hccl",),
-        collective_kernels=("hcom_",),
-        torch_module="torch.npu",
-        calls_apart=True,
-    ),
-    Vendor(
-        "mtia",
-        "Meta MTIA",
-        "MTIA",
-        device_names=r"\bmtia\b",
-        metadata_keys=r"^mtia",
-        categories=r"^mtia_",
-        calls=r"^runFunction - ",
-        host_categories={"mtia_runtime": "runtime", "glow_runtime": "runtime"},
-        device_categories={
-            "mtia_ccp_events": "kernel",
-            "mtia_counters": "profiler_range",
-            "mtia_insight": "profiler_range",
-        },
-        torch_module="torch.mtia",
-        torch_types=(19,),
-    ),
-    Vendor(
-        "intel",
-        "Intel (XPU)",
-        "XPU",
-        device_names=r"\bintel\b|data center gpu max|\barc\b|\bponte vecchio\b",
-        metadata_keys=r"^(xpu|level_zero|sycl)",
-        categories=r"^xpu_",
-        calls=r"^(ze[A-Z]|ur[A-Z]|sycl|onecc?l)",
-        host_categories={"xpu_runtime": "runtime", "xpu_driver": "driver"},
-        device_categories={
-            "xpu_memcpy": "memcpy",
-            "xpu_memset": "memset",
-            "xpu_user_annotation": "annotation",
-            "xpu_sync": "sync",
-            "xpu_scope_profiler": "profiler_range",
-        },
-        stream_arguments=("sycl queue", "l0 queue"),
-        version_keys=("xpu", "level_zero"),
-        torch_module="torch.xpu",
-        torch_types=(12,),
-        call_prefixes=("ze", "ur"),
-        allocator_calls=r"zeMem(?:Alloc|Free)\w*|ur(?:USM|Usm)\w*(?:Alloc|Free)\w*",
-        waiting_calls=r"urQueueFinish|urEventWait|zeEventHostSynchronize",
-        collectives=("oneccl", "xccl"),
-        matrix_kernels_2026=("dpas",),
-    ),
-    AMD,
-    NVIDIA,
-)
+def _by_word(kinds: Mapping[str, Iterable[Any]]) -> dict[Any, str]:
+    """The kind of each word, of words by their kinds."""
+    return {word: kind for kind, words in kinds.items() for word in words}
+
+
+def _entry(value: Any) -> Any:
+    """An entry of a table as a field of its row."""
+    if isinstance(value, dict):
+        return _by_word(value)
+    return tuple(map(_entry, value)) if isinstance(value, list) else value
+
+
+_TABLES = toml_tables(Path(__file__).with_name("vendors.toml"))
+_COMMON = _TABLES.pop("common")
+_ROWS = {
+    name: Vendor(name, **{key: _entry(value) for key, value in table.items()})
+    for name, table in _TABLES.items()
+}
+VENDORS = tuple(_ROWS.values())
+NVIDIA, AMD = _ROWS["nvidia"], _ROWS["amd"]
 NO_ACCELERATOR, UNKNOWN = "cpu", "unknown"
 """What `metadata.vendor` says where there is no device work, and where nothing tells its maker."""
 
-# -- what is of no one maker, or of one without a row ----------------------------------------------
-
-_OTHER_DEVICE_WORDS = ("DCU", "HPU", "TPU", "GCU", "PPU", "IPU")
-_OTHER_CALL_PREFIXES = ("musa",)
-_OTHER_COLLECTIVES = ("gloo", "mpi", "ucc", "eccl", "ccl", "flagcx")
-"""Libraries of collectives; their names stand in those of calls, and say nothing in kernels'."""
-_OTHER_TORCH_TYPES = {13: "MPS", 15: "HPU"}
 PRIVATE_TORCH_TYPE = 20
 """What PyTorch calls devices it does not know itself; what it means is up to their maker."""
-
-_HOST_CATEGORIES = {
-    **dict.fromkeys(("cpu_op", "operator", "hpu_op"), "operator"),
-    "user_annotation": "annotation",
-    **dict.fromkeys(("python_function", "python"), "python_function"),
-    **dict.fromkeys(("runtime", "privateuse1_runtime"), "runtime"),
-    "privateuse1_driver": "driver",
-    # the profiler itself
-    "overhead": "overhead",
-    "trace": "trace",
-    # system events of the Chrome dialect with host(pid) process ids
-    **dict.fromkeys(("cat_app", "cat_cpu", "cat_disk", "cat_memory", "cat_net"), "other"),
-    **dict.fromkeys(("cat_process", "cat_xpu"), "other"),
-}
-_DEVICE_CATEGORIES = {
-    **dict.fromkeys(("kernel", "concurrent_kernel"), "kernel"),
-    **dict.fromkeys(("memcpy", "gpu_memcpy"), "memcpy"),
-    **dict.fromkeys(("memset", "gpu_memset"), "memset"),
-    **dict.fromkeys(("gpu_user_annotation", "privateuse1_user_annotation"), "annotation"),
-    "collective_comm": "collective",
-    "hardware_counters": "profiler_range",
-}
-_FLOW_CATEGORIES = {
-    **dict.fromkeys(("ac2g", "async", "async_cpu_to_gpu"), "launch"),
-    **dict.fromkeys(("fwdbwd", "forward_backward"), "forward_backward"),
-}
-COPY_DIRECTION_WORDS: dict[str, str] = {
-    **dict.fromkeys(("htod", "h2d", "m2d", "host_to_device", "hosttodevice"), "HtoD"),
-    **dict.fromkeys(("dtoh", "d2h", "d2m", "device_to_host", "devicetohost"), "DtoH"),
-    **dict.fromkeys(("dtod", "d2d", "device_to_device", "devicetodevice"), "DtoD"),
-    **dict.fromkeys(("htoh", "h2h"), "HtoH"),
-    **dict.fromkeys(("ptop", "p2p", "peertopeer"), "PtoP"),
-}
 _WAITING_CALLS = (
     r"(?:Stream|Device|Event|Queue|Ctx|Notifier)_?Sync(?:hronize)?|SyncDevice"
     r"|Synchronize(?:Stream|Device|Event)"
@@ -352,14 +140,14 @@ _WAITING_WORDS = (
 )
 """What names of device work consist of that only waits, or marks the end of a wait."""
 _COLLECTIVE_KERNELS = r"cross_device_reduce|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all"
-_MEMORY_PROPERTIES = {"totalGlobalMem": 1, "totalMem(MiB)": 1024**2, "totalMem": 1, "memory": 1}
-_MULTIPROCESSOR_PROPERTIES = ("numSms", "multiProcessorCount", "clusterCount", "numComputeUnits")
 _MOST_MEMORY = 2**63
 
 
-def _merged(field_name: str, common: Mapping[str, str]) -> dict[str, str]:
-    rows = (getattr(vendor, field_name) for vendor in VENDORS)
-    return {**common, **{key: kind for row in rows for key, kind in row.items()}}
+def _merged(field_name: str) -> dict[str, str]:
+    found = _by_word(_COMMON.get(field_name, {}))
+    for vendor in VENDORS:
+        found |= getattr(vendor, field_name)
+    return found
 
 
 def every(field_name: str) -> tuple[Any, ...]:
@@ -377,21 +165,22 @@ def names_where(field_name: str, *, value: bool) -> frozenset[str]:
     return frozenset(row.name for row in VENDORS if getattr(row, field_name) is value)
 
 
-HOST_CATEGORIES = _merged("host_categories", _HOST_CATEGORIES)
-DEVICE_CATEGORIES = _merged("device_categories", _DEVICE_CATEGORIES)
-FLOW_CATEGORIES = _merged("flow_categories", _FLOW_CATEGORIES)
-HOST_PROCESSES = _merged("host_processes", {"python": "operator"})
-DEVICE_PROCESSES = _merged("device_processes", {})
-TASK_KINDS = _merged("task_kinds", {})
+HOST_CATEGORIES = _merged("host_categories")
+DEVICE_CATEGORIES = _merged("device_categories")
+FLOW_CATEGORIES = _merged("flow_categories")
+HOST_PROCESSES = _merged("host_processes")
+DEVICE_PROCESSES = _merged("device_processes")
+TASK_KINDS = _merged("task_kinds")
+COPY_DIRECTION_WORDS = _by_word(_COMMON["copy_directions"])
 
 TITLES = {**{row.name: row.title for row in VENDORS}, NO_ACCELERATOR: "CPU only"}
 DEVICE_WORD_OF = {row.name: row.device_word for row in VENDORS}
 TORCH_DEVICE_WORDS = {
-    **_OTHER_TORCH_TYPES,
+    **_by_word(_COMMON["torch_types"]),
     **{number: row.device_word for row in VENDORS for number in row.torch_types},
 }
 """What users call the types of devices PyTorch numbers."""
-_LABELS = tuple(dict.fromkeys((*DEVICE_WORD_OF.values(), *_OTHER_DEVICE_WORDS)))
+_LABELS = tuple(dict.fromkeys((*DEVICE_WORD_OF.values(), *_COMMON["device_words"])))
 DEVICE_LABEL = re.compile(rf"^({'|'.join((*_LABELS, *NVIDIA.other_words)).upper()})\s*(\d+)\b")
 """Sort and number of a device in the label of a process, e.g. `GPU 3`."""
 DEVICE_WORDS = "|".join((*map(str.lower, _LABELS), *every("other_words")))
@@ -399,11 +188,11 @@ DEVICE_WORDS = "|".join((*map(str.lower, _LABELS), *every("other_words")))
 _VERSION_KEYS = "|".join((*every("version_keys"), "torch", "pytorch", "driver", "runtime"))
 VERSION_KEY = re.compile(rf"^(?:{_VERSION_KEYS}).*version$", re.IGNORECASE)
 """Top-level keys of traces that hold versions."""
-CALL_PREFIXES = "|".join((*every("call_prefixes"), *_OTHER_CALL_PREFIXES))
+CALL_PREFIXES = "|".join((*every("call_prefixes"), *_COMMON["call_prefixes"]))
 """A pattern: how calls of runtimes and drivers begin."""
 COLLECTIVES = "|".join(every("collectives"))
 """A pattern: libraries of collectives between devices."""
-COLLECTIVE_CALLS = "|".join((*every("collectives"), *_OTHER_COLLECTIVES))
+COLLECTIVE_CALLS = "|".join((*every("collectives"), *_COMMON["collectives"]))
 """A pattern: the same and those of no one maker, as calls begin with them."""
 
 _COLLECTIVE_CALL = re.compile(rf"^(?:(?:{COLLECTIVE_CALLS}):|record_param_comms)")
@@ -471,7 +260,7 @@ def in_words_of(vendor: str, advice: str) -> str:
 
 def device_memory_bytes(properties: Mapping[str, Any]) -> int | None:
     """Device memory in bytes, under any of the names vendors use."""
-    for key, scale in _MEMORY_PROPERTIES.items():
+    for key, scale in _COMMON["memory_properties"].items():
         value = properties.get(key)
         if isinstance(value, (int, float)) and value is not True and 0 <= value < _MOST_MEMORY:
             return int(value * scale)
@@ -480,7 +269,7 @@ def device_memory_bytes(properties: Mapping[str, Any]) -> int | None:
 
 def multiprocessors(properties: Mapping[str, Any]) -> int | None:
     """Number of SMs, CUs or clusters."""
-    values = (properties.get(key) for key in _MULTIPROCESSOR_PROPERTIES)
+    values = (properties.get(key) for key in _COMMON["multiprocessor_properties"])
     return next((value for value in values if isinstance(value, int)), None)
 
 
