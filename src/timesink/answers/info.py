@@ -12,24 +12,13 @@ from timesink.analyses.behaviour.summary import BehaviourCounts
 from timesink.analyses.kernels.calls import sampling_of
 from timesink.analyses.summary import Summary
 from timesink.answers import info_report
+from timesink.answers.views import meanings_of
 from timesink.model import units
 from timesink.model.health import HealthEntry, Severity
 from timesink.model.trace import Device, Metadata
 from timesink.model.vendors import TITLES
 from timesink.output.blocks import Column, Document, Facts, Health, HealthItem, Section, Table, Text
 from timesink.output.numbers import column, table
-
-_MEANINGS: Mapping[str, str] = {
-    "events": "Everything that was recorded, of host and device.",
-    "kernels": "Kernel launches.",
-    "steps": "Steps that are marked in the recording.",
-    "device_span": "From the first activity of the device to the end of the last.",
-    "busy": "Part of that with anything running on the device.",
-    "cycles": "Number of cycles: the repeating unit of a run, such as a step.",
-    "cycle": "Mean length of a cycle.",
-    "functions": "Functions whose time is told cycle by cycle.",
-    "metrics": "Counters that were sampled meanwhile.",
-}
 
 
 def info_document(info: info_report.Info) -> Document:
@@ -65,7 +54,7 @@ def _folder(traces: Sequence[info_report.TraceInfo]) -> Table:
             column("cycle", "cycle", "time_ns", [one.cycle_ns for one in tables]),
             *_counts(tables, "functions", "metrics", "rows"),
         ]
-        return table("traces", "Behaviour tables", columns, meanings=_MEANINGS)
+        return table("traces", "Behaviour tables", columns, meanings=meanings_of("traces"))
     ranks = [None if _has_no_rank(trace.metadata) else trace.rank for trace in traces]
     spans = [one.device_span.length_ns for one in counts]
     busy = [
@@ -78,7 +67,7 @@ def _folder(traces: Sequence[info_report.TraceInfo]) -> Table:
         column("device_span", "device span", "time_ns", spans),
         column("busy", "busy", "share", busy, bar=True),
     ]
-    return table("traces", "Traces", columns, meanings=_MEANINGS)
+    return table("traces", "Traces", columns, meanings=meanings_of("traces"))
 
 
 def _counts(of: Sequence[Summary | BehaviourCounts], *names: str) -> Iterator[Column]:

@@ -65,6 +65,7 @@ class ColumnSpec:
     meaning: str
     title: str = ""
     main: bool = True
+    spare: int = 0
 
 
 Columns: TypeAlias = Mapping[str, ColumnSpec]
@@ -76,7 +77,9 @@ def _columns() -> Mapping[str, Columns]:
     """The columns of every table."""
     tables: dict[str, dict[str, ColumnSpec]] = {}
     for row in csv_rows(Path(__file__).with_name("columns.csv"), like="column"):
-        column = ColumnSpec(row["meaning"], row["title"], main=row["main"] != "no")
+        column = ColumnSpec(
+            row["meaning"], row["title"], row["main"] != "no", int(row["spare"] or 0)
+        )
         tables.setdefault(row["table"], {})[row["column"]] = column
     return tables
 
@@ -84,6 +87,11 @@ def _columns() -> Mapping[str, Columns]:
 def columns_of(table: str) -> Columns:
     """The columns of a table."""
     return _columns()[table]
+
+
+def meanings_of(*tables: str) -> dict[str, str]:
+    """What the columns of tables mean; where several have one, that of the last."""
+    return {name: one.meaning for table in tables for name, one in columns_of(table).items()}
 
 
 def load(place: str, package: str) -> Any:

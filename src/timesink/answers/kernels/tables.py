@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import msgspec
 import polars as pl
@@ -34,60 +34,16 @@ from timesink.answers.kernels.words import (
     peak_share,
     three_digits,
 )
+from timesink.answers.views import Columns, ColumnSpec, columns_of
 from timesink.output.blocks import CellLink, Column, Kind, Sort, Table
 from timesink.output.numbers import column, joined, kind_of, table
 
 MOST_ROWS = 500
 """Rows of a table unless others were asked for."""
-_Spec: TypeAlias = tuple[str, int, str]
-_COLUMNS: Mapping[str, _Spec] = {
-    "index": ("launch", 0, "Place in the order of launches."),
-    "short_name": ("kernel", 0, ""),
-    "calls": ("calls", 3, "Number of launches."),
-    "launches": ("launches", 3, "Number of launches of the whole run; some were measured."),
-    "share_pct": ("share", 0, "Part of the kernel time of the device."),
-    "total_ns": ("total", 0, "Length of all launches, added up."),
-    "dur_ns": ("duration", 0, "Length of the launch."),
-    "mean_ns": ("mean", 3, "Mean length of a launch."),
-    "min_ns": ("min", 0, "Shortest launch."),
-    "median_ns": ("median", 0, "Half of the launches are shorter."),
-    "max_ns": ("max", 0, "Longest launch."),
-    "tensor_pct": ("tensor", 0, "Use of the tensor cores, of peak; weighted by time."),
-    "dram_pct": ("DRAM", 0, "Throughput of the memory, of peak; weighted by time."),
-    "sm_pct": ("SM", 0, "Throughput of the multiprocessors, of peak; weighted by time."),
-    "occupancy_pct": ("occupancy", 3, "Warps that ran, of those that fit."),
-    "class": (
-        "class", 2, "Which of SM and DRAM are used little in more than two thirds of the time."
-    ),
-    "variants": ("variants", 5, "Kernels of different full names."),
-    "headroom_ns": ("headroom", 3, "What would be saved if every launch ran at its nearest roof."),
-    "headroom_share_pct": ("of all", 0, "Part of the headroom of the device."),
-    "headroom_part_pct": ("of time", 0, "The headroom, of the time that was measured."),
-    "nearest": ("nearest roof", 4, "The limit it is nearest to."),
-    "intensity": ("FLOP/byte", 2, "Floating point operations per byte of memory traffic."),
-    "achieved_flop_per_s": ("TFLOP/s", 0, ""),
-    "achieved_bytes_per_s": ("bandwidth", 0, ""),
-    "roof_share_pct": ("of roof", 0, "Of what the roof allows."),
-    "bound": ("bound by", 0, ""),
-    "precision": ("mostly", 3, ""),
-    "grid": ("grid", 0, "Blocks of the launch along x, y and z."),
-    "block": ("block", 0, "Threads of a block along x, y and z."),
-    "family": ("family", 0, "What kind of kernel it is, by its name."),
-    "name": ("full name", 0, "Name as recorded."),
-    "device_name": ("device name", 0, ""),
-    **{
-        f"{metric}_{statistic}_pct": (
-            f"{metric} {statistic}", 0, f"{word} use of {unit} by a launch, of peak."
-        )
-        for metric, unit in (("tensor", "tensor cores"), ("dram", "memory"), ("sm", "SMs"))
-        for statistic, word in (("min", "Least"), ("median", "Median"), ("max", "Most"))
-    },
-    **{
-        f"{name}_share_pct": ("", 0, f"Part of the time: {meaning}.")
-        for name, meaning in MEANINGS.items()
-    },
-}  # fmt: skip
-"""Titles of columns, which go first where text has no room (the highest numbers), and meanings."""
+_COLUMNS: Columns = {
+    **columns_of("kernel-use"),
+    **{f"{one}_share_pct": ColumnSpec(f"Part of the time: {of}.") for one, of in MEANINGS.items()},
+}
 MAIN = (
     *("share_pct", "total_ns", "tensor_pct", "dram_pct", "sm_pct", "class"),
     *("headroom_ns", "nearest"),
@@ -126,7 +82,7 @@ _LEFT_OUT = ("host", "device", "group", "label", "calls", "launches")
 
 def meaning(name: str) -> str:
     """What the numbers of a column mean."""
-    return _COLUMNS[name][2]
+    return _COLUMNS[name].meaning
 
 
 def groups_table(
@@ -207,8 +163,8 @@ def _excerpt_table(
     titles |= {} if word == "kernel" else {"variants": "kernels"}
     spares = {"total_ns": 2, "nearest": 1, "headroom_ns": 0} if main is LEFT_ON else {}
     for name in first:
-        title, spare, _ = _COLUMNS[name]
-        title, spare = titles.get(name, title), spares.get(name, spare)
+        spec = _COLUMNS[name]
+        title, spare = titles.get(name, spec.title), spares.get(name, spec.spare)
         if brief and name in _SHORT:
             told = [None if value is None else _SHORT[name](value) for value in rows[name]]
             columns.append(column(name, title, "text", told, spare=spare, right=True))
@@ -243,7 +199,7 @@ def _column(
     spare: int = 0,
 ) -> Column:
     """A column of a table as its specification says, under another title where one is given."""
-    spec_title, _, about = _COLUMNS.get(name, (name, 0, ""))
+    spec = _COLUMNS.get(name, ColumnSpec("", name))
     values = rows[name]
     kind: Kind = kind_of(name, values.dtype)
     if name == "class":
@@ -254,7 +210,7 @@ def _column(
     elif name == "achieved_flop_per_s":
         values = values / 1e12  # its title tells the unit
     return column(
-        name, title or spec_title, kind, values, help=about, main=main,
+        name, title or spec.title, kind, values, help=spec.meaning, main=main,
         bar=bar or name in _BARS, link=link, spare=spare, cut="nothing",
     )  # fmt: skip
 
