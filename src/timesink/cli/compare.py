@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from timesink.answers.comparison.gate_result import Gate, Limit
-from timesink.cli import say
+from timesink.cli import outputs, say
 from timesink.cli.options import (
     CYCLE_TYPES,
     add_cycle_options,
@@ -41,16 +41,6 @@ from timesink.cli.options import (
     progress_bar,
     reading_of,
     row_count,
-)
-from timesink.cli.outputs import (
-    as_bytes,
-    check_answer,
-    check_folder,
-    check_own,
-    format_of,
-    is_stream,
-    output_folder,
-    save,
 )
 from timesink.errors import AmbiguousError, NotFoundError, OutputError, TimesinkError, UsageError
 from timesink.model import units
@@ -211,7 +201,7 @@ def _give(text: str, path: Path | None, notices: Iterable[str] = ()) -> None:
         _say(notices)
         _handed_over(lambda: print(text), sys.stdout)
     else:
-        save(as_bytes(text), path)
+        outputs.save(outputs.as_bytes(text), path)
         _say([*notices, f"Wrote {path}"])
 
 
@@ -353,7 +343,7 @@ def _write_folder(
         _check_file(folder / name, force=options.force)
     # Files first: whoever reads the screen may have left.
     for name, make in files:
-        save(as_bytes(make().removesuffix("\n")), folder / name)
+        outputs.save(outputs.as_bytes(make().removesuffix("\n")), folder / name)
     tables = comparison.all_pairs if form in {"", "csv"} else ()
     notices = [line for one in tables for line in _said_of_table(one, options.table)]
     wrote = f"Wrote {units.counted(len(files), 'files')} to {folder}"
@@ -377,7 +367,7 @@ def _check_file(path: Path, *, force: bool) -> None:
     if path.is_dir():
         raise OutputError.unwritable(path, "it is a folder")
     if path.exists():
-        check_own(path, force=force)
+        outputs.check_own(path, force=force)
 
 
 TABLES = ("rows", "times", "families")
@@ -414,10 +404,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compare what the options name, and say it as they ask."""
-    folder = output_folder(options.output)
+    folder = outputs.output_folder(options.output)
     form = options.format or ""
     if folder is None:
-        found = format_of(options, _ENDINGS)
+        found = outputs.format_of(options, _ENDINGS)
         form = "junit" if found == "xml" else found
     _check(options, form, folder)
     try:
@@ -459,11 +449,11 @@ def _give_error(
         text = _error_answer(form, gate, error)
         if text is not None:
             _give(text, options.output)
-        elif options.output is not None and not is_stream(options.output):
+        elif options.output is not None and not outputs.is_stream(options.output):
             options.output.unlink(missing_ok=True)
         return
     for one in _with_outcome(form, gated=True):
-        save(as_bytes(_error_answer(one, gate, error) or ""), folder / _FILES[one])
+        outputs.save(outputs.as_bytes(_error_answer(one, gate, error) or ""), folder / _FILES[one])
 
 
 def _check(options: argparse.Namespace, form: str, folder: Path | None) -> None:
@@ -473,13 +463,13 @@ def _check(options: argparse.Namespace, form: str, folder: Path | None) -> None:
         raise UsageError(f"{form} has no choice of tables", f"leave out {left_out}, or try csv")
     if _needs_gate(options, form):
         _check_gate(options)
-    check_answer(options, form, *(options.paths if folder is None else ()))
+    outputs.check_answer(options, form, *(options.paths if folder is None else ()))
     if folder is not None:
         # Refuse a folder that cannot work before the long work starts. What says "passed" of an
         # earlier run must not be taken for that of this one, however this one ends.
         if form == "text":
             raise UsageError("a folder holds no text", "name a file with -o FILE.txt")
-        check_folder(folder)
+        outputs.check_folder(folder)
         for one in _with_outcome(form, gated=_needs_gate(options, form)):
             _check_file(folder / _FILES[one], force=options.force)
 

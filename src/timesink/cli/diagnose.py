@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from timesink.cli import outputs
 from timesink.cli.options import (
     CYCLE_TYPES,
     add_cycle_options,
@@ -22,15 +23,6 @@ from timesink.cli.options import (
     add_reading,
     progress_bar,
     reading_of,
-)
-from timesink.cli.outputs import (
-    check_folder,
-    check_output,
-    check_page,
-    format_of,
-    give_document,
-    give_json,
-    output_folder,
 )
 from timesink.errors import UsageError
 
@@ -55,10 +47,10 @@ def run(options: argparse.Namespace) -> int:
     """Diagnose what the options name, and say it as they ask."""
     files = _files(options)
     for form in files.values():
-        check_page(form)
+        outputs.check_page(form)
     for path in filter(None, files):
         for source in filter(None, (options.path, options.map)):
-            check_output(path, source, force=options.force)
+            outputs.check_output(path, source, force=options.force)
     from timesink.answers.diagnosis import diagnosis_document  # noqa: PLC0415 - --help is quick
     from timesink.answers.diagnosis_report import diagnose  # noqa: PLC0415
 
@@ -67,20 +59,20 @@ def run(options: argparse.Namespace) -> int:
         report = diagnose(options.path, **asked, progress=progress)
     for place, form in files.items():
         if form == "json":
-            give_json(report.to_json(), place)
+            outputs.give_json(report.to_json(), place)
         else:
             document = diagnosis_document(report, brief=form != "html")
-            give_document(document, form, argparse.Namespace(output=place))
+            outputs.give_document(document, form, argparse.Namespace(output=place))
     return 0
 
 
 def _files(options: argparse.Namespace) -> dict[Path | None, str]:
     """Where the answer goes, and as what; to a folder as Markdown and as JSON."""
-    folder = output_folder(options.output)
+    folder = outputs.output_folder(options.output)
     if folder is None:
-        return {options.output: format_of(options, _FORMATS)}
+        return {options.output: outputs.format_of(options, _FORMATS)}
     if options.format == "text":
         raise UsageError("a folder holds md and json", "name a file with -o FILE.txt")
-    check_folder(folder)
+    outputs.check_folder(folder)
     forms = (options.format,) if options.format else _IN_FOLDER
     return {folder / f"diagnosis.{form}": form for form in forms}

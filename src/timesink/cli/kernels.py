@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from timesink.cli import say
+from timesink.cli import outputs, say
 from timesink.cli.options import (
     CHOICE,
     add_choice,
@@ -32,15 +32,6 @@ from timesink.cli.options import (
     reading_of,
     row_count,
     whole_number,
-)
-from timesink.cli.outputs import (
-    check_answer,
-    format_of,
-    give,
-    give_document,
-    give_frame,
-    give_json,
-    write_bytes,
 )
 from timesink.errors import TimesinkError, UsageError
 
@@ -100,7 +91,7 @@ def _device_name(text: str) -> str:
 
 def run(options: argparse.Namespace) -> int:
     """Report on what the options name, as they ask."""
-    form = format_of(options, _FILES)
+    form = outputs.format_of(options, _FILES)
     _check(options, form)
     from timesink.answers.kernels.reading import kernels  # noqa: PLC0415 - --help should not wait for it
 
@@ -129,9 +120,9 @@ def run(options: argparse.Namespace) -> int:
 
         drawing = draw(reports, options.picture)
         if form == "png":
-            write_bytes(to_png(drawing), options.output)
+            outputs.write_bytes(to_png(drawing), options.output)
         else:
-            give(to_svg(drawing).removesuffix("\n"), options.output)
+            outputs.give(to_svg(drawing).removesuffix("\n"), options.output)
     else:
         _give_words(reports, options, form)
     if refused is not None:
@@ -165,7 +156,7 @@ def _check(options: argparse.Namespace, form: str) -> None:
             f"choose from {', '.join(_SORTS_OF_CALLS)}",
         )
     sources = (*options.paths, options.trace, options.families, options.peaks)
-    check_answer(options, form, *sources)
+    outputs.check_answer(options, form, *sources)
 
 
 def _refusal(report: KernelReport) -> TimesinkError | None:
@@ -187,9 +178,9 @@ def _give_data(reports: Sequence[KernelReport], options: argparse.Namespace, for
 
     if form == "json" and options.by is None and not options.calls:
         whole = reports[0].to_dict() if len(reports) == 1 else runs_dict(reports)
-        give_json(msgspec.json.encode(whole), options.output)
+        outputs.give_json(msgspec.json.encode(whole), options.output)
     else:
-        give_frame(_table(reports, options), form, options.output)
+        outputs.give_frame(_table(reports, options), form, options.output)
 
 
 def _table(reports: Sequence[KernelReport], options: argparse.Namespace) -> pl.DataFrame:
@@ -215,10 +206,10 @@ def _give_words(reports: Sequence[KernelReport], options: argparse.Namespace, fo
     choice = rows.KernelChoice(options.sort or "time", options.top, options.min_share)
     if options.calls and form != "md":
         calls = rows.chosen_calls(reports[0].calls, options.sort, choice)
-        give(rows.to_lines(calls).removesuffix("\n"), options.output)
+        outputs.give(rows.to_lines(calls).removesuffix("\n"), options.output)
     elif form == "table":
         # As wide as it is: nothing is cut.
-        give(to_text(one_table(reports, options.by, choice), _WIDEST), options.output)
+        outputs.give(to_text(one_table(reports, options.by, choice), _WIDEST), options.output)
     else:
         if options.calls:
             document = frame_document(_table(reports, options))
@@ -226,4 +217,4 @@ def _give_words(reports: Sequence[KernelReport], options: argparse.Namespace, fo
             document = groups_document(reports, options.by, choice)
         else:
             document = kernels_document(reports, choice, brief=form != "html")
-        give_document(document, form, options)
+        outputs.give_document(document, form, options)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from timesink.errors import CollectError
+from timesink.recorder import run_file
 from timesink.recorder.folder import (
     CONTROL_VARIABLE,
     RecordingFolder,
@@ -24,14 +25,6 @@ from timesink.recorder.folder import (
     write_plan,
 )
 from timesink.recorder.processes import answered, end_family, family, noticed, signal_family
-from timesink.recorder.run_file import (
-    ProgramEnd,
-    ProgramRun,
-    Watched,
-    advice,
-    describe,
-    write_run_file,
-)
 from timesink.recorder.traces import collect_traces, shift_counters
 from timesink.recorder.watch import Watch
 
@@ -89,7 +82,7 @@ class Running:
     _pass_on_at: float | None = None
     _kill_at: float | None = None
 
-    def to_the_end(self, tick: Callable[[], None]) -> ProgramEnd:
+    def to_the_end(self, tick: Callable[[], None]) -> run_file.ProgramEnd:
         """Wait for the program, calling `tick` now and then."""
         while True:
             with suppress(subprocess.TimeoutExpired):
@@ -130,12 +123,12 @@ def _is_in_foreground() -> bool:
     return False
 
 
-def _ended(code: int) -> ProgramEnd:
+def _ended(code: int) -> run_file.ProgramEnd:
     if code >= 0:
-        return ProgramEnd(code, "", code)
+        return run_file.ProgramEnd(code, "", code)
     with suppress(ValueError):
-        return ProgramEnd(None, signal.Signals(-code).name, 128 - code)
-    return ProgramEnd(None, f"signal {-code}", 128 - code)
+        return run_file.ProgramEnd(None, signal.Signals(-code).name, 128 - code)
+    return run_file.ProgramEnd(None, f"signal {-code}", 128 - code)
 
 
 # The environment of a recorded program: as it was, and every Python in it lets the agent in.
@@ -169,14 +162,14 @@ class Request:
 
 def record_program(
     request: Request, say: Callable[[str], None]
-) -> tuple[dict[str, Any], str, ProgramEnd]:
+) -> tuple[dict[str, Any], str, run_file.ProgramEnd]:
     """Run a program to its end and leave a recording, however it ends: as `conclude` says it."""
     urgency = Urgency()
     with noticed() as interruptions:
         started_us = time.time_ns() // 1000
         ended, watch = _run(request, interruptions, urgency, say)
         ended_us = time.time_ns() // 1000
-        program = ProgramRun(
+        program = run_file.ProgramRun(
             request.timesink, request.command, request.plan, started_us, ended_us, ended
         )
         with _stopped_at_once(urgency, request.place, say):
@@ -211,7 +204,7 @@ def _stopped_at_once(
 
 def _run(
     request: Request, interruptions: list[int], urgency: Urgency, say: Callable[[str], None]
-) -> tuple[ProgramEnd, Watch]:
+) -> tuple[run_file.ProgramEnd, Watch]:
     place = request.place
     place.prepare()
     write_plan(request.plan, place.control)
@@ -261,7 +254,7 @@ def _run(
 
 
 def conclude(
-    program: ProgramRun, watched: Watched, place: RecordingFolder
+    program: run_file.ProgramRun, watched: run_file.Watched, place: RecordingFolder
 ) -> tuple[dict[str, Any], str]:
     """Pack timelines, check the clock, describe the run, remove the notes.
 
@@ -275,7 +268,7 @@ def conclude(
             shift_counters(place.counters, recorded[0].offset, place.control)
         except OSError as error:
             trouble = f"the counters are not on the timeline's clock: {error.strerror or error}"
-    run = describe(program, recorded, processes, watched, trouble)
-    write_run_file(run, place)
+    run = run_file.describe(program, recorded, processes, watched, trouble)
+    run_file.write_run_file(run, place)
     place.clear_control()
-    return run, advice(recorded, processes, program.plan)
+    return run, run_file.advice(recorded, processes, program.plan)

@@ -19,18 +19,10 @@ from timesink.formats.options import Progress
 from timesink.formats.packing import head_of_packed
 from timesink.formats.written_files import SCHEMA_VERSION
 from timesink.recorder.folder import CONTROL_FOLDER
+from timesink.sources import sidecars
 from timesink.sources.cache import READER_VERSION
 from timesink.sources.places import is_wild, password_in, without_password
 from timesink.sources.recordings import Recording, RemoteFile, recording_of
-from timesink.sources.sidecars import (
-    HEAD_BYTES,
-    RUN_FILE,
-    belongs_beside,
-    head_may_be_trace,
-    is_named_as_event_table,
-    is_named_by_rank_alone,
-    is_named_like_trace,
-)
 
 ACCESS = "check the URL, your access to it, and the network"
 """What to try when a file system refuses."""
@@ -197,7 +189,7 @@ def remote_head(url: str) -> bytes:
 
 
 def _head(system: Any, place: str) -> bytes:
-    packed: bytes = system.cat_file(place, start=0, end=HEAD_BYTES)
+    packed: bytes = system.cat_file(place, start=0, end=sidecars.HEAD_BYTES)
     return head_of_packed(packed)
 
 
@@ -220,7 +212,7 @@ def _traces(system: Any, files: _Listed) -> _Listed:
         place
         for place, name in names.items()
         # An ending of traces, and a rank: that says enough.
-        if rank_in_name(name) is None or is_named_by_rank_alone(name)
+        if rank_in_name(name) is None or sidecars.is_named_by_rank_alone(name)
     ]
     if len(doubtful) > _MOST_HEADS:
         return named
@@ -229,15 +221,17 @@ def _traces(system: Any, files: _Listed) -> _Listed:
         # What cannot be read is reported by whoever opens it.
         with suppress(Exception):
             head = _head(system, place)
-            told = is_named_as_event_table(names[place]) or not head
-            if not told and not head_may_be_trace(head, is_whole=len(head) < HEAD_BYTES):
+            told = sidecars.is_named_as_event_table(names[place]) or not head
+            if not told and not sidecars.head_may_be_trace(
+                head, is_whole=len(head) < sidecars.HEAD_BYTES
+            ):
                 others.add(place)
     return {place: about for place, about in named.items() if place not in others}
 
 
 def _is_named_like_trace(place: str) -> bool:
     name = PurePosixPath(place).name
-    return is_named_like_trace(name) and name != RUN_FILE
+    return sidecars.is_named_like_trace(name) and name != sidecars.RUN_FILE
 
 
 def _chosen(parts: RemoteUrl, files: _Listed, listed: _Listed) -> list[Recording]:
@@ -255,11 +249,11 @@ def _chosen(parts: RemoteUrl, files: _Listed, listed: _Listed) -> list[Recording
     for place, about in (named or files).items():
         folder, _, name = place.rpartition("/")
         near = folders[folder]
-        shared = traces[folder] == 1 or (RUN_FILE in near and name != RUN_FILE)
+        shared = traces[folder] == 1 or (sidecars.RUN_FILE in near and name != sidecars.RUN_FILE)
         beside = tuple(
             _remote(parts, one, listed[one])
             for other, one in near.items()
-            if one != place and belongs_beside(other, name, shared=shared)
+            if one != place and sidecars.belongs_beside(other, name, shared=shared)
         )
         recordings.append(
             replace(

@@ -13,17 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Raw
 
-from timesink.formats.chrome import argument_sets
+from timesink.formats.chrome import argument_sets, arguments
 from timesink.formats.chrome.argument_sets import DEVICE
-from timesink.formats.chrome.arguments import (
-    NO_ARGUMENTS,
-    NO_RAW,
-    ArgumentDecoder,
-    ChosenInputs,
-    collective_rows,
-    load_each,
-    other_rows,
-)
 from timesink.formats.chrome.columns import (
     EXACT_FLOAT_LIMIT_US,
     NULL_CODE,
@@ -71,10 +62,10 @@ class TextEnvelope(msgspec.Struct, gc=False):
     name: str | None = None
     pid: Lane = None
     tid: Lane = None
-    ts: Raw = NO_RAW
-    dur: Raw = NO_RAW
+    ts: Raw = arguments.NO_RAW
+    dur: Raw = arguments.NO_RAW
     id: Lane = None
-    args: Raw = NO_ARGUMENTS
+    args: Raw = arguments.NO_ARGUMENTS
 
 
 def _decoder(name: str, phase: Any, category: Any, time: Any) -> msgspec.json.Decoder[Any]:
@@ -163,7 +154,7 @@ def samples(
     names = words.names.words()
     codes = group["name"].values
     rows: list[tuple[int, str, float]] = []
-    for row, series in enumerate(load_each(raws, tally)):
+    for row, series in enumerate(arguments.load_each(raws, tally)):
         name = str(names[codes[row]]) if codes[row] >= 0 else ""
         known = DEVICE.known if of_ranges else _NOT_SAMPLED
         given = {key: value for key, value in series.items() if key not in known}
@@ -241,8 +232,8 @@ _UNUSED_IN_BRIEF = {**_UNUSED_COLUMNS, "flow": _ONLY_TIMES, "memory": _ONLY_TIME
 
 
 @cache
-def _argument_decoder(group: str, *, brief: bool) -> ArgumentDecoder:
-    return ArgumentDecoder(_ARGUMENTS[group], group, brief=brief)
+def _argument_decoder(group: str, *, brief: bool) -> arguments.ArgumentDecoder:
+    return arguments.ArgumentDecoder(_ARGUMENTS[group], group, brief=brief)
 
 
 def group_of_category(category: str | None) -> str:
@@ -267,7 +258,7 @@ class PieceDecoder:
         self._envelope = 0
         self._brief = brief is not None
         self._unused = _UNUSED_IN_BRIEF if self._brief else _UNUSED_COLUMNS
-        self._inputs = None if brief is None else ChosenInputs(brief)
+        self._inputs = None if brief is None else arguments.ChosenInputs(brief)
 
     def decode(self, number: int, text: bytes) -> Piece:
         """Columns of a piece of valid JSON: a list of events in brackets.
@@ -412,9 +403,11 @@ class PieceDecoder:
         groups[name] = {**group, **columns}
         index = group["index"].values
         if rare:
-            append(groups, "collectives", collective_rows(index, rare, words.texts))
+            append(groups, "collectives", arguments.collective_rows(index, rare, words.texts))
         if rare and not self._brief:
-            others = other_rows(index, rare, _ARGUMENTS[name].rare_keys, words.names, words.texts)
+            others = arguments.other_rows(
+                index, rare, _ARGUMENTS[name].rare_keys, words.names, words.texts
+            )
             append(groups, "event_args", others)
         if name == "ranges":
             append(groups, "samples", samples(group, raws, words, tally, of_ranges=True))
