@@ -8,8 +8,13 @@ from functools import lru_cache
 import numpy as np
 import polars as pl
 
-from timesink.analyses.anatomy.anatomy import PART_OF_CLASS
-from timesink.analyses.behaviour.functions import NO_CALL, SIDE_WAIT, UNTRACED, WAITING
+from timesink.analyses.behaviour.functions import (
+    NO_CALL,
+    PART_OF_CLASS,
+    SIDE_WAIT,
+    UNTRACED,
+    WAITING,
+)
 from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.comparison.recorded import equally_often
 from timesink.analyses.kernels.families import load_families

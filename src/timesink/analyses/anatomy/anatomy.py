@@ -26,26 +26,6 @@ Device work comes first, computing before communication; then what the host wait
 does: `launch_gap` while it launches work or otherwise calls the runtime, `host_cpu` in other
 recorded calls, and `idle` where neither the device nor a recorded call is active."""
 
-PART_OF_CLASS = {
-    "gpu_compute": "device_compute",
-    "gpu_comm": "exposed_communication",
-    "gpu_memcpy_h2d": "copies",
-    "gpu_memcpy_d2h": "copies",
-    "gpu_memcpy_d2d": "copies",
-    "cpu_sync": "synchronisation",
-    "disk_read_and_write": "io",
-    "cpu_os_syscall_mem": "io",
-    "runq": "run_queue",
-    "cpu_launch": "launch_gap",
-    "cpu_copy": "launch_gap",
-    "oncpu": "host_cpu",
-    "cpu_operator": "host_cpu",
-    "cpu_python": "host_cpu",
-    "cpu_annotation": "host_cpu",
-    "cpu_other": "host_cpu",
-}
-"""What the own time of a class of functions counts for; other classes say nothing about it."""
-
 PART_TIMES = {
     "cycle": pl.Int64(),
     "part": pl.Enum(PARTS),

@@ -11,11 +11,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses import names
-from timesink.analyses.anatomy.anatomy import LAUNCHES, PART_OF_CLASS, PART_TIMES, PARTS
+from timesink.analyses.anatomy.anatomy import LAUNCHES, PART_TIMES, PARTS
 from timesink.analyses.behaviour.calls import OUTSIDE, Windows, process_of_device, process_of_host
 from timesink.analyses.behaviour.functions import (
     FUNCTION_CLASSES,
     ON_CPU,
+    PART_OF_CLASS,
     RUN_QUEUE,
     device_classes,
     functions_of,

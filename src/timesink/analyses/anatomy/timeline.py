@@ -11,7 +11,6 @@ import polars as pl
 from timesink.analyses.anatomy.anatomy import (
     CYCLE_SPANS,
     LEVELS,
-    PART_OF_CLASS,
     PART_TIMES,
     PARTS,
     PLACE_TIMES,
@@ -41,6 +40,7 @@ from timesink.analyses.behaviour.counters import (
     place_of,
     process_place,
 )
+from timesink.analyses.behaviour.functions import PART_OF_CLASS
 from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.behaviour.untraced import is_mark
 from timesink.analyses.cycles.cycles import Cycles

@@ -31,26 +31,27 @@ from timesink.model.vendors import CALL_PREFIXES
 
 # Which counters matter to which functions, as data that users can replace: ``classes.csv``.
 
-FUNCTION_CLASSES = (
-    "gpu_compute",
-    "gpu_comm",
-    "gpu_memcpy_h2d",
-    "gpu_memcpy_d2h",
-    "gpu_memcpy_d2d",
-    "oncpu",
-    "runq",
-    "cpu_sync",
-    "cpu_os_syscall_mem",
-    "disk_read_and_write",
-    "cpu_operator",
-    "cpu_launch",
-    "cpu_copy",
-    "cpu_python",
-    "cpu_annotation",
-    "cpu_other",
-    "cpu_untraced",
-    "cpu_waiting",
-)
+PART_OF_CLASS = {
+    "gpu_compute": "device_compute",
+    "gpu_comm": "exposed_communication",
+    "gpu_memcpy_h2d": "copies",
+    "gpu_memcpy_d2h": "copies",
+    "gpu_memcpy_d2d": "copies",
+    "oncpu": "host_cpu",
+    "runq": "run_queue",
+    "cpu_sync": "synchronisation",
+    "cpu_os_syscall_mem": "io",
+    "disk_read_and_write": "io",
+    "cpu_operator": "host_cpu",
+    "cpu_launch": "launch_gap",
+    "cpu_copy": "launch_gap",
+    "cpu_python": "host_cpu",
+    "cpu_annotation": "host_cpu",
+    "cpu_other": "host_cpu",
+}
+"""What the own time of a class of functions counts for, of the parts of a cycle (`anatomy`); other
+classes say nothing about it."""
+FUNCTION_CLASSES = (*PART_OF_CLASS, "cpu_untraced", "cpu_waiting")
 """What a function is, told by what it is waiting for or working on."""
 
 UNTRACED = "cpu_untraced"
