@@ -25,13 +25,16 @@ class Severity(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a health code means."""
+    """What a health code means: a row of `health.csv`."""
 
     code: str
     severity: Severity
     title: str
     consequence: str
     advice: str
+    said: str = ""
+    said_of_tables: str = ""
+    told: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ class HealthEntry:
     @property
     def is_told(self) -> bool:
         """Whether the example says what this one is about, in words of its own."""
-        return self.code in _TOLD and bool(self.example)
+        return bool(self.rule.told and self.example)
 
     def to_dict(self) -> dict[str, str | int]:
         rule = self.rule
@@ -70,17 +73,17 @@ def behaviour_notes(health: Iterable[HealthEntry], *, of_table: bool = False) ->
     In a trace values and text concern single events, and do not touch its behaviour; in a behaviour
     table they do.
     """
-    said = {**_SAID, **_SAID_OF_TABLES} if of_table else _SAID
-    return [
-        _sentence(entry, said.get(entry.code, "{title}{times}: {consequence}"))
-        for entry in health
-        if entry.code in said or entry.rule.severity is Severity.ERROR
-    ]
+    notes = []
+    for entry in health:
+        said = (of_table and entry.rule.said_of_tables) or entry.rule.said
+        if said or entry.rule.severity is Severity.ERROR:
+            notes.append(_sentence(entry, said or "{title}{times}: {consequence}"))
+    return notes
 
 
 def recording_notes(health: Iterable[HealthEntry]) -> list[str]:
     """How a recording fell short, by its recorder's own words."""
-    return [_sentence(entry, _SAID[entry.code]) for entry in health if entry.code in _OF_RECORDERS]
+    return [_sentence(entry, entry.rule.said) for entry in health if entry.code in _OF_RECORDERS]
 
 
 def _sentence(entry: HealthEntry, form: str) -> str:
@@ -121,28 +124,6 @@ def _rules() -> dict[str, Rule]:
 
 
 _OF_RECORDERS = ("lost_recording", "partial_recording", "heavy_profiling")
-_SAID = {
-    "bad_behaviour_row": "{rows} could not be used, e.g. {example}",
-    "bad_counter_row": "{file}: {rows} could not be used, e.g. {row}",
-    "unreadable_counters": "{example}: its samples are not used",
-    "missing_column": "not in the table, and so not known: {example}",
-    "missing_level": "{rows} {name} a counter without a number for it, e.g. {example}",
-    "lost_recording": "{title}: {example}",
-    "partial_recording": "{title}: {example}",
-    "heavy_profiling": "with the profiler cycles took {example}: {consequence}",
-    "counter_clock_offset": "{title} ({example}): {consequence}",
-}
-_SAID_OF_TABLES = {
-    "bad_value": "{values} could not be read, e.g. {example}",
-    "invalid_utf8": (
-        "{lines} {hold} text that is not UTF-8: names there may not meet those of other runs"
-    ),
-}
-_TOLD = (
-    *_OF_RECORDERS,
-    *("counter_clock_offset", "profiler_overhead", "missing_counters", "counters_only"),
-)
-"""Codes whose example is no example but the case itself."""
 
 RULES = _rules()
 """What every code means: `health.csv` beside this file."""
