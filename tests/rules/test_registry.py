@@ -10,7 +10,7 @@ import pytest
 
 import timesink.rules
 from timesink.model.findings import CAUSES
-from timesink.rules.registry import RULES, catalogue, finding, rules_for
+from timesink.rules.registry import catalogue, finding, rules_for
 
 HOME = Path(timesink.rules.__file__).parent
 GAPS = {
@@ -25,6 +25,9 @@ GAPS = {
     "tried": "Less.",
     "process": "rank 3",
 }
+
+
+RULES = catalogue()["rules"]
 
 
 @pytest.mark.parametrize("question", RULES)

@@ -1,7 +1,7 @@
 """Every rule by the question it answers, in the order in which rules are asked, and its words.
 
-A rule is a function that turns what was measured into findings, a line here, and rows of
-``catalogue.toml`` with its title and its advice.  A rule without numbers says nothing.
+A rule is a function that turns what was measured into findings, and rows of ``catalogue.toml``: its
+turn among the others, its title and its advice.  A rule without numbers says nothing.
 """
 
 from __future__ import annotations
@@ -18,76 +18,11 @@ from timesink.model.data_files import toml_tables
 from timesink.model.findings import Finding
 from timesink.model.vendors import in_words_of
 
-RULES: Mapping[str, tuple[str, ...]] = {
-    # What costs time in a run: from a trace to findings.
-    "run": (
-        "idle:data_loading",
-        "idle:between_steps",
-        "idle:low_utilisation",
-        "idle:dominant_operator",
-        "communication:exposed_communication",
-        "communication:data_parallel",
-        "communication:gloo_on_devices",
-        "device_work:tensor_cores_unused",
-        "device_work:layout_conversions",
-        "device_work:memory_limit",
-        "device_work:tiny_kernels",
-        "device_work:many_waits",
-        "device_work:pageable_copies",
-        "idle:work_not_recorded",
-        "device_work:allocator_calls",
-        "idle:large_gaps",
-        "single_run:cut_steps",
-    ),
-    # How well kernels use a device: from its launches to advice.
-    "kernels": (
-        "kernel_use:tensor_cores_unused",
-        "kernel_use:tiny_kernels",
-        "kernel_use:memory_bound",
-        "kernel_use:layout_conversions",
-        "kernel_use:low_use",
-        "kernel_use:attention_not_fused",
-    ),
-    # Counters against each other and against the trace, before one is believed.  Later ones see
-    # what earlier ones refuted.
-    "environment": (
-        "environment_checks:used_devices",
-        "environment_checks:device_use",
-        "environment_checks:multiprocessors",
-        "environment_checks:device_memory",
-        "environment_checks:device_clock",
-        "environment_checks:power_and_heat",
-        "environment_checks:throttling",
-        "environment_checks:power_limit",
-        "environment_checks:processor",
-        "environment_checks:processor_clock",
-        "environment_checks:disk",
-        "environment_checks:network",
-    ),
-    # What explains a change: from a case to claims.  Changes of the trace come first, as they are
-    # certain; then what acts on the device, on the calls of the host, and on the host as a whole.
-    # What one has explained is not there for the next.
-    "change": (
-        "causes_host:synchronisation",
-        "causes_device:workload_change",
-        "causes_host:more_operators",
-        "causes_device:kernel_change",
-        "environment:device_environment",
-        "causes_device:longer_kernels",
-        "causes_host:host_calls",
-        "causes_host:host_code",
-        "causes_host:data_loading",
-        "environment:host_environment",
-    ),
-    # The same between cycles that do not hold the same work.
-    "other work": ("causes_device:workload_change", "causes_host:more_operators"),
-}
-
 
 @lru_cache(maxsize=8)
 def rules_for(question: str) -> tuple[Callable[..., Any], ...]:
     """The rules of a question, in order; only their modules are loaded."""
-    named = (each.split(":") for each in RULES[question])
+    named = (each.split(":") for each in catalogue()["rules"][question])
     return tuple(getattr(import_module(f"timesink.rules.{home}"), name) for home, name in named)
 
 
@@ -117,8 +52,8 @@ def fitted(one: Finding, table: str, *, pytorch: bool, vendor: str = "") -> Find
 
 
 @lru_cache(maxsize=1)
-def catalogue() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
-    """Titles and advice by table (`run`, `kernels`, `causes`, `parts`) and id."""
+def catalogue() -> Mapping[str, Mapping[str, Any]]:
+    """Titles and advice by table (`run`, `kernels`, `causes`, `parts`) and id; and `rules`."""
     return toml_tables(Path(__file__).with_name("catalogue.toml"))
 
 
