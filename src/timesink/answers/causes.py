@@ -64,7 +64,8 @@ _LEAST_NS = 1.0
 
 def _texts(table: str, name: str) -> Mapping[str, str]:
     """What the catalogue says of a cause, or of a part of the cycle."""
-    return catalogue()[table].get(name, {})
+    said: Mapping[str, str] = catalogue()[table].get(name, {})
+    return said
 
 
 def part_name(component: str) -> str:

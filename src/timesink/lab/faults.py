@@ -99,7 +99,8 @@ faults_named = partial(_chosen, "fault", FAULTS)
 
 def as_text() -> str:
     """Workloads, faults, kinds of slow ranks, and what should be said about them."""
-    width = max(len(one.name) for one in (*WORKLOADS, *FAULTS, *SLOWNESS)) + 2
+    names = [one.name for one in WORKLOADS] + [one.name for one in FAULTS]
+    width = max(map(len, (*names, *(one.name for one in SLOWNESS)))) + 2
     lines = ["workloads"]
     for workload in WORKLOADS:
         cycle = f"one call of {workload.marker}" if workload.marker else "a step of the optimizer"
