@@ -11,15 +11,9 @@ from urllib.parse import parse_qsl
 import msgspec
 from isal import igzip, isal_zlib
 
+from timesink import errors
 from timesink.answers.plugin import Query
 from timesink.answers.views import load
-from timesink.errors import (
-    AmbiguousError,
-    NotFoundError,
-    TimesinkError,
-    UnreadableError,
-    UsageError,
-)
 from timesink.server.jobs import BusyError
 
 MOST_QUERY = 8 * 1024
@@ -44,13 +38,13 @@ class Asked:
     def parameters(self) -> Query:
         """The parameters of the request; more than any page of ours sends is refused."""
         if len(self.query) > MOST_QUERY:
-            raise UsageError(
+            raise errors.UsageError(
                 f"the query has {len(self.query)} characters", f"at most {MOST_QUERY} are taken"
             )
         try:
             pairs = parse_qsl(self.query, keep_blank_values=True, max_num_fields=MOST_PARAMETERS)
         except ValueError:
-            raise UsageError(
+            raise errors.UsageError(
                 "the query has too many parameters", f"at most {MOST_PARAMETERS} are taken"
             ) from None
         return Query(dict(pairs))
@@ -70,11 +64,11 @@ _WORTH_PACKING = 1024
 _FAST = 1
 _GZIP_WINDOW = 31
 _BLOCK_BYTES = 256 * 1024
-_STATUS: Mapping[type[TimesinkError], int] = {
-    UsageError: 400,
-    NotFoundError: 404,
-    AmbiguousError: 404,
-    UnreadableError: 422,
+_STATUS: Mapping[type[errors.TimesinkError], int] = {
+    errors.UsageError: 400,
+    errors.NotFoundError: 404,
+    errors.AmbiguousError: 404,
+    errors.UnreadableError: 422,
     BusyError: 503,
 }
 _UNWANTED_GZIP = re.compile(r"(?:gzip|\*)\s*;\s*q=0(?:\.0*)?\s*(?:,|$)")
@@ -122,7 +116,7 @@ def reply_to(asked: Asked, value: Any, status: int = 200) -> Reply:
     return Reply(status, body, headers)
 
 
-def error_reply(asked: Asked, error: TimesinkError) -> Reply:
+def error_reply(asked: Asked, error: errors.TimesinkError) -> Reply:
     """What went wrong and what to try, with the status that fits."""
     status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
     return sentence_reply(asked, error.message, error.hint, status)
@@ -172,7 +166,7 @@ def row_limit(query: Query) -> int | None:
     """How many rows of a table are wanted; None where the request does not say."""
     value = query.whole("rows")
     if value is not None and not 1 <= value <= MOST_ROWS:
-        raise UsageError(f"the parameter 'rows' is {value}", f"give 1 to {MOST_ROWS}")
+        raise errors.UsageError(f"the parameter 'rows' is {value}", f"give 1 to {MOST_ROWS}")
     return value
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses import names
+from timesink.analyses import columns, names
 from timesink.analyses.anatomy.anatomy import LAUNCHES, PART_TIMES, PARTS
 from timesink.analyses.behaviour.calls import OUTSIDE, Windows, process_of_device, process_of_host
 from timesink.analyses.behaviour.functions import (
@@ -23,15 +23,6 @@ from timesink.analyses.behaviour.functions import (
     host_classes,
 )
 from timesink.analyses.behaviour.untraced import WORK, in_stead, is_waiting_call, own_threads
-from timesink.analyses.columns import (
-    Texts,
-    device_columns,
-    device_names,
-    event_ranges,
-    host_columns,
-    host_lanes,
-    host_names,
-)
 from timesink.analyses.cycles.cycles import Cycles
 from timesink.analyses.kernels.families import load_families
 from timesink.analyses.kernels.table import launched_blocks
@@ -70,16 +61,16 @@ def device_times(trace: Trace, processes: Sequence[str]) -> dict[str, DeviceTime
     counted = np.flatnonzero(classes >= 0)
     launch = link_launches(trace).call_row[counted]
     process = process_of_device(trace, processes, counted, launch)
-    families = device_names(trace).renamed(load_families().of)
+    families = columns.device_names(trace).renamed(load_families().of)
     return {
         pid: _device_time(trace, counted[process == number], families)
         for number, pid in enumerate(processes)
     }
 
 
-def _device_time(trace: Trace, rows: NDArray[np.intp], families: Texts) -> DeviceTime:
-    device, classes = device_columns(trace), device_classes(trace)[rows]
-    spans = event_ranges(device, rows)
+def _device_time(trace: Trace, rows: NDArray[np.intp], families: columns.Texts) -> DeviceTime:
+    device, classes = columns.device_columns(trace), device_classes(trace)[rows]
+    spans = columns.event_ranges(device, rows)
     computing = np.flatnonzero(classes == _COMPUTING_CLASS)
     kept, apart = intervals.first_come(spans[computing])
     numbers = device["device"].gather(rows).drop_nulls().unique()
@@ -103,9 +94,9 @@ def launch_rows(
     """
     if not len(rows) or not len(windows.row):
         return pl.DataFrame(schema=LAUNCHES)
-    place = windows.holding(device_columns(trace)["ts_ns"].to_numpy()[rows])
+    place = windows.holding(columns.device_columns(trace)["ts_ns"].to_numpy()[rows])
     rows, place = rows[place != OUTSIDE], place[place != OUTSIDE]
-    functions = functions_of(device_names(trace))
+    functions = functions_of(columns.device_names(trace))
     given = trace.lazy("device").select("grid_x", "grid_y", "grid_z", "bytes").collect()[rows]
     table = given.select(
         pl.Series("cycle", cycle[place]),
@@ -158,7 +149,7 @@ def crews(trace: Trace, cycles: Cycles, windows: Mapping[str, Windows]) -> Itera
         )
     process, _ = process_of_host(trace, list(windows))
     is_work = np.isin(host_classes(trace), WORK)
-    lanes = host_lanes(trace)[0]
+    lanes = columns.host_lanes(trace)[0]
     for number, (pid, window) in enumerate(windows.items()):
         known = [own.windows.row for own in marked if own.process == pid]
         rest = ~np.isin(window.row, np.concatenate([window.row[:0], *known]))
@@ -204,17 +195,17 @@ def host_ranges(trace: Trace, crew: Crew, marks: Flags) -> dict[str, IntervalSet
     `marks` says of every host event whether it marks cycles: the mark is the cycle, and no call in
     it.  Parts may overlap.
     """
-    classes, named = host_classes(trace), host_names(trace)
+    classes, named = host_classes(trace), columns.host_names(trace)
     own = crew.own[~marks[crew.own]]
     rows = np.concatenate([own, crew.instead])
     kind, loads = classes[rows], named.matching(is_loading)[rows]
     waits = named.matching(vendors.waits_for_device)[rows]
     sync = np.isin(kind, _SYNC) | (np.isin(kind, _COPY) & waits)
     sleeps = np.isin(kind, _MAY_WAIT) & named.matching(is_waiting_call)[rows]
-    scheduled = np.flatnonzero(np.isin(host_lanes(trace)[0], crew.lanes))
+    scheduled = np.flatnonzero(np.isin(columns.host_lanes(trace)[0], crew.lanes))
     on_cpu, queued = (scheduled[classes[scheduled] == each] for each in (ON_CPU, RUN_QUEUE))
     # Own calls in each of the cycles, but for those that hold it: these tell nothing about it.
-    windows, spans = crew.windows, event_ranges(host_columns(trace), own)
+    windows, spans = crew.windows, columns.event_ranges(columns.host_columns(trace), own)
     pieces = windows.cut(spans[:, 0], spans[:, 1])
     around = spans[pieces.call, 0] <= windows.start[pieces.window]
     around &= spans[pieces.call, 1] >= windows.end[pieces.window]
@@ -235,7 +226,7 @@ def host_ranges(trace: Trace, crew: Crew, marks: Flags) -> dict[str, IntervalSet
 
 def _collectives(trace: Trace, crew: Crew) -> IntervalSet:
     """When processors communicated for the process and its own thread did not work meanwhile."""
-    found = host_names(trace).rows(is_host_collective)
+    found = columns.host_names(trace).rows(is_host_collective)
     if not len(found):
         return _ranges(trace, found)
     process, _ = process_of_host(trace, [crew.process])
@@ -247,7 +238,7 @@ def _collectives(trace: Trace, crew: Crew) -> IntervalSet:
 
 
 def _ranges(trace: Trace, rows: Rows) -> IntervalSet:
-    return intervals.merge(event_ranges(host_columns(trace), rows))
+    return intervals.merge(columns.event_ranges(columns.host_columns(trace), rows))
 
 
 _COMPUTING = PARTS.index("device_compute")

@@ -11,18 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import (
-    Codes,
-    Texts,
-    device_columns,
-    device_kinds,
-    device_names,
-    encode,
-    host_columns,
-    host_kinds,
-    host_lanes,
-    host_names,
-)
+from timesink.analyses import columns
 from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 from timesink.model.vendors import is_collective_kernel
@@ -214,15 +203,15 @@ class Side:
     """Place in `labels`."""
     labels: Sequence[tuple[str, str]]
     """Names with the kinds of what is called so."""
-    track: Codes
+    track: columns.Codes
     """Place in `tracks`; -1 for what is left out."""
     tracks: Sequence[Track]
 
 
 def host_side(trace: Trace, naming: Naming) -> Side:
     """Host calls on their threads."""
-    host, kinds = host_columns(trace), host_kinds(trace)
-    track, lanes = host_lanes(trace)
+    host, kinds = columns.host_columns(trace), columns.host_kinds(trace)
+    track, lanes = columns.host_lanes(trace)
     events = np.bincount(track, minlength=len(lanes)).tolist()
     operators = _count(track, kinds.among("operator"), len(lanes))
     frames = _count(track, kinds.among(*_FRAMING), len(lanes))
@@ -235,14 +224,14 @@ def host_side(trace: Trace, naming: Naming) -> Side:
         )
         for number, lane in enumerate(lanes)
     ]
-    label, labels = _labels(host_names(trace), kinds)
+    label, labels = _labels(columns.host_names(trace), kinds)
     return Side(host["ts_ns"].to_numpy(), host["dur_ns"].to_numpy(), label, labels, track, tracks)
 
 
 def device_side(trace: Trace, naming: Naming) -> Side:
     """Work on the streams of devices; annotations on devices have tracks of their own."""
-    device, kinds = device_columns(trace), device_kinds(trace)
-    label, labels = _labels(device_names(trace), kinds)
+    device, kinds = columns.device_columns(trace), columns.device_kinds(trace)
+    label, labels = _labels(columns.device_names(trace), kinds)
     track, places = _device_places(trace, kinds.among("annotation"))
     talks = [
         kind == "collective" or (kind == "kernel" and is_collective_kernel(name))
@@ -290,22 +279,22 @@ def within(side: Side, start_ns: int, end_ns: int) -> Side:
     return replace(side, track=np.where(inside, number[side.track], -1), tracks=left)
 
 
-def _count(track: Codes, chosen: Flags, tracks: int) -> list[int]:
+def _count(track: columns.Codes, chosen: Flags, tracks: int) -> list[int]:
     counts: list[int] = np.bincount(track[chosen], minlength=tracks).tolist()
     return counts
 
 
 def _device_places(
     trace: Trace, annotates: Flags
-) -> tuple[Codes, list[tuple[str, int | None, str, bool]]]:
+) -> tuple[columns.Codes, list[tuple[str, int | None, str, bool]]]:
     """A number per device event for where it is drawn, and what each stands for.
 
     That is a process, a device, a stream, and whether it shows annotations.
     """
     stream = pl.coalesce("stream", "tid").alias("stream")
     frame = trace.lazy("device").select("pid", "device", stream).collect()
-    pid, pids = encode(frame["pid"])
-    streams, names = encode(frame["stream"])
+    pid, pids = columns.encode(frame["pid"])
+    streams, names = columns.encode(frame["stream"])
     number = frame["device"].fill_null(-1).to_numpy().astype(np.int64) + 1
     shape = (len(pids), int(number.max(initial=0)) + 1, len(names), 2)
     joint = ((pid * shape[1] + number) * shape[2] + streams) * 2 + annotates
@@ -319,7 +308,7 @@ def _device_places(
     return track.reshape(-1), places
 
 
-def _labels(named: Texts, kinds: Texts) -> tuple[Ints, list[tuple[str, str]]]:
+def _labels(named: columns.Texts, kinds: columns.Texts) -> tuple[Ints, list[tuple[str, str]]]:
     """A number per event for its name and kind, and what each number stands for."""
     joint = named.codes * len(kinds.texts) + kinds.codes
     seen = np.zeros(len(named.texts) * len(kinds.texts), dtype=np.bool_)

@@ -110,13 +110,7 @@ def _steps_sentence(trace: Trace) -> str:
 
 _DID, _IDLE = "What {} did, from its first activity to its last", "Why {} was idle during the steps"
 
-_BUSY = {
-    "utilisation": "kernels",
-    "any_activity": "any work",
-    "sm_efficiency": "SM efficiency",
-    "occupancy_pct": "occupancy",
-    "tensor_core_ratio": "tensor cores",
-}
+_BUSY = ("utilisation", "any_activity", "sm_efficiency", "occupancy_pct", "tensor_core_ratio")
 _WORK: _Named = {
     "compute_ns": ("kernel", "computation"),
     "exposed_communication_ns": ("communication", "communication alone"),
@@ -165,9 +159,10 @@ _OTHERWISE = 0.05
 
 def _device_line(word: str, row: Mapping[str, Any], span: Mapping[str, Any] | None) -> str:
     """How busy a device was; also from its first activity to its last, where that is not alike."""
+    about = columns_of("devices")
     said = [
-        f"{title} {worded(row[name], 'percent' if name.endswith('_pct') else 'share')}"
-        for name, title in _BUSY.items()
+        f"{about[name].title} {worded(row[name], 'percent' if name.endswith('_pct') else 'share')}"
+        for name in _BUSY
         if row[name] is not None or name == "utilisation"
     ]
     within = span["busy_ns"] / span["span_ns"] if span and span["span_ns"] else None

@@ -13,6 +13,7 @@ from timesink.analyses.device.utilisation import device_utilisation
 from timesink.analyses.names import LIGHTNING, LIGHTNING_MODULE, device_word
 from timesink.analyses.steps import PARTS, average_step, role_ranges, step_breakdown
 from timesink.answers.plugin import Query, microseconds
+from timesink.answers.views import meanings_of
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import is_collective_call, is_collective_kernel
@@ -23,25 +24,6 @@ from timesink.rules.single_run import find_all
 Line: TypeAlias = dict[str, str]
 
 _BETWEEN_DEVICES: Line = {"title": "<hr/>", "value": ""}
-_MEANINGS = {
-    "utilisation": (
-        "{word} Utilization: time with at least one kernel running, as a part of the time from "
-        "the start of the first step to the end of the last, gaps between steps included."
-    ),
-    "sm_efficiency": (
-        "Est. SM Efficiency: multiprocessors that have a block to work on, as a part of all, over "
-        "the same time. Estimated from the blocks of each launch."
-    ),
-    "occupancy_pct": (
-        "Est. Achieved Occupancy: warps in flight as a part of what a multiprocessor can hold, "
-        "while kernels run. Estimated from each launch, weighted by duration."
-    ),
-    "tensor_core_ratio": (
-        "Kernel Time using Tensor Cores: of the time of kernels launched by operators, the part "
-        "of kernels that run on tensor cores, judged by their names."
-    ),
-}
-"""What the ratios mean, by the column they come from."""
 
 
 def device_summary(trace: Trace) -> tuple[str, dict[str, Any]] | None:
@@ -56,7 +38,7 @@ def device_summary(trace: Trace) -> tuple[str, dict[str, Any]] | None:
         lines += _lines(measured, trace, word)
     meanings = [
         text.format(word=word)
-        for column, text in _MEANINGS.items()
+        for column, text in meanings_of("device-summary").items()
         if any(measured[column] is not None for measured in devices)
     ]
     # The same devices against other denominators.

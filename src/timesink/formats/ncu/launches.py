@@ -114,16 +114,8 @@ def is_of_machine(metric: str) -> bool:
 _TEXT = pl.Categorical()
 PLACE: dict[str, pl.DataType] = {
     "launch_id": pl.Int64(),
-    "pid": _TEXT,
-    "process": _TEXT,
-    "host": _TEXT,
-    "device": _TEXT,
-    "compute_capability": _TEXT,
-    "context": _TEXT,
-    "stream": _TEXT,
-    "name": _TEXT,
-    "grid": _TEXT,
-    "block": _TEXT,
+    **dict.fromkeys(("pid", "process", "host", "device", "compute_capability"), _TEXT),
+    **dict.fromkeys(("context", "stream", "name", "grid", "block"), _TEXT),
 }
 """What pages print about a launch beside its metrics; shapes are still texts like `(8, 1, 1)`."""
 KEY = ("run", "host", "pid", "device", "launch_id", "name")
