@@ -58,17 +58,7 @@ _HOST_DID = {
     "cpu_exec": "ran host code",
     "other": "ran no operator and made no runtime call",
 }
-_BOUND = {
-    "data_loading": "low-utilisation-input-bound",
-    "communication": "low-utilisation-communication-bound",
-    "sync": "low-utilisation-sync-bound",
-    "runtime_call": "low-utilisation-runtime-bound",
-    "stalled": "low-utilisation-host-stalled",
-    "host": "low-utilisation-launch-bound",
-    "queued": "low-utilisation-dependency-bound",
-    "copies": "low-utilisation-copy-bound",
-    "unknown": "low-utilisation-unexplained",
-}
+_BOUND = {row["idle_for"]: rule for rule, row in catalogue()["run"].items() if "idle_for" in row}
 """The rule about devices that are idle mostly for a cause."""
 
 
