@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import polars as pl
+
 from timesink.model.findings import Finding, Interval
 
 VERDICTS = ("regression", "improvement", "no_change", "incomparable")
@@ -130,7 +132,7 @@ class CycleKinds:
     """Operators and ranges per cycle."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ProgramChange:
     """Whether two programs do the same: exact, where calls were recorded on both sides."""
 
@@ -148,6 +150,8 @@ class ProgramChange:
     """Whether calls of the host were recorded on both sides, and not only kernels."""
     varying: int
     """Calls that differ from cycle to cycle in a run, and are compared by how often they come."""
+    calls: pl.DataFrame
+    """Calls of both programs as one tree, rows of `analyses.diff.edits.CALL_TREE`."""
 
     @property
     def same(self) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from timesink.analyses.diff.edits import CallChange, ProgramDifference, difference
+from timesink.analyses.diff.edits import CallChange, ProgramDifference, call_tree, difference
 from timesink.analyses.diff.program import COPY, KERNEL, OPERATOR, SORTS, WAIT, Program
 from timesink.analyses.names import short_kernel_name
 from timesink.model.arrays import Floats
@@ -82,6 +82,7 @@ def program_change(
         change[1] - sum(one.host_ns for one in told),
         found.host,
         found.varying,
+        call_tree(found, base, new),
     )
 
 

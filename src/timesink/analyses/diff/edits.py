@@ -22,6 +22,7 @@ from timesink.analyses.diff.program import (
     KERNEL,
     MODULE,
     OPERATOR,
+    SORTS,
     WAIT,
     Hashes,
     Program,
@@ -126,6 +127,83 @@ class ProgramDifference:
                 if column[0]:
                     total += sign * column * min(1.0, often / column[0])
         return total * change.frequency
+
+
+CALL_TREE = {
+    "depth": pl.Int64(),
+    "name": pl.String(),
+    "sort": pl.String(),
+    "state": pl.String(),
+    **dict.fromkeys(("base_calls", "new_calls"), pl.Float64()),
+    **dict.fromkeys(("base_device_ns", "new_device_ns"), pl.Float64()),
+    **dict.fromkeys(("base_host_ns", "new_host_ns"), pl.Float64()),
+    "folded": pl.Int64(),
+}
+"""Calls of both programs as one tree, in order, each with all that is below it; below equal calls
+(`state` is `same`) only how many sorts of calls there are (`folded`).  Other states: `added`,
+`removed`, `changed` somewhere below or in number, and `varies` from cycle to cycle."""
+
+
+def call_tree(found: ProgramDifference, base: Program, new: Program) -> pl.DataFrame:
+    """Both programs as one tree of rows of `CALL_TREE`."""
+    sites, parents = found.sites["site"].to_list(), found.sites["parent"].to_list()
+    moved = {site for one in found.changes for side in (one.gone, one.came) for site in side}
+    place = _order(base, new)
+    below: dict[int | None, list[int]] = defaultdict(list)
+    for row, parent in enumerate(parents):
+        below[found.row.get(parent)].append(row)
+    for rows in below.values():
+        rows.sort(key=lambda row: place.get(sites[row], 0.0))
+    totals = [mean.copy() for mean in found.means]
+    changed = np.zeros(len(sites), dtype=np.bool_)
+    depth_first: list[int] = []
+    pending = below[None][::-1]
+    while pending:
+        row = pending.pop()
+        depth_first.append(row)
+        pending += below[row][::-1]
+    size = np.ones(len(sites), dtype=np.int64)
+    for row in reversed(depth_first):
+        changed[row] |= sites[row] in moved
+        above = found.row.get(parents[row])
+        if above is not None:
+            changed[above] |= changed[row]
+            size[above] += size[row]
+            for total in totals:
+                total[1:, above] += total[1:, row]
+    names, sorts = found.sites["name"].to_list(), found.sites["sort"].to_list()
+    depth = dict.fromkeys(below[None], 0)
+    told: list[tuple[Any, ...]] = []
+    skipped = -1
+    for at, row in enumerate(depth_first):
+        depth.update(dict.fromkeys(below[row], depth[row] + 1))
+        if at < skipped:
+            continue
+        calls = [float(mean[0, row]) for mean in found.means]
+        state = "changed" if changed[row] else "same"
+        if changed[row] and not all(calls):
+            state = "added" if calls[1] else "removed"
+        elif not changed[row] and abs(calls[0] - calls[1]) > 1e-9:
+            state = "varies"
+        if state != "changed":
+            skipped = at + int(size[row])
+        times = [float(total[part, row]) for part in (2, 1) for total in totals]
+        hidden = 0 if state == "changed" else int(size[row]) - 1
+        told.append((depth[row], names[row], SORTS[sorts[row]], state, *calls, *times, hidden))
+    return pl.DataFrame(told, schema=CALL_TREE, orient="row")
+
+
+def _order(base: Program, new: Program) -> dict[int, float]:
+    """Where each site comes first: as in the new program, others after what they followed."""
+    firsts = []
+    for program in (base, new):
+        known, first = np.unique(program.nodes["site"].to_numpy(), return_index=True)
+        firsts.append(dict(zip(known.tolist(), first.tolist(), strict=True)))
+    found: dict[int, float] = dict(firsts[1])
+    last, step = -1.0, 1.0 / (len(firsts[0]) + 1)
+    for site, _ in sorted(firsts[0].items(), key=lambda one: one[1]):
+        last = found.setdefault(site, last + step)
+    return found
 
 
 # -- sites of both sides, counted cycle by cycle --------------------------------------------------

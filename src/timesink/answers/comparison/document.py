@@ -18,6 +18,7 @@ from timesink.answers.comparison.gate import TONES, gate_section, outcome
 from timesink.answers.comparison.gate_result import Gate
 from timesink.answers.comparison.naming import EXPLORATORY_REPORT, VERSUS
 from timesink.answers.comparison.pairing import Compared, as_options
+from timesink.answers.comparison.program import program_section
 from timesink.answers.comparison.published_report import comparison_md, pair_md, ranks_md
 from timesink.answers.comparison.published_tables import table_csv
 from timesink.answers.comparison.report import SCHEMA, Comparison
@@ -149,6 +150,7 @@ def _of_one(
     why = causes.why_blocks(found, _sides(one, told), found.notes, link, brief=brief)
     yield Section("verdict", _VERDICT, (*why, *_warnings(told, found)))
     yield from () if gate is None else (gate_section(gate),)
+    yield from () if found.program is None else program_section(found.program, top)
     yield from rank_sections(comparison.ranks, top)
     yield from causes.next_sections(found)
     pictures = tuple(_cycles(one, told))
