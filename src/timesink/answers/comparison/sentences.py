@@ -69,9 +69,8 @@ def answer(told: Told, why: Diagnosis | None = None) -> list[str]:
         return [unequal, said if base and new else _NO_LENGTHS]
     said = _cycle_words(told)
     program = None if why is None else why.program
-    first = (
-        [] if program is None else program_lines(program, cycles_changed=not told.verdict.nothing)
-    )
+    longer = {"longer": True, "shorter": False}.get(told.verdict.cycles)
+    first = [] if program is None else program_lines(program, longer=longer)
     if told.whole.equal_work is not None:
         said = f"Put together to equal work, {said[0].lower()}{said[1:]}"
     lines = [*first, said] if told.whole.workload.comparable else [unequal, *first, said]
