@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from timesink.model.findings import Finding, Interval
+from timesink.model.findings import Evidence, Finding, Interval
 
 VERDICTS = ("regression", "improvement", "no_change", "incomparable")
 
@@ -117,7 +117,8 @@ class ProgramEdit:
     launches: float
     waits: float
     bytes: float
-    evidence: tuple[str, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    """Calls that came or went, then the places."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,22 @@ from typing import Any
 import numpy as np
 
 from timesink.analyses.diff.edits import CallChange, ProgramDifference, call_tree, difference
-from timesink.analyses.diff.program import COPY, KERNEL, OPERATOR, SORTS, WAIT, Program
+from timesink.analyses.diff.program import (
+    ALLOCATOR,
+    ANNOTATION,
+    COPY,
+    KERNEL,
+    OPERATOR,
+    SORTS,
+    WAIT,
+    Program,
+)
 from timesink.analyses.names import short_kernel_name
 from timesink.model.arrays import Floats
 from timesink.model.diagnosis import CycleKinds, ProgramChange, ProgramEdit, SteadyTimes
-from timesink.model.units import listed
-from timesink.rules.causes_device import precision
 from timesink.model.findings import Evidence, Finding
+from timesink.model.units import from_to, listed, per_cycle
+from timesink.rules.causes_device import precision
 from timesink.rules.ledger import Demand, Ledger, largest_first
 from timesink.rules.registry import finding, tomllib
 
@@ -41,7 +50,7 @@ def _rows() -> Sequence[Mapping[str, Any]]:
     ]
 
 
-_PATTERNS = frozenset({"came", "gone", "either", "inside", "only", "and_other"})
+_PATTERNS = frozenset({"came", "gone", "either", "inside", "only", "and_other", "outermost"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,6 +214,7 @@ def _fits(row: Mapping[str, Any], facts: _Facts) -> bool:
         "and_other": lambda value: any(map(value.search, both)),
         "only": lambda value: bool(both) and all(map(value.search, both)),
         "inside": lambda value: any(map(value.search, top)),
+        "outermost": lambda value: all(map(value.search, (*change.added, *change.removed))),
         "sorts": lambda value: bool(facts.sorts & set(value)),
         "backward": lambda value: facts.backward == value,
         "forward_work": lambda value: facts.forward_work == value,
@@ -244,7 +254,7 @@ def _edit(
     total = np.sum(amounts, axis=0)
     return ProgramEdit(
         cause,
-        _sentence(cause, lead, call, means),
+        _sentence(lead),
         place_of(lead.change, backward=lead.backward),
         call,
         means[0],
@@ -254,7 +264,13 @@ def _edit(
         _net(found, facts, sorts, (KERNEL, COPY)),
         _net(found, facts, sorts, (WAIT,)),
         float(total[3]),
-        tuple(_told_change(found, facts[at].change) for at in ordered[:_MOST_EVIDENCE]),
+        (
+            *_counted_calls(found, facts, names, sorts),
+            *(
+                Evidence("program", _told_change(facts[at].change))
+                for at in ordered[:_MOST_EVIDENCE]
+            ),
+        ),
     )
 
 
@@ -289,22 +305,58 @@ def _telling(facts: Sequence[_Facts], pattern: re.Pattern[str] | None, lead: _Fa
     return (change.added or change.removed or ("",))[0]
 
 
-def _sentence(cause: str, lead: _Facts, call: str, means: Sequence[float]) -> str:
+def _sentence(lead: _Facts) -> str:
+    """What came, went or was replaced, and at how many places."""
     change = lead.change
-    added, removed = (
-        listed(list(dict.fromkeys(map(told, side))), 4) for side in (change.added, change.removed)
-    )
+    added, removed = (_calls_told(side, 4) for side in (change.added, change.removed))
     where = f" at {change.places} of {change.of_places} places" if change.places > 1 else ""
-    if change.kind == "shapes":
-        return f"The same calls with other shapes: {change.factor or 0:.3g} times as much work"
+    if change.kind in {"shapes", "types"}:
+        work = "" if change.factor is None else f", {change.factor:.3g} times as much work"
+        return f"The same calls with other {change.kind}{work}"
+    if change.kind == "variants":
+        return f"Other variants of {added}"
     if change.kind == "repeated":
-        return f"The work of a cycle is done {change.factor:.3g} times as often"
+        return f"A cycle does its work {change.factor:.3g} times as often"
+    if change.kind == "cycles":
+        less = "no longer " if removed else ""
+        return f"Every {change.factor:.0f}. cycle {less}runs {added or removed} as well"
     if added and removed:
         return f"{added} instead of {removed}{where}"
     return f"{added or removed} {'added' if added else 'removed'}{where}"
 
 
-def _told_change(found: ProgramDifference, change: CallChange) -> str:
+def _calls_told(calls: Sequence[str], most: int) -> str:
+    """Calls as people say them, each once with how often it comes."""
+    often = Counter(map(told, calls))
+    return listed([name if many == 1 else f"{many} x {name}" for name, many in often.items()], most)
+
+
+_TELLING = (WAIT, ALLOCATOR, OPERATOR, ANNOTATION, COPY, KERNEL)
+"""Sorts of calls whose numbers tell an edit, those that tell most first."""
+
+
+def _counted_calls(
+    found: ProgramDifference, facts: Sequence[_Facts], names: Sequence[str], sorts: Sequence[int]
+) -> Iterator[Evidence]:
+    """Names that come more or less often, and how often on both sides."""
+    moved = sum((one.came + one.gone for one in facts), Counter[str]())
+    sort_of = {name: sort for name, sort in zip(names, sorts, strict=True) if name in moved}
+    ranked = sorted(
+        (name for name in moved if sort_of[name] in _TELLING),
+        key=lambda name: (_TELLING.index(sort_of[name]), -moved[name]),
+    )
+    columns: dict[str, list[int]] = {}
+    for at, name in enumerate(names):
+        if name in moved:
+            columns.setdefault(name, []).append(at)
+    for name in ranked[:_MOST_EVIDENCE]:
+        base, new = (float(mean[0, columns[name]].sum()) for mean in found.means)
+        text = f"{told(name)}: {from_to(per_cycle(base), per_cycle(new))} calls per cycle"
+        recorded = found.sites["recorded"][columns[name][0]]
+        yield Evidence("calls", text, function=recorded, unit="calls per cycle", base=base, new=new)
+
+
+def _told_change(change: CallChange) -> str:
     """One change of calls as evidence."""
     base, new = (sum(side.values()) for side in (change.gone, change.came))
     where = place_of(change, backward=False)
@@ -337,7 +389,9 @@ def place_of(change: CallChange, *, backward: bool) -> str:
 
 # -- edits as causes of a change -------------------------------------------------------------------
 
-OF_PROGRAM = frozenset({"synchronisation", "more_operators", "kernel_change", "workload_change"})
+OF_PROGRAM = frozenset(
+    {"synchronisation", "more_operators", "kernel_change", "workload_change", "host_calls"}
+)
 """Rules that look for a change of the program in the times of functions: not asked where it is
 known."""
 _DEVICE_PARTS = ("device_compute", "copies", "exposed_communication")
@@ -351,6 +405,5 @@ def settled_edits(program: ProgramChange | None, ledger: Ledger) -> Iterator[Fin
         for ns, parts in ((one.device_ns, _DEVICE_PARTS), (one.host_ns, _HOST_PARTS)):
             for name, some in ledger.take(Demand(ns, parts, structural=True)).items():
                 taken[name] = taken.get(name, 0.0) + some
-        evidence = tuple(Evidence("program", text) for text in one.evidence)
-        said = finding("causes", one.cause, f"{one.sentence} ({one.place}).", evidence=evidence)
+        said = finding("causes", one.cause, f"{one.sentence} ({one.place}).", evidence=one.evidence)
         yield replace(said, cost_ns=sum(taken.values()), claims=largest_first(taken))

@@ -297,7 +297,7 @@ def _distance(left: NDArray[np.int32], right: NDArray[np.int32]) -> float:
 
 def _period(rows: Ints, many: int) -> int | None:
     steps = np.unique(np.diff(rows))
-    even = len(rows) >= 2 and len(steps) == 1 and 1 < steps[0] and len(rows) < many
+    even = len(rows) >= 2 and len(steps) == 1 and steps[0] > 1 and len(rows) < many
     return int(steps[0]) if even else None
 
 

@@ -38,7 +38,7 @@ from timesink.analyses.cycles.cycles import Cycles, launching_process
 from timesink.analyses.forest import Nodes, levels, nest_calls, pre_order
 from timesink.analyses.links import launching_calls
 from timesink.model import vendors
-from timesink.model.arrays import Flags, Ints
+from timesink.model.arrays import Ints
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 
@@ -109,12 +109,35 @@ class Program:
         """Numbers of the cycles that call anything, in order."""
         return self.nodes["cycle"].unique().sort().to_list()
 
+    def without(self, pattern: re.Pattern[str]) -> Program:
+        """The program less the calls whose name holds a pattern, and all that is below them."""
+        dropped = set(self.sites.filter(_holds(pattern))["site"])
+        if not dropped:
+            return self
+        below = self.sites.filter(pl.col("parent").is_in(dropped))
+        while below.height and not dropped.issuperset(below["site"]):
+            dropped.update(below["site"])
+            below = self.sites.filter(pl.col("parent").is_in(dropped))
+        kept = ~pl.col("site").is_in(dropped)
+        rows = self.nodes.select(kept).to_series().to_numpy()
+        place = np.append(np.where(rows, np.cumsum(rows) - 1, -1), -1)
+        nodes = self.nodes.with_columns(parent=pl.Series(place[self.nodes["parent"].to_numpy()]))
+        tables = (table.filter(kept) for table in (self.sites, self.counts, nodes))
+        return Program(*tables, self.host, self.typed)
+
     def tree(self, cycle: int) -> pl.DataFrame:
         """The calls of one cycle; parents are rows of it."""
         mine = self.nodes.with_row_index("row").filter(pl.col("cycle") == cycle)
         place = np.full(self.nodes.height + 1, -1, dtype=np.int64)
         place[mine["row"].to_numpy()] = np.arange(mine.height)
         return mine.with_columns(parent=pl.Series(place[mine["parent"].to_numpy()])).drop("row")
+
+
+def _holds(pattern: re.Pattern[str]) -> pl.Expr:
+    """Whether the name of a site, plain or as recorded, holds a pattern."""
+    both = (pl.col(name).map_elements(lambda text: bool(pattern.search(text)), pl.Boolean)
+            for name in ("name", "recorded"))  # fmt: skip
+    return pl.any_horizontal(*both)
 
 
 @lru_cache(maxsize=1)
@@ -423,7 +446,7 @@ def _device_parts(trace: Trace, work: Ints) -> _DeviceParts:
     code, texts = encode(table["name"])
     said = [text or "" for text in texts]
     geometry = np.stack([numbers(table[name]) for name in _GEOMETRY]).astype(np.uint64)
-    exact = hashed(said)[code] if len(said) else np.zeros(0, dtype=np.uint64)
+    exact = hashed(said)[code] if said else np.zeros(0, dtype=np.uint64)
     copied = numbers(table["bytes"])
     with np.errstate(over="ignore"):
         for one in (*geometry, copied.astype(np.uint64)):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
+
+import polars as pl
 
 from timesink.answers.causes import cause_name
 from timesink.model import units
@@ -14,6 +17,7 @@ from timesink.output.names import short_names
 from timesink.output.numbers import column, table
 
 _NS_PER_US = 1000.0
+NO_PROGRAM = "No timeline tells what these programs call."
 _SAME = "The program is the same"
 _KERNELS_ONLY = "The kernels are the same"
 _REPEAT = (
@@ -206,51 +210,63 @@ def program_values(one: Diagnosis | None) -> dict[str, Any]:
     if found is None:
         return {"program": None}
     times = found.device_time
-    low, high = times.interval_pct or (None, None)
     return {
         "program": {
             "same": found.same,
             "certain": found.certain,
             "device_time": {
                 "verdict": found.device_verdict,
-                "base_us": times.base_ns / _NS_PER_US,
-                "new_us": times.new_ns / _NS_PER_US,
+                "base_us": _us(times.base_ns),
+                "new_us": _us(times.new_ns),
                 "change_pct": times.change_pct,
-                "ci95_pct": [low, high],
+                "ci95_pct": times.interval_pct,
             },
             "change": {
-                "device_us": found.device_ns / _NS_PER_US,
-                "host_us": found.host_ns / _NS_PER_US,
-                "same_calls_device_us": found.same_device_ns / _NS_PER_US,
-                "same_calls_host_us": found.same_host_ns / _NS_PER_US,
+                "device_us": _us(found.device_ns),
+                "host_us": _us(found.host_ns),
+                "same_calls_device_us": _us(found.same_device_ns),
+                "same_calls_host_us": _us(found.same_host_ns),
             },
             "varying": found.varying,
-            "kinds": [
-                {
-                    "base_cycles": list(kind.base_cycles),
-                    "new_cycles": list(kind.new_cycles),
-                    "base_period": kind.base_period,
-                    "new_period": kind.new_period,
-                    "calls": kind.calls,
-                }
-                for kind in found.kinds
-            ],
+            "kinds": [asdict(kind) for kind in found.kinds],
             "edits": [
-                {
-                    "edit": edit.sentence,
-                    "cause": edit.cause,
-                    "place": edit.place,
-                    "call": edit.call,
-                    "base_calls": edit.base_calls,
-                    "new_calls": edit.new_calls,
-                    "device_us": edit.device_ns / _NS_PER_US,
-                    "host_us": edit.host_ns / _NS_PER_US,
-                    "launches": edit.launches,
-                    "waits": edit.waits,
-                    "bytes": edit.bytes,
-                    "evidence": list(edit.evidence),
-                }
+                _edit_values(edit) | {"evidence": [proof.text for proof in edit.evidence]}
                 for edit in found.edits
             ],
         }
     }
+
+
+def _edit_values(edit: ProgramEdit) -> dict[str, Any]:
+    return {
+        "edit": edit.sentence,
+        **{
+            name: getattr(edit, name)
+            for name in ("cause", "place", "call", "base_calls", "new_calls")
+        },
+        "device_us": _us(edit.device_ns),
+        "host_us": _us(edit.host_ns),
+        **{name: getattr(edit, name) for name in ("launches", "waits", "bytes")},
+    }
+
+
+def _us(time_ns: float) -> float:
+    return round(time_ns / _NS_PER_US, 3)
+
+
+def program_frame(found: ProgramChange, view: str) -> pl.DataFrame:
+    """One of `VIEWS` with every row and column, for CSV."""
+    if view == "program":
+        return found.calls
+    if view == "edits":
+        return pl.DataFrame([_edit_values(edit) for edit in found.edits])
+    return pl.DataFrame(
+        {
+            "kind": range(1, len(found.kinds) + 1),
+            "base_cycles": [len(one.base_cycles) for one in found.kinds],
+            "new_cycles": [len(one.new_cycles) for one in found.kinds],
+            "base_period": [one.base_period for one in found.kinds],
+            "new_period": [one.new_period for one in found.kinds],
+            "calls": [one.calls for one in found.kinds],
+        }
+    )
