@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from timesink.analyses.diff.edits import CallChange, ProgramDifference, call_tree, difference
+from timesink.analyses.diff.alignment import CallChange
+from timesink.analyses.diff.edits import ProgramDifference, call_tree, difference
 from timesink.analyses.diff.program import (
     ALLOCATOR,
     ANNOTATION,
@@ -30,7 +30,7 @@ from timesink.model.findings import Evidence, Finding
 from timesink.model.units import from_to, listed, per_cycle
 from timesink.rules.causes_device import precision
 from timesink.rules.ledger import Demand, Ledger, largest_first
-from timesink.rules.registry import finding, tomllib
+from timesink.rules.registry import finding, loaded_toml
 
 _BACKWARD = re.compile(r"^autograd::engine|Backward\d*$")
 _FORWARD_SHARE = 0.6
@@ -42,8 +42,7 @@ _MOST_EVIDENCE = 6
 
 @lru_cache(maxsize=1)
 def _rows() -> Sequence[Mapping[str, Any]]:
-    text = Path(__file__).with_name("edits.toml").read_text(encoding="utf-8")
-    rows: list[Mapping[str, Any]] = tomllib.loads(text)["edit"]
+    rows: list[Mapping[str, Any]] = loaded_toml("edits.toml")["edit"]
     return [
         {key: re.compile(value) if key in _PATTERNS else value for key, value in row.items()}
         for row in rows
@@ -112,7 +111,7 @@ def _kinds(found: ProgramDifference) -> Iterator[CycleKinds]:
 
 
 def _device_time(base: Floats, new: Floats) -> SteadyTimes:
-    """Device time of usual cycles; its interval holds what equal programs differ by between runs."""
+    """Device time of usual cycles; its interval holds by how much equal runs differ."""
     middle, errors = [], []
     for side in (base, new):
         usual = float(np.median(side))
@@ -199,14 +198,14 @@ def _facts(
 
 
 def _cause(facts: _Facts) -> str:
-    return next(row["cause"] for row in _rows() if _fits(row, facts))
+    return str(next(row["cause"] for row in _rows() if _fits(row, facts)))
 
 
 def _fits(row: Mapping[str, Any], facts: _Facts) -> bool:
     change = facts.change
     both = (*facts.came, *facts.gone)
     top = (*change.inside, *change.added, *change.removed)
-    tests = {
+    tests: Mapping[str, Callable[[Any], bool]] = {
         "kind": lambda value: change.kind == value,
         "came": lambda value: any(map(value.search, facts.came)),
         "gone": lambda value: any(map(value.search, facts.gone)),

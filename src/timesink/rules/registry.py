@@ -124,8 +124,12 @@ def fitted(one: Finding, table: str, *, pytorch: bool, vendor: str = "") -> Find
 @lru_cache(maxsize=1)
 def catalogue() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
     """Titles and advice by table (`run`, `kernels`, `causes`, `parts`) and id."""
-    text = Path(__file__).with_name("catalogue.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return loaded_toml("catalogue.toml")
+
+
+def loaded_toml(name: str) -> dict[str, Any]:
+    """A file of data beside the rules."""
+    return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
 
 
 def finding(

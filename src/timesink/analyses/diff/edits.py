@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from timesink.analyses.diff.alignment import CallAlignment, CallChange, steady_tree
+from timesink.analyses.diff.counts import (
+    CountedCycles,
+    CycleKind,
+    SiteNames,
+    counted,
+    even_period,
+    kinds_of,
+    paired_kinds,
+    ranges,
+)
 from timesink.analyses.diff.program import (
     ANNOTATION,
     KERNEL,
@@ -24,70 +35,17 @@ from timesink.analyses.diff.program import (
     OPERATOR,
     SORTS,
     WAIT,
-    Hashes,
     Program,
-    mixed,
 )
-from timesink.analyses.kernels.join_alignment import common_subsequence
 from timesink.model.arrays import Flags, Floats, Ints
 
-_MOST_CYCLES = 400
-"""Cycles of a side that are looked at; of more, as many that lie evenly among them."""
-_TRIMMED = 0.1
-"""Part of the cycles at either end of a range that may be odd ones."""
-_ALIKE = 0.1
-"""Part of its calls by which a single cycle may differ from those of a kind and still be of it."""
-_RAGGED = 0.35
-"""The same for programs of which hardly two cycles are equal."""
 _NEARLY_ALL = 0.8
 """Part of the operators that come so many times as often where a cycle does its work again."""
 _MOST_RESIZED = 0.4
 """Part of the kernels with other geometry above which the work is another."""
+_ROUNDING = 1e-9
 _LEAST_VARIANT = 0.005
 """Part of the device's time that other variants of equal kernels must take or save."""
-_BRIDGED = 2
-"""Equal calls between two changes that are one."""
-
-
-@dataclass(frozen=True, slots=True)
-class CycleKind:
-    """Cycles that do the same."""
-
-    cycles: tuple[int, ...]
-    period: int | None
-    """Every how many-th cycle is of it; None where they do not come evenly, or all are."""
-    calls: float
-    """Operators and ranges per cycle."""
-    partner: int | None = None
-    """The kind of the other run that it is compared with."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CallChange:
-    """Calls that came or went at one sort of place."""
-
-    inside: tuple[str, ...]
-    """Names of the calls around, outermost first."""
-    removed: tuple[str, ...]
-    added: tuple[str, ...]
-    before: str
-    after: str
-    """Names of the calls that stand before and after it; empty at an end."""
-    places: int
-    """At how many places of a cycle."""
-    of_places: int
-    """How many places of that sort there are."""
-    gone: Counter[int]
-    """Sites of the calls that went, and of all below, with how many calls of a cycle."""
-    came: Counter[int]
-    order: int = 0
-    """Where in the cycle it is first."""
-    frequency: float = 1.0
-    """In which part of the cycles."""
-    kind: str = "calls"
-    """`calls`, `kernels` below equal operators, `shapes`, `types`, `variants`, `moved`, `cycles`."""
-    factor: float | None = None
-    """How many times as much work, of other shapes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,213 +87,20 @@ class ProgramDifference:
         return total * change.frequency
 
 
-CALL_TREE = {
-    "depth": pl.Int64(),
-    "name": pl.String(),
-    "sort": pl.String(),
-    "state": pl.String(),
-    **dict.fromkeys(("base_calls", "new_calls"), pl.Float64()),
-    **dict.fromkeys(("base_device_ns", "new_device_ns"), pl.Float64()),
-    **dict.fromkeys(("base_host_ns", "new_host_ns"), pl.Float64()),
-    "folded": pl.Int64(),
-}
-"""Calls of both programs as one tree, in order, each with all that is below it; below equal calls
-(`state` is `same`) only how many sorts of calls there are (`folded`).  Other states: `added`,
-`removed`, `changed` somewhere below or in number, and `varies` from cycle to cycle."""
-
-
-def call_tree(found: ProgramDifference, base: Program, new: Program) -> pl.DataFrame:
-    """Both programs as one tree of rows of `CALL_TREE`."""
-    sites, parents = found.sites["site"].to_list(), found.sites["parent"].to_list()
-    moved = {site for one in found.changes for side in (one.gone, one.came) for site in side}
-    place = _order(base, new)
-    below: dict[int | None, list[int]] = defaultdict(list)
-    for row, parent in enumerate(parents):
-        below[found.row.get(parent)].append(row)
-    for rows in below.values():
-        rows.sort(key=lambda row: place.get(sites[row], 0.0))
-    totals = [mean.copy() for mean in found.means]
-    changed = np.zeros(len(sites), dtype=np.bool_)
-    depth_first: list[int] = []
-    pending = below[None][::-1]
-    while pending:
-        row = pending.pop()
-        depth_first.append(row)
-        pending += below[row][::-1]
-    size = np.ones(len(sites), dtype=np.int64)
-    for row in reversed(depth_first):
-        changed[row] |= sites[row] in moved
-        above = found.row.get(parents[row])
-        if above is not None:
-            changed[above] |= changed[row]
-            size[above] += size[row]
-            for total in totals:
-                total[1:, above] += total[1:, row]
-    names, sorts = found.sites["name"].to_list(), found.sites["sort"].to_list()
-    depth = dict.fromkeys(below[None], 0)
-    told: list[tuple[Any, ...]] = []
-    skipped = -1
-    for at, row in enumerate(depth_first):
-        depth.update(dict.fromkeys(below[row], depth[row] + 1))
-        if at < skipped:
-            continue
-        calls = [float(mean[0, row]) for mean in found.means]
-        state = "changed" if changed[row] else "same"
-        if changed[row] and not all(calls):
-            state = "added" if calls[1] else "removed"
-        elif not changed[row] and abs(calls[0] - calls[1]) > 1e-9:
-            state = "varies"
-        if state != "changed":
-            skipped = at + int(size[row])
-        times = [float(total[part, row]) for part in (2, 1) for total in totals]
-        hidden = 0 if state == "changed" else int(size[row]) - 1
-        told.append((depth[row], names[row], SORTS[sorts[row]], state, *calls, *times, hidden))
-    return pl.DataFrame(told, schema=CALL_TREE, orient="row")
-
-
-def _order(base: Program, new: Program) -> dict[int, float]:
-    """Where each site comes first: as in the new program, others after what they followed."""
-    firsts = []
-    for program in (base, new):
-        known, first = np.unique(program.nodes["site"].to_numpy(), return_index=True)
-        firsts.append(dict(zip(known.tolist(), first.tolist(), strict=True)))
-    found: dict[int, float] = dict(firsts[1])
-    last, step = -1.0, 1.0 / (len(firsts[0]) + 1)
-    for site, _ in sorted(firsts[0].items(), key=lambda one: one[1]):
-        last = found.setdefault(site, last + step)
-    return found
-
-
-# -- sites of both sides, counted cycle by cycle --------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class _Counted:
-    """One side: calls per cycle and site, and sums; columns are the sites of both sides."""
-
-    program: Program
-    cycles: Ints
-    calls: NDArray[np.int32]
-    host_ns: NDArray[np.int64]
-    device_ns: NDArray[np.int64]
-    bytes: NDArray[np.int64]
-    blocks: NDArray[np.int64]
-    shape: Hashes
-    exact: Hashes
-
-    def only(self, which: Ints) -> _Counted:
-        return replace(
-            self,
-            cycles=self.cycles[which],
-            **{name: getattr(self, name)[which] for name in _MATRICES},
-        )
-
-    def means(self) -> Floats:
-        parts = (self.calls, self.host_ns, self.device_ns, self.bytes)
-        return np.stack([part.mean(axis=0) for part in parts])
-
-
-_MATRICES = ("calls", "host_ns", "device_ns", "bytes", "blocks", "shape", "exact")
-
-
-def _counted(program: Program, sites: pl.Series, cycles: Sequence[int]) -> _Counted:
-    wanted = np.array(sorted(cycles), dtype=np.int64)
-    if len(wanted) > _MOST_CYCLES:
-        wanted = wanted[np.linspace(0, len(wanted) - 1, _MOST_CYCLES).astype(np.int64)]
-    rows = program.counts.filter(pl.col("cycle").is_in(wanted.tolist()))
-    at = np.searchsorted(wanted, rows["cycle"].to_numpy())
-    column = np.searchsorted(sites.to_numpy(), rows["site"].to_numpy())
-    shape = (len(wanted), len(sites))
-    found = {}
-    for name in _MATRICES:
-        values = rows[name].to_numpy()
-        dtype = np.int32 if name == "calls" else values.dtype
-        matrix = np.zeros(shape, dtype=dtype)
-        matrix[at, column] = values
-        found[name] = matrix
-    return _Counted(program, wanted, **found)
-
-
-def _ranges(calls: NDArray[np.int32]) -> tuple[Ints, Ints]:
-    """Fewest and most calls per cycle of each site, without a few odd cycles."""
-    ordered = np.sort(calls, axis=0)
-    odd = int(len(calls) * _TRIMMED)
-    return ordered[odd], ordered[len(calls) - 1 - odd]
-
-
-# -- kinds of cycles -------------------------------------------------------------------------------
-
-
-def _kinds(side: _Counted, structural: Flags) -> list[Ints]:
-    """Rows of the cycles of each kind, the most frequent kind first."""
-    weight = mixed(np.arange(1, structural.sum() + 1, dtype=np.uint64))
-    calls = side.calls[:, structural]
-    with np.errstate(over="ignore"):
-        key = (calls.astype(np.uint64) * weight).sum(axis=1)
-    groups: dict[int, list[int]] = defaultdict(list)
-    for row, one in enumerate(key.tolist()):
-        groups[one].append(row)
-    ordered = sorted(groups.values(), key=lambda rows: -len(rows))
-    repeated = sum(len(rows) for rows in ordered if len(rows) > 1)
-    ragged = repeated < len(key) / 2
-    found: list[list[int]] = []
-    for rows in ordered:
-        near = [(_distance(calls[rows[0]], calls[known[0]]), known) for known in found]
-        best = min(near, key=lambda one: one[0], default=None)
-        joins = best is not None and best[0] <= (_RAGGED if ragged else _ALIKE)
-        if best is not None and joins and (ragged or len(rows) == 1):
-            best[1].extend(rows)
-        else:
-            found.append(list(rows))
-    return [np.array(sorted(rows)) for rows in sorted(found, key=lambda rows: -len(rows))]
-
-
-def _distance(left: NDArray[np.int32], right: NDArray[np.int32]) -> float:
-    most = max(int(left.sum()), int(right.sum()), 1)
-    return float(np.abs(left.astype(np.int64) - right).sum()) / most
-
-
-def _period(rows: Ints, many: int) -> int | None:
-    steps = np.unique(np.diff(rows))
-    even = len(rows) >= 2 and len(steps) == 1 and steps[0] > 1 and len(rows) < many
-    return int(steps[0]) if even else None
-
-
-def _paired(
-    base: _Counted, new: _Counted, kinds: tuple[list[Ints], list[Ints]], structural: Flags
-) -> list[tuple[int, int]]:
-    """Kinds that do the most alike, the most frequent ones first."""
-    pairs: list[tuple[int, int]] = []
-    vectors = [
-        [np.median(side.calls[rows][:, structural], axis=0) for rows in own]
-        for side, own in zip((base, new), kinds, strict=True)
-    ]
-    open_ = set(range(len(kinds[1])))
-    for number, vector in enumerate(vectors[0]):
-        near = sorted((_distance(vector, vectors[1][other]), other) for other in open_)
-        if near and (near[0][0] < 1.0 or number == 0):
-            pairs.append((number, near[0][1]))
-            open_.discard(near[0][1])
-    return pairs
-
-
-# -- the difference --------------------------------------------------------------------------------
-
-
 def difference(
     base: Program, new: Program, base_cycles: Sequence[int] = (), new_cycles: Sequence[int] = ()
 ) -> ProgramDifference:
     """What the second program does otherwise; of some cycles, where these are said."""
     table = pl.concat([base.sites, new.sites]).unique("site", keep="first").sort("site")
     sites = table["site"]
-    left = _counted(base, sites, base_cycles or base.cycles)
-    right = _counted(new, sites, new_cycles or new.cycles)
+    left = counted(base, sites, base_cycles or base.cycles)
+    right = counted(new, sites, new_cycles or new.cycles)
     structural = np.isin(table["sort"].to_numpy(), (OPERATOR, ANNOTATION, MODULE))
     if not (base.host and new.host):
         structural[:] = True
-    kinds = _kinds(left, structural), _kinds(right, structural)
-    pairs = _paired(left, right, kinds, structural)
-    names = _SiteNames(table)
+    kinds = kinds_of(left, structural), kinds_of(right, structural)
+    pairs = paired_kinds(left, right, kinds, structural)
+    names = SiteNames(table)
     changes: list[CallChange] = []
     varying = 0
     for place, (ours, theirs) in enumerate(pairs):
@@ -353,7 +118,7 @@ def difference(
         [
             CycleKind(
                 tuple(side.cycles[rows].tolist()),
-                _period(rows, len(side.cycles)),
+                even_period(rows, len(side.cycles)),
                 float(side.calls[rows][:, structural].sum(axis=1).mean()),
                 dict(met).get(number),
             )
@@ -384,9 +149,9 @@ def difference(
 
 
 def _other_kinds(
-    left: _Counted, right: _Counted, told: list[list[CycleKind]], names: _SiteNames
+    left: CountedCycles, right: CountedCycles, told: list[list[CycleKind]], names: SiteNames
 ) -> Iterator[CallChange]:
-    """Kinds of cycles, of at least two cycles, that only one side has: as it differs from its usual one."""
+    """Kinds of cycles that only one side has and that come evenly, by what its usual ones lack."""
     for which, (side, kinds) in enumerate(zip((left, right), told, strict=True)):
         for kind in kinds[1:]:
             if kind.partner is not None or len(kind.cycles) < 2 or kind.period is None:
@@ -396,9 +161,8 @@ def _other_kinds(
                 for one in (kinds[0], kind)
             )
             found = _changes(usual, odd, names)[0]
-            came, gone = (
-                sum((getattr(one, part) for one in found), Counter()) for part in ("came", "gone")
-            )
+            came: Counter[int] = sum((one.came for one in found), Counter())
+            gone: Counter[int] = sum((one.gone for one in found), Counter())
             added = tuple(dict.fromkeys(name for one in found for name in one.added))
             if which == 0:
                 came, gone = gone, came
@@ -418,43 +182,10 @@ def _other_kinds(
             )
 
 
-@dataclass(frozen=True, eq=False)
-class _SiteNames:
-    """What sites are called."""
-
-    table: pl.DataFrame
-
-    @cached_property
-    def place(self) -> dict[int, int]:
-        return {site: place for place, site in enumerate(self.table["site"].to_list())}
-
-    @cached_property
-    def names(self) -> list[str]:
-        return self.table["name"].to_list()
-
-    @cached_property
-    def sorts(self) -> list[int]:
-        return self.table["sort"].to_list()
-
-    @cached_property
-    def parents(self) -> list[int]:
-        return self.table["parent"].to_list()
-
-    def name(self, site: int) -> str:
-        return self.names[self.place[site]]
-
-    def path(self, site: int) -> tuple[str, ...]:
-        """Names from the outermost call down to this one."""
-        found: list[str] = []
-        place = self.place.get(site)
-        while place is not None:
-            found.append(self.names[place])
-            place = self.place.get(self.parents[place])
-        return tuple(found[::-1])
-
-
-def _changes(base: _Counted, new: _Counted, names: _SiteNames) -> tuple[list[CallChange], int]:
-    (low, high), (least, most) = _ranges(base.calls), _ranges(new.calls)
+def _changes(
+    base: CountedCycles, new: CountedCycles, names: SiteNames
+) -> tuple[list[CallChange], int]:
+    (low, high), (least, most) = ranges(base.calls), ranges(new.calls)
     apart = (high < least) | (most < low)
     equal = (low == high) & (least == most) & (low == least)
     varies = ~apart & ~equal
@@ -464,9 +195,9 @@ def _changes(base: _Counted, new: _Counted, names: _SiteNames) -> tuple[list[Cal
     found: list[CallChange] = []
     if apart.any():
         known = names.table["site"].to_numpy()
-        trees = [_steady_tree(side, known, varies) for side in (base, new)]
-        found = _Alignment(trees[0], trees[1], names, frozenset(known[apart].tolist())).changes()
-        found += _uncovered(found, names, known, apart, base, new)
+        trees = [steady_tree(side, known, varies) for side in (base, new)]
+        found = CallAlignment(trees[0], trees[1], names, frozenset(known[apart].tolist())).changes()
+        found += _uncovered(found, names, apart, base, new)
     if all(one.kind == "kernels" for one in found):
         found += _details(base, new, names, equal)
     return found, int(varies.sum())
@@ -474,236 +205,40 @@ def _changes(base: _Counted, new: _Counted, names: _SiteNames) -> tuple[list[Cal
 
 def _uncovered(
     found: Sequence[CallChange],
-    names: _SiteNames,
-    known: Hashes,
+    names: SiteNames,
     apart: Flags,
-    base: _Counted,
-    new: _Counted,
-) -> list[CallChange]:
+    base: CountedCycles,
+    new: CountedCycles,
+) -> Iterator[CallChange]:
     """Sites whose counts changed for sure, though the aligned cycles do not show it."""
     shown = {site for one in found for site in (*one.gone, *one.came)}
-    rest = []
+    sites = names.table["site"].to_list()
     for column in np.flatnonzero(apart).tolist():
-        site = int(known[column])
-        parent = names.parents[column]
-        if (
-            site in shown or parent in shown or apart[names.place[parent]]
-            if parent in names.place
-            else site in shown
-        ):
+        site, above = sites[column], names.place.get(names.parents[column])
+        if site in shown or (above is not None and apart[above]):
             continue
         before, after = (int(np.median(side.calls[:, column])) for side in (base, new))
-        name = names.names[column]
-        rest.append(
-            CallChange(
-                names.path(site)[:-1],
-                (name,) if before > after else (),
-                (name,) if after > before else (),
-                "",
-                "",
-                abs(after - before),
-                max(before, after),
-                Counter({site: before - after}) if before > after else Counter(),
-                Counter({site: after - before}) if after > before else Counter(),
-            )
-        )
-    return rest
-
-
-def _steady_tree(side: _Counted, known: Hashes, varies: Flags) -> _Tree:
-    """A usual cycle without the calls that vary, and what is below them."""
-    with np.errstate(over="ignore"):
-        key = side.exact.sum(axis=1)
-    values, often = np.unique(key, return_counts=True)
-    usual = np.flatnonzero(key == values[np.argmax(often)])
-    cycle = int(side.cycles[usual[len(usual) // 2]])
-    nodes = side.program.tree(cycle)
-    site, parent = nodes["site"].to_numpy(), nodes["parent"].to_numpy()
-    drop = varies[np.searchsorted(known, site)]
-    for node, above in enumerate(parent.tolist()):
-        if above >= 0 and drop[above]:
-            drop[node] = True
-    kept = np.flatnonzero(~drop)
-    place = np.full(len(site) + 1, -1, dtype=np.int64)
-    place[kept] = np.arange(len(kept))
-    return _Tree.of(site[kept], place[parent[kept]], nodes["thread"].to_numpy()[kept])
-
-
-@dataclass(frozen=True, eq=False)
-class _Tree:
-    """Nodes of a cycle with a hash of each subtree."""
-
-    site: Hashes
-    parent: Ints
-    size: Ints
-    whole: Hashes
-    """Equal for subtrees that are equal in all names, and their order."""
-    thread: Ints
-    children: list[list[int]]
-
-    @classmethod
-    def of(cls, site: Hashes, parent: Ints, thread: Ints) -> _Tree:
-        size = np.ones(len(site), dtype=np.int64)
-        children: list[list[int]] = [[] for _ in range(len(site))]
-        whole = mixed(site)
-        value = whole.tolist()
-        mask = (1 << 64) - 1
-        parents = parent.tolist()
-        for node in range(len(parents) - 1, -1, -1):
-            above = parents[node]
-            if above >= 0:
-                size[above] += size[node]
-                children[above].append(node)
-                # The order of calls counts: what came so far is multiplied before each.
-                value[above] = (value[above] * 1099511628211 + value[node] * 31 + 7) & mask
-        for own in children:
-            own.reverse()
-        return cls(site, parent, size, np.array(value, dtype=np.uint64), thread, children)
-
-    def roots(self) -> dict[int, list[int]]:
-        """Outermost calls of each thread."""
-        found: dict[int, list[int]] = defaultdict(list)
-        for node in np.flatnonzero(self.parent < 0).tolist():
-            found[int(self.thread[node])].append(node)
-        return found
-
-    def below(self, node: int) -> list[int]:
-        return self.site[node : node + int(self.size[node])].tolist()
-
-
-@dataclass(eq=False)
-class _Hunk:
-    """A change at one place."""
-
-    inside: int
-    """Site of the call around; 0 for none."""
-    removed: list[int]
-    added: list[int]
-    before: int
-    after: int
-    order: int
-
-
-@dataclass(eq=False)
-class _Alignment:
-    base: _Tree
-    new: _Tree
-    names: _SiteNames
-    apart: frozenset[int]
-    hunks: list[_Hunk] = field(default_factory=list)
-
-    def changes(self) -> list[CallChange]:
-        for ours, theirs in self._threads():
-            self._align(ours, theirs, 0)
-        return self._grouped()
-
-    def _threads(self) -> Iterator[tuple[list[int], list[int]]]:
-        """Outermost calls of threads that do the most alike; numbers of threads mean nothing."""
-        left, right = self.base.roots(), self.new.roots()
-        counts = [
-            {
-                thread: Counter(self.names.name(site) for site in tree.site[roots].tolist())
-                for thread, roots in own.items()
-            }
-            for tree, own in ((self.base, left), (self.new, right))
-        ]
-        scored = sorted(
-            (
-                (-sum((one & other).values()), -len(left[a]) - len(right[b]), a, b)
-                for a, one in counts[0].items()
-                for b, other in counts[1].items()
-            ),
-        )
-        for common, _, ours, theirs in scored:
-            if ours in left and theirs in right and common:
-                yield left.pop(ours), right.pop(theirs)
-        for rest in left.values():
-            yield rest, []
-        for rest in right.values():
-            yield [], rest
-
-    def _align(self, ours: list[int], theirs: list[int], inside: int) -> None:
-        work = [(ours, theirs, inside)]
-        while work:
-            left, right, around = work.pop()
-            a, b = self.base.site[left], self.new.site[right]
-            mine, its = common_subsequence(a.view(np.int64), b.view(np.int64))
-            self._hunks(left, right, mine, its, around)
-            for x, y in zip(mine.tolist(), its.tolist(), strict=True):
-                one, other = left[x], right[y]
-                if self.base.whole[one] != self.new.whole[other]:
-                    work.append((self.base.children[one], self.new.children[other], int(a[x])))
-
-    def _hunks(self, left: list[int], right: list[int], mine: Ints, its: Ints, inside: int) -> None:
-        ends = [(-1, -1), *zip(mine.tolist(), its.tolist(), strict=True), (len(left), len(right))]
-        open_: _Hunk | None = None
-        bridge = 0
-        for (x0, y0), (x1, y1) in zip(ends, ends[1:], strict=False):
-            removed, added = left[x0 + 1 : x1], right[y0 + 1 : y1]
-            if not removed and not added:
-                bridge += 1
-                continue
-            after = int(self.base.site[left[x1]]) if x1 < len(left) else 0
-            if (
-                open_ is not None
-                and bridge < _BRIDGED
-                and len(open_.removed) + len(open_.added) > bridge
-            ):
-                open_.removed += removed
-                open_.added += added
-                open_.after = after
-            else:
-                before = int(self.base.site[left[x0]]) if x0 >= 0 else 0
-                order = right[y0] if y0 >= 0 else (right[0] if right else 0)
-                open_ = _Hunk(inside, removed, added, before, after, order)
-                self.hunks.append(open_)
-            bridge = 0
-
-    def _grouped(self) -> list[CallChange]:
-        """Changes that are the same at several places as one."""
-        groups: dict[tuple[object, ...], list[_Hunk]] = defaultdict(list)
-        for hunk in self.hunks:
-            hunk.removed = [one for one in hunk.removed if self._counts(self.base, one)]
-            hunk.added = [one for one in hunk.added if self._counts(self.new, one)]
-            gone, came = self.base.site[hunk.removed].tolist(), self.new.site[hunk.added].tolist()
-            if gone or came:
-                groups[(hunk.inside, tuple(gone), tuple(came))].append(hunk)
-        return [self._change(hunks) for hunks in groups.values()]
-
-    def _counts(self, tree: _Tree, node: int) -> bool:
-        """Whether a call, or anything below it, comes more or less often: else it only moved."""
-        return any(site in self.apart for site in tree.below(node))
-
-    def _change(self, hunks: list[_Hunk]) -> CallChange:
-        first = hunks[0]
-        gone = Counter(
-            site for one in hunks for node in one.removed for site in self.base.below(node)
-        )
-        came = Counter(site for one in hunks for node in one.added for site in self.new.below(node))
-        led = first.removed[0] if first.removed else first.added[0]
-        tree = self.base if first.removed else self.new
-        same = int((tree.site == tree.site[led]).sum())
-        name = self.names.name
-        kinds = {self.names.sorts[self.names.place[site]] for site in (*gone, *came)}
-        return CallChange(
-            self.names.path(first.inside) if first.inside else (),
-            tuple(name(site) for site in self.base.site[first.removed].tolist()),
-            tuple(name(site) for site in self.new.site[first.added].tolist()),
-            name(first.before) if first.before else "",
-            name(first.after) if first.after else "",
-            len(hunks),
-            max(len(hunks), same),
-            gone,
-            came,
-            first.order,
-            kind="kernels" if first.inside and kinds == {KERNEL} else "calls",
+        name, more = (names.names[column],), after > before
+        counts = Counter({site: abs(after - before)})
+        yield CallChange(
+            names.path(site)[:-1],
+            () if more else name,
+            name if more else (),
+            "",
+            "",
+            abs(after - before),
+            max(before, after),
+            Counter() if more else counts,
+            counts if more else Counter(),
         )
 
 
 # -- the same calls with other shapes, types or geometry ------------------------------------------
 
 
-def _repeated(base: _Counted, new: _Counted, names: _SiteNames, apart: Flags) -> CallChange | None:
+def _repeated(
+    base: CountedCycles, new: CountedCycles, names: SiteNames, apart: Flags
+) -> CallChange | None:
     """Nearly all operators so many times as often: a cycle that does its work more than once."""
     operators = names.table["sort"].to_numpy() == OPERATOR
     before, after = (np.median(side.calls, axis=0) for side in (base, new))
@@ -746,7 +281,7 @@ def _repeated(base: _Counted, new: _Counted, names: _SiteNames, apart: Flags) ->
 
 
 def _details(
-    base: _Counted, new: _Counted, names: _SiteNames, equal: Flags
+    base: CountedCycles, new: CountedCycles, names: SiteNames, equal: Flags
 ) -> Iterator[CallChange]:
     """Shapes, types and geometry of equal calls, where every cycle of a side has the same."""
     table = names.table
@@ -788,7 +323,7 @@ def _steadily_other(ours: NDArray[Any], theirs: NDArray[Any], which: Flags) -> I
     return np.flatnonzero(which & steady & (ours[0] != theirs[0]))
 
 
-def _device_change(base: _Counted, new: _Counted, columns: Ints) -> tuple[float, float]:
+def _device_change(base: CountedCycles, new: CountedCycles, columns: Ints) -> tuple[float, float]:
     """What some sites take more per cycle, and how sure that is."""
     sums = [side.device_ns[:, columns].sum(axis=1).astype(np.float64) for side in (base, new)]
     error = sum(float(one.var()) / max(1, len(one) - 1) for one in sums) ** 0.5
@@ -796,7 +331,7 @@ def _device_change(base: _Counted, new: _Counted, columns: Ints) -> tuple[float,
 
 
 def _detailed(
-    base: _Counted, new: _Counted, names: _SiteNames, columns: Ints, kind: str
+    base: CountedCycles, new: CountedCycles, names: SiteNames, columns: Ints, kind: str
 ) -> CallChange:
     """Equal calls that differ in the same sort of detail, as one change."""
     sort = names.table["sort"].to_numpy()
@@ -824,3 +359,86 @@ def _detailed(
         kind=kind,
         factor=float(amounts[1] / amounts[0]) if all(amounts) else None,
     )
+
+
+# -- both programs as one tree ---------------------------------------------------------------------
+
+CALL_TREE = {
+    "depth": pl.Int64(),
+    "name": pl.String(),
+    "sort": pl.String(),
+    "state": pl.String(),
+    **dict.fromkeys(("base_calls", "new_calls"), pl.Float64()),
+    **dict.fromkeys(("base_device_ns", "new_device_ns"), pl.Float64()),
+    **dict.fromkeys(("base_host_ns", "new_host_ns"), pl.Float64()),
+    "folded": pl.Int64(),
+}
+"""Calls of both programs as one tree, in order, each with all that is below it; below equal calls
+(`state` is `same`) only how many sorts of calls there are (`folded`).  Other states: `added`,
+`removed`, `changed` somewhere below or in number, and `varies` from cycle to cycle."""
+
+
+def call_tree(found: ProgramDifference, base: Program, new: Program) -> pl.DataFrame:
+    """Both programs as one tree of rows of `CALL_TREE`."""
+    sites, parents = found.sites["site"].to_list(), found.sites["parent"].to_list()
+    above = [found.row.get(parent) for parent in parents]
+    order, depth = _depth_first(above, [_order(base, new).get(site, 0.0) for site in sites])
+    moved = {site for one in found.changes for side in (one.gone, one.came) for site in side}
+    changed = [site in moved for site in sites]
+    totals, size = [mean.copy() for mean in found.means], [1] * len(sites)
+    for row in reversed(order):
+        top = above[row]
+        if top is not None:
+            changed[top] |= changed[row]
+            size[top] += size[row]
+            for total in totals:
+                total[1:, top] += total[1:, row]
+    names, sorts = found.sites["name"].to_list(), found.sites["sort"].to_list()
+    told: list[tuple[Any, ...]] = []
+    shown_from = 0
+    for at, row in enumerate(order):
+        if at < shown_from:
+            continue
+        calls = [float(mean[0, row]) for mean in found.means]
+        state = _state(calls, changed=changed[row])
+        hidden = 0 if state == "changed" else size[row] - 1
+        shown_from = at + hidden + 1
+        times = [float(total[part, row]) for part in (2, 1) for total in totals]
+        told.append((depth[row], names[row], SORTS[sorts[row]], state, *calls, *times, hidden))
+    return pl.DataFrame(told, schema=CALL_TREE, orient="row")
+
+
+def _state(calls: Sequence[float], *, changed: bool) -> str:
+    if not changed:
+        return "same" if abs(calls[0] - calls[1]) < _ROUNDING else "varies"
+    return "changed" if all(calls) else "added" if calls[1] else "removed"
+
+
+def _depth_first(
+    above: Sequence[int | None], place: Sequence[float]
+) -> tuple[list[int], dict[int, int]]:
+    """Rows of a tree with callers before what they call, in order, and how deep each lies."""
+    below: dict[int | None, list[int]] = defaultdict(list)
+    for row in sorted(range(len(above)), key=place.__getitem__, reverse=True):
+        below[above[row]].append(row)
+    order, pending = [], list(below[None])
+    depth = dict.fromkeys(pending, 0)
+    while pending:
+        row = pending.pop()
+        order.append(row)
+        depth.update(dict.fromkeys(below[row], depth[row] + 1))
+        pending += below[row]
+    return order, depth
+
+
+def _order(base: Program, new: Program) -> dict[int, float]:
+    """Where each site comes first: as in the new program, others after what they followed."""
+    firsts = []
+    for program in (base, new):
+        known, first = np.unique(program.nodes["site"].to_numpy(), return_index=True)
+        firsts.append(dict(zip(known.tolist(), first.tolist(), strict=True)))
+    found: dict[int, float] = dict(firsts[1])
+    last, step = -1.0, 1.0 / (len(firsts[0]) + 1)
+    for site, _ in sorted(firsts[0].items(), key=lambda one: one[1]):
+        last = found.setdefault(site, last + step)
+    return found

@@ -59,7 +59,6 @@ SITES = {
     "name": pl.String(),
     "recorded": pl.String(),
     "sort": pl.UInt8(),
-    "depth": pl.Int64(),
     "shapes": pl.String(),
     "types": pl.String(),
 }
@@ -78,8 +77,8 @@ COUNTS = {
     "exact": pl.UInt64(),
 }
 """One row per site and cycle: calls, time of the host in the calls themselves, time of the device,
-bytes copied, blocks launched; `shape` is equal where shapes, types and scalar arguments are, `exact`
-where names as recorded and geometry are as well."""
+bytes copied, blocks launched; `shape` is equal where shapes, types and scalar arguments are,
+`exact` where names as recorded and geometry are as well."""
 
 
 NODES = {
@@ -122,8 +121,8 @@ class Program:
         rows = self.nodes.select(kept).to_series().to_numpy()
         place = np.append(np.where(rows, np.cumsum(rows) - 1, -1), -1)
         nodes = self.nodes.with_columns(parent=pl.Series(place[self.nodes["parent"].to_numpy()]))
-        tables = (table.filter(kept) for table in (self.sites, self.counts, nodes))
-        return Program(*tables, self.host, self.typed)
+        sites, counts = self.sites.filter(kept), self.counts.filter(kept)
+        return Program(sites, counts, nodes.filter(kept), self.host, self.typed)
 
     def tree(self, cycle: int) -> pl.DataFrame:
         """The calls of one cycle; parents are rows of it."""
@@ -242,7 +241,7 @@ def _program(trace: Trace, pid: str, table: pl.DataFrame, *, on_device: bool) ->
     site, lane = site[inside], lane[inside]
     parents = np.where(kept >= 0, site[np.maximum(kept, 0)], _ROOT)
     return Program(
-        _site_rows(trace, nodes, order, site, parents, depth[inside]),
+        _site_rows(trace, nodes, order, site, parents),
         _count_rows(nodes, order, site, number, np.maximum(host_ns, 0)),
         pl.DataFrame({"cycle": number, "site": site, "parent": kept, "thread": lane}, schema=NODES),
         host=bool((nodes.sort[order] < KERNEL).any()),
@@ -292,7 +291,7 @@ def _count_rows(
 
 
 def _site_rows(
-    trace: Trace, nodes: _Nodes, order: Ints, site: Hashes, parents: Hashes, depth: Ints
+    trace: Trace, nodes: _Nodes, order: Ints, site: Hashes, parents: Hashes
 ) -> pl.DataFrame:
     known, first = np.unique(site, return_index=True)
     rows = order[first]
@@ -306,7 +305,6 @@ def _site_rows(
             "name": [nodes.names[one] for one in name],
             "recorded": [nodes.recorded[one] for one in name],
             "sort": nodes.sort[rows],
-            "depth": depth[first],
             "shapes": texts["input_dims"].gather(row).cast(pl.String),
             "types": texts["input_types"].gather(row).cast(pl.String),
         },
@@ -359,7 +357,7 @@ def _calls(trace: Trace, pid: str, marks: set[str]) -> _Nodes:
 
 
 def _device_alone(trace: Trace, pid: str) -> _Nodes:
-    """Device work of a process in the order in which it ran, where cycles are those of the device."""
+    """Device work of a process as it ran, where cycles are those of the device."""
     by_us = (launching_process(trace) == pid).to_numpy()
     work = np.flatnonzero(device_kinds(trace).among(*BUSY_KINDS) & by_us)
     device = _device_parts(trace, work)

@@ -105,7 +105,7 @@ def _programs(kept: Tables) -> dict[str, Program]:
     from timesink.analyses.diff.program import Program  # noqa: PLC0415 - tables have none
 
     return {
-        pid: Program(**{name: kept.tables[_name(pid, name)] for name in _OF_PROGRAM}, **flags)
+        pid: Program(*[kept.tables[_name(pid, name)] for name in _OF_PROGRAM], **flags)
         for pid, flags in found.items()
     }
 

@@ -221,8 +221,8 @@ def _members(run: SideRun, *, ignore_hosts: bool) -> Iterator[RoleMember]:
                 method=run.unit.method,
                 confidence=run.confidence,
                 notes=run.notes,
-                anatomy=only and only_cycles(run.anatomies[only], rows["cycle"]),
-                program=only and run.programs.get(only),
+                anatomy=None if only is None else only_cycles(run.anatomies[only], rows["cycle"]),
+                program=None if only is None else run.programs.get(only),
                 beside=run.beside,
             )
             yield RoleMember(role, run.source.job, suffix, run.source.key)

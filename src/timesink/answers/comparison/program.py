@@ -141,22 +141,20 @@ def _rest(found: ProgramChange) -> str:
     return f"{said} {varying} vary from cycle to cycle." if found.varying else said
 
 
-def kinds_block(found: ProgramChange) -> Table:
+def kinds_block(found: ProgramChange, most: int | None = None) -> Table:
     """Kinds of cycles, and how often each comes."""
+    kinds = found.kinds[:most]
     return table(
         "kinds",
         "Kinds of cycles",
         [
-            column("kind", "kind", "count", range(1, len(found.kinds) + 1)),
-            column(
-                "base_cycles", "cycles base", "count", [len(one.base_cycles) for one in found.kinds]
-            ),
-            column(
-                "new_cycles", "cycles new", "count", [len(one.new_cycles) for one in found.kinds]
-            ),
-            column("operators", "calls", "number", [one.calls for one in found.kinds]),
-            column("period", "comes", "text", [_period(one) for one in found.kinds]),
+            column("kind", "kind", "count", range(1, len(kinds) + 1)),
+            column("base_cycles", "cycles base", "count", [len(one.base_cycles) for one in kinds]),
+            column("new_cycles", "cycles new", "count", [len(one.new_cycles) for one in kinds]),
+            column("operators", "calls", "number", [one.calls for one in kinds]),
+            column("period", "comes", "text", [_period(one) for one in kinds]),
         ],
+        total_rows=len(found.kinds),
         meanings=_MEANINGS,
     )
 
@@ -196,7 +194,7 @@ def tree_block(found: ProgramChange, most: int | None = None) -> Table:
 VIEWS = {
     "program": tree_block,
     "edits": edits_block,
-    "kinds": lambda found, most=None: kinds_block(found),
+    "kinds": kinds_block,
 }
 """Tables of the program that can be asked for alone."""
 
