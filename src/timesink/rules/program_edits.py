@@ -6,13 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from timesink.analyses.diff.alignment import CallChange
-from timesink.analyses.diff.edits import ProgramDifference, call_tree, difference
+from timesink.analyses.diff.edits import ProgramDifference
 from timesink.analyses.diff.program import (
     ALLOCATOR,
     ANNOTATION,
@@ -21,22 +21,28 @@ from timesink.analyses.diff.program import (
     OPERATOR,
     SORTS,
     WAIT,
-    Program,
 )
-from timesink.analyses.names import short_kernel_name
-from timesink.model.arrays import Floats
-from timesink.model.diagnosis import CycleKinds, ProgramChange, ProgramEdit, SteadyTimes
+from timesink.model.diagnosis import ProgramChange, ProgramEdit
 from timesink.model.findings import Evidence, Finding
 from timesink.model.units import from_to, listed, per_cycle
+from timesink.rules.case import told_name
 from timesink.rules.causes_device import precision
 from timesink.rules.ledger import Demand, Ledger, largest_first
 from timesink.rules.registry import finding, loaded_toml
 
+_ENGINE = "autograd::engine::evaluate_function: "
 _BACKWARD = re.compile(r"^autograd::engine|Backward\d*$")
-_FORWARD_SHARE = 0.6
-"""Part of what came in the backward pass that the forward pass does as well, where it is done
-again."""
+_MATRIX = re.compile(
+    r"::(?:_?scaled_)?(?:linear|addmm|mm|bmm|baddbmm|matmul|_?conv|cudnn_conv|einsum)"
+)
+_GEMM = re.compile(r"gemm|nvjet|cutlass|conv|xmma|wgrad|dgrad|Cijk|matmul|mma", re.IGNORECASE)
+_LEAST_OWN = 0.1
+"""Part of what its consequences take that a cause must take itself."""
 _LEAST_AGAIN = 2
+"""Operators of the forward pass alone that tell, found in the backward pass, that it is done
+again."""
+_MANY, _FEW_SORTS = 8, 4
+"""Calls of one operator in one place, and of how many others at most, that are a loop."""
 _MOST_EVIDENCE = 6
 
 
@@ -49,7 +55,7 @@ def _rows() -> Sequence[Mapping[str, Any]]:
     ]
 
 
-_PATTERNS = frozenset({"came", "gone", "either", "inside", "only", "and_other", "outermost"})
+_PATTERNS = frozenset({"came", "gone", "either", "both", "inside", "only", "outermost", "some"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,87 +68,68 @@ class _Facts:
     gone: Counter[str]
     sorts: frozenset[str]
     backward: bool
-    forward_work: bool
-    other_precision: bool
+    inner: bool
+    again: bool
+    precision: bool
+    replaced: bool
+    many: bool
+    optimizer_once: bool
+
+    @property
+    def outermost(self) -> tuple[str, ...]:
+        """Calls that came or went themselves."""
+        return (*self.change.added, *self.change.removed)
 
 
-_BETWEEN_RUNS = 0.006
-"""Part of its device time by which equal programs differ from run to run, at most."""
-_NORMAL = 1.96
+@dataclass(frozen=True, eq=False)
+class _Passes:
+    """Which operators the passes of both programs are made of."""
 
+    names: Sequence[str]
+    sorts: Sequence[int]
+    forward_only: tuple[frozenset[str], frozenset[str]]
+    """Of each side: operators of the forward pass that the backward pass does not have."""
+    optimizer: tuple[float, float]
 
-def program_change(
-    base: Program, new: Program, base_cycles: Sequence[int] = (), new_cycles: Sequence[int] = ()
-) -> ProgramChange:
-    """What the second program does otherwise, and what its device work takes."""
-    found = difference(base, new, base_cycles, new_cycles)
-    told = edits(found)
-    change = [
-        float(new[part].sum() - base[part].sum()) for part in (2, 1) for base, new in [found.means]
-    ]
-    return ProgramChange(
-        told,
-        tuple(_kinds(found)),
-        _device_time(*found.device_ns),
-        change[0],
-        change[1],
-        change[0] - sum(one.device_ns for one in told),
-        change[1] - sum(one.host_ns for one in told),
-        found.host,
-        found.varying,
-        call_tree(found, base, new),
-    )
-
-
-def _kinds(found: ProgramDifference) -> Iterator[CycleKinds]:
-    base, new = found.kinds
-    for one in base:
-        its = None if one.partner is None else new[one.partner]
-        yield CycleKinds(
-            one.cycles,
-            () if its is None else its.cycles,
-            one.period,
-            None if its is None else its.period,
-            one.calls,
-        )
-    for one in new:
-        if one.partner is None:
-            yield CycleKinds((), one.cycles, None, one.period, one.calls)
-
-
-def _device_time(base: Floats, new: Floats) -> SteadyTimes:
-    """Device time of usual cycles; its interval holds by how much equal runs differ."""
-    middle, errors = [], []
-    for side in (base, new):
-        usual = float(np.median(side))
-        spread = 1.4826 * float(np.median(np.abs(side - usual)))
-        middle.append(usual)
-        errors.append(1.2533 * spread / max(1, len(side)) ** 0.5)
-    half = _NORMAL * float(np.hypot(*errors)) + _BETWEEN_RUNS * middle[0]
-    delta = middle[1] - middle[0]
-    return SteadyTimes(middle[0], middle[1], (delta - half, delta + half))
+    @classmethod
+    def of(cls, found: ProgramDifference) -> _Passes:
+        names, sorts = found.sites["name"].to_list(), found.sites["sort"].to_list()
+        tops = list(_outermost(found))
+        sides = []
+        for mean in found.means:
+            passes: tuple[set[str], set[str]] = (set(), set())
+            for at, (name, sort, top) in enumerate(zip(names, sorts, tops, strict=True)):
+                if sort == OPERATOR and mean[0, at] > 0 and not _BACKWARD.search(name):
+                    passes[bool(_BACKWARD.search(top))].add(name)
+            sides.append(frozenset(passes[0] - passes[1]))
+        steps = [at for at, name in enumerate(names) if name.startswith("Optimizer.step")]
+        often = [float(mean[0, steps].sum()) for mean in found.means]
+        return cls(names, sorts, (sides[0], sides[1]), (often[0], often[1]))
 
 
 def edits(found: ProgramDifference) -> tuple[ProgramEdit, ...]:
-    """The edits of a difference, what explains most of the device's time first."""
-    names, sorts = found.sites["name"].to_list(), found.sites["sort"].to_list()
-    forward = frozenset(
-        name
-        for name, sort, path in zip(names, sorts, _outermost(found), strict=True)
-        if sort == OPERATOR and not _BACKWARD.search(path)
-    )
-    facts = [_facts(found, change, names, sorts, forward) for change in found.changes]
+    """The edits of a difference, what explains most of the time first."""
+    passes = _Passes.of(found)
+    facts = [_facts(found, change, passes) for change in found.changes]
+    weights = [float(np.abs(found.amounts(change)[1:3]).sum()) for change in found.changes]
     causes = [_cause(one) for one in facts]
-    causes = _absorbed(causes)
+    for at, one in enumerate(facts):
+        if one.change.kind == "cycles":
+            # What some cycles did and all do now, or none, is told once.
+            own = {*one.came, *one.gone}
+            causes[at] = next(
+                (
+                    cause
+                    for cause, other in zip(causes, facts, strict=True)
+                    if other.change.kind != "cycles" and own <= {*other.came, *other.gone}
+                ),
+                causes[at],
+            )
     groups: dict[str, list[_Facts]] = {}
-    for cause, one in zip(causes, facts, strict=True):
+    for cause, one in zip(_absorbed(causes, weights), facts, strict=True):
         groups.setdefault(cause, []).append(one)
-    told = [_edit(found, cause, own, names, sorts) for cause, own in groups.items()]
-    return tuple(sorted(told, key=lambda one: -_weight(one)))
-
-
-def _weight(edit: ProgramEdit) -> float:
-    return abs(edit.device_ns) + abs(edit.host_ns)
+    told = [_edit(found, cause, own, passes) for cause, own in groups.items()]
+    return tuple(sorted(told, key=lambda one: -abs(one.device_ns) - abs(one.host_ns)))
 
 
 def _outermost(found: ProgramDifference) -> Iterator[str]:
@@ -156,45 +143,59 @@ def _outermost(found: ProgramDifference) -> Iterator[str]:
         yield names[at]
 
 
-def _facts(
-    found: ProgramDifference,
-    change: CallChange,
-    names: Sequence[str],
-    sorts: Sequence[int],
-    forward: frozenset[str],
-) -> _Facts:
-    row = found.row
-    came, gone = (Counter[str]() for _ in range(2))
+def _facts(found: ProgramDifference, change: CallChange, passes: _Passes) -> _Facts:
+    row, names, sorts = found.row, passes.names, passes.sorts
+    came, gone = Counter[str](), Counter[str]()
     for target, counts in ((came, change.came), (gone, change.gone)):
         for site, often in counts.items():
             target[names[row[site]]] += often
     sort_of = {names[row[site]]: sorts[row[site]] for site in (*change.came, *change.gone)}
     more, fewer = came - gone, gone - came
-    top = (*change.inside, *change.added, *change.removed)
-    backward = any(map(_BACKWARD.search, top))
-    operators = Counter(
-        {
-            name: often
-            for name, often in more.items()
-            if sort_of[name] == OPERATOR and not _BACKWARD.search(name)
-        }
-    )
-    again = sum(often for name, often in operators.items() if name in forward)
-    kernels = [
-        {precision(name) for name in side if sort_of[name] == KERNEL} - {None}
-        for side in (gone, came)
+    around = change.inside[-1] if change.inside else ""
+    backward = any(map(_BACKWARD.search, (*change.inside, *change.added, *change.removed)))
+    operators = [
+        {name for name in side if sort_of[name] == OPERATOR and not _BACKWARD.search(name)}
+        for side in (more, fewer)
     ]
+    # What a side does anew in its backward pass is what the other does in its forward pass alone.
+    again = [len(operators[0] & passes.forward_only[0]), len(operators[1] & passes.forward_only[1])]
     return _Facts(
         change,
         more,
         fewer,
         frozenset(SORTS[sort_of[name]] for name in (*more, *fewer)),
-        backward,
-        backward
-        and len(set(operators) & forward) >= _LEAST_AGAIN
-        and again >= _FORWARD_SHARE * max(1, sum(operators.values())),
-        bool(kernels[0] and kernels[1] and kernels[0] != kernels[1]),
+        backward=backward,
+        inner=_is_operator(around),
+        again=backward and max(again) >= _LEAST_AGAIN,
+        precision=any(map(_MATRIX.search, change.inside)) and _other_precision(gone, came, sort_of),
+        replaced=all(operators),
+        many=_is_loop(change, found, passes),
+        optimizer_once=passes.optimizer[0] == passes.optimizer[1] > 0,
     )
+
+
+def _is_operator(name: str) -> bool:
+    return "::" in name and not _BACKWARD.search(name)
+
+
+def _other_precision(gone: Counter[str], came: Counter[str], sort_of: Mapping[str, int]) -> bool:
+    """Whether kernels that multiply matrices compute in another precision."""
+    sides = [
+        {precision(name) for name in side if sort_of[name] == KERNEL and _GEMM.search(name)}
+        - {None}
+        for side in (gone, came)
+    ]
+    return bool(sides[0] and sides[1] and not sides[0] & sides[1])
+
+
+def _is_loop(change: CallChange, found: ProgramDifference, passes: _Passes) -> bool:
+    """Whether one operator comes or went many times in one place, and comes anyway."""
+    most = Counter(change.added or change.removed).most_common(1)
+    if not most or most[0][1] < _MANY:
+        return False
+    columns = [at for at, name in enumerate(passes.names) if name == most[0][0]]
+    fewest = min(float(mean[0, columns].sum()) for mean in found.means)
+    return fewest > 0 and len(set(change.added or change.removed)) <= _FEW_SORTS
 
 
 def _cause(facts: _Facts) -> str:
@@ -202,50 +203,70 @@ def _cause(facts: _Facts) -> str:
 
 
 def _fits(row: Mapping[str, Any], facts: _Facts) -> bool:
-    change = facts.change
+    change, outermost = facts.change, facts.outermost
     both = (*facts.came, *facts.gone)
-    top = (*change.inside, *change.added, *change.removed)
     tests: Mapping[str, Callable[[Any], bool]] = {
         "kind": lambda value: change.kind == value,
         "came": lambda value: any(map(value.search, facts.came)),
         "gone": lambda value: any(map(value.search, facts.gone)),
         "either": lambda value: any(map(value.search, both)),
-        "and_other": lambda value: any(map(value.search, both)),
+        "both": lambda value: all(
+            any(map(value.search, side)) for side in (facts.came, facts.gone)
+        ),
         "only": lambda value: bool(both) and all(map(value.search, both)),
-        "inside": lambda value: any(map(value.search, top)),
-        "outermost": lambda value: all(map(value.search, (*change.added, *change.removed))),
+        "inside": lambda value: any(map(value.search, change.inside)),
+        "outermost": lambda value: bool(outermost) and all(map(value.search, outermost)),
+        "some": lambda value: any(map(value.search, outermost)),
         "sorts": lambda value: bool(facts.sorts & set(value)),
-        "backward": lambda value: facts.backward == value,
-        "forward_work": lambda value: facts.forward_work == value,
-        "precision": lambda value: facts.other_precision == value,
+        **{
+            name: partial(_equals, getattr(facts, name))
+            for name in ("backward", "inner", "again", "precision", "replaced", "many")
+        },
+        "optimizer_once": partial(_equals, facts.optimizer_once),
     }
     return all(test(row[key]) for key, test in tests.items() if key in row)
 
 
-def _absorbed(causes: Sequence[str]) -> list[str]:
-    """Causes of which others are consequences stand for those as well."""
+def _equals(fact: bool, value: bool) -> bool:  # noqa: FBT001 - it is what is compared
+    return fact == value
+
+
+def _absorbed(causes: Sequence[str], weights: Sequence[float]) -> list[str]:
+    """Causes of which others are consequences stand for those as well, unless they are slight."""
     found = list(causes)
     for row in _rows():
-        over = row.get("absorbs", ())
-        if row["cause"] in found and over:
-            found = [row["cause"] if one in over or "*" in over else one for one in found]
+        cause, over = row["cause"], row.get("absorbs", ())
+        others = [at for at, one in enumerate(found) if one in over or "*" in over]
+        own = sum(weights[at] for at, one in enumerate(found) if one == cause)
+        if cause in found and own >= _LEAST_OWN * sum(weights[at] for at in others):
+            for at in others:
+                found[at] = cause
     return found
 
 
 def _edit(
-    found: ProgramDifference,
-    cause: str,
-    facts: Sequence[_Facts],
-    names: Sequence[str],
-    sorts: Sequence[int],
+    found: ProgramDifference, cause: str, facts: Sequence[_Facts], passes: _Passes
 ) -> ProgramEdit:
+    names, sorts = passes.names, passes.sorts
     amounts = [found.amounts(one.change) for one in facts]
-    ordered = sorted(range(len(facts)), key=lambda at: -abs(amounts[at][1]) - abs(amounts[at][2]))
-    lead = facts[ordered[0]]
-    pattern = next(
-        (row["either"] for row in _rows() if row["cause"] == cause and "either" in row), None
+    own = [_cause(one) == cause for one in facts]
+    ordered = sorted(
+        range(len(facts)),
+        # The backward pass of what was done, or a consequence of it, tells less.
+        key=lambda at: (
+            facts[at].backward and cause not in _OF_BACKWARD,
+            not own[at],
+            -abs(amounts[at][1]) - abs(amounts[at][2]),
+        ),
     )
-    call = _telling(facts, pattern, lead)
+    lead = facts[ordered[0]]
+    patterns = [
+        row[key]
+        for row in _rows()
+        for key in ("either", "both")
+        if row["cause"] == cause and key in row
+    ]
+    call = _telling(lead, patterns)
     means = [
         float(sum(mean[0, at] for at, name in enumerate(names) if name == call))
         for mean in found.means
@@ -264,13 +285,16 @@ def _edit(
         _net(found, facts, sorts, (WAIT,)),
         float(total[3]),
         (
-            *_counted_calls(found, facts, names, sorts),
+            *_counted_calls(found, [facts[at] for at in ordered], names, sorts),
             *(
                 Evidence("program", _told_change(facts[at].change))
                 for at in ordered[:_MOST_EVIDENCE]
             ),
         ),
     )
+
+
+_OF_BACKWARD = frozenset({"recomputation", "debug_mode", "gradient_handling"})
 
 
 def _net(
@@ -287,21 +311,16 @@ def _net(
     return total
 
 
-def _telling(facts: Sequence[_Facts], pattern: re.Pattern[str] | None, lead: _Facts) -> str:
-    """The name that tells an edit: that its cause looks for, else the first outermost call."""
-    if pattern is not None:
-        named = Counter(
-            {
-                name: often
-                for one in facts
-                for name, often in (one.came + one.gone).items()
-                if pattern.search(name)
-            }
-        )
+def _telling(lead: _Facts, patterns: Sequence[re.Pattern[str]]) -> str:
+    """The name that tells an edit: one its cause looks for, else that of an outermost call."""
+    moved = lead.came + lead.gone
+    for pattern in patterns:
+        named = [name for name, _ in moved.most_common() if pattern.search(name)]
         if named:
-            return named.most_common(1)[0][0]
+            return named[0]
     change = lead.change
-    return (change.added or change.removed or ("",))[0]
+    outermost = Counter(change.added or change.removed)
+    return outermost.most_common(1)[0][0] if outermost else ""
 
 
 def _sentence(lead: _Facts) -> str:
@@ -318,7 +337,7 @@ def _sentence(lead: _Facts) -> str:
         return f"A cycle does its work {change.factor:.3g} times as often"
     if change.kind == "cycles":
         less = "no longer " if removed else ""
-        return f"Every {change.factor:.0f}. cycle {less}runs {added or removed} as well"
+        return f"One cycle in {change.factor:.0f} {less}runs {added or removed} as well"
     if added and removed:
         return f"{added} instead of {removed}{where}"
     return f"{added or removed} {'added' if added else 'removed'}{where}"
@@ -369,21 +388,29 @@ def _told_change(change: CallChange) -> str:
 
 def told(name: str) -> str:
     """A call or kernel as people say it."""
-    return short_kernel_name(name) or name
+    return told_name(name.removeprefix(_ENGINE))
 
 
 def place_of(change: CallChange, *, backward: bool) -> str:
     """Where in the program a change is, as far as was recorded."""
-    inside = [name for name in change.inside if not name.startswith("autograd::engine")]
-    if inside:
-        return " > ".join(map(told, inside))
-    ends = [told(name) for name in (change.before, change.after) if name]
+    if change.kind in _EVERYWHERE:
+        return (
+            f"{change.places} of {change.of_places} calls" if change.of_places > 1 else "all of it"
+        )
     where = "in the backward pass" if backward else "in the cycle"
+    inside = [name for name in change.inside if not name.startswith(_ENGINE)]
+    if inside:
+        path = " > ".join(map(told, inside))
+        return f"{where}, in {path}" if backward else f"in {path}"
+    ends = [told(name) for name in (change.before, change.after) if name]
     if len(ends) == 2:
         return f"{where}, between {ends[0]} and {ends[1]}"
     if ends:
         return f"{where}, {'after' if change.before else 'before'} {ends[0]}"
     return where
+
+
+_EVERYWHERE = frozenset({"shapes", "types", "variants", "repeated", "cycles"})
 
 
 # -- edits as causes of a change -------------------------------------------------------------------

@@ -34,7 +34,6 @@ from timesink.analyses.diff.program import (
     MODULE,
     OPERATOR,
     SORTS,
-    WAIT,
     Program,
 )
 from timesink.model.arrays import Flags, Floats, Ints
@@ -198,8 +197,7 @@ def _changes(
         trees = [steady_tree(side, known, varies) for side in (base, new)]
         found = CallAlignment(trees[0], trees[1], names, frozenset(known[apart].tolist())).changes()
         found += _uncovered(found, names, apart, base, new)
-    if all(one.kind == "kernels" for one in found):
-        found += _details(base, new, names, equal)
+    found += _details(base, new, names, equal, alone=not found)
     return found, int(varies.sum())
 
 
@@ -281,29 +279,22 @@ def _repeated(
 
 
 def _details(
-    base: CountedCycles, new: CountedCycles, names: SiteNames, equal: Flags
+    base: CountedCycles, new: CountedCycles, names: SiteNames, equal: Flags, *, alone: bool
 ) -> Iterator[CallChange]:
-    """Shapes, types and geometry of equal calls, where every cycle of a side has the same."""
+    """Shapes, types and geometry of equal calls, where every cycle of a side has the same.
+
+    Where other calls differ too, these are not `alone`, and only other sizes of most are told.
+    """
     table = names.table
     sort = table["sort"].to_numpy()
     typed = base.program.typed and new.program.typed
-    if typed:
-        columns = _steadily_other(base.shape, new.shape, equal & (sort < WAIT))
-        if len(columns):
-            types = [
-                dict(zip(side.program.sites["site"], side.program.sites["types"], strict=True))
-                for side in (base, new)
-            ]
-            sites = table["site"].to_list()
-            retyped = [
-                one
-                for one in columns.tolist()
-                if types[0].get(sites[one]) != types[1].get(sites[one])
-            ]
-            kind = "types" if len(retyped) * 2 > len(columns) else "shapes"
-            yield _detailed(base, new, names, columns, kind)
-            return
     work = equal & (sort >= KERNEL)
+    if typed:
+        operators = equal & (sort == OPERATOR)
+        columns = _steadily_other(base.shape, new.shape, operators)
+        if len(columns) and (alone or len(columns) > _MOST_RESIZED * operators.sum()):
+            yield _detailed(base, new, names, columns, _typed_kind(base, new, names, columns))
+            return
     resized = _steadily_other(base.blocks, new.blocks, work)
     copied = _steadily_other(base.bytes, new.bytes, work)
     most = max(1, int((work & (base.blocks[0] > 0)).sum()))
@@ -311,10 +302,21 @@ def _details(
         yield _detailed(base, new, names, np.union1d(resized, copied), "shapes")
         return
     columns = _steadily_other(base.exact, new.exact, work)
-    if len(columns):
+    if alone and len(columns):
         change, error = _device_change(base, new, columns)
         if abs(change) > max(3 * error, _LEAST_VARIANT * float(base.device_ns.sum(axis=1).mean())):
             yield _detailed(base, new, names, columns, "variants")
+
+
+def _typed_kind(base: CountedCycles, new: CountedCycles, names: SiteNames, columns: Ints) -> str:
+    """Whether operators have other types, or only other shapes or scalars."""
+    types = [
+        dict(zip(side.program.sites["site"], side.program.sites["types"], strict=True))
+        for side in (base, new)
+    ]
+    sites = names.table["site"].gather(columns).to_list()
+    retyped = sum(types[0].get(site) != types[1].get(site) for site in sites)
+    return "types" if retyped * 2 > len(sites) else "shapes"
 
 
 def _steadily_other(ours: NDArray[Any], theirs: NDArray[Any], which: Flags) -> Ints:

@@ -323,11 +323,13 @@ def _calls(trace: Trace, pid: str, marks: set[str]) -> _Nodes:
     launched_by = launching_calls(trace)
     launches = np.zeros(len(lane), dtype=np.bool_)
     launches[launched_by[launched_by >= 0]] = True
+    launches &= ~named.matching(lambda name: "GraphLaunch" in name)
     is_mark = named.matching(lambda name: name in marks or names.is_profiler_step(name))
     rows = np.flatnonzero(mine & kinds.among(*_CALLS) & ~launches & ~is_mark)
     sort = _host_sorts(kinds.codes[rows], kinds.texts, named.codes[rows], named.texts)
     # Which attributes a library asks for goes with its choice of kernels.
-    rows, sort = rows[sort != RUNTIME], sort[sort != RUNTIME]
+    graphs = named.matching(lambda name: "GraphLaunch" in name)[rows]
+    rows, sort = rows[(sort != RUNTIME) | graphs], sort[(sort != RUNTIME) | graphs]
     start, end = start_and_end(host, rows)
     work = np.flatnonzero(device_kinds(trace).among(*BUSY_KINDS))
     work = work[mine[launched_by[work]] & (launched_by[work] >= 0)] if len(lane) else work[:0]

@@ -161,7 +161,7 @@ def kinds_block(found: ProgramChange, most: int | None = None) -> Table:
 
 def _period(one: CycleKinds) -> str:
     periods = {period for period in (one.base_period, one.new_period) if period}
-    return ", ".join(f"every {period}. cycle" for period in sorted(periods)) or "unevenly"
+    return ", ".join(f"one cycle in {period}" for period in sorted(periods)) or "unevenly"
 
 
 def tree_block(found: ProgramChange, most: int | None = None) -> Table:
