@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from timesink.analyses.diff.alignment import CallChange
-from timesink.analyses.diff.edits import ProgramDifference
+from timesink.analyses.diff.edits import ProgramDifference, call_tree, difference
 from timesink.analyses.diff.program import (
     ALLOCATOR,
     ANNOTATION,
@@ -21,8 +21,10 @@ from timesink.analyses.diff.program import (
     OPERATOR,
     SORTS,
     WAIT,
+    Program,
 )
-from timesink.model.diagnosis import ProgramChange, ProgramEdit
+from timesink.model.arrays import Floats
+from timesink.model.diagnosis import CycleKinds, ProgramChange, ProgramEdit, SteadyTimes
 from timesink.model.findings import Evidence, Finding
 from timesink.model.units import from_to, listed, per_cycle
 from timesink.rules.case import told_name
@@ -107,6 +109,63 @@ class _Passes:
         return cls(names, sorts, (sides[0], sides[1]), (often[0], often[1]))
 
 
+_BETWEEN_RUNS = 0.006
+"""Part of its device time by which equal programs differ from run to run, at most."""
+_NORMAL = 1.96
+
+
+def program_change(
+    base: Program, new: Program, base_cycles: Sequence[int] = (), new_cycles: Sequence[int] = ()
+) -> ProgramChange:
+    """What the second program does otherwise, and what its device work takes."""
+    found = difference(base, new, base_cycles, new_cycles)
+    told = edits(found)
+    change = [
+        float(new[part].sum() - base[part].sum()) for part in (2, 1) for base, new in [found.means]
+    ]
+    return ProgramChange(
+        told,
+        tuple(_kinds(found)),
+        _device_time(*found.device_ns),
+        change[0],
+        change[1],
+        change[0] - sum(one.device_ns for one in told),
+        change[1] - sum(one.host_ns for one in told),
+        found.host,
+        found.varying,
+        call_tree(found, base, new),
+    )
+
+
+def _kinds(found: ProgramDifference) -> Iterator[CycleKinds]:
+    base, new = found.kinds
+    for one in base:
+        its = None if one.partner is None else new[one.partner]
+        yield CycleKinds(
+            one.cycles,
+            () if its is None else its.cycles,
+            one.period,
+            None if its is None else its.period,
+            one.calls,
+        )
+    for one in new:
+        if one.partner is None:
+            yield CycleKinds((), one.cycles, None, one.period, one.calls)
+
+
+def _device_time(base: Floats, new: Floats) -> SteadyTimes:
+    """Device time of usual cycles; its interval holds by how much equal runs differ."""
+    middle, errors = [], []
+    for side in (base, new):
+        usual = float(np.median(side))
+        spread = 1.4826 * float(np.median(np.abs(side - usual)))
+        middle.append(usual)
+        errors.append(1.2533 * spread / max(1, len(side)) ** 0.5)
+    half = _NORMAL * float(np.hypot(*errors)) + _BETWEEN_RUNS * middle[0]
+    delta = middle[1] - middle[0]
+    return SteadyTimes(middle[0], middle[1], (delta - half, delta + half))
+
+
 def edits(found: ProgramDifference) -> tuple[ProgramEdit, ...]:
     """The edits of a difference, what explains most of the time first."""
     passes = _Passes.of(found)
@@ -152,7 +211,8 @@ def _facts(found: ProgramDifference, change: CallChange, passes: _Passes) -> _Fa
     sort_of = {names[row[site]]: sorts[row[site]] for site in (*change.came, *change.gone)}
     more, fewer = came - gone, gone - came
     around = change.inside[-1] if change.inside else ""
-    backward = any(map(_BACKWARD.search, (*change.inside, *change.added, *change.removed)))
+    named = (*change.inside, *change.added, *change.removed)
+    backward = change.kind not in _EVERYWHERE and any(map(_BACKWARD.search, named))
     operators = [
         {name for name in side if sort_of[name] == OPERATOR and not _BACKWARD.search(name)}
         for side in (more, fewer)
