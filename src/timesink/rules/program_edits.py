@@ -185,7 +185,7 @@ def edits(found: ProgramDifference) -> tuple[ProgramEdit, ...]:
                 causes[at],
             )
     groups: dict[str, list[_Facts]] = {}
-    for cause, one in zip(_absorbed(causes, weights), facts, strict=True):
+    for cause, one in zip(_absorbed(causes, facts, weights), facts, strict=True):
         groups.setdefault(cause, []).append(one)
     told = [_edit(found, cause, own, passes) for cause, own in groups.items()]
     return tuple(sorted(told, key=lambda one: -abs(one.device_ns) - abs(one.host_ns)))
@@ -291,12 +291,19 @@ def _equals(fact: bool, value: bool) -> bool:  # noqa: FBT001 - it is what is co
     return fact == value
 
 
-def _absorbed(causes: Sequence[str], weights: Sequence[float]) -> list[str]:
+def _absorbed(
+    causes: Sequence[str], facts: Sequence[_Facts], weights: Sequence[float]
+) -> list[str]:
     """Causes of which others are consequences stand for those as well, unless they are slight."""
     found = list(causes)
     for row in _rows():
-        cause, over = row["cause"], row.get("absorbs", ())
-        others = [at for at, one in enumerate(found) if one in over or "*" in over]
+        cause, below, anywhere = row["cause"], row.get("absorbs", ()), row.get("with", ())
+        others = [
+            at
+            for at, (one, fact) in enumerate(zip(found, facts, strict=True))
+            for over in [below if fact.inner or fact.backward else anywhere]
+            if one in over or "*" in over
+        ]
         own = sum(weights[at] for at, one in enumerate(found) if one == cause)
         if cause in found and own >= _LEAST_OWN * sum(weights[at] for at in others):
             for at in others:

@@ -167,16 +167,20 @@ def even_period(rows: Ints, many: int) -> int | None:
 def paired_kinds(
     base: CountedCycles, new: CountedCycles, kinds: tuple[list[Ints], list[Ints]], structural: Flags
 ) -> list[tuple[int, int]]:
-    """Kinds that do the most alike, the most frequent ones first."""
-    pairs: list[tuple[int, int]] = []
+    """The usual kinds of both sides, then others that do nearly the same, the nearest first."""
     vectors = [
         [np.median(side.calls[rows][:, structural], axis=0) for rows in own]
         for side, own in zip((base, new), kinds, strict=True)
     ]
-    open_ = set(range(len(kinds[1])))
-    for number, vector in enumerate(vectors[0]):
-        near = sorted((_distance(vector, vectors[1][other]), other) for other in open_)
-        if near and (near[0][0] < 1.0 or number == 0):
-            pairs.append((number, near[0][1]))
-            open_.discard(near[0][1])
+    near = sorted(
+        (_distance(ours, theirs), one, other)
+        for one, ours in enumerate(vectors[0])
+        for other, theirs in enumerate(vectors[1])
+        if one and other
+    )
+    pairs = [(0, 0)]
+    for distance, one, other in near:
+        free = all(one != ours and other != theirs for ours, theirs in pairs)
+        if free and distance <= _RAGGED:
+            pairs.append((one, other))
     return pairs

@@ -104,12 +104,12 @@ def difference(
     varying = 0
     for place, (ours, theirs) in enumerate(pairs):
         pair = left.only(kinds[0][ours]), right.only(kinds[1][theirs])
-        part = len(kinds[1][theirs]) / len(right.cycles)
+        parts = len(kinds[0][ours]) / len(left.cycles), len(kinds[1][theirs]) / len(right.cycles)
         found, unsteady = _changes(*pair, names)
         varying = max(varying, unsteady)
         known = {(one.inside, one.removed, one.added) for one in changes}
         changes += [
-            replace(one, frequency=part if place else 1.0)
+            replace(one, frequency=sum(parts) / 2 if place else 1.0)
             for one in found
             if (one.inside, one.removed, one.added) not in known
         ]
