@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import polars as pl
 
@@ -151,7 +151,10 @@ class ProgramChange:
     """Whether calls of the host were recorded on both sides, and not only kernels."""
     varying: int
     """Calls that differ from cycle to cycle in a run, and are compared by how often they come."""
-    calls: pl.DataFrame
+    uneven: str = ""
+    """Of equal programs: which kernels alone take another time, in a sentence; other sizes do that,
+    a slower device does not."""
+    calls: pl.DataFrame = field(default_factory=pl.DataFrame)
     """Calls of both programs as one tree, rows of `analyses.diff.edits.CALL_TREE`."""
 
     @property

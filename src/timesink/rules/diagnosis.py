@@ -26,7 +26,7 @@ from timesink.rules.counter_levels import impossible_levels
 from timesink.rules.environment import find_anomalies
 from timesink.rules.ledger import Ledger, known_interval, largest_first
 from timesink.rules.program_edits import OF_PROGRAM, program_change, settled_edits
-from timesink.rules.registry import rules_for
+from timesink.rules.registry import finding, rules_for
 
 FEWEST_PUT_TOGETHER = 3
 """Cycles a side needs for a verdict after cycles were put together: these are few, long ones whose
@@ -93,7 +93,7 @@ def find_causes(
     """
     case = case_of(pair, (base, new), parts, anomalies, relieved)
     ledger = Ledger(parts, local_changes(case))
-    edited = settled_edits(program, ledger)
+    edited = tuple(settled_edits(program, ledger))
     causes: list[Finding] = []
     for rule in rules_for(question):
         if program is not None and program.certain and rule.__name__ in OF_PROGRAM:
@@ -104,7 +104,10 @@ def find_causes(
                 causes.append(cause)
                 # Rules ask before their next claim what the last ones came to.
                 case.settled.append(claim)
-    return (*edited, *sorted(causes, key=lambda each: -abs(each.cost_ns)))
+    found = (*edited, *sorted(causes, key=lambda each: -abs(each.cost_ns)))
+    if program is None or not program.uneven or found or anomalies or relieved:
+        return found
+    return (finding("causes", "workload_change", program.uneven),)
 
 
 def program_of(pair: Pair) -> ProgramChange | None:

@@ -26,7 +26,7 @@ from timesink.analyses.diff.program import (
 from timesink.model.arrays import Floats
 from timesink.model.diagnosis import CycleKinds, ProgramChange, ProgramEdit, SteadyTimes
 from timesink.model.findings import Evidence, Finding
-from timesink.model.units import from_to, listed, per_cycle
+from timesink.model.units import from_to, listed, per_cycle, times
 from timesink.rules.case import told_name
 from timesink.rules.causes_device import precision
 from timesink.rules.ledger import Demand, Ledger, largest_first
@@ -36,8 +36,12 @@ _ENGINE = "autograd::engine::evaluate_function: "
 _BACKWARD = re.compile(r"^autograd::engine|Backward\d*$")
 _MATRIX = re.compile(
     r"::(?:_?scaled_)?(?:linear|addmm|mm|bmm|baddbmm|matmul|_?conv|cudnn_conv|einsum)"
+    r"|GraphLaunch|Torch-Compiled Region|CompiledFxGraph"
 )
+_CONV = re.compile(r"::\w*conv", re.IGNORECASE)
 _GEMM = re.compile(r"gemm|nvjet|cutlass|conv|xmma|wgrad|dgrad|Cijk|matmul|mma", re.IGNORECASE)
+_CHOICE = "kernel_choice"
+_HOST_WEIGHT = 0.1
 _LEAST_OWN = 0.1
 """Part of what its consequences take that a cause must take itself."""
 _LEAST_AGAIN = 2
@@ -57,7 +61,9 @@ def _rows() -> Sequence[Mapping[str, Any]]:
     ]
 
 
-_PATTERNS = frozenset({"came", "gone", "either", "both", "inside", "only", "outermost", "some"})
+_PATTERNS = frozenset(
+    {"came", "gone", "either", "both", "inside", "only", "mostly", "outermost", "some"}
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +82,13 @@ class _Facts:
     replaced: bool
     many: bool
     optimizer_once: bool
+    kernels: Counter[str]
+    """Kernels that came or went on balance."""
+
+    def share_of_kernels(self, pattern: re.Pattern[str]) -> float:
+        """Part of the kernels that came or went whose name fits."""
+        fitting = sum(often for name, often in self.kernels.items() if pattern.search(name))
+        return fitting / max(1, sum(self.kernels.values()))
 
     @property
     def outermost(self) -> tuple[str, ...]:
@@ -112,6 +125,10 @@ class _Passes:
 _BETWEEN_RUNS = 0.006
 """Part of its device time by which equal programs differ from run to run, at most."""
 _NORMAL = 1.96
+_STEADY, _CLEARLY = 0.05, 1.15
+"""Kernels that take as long within this part; and those that take so many times as long."""
+_WORTH_TELLING = 0.05
+"""Part of the device's time by which some kernels alone must change."""
 
 
 def program_change(
@@ -133,7 +150,27 @@ def program_change(
         change[1] - sum(one.host_ns for one in told),
         found.host,
         found.varying,
+        "" if told else _uneven(found),
         call_tree(found, base, new),
+    )
+
+
+def _uneven(found: ProgramDifference) -> str:
+    """Which kernels alone take another time per call, where most do not; empty where none do."""
+    (calls, _, before, _), (often, _, after, _) = found.means
+    some = np.flatnonzero((before > 0) & (after > 0) & (calls > 0) & (often > 0))
+    ratio = (after[some] / often[some]) / (before[some] / calls[some])
+    moved = some[(ratio > _CLEARLY) | (ratio < 1 / _CLEARLY)]
+    steady = int((np.abs(ratio - 1) < _STEADY).sum())
+    change = float((after - before)[moved].sum())
+    if steady * 2 < len(some) or abs(change) < _WORTH_TELLING * float(before.sum()) or not change:
+        return ""
+    largest = moved[np.argsort(-np.abs(after - before)[moved], kind="stable")]
+    names = dict.fromkeys(told(found.sites["name"][int(at)]) for at in largest)
+    took = times(float(before[moved].sum()), float(after[moved].sum()))
+    return (
+        f"{listed(list(names), 3)} take {took} per cycle, while most kernels take as long as "
+        "before: as of other sizes or other data."
     )
 
 
@@ -170,17 +207,24 @@ def edits(found: ProgramDifference) -> tuple[ProgramEdit, ...]:
     """The edits of a difference, what explains most of the time first."""
     passes = _Passes.of(found)
     facts = [_facts(found, change, passes) for change in found.changes]
-    weights = [float(np.abs(found.amounts(change)[1:3]).sum()) for change in found.changes]
+    weights = [_weight(*found.amounts(change)[1:3]) for change in found.changes]
     causes = [_cause(one) for one in facts]
+    if "layout_conversion" in causes:
+        # Kernels of another layout may compute in another precision.
+        facts = [
+            replace(one, precision=one.precision and not any(map(_CONV.search, one.change.inside)))
+            for one in facts
+        ]
+        causes = [_cause(one) for one in facts]
     for at, one in enumerate(facts):
-        if one.change.kind == "cycles":
+        if one.change.kind in _OF_KINDS:
             # What some cycles did and all do now, or none, is told once.
             own = {*one.came, *one.gone}
             causes[at] = next(
                 (
                     cause
                     for cause, other in zip(causes, facts, strict=True)
-                    if other.change.kind != "cycles" and own <= {*other.came, *other.gone}
+                    if other.change.kind not in _OF_KINDS and own <= {*other.came, *other.gone}
                 ),
                 causes[at],
             )
@@ -188,7 +232,18 @@ def edits(found: ProgramDifference) -> tuple[ProgramEdit, ...]:
     for cause, one in zip(_absorbed(causes, facts, weights), facts, strict=True):
         groups.setdefault(cause, []).append(one)
     told = [_edit(found, cause, own, passes) for cause, own in groups.items()]
-    return tuple(sorted(told, key=lambda one: -abs(one.device_ns) - abs(one.host_ns)))
+    # What libraries choose is a consequence where anything else changed.
+    return tuple(
+        sorted(
+            told,
+            key=lambda one: (one.cause == _CHOICE, -_weight(one.host_ns, one.device_ns)),
+        )
+    )
+
+
+def _weight(host_ns: float, device_ns: float) -> float:
+    """How much a change matters: times of the host are far less certain than those of a device."""
+    return abs(device_ns) + _HOST_WEIGHT * abs(host_ns)
 
 
 def _outermost(found: ProgramDifference) -> Iterator[str]:
@@ -231,6 +286,7 @@ def _facts(found: ProgramDifference, change: CallChange, passes: _Passes) -> _Fa
         replaced=all(operators),
         many=_is_loop(change, found, passes),
         optimizer_once=passes.optimizer[0] == passes.optimizer[1] > 0,
+        kernels=Counter({name: n for name, n in (more + fewer).items() if sort_of[name] == KERNEL}),
     )
 
 
@@ -273,6 +329,7 @@ def _fits(row: Mapping[str, Any], facts: _Facts) -> bool:
         "both": lambda value: all(
             any(map(value.search, side)) for side in (facts.came, facts.gone)
         ),
+        "mostly": lambda value: facts.share_of_kernels(value) > 0.5,
         "only": lambda value: bool(both) and all(map(value.search, both)),
         "inside": lambda value: any(map(value.search, change.inside)),
         "outermost": lambda value: bool(outermost) and all(map(value.search, outermost)),
@@ -305,7 +362,8 @@ def _absorbed(
             if one in over or "*" in over
         ]
         own = sum(weights[at] for at, one in enumerate(found) if one == cause)
-        if cause in found and own >= _LEAST_OWN * sum(weights[at] for at in others):
+        rest = sum(weights[at] for at in others if found[at] != _CHOICE)
+        if cause in found and own >= _LEAST_OWN * rest:
             for at in others:
                 found[at] = cause
     return found
@@ -323,7 +381,7 @@ def _edit(
         key=lambda at: (
             facts[at].backward and cause not in _OF_BACKWARD,
             not own[at],
-            -abs(amounts[at][1]) - abs(amounts[at][2]),
+            -_weight(*amounts[at][1:3]),
         ),
     )
     lead = facts[ordered[0]]
@@ -394,20 +452,32 @@ def _sentence(lead: _Facts) -> str:
     """What came, went or was replaced, and at how many places."""
     change = lead.change
     added, removed = (_calls_told(side, 4) for side in (change.added, change.removed))
-    where = f" at {change.places} of {change.of_places} places" if change.places > 1 else ""
-    if change.kind in {"shapes", "types"}:
-        work = "" if change.factor is None else f", {change.factor:.3g} times as much work"
-        return f"The same calls with other {change.kind}{work}"
-    if change.kind == "variants":
-        return f"Other variants of {added}"
-    if change.kind == "repeated":
-        return f"A cycle does its work {change.factor:.3g} times as often"
-    if change.kind == "cycles":
+    told_kind = _KINDS.get(change.kind)
+    if told_kind is not None:
         less = "no longer " if removed else ""
-        return f"One cycle in {change.factor:.0f} {less}runs {added or removed} as well"
+        return told_kind.format(
+            one=change, these=added or removed, less=less, often=change.factor or 1
+        )
+    if change.repeats != (0, 0):
+        base, new = change.repeats
+        layers = "One more layer" if new == base + 1 else "Other number of layers"
+        layers = "One layer less" if new == base - 1 else layers
+        return f"{layers}: {added or removed} come {base} → {new} times"
+    where = f" at {change.places} of {change.of_places} places" if change.places > 1 else ""
     if added and removed:
         return f"{added} instead of {removed}{where}"
     return f"{added or removed} {'added' if added else 'removed'}{where}"
+
+
+_KINDS = {
+    "shapes": "The same calls with other shapes, {often:.3g} times as much work",
+    "types": "The same calls with other types",
+    "variants": "Other variants of {these}",
+    "repeated": "A cycle does its work {often:.3g} times as often",
+    "cycles": "One cycle in {often:.0f} {less}runs {these} as well",
+    "frequency": "One cycle in {one.of_places} instead of one in {one.places} runs {these}",
+}
+"""What is said of changes that are not at single places."""
 
 
 def _calls_told(calls: Sequence[str], most: int) -> str:
@@ -460,10 +530,11 @@ def told(name: str) -> str:
 
 def place_of(change: CallChange, *, backward: bool) -> str:
     """Where in the program a change is, as far as was recorded."""
+    if change.kind in _OF_KINDS:
+        return "in a kind of cycle of its own"
     if change.kind in _EVERYWHERE:
-        return (
-            f"{change.places} of {change.of_places} calls" if change.of_places > 1 else "all of it"
-        )
+        some = change.of_places > 1
+        return f"{change.places} of {change.of_places} calls" if some else "all of it"
     where = "in the backward pass" if backward else "in the cycle"
     inside = [name for name in change.inside if not name.startswith(_ENGINE)]
     if inside:
@@ -477,7 +548,8 @@ def place_of(change: CallChange, *, backward: bool) -> str:
     return where
 
 
-_EVERYWHERE = frozenset({"shapes", "types", "variants", "repeated", "cycles"})
+_OF_KINDS = frozenset({"cycles", "frequency"})
+_EVERYWHERE = frozenset({"shapes", "types", "variants", "repeated", *_OF_KINDS})
 
 
 # -- edits as causes of a change -------------------------------------------------------------------

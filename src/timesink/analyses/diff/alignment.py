@@ -14,6 +14,8 @@ from timesink.analyses.diff.program import KERNEL, Hashes, mixed
 from timesink.analyses.kernels.join_alignment import common_subsequence
 from timesink.model.arrays import Flags, Ints
 
+_LEAST_BLOCK, _LEAST_SORTS = 5, 3
+"""Calls, and sorts of them, that may be a layer."""
 _BRIDGED = 2
 """Equal calls between two changes that are one."""
 
@@ -43,6 +45,8 @@ class CallChange:
     kind: str = "calls"
     """`calls`, or `kernels` below equal operators; of equal calls `shapes`, `types` or `variants`;
     work that is `repeated`, and `cycles` of another kind."""
+    repeats: tuple[int, int] = (0, 0)
+    """How often both sides repeat a block of calls that came or went as a whole, as layers do."""
     factor: float | None = None
     """How many times as much work, of other shapes."""
 
@@ -104,9 +108,35 @@ class SiteTree:
             found[int(self.thread[node])].append(node)
         return found
 
+    def siblings(self, inside: int) -> list[int]:
+        """Sites of all calls made in one sort of call, in order; of the threads for 0."""
+        if not inside:
+            found: list[int] = self.site[self.parent < 0].tolist()
+            return found
+        around = np.flatnonzero(self.site == np.uint64(inside)).tolist()
+        return [int(self.site[child]) for node in around for child in self.children[node]]
+
     def below(self, node: int) -> list[int]:
         sites: list[int] = self.site[node : node + int(self.size[node])].tolist()
         return sites
+
+
+def _occurrences(block: list[int], calls: list[int]) -> int:
+    """How often a block of calls comes in a row; calls at its ends may belong to the next one."""
+    often = 0
+    # A layer begins wherever the difference puts its border: any turn of the block will do.
+    turns = [block[at:] + block[:at] for at in range(len(block))]
+    for turn in turns[: max(1, len(turns))]:
+        count = at = 0
+        while at + len(turn) <= len(calls):
+            if calls[at : at + len(turn)] == turn:
+                count, at = count + 1, at + len(turn)
+            else:
+                at += 1
+        often = max(often, count)
+        if often > 1:
+            break
+    return often
 
 
 @dataclass(eq=False)
@@ -212,6 +242,20 @@ class CallAlignment:
         """Whether a call, or anything below it, comes more or less often: else it only moved."""
         return any(site in self.apart for site in tree.below(node))
 
+    def _repeats(self, hunks: list[_Hunk]) -> tuple[int, int]:
+        """How often a block of calls comes on both sides that one of them has once more or less."""
+        first = hunks[0]
+        if len(hunks) > 1 or bool(first.removed) == bool(first.added):
+            return 0, 0
+        own = self.new if first.added else self.base
+        block = own.site[first.added or first.removed].tolist()
+        if len(block) < _LEAST_BLOCK or len(set(block)) < _LEAST_SORTS:
+            return 0, 0
+        base, new = (
+            _occurrences(block, tree.siblings(first.inside)) for tree in (self.base, self.new)
+        )
+        return (base, new) if min(base, new) > 0 and base != new else (0, 0)
+
     def _change(self, hunks: list[_Hunk]) -> CallChange:
         first = hunks[0]
         gone = Counter(
@@ -235,4 +279,5 @@ class CallAlignment:
             came,
             first.order,
             kind="kernels" if first.inside and kinds == {KERNEL} else "calls",
+            repeats=self._repeats(hunks),
         )

@@ -36,6 +36,7 @@ class CountedCycles:
     bytes: NDArray[np.int64]
     blocks: NDArray[np.int64]
     shape: Hashes
+    variant: Hashes
     exact: Hashes
 
     def only(self, which: Ints) -> CountedCycles:
@@ -50,7 +51,7 @@ class CountedCycles:
         return np.stack([part.mean(axis=0) for part in parts])
 
 
-_MATRICES = ("calls", "host_ns", "device_ns", "bytes", "blocks", "shape", "exact")
+_MATRICES = ("calls", "host_ns", "device_ns", "bytes", "blocks", "shape", "variant", "exact")
 
 
 def counted(program: Program, sites: pl.Series, cycles: Sequence[int]) -> CountedCycles:
@@ -71,8 +72,8 @@ def counted(program: Program, sites: pl.Series, cycles: Sequence[int]) -> Counte
     return CountedCycles(program, wanted, **found)
 
 
-def ranges(calls: NDArray[np.int32]) -> tuple[Ints, Ints]:
-    """Fewest and most calls per cycle of each site, without a few odd cycles."""
+def ranges(calls: NDArray[np.integer]) -> tuple[Ints, Ints]:
+    """Fewest and most calls, or amounts, per cycle of each site, without a few odd cycles."""
     ordered = np.sort(calls, axis=0)
     odd = int(len(calls) * _TRIMMED)
     return ordered[odd], ordered[len(calls) - 1 - odd]
@@ -166,8 +167,11 @@ def even_period(rows: Ints, many: int) -> int | None:
 
 def paired_kinds(
     base: CountedCycles, new: CountedCycles, kinds: tuple[list[Ints], list[Ints]], structural: Flags
-) -> list[tuple[int, int]]:
-    """The usual kinds of both sides, then others that do nearly the same, the nearest first."""
+) -> tuple[tuple[list[Ints], list[Ints]], list[tuple[int, int]]]:
+    """Kinds of both sides with the usual one first, and which belong together.
+
+    The usual ones are those that are nearest of all that are as frequent as any.
+    """
     vectors = [
         [np.median(side.calls[rows][:, structural], axis=0) for rows in own]
         for side, own in zip((base, new), kinds, strict=True)
@@ -176,11 +180,28 @@ def paired_kinds(
         (_distance(ours, theirs), one, other)
         for one, ours in enumerate(vectors[0])
         for other, theirs in enumerate(vectors[1])
-        if one and other
     )
+    usual = [
+        {number for number, rows in enumerate(own) if 2 * len(rows) >= len(own[0])} for own in kinds
+    ]
+    first = next((one, other) for _, one, other in near if one in usual[0] and other in usual[1])
+    orders = [
+        sorted(range(len(own)), key=main.__ne__) for own, main in zip(kinds, first, strict=True)
+    ]
+    ordered = tuple([own[at] for at in order] for own, order in zip(kinds, orders, strict=True))
     pairs = [(0, 0)]
-    for distance, one, other in near:
-        free = all(one != ours and other != theirs for ours, theirs in pairs)
-        if free and distance <= _RAGGED:
-            pairs.append((one, other))
-    return pairs
+    periods = [
+        [even_period(rows, len(side.cycles)) for rows in own]
+        for side, own in zip((base, new), kinds, strict=True)
+    ]
+    # What comes as evenly belongs together as well, however much else of the program changed.
+    alike = [
+        (one, other)
+        for _, one, other in near
+        if periods[0][one] is not None and periods[0][one] == periods[1][other]
+    ]
+    for one, other in [*((a, b) for far, a, b in near if far <= _RAGGED), *alike]:
+        ours, theirs = orders[0].index(one), orders[1].index(other)
+        if all(ours != known and theirs != its for known, its in pairs):
+            pairs.append((ours, theirs))
+    return (ordered[0], ordered[1]), pairs

@@ -98,7 +98,7 @@ def difference(
     if not (base.host and new.host):
         structural[:] = True
     kinds = kinds_of(left, structural), kinds_of(right, structural)
-    pairs = paired_kinds(left, right, kinds, structural)
+    kinds, pairs = paired_kinds(left, right, kinds, structural)
     names = SiteNames(table)
     changes: list[CallChange] = []
     varying = 0
@@ -128,19 +128,14 @@ def difference(
         )
     ]
     changes += _other_kinds(left, right, told, names)
-    main = [
-        side.only(own[0])
-        for side, own in ((left, [kinds[0][pairs[0][0]]]), (right, [kinds[1][pairs[0][1]]]))
-    ]
+    changes += _other_frequency(left, right, told, names)
+    usual = left.only(kinds[0][0]), right.only(kinds[1][0])
     return ProgramDifference(
         table,
         (left.means(), right.means()),
         (tuple(told[0]), tuple(told[1])),
         tuple(sorted(changes, key=lambda one: one.order)),
-        (
-            main[0].device_ns.sum(axis=1).astype(np.float64),
-            main[1].device_ns.sum(axis=1).astype(np.float64),
-        ),
+        tuple(side.device_ns.sum(axis=1).astype(np.float64) for side in usual),
         varying,
         base.host and new.host,
         base.typed and new.typed,
@@ -179,6 +174,42 @@ def _other_kinds(
                 frequency=len(kind.cycles) / len(side.cycles),
                 factor=float(kind.period),
             )
+
+
+def _other_frequency(
+    left: CountedCycles, right: CountedCycles, told: list[list[CycleKind]], names: SiteNames
+) -> Iterator[CallChange]:
+    """Kinds of cycles that both sides have and that come evenly, at another distance."""
+    for number, kind in enumerate(told[0]):
+        if number == 0 or kind.partner is None:
+            continue
+        other = told[1][kind.partner]
+        if kind.period is None or other.period is None or kind.period == other.period:
+            continue
+        # What such a cycle does beyond a usual one, as often as it now comes more or less.
+        more = other.period < kind.period
+        side, usual, odd = (right, told[1][0], other) if more else (left, told[0][0], kind)
+        both = [
+            side.only(np.flatnonzero(np.isin(side.cycles, each.cycles))) for each in (usual, odd)
+        ]
+        found = _changes(both[0], both[1], names)[0]
+        calls: Counter[int] = sum((each.came for each in found), Counter())
+        shown = tuple(dict.fromkeys(name for each in found for name in each.added))
+        rate = abs(len(other.cycles) / len(right.cycles) - len(kind.cycles) / len(left.cycles))
+        yield CallChange(
+            (),
+            () if more else shown,
+            shown if more else (),
+            "",
+            "",
+            kind.period,
+            other.period,
+            Counter() if more else calls,
+            calls if more else Counter(),
+            kind="frequency",
+            frequency=rate,
+            factor=float(other.period),
+        )
 
 
 def _changes(
@@ -295,17 +326,29 @@ def _details(
         if len(columns) and (alone or len(columns) > _MOST_RESIZED * operators.sum()):
             yield _detailed(base, new, names, columns, _typed_kind(base, new, names, columns))
             return
-    resized = _steadily_other(base.blocks, new.blocks, work)
-    copied = _steadily_other(base.bytes, new.bytes, work)
+    same = (base.variant == base.variant[0]).all(axis=0) & (new.variant == base.variant[0]).all(
+        axis=0
+    )
+    resized = np.union1d(_apart(base.blocks, new.blocks, work), _apart(base.bytes, new.bytes, work))
     most = max(1, int((work & (base.blocks[0] > 0)).sum()))
     if len(resized) > _MOST_RESIZED * most:
-        yield _detailed(base, new, names, np.union1d(resized, copied), "shapes")
+        yield _detailed(base, new, names, resized, "shapes")
         return
-    columns = _steadily_other(base.exact, new.exact, work)
-    if alone and len(columns):
-        change, error = _device_change(base, new, columns)
-        if abs(change) > max(3 * error, _LEAST_VARIANT * float(base.device_ns.sum(axis=1).mean())):
-            yield _detailed(base, new, names, columns, "variants")
+    other = np.flatnonzero(work & ~same)
+    for columns, kind in ((np.flatnonzero(np.isin(np.arange(len(same)), resized) & same), "shapes"),
+                          (other, "variants")):  # fmt: skip
+        if alone and len(columns):
+            change, error = _device_change(base, new, columns)
+            least = _LEAST_VARIANT * float(base.device_ns.sum(axis=1).mean())
+            if abs(change) > max(3 * error, least):
+                yield _detailed(base, new, names, columns, kind)
+                return
+
+
+def _apart(ours: NDArray[Any], theirs: NDArray[Any], which: Flags) -> Ints:
+    """Columns in which amounts per cycle of both sides lie in ranges that do not meet."""
+    (low, high), (least, most) = ranges(ours), ranges(theirs)
+    return np.flatnonzero(which & ((high < least) | (most < low)))
 
 
 def _typed_kind(base: CountedCycles, new: CountedCycles, names: SiteNames, columns: Ints) -> str:

@@ -74,11 +74,12 @@ COUNTS = {
     "bytes": pl.Int64(),
     "blocks": pl.Int64(),
     "shape": pl.UInt64(),
+    "variant": pl.UInt64(),
     "exact": pl.UInt64(),
 }
 """One row per site and cycle: calls, time of the host in the calls themselves, time of the device,
 bytes copied, blocks launched; `shape` is equal where shapes, types and scalar arguments are,
-`exact` where names as recorded and geometry are as well."""
+`variant` where names as recorded are, `exact` where geometry is as well."""
 
 
 NODES = {
@@ -188,6 +189,7 @@ class _Nodes:
     """Place in the plain names."""
     names: list[str]
     recorded: list[str]
+    variant: Hashes
     exact: Hashes
     shape: Hashes
     host_ns: Ints
@@ -272,6 +274,7 @@ def _count_rows(
             "bytes": nodes.bytes[order],
             "blocks": nodes.blocks[order],
             "shape": nodes.shape[order],
+            "variant": nodes.variant[order],
             "exact": nodes.exact[order],
         }
     )
@@ -283,7 +286,7 @@ def _count_rows(
         .agg(
             pl.len().cast(pl.Int64).alias("calls"),
             *(pl.col(name).sum() for name in amounts),
-            *(pl.col(name).sum() for name in ("shape", "exact")),
+            *(pl.col(name).sum() for name in ("shape", "variant", "exact")),
         )
         .select(*COUNTS)
         .collect()
@@ -339,6 +342,7 @@ def _calls(trace: Trace, pid: str, marks: set[str]) -> _Nodes:
         (sort, named.codes[rows], named.texts), (device.sort, device.name, device.names)
     )
     shape = _shape_hashes(trace, rows)
+    none = np.zeros(len(rows), dtype=np.uint64)
     exact = np.concatenate([shape, device.exact])
     return _Nodes(
         np.concatenate([lane[rows], lane[launched_by[work]]]),
@@ -348,6 +352,7 @@ def _calls(trace: Trace, pid: str, marks: set[str]) -> _Nodes:
         codes,
         plain,
         recorded,
+        np.concatenate([none, device.variant]),
         exact,
         np.concatenate([shape, np.zeros(len(work), dtype=np.uint64)]),
         np.concatenate([end - start, np.zeros(len(work), dtype=np.int64)]),
@@ -375,6 +380,7 @@ def _device_alone(trace: Trace, pid: str) -> _Nodes:
         codes,
         plain,
         recorded,
+        device.variant,
         device.exact,
         none.astype(np.uint64),
         none,
@@ -428,6 +434,7 @@ class _DeviceParts:
     sort: NDArray[np.uint8]
     name: Codes
     names: list[str]
+    variant: Hashes
     exact: Hashes
     ns: Ints
     bytes: Ints
@@ -446,13 +453,13 @@ def _device_parts(trace: Trace, work: Ints) -> _DeviceParts:
     code, texts = encode(table["name"])
     said = [text or "" for text in texts]
     geometry = np.stack([numbers(table[name]) for name in _GEOMETRY]).astype(np.uint64)
-    exact = hashed(said)[code] if said else np.zeros(0, dtype=np.uint64)
+    variant = exact = hashed(said)[code] if said else np.zeros(0, dtype=np.uint64)
     copied = numbers(table["bytes"])
     with np.errstate(over="ignore"):
         for one in (*geometry, copied.astype(np.uint64)):
             exact = mixed(exact * np.uint64(31) + one)
         blocks = (geometry[0] * geometry[1] * geometry[2]).astype(np.int64)
-    return _DeviceParts(sort, code, said, exact, numbers(table["dur_ns"]), copied, blocks)
+    return _DeviceParts(sort, code, said, variant, exact, numbers(table["dur_ns"]), copied, blocks)
 
 
 def _shape_hashes(trace: Trace, rows: Ints) -> Hashes:

@@ -105,8 +105,9 @@ def _programs(kept: Tables) -> dict[str, Program]:
     from timesink.analyses.diff.program import Program  # noqa: PLC0415 - tables have none
 
     return {
-        pid: Program(*[kept.tables[_name(pid, name)] for name in _OF_PROGRAM], **flags)
+        pid: Program(sites, counts, nodes, **flags)
         for pid, flags in found.items()
+        for sites, counts, nodes in [[kept.tables[_name(pid, name)] for name in _OF_PROGRAM]]
     }
 
 

@@ -96,7 +96,8 @@ def _why_line(why: Diagnosis) -> str:
     lead = "First cause" if why.verdict in {"regression", "improvement"} else "What did change"
     named = " ".join(filter(None, (cause_name(cause.cause), seen.get(cause.cause))))
     more = f", {units.counted(len(others), 'more causes')} below" if others else ""
-    return f"{lead}: {named}, {units.signed_ns(cause.explained_ns)} per cycle{more}."
+    cost = f", {units.signed_ns(cause.explained_ns)} per cycle" if cause.explained_ns else ""
+    return f"{lead}: {named}{cost}{more}."
 
 
 def _cycle_words(told: Told) -> str:
