@@ -135,6 +135,8 @@ def _command_of(options: argparse.Namespace, *more: str) -> tuple[str, ...]:
         chosen += _option("store", without_password(options.store))
     if options.ignore_hosts:
         chosen.append("--ignore-hosts")
+    if options.ignore is not None:
+        chosen += _option("ignore", options.ignore)
     judged = () if more else _judged(options)
     return ("timesink", "compare", *options.paths, *chosen, *judged, *more)
 
@@ -228,7 +230,9 @@ def _give_answer(
         from timesink.output import terminal  # noqa: PLC0415
 
         top = options.top or documents.TOP
-        if options.table is None:
+        if options.view is not None:
+            document = documents.program_document(comparison, options.view, options.top)
+        elif options.table is None:
             # The gate says its part on standard error.
             document = documents.comparison_document(comparison, top=top)
         else:
@@ -241,6 +245,11 @@ def _give_answer(
         from timesink.answers.comparison.published_tables import table_csv  # noqa: PLC0415
 
         one = _only_pair(comparison)
+        if options.view is not None:
+            from timesink.answers.comparison.document import program_csv  # noqa: PLC0415
+
+            _give(program_csv(one, options.view, options.top), options.output)
+            return
         notices = [*_warnings(comparison), *_said_of_table(one, options.table)]
         _give(table_csv(one.pair, options.table, options.top), options.output, notices)
     else:
@@ -371,6 +380,7 @@ def _check_file(path: Path, *, force: bool) -> None:
 
 
 TABLES = ("rows", "times", "families")
+VIEWS = ("program", "edits", "kinds")
 _FORMATS = ("text", "csv", "md", "report", "json", "junit", "html")
 _ENDINGS = ("text", "csv", "md", "json", "xml", "html")
 _WITHOUT_CHOICE = ("md", "report", "json", "junit", "html")
@@ -388,6 +398,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(which, "--cycles", "one sort of cycle", choices=CYCLE_TYPES)
     add_option(which, "--explore", "tell roles apart, pair none")
     add_option(which, "--ignore-hosts", "processes by number alone")
+    add_option(which, "--ignore PATTERN", "calls that are no part of the program", type=not_empty)
     add_cycle_options(parser)
     passes = parser.add_argument_group("whether it passes: exit code 3 where it does not")
     limit = "regression: a certain slow-down; or 5%%: one by more than that, as best estimated"
@@ -395,6 +406,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(passes, "--budget FILE", "TOML: how long operators, ... may take", completed="file")
     add_option(passes, "--store DIR", "folder or URL of baselines, for @NAME", type=not_empty)
     add_option(parser, "--table", "one table: text or csv", choices=TABLES)
+    what = "both programs as a tree, their edits, or kinds of cycles"
+    add_option(parser, "--view", what, choices=VIEWS)
     add_option(parser, "--top N", "rows to show of a table", type=row_count)
     add_reading(parser)
     add_engine_options(parser)
@@ -458,6 +471,8 @@ def _give_error(
 
 def _check(options: argparse.Namespace, form: str, folder: Path | None) -> None:
     """Refuse what cannot work before the long work starts."""
+    if options.view and (form not in {"", "text", "csv"} or options.table):
+        raise UsageError("--view is one table, as text or csv", "leave out --format or --table")
     if form in _WITHOUT_CHOICE and (options.table or options.top):
         left_out = "--table" if options.table else "--top"
         raise UsageError(f"{form} has no choice of tables", f"leave out {left_out}, or try csv")
@@ -486,7 +501,7 @@ def _compare(options: argparse.Namespace) -> Comparison:
 
         return compare(
             *options.paths,
-            **reading_of(options, *_CHOICES, "explore", "ignore_hosts", "store"),
+            **reading_of(options, *_CHOICES, "explore", "ignore_hosts", "ignore", "store"),
             progress=progress,
             engine=engine_from(options),
         )

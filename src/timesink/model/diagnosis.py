@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from timesink.model.findings import Finding, Interval
+import polars as pl
+
+from timesink.model.findings import Evidence, Finding, Interval
 
 VERDICTS = ("regression", "improvement", "no_change", "incomparable")
 
@@ -98,6 +100,75 @@ class CycleJudgement:
     """Warm-up, drift, and what could not be tested."""
 
 
+@dataclass(frozen=True, slots=True)
+class ProgramEdit:
+    """One thing that the new program does otherwise; amounts are changes per cycle."""
+
+    cause: str
+    sentence: str
+    place: str
+    """Where in the program: modules, calls around, or what stands before and after."""
+    call: str
+    """The call that tells it best, and how often it comes in a cycle of either side."""
+    base_calls: float
+    new_calls: float
+    device_ns: float
+    host_ns: float
+    launches: float
+    waits: float
+    bytes: float
+    evidence: tuple[Evidence, ...] = ()
+    """Calls that came or went, then the places."""
+
+
+@dataclass(frozen=True, slots=True)
+class CycleKinds:
+    """Cycles that do the same, on either side."""
+
+    base_cycles: tuple[int, ...]
+    new_cycles: tuple[int, ...]
+    base_period: int | None
+    new_period: int | None
+    calls: float
+    """Operators and ranges per cycle."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProgramChange:
+    """Whether two programs do the same: exact, where calls were recorded on both sides."""
+
+    edits: tuple[ProgramEdit, ...]
+    kinds: tuple[CycleKinds, ...]
+    device_time: SteadyTimes
+    """Time of all device work of a usual cycle, and how it changed."""
+    device_ns: float
+    """Change of the mean device time per cycle over all cycles: that of the edits, and the rest."""
+    host_ns: float
+    same_device_ns: float
+    """What of it is in the same calls that take another time."""
+    same_host_ns: float
+    certain: bool
+    """Whether calls of the host were recorded on both sides, and not only kernels."""
+    varying: int
+    """Calls that differ from cycle to cycle in a run, and are compared by how often they come."""
+    uneven: str = ""
+    """Of equal programs: which kernels alone take another time, in a sentence; other sizes do that,
+    a slower device does not."""
+    calls: pl.DataFrame = field(default_factory=pl.DataFrame)
+    """Calls of both programs as one tree, rows of `analyses.diff.edits.CALL_TREE`."""
+
+    @property
+    def same(self) -> bool:
+        """Whether both programs do the same."""
+        return not self.edits
+
+    @property
+    def device_verdict(self) -> str:
+        """`same`, `longer` or `shorter`."""
+        low, high = self.device_time.interval_ns or (0.0, 0.0)
+        return "longer" if low > 0 else "shorter" if high < 0 else "same"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Diagnosis:
     """Whether cycles changed, where the time went, and why."""
@@ -117,6 +188,8 @@ class Diagnosis:
     """The change of the mean cycle less what causes explain."""
     unexplained: tuple[tuple[str, float], ...]
     """Where it sits: components and ns, largest first."""
+    program: ProgramChange | None = None
+    """What the program does otherwise; None where no timeline tells."""
     symptoms: tuple[Finding, ...] = ()
     """Counters that tell of the change instead of explaining it."""
     notes: tuple[str, ...] = ()

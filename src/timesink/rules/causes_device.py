@@ -33,10 +33,12 @@ from timesink.rules.case_functions import (
 from timesink.rules.ledger import Claim, Demand, change, is_certain
 
 _FORMATS = (
-    ("fp8", r"e4m3|e5m2|fp8|float8"),
+    ("fp8", r"e4m3|e5m2|fp8|float8|nvjet_(?:sm\d+_)?[oq][a-z]{2}_"),
     ("int8", r"(?<![a-z])(int8|s8_s8|i8i8|imma|igemm)(?![a-z0-9])"),
-    ("bf16", r"bf16|bfloat16"),
+    ("bf16", r"bf16|bfloat16|nvjet_(?:sm\d+_)?t[a-z]{2}_"),
     ("tf32", r"tf32"),
+    ("fp16", r"nvjet_(?:sm\d+_)?h[a-z]{2}_"),
+    ("fp32", r"nvjet_(?:sm\d+_)?s[a-z]{2}_"),
     ("fp16", r"(?<![a-z])(half|hgemm|fp16|f16|h884|h1688|h16816|__half)(?![a-z0-9])|f16f16"),
     ("fp64", r"(?<![a-z])(double|dgemm|fp64|f64)(?![a-z0-9])|f64f64"),
     ("fp32", r"f32f32|(?<![a-z])(sgemm|fp32|float|f32)(?![a-z0-9])|simt_s"),

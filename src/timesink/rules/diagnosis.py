@@ -16,7 +16,7 @@ from timesink.analyses.comparison.sides import anatomy_of_role
 from timesink.analyses.comparison.verdict import compare_roles, cycle_change, judge_lengths
 from timesink.analyses.statistics.drift import mean_changes
 from timesink.model import units, vendors
-from timesink.model.diagnosis import Component, CycleJudgement, CycleTime, Diagnosis
+from timesink.model.diagnosis import Component, CycleJudgement, CycleTime, Diagnosis, ProgramChange
 from timesink.model.findings import Finding
 from timesink.model.schema import HOST_DEVICE
 from timesink.rules.case import case_of
@@ -25,7 +25,8 @@ from timesink.rules.causes_host import local_changes
 from timesink.rules.counter_levels import impossible_levels
 from timesink.rules.environment import find_anomalies
 from timesink.rules.ledger import Ledger, known_interval, largest_first
-from timesink.rules.registry import rules_for
+from timesink.rules.program_edits import OF_PROGRAM, program_change, settled_edits
+from timesink.rules.registry import finding, rules_for
 
 FEWEST_PUT_TOGETHER = 3
 """Cycles a side needs for a verdict after cycles were put together: these are few, long ones whose
@@ -46,10 +47,11 @@ def diagnose(pair: Pair) -> Diagnosis:
         # What was odd about the environment of the first side and no longer is.
         turned = compare_roles(compared.new, compared.base, compared.kind)
         relieved = find_anomalies(turned, new, base)[0]
+    program = program_of(pair)
     other_work = judged.verdict == "incomparable" and compared is pair
     question = "other work" if other_work else "change"
     causes = find_causes(
-        compared, base, new, parts, anomalies, relieved=relieved, question=question
+        compared, base, new, parts, anomalies, relieved=relieved, question=question, program=program
     )
     within = pair.kind == WITHIN
     if not within and pair.cycle_times.one_run and judged.verdict == "no_change":
@@ -68,6 +70,7 @@ def diagnose(pair: Pair) -> Diagnosis:
         causes=causes,
         unexplained_ns=change - sum(cause.cost_ns for cause in causes),
         unexplained=unexplained(parts, causes),
+        program=program,
         symptoms=symptoms,
         notes=tuple(dict.fromkeys([*notes, *impossible_levels(compared, base, new)])),
     )
@@ -82,6 +85,7 @@ def find_causes(
     *,
     relieved: tuple[Finding, ...] = (),
     question: str = "change",
+    program: ProgramChange | None = None,
 ) -> tuple[Finding, ...]:
     """What explains the change of the mean cycle, most time first.
 
@@ -89,15 +93,34 @@ def find_causes(
     """
     case = case_of(pair, (base, new), parts, anomalies, relieved)
     ledger = Ledger(parts, local_changes(case))
+    edited = tuple(settled_edits(program, ledger))
     causes: list[Finding] = []
     for rule in rules_for(question):
+        if program is not None and program.certain and rule.__name__ in OF_PROGRAM:
+            continue
         for claim in rule(case):
             cause = ledger.settle(claim, case.least_ns)
             if cause is not None:
                 causes.append(cause)
                 # Rules ask before their next claim what the last ones came to.
                 case.settled.append(claim)
-    return tuple(sorted(causes, key=lambda each: -abs(each.cost_ns)))
+    found = (*edited, *sorted(causes, key=lambda each: -abs(each.cost_ns)))
+    if program is None or not program.uneven or found or anomalies or relieved:
+        return found
+    return (finding("causes", "workload_change", program.uneven),)
+
+
+def program_of(pair: Pair) -> ProgramChange | None:
+    """What the programs of a pair do otherwise; None where one of them is not known."""
+    base, new = pair.base, pair.new
+    if base.program is None or new.program is None or pair.kind == WITHIN:
+        return None
+    cycles = [set(role.behaviour["cycle"].unique().to_list()) for role in (base, new)]
+    own = [
+        [cycle for cycle in program.cycles if cycle in known]
+        for program, known in zip((base.program, new.program), cycles, strict=True)
+    ]
+    return program_change(base.program, new.program, *own) if all(own) else None
 
 
 def change_ns(parts: Sequence[Component], lengths: CycleTime) -> float:

@@ -17,7 +17,14 @@ from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.statistics.ranks import ALPHA, false_discovery
 from timesink.model import units
 from timesink.model.arrays import Floats
-from timesink.model.diagnosis import Component, CycleJudgement, CycleTime, Diagnosis, SteadyTimes
+from timesink.model.diagnosis import (
+    Component,
+    CycleJudgement,
+    CycleTime,
+    Diagnosis,
+    ProgramChange,
+    SteadyTimes,
+)
 from timesink.model.findings import Evidence, Finding, Interval
 from timesink.model.units import brief_ns, listed
 from timesink.rules.diagnosis import change_ns, diagnose, explaining
@@ -68,7 +75,11 @@ def diagnose_together(pairs: Sequence[Pair], own: Sequence[Diagnosis] = ()) -> D
         for each in one.diagnosis.symptoms:
             told = replace(each, process=one.process)
             symptoms.setdefault((one.host, told.device, told.metric), told)
-    causes = tuple(sorted([*merged, *late], key=lambda one: -abs(one.cost_ns)))
+    program = _program(members)
+    edited = {edit.cause for edit in program.edits} if program is not None else set()
+    causes = tuple(
+        sorted([*merged, *late], key=lambda one: (one.cause not in edited, -abs(one.cost_ns)))
+    )
     # Anomalies with what they explain; devices of two machines may have the same name.
     hosts = {each.process: each.host for each in members}
     found = {(each.host, cause.cause) for each in members for cause in each.diagnosis.causes}
@@ -86,9 +97,16 @@ def diagnose_together(pairs: Sequence[Pair], own: Sequence[Diagnosis] = ()) -> D
         causes=causes,
         unexplained_ns=change - sum(cause.cost_ns for cause in causes),
         unexplained=waits_left(parts, causes),
+        program=program,
         symptoms=tuple(symptoms.values()),
         notes=tuple(dict.fromkeys(note for each in members for note in each.diagnosis.notes)),
     )
+
+
+def _program(members: Sequence[ProcessDiagnosis]) -> ProgramChange | None:
+    """What the program does otherwise: that of the process in which most changed."""
+    known = [one.diagnosis.program for one in members if one.diagnosis.program is not None]
+    return max(known, key=lambda one: len(one.edits), default=None)
 
 
 def process_name(pair: Pair) -> str:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from timesink.analyses.anatomy.anatomy import Anatomy
 from timesink.model.diagnosis import SteadyTimes
+
+if TYPE_CHECKING:
+    from timesink.analyses.diff.program import Program
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +36,8 @@ class Role:
     """What its cycles are made of, where a timeline tells; None for a behaviour table."""
     beside: pl.DataFrame | None = None
     """Counters that were sampled beside a behaviour table, rows of `model.schema.COUNTERS`."""
+    program: Program | None = None
+    """What its cycles call, where a timeline tells."""
 
     @property
     def cycles(self) -> int:

@@ -18,14 +18,21 @@ from timesink.answers.comparison.gate import TONES, gate_section, outcome
 from timesink.answers.comparison.gate_result import Gate
 from timesink.answers.comparison.naming import EXPLORATORY_REPORT, VERSUS
 from timesink.answers.comparison.pairing import Compared, as_options
+from timesink.answers.comparison.program import (
+    NO_PROGRAM,
+    VIEWS,
+    program_frame,
+    program_lines,
+    program_section,
+)
 from timesink.answers.comparison.published_report import comparison_md, pair_md, ranks_md
 from timesink.answers.comparison.published_tables import table_csv
 from timesink.answers.comparison.report import SCHEMA, Comparison
-from timesink.errors import TimesinkError
+from timesink.errors import NotFoundError, TimesinkError
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
 from timesink.output.blocks import Document, Picture, Section, Table, Text, Tone
-from timesink.output.json import indented
+from timesink.output.json import frame_csv, indented
 from timesink.output.names import short_names
 from timesink.output.pictures import picture
 from timesink.sources.recordings import sayable
@@ -103,6 +110,28 @@ def one_table_document(comparison: Comparison, table: str, top: int = TOP) -> Do
     return _document(comparison, comparison.headline, sections)
 
 
+def program_document(comparison: Comparison, view: str, top: int | None = None) -> Document:
+    """One table of the programs of every pair, below the answer."""
+    sections = []
+    for number, (one, name) in enumerate(zip(comparison.pairs, comparison.pair_names, strict=True)):
+        program = one.diagnosis.program
+        if program is None:
+            blocks: tuple[Table | Text, ...] = tuple(causes.paragraphs([NO_PROGRAM]))
+        else:
+            blocks = (*causes.paragraphs(program_lines(program)), VIEWS[view](program, top))
+        sections.append(Section(f"{view}-{number + 1}", name, blocks))
+    return _document(comparison, comparison.headline, sections)
+
+
+def program_csv(one: Compared, view: str, top: int | None = None) -> str:
+    """One table of the programs of a pair as CSV."""
+    program = one.diagnosis.program
+    if program is None:
+        raise NotFoundError(NO_PROGRAM, "compare recordings with a timeline, not behaviour tables")
+    frame = program_frame(program, view)
+    return frame_csv(frame.head(top or frame.height))
+
+
 def _document(
     comparison: Comparison, said: str, sections: Iterable[Section], meaning: Tone = "plain"
 ) -> Document:
@@ -149,6 +178,7 @@ def _of_one(
     why = causes.why_blocks(found, _sides(one, told), found.notes, link, brief=brief)
     yield Section("verdict", _VERDICT, (*why, *_warnings(told, found)))
     yield from () if gate is None else (gate_section(gate),)
+    yield from () if found.program is None else program_section(found.program, top)
     yield from rank_sections(comparison.ranks, top)
     yield from causes.next_sections(found)
     pictures = tuple(_cycles(one, told))

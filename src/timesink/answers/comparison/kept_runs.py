@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields, replace
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -33,8 +33,12 @@ from timesink.sources.kept_answers import KeptAnswer, Tables, from_bytes, to_byt
 from timesink.sources.opening import Opened, key_of, open_each, open_recording, open_trace
 from timesink.sources.recordings import Recording
 
+if TYPE_CHECKING:
+    from timesink.analyses.diff.program import Program
+
 _BEHAVIOUR = "behaviour"
 _BESIDE = "beside"
+_OF_PROGRAM = ("sites", "counts", "nodes")
 _PLAIN = ("rank", "confidence", "notes")
 _NOT_THE_PROGRAM = frozenset({"timesink"})
 """Versions of what the program does not run on."""
@@ -57,9 +61,14 @@ def tables_of(run: SideRun, *, calls: bool = True) -> Tables:
         own = [name for name, value in values.items() if isinstance(value, pl.DataFrame)]
         tables |= {_name(pid, name): values.pop(name) for name in own}
         plain[pid] = {"tables": own, "values": values}
+    programs = {}
+    for pid, program in run.programs.items():
+        tables |= {_name(pid, name): getattr(program, name) for name in _OF_PROGRAM}
+        programs[pid] = {"host": program.host, "typed": program.typed}
     about = asdict(run.unit) | {name: getattr(run, name) for name in _PLAIN}
     recorded = None if run.recorded is None else asdict(run.recorded)
-    return Tables(about | {"recorded": recorded, "anatomies": plain}, tables)
+    about |= {"recorded": recorded, "anatomies": plain, "programs": programs}
+    return Tables(about, tables)
 
 
 def run_of_tables(kept: Tables, source: SideSource, trace: Trace | None = None) -> SideRun:
@@ -82,9 +91,24 @@ def run_of_tables(kept: Tables, source: SideSource, trace: Trace | None = None) 
         confidence=about["confidence"],
         notes=tuple(about["notes"]),
         anatomies=anatomies if trace is None else with_calls(trace, anatomies),
+        programs=_programs(kept),
         beside=kept.tables.get(_BESIDE),
         recorded=None if recorded is None else recorded_run(recorded)[0],
     )
+
+
+def _programs(kept: Tables) -> dict[str, Program]:
+    """What the cycles of each process call; older baselines do not say."""
+    found = kept.about.get("programs", {})
+    if not found:
+        return {}
+    from timesink.analyses.diff.program import Program  # noqa: PLC0415 - tables have none
+
+    return {
+        pid: Program(sites, counts, nodes, **flags)
+        for pid, flags in found.items()
+        for sites, counts, nodes in [[kept.tables[_name(pid, name)] for name in _OF_PROGRAM]]
+    }
 
 
 def _name(pid: str, table: str) -> str:

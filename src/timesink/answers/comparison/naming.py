@@ -205,10 +205,11 @@ def _members(run: SideRun, *, ignore_hosts: bool) -> Iterator[RoleMember]:
     for pid, host in cast("list[tuple[str, str | None]]", keys):
         # None where several processes share the number.
         own = [
-            run.anatomies[key]
+            key
             for key, (machine, number) in processes_of.items()
             if pid in {number, number or UNKNOWN_PID} and host in (None, machine)
         ]
+        only = own[0] if len(own) == 1 else None
         for suffix, rows in _by_suffix(parts[pid, host], run):
             role = Role(
                 label="",
@@ -220,7 +221,8 @@ def _members(run: SideRun, *, ignore_hosts: bool) -> Iterator[RoleMember]:
                 method=run.unit.method,
                 confidence=run.confidence,
                 notes=run.notes,
-                anatomy=only_cycles(own[0], rows["cycle"]) if len(own) == 1 else None,
+                anatomy=None if only is None else only_cycles(run.anatomies[only], rows["cycle"]),
+                program=None if only is None else run.programs.get(only),
                 beside=run.beside,
             )
             yield RoleMember(role, run.source.job, suffix, run.source.key)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -19,6 +20,9 @@ from timesink.model.health import behaviour_notes
 from timesink.model.recorded_run import RecordedRun
 from timesink.model.trace import Trace
 from timesink.sources.sidecars import find_beside
+
+if TYPE_CHECKING:
+    from timesink.analyses.diff.program import Program
 
 _OF_COUNTERS = ("bad_counter_row", "unreadable_counters")
 
@@ -58,6 +62,8 @@ class SideRun:
     notes: tuple[str, ...] = ()
     anatomies: Mapping[str, Anatomy] = field(default_factory=dict)
     """What the cycles of each process are made of, by process; of a timeline only."""
+    programs: Mapping[str, Program] = field(default_factory=dict)
+    """What the cycles of each process call, by process; of a timeline only."""
     beside: pl.DataFrame | None = None
     """Counters that were sampled beside a behaviour table."""
     recorded: RecordedRun | None = None
@@ -150,6 +156,7 @@ def _of_timeline(source: SideSource, trace: Trace, finding: CycleSearch) -> Side
     from timesink.analyses.behaviour.table import behaviour_table  # noqa: PLC0415
     from timesink.analyses.cycles.annotations import mark_note  # noqa: PLC0415
     from timesink.analyses.cycles.search import find_cycles  # noqa: PLC0415
+    from timesink.analyses.diff.program import programs  # noqa: PLC0415
 
     cycles = find_cycles(trace, marker=finding.marker, by=finding.by)
     program = without_recorders_ranges(trace, cycles)
@@ -169,6 +176,7 @@ def _of_timeline(source: SideSource, trace: Trace, finding: CycleSearch) -> Side
         confidence=cycles.confidence,
         notes=with_faults(trace, [*cycles.notes, *found.notes]),
         anatomies=anatomies(program, cycles),
+        programs=programs(program, cycles),
         recorded=trace.metadata.run,
     )
 

@@ -15,6 +15,7 @@ from timesink.answers.causes import cause_name
 from timesink.answers.comparison.changes import Change, Told, counters_meanwhile
 from timesink.answers.comparison.naming import pair_names, processes
 from timesink.answers.comparison.pairing import Compared
+from timesink.answers.comparison.program import program_lines
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.schema import HOST_DEVICE
@@ -67,9 +68,12 @@ def answer(told: Told, why: Diagnosis | None = None) -> list[str]:
         said = f"As recorded they take {units.times(base, new)}, which says nothing about speed."
         return [unequal, said if base and new else _NO_LENGTHS]
     said = _cycle_words(told)
+    program = None if why is None else why.program
+    longer = {"longer": True, "shorter": False}.get(told.verdict.cycles)
+    first = [] if program is None else program_lines(program, longer=longer)
     if told.whole.equal_work is not None:
         said = f"Put together to equal work, {said[0].lower()}{said[1:]}"
-    lines = [said] if told.whole.workload.comparable else [unequal, said]
+    lines = [*first, said] if told.whole.workload.comparable else [unequal, *first, said]
     if why is not None and (why.causes or why.anomalies):
         lines.append(_why_line(why))
     elif not told.verdict.nothing:
@@ -92,7 +96,8 @@ def _why_line(why: Diagnosis) -> str:
     lead = "First cause" if why.verdict in {"regression", "improvement"} else "What did change"
     named = " ".join(filter(None, (cause_name(cause.cause), seen.get(cause.cause))))
     more = f", {units.counted(len(others), 'more causes')} below" if others else ""
-    return f"{lead}: {named}, {units.signed_ns(cause.explained_ns)} per cycle{more}."
+    cost = f", {units.signed_ns(cause.explained_ns)} per cycle" if cause.explained_ns else ""
+    return f"{lead}: {named}{cost}{more}."
 
 
 def _cycle_words(told: Told) -> str:

@@ -16,6 +16,7 @@ from timesink.analyses.comparison.pair import Pair, Role
 from timesink.analyses.comparison.verdict import verdict
 from timesink.analyses.ranks.changes import RankChanges
 from timesink.analyses.ranks.rank_set import rank_groups
+from timesink.answers.comparison.program import program_values
 from timesink.answers.comparison.sentences import of_pair
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.findings import Evidence
@@ -79,7 +80,7 @@ def diagnosis(one: Diagnosis | None) -> dict[str, Any]:
     if one is None:
         lists = ("attribution", "anomalies", "causes", "unexplained", "symptoms", "diagnosis_notes")
         single = ("verdict", "reason", "cycle_time", "unexplained_us")
-        return {**dict.fromkeys(single), **{name: [] for name in lists}}
+        return {**dict.fromkeys(single), **{name: [] for name in lists}, **program_values(one)}
     steady = one.cycle_time.steady
     told = ("process", "sentence", "advice")
     return {
@@ -120,6 +121,7 @@ def diagnosis(one: Diagnosis | None) -> dict[str, Any]:
         "unexplained": [{"component": name, "delta_us": _us(ns)} for name, ns in one.unexplained],
         "symptoms": [_told(each, *_COUNTER, "process", "sentence") for each in one.symptoms],
         "diagnosis_notes": list(one.notes),
+        **program_values(one),
     }
 
 

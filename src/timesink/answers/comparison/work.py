@@ -64,6 +64,8 @@ class ComparisonWork:
     cycle_type: str | None
     engine: Callable[[], Engine]
     """Where many ranks are summarised."""
+    ignore: re.Pattern[str] | None = None
+    """Calls that are no part of the program."""
 
     def compared_cases(self, cases: Sequence[sides.CaseFolder], first: Path) -> _Case:
         """Every case; one that cannot be compared is named, and the others stand."""
@@ -127,7 +129,11 @@ class ComparisonWork:
             noted.append(rank_sets.chosen_note(whole, few))
         (ours, theirs), of_reading, unread = read_sides(self.runs, [base.sources, new.sources])
         of_base, of_new = (
-            naming.members_of(runs, ignore_hosts=self.ignore_hosts) for runs in (ours, theirs)
+            [
+                self._program_of(one)
+                for one in naming.members_of(runs, ignore_hosts=self.ignore_hosts)
+            ]
+            for runs in (ours, theirs)
         )
         naming.check_pids(of_base, of_new, self.pids)
         pick_base, pick_new = (
@@ -169,6 +175,13 @@ class ComparisonWork:
             ranks=whole,
         )
         return found, [*of_base, *of_new]
+
+    def _program_of(self, member: RoleMember) -> RoleMember:
+        """A member whose program lacks what is to be ignored."""
+        program = member.role.program
+        if self.ignore is None or program is None:
+            return member
+        return replace(member, role=replace(member.role, program=program.without(self.ignore)))
 
     def _ranks(self, side: sides.RunSide, runs: Sequence[SideRun] = ()) -> RankSet:
         """The ranks of a side, each summarised where the engine says.
@@ -220,6 +233,7 @@ def compare(
     metric_map: str | Path | None = None,
     explore: bool = False,
     ignore_hosts: bool = False,
+    ignore: str | None = None,
     store: str | Path | None = None,
     cache: bool = True,
     jobs: int | None = None,
@@ -236,7 +250,8 @@ def compare(
     sort of cycle: `prefill`, `decode`, `layer`, or `generic` for those without such a name.
     `marker`, `by` and `metric_map` are those of `timesink.behaviour`, for recordings.  `"@NAME"` is
     a baseline of `store`, as `timesink baseline save` keeps them.  Folders with the ranks of a run
-    are compared as a whole too (`ranks`); `engine` and `ray_address` say where these are read.
+    are compared as a whole too (`ranks`); calls whose names `ignore`, a regular expression, finds
+    are no part of the program; `engine` and `ray_address` say where these are read.
 
     >>> import timesink
     >>> same = timesink.compare(timesink.sample(), timesink.sample())
@@ -257,6 +272,7 @@ def compare(
         ignore_hosts,
         cycle_type,
         lambda: engine_of(engine, jobs=jobs, address=ray_address),
+        _ignored(ignore),
     )
     cases = [sides.find_cases(one) if isinstance(one, Path) else [] for one in given]
     if explore or (len(given) != 2 and not all(cases)):
@@ -285,6 +301,16 @@ def compare(
         roles_left_out=tuple(dict.fromkeys(found.roles_left_out)),
     )
     return whole if device is None else _only_device(whole, str(device))
+
+
+def _ignored(pattern: str | None) -> re.Pattern[str] | None:
+    """Names that are no part of the program."""
+    try:
+        return None if pattern is None else re.compile(pattern)
+    except re.error as error:
+        raise UsageError(
+            f"--ignore {pattern}: no regular expression: {error}", "write --ignore 'name|other'"
+        ) from error
 
 
 def _opened(

@@ -1,0 +1,489 @@
+"""What one program does that another does not: counts per cycle first, then where.
+
+A site changed where its calls per cycle lie in ranges that do not meet; what varies from cycle to
+cycle in one run is compared by these ranges alone and never aligned.  One cycle of either side is
+then aligned, tree by tree, to tell which calls came, went or were replaced, and between which.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timesink.analyses.diff.alignment import CallAlignment, CallChange, steady_tree
+from timesink.analyses.diff.counts import (
+    CountedCycles,
+    CycleKind,
+    SiteNames,
+    counted,
+    even_period,
+    kinds_of,
+    paired_kinds,
+    ranges,
+)
+from timesink.analyses.diff.program import (
+    ANNOTATION,
+    KERNEL,
+    MODULE,
+    OPERATOR,
+    SORTS,
+    Program,
+)
+from timesink.model.arrays import Flags, Floats, Ints
+
+_NEARLY_ALL = 0.8
+"""Part of the operators that come so many times as often where a cycle does its work again."""
+_MOST_RESIZED = 0.4
+"""Part of the kernels with other geometry above which the work is another."""
+_ROUNDING = 1e-9
+_LEAST_VARIANT = 0.005
+"""Part of the device's time that other variants of equal kernels must take or save."""
+
+
+@dataclass(frozen=True, eq=False)
+class ProgramDifference:
+    """Two programs beside each other, cycles of the same kind."""
+
+    sites: pl.DataFrame
+    """Rows of `SITES` of both, each once; `row` of the tables below."""
+    means: tuple[NDArray[np.float64], NDArray[np.float64]]
+    """Of each side: calls, host_ns, device_ns, bytes per cycle; a column per site."""
+    kinds: tuple[tuple[CycleKind, ...], tuple[CycleKind, ...]]
+    changes: tuple[CallChange, ...]
+    device_ns: tuple[Floats, Floats]
+    """Device time of every cycle of the kinds that are compared."""
+    varying: int
+    """Sites whose calls differ from cycle to cycle."""
+    host: bool
+    typed: bool
+
+    @property
+    def same(self) -> bool:
+        return not self.changes
+
+    @cached_property
+    def row(self) -> dict[int, int]:
+        return {site: place for place, site in enumerate(self.sites["site"].to_list())}
+
+    def amounts(self, change: CallChange) -> Floats:
+        """What a change adds: calls, host_ns, device_ns and bytes per cycle."""
+        total = np.zeros(4)
+        for sign, counts, mean in (
+            (-1, change.gone, self.means[0]),
+            (1, change.came, self.means[1]),
+        ):
+            for site, often in counts.items():
+                column = mean[:, self.row[site]]
+                if column[0]:
+                    total += sign * column * min(1.0, often / column[0])
+        return total * change.frequency
+
+
+def difference(
+    base: Program, new: Program, base_cycles: Sequence[int] = (), new_cycles: Sequence[int] = ()
+) -> ProgramDifference:
+    """What the second program does otherwise; of some cycles, where these are said."""
+    table = pl.concat([base.sites, new.sites]).unique("site", keep="first").sort("site")
+    sites = table["site"]
+    left = counted(base, sites, base_cycles or base.cycles)
+    right = counted(new, sites, new_cycles or new.cycles)
+    structural = np.isin(table["sort"].to_numpy(), (OPERATOR, ANNOTATION, MODULE))
+    if not (base.host and new.host):
+        structural[:] = True
+    kinds = kinds_of(left, structural), kinds_of(right, structural)
+    kinds, pairs = paired_kinds(left, right, kinds, structural)
+    names = SiteNames(table)
+    changes: list[CallChange] = []
+    varying = 0
+    for place, (ours, theirs) in enumerate(pairs):
+        pair = left.only(kinds[0][ours]), right.only(kinds[1][theirs])
+        parts = len(kinds[0][ours]) / len(left.cycles), len(kinds[1][theirs]) / len(right.cycles)
+        found, unsteady = _changes(*pair, names)
+        varying = max(varying, unsteady)
+        known = {(one.inside, one.removed, one.added) for one in changes}
+        changes += [
+            replace(one, frequency=sum(parts) / 2 if place else 1.0)
+            for one in found
+            if (one.inside, one.removed, one.added) not in known
+        ]
+    told = [
+        [
+            CycleKind(
+                tuple(side.cycles[rows].tolist()),
+                even_period(rows, len(side.cycles)),
+                float(side.calls[rows][:, structural].sum(axis=1).mean()),
+                dict(met).get(number),
+            )
+            for number, rows in enumerate(own)
+        ]
+        for side, own, met in zip(
+            (left, right), kinds, (pairs, [(b, a) for a, b in pairs]), strict=True
+        )
+    ]
+    changes += _other_kinds(left, right, told, names)
+    changes += _other_frequency(left, right, told, names)
+    usual = left.only(kinds[0][0]), right.only(kinds[1][0])
+    return ProgramDifference(
+        table,
+        (left.means(), right.means()),
+        (tuple(told[0]), tuple(told[1])),
+        tuple(sorted(changes, key=lambda one: one.order)),
+        tuple(side.device_ns.sum(axis=1).astype(np.float64) for side in usual),
+        varying,
+        base.host and new.host,
+        base.typed and new.typed,
+    )
+
+
+def _other_kinds(
+    left: CountedCycles, right: CountedCycles, told: list[list[CycleKind]], names: SiteNames
+) -> Iterator[CallChange]:
+    """Kinds of cycles that only one side has and that come evenly, by what its usual ones lack."""
+    for which, (side, kinds) in enumerate(zip((left, right), told, strict=True)):
+        for kind in kinds[1:]:
+            if kind.partner is not None or len(kind.cycles) < 2 or kind.period is None:
+                continue
+            usual, odd = (
+                side.only(np.flatnonzero(np.isin(side.cycles, one.cycles)))
+                for one in (kinds[0], kind)
+            )
+            found = _changes(usual, odd, names)[0]
+            came: Counter[int] = sum((one.came for one in found), Counter())
+            gone: Counter[int] = sum((one.gone for one in found), Counter())
+            added = tuple(dict.fromkeys(name for one in found for name in one.added))
+            if which == 0:
+                came, gone = gone, came
+            yield CallChange(
+                (),
+                () if which else added,
+                added if which else (),
+                "",
+                "",
+                1,
+                1,
+                gone,
+                came,
+                kind="cycles",
+                frequency=len(kind.cycles) / len(side.cycles),
+                factor=float(kind.period),
+            )
+
+
+def _other_frequency(
+    left: CountedCycles, right: CountedCycles, told: list[list[CycleKind]], names: SiteNames
+) -> Iterator[CallChange]:
+    """Kinds of cycles that both sides have and that come evenly, at another distance."""
+    for number, kind in enumerate(told[0]):
+        if number == 0 or kind.partner is None:
+            continue
+        other = told[1][kind.partner]
+        if kind.period is None or other.period is None or kind.period == other.period:
+            continue
+        # What such a cycle does beyond a usual one, as often as it now comes more or less.
+        more = other.period < kind.period
+        side, usual, odd = (right, told[1][0], other) if more else (left, told[0][0], kind)
+        both = [
+            side.only(np.flatnonzero(np.isin(side.cycles, each.cycles))) for each in (usual, odd)
+        ]
+        found = _changes(both[0], both[1], names)[0]
+        calls: Counter[int] = sum((each.came for each in found), Counter())
+        shown = tuple(dict.fromkeys(name for each in found for name in each.added))
+        rate = abs(len(other.cycles) / len(right.cycles) - len(kind.cycles) / len(left.cycles))
+        yield CallChange(
+            (),
+            () if more else shown,
+            shown if more else (),
+            "",
+            "",
+            kind.period,
+            other.period,
+            Counter() if more else calls,
+            calls if more else Counter(),
+            kind="frequency",
+            frequency=rate,
+            factor=float(other.period),
+        )
+
+
+def _changes(
+    base: CountedCycles, new: CountedCycles, names: SiteNames
+) -> tuple[list[CallChange], int]:
+    (low, high), (least, most) = ranges(base.calls), ranges(new.calls)
+    apart = (high < least) | (most < low)
+    equal = (low == high) & (least == most) & (low == least)
+    varies = ~apart & ~equal
+    repeated = _repeated(base, new, names, apart)
+    if repeated is not None:
+        return [repeated], int(varies.sum())
+    found: list[CallChange] = []
+    if apart.any():
+        known = names.table["site"].to_numpy()
+        trees = [steady_tree(side, known, varies) for side in (base, new)]
+        found = CallAlignment(trees[0], trees[1], names, frozenset(known[apart].tolist())).changes()
+        found += _uncovered(found, names, apart, base, new)
+    found += _details(base, new, names, equal, alone=not found)
+    return found, int(varies.sum())
+
+
+def _uncovered(
+    found: Sequence[CallChange],
+    names: SiteNames,
+    apart: Flags,
+    base: CountedCycles,
+    new: CountedCycles,
+) -> Iterator[CallChange]:
+    """Sites whose counts changed for sure, though the aligned cycles do not show it."""
+    shown = {site for one in found for site in (*one.gone, *one.came)}
+    sites = names.table["site"].to_list()
+    for column in np.flatnonzero(apart).tolist():
+        site, above = sites[column], names.place.get(names.parents[column])
+        if site in shown or (above is not None and apart[above]):
+            continue
+        before, after = (int(np.median(side.calls[:, column])) for side in (base, new))
+        name, more = (names.names[column],), after > before
+        counts = Counter({site: abs(after - before)})
+        yield CallChange(
+            names.path(site)[:-1],
+            () if more else name,
+            name if more else (),
+            "",
+            "",
+            abs(after - before),
+            max(before, after),
+            Counter() if more else counts,
+            counts if more else Counter(),
+        )
+
+
+# -- the same calls with other shapes, types or geometry ------------------------------------------
+
+
+def _repeated(
+    base: CountedCycles, new: CountedCycles, names: SiteNames, apart: Flags
+) -> CallChange | None:
+    """Nearly all operators so many times as often: a cycle that does its work more than once."""
+    operators = names.table["sort"].to_numpy() == OPERATOR
+    before, after = (np.median(side.calls, axis=0) for side in (base, new))
+    some = operators & (before > 0) & (after > 0)
+    if not (apart & some).any():
+        return None
+    ratio = after[some] / before[some]
+    values, often = np.unique(np.round(ratio, 3), return_counts=True)
+    factor = float(values[np.argmax(often)])
+    whole = abs(factor - round(factor)) < 1e-9 or abs(1 / factor - round(1 / factor)) < 1e-3
+    if not whole or factor == 1.0 or often.max() < _NEARLY_ALL * len(ratio):
+        return None
+    columns = np.flatnonzero(apart)
+    known = names.table["site"].to_numpy()
+    more, fewer = (
+        Counter(
+            {
+                int(known[one]): int(abs(after[one] - before[one]))
+                for one in columns
+                if (after[one] - before[one]) * sign > 0
+            }
+        )
+        for sign in (1, -1)
+    )
+    largest = columns[np.argsort(-np.abs(after - before)[columns], kind="stable")][:8]
+    shown = tuple(dict.fromkeys(names.names[one] for one in largest.tolist()))
+    return CallChange(
+        (),
+        () if factor > 1 else shown,
+        shown if factor > 1 else (),
+        "",
+        "",
+        int(often.max()),
+        len(ratio),
+        fewer,
+        more,
+        kind="repeated",
+        factor=factor,
+    )
+
+
+def _details(
+    base: CountedCycles, new: CountedCycles, names: SiteNames, equal: Flags, *, alone: bool
+) -> Iterator[CallChange]:
+    """Shapes, types and geometry of equal calls, where every cycle of a side has the same.
+
+    Where other calls differ too, these are not `alone`, and only other sizes of most are told.
+    """
+    table = names.table
+    sort = table["sort"].to_numpy()
+    typed = base.program.typed and new.program.typed
+    work = equal & (sort >= KERNEL)
+    if typed:
+        operators = equal & (sort == OPERATOR)
+        columns = _steadily_other(base.shape, new.shape, operators)
+        if len(columns) and (alone or len(columns) > _MOST_RESIZED * operators.sum()):
+            yield _detailed(base, new, names, columns, _typed_kind(base, new, names, columns))
+            return
+    same = (base.variant == base.variant[0]).all(axis=0) & (new.variant == base.variant[0]).all(
+        axis=0
+    )
+    resized = np.union1d(_apart(base.blocks, new.blocks, work), _apart(base.bytes, new.bytes, work))
+    most = max(1, int((work & (base.blocks[0] > 0)).sum()))
+    if len(resized) > _MOST_RESIZED * most:
+        yield _detailed(base, new, names, resized, "shapes")
+        return
+    other = np.flatnonzero(work & ~same)
+    for columns, kind in ((np.flatnonzero(np.isin(np.arange(len(same)), resized) & same), "shapes"),
+                          (other, "variants")):  # fmt: skip
+        if alone and len(columns):
+            change, error = _device_change(base, new, columns)
+            least = _LEAST_VARIANT * float(base.device_ns.sum(axis=1).mean())
+            if abs(change) > max(3 * error, least):
+                yield _detailed(base, new, names, columns, kind)
+                return
+
+
+def _apart(ours: NDArray[Any], theirs: NDArray[Any], which: Flags) -> Ints:
+    """Columns in which amounts per cycle of both sides lie in ranges that do not meet."""
+    (low, high), (least, most) = ranges(ours), ranges(theirs)
+    return np.flatnonzero(which & ((high < least) | (most < low)))
+
+
+def _typed_kind(base: CountedCycles, new: CountedCycles, names: SiteNames, columns: Ints) -> str:
+    """Whether operators have other types, or only other shapes or scalars."""
+    types = [
+        dict(zip(side.program.sites["site"], side.program.sites["types"], strict=True))
+        for side in (base, new)
+    ]
+    sites = names.table["site"].gather(columns).to_list()
+    retyped = sum(types[0].get(site) != types[1].get(site) for site in sites)
+    return "types" if retyped * 2 > len(sites) else "shapes"
+
+
+def _steadily_other(ours: NDArray[Any], theirs: NDArray[Any], which: Flags) -> Ints:
+    """Columns in which every cycle of a side is equal, and the sides are not."""
+    steady = (ours == ours[0]).all(axis=0) & (theirs == theirs[0]).all(axis=0)
+    return np.flatnonzero(which & steady & (ours[0] != theirs[0]))
+
+
+def _device_change(base: CountedCycles, new: CountedCycles, columns: Ints) -> tuple[float, float]:
+    """What some sites take more per cycle, and how sure that is."""
+    sums = [side.device_ns[:, columns].sum(axis=1).astype(np.float64) for side in (base, new)]
+    error = sum(float(one.var()) / max(1, len(one) - 1) for one in sums) ** 0.5
+    return float(np.median(sums[1]) - np.median(sums[0])), error
+
+
+def _detailed(
+    base: CountedCycles, new: CountedCycles, names: SiteNames, columns: Ints, kind: str
+) -> CallChange:
+    """Equal calls that differ in the same sort of detail, as one change."""
+    sort = names.table["sort"].to_numpy()
+    often = base.calls[0, columns]
+    amounts = [side.blocks[:, columns].sum(axis=1).mean() for side in (base, new)]
+    if not all(amounts):
+        amounts = [side.blocks.sum(axis=1).mean() for side in (base, new)]
+    if not all(amounts):
+        amounts = [side.bytes.sum(axis=1).mean() for side in (base, new)]
+    known = names.table["site"].to_numpy()
+    counted = Counter(dict(zip(known[columns].tolist(), often.tolist(), strict=True)))
+    delta = np.abs(new.device_ns.mean(axis=0) - base.device_ns.mean(axis=0))
+    largest = columns[np.argsort(-delta[columns], kind="stable")][:8]
+    shown = tuple(dict.fromkeys(names.names[one] for one in largest.tolist()))
+    return CallChange(
+        names.path(int(known[largest[0]]))[:-1],
+        shown,
+        shown,
+        "",
+        "",
+        int(often.sum()),
+        int(base.calls[0, sort == sort[columns[0]]].sum()),
+        counted,
+        counted,
+        kind=kind,
+        factor=float(amounts[1] / amounts[0]) if all(amounts) else None,
+    )
+
+
+# -- both programs as one tree ---------------------------------------------------------------------
+
+CALL_TREE = {
+    "depth": pl.Int64(),
+    "name": pl.String(),
+    "sort": pl.String(),
+    "state": pl.String(),
+    **dict.fromkeys(("base_calls", "new_calls"), pl.Float64()),
+    **dict.fromkeys(("base_device_ns", "new_device_ns"), pl.Float64()),
+    **dict.fromkeys(("base_host_ns", "new_host_ns"), pl.Float64()),
+    "folded": pl.Int64(),
+}
+"""Calls of both programs as one tree, in order, each with all that is below it; below equal calls
+(`state` is `same`) only how many sorts of calls there are (`folded`).  Other states: `added`,
+`removed`, `changed` somewhere below or in number, and `varies` from cycle to cycle."""
+
+
+def call_tree(found: ProgramDifference, base: Program, new: Program) -> pl.DataFrame:
+    """Both programs as one tree of rows of `CALL_TREE`."""
+    sites, parents = found.sites["site"].to_list(), found.sites["parent"].to_list()
+    above = [found.row.get(parent) for parent in parents]
+    order, depth = _depth_first(above, [_order(base, new).get(site, 0.0) for site in sites])
+    moved = {site for one in found.changes for side in (one.gone, one.came) for site in side}
+    changed = [site in moved for site in sites]
+    totals, size = [mean.copy() for mean in found.means], [1] * len(sites)
+    for row in reversed(order):
+        top = above[row]
+        if top is not None:
+            changed[top] |= changed[row]
+            size[top] += size[row]
+            for total in totals:
+                total[1:, top] += total[1:, row]
+    names, sorts = found.sites["name"].to_list(), found.sites["sort"].to_list()
+    told: list[tuple[Any, ...]] = []
+    shown_from = 0
+    for at, row in enumerate(order):
+        if at < shown_from:
+            continue
+        calls = [float(mean[0, row]) for mean in found.means]
+        state = _state(calls, changed=changed[row])
+        hidden = 0 if state == "changed" else size[row] - 1
+        shown_from = at + hidden + 1
+        times = [float(total[part, row]) for part in (2, 1) for total in totals]
+        told.append((depth[row], names[row], SORTS[sorts[row]], state, *calls, *times, hidden))
+    return pl.DataFrame(told, schema=CALL_TREE, orient="row")
+
+
+def _state(calls: Sequence[float], *, changed: bool) -> str:
+    if not changed:
+        return "same" if abs(calls[0] - calls[1]) < _ROUNDING else "varies"
+    return "changed" if all(calls) else "added" if calls[1] else "removed"
+
+
+def _depth_first(
+    above: Sequence[int | None], place: Sequence[float]
+) -> tuple[list[int], dict[int, int]]:
+    """Rows of a tree with callers before what they call, in order, and how deep each lies."""
+    below: dict[int | None, list[int]] = defaultdict(list)
+    for row in sorted(range(len(above)), key=place.__getitem__, reverse=True):
+        below[above[row]].append(row)
+    order, pending = [], list(below[None])
+    depth = dict.fromkeys(pending, 0)
+    while pending:
+        row = pending.pop()
+        order.append(row)
+        depth.update(dict.fromkeys(below[row], depth[row] + 1))
+        pending += below[row]
+    return order, depth
+
+
+def _order(base: Program, new: Program) -> dict[int, float]:
+    """Where each site comes first: as in the new program, others after what they followed."""
+    firsts = []
+    for program in (base, new):
+        known, first = np.unique(program.nodes["site"].to_numpy(), return_index=True)
+        firsts.append(dict(zip(known.tolist(), first.tolist(), strict=True)))
+    found: dict[int, float] = dict(firsts[1])
+    last, step = -1.0, 1.0 / (len(firsts[0]) + 1)
+    for site, _ in sorted(firsts[0].items(), key=lambda one: one[1]):
+        last = found.setdefault(site, last + step)
+    return found

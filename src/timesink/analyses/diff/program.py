@@ -1,0 +1,479 @@
+"""The program of a run: what each of its cycles calls, exactly, whatever it took.
+
+A *site* is a chain of names from a thread down to a call or to the device work it launched:
+``aten::linear > aten::addmm > gemm``.  Names that vary without meaning are made equal by the rules
+of ``name_rules.csv``.  Sites have no times of day, threads or addresses, so those of two runs meet;
+how often each comes in a cycle is equal between equal programs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timesink.analyses import names
+from timesink.analyses.columns import (
+    Codes,
+    device_columns,
+    device_kinds,
+    encode,
+    host_columns,
+    host_kinds,
+    host_lanes,
+    host_names,
+    numbers,
+    start_and_end,
+)
+from timesink.analyses.cycles.cycles import Cycles, launching_process
+from timesink.analyses.forest import Nodes, levels, nest_calls, pre_order
+from timesink.analyses.links import launching_calls
+from timesink.model import vendors
+from timesink.model.arrays import Ints
+from timesink.model.data_files import csv_rows
+from timesink.model.schema import BUSY_KINDS
+from timesink.model.trace import Trace
+
+Hashes = NDArray[np.uint64]
+
+SORTS = ("operator", "annotation", "module", "runtime", "wait", "allocator", "kernel", "copy")
+"""What a call is.  Waits and allocator calls are calls of the runtime with a meaning of their own;
+memsets count as copies."""
+OPERATOR, ANNOTATION, MODULE, RUNTIME, WAIT, ALLOCATOR, KERNEL, COPY = range(len(SORTS))
+_CALLS = ("operator", "annotation", "module", "collective", "runtime", "driver")
+_SORT_OF_KIND = {"annotation": ANNOTATION, "module": MODULE, "runtime": RUNTIME, "driver": RUNTIME}
+ON_DEVICE = (KERNEL, COPY)
+_ROOT = np.uint64(0x9E3779B97F4A7C15)
+
+SITES = {
+    "site": pl.UInt64(),
+    "parent": pl.UInt64(),
+    "name": pl.String(),
+    "recorded": pl.String(),
+    "sort": pl.UInt8(),
+    "shapes": pl.String(),
+    "types": pl.String(),
+}
+"""One row per site: its name made equal, and as recorded first; shapes and types of its first call
+where they were recorded."""
+
+COUNTS = {
+    "site": pl.UInt64(),
+    "cycle": pl.Int64(),
+    "calls": pl.Int64(),
+    "host_ns": pl.Int64(),
+    "device_ns": pl.Int64(),
+    "bytes": pl.Int64(),
+    "blocks": pl.Int64(),
+    "shape": pl.UInt64(),
+    "variant": pl.UInt64(),
+    "exact": pl.UInt64(),
+}
+"""One row per site and cycle: calls, time of the host in the calls themselves, time of the device,
+bytes copied, blocks launched; `shape` is equal where shapes, types and scalar arguments are,
+`variant` where names as recorded are, `exact` where geometry is as well."""
+
+
+NODES = {
+    "cycle": pl.Int64(),
+    "site": pl.UInt64(),
+    "parent": pl.Int64(),
+    "thread": pl.Int64(),
+}
+"""One row per call or device work, in pre-order, thread after thread; `parent` is a row, -1 for
+none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """What the cycles of one process call."""
+
+    sites: pl.DataFrame
+    counts: pl.DataFrame
+    nodes: pl.DataFrame
+    host: bool
+    """Whether calls of the host are known, and not only the work of the device."""
+    typed: bool
+    """Whether shapes were recorded."""
+
+    @cached_property
+    def cycles(self) -> list[int]:
+        """Numbers of the cycles that call anything, in order."""
+        return self.nodes["cycle"].unique().sort().to_list()
+
+    def without(self, pattern: re.Pattern[str]) -> Program:
+        """The program less the calls whose name holds a pattern, and all that is below them."""
+        dropped = set(self.sites.filter(_holds(pattern))["site"])
+        if not dropped:
+            return self
+        below = self.sites.filter(pl.col("parent").is_in(dropped))
+        while below.height and not dropped.issuperset(below["site"]):
+            dropped.update(below["site"])
+            below = self.sites.filter(pl.col("parent").is_in(dropped))
+        kept = ~pl.col("site").is_in(dropped)
+        rows = self.nodes.select(kept).to_series().to_numpy()
+        place = np.append(np.where(rows, np.cumsum(rows) - 1, -1), -1)
+        nodes = self.nodes.with_columns(parent=pl.Series(place[self.nodes["parent"].to_numpy()]))
+        sites, counts = self.sites.filter(kept), self.counts.filter(kept)
+        return Program(sites, counts, nodes.filter(kept), self.host, self.typed)
+
+    def tree(self, cycle: int) -> pl.DataFrame:
+        """The calls of one cycle; parents are rows of it."""
+        mine = self.nodes.with_row_index("row").filter(pl.col("cycle") == cycle)
+        place = np.full(self.nodes.height + 1, -1, dtype=np.int64)
+        place[mine["row"].to_numpy()] = np.arange(mine.height)
+        return mine.with_columns(parent=pl.Series(place[mine["parent"].to_numpy()])).drop("row")
+
+
+def _holds(pattern: re.Pattern[str]) -> pl.Expr:
+    """Whether the name of a site, plain or as recorded, holds a pattern."""
+    both = (pl.col(name).map_elements(lambda text: bool(pattern.search(text)), pl.Boolean)
+            for name in ("name", "recorded"))  # fmt: skip
+    return pl.any_horizontal(*both)
+
+
+@lru_cache(maxsize=1)
+def _rules() -> Mapping[str, list[tuple[re.Pattern[str], str]]]:
+    found: dict[str, list[tuple[re.Pattern[str], str]]] = {}
+    for row in csv_rows(Path(__file__).with_name("name_rules.csv")):
+        for kind in row["kinds"].split():
+            rule = (re.compile(row["pattern"]), row["replacement"])
+            found.setdefault(kind, []).append(rule)
+    return found
+
+
+@lru_cache(maxsize=1 << 16)
+def plain_name(kind: str, name: str) -> str:
+    """A name without what varies between equal programs.
+
+    >>> plain_name("annotation", "step 17")
+    'step #'
+    """
+    for rule, instead in (*_rules().get(kind, ()), *_rules()["all"]):
+        name = rule.sub(instead, name)
+    return name
+
+
+def mixed(values: Hashes) -> Hashes:
+    """Numbers whose bits have nothing to do with each other, equal for equal ones."""
+    with np.errstate(over="ignore"):
+        values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return values ^ (values >> np.uint64(31))
+
+
+def hashed(texts: list[str]) -> Hashes:
+    """A number for each text, the same in every process."""
+    digests = b"".join(blake2b(text.encode(), digest_size=8).digest() for text in texts)
+    return np.frombuffer(digests, dtype=np.uint64).copy()
+
+
+@dataclass(frozen=True, eq=False)
+class _Nodes:
+    """Calls and device work before they are nested; arrays have one entry per node."""
+
+    lane: Codes
+    start: Ints
+    end: Ints
+    sort: NDArray[np.uint8]
+    name: Codes
+    """Place in the plain names."""
+    names: list[str]
+    recorded: list[str]
+    variant: Hashes
+    exact: Hashes
+    shape: Hashes
+    host_ns: Ints
+    device_ns: Ints
+    bytes: Ints
+    blocks: Ints
+    texts: Ints
+    """Row of `trace.host` for operators, -1 for others."""
+
+
+def programs(trace: Trace, cycles: Cycles) -> dict[str, Program]:
+    """What the cycles of each process call; none for a process of which nothing was recorded."""
+    found = {}
+    for (pid,), table in cycles.table.group_by(["pid"], maintain_order=True):
+        program = _program(trace, str(pid), table, on_device=cycles.on_device)
+        if program is not None:
+            found[str(pid)] = program
+    return found
+
+
+def _program(trace: Trace, pid: str, table: pl.DataFrame, *, on_device: bool) -> Program | None:
+    table = table.sort("start_ns")
+    marks = {str(name) for name in table["name"].drop_nulls().unique()}
+    nodes = _device_alone(trace, pid) if on_device else _calls(trace, pid, marks)
+    if not len(nodes.start):
+        return None
+    order = pre_order(nodes.lane, nodes.start, nodes.end)
+    lane, start, end = nodes.lane[order], nodes.start[order], nodes.end[order]
+    nest = nest_calls(lane, start, end)
+    parent, depth = nest.parent, nest.depth
+    cycle = _cycle_of(start, parent, depth, table)
+    site = np.zeros(len(start), dtype=np.uint64)
+    own = mixed(hashed(nodes.names))[nodes.name[order]] + nodes.sort[order].astype(np.uint64)
+    with np.errstate(over="ignore"):
+        for level in levels(depth):
+            above = np.where(parent[level] >= 0, site[parent[level]], _ROOT)
+            site[level] = mixed(above * np.uint64(3) + own[level])
+    inside = np.flatnonzero(cycle >= 0)
+    if not len(inside):
+        return None
+    place = np.full(len(start), -1, dtype=np.int64)
+    place[inside] = np.arange(len(inside))
+    above = parent[inside]
+    # Whose caller began before the cycles stands for itself.
+    kept = np.where(above >= 0, place[np.maximum(above, 0)], -1)
+    order = order[inside]
+    host_ns = nodes.host_ns[order].copy()
+    timed = np.flatnonzero((kept >= 0) & (nodes.sort[order] < KERNEL))
+    np.subtract.at(host_ns, kept[timed], nodes.host_ns[order][timed])
+    number = table["cycle"].to_numpy()[cycle[inside]]
+    site, lane = site[inside], lane[inside]
+    parents = np.where(kept >= 0, site[np.maximum(kept, 0)], _ROOT)
+    return Program(
+        _site_rows(trace, nodes, order, site, parents),
+        _count_rows(nodes, order, site, number, np.maximum(host_ns, 0)),
+        pl.DataFrame({"cycle": number, "site": site, "parent": kept, "thread": lane}, schema=NODES),
+        host=bool((nodes.sort[order] < KERNEL).any()),
+        typed=bool(nodes.shape[order].any()),
+    )
+
+
+def _cycle_of(start: Ints, parent: Nodes, depth: Ints, table: pl.DataFrame) -> Ints:
+    """The place of each node's cycle in the table, that of its outermost caller; -1 outside."""
+    first, last = table["start_ns"].to_numpy(), table["end_ns"].to_numpy()
+    found = np.searchsorted(first, start, side="right") - 1
+    found = np.where((found >= 0) & (start < last[np.maximum(found, 0)]), found, -1)
+    for level in list(levels(depth))[1:]:
+        above = found[parent[level]]
+        found[level] = np.where(above >= 0, above, found[level])
+    return found
+
+
+def _count_rows(
+    nodes: _Nodes, order: Ints, site: Hashes, cycle: Ints, host_ns: Ints
+) -> pl.DataFrame:
+    rows = pl.DataFrame(
+        {
+            "site": site,
+            "cycle": cycle,
+            "host_ns": np.where(nodes.sort[order] < KERNEL, host_ns, 0),
+            "device_ns": nodes.device_ns[order],
+            "bytes": nodes.bytes[order],
+            "blocks": nodes.blocks[order],
+            "shape": nodes.shape[order],
+            "variant": nodes.variant[order],
+            "exact": nodes.exact[order],
+        }
+    )
+    amounts = ("host_ns", "device_ns", "bytes", "blocks")
+    # Sums of unsigned numbers wrap, which is as good for telling collections apart.
+    return (
+        rows.lazy()
+        .group_by("site", "cycle")
+        .agg(
+            pl.len().cast(pl.Int64).alias("calls"),
+            *(pl.col(name).sum() for name in amounts),
+            *(pl.col(name).sum() for name in ("shape", "variant", "exact")),
+        )
+        .select(*COUNTS)
+        .collect()
+    )
+
+
+def _site_rows(
+    trace: Trace, nodes: _Nodes, order: Ints, site: Hashes, parents: Hashes
+) -> pl.DataFrame:
+    known, first = np.unique(site, return_index=True)
+    rows = order[first]
+    name = nodes.name[rows]
+    texts = trace.lazy("host").select("input_dims", "input_types").collect()
+    row = pl.Series(nodes.texts[rows]).replace(-1, None).cast(pl.UInt32)
+    return pl.DataFrame(
+        {
+            "site": known,
+            "parent": parents[first],
+            "name": [nodes.names[one] for one in name],
+            "recorded": [nodes.recorded[one] for one in name],
+            "sort": nodes.sort[rows],
+            "shapes": texts["input_dims"].gather(row).cast(pl.String),
+            "types": texts["input_types"].gather(row).cast(pl.String),
+        },
+        schema=SITES,
+    )
+
+
+# -- calls and the device work they launch --------------------------------------------------------
+
+
+def _calls(trace: Trace, pid: str, marks: set[str]) -> _Nodes:
+    """Calls of a process; device work stands where the call was that launched it."""
+    host, kinds, named = host_columns(trace), host_kinds(trace), host_names(trace)
+    lane, lanes = host_lanes(trace)
+    mine = np.array([one == pid for one, _ in lanes] or [False], dtype=np.bool_)[lane]
+    launched_by = launching_calls(trace)
+    launches = np.zeros(len(lane), dtype=np.bool_)
+    launches[launched_by[launched_by >= 0]] = True
+    launches &= ~named.matching(lambda name: "GraphLaunch" in name)
+    is_mark = named.matching(lambda name: name in marks or names.is_profiler_step(name))
+    rows = np.flatnonzero(mine & kinds.among(*_CALLS) & ~launches & ~is_mark)
+    sort = _host_sorts(kinds.codes[rows], kinds.texts, named.codes[rows], named.texts)
+    # Which attributes a library asks for goes with its choice of kernels.
+    graphs = named.matching(lambda name: "GraphLaunch" in name)[rows]
+    rows, sort = rows[(sort != RUNTIME) | graphs], sort[(sort != RUNTIME) | graphs]
+    start, end = start_and_end(host, rows)
+    work = np.flatnonzero(device_kinds(trace).among(*BUSY_KINDS))
+    work = work[mine[launched_by[work]] & (launched_by[work] >= 0)] if len(lane) else work[:0]
+    device = _device_parts(trace, work)
+    at = host["ts_ns"].to_numpy()[launched_by[work]]
+    codes, plain, recorded = _plain(
+        (sort, named.codes[rows], named.texts), (device.sort, device.name, device.names)
+    )
+    shape = _shape_hashes(trace, rows)
+    none = np.zeros(len(rows), dtype=np.uint64)
+    exact = np.concatenate([shape, device.exact])
+    return _Nodes(
+        np.concatenate([lane[rows], lane[launched_by[work]]]),
+        np.concatenate([start, at]),
+        np.concatenate([end, at]),
+        np.concatenate([sort, device.sort]),
+        codes,
+        plain,
+        recorded,
+        np.concatenate([none, device.variant]),
+        exact,
+        np.concatenate([shape, np.zeros(len(work), dtype=np.uint64)]),
+        np.concatenate([end - start, np.zeros(len(work), dtype=np.int64)]),
+        np.concatenate([np.zeros(len(rows), dtype=np.int64), device.ns]),
+        np.concatenate([np.zeros(len(rows), dtype=np.int64), device.bytes]),
+        np.concatenate([np.zeros(len(rows), dtype=np.int64), device.blocks]),
+        np.concatenate([rows, np.full(len(work), -1)]),
+    )
+
+
+def _device_alone(trace: Trace, pid: str) -> _Nodes:
+    """Device work of a process as it ran, where cycles are those of the device."""
+    by_us = (launching_process(trace) == pid).to_numpy()
+    work = np.flatnonzero(device_kinds(trace).among(*BUSY_KINDS) & by_us)
+    device = _device_parts(trace, work)
+    at = device_columns(trace)["ts_ns"].to_numpy()[work]
+    stream, _ = encode(device_columns(trace)["stream"])
+    codes, plain, recorded = _plain((device.sort, device.name, device.names))
+    none = np.zeros(len(work), dtype=np.int64)
+    return _Nodes(
+        stream[work],
+        at,
+        at,
+        device.sort,
+        codes,
+        plain,
+        recorded,
+        device.variant,
+        device.exact,
+        none.astype(np.uint64),
+        none,
+        device.ns,
+        device.bytes,
+        device.blocks,
+        none - 1,
+    )
+
+
+def _host_sorts(kind: Codes, kinds: Any, name: Codes, texts: Any) -> NDArray[np.uint8]:
+    by_kind = np.array([_SORT_OF_KIND.get(one, OPERATOR) for one in kinds], dtype=np.uint8)
+    sort = by_kind[kind]
+    calls = np.flatnonzero(sort == RUNTIME)
+    used = np.unique(name[calls])
+    meaning = np.full(len(texts), RUNTIME, dtype=np.uint8)
+    for one in used.tolist():
+        if vendors.waits_for_device(texts[one]):
+            meaning[one] = WAIT
+        elif vendors.is_allocator_call(texts[one]):
+            meaning[one] = ALLOCATOR
+    sort[calls] = meaning[name[calls]]
+    return sort
+
+
+def _plain(
+    *parts: tuple[NDArray[np.uint8], Codes, Sequence[str]],
+) -> tuple[Codes, list[str], list[str]]:
+    """A number for each plain name, what it stands for, and that as first recorded.
+
+    Parts are sorts and names of nodes, and what numbers of names stand for.
+    """
+    place: dict[str, int] = {}
+    recorded: list[str] = []
+    found = []
+    for sort, name, texts in parts:
+        keys, back = np.unique(sort.astype(np.int64) * len(texts) + name, return_inverse=True)
+        codes = []
+        for key in keys.tolist():
+            kind, text = SORTS[key // len(texts)], texts[key % len(texts)]
+            code = place.setdefault(plain_name(kind, text), len(place))
+            if code == len(recorded):
+                recorded.append(text)
+            codes.append(code)
+        found.append(np.array(codes, dtype=np.int64)[back])
+    return np.concatenate(found), list(place), recorded
+
+
+@dataclass(frozen=True, eq=False)
+class _DeviceParts:
+    sort: NDArray[np.uint8]
+    name: Codes
+    names: list[str]
+    variant: Hashes
+    exact: Hashes
+    ns: Ints
+    bytes: Ints
+    blocks: Ints
+
+
+_GEOMETRY = ("grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z")
+
+
+def _device_parts(trace: Trace, work: Ints) -> _DeviceParts:
+    table = (
+        trace.lazy("device").select("name", "kind", "dur_ns", "bytes", *_GEOMETRY).collect()[work]
+    )
+    copies = table["kind"].is_in(["memcpy", "memset"]).to_numpy()
+    sort = np.where(copies, COPY, KERNEL).astype(np.uint8)
+    code, texts = encode(table["name"])
+    said = [text or "" for text in texts]
+    geometry = np.stack([numbers(table[name]) for name in _GEOMETRY]).astype(np.uint64)
+    variant = exact = hashed(said)[code] if said else np.zeros(0, dtype=np.uint64)
+    copied = numbers(table["bytes"])
+    with np.errstate(over="ignore"):
+        for one in (*geometry, copied.astype(np.uint64)):
+            exact = mixed(exact * np.uint64(31) + one)
+        blocks = (geometry[0] * geometry[1] * geometry[2]).astype(np.int64)
+    return _DeviceParts(sort, code, said, variant, exact, numbers(table["dur_ns"]), copied, blocks)
+
+
+def _shape_hashes(trace: Trace, rows: Ints) -> Hashes:
+    """Equal where shapes, types and scalar arguments are; 0 where none were recorded."""
+    texts = (
+        trace.lazy("host").select("input_dims", "input_types", "concrete_inputs").collect()[rows]
+    )
+    found = np.zeros(len(rows), dtype=np.uint64)
+    for column in texts.iter_columns():
+        if column.null_count() == len(column):
+            continue
+        code, said = encode(column)
+        own = np.array(
+            [0 if one is None else int(hashed([one])[0]) for one in said], dtype=np.uint64
+        )
+        with np.errstate(over="ignore"):
+            found = mixed(found * np.uint64(31) + own[code])
+    return found
