@@ -11,7 +11,7 @@ import numpy as np
 from timesink.lab.ranks import program as work
 from timesink.lab.ranks.layout import DESCRIPTIONS
 from timesink.lab.ranks.plan import Plan
-from timesink.lab.ranks.program import LOADING, HostCall, Program
+from timesink.lab.ranks.program import LOADING, HostCall, StageProgram
 from timesink.lab.ranks.simulate import FIRST_STEP, LAUNCH_AT, LAUNCH_TAKES, StageTimes
 from timesink.model.arrays import Floats, Ints
 
@@ -155,7 +155,7 @@ _CALLBACK = {
 
 
 def stage_events(
-    plan: Plan, program: Program, synced: Sequence[int], tokens: Sequence[float]
+    plan: Plan, program: StageProgram, synced: Sequence[int], tokens: Sequence[float]
 ) -> Events:
     """The events of a rank that synchronises in some steps and has so many tokens in each."""
     writer = _Writer(plan, program)
@@ -165,7 +165,7 @@ def stage_events(
 
 
 class _Writer:
-    def __init__(self, plan: Plan, program: Program) -> None:
+    def __init__(self, plan: Plan, program: StageProgram) -> None:
         self.plan, self.program = plan, program
         self.events = Events()
         self.external, self.correlation = 0, 12_000

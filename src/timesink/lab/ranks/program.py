@@ -287,7 +287,7 @@ class HostCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class StageProgram:
     """One step of one stage."""
 
     calls: tuple[HostCall, ...]
@@ -306,7 +306,7 @@ class Program:
         ]
 
 
-def stage_program(plan: Plan, stage: int, *, extra_layers: int = 0) -> Program:
+def stage_program(plan: Plan, stage: int, *, extra_layers: int = 0) -> StageProgram:
     """What every rank of a stage does in a step."""
     return _Builder(plan, stage, plan.layers + extra_layers).program()
 
@@ -322,13 +322,13 @@ class _Builder:
         self.calls: list[HostCall] = []
         self.spans: list[tuple[str, int, int]] = []
 
-    def program(self) -> Program:
+    def program(self) -> StageProgram:
         self.calls += [HostCall("load", 260.0), HostCall("copy", 40.0)]
         for direction, part in _one_forward_one_backward(self.plan, self.stage):
             (self._forward if direction == "forward" else self._backward)(part)
         stall_at = len(self.calls)
         self._finish()
-        return Program(tuple(self.calls), tuple(self.spans), stall_at)
+        return StageProgram(tuple(self.calls), tuple(self.spans), stall_at)
 
     # -- what passes through the stages ----------------------------------------------------------
 

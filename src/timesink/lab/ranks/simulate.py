@@ -22,7 +22,7 @@ from timesink.lab.ranks.layout import (
     put_in,
 )
 from timesink.lab.ranks.plan import Answer, Plan, PlannedStraggler, Truth
-from timesink.lab.ranks.program import HostCall, Program, stage_program
+from timesink.lab.ranks.program import HostCall, StageProgram, stage_program
 from timesink.model.arrays import Floats, Ints
 
 # Where ranks meet: a collective ends for all when the last one has come and all is moved.
@@ -87,7 +87,7 @@ class StageTimes:
     """True times in microseconds; a row per call or kernel of the run, a column per rank."""
 
     ranks: Ints
-    program: Program
+    program: StageProgram
     call_start: Floats
     call_end: Floats
     kernel_start: Floats
