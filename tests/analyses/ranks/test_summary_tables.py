@@ -45,7 +45,7 @@ LAYOUTS = ({}, {"tensor": 2}, {"pipeline": 2}, {"expert": 2}, {"sharded": True})
     steps=st.integers(1, 3),
     numbers=st.booleans(),
 )
-@settings(max_examples=8)
+@settings(max_examples=5)
 def test_generated_ranks(layout: dict, seed: int, steps: int, numbers: bool):  # noqa: FBT001
     plan = Plan(ranks=2, seed=seed, steps=steps, sequence_numbers=numbers, **layout)
     summaries = [summarise_rank(trace) for trace in ranks_and_truth(plan)[0].values()]

@@ -94,7 +94,7 @@ _LARGE = 40.0
 _MOST_TERMS = 10_000
 _PRECISION = 1e-15
 _TINY = 1e-300
-_FEW = 8
+_FEW = 32
 """So many numbers are worked out one by one sooner than as an array."""
 _CLOSE = 1e-4
 """A step this small leaves an error of about its cube."""

@@ -59,9 +59,7 @@ def test_each_fault_comes_first_against_another_healthy_run(shared: Path, fault:
     assert causes(roles(runs / "normal_b")[0], roles(runs / fault)[0])[:1] == [FIRST[fault]]
 
 
-@pytest.mark.parametrize(
-    ("base", "new"), [*zip(HEALTHY, [*HEALTHY[1:], HEALTHY[0]], strict=True)]
-)
+@pytest.mark.parametrize(("base", "new"), [*zip(HEALTHY, [*HEALTHY[1:], HEALTHY[0]], strict=True)])
 def test_runs_on_healthy_machines_have_no_anomaly(shared: Path, base: str, new: str):
     runs = shared / "data/h200/faults"
     assert causes(roles(runs / base)[0], roles(runs / new)[0]) == []
