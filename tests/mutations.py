@@ -376,9 +376,13 @@ def corpus() -> Iterator[Mutant]:
 
 
 def _each(mutations: tuple[Any, ...], base: str) -> Iterator[tuple[Any, int]]:
-    """The same reader reads all bases: one is damaged in every way at two places."""
-    seeds = 2 if base == "training" else 1
-    return ((mutation, seed) for mutation in mutations for seed in range(seeds))
+    """One base is damaged in every way at two places; every way meets two of the others.
+
+    The same reader reads all bases.
+    """
+    if base == "training":
+        return ((mutation, seed) for mutation in mutations for seed in range(2))
+    return ((mutation, 0) for mutation in mutations[list(BASES).index(base) % 3 :: 3])
 
 
 def _seeded(base: str, mutation: Callable[..., Any], seed: int) -> tuple[str, random.Random]:

@@ -84,10 +84,9 @@ def test_a_file_system_without_versions_is_known_by_content(
     assert open_recording(unversioned, store).steps.height == 2
 
 
-@pytest.mark.parametrize("cache", [True, False])
-def test_ranks_of_an_archive_are_read_by_other_processes(archive: Path, *, cache: bool):
+def test_ranks_of_an_archive_are_read_by_other_processes(archive: Path):
     found = find_recordings(f"zip://run::file://{archive}")
-    opened = list(open_each(found, cache=cache, jobs=2))
+    opened = list(open_each(found, jobs=2))
     traces = [one.trace for one in opened if one.trace is not None]
     assert [trace.metadata.distributed.rank for trace in traces] == [0, 1]
     assert [trace.steps.height for trace in traces] == [2, 2]

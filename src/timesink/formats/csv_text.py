@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Decimal
+from functools import lru_cache
 from io import BytesIO
 
 import polars as pl
@@ -19,9 +20,13 @@ _DECIMAL_COMMA = r"^([+-]?\d+),(\d+)$"
 
 def header_of(content: bytes) -> list[str]:
     r"""Names of the columns, in small letters, of content that begins with its header."""
-    line = _first_line(content)
+    return [*_names(_first_line(content))]
+
+
+@lru_cache(maxsize=1)  # several readers look at the same head, and that of JSON is one long line
+def _names(line: bytes) -> tuple[str, ...]:
     names = line.decode("utf-8", "replace").lower().split(separator_of(line).decode())
-    return [name.strip().strip('"').strip() for name in names]
+    return tuple(name.strip().strip('"').strip() for name in names)
 
 
 def separator_of(content: bytes) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -234,6 +235,9 @@ def _clock_fault(host: pl.DataFrame, device: pl.DataFrame) -> HealthEntry:
 
     Marks without a length are left out: the one that ends the recording has a code of its own.
     """
+    together = pl.concat([host["ts_ns"], device["ts_ns"]]).to_numpy()
+    if not len(together) or int(together.max()) - int(together.min()) <= CLOCK_FAULT_NS:
+        return HealthEntry("clock_fault", 0)
     timed = host.select("kind", "name", "ts_ns").filter(pl.col("kind") != "instant")
     events = pl.concat([timed.drop("kind"), device.select("name", "ts_ns")])
     times = events["ts_ns"].to_numpy()
@@ -254,6 +258,8 @@ def _clock_fault(host: pl.DataFrame, device: pl.DataFrame) -> HealthEntry:
 def _window_end_fault(host: pl.DataFrame, device: pl.DataFrame) -> HealthEntry:
     """The mark that ends the recording, further behind the last event than the trace is long."""
     is_mark = host["kind"] == "instant"
+    if not is_mark.any():
+        return HealthEntry("window_end_fault", 0)
     instants = host.select("name", "ts_ns").filter(is_mark)
     marks = instants["ts_ns"].filter(instants["name"].cast(pl.String) == "Record Window End")
     work = pl.concat([host["ts_ns"].filter(~is_mark), device["ts_ns"]])
@@ -390,7 +396,10 @@ def _without_impossible_times(frame: pl.DataFrame, name: str) -> tuple[pl.DataFr
 
     What stays can be added and subtracted in 64 bits.
     """
-    if "ts_ns" not in frame.columns or frame.is_empty():
+    bounds = {"ts_ns": (_EARLIEST_NS, _LATEST_NS), "dur_ns": (0, _LONGEST_NS)}
+    if "ts_ns" not in frame.columns or all(
+        _lie_within(frame[column], *bounds[column]) for column in bounds if column in frame.columns
+    ):
         return frame, HealthEntry("impossible_time", 0)
     possible = pl.col("ts_ns").is_between(_EARLIEST_NS, _LATEST_NS) | pl.col("ts_ns").is_null()
     endless = pl.col("dur_ns") > _LONGEST_NS if "dur_ns" in frame.columns else pl.lit(value=False)
@@ -405,6 +414,14 @@ def _without_impossible_times(frame: pl.DataFrame, name: str) -> tuple[pl.DataFr
     return frame, HealthEntry("impossible_time", count, f"a row of {name} at {ts_ns} ns")
 
 
+def _lie_within(values: pl.Series, lowest: int, highest: int) -> bool:
+    """Whether all that is known is between the two."""
+    least, most = values.min(), values.max()
+    if not isinstance(least, int) or not isinstance(most, int):
+        return True
+    return lowest <= least and most <= highest
+
+
 def conform(frame: pl.DataFrame, table: TraceTable) -> pl.DataFrame:
     """The frame with exactly the columns of the table, in order; absent ones become null.
 
@@ -414,12 +431,22 @@ def conform(frame: pl.DataFrame, table: TraceTable) -> pl.DataFrame:
         return table.empty()
     if dict(frame.schema) == table.schema and frame.columns == list(table.schema):
         return frame
-    return frame.select(
-        pl.col(column.name).cast(column.dtype, strict=False)
-        if column.name in frame.columns
-        else pl.lit(None, dtype=column.dtype).alias(column.name)
-        for column in table.columns
+    given, absent = frame.to_dict(), _absent(table)
+    # Column by column: a small trace has many, and asking for all at once takes longer.
+    return pl.DataFrame(
+        [
+            given[name].cast(dtype, strict=False)
+            if name in given
+            else absent[name].new_from_index(0, frame.height)
+            for name, dtype in table.schema.items()
+        ]
     )
+
+
+@cache
+def _absent(table: TraceTable) -> dict[str, pl.Series]:
+    """One row of nothing."""
+    return table.empty().clear(1).to_dict()
 
 
 def find_steps(host: pl.DataFrame) -> pl.DataFrame:

@@ -85,7 +85,7 @@ class TableColumn:
     meaning: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class TraceTable:
     """One table of the trace model."""
 

@@ -288,7 +288,6 @@ def test_no_cycles_no_parts() -> None:
         "h200/traces/cuda_graph/graph.1794703828349873378.pt.trace.json.gz",
         "hta/amd_trace/mi250_minitoy_train_ROCm6_2_kineto.json.gz",
         "hta/cpu_only/rank-34.Jul_15_10_52_41.1074.pt.trace.json.gz",
-        "hta/trace_diff/test/test.json.gz",
         "mlu/mlu_metrics_input.json",
         "rocprof/908_results.json.gz",
     ],

@@ -3,7 +3,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from many_roles import FAULTS, many_roles, one_role
@@ -33,7 +33,7 @@ def _half(role, part, label) -> Role:
 # -- groups --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cycles", [6, 12, 30])
+@pytest.mark.parametrize("cycles", [6, 30])
 def test_known_groups_are_found(cycles):
     roles, group = many_roles(20, groups=5, cycles=cycles)
     expected = {
@@ -44,7 +44,7 @@ def test_known_groups_are_found(cycles):
 
 
 def test_healthy_roles_are_one_cluster():
-    roles, _ = many_roles(30, groups=1)
+    roles, _ = many_roles(16, groups=1)
     assert len(clusters_of(roles).clusters) == 1
 
 
@@ -63,10 +63,10 @@ def test_a_role_is_not_told_apart_from_itself(number):
 
 
 def test_clusters_come_largest_first_and_name_their_most_typical_role():
-    roles, group = many_roles(20, groups=3)
+    roles, group = many_roles(12, groups=3)
     exploration = clusters_of(roles)
     sizes = [len(cluster.members) for cluster in exploration.clusters]
-    assert sizes == sorted(sizes, reverse=True) == [10, 5, 5]
+    assert sizes == sorted(sizes, reverse=True) == [6, 3, 3]
     for cluster in exploration.clusters:
         assert cluster.representative in cluster.members
         assert len({int(group[place]) for place in cluster.members}) == 1
@@ -163,9 +163,10 @@ def test_a_longer_cycle_does_not_change_the_time_of_what_took_as_long():
 # -- symmetry ------------------------------------------------------------------------------------
 
 
-@given(st.permutations(range(10)), st.permutations(range(10)))
+@given(st.permutations(range(8)), st.permutations(range(8)))
+@settings(max_examples=4)
 def test_order_and_names_do_not_change_the_clusters(order, names):
-    roles, _ = many_roles(10, groups=3)
+    roles, _ = many_roles(8, groups=3)
     renamed = [changed(roles[place], label=f"role {names[place]}") for place in order]
     assert _partition(clusters_of(renamed)) == _partition(clusters_of(roles))
 

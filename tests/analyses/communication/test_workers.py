@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -260,6 +261,7 @@ def test_operators_compute_only_where_no_kernel_was_recorded():
 # -- real recordings -------------------------------------------------------------------------------
 
 
+@cache
 def of_folder(folder: Path) -> WorkerComparison:
     return compare(*(timesink.open(path) for path in sorted(folder.iterdir())))
 

@@ -11,7 +11,7 @@ from timesink.analyses.ranks.replay import WhatIf
 from timesink.lab.ranks import Straggler
 
 
-@pytest.mark.parametrize("layout", [GRID, {"ranks": 4, "pipeline": 2}, {"ranks": 3, "pipeline": 3}])
+@pytest.mark.parametrize("layout", [GRID, {"ranks": 3, "pipeline": 3}])
 def test_slack_of_a_pipeline_costs_nothing(layout: dict[str, int]):
     found, truth = generated_set(Straggler("slow_clock", 1, 0.3), seed=1, **layout)
     first = found.analysis.stragglers[0]
@@ -34,7 +34,7 @@ def test_half_of_all_ranks_may_be_slow():
 
 
 def test_the_run_as_it_was_takes_as_long_as_it_took():
-    run, truth = generated_set(seed=5, tensor=2)
+    run, truth = generated_set(seed=5, tensor=4)
     score = WhatIf(run.analysis.collectives, run.analysis.clocks).score
     assert score is not None
     nobody = np.array([], dtype=np.int64)
@@ -43,10 +43,10 @@ def test_the_run_as_it_was_takes_as_long_as_it_took():
     assert score.is_like_the_run
 
 
-@pytest.mark.parametrize("layout", [{}, GRID])
+@pytest.mark.parametrize("layout", [{"ranks": 4}, GRID])
 def test_what_a_rank_costs_is_told_without_all_of_the_others(layout: dict[str, int]):
     run, truth = generated_set(Straggler("slow_clock", 1, 0.3), seed=1, **layout)
-    some = {rank: each for rank, each in run.ranks.items() if rank != 6}
+    some = {rank: each for rank, each in run.ranks.items() if rank != max(run.ranks)}
     first = analyse_ranks(some).stragglers[0]
     assert first.rank == 1
     assert first.cost_ns / 1e3 == pytest.approx(truth.answers[0].cost_us, rel=0.15)

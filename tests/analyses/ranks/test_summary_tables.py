@@ -45,7 +45,7 @@ LAYOUTS = ({}, {"tensor": 2}, {"pipeline": 2}, {"expert": 2}, {"sharded": True})
     steps=st.integers(1, 3),
     numbers=st.booleans(),
 )
-@settings(max_examples=8)
+@settings(max_examples=5)
 def test_generated_ranks(layout: dict, seed: int, steps: int, numbers: bool):  # noqa: FBT001
     plan = Plan(ranks=2, seed=seed, steps=steps, sequence_numbers=numbers, **layout)
     summaries = [summarise_rank(trace) for trace in ranks_and_truth(plan)[0].values()]
@@ -56,10 +56,9 @@ def test_generated_ranks(layout: dict, seed: int, steps: int, numbers: bool):  #
 
 
 def test_recorded_ranks(shared: Path):
-    for run in ("ddp8_normal", "ddp8_stall_rank3"):
-        path = next((shared / "data/h200/traces" / run).glob("rank3.*"))
-        summary = summarise_rank(timesink.open(path))
-        assert_same(from_parquet(to_parquet(summary)), summary)
+    path = next((shared / "data/h200/traces/ddp8_stall_rank3").glob("rank3.*"))
+    summary = summarise_rank(timesink.open(path))
+    assert_same(from_parquet(to_parquet(summary)), summary)
 
 
 SMALL = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
 import polars as pl
@@ -305,6 +306,7 @@ ELEMENTWISE = {
 }
 
 
+@cache
 def recorded():
     tensor = (
         launch(ns, {DRAM: moved, **metrics}, name=name, tensor_pct=pct)

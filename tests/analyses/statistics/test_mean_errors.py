@@ -10,9 +10,9 @@ from timesink.analyses.statistics.drift import cosines, likeness, variance_of_me
 ALONE = np.array([0.0])
 
 
-def noise(number: int, seed: int, correlation: float = 0.0) -> np.ndarray:
+def noise(number: int, seed: int, correlation: float = 0.0, runs: int = 1) -> np.ndarray:
     """Measurements of which each resembles the one before, with a spread of 1."""
-    values = np.random.default_rng(seed).normal(size=(number + 100, 1))
+    values = np.random.default_rng(seed).normal(size=(number + 100, runs))
     for place in range(1, len(values)):
         values[place] *= np.sqrt(1 - correlation**2)
         values[place] += correlation * values[place - 1]
@@ -42,11 +42,9 @@ class TestVariance:
 
     @pytest.mark.parametrize("correlation", [0.3, 0.6, 0.8])
     def test_it_is_how_far_means_are_apart(self, correlation: float):
-        runs = [noise(40, seed, correlation) for seed in range(300)]
-        apart = np.var([run.mean() for run in runs])
-        known = np.array([correlation])
-        told = np.mean([variance_of_mean(run, known)[0][0] for run in runs])
-        assert 0.8 < told / apart < 1.7
+        runs = noise(40, 1, correlation, runs=300)
+        told, _ = variance_of_mean(runs, np.full(300, correlation))
+        assert 0.8 < told.mean() / runs.mean(axis=0).var() < 1.7
 
     def test_a_level_that_lasts_shows_though_neighbours_are_taken_for_unlike(self):
         step = np.repeat([[1.0], [2.0]], 20, axis=0)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -109,6 +109,7 @@ def test_text(calls, unit, locale, around) -> None:
 
 
 @given(calls=RUNS)
+@settings(max_examples=5)
 def test_labels(calls) -> None:
     """The details page names its metrics for people."""
     for write in (details_csv, text_page):

@@ -18,14 +18,14 @@ from timesink.lab.ranks.trace_text import START_NS
 from timesink.model.trace import Trace
 
 PLANS = {
-    "data": Plan(ranks=8, ranks_per_node=4, steps=3),
-    "sharded": Plan(ranks=8, ranks_per_node=4, steps=3, sharded=True),
-    "tensor": Plan(ranks=8, ranks_per_node=4, tensor=4, steps=3),
-    "expert": Plan(ranks=8, ranks_per_node=4, expert=4, steps=3),
-    "pipeline": Plan(ranks=8, ranks_per_node=4, tensor=2, pipeline=4, microbatches=6, steps=2),
-    "one rank": Plan(ranks=1, steps=3),
+    "data": Plan(ranks=4, ranks_per_node=2, steps=2),
+    "sharded": Plan(ranks=4, ranks_per_node=2, steps=2, sharded=True),
+    "tensor": Plan(ranks=4, ranks_per_node=2, tensor=2, steps=2),
+    "expert": Plan(ranks=4, ranks_per_node=2, expert=2, steps=2),
+    "pipeline": Plan(ranks=6, ranks_per_node=3, tensor=2, pipeline=3, microbatches=4, steps=2),
+    "one rank": Plan(ranks=1, steps=2),
 }
-_IN_STAGES = Plan(ranks=8, ranks_per_node=4, pipeline=2, steps=4)
+_IN_STAGES = Plan(ranks=4, ranks_per_node=2, pipeline=2, steps=4)
 
 Generated = tuple[SimulatedRun, dict[int, Trace]]
 
@@ -107,22 +107,22 @@ def healthy_in_stages() -> Truth:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_straggler_costs_about_what_was_asked_and_is_told(kind):
     plan, healthy = _IN_STAGES, healthy_in_stages()
-    run = carry_out(replace(plan, stragglers=(Straggler(kind, rank=5),)))
+    run = carry_out(replace(plan, stragglers=(Straggler(kind, rank=3),)))
     (answer,) = run.truth.answers
     assert answer.cause == CAUSE_OF_KIND[kind]
     assert answer.cost_us == pytest.approx(run.truth.run_us - healthy.run_us)
     in_steps = answer.cost_us / len(answer.steps) / (healthy.run_us / plan.steps)
     # Stages get whole layers more: what these cost is as it is.
     assert in_steps > 0.05 if kind.endswith("stage") else in_steps == pytest.approx(0.25, rel=0.2)
-    expected = {"slow_node": range(4, 8), "first_stage": range(4), "last_stage": range(4, 8)}
-    assert set(answer.ranks) == set(expected.get(kind, [5]))
+    expected = {"slow_node": range(2, 4), "first_stage": range(2), "last_stage": range(2, 4)}
+    assert set(answer.ranks) == set(expected.get(kind, [3]))
     assert len(answer.steps) == (2 if kind in {"thermal", "gc_pause"} else 4)
     assert set(answer.steps) <= {FIRST_STEP + step for step in range(plan.steps)}
 
 
 @pytest.mark.parametrize("kind", ["python_stall", "slow_host", "sync", "slow_clock"])
 def test_a_little_is_little_although_the_host_is_ahead_of_the_device(kind):
-    run = carry_out(Plan(ranks=8, stragglers=(Straggler(kind, rank=2, intensity=0.05),)))
+    run = carry_out(Plan(ranks=4, stragglers=(Straggler(kind, rank=2, intensity=0.05),)))
     (answer,) = run.truth.answers
     assert 0.03 < answer.cost_us / run.truth.healthy_run_us < 0.07
 

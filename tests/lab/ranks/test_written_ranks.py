@@ -27,7 +27,7 @@ def folder(tmp_path_factory) -> Path:
 
 def test_reading_gives_back_what_was_generated(folder):
     tables = rank_tables(PLAN)
-    for rank in (0, 3, 5, 6):
+    for rank in (0, 5):
         read = timesink.open(folder / f"rank{rank}.pt.trace.json.gz", cache=False)
         assert read.health == ()
         made = tables[rank]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import gamma, pi, sqrt
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
@@ -93,6 +94,8 @@ _LARGE = 40.0
 _MOST_TERMS = 10_000
 _PRECISION = 1e-15
 _TINY = 1e-300
+_FEW = 32
+"""So many numbers are worked out one by one sooner than as an array."""
 _CLOSE = 1e-4
 """A step this small leaves an error of about its cube."""
 
@@ -168,9 +171,16 @@ def _gamma_ratio(a: Floats) -> Floats:
 
 def _fraction(a: Floats, b: Floats, x: Floats) -> Floats:
     """Continued fraction of the incomplete beta function, evaluated from the front (Lentz)."""
-    c = np.ones_like(x)
-    d = 1 / _nonzero(1 - (a + b) * x / (a + 1))
-    value = d.copy()
+    if len(x) <= _FEW:
+        each = zip(a.tolist(), b.tolist(), x.tolist(), strict=True)
+        return np.array([_evaluated(*one) for one in each], dtype=np.float64)
+    return np.asarray(_evaluated(a, b, x))
+
+
+def _evaluated(a: Any, b: Any, x: Any) -> Any:
+    """The same for numbers and for arrays of them."""
+    c = 1.0
+    value = d = 1 / _nonzero(1 - (a + b) * x / (a + 1))
     for m in range(1, _MOST_TERMS):
         even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
         odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
@@ -178,13 +188,16 @@ def _fraction(a: Floats, b: Floats, x: Floats) -> Floats:
             d = 1 / _nonzero(1 + term * d)
             c = _nonzero(1 + term / c)
             change = c * d
-            value *= change
-        if np.abs(change - 1).max(initial=0) < _PRECISION:
+            value = value * change
+        far = abs(change - 1) >= _PRECISION
+        if not (far if isinstance(far, bool) else far.any()):
             break
     return value
 
 
-def _nonzero(values: Floats) -> Floats:
+def _nonzero(values: Any) -> Any:
+    if isinstance(values, float):
+        return _TINY if abs(values) < _TINY else values
     return np.where(np.abs(values) < _TINY, _TINY, values)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -65,6 +66,12 @@ class Joined:
         arrays = {key: values[rows] for key, values in self.arrays.items()}
         return Joined(arrays, self.vocabularies, self.words)
 
+    def with_lengths(self, dur_ns: Array | int) -> Joined:
+        lengths = np.broadcast_to(np.asarray(dur_ns, np.int64), len(self))
+        return Joined(
+            {**self.arrays, "dur_ns": lengths}, {**self.vocabularies, "dur_ns": ""}, self.words
+        )
+
     def map_words(self, key: str, function: Callable[[str], Any], missing: Any) -> Array:
         """A function of the text of a column, called once per distinct text."""
         if key not in self.arrays:
@@ -114,7 +121,12 @@ class Joined:
 
 def enum_series(values: Array, members: tuple[str, ...], name: str = "kind") -> pl.Series:
     """Numbers of members as an Enum; -1 is null."""
-    return pl.Series([*members, None], dtype=pl.Enum(members))[values].alias(name)
+    return _members(members)[values].alias(name)
+
+
+@cache
+def _members(members: tuple[str, ...]) -> pl.Series:
+    return pl.Series([*members, None], dtype=pl.Enum(members))
 
 
 def nullable(values: Array) -> pl.Series:

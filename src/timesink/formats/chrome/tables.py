@@ -290,9 +290,7 @@ def build_tables(
         _host_frame(operators),
         _host_frame(python, np.where(modules, _KIND["module"], _KIND["python_function"])),
         _host_frame(runtime),
-        _host_frame(instants, np.full(len(instants), _KIND["instant"])).with_columns(
-            dur_ns=pl.lit(0, pl.Int64)
-        ),
+        _host_frame(instants.with_lengths(0), np.full(len(instants), _KIND["instant"])),
         nested,
         host_untyped,
     ]
@@ -311,6 +309,8 @@ def build_tables(
 
 def _host_frame(joined: Joined, kinds: Array | None = None) -> pl.DataFrame:
     """Rows of `host`; their kinds are those of their categories where none are given."""
+    if not len(joined):
+        return pl.DataFrame()
     if kinds is None:
         kinds = joined.kinds(vendors.HOST_CATEGORIES, HOST_KINDS)
     return joined.frame(HOST.schema).with_columns(enum_series(kinds, HOST_KINDS))
@@ -355,8 +355,7 @@ def _pair_begins_and_ends(joined: Joined, tally: Tally) -> Joined:
             stray_ends += 1
     unclosed = sum(map(len, open_rows.values()))
     tally.add("unpaired_begin_end", stray_ends + unclosed, f"{unclosed} begins, {stray_ends} ends")
-    arrays = {**joined.arrays, "dur_ns": durations}
-    return Joined(arrays, joined.vocabularies, joined.words).take(begins)
+    return joined.with_lengths(durations).take(begins)
 
 
 def _note_unknown_categories(joined: Joined, tally: Tally) -> None:

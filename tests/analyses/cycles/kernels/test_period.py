@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loops import US, decode_step, played
@@ -14,6 +14,7 @@ from timesink.errors import NotFoundError
 
 
 @given(layers=st.integers(1, 40), steps=st.integers(4, 12), kinds=st.integers(2, 9))
+@settings(max_examples=6)
 def test_the_step_wins_over_its_layers(layers, steps, kinds):
     names = decode_step(layers, kinds) * steps
     found = find_cycles(played(names, pause_at="embedding"))

@@ -23,9 +23,8 @@ def odd_ones(groups: tuple[RankGroup, ...]) -> list[RankGroup]:
     return [each for each in groups if each.odd]
 
 
-@pytest.mark.parametrize("layout", [{}, {"tensor": 2}, {"tensor": 4}])
-def test_a_healthy_run_is_one_group(layout: dict[str, int]):
-    (only,) = healthy_set(**layout).groups
+def test_a_healthy_run_is_one_group():
+    (only,) = healthy_set(tensor=4).groups
     assert (only.group, len(only.ranks), only.odd, only.apart) == ("usual", 8, False, ())
 
 
@@ -39,8 +38,8 @@ def test_stages_of_a_pipeline_are_roles_and_not_odd():
 @pytest.mark.parametrize(
     ("kind", "layout", "said"),
     [
-        ("slow_clock", {}, "longer for the same work"),
-        ("slow_host", {"tensor": 2}, "waits"),
+        ("slow_clock", {"tensor": 4}, "longer for the same work"),
+        ("slow_host", {"tensor": 4}, "waits"),
         ("data_loading", GRID, "Data loading"),
         ("uneven_work", {"expert": 4}, "more work"),
         ("slow_link", {"tensor": 4, "ranks": 16}, "to move their data"),
@@ -103,7 +102,7 @@ def test_kernels_that_one_rank_alone_runs_are_only_here():
     kernels = pl.col("place") == "kernel"
     ranks = {
         rank: each if rank == 5 else replace(each, functions=each.functions.filter(~kernels))
-        for rank, each in healthy_set().ranks.items()
+        for rank, each in healthy_set(tensor=4).ranks.items()
     }
     (odd,) = odd_ones(clustered(ranks))
     assert odd.ranks == (5,)

@@ -97,7 +97,7 @@ def test_it_is_found_and_nothing_false_stands_beside(cause: str):
     assert causes(FOUND[cause]) == [cause, *beside]
 
 
-@pytest.mark.parametrize("cause", FOUND)
+@pytest.mark.parametrize("cause", [*FOUND][::3])
 def test_it_is_found_with_few_cycles(cause: str):
     assert causes(FOUND[cause], cycles=4)[:1] == [cause]
 

