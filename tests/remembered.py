@@ -40,6 +40,7 @@ _MOST = 24
 _MOST_PAIRS = 128
 _SMALL_BYTES = 200_000
 """Of files that tests write; larger ones are their own subject."""
+_ENDINGS = {".json", ".gz", ".csv", ".parquet"}
 _CODE = (FunctionType, MethodType, BuiltinFunctionType, partial)
 _PLAIN = (str, int, float, bool, Path, type(None))
 
@@ -80,7 +81,7 @@ def _remembering(function: Callable[..., Any], recordings: Sequence[Path]) -> Ca
 
 
 def remember_recordings() -> None:
-    """Let small timelines with the same content be read once, and their cycles be found once.
+    """Let small recordings with the same content be read once, and their cycles be found once.
 
     Tests write the same few again and again, each into a folder of its own.
     """
@@ -90,8 +91,9 @@ def remember_recordings() -> None:
 
     def remembered_reading(path: Path, options: ReadOptions | None = None) -> Trace:
         usual = options or ReadOptions()
-        content = None if usual.brief or usual.progress else _content([path])
-        if content is None or content[0][1][:1] not in (b"{", b"[", b"\x1f"):
+        is_plain = path.suffix in _ENDINGS and not (usual.brief or usual.progress)
+        content = _content([path]) if is_plain else None
+        if content is None:
             return read_trace(path, options)
         if content not in read:
             trace = read_trace(path, options)
