@@ -79,7 +79,7 @@ class TestPipeline:
         check_results(tmp_path, "passed", 0)
 
     def test_a_slower_run_fails(self, tmp_path: Path):
-        (tmp_path / "budget.toml").write_text('[cycle]\nmax = "1 h"')
+        (tmp_path / "budget.toml").write_text('[cycle]\nmax = "9 s"')
         done = pipeline(*timesink.sample_runs(), tmp_path, FAIL_ON="5%", BUDGET="budget.toml")
         assert (done.returncode, done.stdout) == (3, "")
         check_screen(done.stderr)
