@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import timesink
 from compared import HEALTHY, comparison, two_runs
 from compared_runs import SLOW_CLOCK, cycle_tables, rank_fields, write_case, write_timeline
 from diagnosed import slow_clock, unchanged
@@ -149,15 +150,15 @@ class TestRerunsOfOneProgram:
     def test_a_rerun_that_is_37_percent_slower_is_no_regression_of_the_code(
         self, faults: Path, limit: Limit
     ):
-        gate = gate_of(compare(faults / "normal", faults / "normal_b"), limit)
+        gate = gate_of(timesink.compare(faults / "normal", faults / "normal_b"), limit)
         assert gate.exit_code == 1
         assert "device time is the same (" in gate.reasons[0]
         assert "and so are the counts of calls" in gate.reasons[0]
         assert "no regression of the code" in gate.reasons[0]
 
-    @pytest.mark.parametrize("fault", ["python_stall", "sync_bug", "cpu_squeeze"])
+    @pytest.mark.parametrize("fault", ["python_stall", "sync_bug"])
     def test_what_has_a_cause_beyond_the_limit_fails(self, faults: Path, fault: str):
-        gate = gate_of(compare(faults / "normal", faults / fault), Limit(10.0))
+        gate = gate_of(timesink.compare(faults / "normal", faults / fault), Limit(10.0))
         assert gate.exit_code == 3
 
 
@@ -188,11 +189,11 @@ class TestManyPairs:
     def ranks(self, folder: Path, *ranks: int) -> Path:
         for rank in ranks:
             path = folder / f"rank{rank}.json"
-            write_timeline(path, cycles=8, pid=100 + rank, **rank_fields(rank, 3))
+            write_timeline(path, cycles=4, pid=100 + rank, **rank_fields(rank))
         return folder
 
     def test_a_rank_that_cannot_be_read_does_not_pass(self, tmp_path: Path):
-        sides = [self.ranks(tmp_path / name, 0, 1, 2) for name in ("base", "new")]
+        sides = [self.ranks(tmp_path / name, 0, 1) for name in ("base", "new")]
         (sides[1] / "rank1.json").write_text("[{")
         gate = gate_of(compare(*sides, cache=False), Limit(1000.0))
         assert gate.exit_code == 1
@@ -201,7 +202,7 @@ class TestManyPairs:
         assert "rank1 pid 101 (it has no partner)" in gate.reasons[0]
 
     def test_nor_does_a_rank_that_is_not_there(self, tmp_path: Path):
-        sides = self.ranks(tmp_path / "base", 0, 1, 2), self.ranks(tmp_path / "new", 0, 2)
+        sides = self.ranks(tmp_path / "base", 0, 1), self.ranks(tmp_path / "new", 0)
         for base, new in (sides, sides[::-1]):
             gate = gate_of(compare(base, new), Limit(1000.0))
             assert gate.exit_code == 1
