@@ -106,8 +106,8 @@ def main() -> None:
         name, _, folder = one.partition("=")
         found[name] = list(judged(Path(folder)))
     lines = [
-        "| recordings | models | changes | right first cause | and its place | equal pairs without an "
-        "edit | their device time the same |",
+        "| recordings | models | changes | right first cause | and its place | equal pairs without "
+        "an edit | their device time the same |",
         "|---|---|---|---|---|---|---|",
         *(summary(name, pairs) for name, pairs in found.items()),
     ]
