@@ -199,7 +199,7 @@ DEVICES: Columns = {
     "sm_efficiency": ColumnSpec("multiprocessors in use, over the window, 0 to 1", "SM efficiency"),
     "occupancy_pct": ColumnSpec("the profiler's estimate, weighted by kernel time", "occupancy"),
     "tensor_core_ratio": ColumnSpec(
-        "kernels that use tensor cores, of those launched by operators, 0 to 1", "tensor cores"
+        "kernels that use tensor cores, of the time of all, 0 to 1", "tensor cores"
     ),
 }
 
