@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,12 @@ from compared import HEALTHY, comparison, two_runs
 from compared_runs import SLOW_CLOCK, cycle_tables, rank_fields, write_case, write_timeline
 from diagnosed import slow_clock, unchanged
 from gated import comparison_of, gate_check, lengths
+from timesink.analyses.comparison.pair import Workload
 from timesink.answers.comparison.gate_result import Gate, Limit, gate_of, gate_of_error
+from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.work import compare
 from timesink.errors import TimesinkError, UsageError
+from timesink.model.diagnosis import SteadyTimes
 
 
 def outcome(limit: Limit | None, change_pct: float, verdict: str = "regression") -> str:
@@ -126,6 +130,34 @@ class TestUnevenCycles:
         assert "1.00 → 7.40 ms (7.4 x" in gate.reasons[0]
         assert "Not judged: that is beyond 10 %, and cycles are too uneven" in gate.reasons[0]
         assert "4 runs of each side, recorded in turn, would decide" in gate.reasons[0]
+
+    def test_a_mean_beyond_the_limit_does_not_pass_where_tested_cycles_may_be_beyond_it(self):
+        shown = replace(lengths(16.7), steady=SteadyTimes(100.0, 109.5, (-10.7, 29.7)))
+        unclear = comparison_of({"case": unchanged(cycle_time=shown)})
+        gate = gate_of(unclear, Limit(10.0))
+        assert gate.exit_code == 1
+        assert "(+9.5 %). Not judged: the mean of all cycles is beyond 10 %" in gate.reasons[0]
+        longer = comparison_of({"case": slow_clock(cycle_time=shown)})
+        assert gate_of(longer, Limit(10.0)).exit_code == 1
+        # Any regression has to be certain, and what was tested is within.
+        assert gate_of(unclear, Limit(20.0)).exit_code == 0
+
+    def test_a_pass_names_the_mean_of_all_cycles_and_of_those_tested(self):
+        shown = replace(lengths(16.7), steady=SteadyTimes(100.0, 101.0, (-1.0, 3.0)))
+        gate = gate_of(comparison_of({"case": unchanged(cycle_time=shown)}), Limit(10.0))
+        assert gate.exit_code == 0
+        said = "Without warm-up and outliers: 100 → 101 ns (+1.0 %)."
+        assert gate.checks[0].sentence == f"{unchanged().reason} {said}"
+
+    def test_cycles_that_hold_other_work_are_not_judged(self):
+        other = comparison_of({"case": unchanged()})
+        pair = replace(other.pairs[0].pair, workload=Workload(False, ("Other kernels.",), None))
+        one = Compared("case", "", pair, "case")
+        one.__dict__["diagnosis"] = unchanged()
+        gate = gate_of(replace(other, pairs=(one,)), Limit(10.0))
+        assert gate.exit_code == 1
+        assert gate.reasons[0].startswith("Cycles do not hold the same work. Other kernels.")
+        assert gate_of(replace(other, pairs=(one,))).exit_code == 0
 
     def test_the_less_is_known_the_more_runs_it_takes(self):
         why = unchanged(cycle_time=lengths(12.0, half_pct=60.0))
