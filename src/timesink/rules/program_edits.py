@@ -43,6 +43,8 @@ _MATRIX = re.compile(
 _CONV = re.compile(r"::\w*conv", re.IGNORECASE)
 _GEMM = re.compile(r"gemm|nvjet|cutlass|conv|xmma|wgrad|dgrad|Cijk|matmul|mma", re.IGNORECASE)
 _CHOICE = "kernel_choice"
+_DEEPEST = 4
+"""Calls around a change that are named, from the innermost on."""
 _HOST_WEIGHT = 0.1
 _LEAST_OWN = 0.1
 """Part of what its consequences take that a cause must take itself."""
@@ -540,7 +542,7 @@ def place_of(change: CallChange, *, backward: bool) -> str:
     where = "in the backward pass" if backward else "in the cycle"
     inside = [name for name in change.inside if not name.startswith(_ENGINE)]
     if inside:
-        path = " > ".join(map(told, inside))
+        path = " > ".join(["…"] * (len(inside) > _DEEPEST) + [*map(told, inside[-_DEEPEST:])])
         return f"{where}, in {path}" if backward else f"in {path}"
     ends = [told(name) for name in (change.before, change.after) if name]
     if len(ends) == 2:
