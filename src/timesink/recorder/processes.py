@@ -269,7 +269,7 @@ _NAMES_A_SECRET = re.compile(
         | (?:^|[-_.])(?:keys?|pin)$ | (?<!by)(?<!com)pass$""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Not --max-tokens, --tokenizer, --key-size, --pin-memory."""
+"""Not options such as max-tokens, tokenizer, key-size or pin-memory."""
 
 _LOOKS_LIKE_A_SECRET = re.compile(
     r"""\b(?: (?:hf|gh[a-z]|github_pat|glpat|xox[a-z]|sk|pk|dckr_pat|pypi|npm|nvapi)[-_][\w-]{16,}
