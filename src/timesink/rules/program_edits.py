@@ -32,6 +32,12 @@ from timesink.rules.causes_device import precision
 
 _ENGINE = "autograd::engine::evaluate_function: "
 _BACKWARD = re.compile(r"^autograd::engine|Backward\d*$")
+_NO_WORK = re.compile(
+    r"^autograd::engine|Backward\d*$|::(?:_?(?:unsafe_)?view\w*|_?reshape\w*|clone|contiguous|copy_"
+    r"|_?to(?:_copy)?|empty\w*|new_\w+|zeros\w*|ones\w*|fill_|resize_|expand\w*|transpose|permute|t"
+    r"|as_strided|slice|select|narrow|(?:un)?squeeze|detach_?|alias)$"
+)
+"""Calls that both passes make all over: views, copies, fresh memory."""
 _MATRIX = re.compile(
     r"::(?:_?scaled_)?(?:linear|addmm|mm|bmm|baddbmm|matmul|_?conv|cudnn_conv|einsum)"
     r"|GraphLaunch|Torch-Compiled Region|CompiledFxGraph"
@@ -114,7 +120,7 @@ class _Passes:
         for mean in found.means:
             passes: tuple[set[str], set[str]] = (set(), set())
             for at, (name, sort, top) in enumerate(zip(names, sorts, tops, strict=True)):
-                if sort == OPERATOR and mean[0, at] > 0 and not _BACKWARD.search(name):
+                if sort == OPERATOR and mean[0, at] > 0 and not _NO_WORK.search(name):
                     passes[bool(_BACKWARD.search(top))].add(name)
             sides.append(frozenset(passes[0] - passes[1]))
         steps = [at for at, name in enumerate(names) if name.startswith("Optimizer.step")]

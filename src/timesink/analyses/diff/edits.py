@@ -278,6 +278,9 @@ def _repeated(
 ) -> CallChange | None:
     """Nearly all operators so many times as often: a cycle that does its work more than once."""
     operators = names.table["sort"].to_numpy() == OPERATOR
+    # Gradients may be those of several passes: the optimizer steps once all the same.
+    steps = [names.path(site)[0].startswith("Optimizer.") for site in names.table["site"].to_list()]
+    operators &= ~np.array(steps, dtype=np.bool_)
     before, after = (np.median(side.calls, axis=0) for side in (base, new))
     some = operators & (before > 0) & (after > 0)
     if not (apart & some).any():
