@@ -1,8 +1,7 @@
-"""The programs of `edited_programs.py` and the changes of their code, with what each one means.
+"""What a change of a program is, and ways to write one.
 
 A change names the cause that a comparison should name first, and the place: words of which a
 right answer has one, apart by `|`.  `a|b` as a cause is one that can be seen either way.
-The second half was recorded after the rules of the comparison were finished.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-import edited_models as models
 from edited_models import Settings
 
 
@@ -25,7 +23,6 @@ from edited_models import Settings
 class Program:
     """A model and what is done with it: `train`, `decode` or `infer`."""
 
-    half: str
     build: Callable[[Settings], nn.Module]
     kind: str
     does: str = "train"
@@ -107,26 +104,14 @@ def in_forward(find: Callable[[Any], nn.Module], wrap: Callable[[Any], Any]) -> 
     return edit
 
 
-def _recomputed(forward: Any) -> Any:
+def recomputed(forward: Any) -> Any:
     def again(*args: Any, **kwargs: Any) -> Any:
         return checkpoint(forward, *args, use_reentrant=False, **kwargs)
 
     return again
 
 
-def _rearranged(forward: Any) -> Any:
-    def with_permutes(x: Tensor) -> Tensor:
-        x = x.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2)
-        return forward(x.contiguous())
-
-    return with_permutes
-
-
-def _row_by_row(outputs: Any) -> Tensor:
-    return torch.stack([row.argmax(-1, keepdim=True) for row in outputs.logits[:, -1]])
-
-
-def _busy(milliseconds: float) -> Any:
+def busy(milliseconds: float) -> Any:
     def count(*_: Any) -> None:
         end = time.perf_counter() + milliseconds / 1e3
         while time.perf_counter() < end:
@@ -135,273 +120,10 @@ def _busy(milliseconds: float) -> Any:
     return count
 
 
-def _deterministic() -> None:
+def deterministic() -> None:
     os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"
     torch.use_deterministic_algorithms(mode=True, warn_only=True)
 
 
-def _print_every(steps: int) -> Any:
-    return lambda step, loss: print(step, loss.item()) if step % steps == 0 else None
-
-
-def _empty_cache(*_: Any) -> None:
+def empty_cache(*_: Any) -> None:
     torch.cuda.empty_cache()
-
-
-def _break_graph(x: Tensor) -> Tensor:
-    print(end="")
-    torch._dynamo.graph_break()  # noqa: SLF001 - the public name of it
-    return x
-
-
-PROGRAMS = {
-    "vit": Program("shaping", models.vit, "images", settings=Settings(96, 224, 5), detail="shapes"),
-    "t5": Program(
-        "shaping",
-        models.t5,
-        "sentences",
-        settings=Settings(48, 256, 2, 512, precision="tf32", optimizer="adamw foreach", clip=1.0),
-        detail="modules",
-    ),
-    "gpt_neox": Program(
-        "shaping", models.gpt_neox, "tokens", settings=Settings(16, 512, 4, log_every=5)
-    ),
-    "cnn": Program(
-        "shaping",
-        models.ConvNet,
-        "loader",
-        settings=Settings(64, 160, 8, 1024, optimizer="sgd foreach", channels_last=True),
-        detail="shapes",
-    ),
-    "mistral": Program(
-        "shaping",
-        models.mistral,
-        "tokens",
-        "decode",
-        Settings(64, 1024, 6, 2048, precision="half"),
-    ),
-    "encoder": Program(
-        "shaping", models.Encoder, "classes", "infer", Settings(32, 256, 6, run="graph")
-    ),
-    "compiled": Program(
-        "shaping", models.Encoder, "classes", "infer", Settings(64, 256, 4, run="compile")
-    ),
-    "lstm": Program(
-        "shaping",
-        models.Recurrent,
-        "tokens",
-        settings=Settings(64, 96, 1, 1024, precision="tf32", optimizer="sgd fused"),
-        detail="stack",
-    ),
-    "swin": Program("judging", models.swin, "images", settings=Settings(64, 224, 6, 768)),
-    "wav2vec2": Program(
-        "judging",
-        models.wav2vec2,
-        "sound",
-        settings=Settings(16, 32000, 4, optimizer="adamw foreach"),
-        detail="shapes",
-    ),
-    "distilbert": Program(
-        "judging",
-        models.distilbert,
-        "tokens",
-        settings=Settings(24, 384, 5, clip=1.0, dropout=0.1),
-        detail="modules",
-    ),
-    "segformer": Program(
-        "judging",
-        models.segformer,
-        "masks",
-        settings=Settings(16, 224, 4, precision="tf32", evaluate_every=6),
-    ),
-    "phi": Program(
-        "judging", models.phi, "tokens", "decode", Settings(48, 768, 6, 2048, precision="half")
-    ),
-    "olmoe": Program(
-        "judging", models.olmoe, "tokens", settings=Settings(8, 512, 3, 512, log_every=4)
-    ),
-    "dit": Program(
-        "judging",
-        models.Diffusion,
-        "latents",
-        settings=Settings(48, 256, 5, activation="silu", optimizer="adamw loop"),
-        detail="shapes",
-    ),
-    "autoencoder": Program(
-        "judging",
-        models.AutoEncoder,
-        "loader",
-        settings=Settings(64, 128, 4, 1024, precision="default", optimizer="adamw foreach"),
-    ),
-    "mamba": Program(
-        "judging", models.mamba, "tokens", settings=Settings(16, 24, 2, 768, precision="tf32")
-    ),
-    "ddp": Program(
-        "judging", models.Encoder, "classes", settings=Settings(32, 128, 3, 512), ranks=2
-    ),
-    "server": Program(
-        "judging", models.Encoder, "classes", "infer", Settings(24, 192, 5, 1024, run="compile")
-    ),
-    "replayed": Program(
-        "judging", models.Encoder, "classes", "infer", Settings(16, 512, 5, 512, run="graph")
-    ),
-}
-
-CHANGES: dict[str, dict[str, Change]] = {
-    "vit": {
-        "loss_item": Change(
-            "synchronisation",
-            "item|_local_scalar_dense|cudaStreamSynchronize",
-            step=lambda _, loss: loss.item(),
-            back=True,
-        ),
-        "eager": Change("attention_backend", "attention", {"attention": "eager"}, back=True),
-        "foreach": Change("optimizer", "AdamW", {"optimizer": "adamw foreach"}),
-        "loop": Change("optimizer", "AdamW", {"optimizer": "adamw loop"}, base="foreach"),
-        "checkpointing": Change(
-            "recomputation", "checkpoint|backward|ViTLayer|layer", {"checkpointing": True}
-        ),
-        "no_autocast": Change(
-            "precision_change", "linear|addmm|mm|gemm", {"precision": "default"}, back=True
-        ),
-        "pageable": Change("pageable_copies", "Memcpy HtoD|copy_|to", {"pinned": False}),
-        "cpu_logits": Change(
-            "extra_copies|synchronisation",
-            "Memcpy DtoH|copy_|to|cpu",
-            outputs=lambda outputs: outputs.logits.detach().cpu(),
-        ),
-        "float_norm": Change(
-            "casts",
-            "layer_norm|LayerNorm|to|_to_copy|copy_",
-            model=applied_after(nn.LayerNorm, lambda x: x.bfloat16().float()),
-        ),
-        "zeroed_grads": Change(
-            "gradient_handling", "zero_grad|zero_|accumulate|add_", {"set_to_none": False}
-        ),
-        "anomaly": Change(
-            "debug_mode",
-            "anomaly|isnan|any|backward|Backward",
-            start=lambda: torch.autograd.set_detect_anomaly(True),
-        ),
-        "larger_batch": Change("workload_change", "batch|shape|96|112", {"batch": 112}),
-        "sleep": Change("host_code", "host|sleep", step=lambda *_: time.sleep(0.003)),
-        "one_more_layer": Change("added_layer", "layer|ViTLayer|5|6", {"layers": 6}, back=True),
-    },
-    "t5": {
-        "tf32_off": Change("precision_change", "linear|mm|matmul|bmm|gemm", {"precision": "exact"}),
-        "sgd": Change("optimizer", "SGD|AdamW", {"optimizer": "sgd foreach"}, back=True),
-        "no_clipping": Change("gradient_handling", "clip|norm", {"clip": 0.0}, back=True),
-        "deterministic": Change("debug_mode", "deterministic|fill_", start=_deterministic),
-        "empty_cache": Change("allocator", "cudaMalloc|cudaFree|empty_cache", step=_empty_cache),
-        "dropout": Change("added_layer", "dropout", {"dropout": 0.1}, back=True),
-        "accumulate": Change(
-            "gradient_handling|workload_change",
-            "forward|backward|accumulate|2",
-            {"accumulate": 2},
-        ),
-        "longer": Change("workload_change", "shape|length|256|320", {"length": 320}),
-    },
-    "gpt_neox": {
-        "eager": Change("attention_backend", "attention", {"attention": "eager"}),
-        "evaluation": Change("cycle_kind", "3|4|forward|eval|kind", {"evaluate_every": 4}),
-        "print_always": Change(
-            "synchronisation|cycle_kind", "item|_local_scalar_dense", {"log_every": 1}
-        ),
-        "busy": Change("host_code", "host", step=_busy(3)),
-        "clone": Change(
-            "extra_copies",
-            "clone|copy_",
-            model=applied_after(nn.LayerNorm, lambda x: x.clone()),
-        ),
-        "relu": Change("kernel_change", "gelu|relu", {"activation": "relu"}),
-        "adamw_loop": Change("optimizer", "AdamW", {"optimizer": "adamw loop"}),
-        "one_recomputed": Change(
-            "recomputation",
-            "mlp|MLP|backward|checkpoint",
-            model=in_forward(lambda model: model.gpt_neox.layers[1].mlp, _recomputed),
-        ),
-        "extra_norm": Change(
-            "added_layer",
-            "layer_norm|LayerNorm",
-            model=followed_by(nn.LayerNorm, lambda norm: nn.LayerNorm(norm.normalized_shape)),
-        ),
-    },
-    "cnn": {
-        "channels_first": Change(
-            "layout_conversion",
-            "nchwToNhwc|nhwcToNchw|conv|cudnn",
-            {"channels_last": False},
-            back=True,
-        ),
-        "no_workers": Change(
-            "data_loading", "DataLoader|__next__|loader", {"workers": 0}, back=True
-        ),
-        "benchmark": Change(
-            "kernel_choice",
-            "conv",
-            start=lambda: setattr(torch.backends.cudnn, "benchmark", True),
-        ),
-        "permutes": Change(
-            "layout_conversion|extra_copies",
-            "contiguous|clone|copy_",
-            model=in_forward(lambda model: model.blocks[2], _rearranged),
-        ),
-        "adamw": Change("optimizer", "AdamW|SGD", {"optimizer": "adamw foreach"}),
-        "pageable": Change("pageable_copies", "Memcpy HtoD|copy_|to", {"pinned": False}),
-        "finite": Change(
-            "synchronisation",
-            "item|_local_scalar_dense|is_nonzero|isfinite",
-            step=lambda _, loss: bool(torch.isfinite(loss)),
-        ),
-    },
-    "mistral": {
-        "tolist": Change(
-            "synchronisation|extra_copies",
-            "Memcpy DtoH|copy_|tolist|item|to|cudaStreamSynchronize",
-            outputs=lambda outputs: outputs.logits[:, -1].argmax(-1).tolist(),
-        ),
-        "eager": Change("attention_backend", "attention", {"attention": "eager"}, back=True),
-        "float_linear": Change(
-            "casts",
-            "to|_to_copy|copy_|down_proj|linear|Linear",
-            model=applied_after(nn.Linear, lambda x: x.float().bfloat16()),
-        ),
-        "cpu_logits": Change(
-            "extra_copies|synchronisation",
-            "Memcpy DtoH|copy_|to|cpu",
-            outputs=lambda outputs: outputs.logits.float().cpu(),
-        ),
-        "empty_cache": Change("allocator", "cudaMalloc|cudaFree|empty_cache", outputs=_empty_cache),
-        "row_by_row": Change(
-            "kernel_change|host_code", "argmax|select|unbind|stack", outputs=_row_by_row
-        ),
-    },
-    "encoder": {
-        "graph_lost": Change("graph_capture", "cudaGraphLaunch|graph", {"run": "eager"}, back=True),
-        "smaller_blocks": Change("workload_change", "batch|kernel|32|24", {"batch": 24}),
-    },
-    "compiled": {
-        "compile_lost": Change(
-            "compile_fallback", "compile|triton|CompiledFunction|Torch", {"run": "eager"}
-        ),
-        "graph_break": Change(
-            "compile_fallback",
-            "compile|Torch|graph|break",
-            model=in_forward(
-                lambda model: model.blocks[1],
-                lambda forward: lambda x: forward(_break_graph(x)),
-            ),
-        ),
-    },
-    "lstm": {
-        "unrolled": Change(
-            "kernel_change|host_code", "lstm|LSTM|cell", {"unrolled": True}, back=True
-        ),
-        "sgd_loop": Change("optimizer", "SGD", {"optimizer": "sgd loop"}),
-        "sleep": Change("host_code", "host|sleep", before_step=lambda _: time.sleep(0.003)),
-        "clipped": Change("gradient_handling", "clip|norm", {"clip": 1.0}),
-        "dropout": Change(
-            "added_layer", "dropout", model=followed_by(nn.LayerNorm, lambda _: nn.Dropout(0.1))
-        ),
-    },
-}

@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from edited_changes import CHANGES, PROGRAMS
+from edited_programs import CHANGES, HALVES, PROGRAMS
 
 HERE = Path(__file__).resolve().parent
 MARKERS = {"decode": "next_token", "infer": "answer"}
@@ -46,13 +46,9 @@ class Task:
 
 def tasks(half: str, only: list[str]) -> list[Task]:
     """What is to be recorded: unchanged programs first, for without them there are no pairs."""
-    names = [
-        name
-        for name, program in PROGRAMS.items()
-        if program.half == half and (not only or name in only)
-    ]
+    names = [name for name in HALVES[half].PROGRAMS if not only or name in only]
     unchanged = [Task(name, "base", number) for number in (1, 2) for name in names]
-    return unchanged + [Task(name, change) for name in names for change in CHANGES.get(name, {})]
+    return unchanged + [Task(name, change) for name in names for change in CHANGES[name]]
 
 
 def command(task: Task, place: Path, cycles: int, skip: int) -> list[str]:
@@ -115,11 +111,9 @@ def record(task: Task, folder: Path, end: float, cycles: int, skip: int) -> str:
 def pairs(folder: Path, half: str) -> list[list[str]]:
     """The rows of pairs whose recordings are both there."""
     rows = []
-    for name, program in PROGRAMS.items():
-        if program.half != half:
-            continue
+    for name in HALVES[half].PROGRAMS:
         rows.append([name, "base", "base-2", "unchanged", "none", ""])
-        for change_name, change in CHANGES.get(name, {}).items():
+        for change_name, change in CHANGES[name].items():
             meaning = [change.cause, change.place]
             rows.append([name, change.base, change_name, change_name, *meaning])
             if change.back:

@@ -6,6 +6,7 @@ keywords and gives a loss, one for decoding is a causal language model of `trans
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +31,7 @@ class Settings:
     attention: str = "sdpa"
     activation: str = "gelu"
     dropout: float = 0.0
-    precision: str = "autocast"  # or tf32, default, exact; half: the weights are bfloat16
+    precision: str = "autocast"  # or autocast16, tf32, default, exact; half: in the weights
     optimizer: str = "adamw fused"
     clip: float = 0.0
     accumulate: int = 1
@@ -342,7 +343,9 @@ class Recurrent(nn.Module):
 
 
 class Images(Dataset[dict[str, Tensor]]):
-    """Random images, each cut at random and turned into floats, as a reader of files would."""
+    """Random images, each cut and turned into floats, as a reader of files would."""
+
+    pause_s = 0.0
 
     def __init__(self, settings: Settings, count: int) -> None:
         self.side, self.count = settings.length, count
@@ -352,6 +355,7 @@ class Images(Dataset[dict[str, Tensor]]):
         return self.count
 
     def __getitem__(self, index: int) -> dict[str, Tensor]:
+        time.sleep(self.pause_s)
         top, left = index % 32, (7 * index) % 32
         image = self.stored[index % 16, :, top : top + self.side, left : left + self.side]
         pixels = image.float().div(255).sub(0.5).div(0.25)

@@ -27,11 +27,16 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader
 
-from edited_changes import CHANGES, PROGRAMS, Change, Program
+import edited_judging
+import edited_shaping
+from edited_changes import Change, Program
 from edited_models import Images, Settings, random_batch
 
 Batch = dict[str, Tensor]
 NO_CHANGE = Change("none", "")
+HALVES = {"shaping": edited_shaping, "judging": edited_judging}
+PROGRAMS = edited_shaping.PROGRAMS | edited_judging.PROGRAMS
+CHANGES = edited_shaping.CHANGES | edited_judging.CHANGES
 
 
 def wait_for_turn() -> None:
@@ -48,7 +53,7 @@ def device_and_settings(program: Program, change: Change) -> tuple[torch.device,
     settings = replace(program.settings, **change.settings)
     if Path("/dev/nvidiactl").exists():
         return torch.device("cuda"), settings
-    length = {"images": 32, "masks": 32, "loader": 32, "sound": 2000}.get(program.kind, 8)
+    length = {"images": 56, "masks": 64, "loader": 32, "sound": 2000}.get(program.kind, 8)
     width = 128 if settings.width < 1024 else 256
     width = 192 if program.kind == "images" else width
     smaller = replace(settings, batch=2, length=length, width=width, pinned=False, run="eager")
@@ -69,8 +74,9 @@ def precision(settings: Settings, device: torch.device) -> contextlib.AbstractCo
     if settings.precision in {"tf32", "exact"}:
         torch.backends.cuda.matmul.allow_tf32 = settings.precision == "tf32"
         torch.backends.cudnn.allow_tf32 = settings.precision == "tf32"
-    if settings.precision == "autocast":
-        return torch.autocast(device.type, torch.bfloat16)
+    if settings.precision.startswith("autocast"):
+        kind = torch.float16 if settings.precision == "autocast16" else torch.bfloat16
+        return torch.autocast(device.type, kind)
     return contextlib.nullcontext()
 
 
@@ -229,8 +235,9 @@ def main() -> None:
     parser.add_argument("--list", action="store_true")
     args = parser.parse_args()
     if args.list or not args.model:
-        for name, program in PROGRAMS.items():
-            print(name, program.half, *CHANGES.get(name, {}))
+        for half, tables in HALVES.items():
+            for name in tables.PROGRAMS:
+                print(half, name, *tables.CHANGES[name])
         return
     change = NO_CHANGE if args.change == "base" else CHANGES[args.model][args.change]
     torch.manual_seed(0)
