@@ -61,7 +61,8 @@ def command(task: Task, place: Path, cycles: int, skip: int) -> list[str]:
         recorder += ["--marker", MARKERS[program.does]]
     python = [sys.executable]
     if program.ranks > 1:
-        python += ["-m", "torch.distributed.run", "--nproc-per-node", str(program.ranks)]
+        python += ["-m", "torch.distributed.run", "--standalone"]
+        python += ["--nproc-per-node", str(program.ranks)]
     return [
         *recorder,
         "--",

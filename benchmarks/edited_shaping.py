@@ -76,7 +76,7 @@ CHANGES: dict[str, dict[str, Change]] = {
     "vit": {
         "loss_item": Change(
             "synchronisation",
-            "item|_local_scalar_dense|cudaStreamSynchronize",
+            "aten::item|_local_scalar_dense|cudaStreamSynchronize",
             step=lambda _, loss: loss.item(),
             back=True,
         ),
@@ -87,17 +87,22 @@ CHANGES: dict[str, dict[str, Change]] = {
             "recomputation", "checkpoint|backward|ViTLayer|layer", {"checkpointing": True}
         ),
         "no_autocast": Change(
-            "precision_change", "linear|addmm|mm|gemm", {"precision": "default"}, back=True
+            "precision_change",
+            "linear|addmm|aten::mm|gemm|nvjet",
+            {"precision": "default"},
+            back=True,
         ),
-        "pageable": Change("pageable_copies", "Memcpy HtoD|copy_|to", {"pinned": False}),
+        "pageable": Change(
+            "pageable_copies", "Memcpy HtoD|aten::copy_|aten::to", {"pinned": False}
+        ),
         "cpu_logits": Change(
             "extra_copies|synchronisation",
-            "Memcpy DtoH|copy_|to|cpu",
+            "Memcpy DtoH|aten::copy_|aten::to|cpu",
             outputs=lambda outputs: outputs.logits.detach().cpu(),
         ),
         "float_norm": Change(
             "casts",
-            "layer_norm|LayerNorm|to|_to_copy|copy_",
+            "layer_norm|LayerNorm|aten::to|_to_copy|aten::copy_",
             model=applied_after(nn.LayerNorm, lambda x: x.bfloat16().float()),
         ),
         "zeroed_grads": Change(
@@ -105,15 +110,17 @@ CHANGES: dict[str, dict[str, Change]] = {
         ),
         "anomaly": Change(
             "debug_mode",
-            "anomaly|isnan|any|backward|Backward",
+            "anomaly|isnan|aten::any|backward|Backward",
             start=lambda: torch.autograd.set_detect_anomaly(True),
         ),
-        "larger_batch": Change("workload_change", "batch|shape|96|112", {"batch": 112}),
+        "larger_batch": Change("workload_change", "batch|shape", {"batch": 112}),
         "sleep": Change("host_code", "host|sleep", step=lambda *_: time.sleep(0.003)),
-        "one_more_layer": Change("added_layer", "layer|ViTLayer|5|6", {"layers": 6}, back=True),
+        "one_more_layer": Change("added_layer", "layer|ViTLayer", {"layers": 6}, back=True),
     },
     "t5": {
-        "tf32_off": Change("precision_change", "linear|mm|matmul|bmm|gemm", {"precision": "exact"}),
+        "tf32_off": Change(
+            "precision_change", "linear|aten::mm|matmul|bmm|gemm|nvjet", {"precision": "exact"}
+        ),
         "sgd": Change("optimizer", "SGD|AdamW", {"optimizer": "sgd foreach"}, back=True),
         "no_clipping": Change("gradient_handling", "clip|norm", {"clip": 0.0}, back=True),
         "deterministic": Change("debug_mode", "deterministic|fill_", start=deterministic),
@@ -121,21 +128,21 @@ CHANGES: dict[str, dict[str, Change]] = {
         "dropout": Change("added_layer", "dropout", {"dropout": 0.1}, back=True),
         "accumulate": Change(
             "gradient_handling|workload_change",
-            "forward|backward|accumulate|2",
+            "forward|backward|accumulate",
             {"accumulate": 2},
         ),
-        "longer": Change("workload_change", "shape|length|256|320", {"length": 320}),
+        "longer": Change("workload_change", "shape|length", {"length": 320}),
     },
     "gpt_neox": {
         "eager": Change("attention_backend", "attention", {"attention": "eager"}),
-        "evaluation": Change("cycle_kind", "3|4|forward|eval|kind", {"evaluate_every": 4}),
+        "evaluation": Change("cycle_kind", "forward|eval|kind", {"evaluate_every": 4}),
         "print_always": Change(
-            "synchronisation|cycle_kind", "item|_local_scalar_dense", {"log_every": 1}
+            "synchronisation|cycle_kind", "aten::item|_local_scalar_dense", {"log_every": 1}
         ),
         "busy": Change("host_code", "host", step=busy(3)),
         "clone": Change(
             "extra_copies",
-            "clone|copy_",
+            "clone|aten::copy_",
             model=applied_after(nn.LayerNorm, lambda x: x.clone()),
         ),
         "relu": Change("kernel_change", "gelu|relu", {"activation": "relu"}),
@@ -168,32 +175,34 @@ CHANGES: dict[str, dict[str, Change]] = {
         ),
         "permutes": Change(
             "layout_conversion|extra_copies",
-            "contiguous|clone|copy_",
+            "contiguous|clone|aten::copy_",
             model=in_forward(lambda model: model.blocks[2], _rearranged),
         ),
         "adamw": Change("optimizer", "AdamW|SGD", {"optimizer": "adamw foreach"}),
-        "pageable": Change("pageable_copies", "Memcpy HtoD|copy_|to", {"pinned": False}),
+        "pageable": Change(
+            "pageable_copies", "Memcpy HtoD|aten::copy_|aten::to", {"pinned": False}
+        ),
         "finite": Change(
             "synchronisation",
-            "item|_local_scalar_dense|is_nonzero|isfinite",
+            "aten::item|_local_scalar_dense|is_nonzero|isfinite",
             step=lambda _, loss: bool(torch.isfinite(loss)),
         ),
     },
     "mistral": {
         "tolist": Change(
             "synchronisation|extra_copies",
-            "Memcpy DtoH|copy_|tolist|item|to|cudaStreamSynchronize",
+            "Memcpy DtoH|aten::copy_|tolist|aten::item|aten::to|cudaStreamSynchronize",
             outputs=lambda outputs: outputs.logits[:, -1].argmax(-1).tolist(),
         ),
         "eager": Change("attention_backend", "attention", {"attention": "eager"}, back=True),
         "float_linear": Change(
             "casts",
-            "to|_to_copy|copy_|down_proj|linear|Linear",
+            "aten::to|_to_copy|aten::copy_|down_proj|linear|Linear",
             model=applied_after(nn.Linear, lambda x: x.float().bfloat16()),
         ),
         "cpu_logits": Change(
             "extra_copies|synchronisation",
-            "Memcpy DtoH|copy_|to|cpu",
+            "Memcpy DtoH|aten::copy_|aten::to|cpu",
             outputs=lambda outputs: outputs.logits.float().cpu(),
         ),
         "empty_cache": Change("allocator", "cudaMalloc|cudaFree|empty_cache", outputs=empty_cache),
@@ -203,7 +212,7 @@ CHANGES: dict[str, dict[str, Change]] = {
     },
     "encoder": {
         "graph_lost": Change("graph_capture", "cudaGraphLaunch|graph", {"run": "eager"}, back=True),
-        "smaller_blocks": Change("workload_change", "batch|kernel|32|24", {"batch": 24}),
+        "smaller_blocks": Change("workload_change", "batch|nvjet", {"batch": 24}),
     },
     "compiled": {
         "compile_lost": Change(
