@@ -35,6 +35,10 @@ def _nothing(*_: Any) -> None:
     pass
 
 
+def _same(batch: dict[str, Tensor]) -> dict[str, Tensor]:
+    return batch
+
+
 @dataclass(frozen=True)
 class Change:
     """One edit of a program; functions stand where a user's lines would."""
@@ -44,6 +48,7 @@ class Change:
     settings: dict[str, Any] = field(default_factory=dict)
     start: Callable[[], Any] = _nothing
     model: Callable[[Any], Any] = _nothing
+    batch: Callable[[dict[str, Tensor]], dict[str, Tensor]] = _same  # on the host
     outputs: Callable[[Any], Any] = _nothing  # of the model, before the backward pass
     step: Callable[[int, Tensor], Any] = _nothing  # at the end of a cycle, with the loss
     before_step: Callable[[Any], Any] = _nothing  # with the model, after the backward pass

@@ -156,7 +156,7 @@ def main() -> None:
     parser.add_argument("--record", type=Path)
     parser.add_argument("--pairs", type=Path)
     parser.add_argument("--pack", type=Path)
-    parser.add_argument("--half", choices=("shaping", "judging"), required=True)
+    parser.add_argument("--half", choices=tuple(HALVES), required=True)
     parser.add_argument("--only", default="", help="models, or MODEL/CHANGE, apart by commas")
     parser.add_argument("--at-once", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=480, help="start nothing after this")

@@ -18,6 +18,7 @@ from torch.utils.data import Dataset
 
 VOCABULARY = 16384
 CLASSES = 100
+FEATURES = 64
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Settings:
     unrolled: bool = False
 
 
-def _of(model_class: Any, config: Any, settings: Settings) -> nn.Module:
+def of_config(model_class: Any, config: Any, settings: Settings) -> nn.Module:
     return model_class._from_config(config, attn_implementation=settings.attention)  # noqa: SLF001
 
 
@@ -62,7 +63,7 @@ def vit(settings: Settings) -> nn.Module:
         hidden_dropout_prob=settings.dropout,
         num_labels=CLASSES,
     )
-    return _of(transformers.ViTForImageClassification, config, settings)
+    return of_config(transformers.ViTForImageClassification, config, settings)
 
 
 def t5(settings: Settings) -> nn.Module:
@@ -89,7 +90,7 @@ def gpt_neox(settings: Settings) -> nn.Module:
         hidden_dropout=settings.dropout,
         max_position_embeddings=2048,
     )
-    return _of(transformers.GPTNeoXForCausalLM, config, settings)
+    return of_config(transformers.GPTNeoXForCausalLM, config, settings)
 
 
 def mistral(settings: Settings) -> nn.Module:
@@ -102,7 +103,7 @@ def mistral(settings: Settings) -> nn.Module:
         intermediate_size=3 * settings.width,
         head_dim=64,
     )
-    return _of(transformers.MistralForCausalLM, config, settings)
+    return of_config(transformers.MistralForCausalLM, config, settings)
 
 
 def phi(settings: Settings) -> nn.Module:
@@ -113,7 +114,7 @@ def phi(settings: Settings) -> nn.Module:
         num_attention_heads=settings.width // 64,
         intermediate_size=4 * settings.width,
     )
-    return _of(transformers.PhiForCausalLM, config, settings)
+    return of_config(transformers.PhiForCausalLM, config, settings)
 
 
 def swin(settings: Settings) -> nn.Module:
@@ -127,7 +128,7 @@ def swin(settings: Settings) -> nn.Module:
         drop_path_rate=0.0,
         num_labels=CLASSES,
     )
-    return _of(transformers.SwinForImageClassification, config, settings)
+    return of_config(transformers.SwinForImageClassification, config, settings)
 
 
 def wav2vec2(settings: Settings) -> nn.Module:
@@ -141,7 +142,7 @@ def wav2vec2(settings: Settings) -> nn.Module:
         apply_spec_augment=False,
         num_labels=CLASSES,
     )
-    return _of(transformers.Wav2Vec2ForSequenceClassification, config, settings)
+    return of_config(transformers.Wav2Vec2ForSequenceClassification, config, settings)
 
 
 def distilbert(settings: Settings) -> nn.Module:
@@ -155,7 +156,7 @@ def distilbert(settings: Settings) -> nn.Module:
         dropout=settings.dropout,
         attention_dropout=settings.dropout,
     )
-    return _of(transformers.DistilBertForMaskedLM, config, settings)
+    return of_config(transformers.DistilBertForMaskedLM, config, settings)
 
 
 def segformer(settings: Settings) -> nn.Module:
@@ -179,7 +180,7 @@ def olmoe(settings: Settings) -> nn.Module:
         num_experts=8,
         num_experts_per_tok=2,
     )
-    return _of(transformers.OlmoeForCausalLM, config, settings)
+    return of_config(transformers.OlmoeForCausalLM, config, settings)
 
 
 def mamba(settings: Settings) -> nn.Module:
@@ -376,5 +377,13 @@ def random_batch(kind: str, settings: Settings) -> dict[str, Tensor]:
     if kind == "latents":
         latents, noise = torch.randn(2, rows, length, 64)
         return {"latents": latents, "noise": noise, "times": torch.rand(rows)}
+    if kind == "vectors":
+        return {"nodes": torch.randn(rows, FEATURES)}
+    if kind == "graph":
+        count = rows * length
+        sources, targets = torch.randint(0, count, (2, 8 * count))
+        labels = torch.randint(0, CLASSES, (count,))
+        nodes = torch.randn(count, FEATURES)
+        return {"nodes": nodes, "sources": sources, "targets": targets, "labels": labels}
     wanted = {"classes": labels, "sentences": tokens[:, : length // 4].clone()}
     return {"input_ids": tokens, "labels": wanted.get(kind, tokens.clone())}

@@ -27,16 +27,18 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader
 
+import edited_final
 import edited_judging
 import edited_shaping
 from edited_changes import Change, Program
 from edited_models import Images, Settings, random_batch
+from edited_more_models import Lion
 
 Batch = dict[str, Tensor]
 NO_CHANGE = Change("none", "")
-HALVES = {"shaping": edited_shaping, "judging": edited_judging}
-PROGRAMS = edited_shaping.PROGRAMS | edited_judging.PROGRAMS
-CHANGES = edited_shaping.CHANGES | edited_judging.CHANGES
+HALVES = {"shaping": edited_shaping, "judging": edited_judging, "final": edited_final}
+PROGRAMS = {name: one for half in HALVES.values() for name, one in half.PROGRAMS.items()}
+CHANGES = {name: some for half in HALVES.values() for name, some in half.CHANGES.items()}
 
 
 def wait_for_turn() -> None:
@@ -61,8 +63,12 @@ def device_and_settings(program: Program, change: Change) -> tuple[torch.device,
 
 
 def optimizer_of(name: str, model: nn.Module) -> torch.optim.Optimizer:
-    """The optimizer `adamw` or `sgd`, as `fused`, `foreach` or `loop`."""
+    """The optimizer of a name like `adamw fused`, `sgd foreach` or `rmsprop loop`."""
     kind, way = name.split()
+    if kind == "lion":
+        return Lion(model.parameters(), lr=1e-4)
+    if kind == "rmsprop":
+        return torch.optim.RMSprop(model.parameters(), lr=1e-4, foreach=way == "foreach")
     how: dict[str, Any] = {"fused": way == "fused", "foreach": way == "foreach"}
     if kind == "sgd":
         return torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9, **how)
@@ -135,7 +141,8 @@ def train(program: Program, change: Change, cycles: int) -> None:
     data = batches(program, settings, cycles * settings.accumulate)
     for step in range(cycles):
         for _ in range(settings.accumulate):
-            batch = {name: part.to(device, non_blocking=True) for name, part in next(data).items()}
+            ready = change.batch(next(data))
+            batch = {name: part.to(device, non_blocking=True) for name, part in ready.items()}
             if settings.channels_last:
                 batch["pixel_values"] = batch["pixel_values"].to(memory_format=torch.channels_last)
             with context:
