@@ -16,8 +16,15 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import edited_more_models as models
-from edited_changes import Change, Program, deterministic, followed_by, in_forward, instead_of
-from edited_changes import recomputed as checkpointed
+from edited_changes import (
+    Change,
+    Program,
+    deterministic,
+    followed_by,
+    in_forward,
+    instead_of,
+    recomputed,
+)
 from edited_models import Settings
 
 _SYNC = "aten::item|_local_scalar_dense|cudaStreamSynchronize"
@@ -156,7 +163,7 @@ CHANGES: dict[str, dict[str, Change]] = {
         "checkpointed": Change(
             "recomputation",
             "checkpoint|backward|EncoderLayer",
-            model=in_forward(lambda model: model.model.encoder.layers[0], checkpointed),
+            model=in_forward(lambda model: model.model.encoder.layers[0], recomputed),
         ),
         "clipped": Change("gradient_handling", "clip|norm", before_step=_clipped),
     },
