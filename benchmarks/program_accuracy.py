@@ -105,9 +105,12 @@ def main() -> None:
     for one in args.sets:
         name, _, folder = one.partition("=")
         found[name] = list(judged(Path(folder)))
+    titles = (
+        *("recordings", "models", "changes", "right first cause", "and its place"),
+        *("equal pairs without an edit", "their device time the same"),
+    )
     lines = [
-        "| recordings | models | changes | right first cause | and its place | equal pairs without "
-        "an edit | their device time the same |",
+        f"| {' | '.join(titles)} |",
         "|---|---|---|---|---|---|---|",
         *(summary(name, pairs) for name, pairs in found.items()),
     ]
