@@ -23,7 +23,7 @@ _OWN_US = 2
 _LAUNCHES = {"kernel": "cudaLaunchKernel", "memcpy": "cudaMemcpyAsync", "memset": "cudaMemsetAsync"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Call:
     """A call of the host, or work of the device with the call that launches it."""
 
@@ -41,6 +41,9 @@ class Call:
 
     def __len__(self) -> int:
         return 1 + sum(map(len, self.calls))
+
+    def __repr__(self) -> str:
+        return f"{self.name}({', '.join(map(repr, self.calls))})"
 
 
 def op(name: str, *calls: Call, **more: object) -> Call:
@@ -139,9 +142,7 @@ def recording(
     return trace_of(host, device), Cycles(table, "marker", "step", 1.0, "as written down")
 
 
-def program(
-    cycles: Sequence[Cycle], first_id: int = 1, between: Sequence[Call] = ()
-) -> Program:
+def program(cycles: Sequence[Cycle], first_id: int = 1, between: Sequence[Call] = ()) -> Program:
     """What the only process of a recording of these cycles calls."""
     return programs(*recording(cycles, first_id, between))[PID]
 

@@ -36,7 +36,10 @@ class TestSites:
 
     def test_work_stands_below_the_operator_and_not_below_its_launch(self):
         found = program([[op("aten::copy_", copy("Memcpy HtoD (Pinned -> Device)", 4, 640))]])
-        assert sorted(paths(found)) == ["aten::copy_", "aten::copy_ > Memcpy HtoD (Pinned -> Device)"]
+        assert sorted(paths(found)) == [
+            "aten::copy_",
+            "aten::copy_ > Memcpy HtoD (Pinned -> Device)",
+        ]
         assert sums(found, "bytes") == [640]
         assert sums(found, "device_ns") == [4000]
 
