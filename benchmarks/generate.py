@@ -11,8 +11,12 @@ from isal import igzip
 
 _TIME = re.compile(rb'"ts": ?"?(\d+)')
 _ID = re.compile(rb'"(?:External id|external id|correlation|id)": ?(\d+)')
-_SHIFTED = re.compile(rb'("(ts|External id|external id|correlation|id)": ?"?)(\d+)')
+_SHIFTED = re.compile(
+    rb'("(?:(ts|External id|external id|correlation|id)": ?"?|name": ?"ProfilerStep#))(\d+)'
+)
 _GAP_US = 1000
+_STEPS = 1000
+"""By how much the numbers of steps are shifted."""
 
 
 def repeat(source: Path, target: Path, events: int) -> tuple[int, int]:
@@ -49,7 +53,7 @@ def _copies(body: bytes, copies: int, span_us: int, id_range: int) -> Iterator[b
     for number in range(copies):
 
         def shifted(match: re.Match[bytes], number: int = number) -> bytes:
-            step = span_us if match.group(2) == b"ts" else id_range
+            step = {b"ts": span_us, None: _STEPS}.get(match.group(2), id_range)
             return match.group(1) + b"%d" % (int(match.group(3)) + step * number)
 
         yield (b"," if number else b"") + _SHIFTED.sub(shifted, body)

@@ -30,6 +30,23 @@ CAUSES = (
     "host_code",
     "synchronisation",
     "kernel_change",
+    "attention_backend",
+    "optimizer",
+    "recomputation",
+    "precision_change",
+    "layout_conversion",
+    "allocator",
+    "pageable_copies",
+    "extra_copies",
+    "casts",
+    "added_layer",
+    "gradient_handling",
+    "debug_mode",
+    "graph_capture",
+    "compile_fallback",
+    "collective_change",
+    "kernel_choice",
+    "cycle_kind",
     "data_loading",
     "straggler",
     "workload_change",
@@ -50,7 +67,7 @@ class Evidence:
 
     kind: str
     """Of a run: `step`, `operator`, `kernel`, `call`, `copy`, `gap`, `device` or `worker`; of a
-    change: `counter`, `function`, `kernel`, `calls`, `place` or `cycle`."""
+    change: `counter`, `function`, `kernel`, `calls`, `program`, `place` or `cycle`."""
     text: str
     """Its name, or what it shows in words."""
     side: str | None = None

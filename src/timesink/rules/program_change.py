@@ -1,4 +1,4 @@
-"""What two programs come to: their edits, what the device takes for them, and edits as causes."""
+"""Two programs beside each other: what one does otherwise, and what of a change that explains."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ def program_change(
 ) -> ProgramChange:
     """What the second program does otherwise, and what its device work takes."""
     found = difference(base, new, base_cycles, new_cycles)
-    told = edits(found)
+    own = edits(found)
     change = [
         float(new[part].sum() - base[part].sum()) for part in (2, 1) for base, new in [found.means]
     ]
     return ProgramChange(
-        told,
+        own,
         tuple(_kinds(found)),
         _device_time(*found.device_ns),
         change[0],
         change[1],
-        change[0] - sum(one.device_ns for one in told),
-        change[1] - sum(one.host_ns for one in told),
+        change[0] - sum(one.device_ns for one in own),
+        change[1] - sum(one.host_ns for one in own),
         found.host,
         found.varying,
-        "" if told else _uneven(found),
+        "" if own else _uneven(found),
         call_tree(found, base, new),
     )
 

@@ -125,6 +125,7 @@ def test_comparison_document() -> None:
     same = timesink.compare(timesink.sample(), timesink.sample())
     assert [section.id for section in comparison_document(same).sections] == [
         "verdict",
+        "program",
         "cycles",
         "times",
         "sides",

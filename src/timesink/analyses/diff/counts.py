@@ -160,9 +160,12 @@ def _distance(left: NDArray[np.int32], right: NDArray[np.int32]) -> float:
 
 
 def even_period(rows: Ints, many: int) -> int | None:
+    """Every how many-th of so many cycles these are, from the first to the last; None if uneven."""
     steps = np.unique(np.diff(rows))
-    even = len(rows) >= 2 and len(steps) == 1 and steps[0] > 1 and len(rows) < many
-    return int(steps[0]) if even else None
+    if len(rows) < 2 or len(steps) > 1 or steps[0] == 1:
+        return None
+    period = int(steps[0])
+    return period if rows[0] < period and rows[-1] + period >= many else None
 
 
 def paired_kinds(

@@ -1,0 +1,260 @@
+"""What a change of a program means: every row of `edits.toml` is reached, and says what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import timesink.rules
+from call_trees import Call, copy, kernel, marked, op, program, runtime
+from timesink.analyses.diff.edits import difference
+from timesink.analyses.diff.program import Program
+from timesink.model.data_files import toml_tables
+from timesink.model.diagnosis import ProgramEdit
+from timesink.model.findings import CAUSES
+from timesink.rules.program_change import program_change
+from timesink.rules.program_edits import _facts, _fits, _Passes, _rows
+from timesink.rules.registry import catalogue
+
+ROWS = toml_tables(Path(timesink.rules.__file__).with_name("edits.toml"))["edit"]
+KEYS = {
+    "cause", "absorbs", "with", "kind", "came", "gone", "either", "both", "mostly", "only",
+    "inside", "outermost", "some", "sorts", "backward", "inner", "again", "precision",
+    "replaced", "many", "optimizer_once",
+}  # fmt: skip
+"""What rows may ask."""
+
+MM = op("aten::mm", kernel("gemm", 20), shapes="[[8, 8]]", types='["float"]')
+RELU = op("aten::relu", kernel("clamp", 3), shapes="[[8, 8]]", types='["float"]')
+NORM = op("aten::native_layer_norm", kernel("norm", 4))
+DROPOUT = op("aten::dropout", kernel("mask", 2))
+WAIT = runtime("cudaStreamSynchronize")
+FLASH = op("aten::scaled_dot_product_attention", kernel("flash_fwd", 9))
+SOFTMAX = op("aten::softmax", op("aten::_softmax", kernel("softmax", 9)))
+STEP = marked("Optimizer.step#AdamW.step", op("aten::_foreach_add_", kernel("multi", 6)))
+ZERO = marked("Optimizer.zero_grad#AdamW.zero_grad", op("aten::zero_", kernel("zero")))
+FILLED = op("aten::empty", op("aten::fill_", kernel("FillFunctor")))
+READ = op("aten::item", op("aten::_local_scalar_dense", WAIT))
+USUAL = [MM, RELU, NORM]
+ONE_MORE = (
+    "One more layer: aten::mm, aten::relu, aten::dropout, aten::softmax and 1 more come 3 → 4 times"
+)
+
+
+def backward(*calls: Call) -> Call:
+    name = "autograd::engine::evaluate_function: AddmmBackward0"
+    return op(name, op("AddmmBackward0", *calls))
+
+
+def every(n: int, *more: Call) -> list[list[Call]]:
+    """Twelve cycles of which some do more."""
+    return [[*USUAL * 3, *(more if at % n == 0 else ())] for at in range(12)]
+
+
+def steady(*calls: Call) -> list[list[Call]]:
+    return [[*USUAL, *calls]] * 3
+
+
+def below(name: str, one: Call, other: Call) -> tuple[list[list[Call]], list[list[Call]]]:
+    """The same operator that does one or the other."""
+    return steady(op(name, one)), steady(op(name, other))
+
+
+def all_with(**more: str) -> list[list[Call]]:
+    return [[replace(MM, **more), replace(RELU, **more)]] * 3  # type: ignore[arg-type]
+
+
+FORWARD = [MM, RELU, NORM, DROPOUT]
+CASES = [
+    ("cycle_kind", every(99), every(4, *[DROPOUT] * 3)),
+    ("cycle_kind", every(6, *[DROPOUT] * 3), every(3, *[DROPOUT] * 3)),
+    ("graph_capture", steady(), [[runtime("cudaGraphLaunch", kernel("gemm", 20))]] * 3),
+    ("compile_fallback", steady(op("Torch-Compiled Region: 0/0", DROPOUT)), steady(DROPOUT)),
+    ("gradient_handling", steady(SOFTMAX, STEP), [[*[*USUAL, SOFTMAX] * 2, STEP]] * 3),
+    ("workload_change", [USUAL] * 3, [USUAL * 2] * 3),
+    ("workload_change", all_with(), all_with(shapes="[[64, 8]]")),
+    ("precision_change", all_with(), all_with(types='["c10::Half"]')),
+    ("collective_change", steady(), steady(op("nccl:all_reduce", kernel("ncclDevKernel")))),
+    ("data_loading", steady(), steady(op("enumerate(DataLoader)#_SingleProcessDataLoaderIter"))),
+    ("debug_mode", steady(op("aten::empty")), steady(FILLED)),
+    ("debug_mode", steady(), steady(op("aten::_assert_async", kernel("check")))),
+    ("debug_mode", steady(backward(MM)), steady(backward(MM, op("aten::is_nonzero", READ)))),
+    ("debug_mode", steady(backward(MM, READ)), steady(backward(MM))),
+    ("gradient_handling", steady(ZERO), steady(replace(ZERO, calls=()))),
+    ("gradient_handling", steady(), steady(ZERO)),
+    ("optimizer", steady(STEP), steady(replace(STEP, calls=(op("aten::_fused_adamw_"),)))),
+    ("optimizer", steady(), steady(STEP)),
+    ("precision_change", *below("aten::mm", kernel("ampere_sgemm_tn"),
+                                kernel("ampere_bf16_s16816gemm_bf16_tn"))),
+    ("recomputation", [[*FORWARD, backward(MM)]] * 3,
+     [[*FORWARD, backward(MM, RELU, NORM, DROPOUT)]] * 3),
+    ("attention_backend", steady(FLASH), steady(op("aten::bmm"), SOFTMAX)),
+    ("synchronisation", steady(), steady(READ)),
+    ("gradient_handling", steady(), steady(op("aten::_foreach_norm", kernel("norms")))),
+    ("allocator", steady(), steady(op("aten::empty", runtime("cudaMalloc")))),
+    ("pageable_copies", *below("aten::to", copy("Memcpy HtoD (Pinned -> Device)"),
+                               copy("Memcpy HtoD (Pageable -> Device)"))),
+    ("synchronisation", steady(), steady(op("aten::item"))),
+    ("extra_copies", steady(), steady(op("aten::to", copy("Memcpy HtoD (Pinned -> Device)")))),
+    ("synchronisation", steady(), steady(WAIT)),
+    ("layout_conversion", steady(op("aten::conv2d")),
+     steady(op("aten::conv2d", kernel("nchwToNhwcKernel"), kernel("nhwcToNchwKernel")))),
+    ("layout_conversion", steady(), steady(op("aten::contiguous", op("aten::clone")))),
+    ("kernel_choice", *below("aten::mul", kernel("elementwise"), kernel("vectorized"))),
+    ("kernel_change", steady(marked("block", kernel("triton_poi_add"))),
+     steady(marked("block", kernel("triton_poi_mul")))),
+    ("kernel_choice", steady(marked("block", kernel("one"))),
+     steady(marked("block", kernel("other")))),
+    ("casts", steady(), steady(op("aten::to", op("aten::_to_copy", kernel("cast"))))),
+    ("extra_copies", steady(), steady(op("aten::clone", kernel("copy")))),
+    ("kernel_change", steady(), steady(op("aten::bmm", kernel("gemm")))),
+    ("kernel_change", steady(DROPOUT), steady(*[DROPOUT] * 10)),
+    ("kernel_change", steady(DROPOUT), steady(op("aten::gelu", kernel("gelu")))),
+    ("added_layer", steady(), steady(DROPOUT)),
+    ("kernel_choice", steady(marked("block", kernel("ampere_sgemm_32x32_tn", 10))),
+     steady(marked("block", kernel("ampere_sgemm_64x64_tn", 30)))),
+    ("kernel_change", steady(), steady(marked("checkpoint"))),
+]  # fmt: skip
+"""A case for each row, in the order of the rows."""
+
+
+def change(base: Sequence[Sequence[Call]], new: Sequence[Sequence[Call]]) -> list[ProgramEdit]:
+    return list(program_change(program(base), program(new)).edits)
+
+
+def reached(base: Program, new: Program) -> set[int]:
+    """Rows that name the cause of a change."""
+    found = difference(base, new)
+    passes = _Passes.of(found)
+    facts = [_facts(found, one, passes) for one in found.changes]
+    return {next(at for at, row in enumerate(_rows()) if _fits(row, one)) for one in facts}
+
+
+@pytest.mark.parametrize("row", range(len(ROWS)), ids=lambda row: f"{row}-{ROWS[row]['cause']}")
+def test_every_row_has_a_case(row: int):
+    cause, base, new = CASES[row]
+    assert ROWS[row]["cause"] == cause
+    assert row in reached(program(base), program(new))
+    assert cause in {edit.cause for edit in change(base, new)}
+
+
+@pytest.mark.parametrize("number", [n for n in range(len(CASES)) if n not in {12, 13}])
+def test_swapped_sides_have_the_same_cause(number: int):
+    _, base, new = CASES[number]
+    there, back = change(base, new), change(new, base)
+    assert [one.cause for one in there] == [one.cause for one in back]
+    assert [one.device_ns for one in there] == [-one.device_ns for one in back]
+
+
+def test_rows_ask_only_what_is_answered():
+    assert {key for row in ROWS for key in row} <= KEYS
+    assert len(CASES) == len(ROWS)
+
+
+def test_the_last_row_takes_what_is_left():
+    assert set(ROWS[-1]) == {"cause"}
+
+
+def test_every_cause_has_a_name_and_advice():
+    causes = {row["cause"] for row in ROWS}
+    named = {one for row in ROWS for key in ("absorbs", "with") for one in row.get(key, ())}
+    assert named - {"*"} <= causes <= set(CAUSES)
+    for cause in causes:
+        row = catalogue()["causes"][cause]
+        assert row["name"]
+        assert row["advice"]
+
+
+# -- consequences ----------------------------------------------------------------------------------
+
+
+def only(base: Sequence[Sequence[Call]], new: Sequence[Sequence[Call]]) -> ProgramEdit:
+    (one,) = change(base, new)
+    return one
+
+
+def test_a_cause_stands_for_its_consequences():
+    """The kernel below a matrix product is another one, and its inputs are cast before."""
+    half = op("aten::mm", kernel("ampere_fp16_s16816gemm_fp16_tn", 8))
+    full = op("aten::mm", kernel("ampere_sgemm_tn", 20))
+    cast = op("aten::to", op("aten::_to_copy", kernel("cast", 1)))
+    one = only([[RELU, full, NORM]] * 3, [[RELU, cast, half, NORM]] * 3)
+    assert (one.cause, one.device_ns, one.launches) == ("precision_change", -11_000, 1)
+
+
+def test_a_slight_cause_does_not_stand_for_more_than_it():
+    """Casts of a second are not the consequence of a product that takes a nanosecond."""
+    half = op("aten::mm", kernel("ampere_fp16_s16816gemm_fp16_tn", 20))
+    full = op("aten::mm", kernel("ampere_sgemm_tn", 21))
+    cast = op("aten::to", op("aten::_to_copy", kernel("cast", 900)))
+    found = change([[RELU, full, NORM]] * 3, [[RELU, cast, half, NORM]] * 3)
+    assert [one.cause for one in found] == ["casts", "precision_change"]
+
+
+def test_a_graph_stands_for_all_that_it_replaces():
+    graph = [[runtime("cudaGraphLaunch", kernel("gemm", 20), kernel("clamp", 3))]] * 3
+    one = only([[MM, RELU, WAIT]] * 3, graph)
+    assert (one.cause, one.waits, one.device_ns) == ("graph_capture", -1, 0)
+
+
+def test_what_takes_most_comes_first_and_choices_of_libraries_last():
+    chosen = [op("aten::mul", kernel(name, us)) for name, us in (("one", 20), ("other", 900))]
+    reduced, loaded = (
+        op("nccl:all_reduce", kernel("ncclDevKernel", 50)),
+        op("enumerate(DataLoader)#"),
+    )
+    found = change(steady(chosen[0]), [[loaded, *USUAL, chosen[1], reduced]] * 3)
+    assert [one.cause for one in found] == ["collective_change", "data_loading", "kernel_choice"]
+
+
+# -- words -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "sentence", "place"),
+    [
+        (steady(), [[MM, RELU, DROPOUT, NORM]] * 3, "aten::dropout added",
+         "in the cycle, between aten::relu and aten::native_layer_norm"),
+        ([[MM, DROPOUT]] * 3, [[MM]] * 3, "aten::dropout removed", "in the cycle, after aten::mm"),
+        (*below("aten::mul", kernel("one"), kernel("other")), "other instead of one",
+         "in aten::mul"),
+        (steady(backward(MM)), steady(backward(MM, DROPOUT)), "aten::dropout added",
+         "in the backward pass, in AddmmBackward0"),
+        ([[marked(f"layer {n}", MM, RELU) for n in range(4)]] * 3,
+         [[marked(f"layer {n}", MM, NORM, RELU) for n in range(4)]] * 3,
+         "aten::native_layer_norm added at 4 of 4 places", "in layer #"),
+        ([[NORM, *[MM, RELU, DROPOUT, SOFTMAX, FLASH] * 3]] * 3,
+         [[NORM, *[MM, RELU, DROPOUT, SOFTMAX, FLASH] * 4]] * 3,
+         ONE_MORE, "in the cycle, after aten::scaled_dot_product_attention"),
+        (every(99), every(4, *[DROPOUT] * 3), "One cycle in 4 runs aten::dropout as well",
+         "in a kind of cycle of its own"),
+        (every(6, *[DROPOUT] * 3), every(3, *[DROPOUT] * 3),
+         "One cycle in 3 instead of one in 6 runs aten::dropout", "in a kind of cycle of its own"),
+    ],
+)  # fmt: skip
+def test_what_is_said(
+    base: Sequence[Sequence[Call]], new: Sequence[Sequence[Call]], sentence: str, place: str
+):
+    one = only(base, new)
+    assert (one.sentence, one.place) == (sentence, place)
+
+
+def test_evidence_counts_calls_of_both_sides():
+    one = only(steady(READ), steady(*[READ] * 3))
+    counted = {proof.function: (proof.base, proof.new) for proof in one.evidence if proof.function}
+    assert counted["cudaStreamSynchronize"] == (1, 3)
+    assert one.evidence[0].function == "cudaStreamSynchronize"
+    assert (one.call, one.base_calls, one.new_calls, one.waits) == ("aten::item", 1, 3, 2)
+
+
+def test_device_time_is_the_same_within_what_equal_runs_differ_by():
+    def took(us: int) -> Program:
+        return program([[op("aten::mm", kernel("gemm", us))]] * 5)
+
+    verdicts = [
+        program_change(took(10_000), took(us)).device_verdict for us in (10_050, 10_100, 9_900)
+    ]
+    assert verdicts == ["same", "longer", "shorter"]
