@@ -40,7 +40,10 @@ def changed(row: Iterable[str] = ROW, **cells: str) -> tuple[str, ...]:
 
 _names = st.text(
     st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1, max_size=8
-).filter(lambda name: name[0] not in "=+-@")  # these are written so that they are no formulas.filter(lambda text: text == text.strip(" \t\r"))
+).filter(
+    # Names that would be formulas are written so that they are none.
+    lambda text: text == text.strip(" \t\r") and text[0] not in "=+-@"
+)
 _words = st.sampled_from(["a", "GPU 7", "void f<1, 2>(int)", 'say "x"', "Ω"]) | _names
 _numbers = st.integers(-(10**12), 10**12).map(lambda number: number / 10_000)
 _rows = st.fixed_dictionaries(
