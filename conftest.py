@@ -30,6 +30,7 @@ TOGETHER = {
         "tests/answers/baselines/test_keeping.py",
         "tests/answers/budgets/test_evaluating.py",
         "tests/answers/comparison/test_rank_sets.py",
+        "tests/answers/gate/test_judging.py",
         "tests/test_compare_acceptance.py",
         "tests/test_diagnosis_acceptance.py",
         "tests/test_gate_acceptance.py",

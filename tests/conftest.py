@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 
 import timesink
 from rank_sets import make_here
-from remembered import remember_answers, remember_pairs
+from remembered import remember_answers, remember_pairs, remember_recordings
 from timesink.runtime.engine import LocalEngine
 
 # Machines that run tests may be busy: a slow example is no failure.
@@ -29,6 +29,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Before tests import these functions.
 remember_pairs()
+remember_recordings()
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 

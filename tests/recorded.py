@@ -24,6 +24,18 @@ needs_torch = pytest.mark.skipif(
 TIMESINK = (sys.executable, "-m", "timesink")
 SOURCES = str(Path(importlib.util.find_spec("timesink").origin).parents[1])  # type: ignore[union-attr, arg-type]
 
+_WITHOUT_COMPILER = """
+import sys, types
+for name, parts in {
+    "torch._dynamo": {"disable": lambda run, *_, **__: run, "graph_break": lambda: None},
+    "torch._inductor": {},
+    "torch._inductor.config": {"triton": types.SimpleNamespace(cudagraphs=False)},
+}.items():
+    sys.modules[name] = types.ModuleType(name)
+    vars(sys.modules[name]).update(parts)
+"""
+"""Optimizers and profilers import the compiler of torch, which takes as long as torch itself."""
+
 FOREVER = """
 import time, torch
 model = torch.nn.Linear(8, 8)
@@ -112,9 +124,10 @@ def record(
     return Recording(folder, told.returncode, told.stdout, told.stderr)
 
 
-def write(folder: Path, text: str) -> str:
+def write(folder: Path, text: str, *, as_it_is: bool = False) -> str:
+    """A program; one with torch does without its compiler, unless it is to stay as it is."""
     path = folder / "program.py"
-    path.write_text(text)
+    path.write_text(text if as_it_is or "torch" not in text else _WITHOUT_COMPILER + text)
     return str(path)
 
 

@@ -1,31 +1,47 @@
-"""What several tests ask is worked out once: answers about real recordings, and pairs of runs."""
+"""What several tests ask is worked out once: answers about real recordings, and small ones."""
 
 from __future__ import annotations
 
 import pickle
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
-from functools import lru_cache, wraps
+from functools import lru_cache, partial, wraps
 from hashlib import sha256
 from inspect import signature
+from io import BytesIO
 from pathlib import Path
-from types import FunctionType
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 import pytest
 
 import timesink
+from timesink.analyses.anatomy import timeline
+from timesink.analyses.behaviour import table
 from timesink.analyses.comparison import verdict
 from timesink.analyses.comparison.pair import Pair, Role
+from timesink.analyses.cycles import search
+from timesink.answers.ahead import CycleSearch
+from timesink.answers.comparison import runs
+from timesink.answers.comparison.runs import SideRun
+from timesink.answers.comparison.sides import SideSource
+from timesink.formats import registry
+from timesink.formats.options import ReadOptions
 from timesink.model.diagnosis import Diagnosis
+from timesink.model.trace import Trace
 from timesink.rules import diagnosis
+from timesink.sources.opening import files_beside
 
 QUESTIONS = ("open", "analyze", "behaviour", "compare", "cycles", "diagnose", "kernels")
 """Functions whose answers are frozen: nobody can spoil them for the next test."""
 _MOST = 24
 """Answers of each function that are kept; a trace takes some megabytes."""
 _MOST_PAIRS = 128
+_SMALL_BYTES = 200_000
+"""Of files that tests write; larger ones are their own subject."""
+_ENDINGS = {".json", ".gz", ".csv", ".parquet"}
+_CODE = (FunctionType, MethodType, BuiltinFunctionType, partial)
 _PLAIN = (str, int, float, bool, Path, type(None))
 
 
@@ -64,6 +80,72 @@ def _remembering(function: Callable[..., Any], recordings: Sequence[Path]) -> Ca
     return answer
 
 
+def remember_recordings() -> None:
+    """Let small recordings with the same content be read once, and their cycles be found once.
+
+    Tests write the same few again and again, each into a folder of its own.
+    """
+    read_trace, of_timeline = registry.read_trace, runs._of_timeline
+    read: dict[Any, Trace] = {}
+    found: dict[Any, SideRun] = {}
+
+    def remembered_reading(path: Path, options: ReadOptions | None = None) -> Trace:
+        usual = options or ReadOptions()
+        is_plain = path.suffix in _ENDINGS and not (usual.brief or usual.progress)
+        content = _content([path]) if is_plain else None
+        if content is None:
+            return read_trace(path, options)
+        if content not in read:
+            trace = read_trace(path, options)
+            about = replace(trace.metadata, source="")
+            if str(path.parent) in f"{about} {trace.health}":
+                return trace
+            _forget(read)
+            read[content] = trace
+        kept = read[content]
+        return replace(kept, metadata=replace(kept.metadata, source=str(path)))
+
+    def remembered_run(source: SideSource, trace: Trace, finding: CycleSearch) -> SideRun:
+        is_plain = source.trace is None and source.recording.remote is None
+        of_own_map = finding.metric_map is not None
+        content = (
+            _content([source.path, *files_beside(source.path)])
+            if is_plain and not of_own_map
+            else None
+        )
+        if content is None:
+            return of_timeline(source, trace, finding)
+        # Tests put other functions in the place of these.
+        how = search.find_cycles, table.behaviour_table, timeline.anatomies
+        key = content, finding, how, repr(replace(trace.metadata, source=""))
+        if key not in found:
+            run = of_timeline(source, trace, finding)
+            _forget(found)
+            found[key] = run
+        return replace(
+            found[key], source=source, trace=replace(trace), rank=runs._rank(source, trace)
+        )
+
+    _put_in_place({read_trace: remembered_reading, of_timeline: remembered_run})
+
+
+def _content(files: Sequence[Path]) -> tuple[tuple[str, bytes], ...] | None:
+    """What files are called and hold; None where that is much, or nobody can read them."""
+    try:
+        if sum(file.stat().st_size for file in files) > _SMALL_BYTES:
+            return None
+        return tuple((file.name, file.read_bytes()) for file in files)
+    except OSError:
+        return None
+
+
+class _Contents(pickle.Pickler):
+    """Writes values by what they hold, and functions by who they are."""
+
+    def reducer_override(self, value: Any) -> Any:
+        return (int, (id(value),)) if isinstance(value, _CODE) else NotImplemented
+
+
 def remember_pairs() -> None:
     """Let two runs with the same content be compared and diagnosed once, wherever their files lie.
 
@@ -71,21 +153,22 @@ def remember_pairs() -> None:
     at one sentence about the same few runs.
     """
     compare_roles, diagnose = verdict.compare_roles, diagnosis.diagnose
-    pairs: dict[bytes, Pair] = {}
+    pairs: dict[bytes, tuple[Pair, Role, Role]] = {}
     diagnoses: dict[tuple[int, ...], tuple[Pair, Diagnosis]] = {}
 
     def remembered_pair(base: Role, new: Role, kind: str) -> Pair:
         sides = replace(base, source=""), replace(new, source="")
+        content = BytesIO()
         try:
-            content = pickle.dumps((*sides, kind, base.source == new.source))
-        except (AttributeError, pickle.PicklingError):
-            # What a timeline tells is worked out when it is asked for.
+            _Contents(content).dump((*sides, kind, base.source == new.source))
+        except (AttributeError, TypeError, pickle.PicklingError):
             return compare_roles(base, new, kind)
-        key = sha256(content).digest()
+        key = sha256(content.getbuffer()).digest()
         if key not in pairs:
             _forget(pairs)
-            pairs[key] = compare_roles(base, new, kind)
-        pair = pairs[key]
+            # Both roles stay, and so does whoever they name.
+            pairs[key] = compare_roles(base, new, kind), base, new
+        pair = pairs[key][0]
         return replace(
             pair,
             base=replace(pair.base, source=base.source),
@@ -105,7 +188,10 @@ def remember_pairs() -> None:
             diagnoses[key] = (pair, diagnose(pair))
         return diagnoses[key][1]
 
-    replaced = {compare_roles: remembered_pair, diagnose: remembered_diagnosis}
+    _put_in_place({compare_roles: remembered_pair, diagnose: remembered_diagnosis})
+
+
+def _put_in_place(replaced: Mapping[Any, Callable[..., Any]]) -> None:
     for name, module in list(sys.modules.items()):
         if name.startswith("timesink."):
             for attribute, value in list(vars(module).items()):

@@ -15,6 +15,7 @@ import pytest
 from rich.cells import cell_len
 
 import timesink
+from compared_runs import rank_fields, write_timeline
 from timesink.cli import build_parser, main
 
 pytestmark = pytest.mark.whole
@@ -46,9 +47,9 @@ def pipeline(base: Path, new: Path, folder: Path, **more: str) -> subprocess.Com
     )
 
 
-def check_results(folder: Path, outcome: str, failures: int) -> None:
+def check_results(folder: Path, outcome: str, failures: int, limit: str = "regression") -> None:
     comment = (folder / "results" / "comment.md").read_text(encoding="utf-8")
-    assert comment.startswith(f"{MARK}\n## timesink: {outcome} (`--fail-on regression`)\n")
+    assert comment.startswith(f"{MARK}\n## timesink: {outcome} (`--fail-on {limit}`)\n")
     assert len(comment.splitlines()) < 60
     assert (folder / "summary.md").read_text(encoding="utf-8") == comment
     suite = ET.parse(folder / "results" / "junit.xml").getroot()[0]  # noqa: S314 - our own
@@ -78,10 +79,12 @@ class TestPipeline:
         check_results(tmp_path, "passed", 0)
 
     def test_a_slower_run_fails(self, tmp_path: Path):
-        done = pipeline(*timesink.sample_runs(), tmp_path)
+        (tmp_path / "budget.toml").write_text('[cycle]\nmax = "9 s"')
+        done = pipeline(*timesink.sample_runs(), tmp_path, FAIL_ON="5%", BUDGET="budget.toml")
         assert (done.returncode, done.stdout) == (3, "")
         check_screen(done.stderr)
-        check_results(tmp_path, "failed", 1)
+        check_results(tmp_path, "failed", 1, "5% --budget budget.toml")
+        assert '"cycle max"' in (tmp_path / "results/junit.xml").read_text(encoding="utf-8")
 
     def test_a_missing_baseline_is_no_pass(self, tmp_path: Path):
         done = pipeline(Path("@main"), timesink.sample_runs()[0], tmp_path)
@@ -97,45 +100,13 @@ class TestPipeline:
         assert pipeline(base, base, tmp_path, FAIL_ON="quickly").returncode == 2
         assert [path.name for path in (tmp_path / "results").iterdir()] == ["comment.md"]
         check_stub(tmp_path / "results" / "comment.md")
-
-    @pytest.mark.parametrize(
-        ("more", "code"), [({"BUDGET": "none.toml"}, 2), ({"TIMESINK": "no-such-program"}, 127)]
-    )
-    def test_there_is_a_comment_whatever_stops_it(
-        self, tmp_path: Path, more: dict[str, str], code: int
-    ):
-        base, _ = timesink.sample_runs()
-        assert pipeline(base, base, tmp_path, **more).returncode == code
-        check_stub(tmp_path / "results" / "comment.md")
         assert "be judged" in (tmp_path / "summary.md").read_text(encoding="utf-8")
 
-    def test_a_healthy_run_passes_beside_its_copy(self, shared: Path, tmp_path: Path):
-        normal = shared / "data/h200/faults/normal"
-        done = pipeline(normal, shutil.copytree(normal, tmp_path / "copy"), tmp_path)
-        assert done.returncode == 0, done.stderr
-        check_results(tmp_path, "passed", 0)
-
-    def test_a_stalled_host_fails(self, shared: Path, tmp_path: Path):
-        faults = shared / "data/h200/faults"
-        done = pipeline(faults / "normal", faults / "python_stall", tmp_path)
-        assert done.returncode == 3
-        check_screen(done.stderr)
-        assert "host_code" in done.stderr
-        check_results(tmp_path, "failed", 1)
-
-    def test_a_rank_that_is_missing_is_no_pass(self, shared: Path, tmp_path: Path):
-        whole = shared / "data/h200/traces/ddp8_normal"
-        base, new = tmp_path / "base", tmp_path / "new"
-        base.mkdir()
-        for rank in (2, 3, 4):
-            shutil.copy(next(whole.glob(f"rank{rank}.*")), base)
-        shutil.copytree(base, new)
-        next(new.glob("rank3.*")).unlink()
-        done = pipeline(base, new, tmp_path)
-        assert done.returncode == 1
-        check_screen(done.stderr)
-        assert "Not compared: rank3 pid " in done.stderr
-        check_results(tmp_path, "cannot be judged", 0)
+    def test_there_is_a_comment_where_the_program_is_not_installed(self, tmp_path: Path):
+        base, _ = timesink.sample_runs()
+        assert pipeline(base, base, tmp_path, TIMESINK="no-such-program").returncode == 127
+        check_stub(tmp_path / "results" / "comment.md")
+        assert "be judged" in (tmp_path / "summary.md").read_text(encoding="utf-8")
 
 
 class TestWorkflow:
@@ -182,17 +153,21 @@ class TestWorkflow:
 
 @pytest.mark.usefixtures("reads_here")
 @pytest.mark.parametrize(
-    ("paths", "expected"),
+    ("paths", "expected", "said"),
     [
-        (("h200/faults/normal", "h200/faults/gpu_contention"), 1),
-        (("h200/faults/hbm_saturation", "h200/faults/normal"), 0),
-        (("h200/traces/ddp8_normal", "h200/traces/ddp8_stall_rank3"), 3),
-        (("h200/traces/ddp8_normal", "h200/traces/bert_train"), 1),
-        (("latencyprism/SGLang",), 1),
+        (("h200/faults/normal", "h200/faults/gpu_contention"), 1, ""),
+        (("h200/faults/normal", "h200/faults/python_stall"), 3, "host_code"),
+        (("h200/faults/hbm_saturation", "h200/faults/normal"), 0, ""),
+        (("h200/traces/ddp8_normal", "h200/traces/ddp8_stall_rank3"), 3, ""),
+        (("latencyprism/SGLang",), 1, ""),
     ],
 )
 def test_comments_stay_short_whatever_is_compared(
-    shared: Path, paths: tuple[str, ...], expected: int, capfd: pytest.CaptureFixture[str]
+    shared: Path,
+    paths: tuple[str, ...],
+    expected: int,
+    said: str,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     given = [str(shared / "data" / path) for path in paths]
     code = main(["compare", *given, "--format", "md", "--fail-on", "1%"])
@@ -200,3 +175,19 @@ def test_comments_stay_short_whatever_is_compared(
     assert 0 < len(comment.splitlines()) < 60
     check_screen(log)
     assert code == expected
+    assert said in log
+
+
+@pytest.mark.usefixtures("reads_here")
+def test_a_rank_that_is_missing_is_no_pass(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for side, ranks in (("base", (0, 1)), ("new", (0,))):
+        for rank in ranks:
+            write_timeline(tmp_path / side / f"rank{rank}.json", **rank_fields(rank))
+    sides = [str(tmp_path / side) for side in ("base", "new")]
+    assert main(["compare", *sides, "--format", "md", "--fail-on", "regression"]) == 1
+    comment, log = capfd.readouterr()
+    check_screen(log)
+    assert "Not compared: rank1 pid " in log
+    assert comment.startswith("## timesink: cannot be judged (`--fail-on regression`)\n")

@@ -148,14 +148,19 @@ LIKE_OTHERS = (
     "h200/traces/bert_train/*",
     "h200/traces/ddp8_normal/*",
     "h200/traces/gpt_infer/*",
-    "hta/critical_path/cuda_event_sync/*",
+    "h200/traces/unet_train/*",
+    "hta/critical_path/cuda_event_sync*/*",
     "hta/critical_path/end_to_end/*",
+    "hta/critical_path/simple_add/*",
+    "hta/distributed_info_unavailable/*",
     "hta/rank_unavailable/*",
-    "hta/trace_compare/test/*",
+    "hta/trace_compare/*",
     "hta/trace_diff/*",
     "mlu/mlu_metrics_expected.json",
     "tracelens/h100/timesformer*",
+    "tracelens/inference/vllm_decode_full.json.gz",
     "tracelens/mi300/bert-small*",
+    "tracelens/mi300/timesformer*",
 )
 """Recordings of a machine and a program that another recording has as well: looked at on demand."""
 

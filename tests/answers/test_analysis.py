@@ -156,6 +156,16 @@ class TestDevices:
         (lead,) = (one.lead for one in whole.sections if one.id == "devices")
         assert lead.startswith("GPU 0: kernels 76.8 %, any work 76.9 %, SM efficiency 61.3 %")
 
+    def test_shares_of_the_steps_are_told_where_gaps_between_them_count(self):
+        events = []
+        for number in (1, 2):
+            start = 200 * number
+            events += [STEP(number, start, 100), R(start, 5, c=number)]
+            events.append(K("gemm", start + 10, 60, c=number))
+        (lead,) = (one.lead for one in of(*events).sections if one.id == "devices")
+        assert lead.startswith("GPU 0: kernels 40.0 %, any work 40.0 %, ")
+        assert "kernels 60.0 % of the steps (200.0 us) without the gaps between them" in lead
+
 
 class TestFigures:
     def test_what_nothing_tells_is_unknown_and_not_zero(self):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cases import DATA_LOADER, STEP, C, K, O, R, read
+from cases import DATA_LOADER, MAIN, STEP, C, K, O, R, host_event, read
 from timesink.answers.analysis.report import headline
 from timesink.model.findings import Finding
 from timesink.rules.single_run import find_all
@@ -79,7 +79,8 @@ def test_the_host_alone():
 
 def test_runtime_calls_alone():
     assert headline(read(LAUNCH)) == (
-        "No device work was recorded; of the recorded 5.00 us, 100.0 % is runtime calls."
+        "No device work was recorded; of the recorded 5.00 us, 100.0 % is runtime calls; "
+        "cudaLaunchKernel takes 5.00 us."
     )
 
 
@@ -113,6 +114,11 @@ def test_gpu_work_is_everything_the_gpu_did_and_the_sentence_says_what():
     )
 
 
+def test_gpu_work_holds_the_little_that_is_no_computation():
+    trace = read(STEP(1, 0, 1000), LAUNCH, K("gemm", 10, 340, c=1), C(950, 1.5, c=2))
+    assert headline(trace).startswith("34.1 % of each 1.00 ms step is GPU work; ")
+
+
 def test_communication_of_the_host_is_no_gpu_work():
     talking = O("gloo:all_reduce", 500, 400)
     told = headline(read(STEP(1, 0, 1000), LAUNCH, K("gemm", 10, 340, c=1), talking))
@@ -123,3 +129,12 @@ def test_one_dominant_operator_is_the_headline():
     kernels = [R(910, 5, c=1), K("gemm", 920, 50, c=1)]
     trace = read(STEP(1, 0, 1000), O("aten::attention", 0, 800), O("aten::mm", 900, 30), *kernels)
     assert "aten::attention alone takes 800.0 us of it on the host: look at what" in headline(trace)
+
+
+def test_advice_is_about_the_largest_reason_and_the_call_behind_it_is_named():
+    calls = [
+        host_event("cuda_runtime", "cudaFree", 0, 140, MAIN),
+        host_event("cuda_runtime", "cudaLaunchKernel", 150, 600, MAIN),
+    ]
+    told = headline(read(STEP(1, 0, 1000), *calls, O("aten::mm", 760, 140)))
+    assert "; cudaLaunchKernel takes 600.0 us a step. Gravest finding: Memory is reserved" in told

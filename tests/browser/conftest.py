@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,6 @@ from browser.chromium import find_chromium
 from browser.driving import (
     DESKTOP,
     OPTIONS,
-    OURS,
     NewPage,
     Watch,
     named_like_markup,
@@ -28,7 +28,7 @@ from timesink.cli import main
 from timesink.lab.ranks import Plan, Straggler, generate_ranks
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 FLEET = Plan(ranks=20, steps=4, layers=1, seed=4, stragglers=(Straggler("data_loading", rank=13),))
 """More workers than a plain list holds, one of which is late."""
@@ -74,18 +74,31 @@ def new_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[NewPa
     yield make
     for context in contexts:
         context.close()
-    expected = [state for mark in request.node.iter_markers("declined") for state in mark.args]
     for watch in watched:
-        assert watch.complaints == []
-        assert set(watch.declined) == set(expected)
-        # Nothing is ever asked of another machine, nor of another server of this one.
-        assert len(watch.hosts) <= 1
-        assert [host for host in watch.hosts if not host.startswith(OURS)] == []
+        watch.check(_declined_in(request))
+
+
+@pytest.fixture(scope="module")
+def profile(browser: Browser) -> Iterator[BrowserContext]:
+    """One profile for pages of a file: what it has loaded and compiled serves all of them."""
+    with closing(browser.new_context(viewport=DESKTOP)) as context:
+        context.set_default_timeout(20_000)
+        yield context
 
 
 @pytest.fixture
-def page(new_page: NewPage) -> Page:
-    return new_page()
+def page(profile: BrowserContext, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A page that knows nothing of those before it."""
+    page = profile.new_page()
+    watch = Watch(page)
+    yield page
+    page.evaluate("localStorage.clear()")
+    page.close()
+    watch.check(_declined_in(request))
+
+
+def _declined_in(request: pytest.FixtureRequest) -> set[int]:
+    return {state for mark in request.node.iter_markers("declined") for state in mark.args}
 
 
 # -- what they show --------------------------------------------------------------------------------

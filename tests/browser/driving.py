@@ -62,6 +62,14 @@ class Watch:
         if response.status >= 400:
             self.declined.append(response.status)
 
+    def check(self, declined: set[int]) -> None:
+        """Complain about what it did; `declined` are the errors it was to get."""
+        assert self.complaints == []
+        assert set(self.declined) == declined
+        # Nothing is ever asked of another machine, nor of another server of this one.
+        assert len(self.hosts) <= 1
+        assert [host for host in self.hosts if not host.startswith(OURS)] == []
+
 
 @contextmanager
 def serve(folder: Path, cache: Path) -> Iterator[str]:

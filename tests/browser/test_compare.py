@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 FIRST_CAUSE = {
     "gpu_clock": "gpu_clock",
-    "cpu_squeeze": "cpu_contention",
     "python_stall": "host_code",
 }
 """Recorded faults, and what explains the change first."""

@@ -25,7 +25,7 @@ def board(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
         yield address
 
 
-def test_the_tab_shows_the_app(page: Page, board: str):
+def test_the_tab_shows_the_app_whose_places_outlive_a_reload(page: Page, board: str):
     page.goto(f"{board}#timesink")
     app = page.frame_locator("iframe")
     app.get_by_role("link", name="unet", exact=True).click(timeout=LONG)
@@ -33,12 +33,6 @@ def test_the_tab_shows_the_app(page: Page, board: str):
     expect(headline).to_be_visible(timeout=LONG)
     app.get_by_role("link", name="Trace", exact=True).click()
     expect(app.get_by_role("application")).to_be_visible(timeout=LONG)
-
-
-def test_the_place_outlives_a_reload_and_has_an_address_of_its_own(page: Page, board: str):
-    page.goto(f"{board}#timesink")
-    app = page.frame_locator("iframe")
-    app.get_by_role("link", name="unet", exact=True).click(timeout=LONG)
     app.get_by_role("link", name="Kernels", exact=True).click(timeout=LONG)
     page.reload()
     expect(app.get_by_role("heading", name="Kernels of unet")).to_be_attached(timeout=LONG)

@@ -56,7 +56,7 @@ class TestWhole:
         told = analyze()
         assert (told.code, told.err) == (0, "")
         lines = told.out.splitlines()
-        assert lines[0].startswith("76.9 % of each 27.18 ms step is GPU work")
+        assert lines[0].startswith("77.0 % of each 27.18 ms step is GPU work")
         assert "unet_train.pt.trace.json.gz, NVIDIA H200" in lines[1:5]
         for title in ("Where a step goes\n2 steps", "Operators (", "Kernels (", "Health of"):
             assert title in told.out
@@ -276,9 +276,9 @@ class TestOutput:
         [
             ("a.json", "{"),
             ("a.md", "# unet"),
-            ("a.txt", "76.9 %"),
+            ("a.txt", "77.0 %"),
             ("a.html", "<!doctype"),
-            ("a", "76.9 %"),
+            ("a", "77.0 %"),
         ],
     )
     def test_the_name_chooses_the_format(self, analyze, tmp_path: Path, name: str, start: str):
@@ -377,6 +377,14 @@ class TestChosenRows:
     def test_rows_that_hold_a_text_keep_their_share_of_all(self, analyze):
         told = analyze("--view", "kernels", "--filter", "NCHW", "--sort", "total_us").out
         assert re.search(r"max_pool_forward_nchw +8 +0\.9 %", told)
+
+    def test_rows_without_device_work_keep_what_shares_are_of(self, run, tmp_path: Path):
+        work = [O("aten::mm", 0, 10, x=1), R(1, 2, c=1, x=1), K("gemm", 20, 30, c=1, x=1)]
+        file = write(tmp_path / "a.json", kineto([*work, O("aten::empty", 12, 8)]))
+        told = run("analyze", file, "--view", "operators", "--filter", "empty").out
+        # Of the time on the host it would have all.
+        assert re.search(r"aten::empty +1 +8\.00 us", told)
+        assert "share" not in told
 
     def test_what_is_no_column_and_what_no_row_holds(self, decline):
         sample = timesink.sample()

@@ -14,7 +14,7 @@ def test_demo_prints_the_answers_and_writes_reports(
     monkeypatch.setenv("COLUMNS", "100")
     told = run("demo")
     assert told.code == 0
-    assert "76.9 % of each 27.18 ms step is GPU work" in told.out
+    assert "77.0 % of each 27.18 ms step is GPU work" in told.out
     assert "aten::convolution_backward" in told.out
     assert "459 kernels took 21.3 ms" in told.out
     assert "57.8 → 70.4 ms" in told.out

@@ -6,6 +6,7 @@ import argparse
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import tomllib
@@ -45,28 +46,34 @@ _KNOWN = {name: _options_of(parser) for name, parser in _PARSERS.items()}
 _EVERY = set().union(*_KNOWN.values(), {"--help", "--version"})
 
 
-def _sentences() -> Iterator[tuple[str, str]]:
+def _said_in(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Texts of a file, by line; parts that a text is made of are not told for themselves."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.JoinedStr):
+            parts = (one.value if isinstance(one, ast.Constant) else "X" for one in node.values)
+            yield node.lineno, "".join(map(str, parts))
+            waiting += [one for one in node.values if not isinstance(one, ast.Constant)]
+        elif isinstance(node, ast.Constant):
+            if isinstance(node.value, str):
+                yield node.lineno, node.value
+        else:
+            waiting += ast.iter_child_nodes(node)
+
+
+@cache
+def _sentences() -> list[tuple[str, str]]:
+    return list(_found_sentences())
+
+
+def _found_sentences() -> Iterator[tuple[str, str]]:
     for file in sorted(_PACKAGE.rglob("*.py")):
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-        inside = {
-            id(part)
-            for one in ast.walk(tree)
-            if isinstance(one, ast.JoinedStr)
-            for part in one.values
-        }
-        for node in ast.walk(tree):
-            text = ""
-            if isinstance(node, ast.JoinedStr):
-                parts = (one.value if isinstance(one, ast.Constant) else "X" for one in node.values)
-                text = "".join(map(str, parts))
-            elif (
-                isinstance(node, ast.Constant)
-                and isinstance(node.value, str)
-                and id(node) not in inside
-            ):
-                text = node.value
-            if " " in text:
-                yield f"{file.relative_to(_PACKAGE)}:{node.lineno}", text
+        text = file.read_text(encoding="utf-8")
+        if "--" in text or "timesink " in text:
+            place = file.relative_to(_PACKAGE)
+            told = _said_in(ast.parse(text))
+            yield from ((f"{place}:{line}", said) for line, said in told if " " in said)
     catalogue = tomllib.loads((_PACKAGE / "rules/catalogue.toml").read_text(encoding="utf-8"))
     del catalogue["rules"]  # names of functions
     for table, rows in catalogue.items():

@@ -60,7 +60,8 @@ def training(common_cache: Path) -> Recording:
 
     def make(place: Path) -> Recording:
         # Secrets live in the environment and on the command line.
-        command = [sys.executable, write(place.parent, TRAIN), "--hf-token", "correct.horse"]
+        program = write(place.parent, TRAIN, as_it_is=True)
+        command = [sys.executable, program, "--hf-token", "correct.horse"]
         return record(place, options, command, environment(MY_KEY="correct.horse"))
 
     return made_once(common_cache.parent / "training-recorded" / "run", make)

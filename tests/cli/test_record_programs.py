@@ -42,7 +42,7 @@ def test_ranks_of_torchrun(tmp_path: Path):
     """Every rank has a timeline of its own; all of them end once they are recorded."""
     pytest.importorskip("torch.distributed.run")
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    command = [*launcher, "--nproc-per-node", "2", write(tmp_path, DISTRIBUTED)]
+    command = [*launcher, "--nproc-per-node", "2", write(tmp_path, DISTRIBUTED, as_it_is=True)]
     options = ["--cycles", "3", "--skip", "2", "--stop", "--counters", "cpu"]
     told = record(tmp_path / "run", options, command)
     assert told.code == 0, told.err

@@ -71,6 +71,29 @@ def test_text_cells_of_csv_are_no_formulas(run, tmp_path: Path):
     assert cells.endswith(",'+1")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["compare", "{0}", "{0}", "--format", "csv"],
+        ["compare", "{0}", "{0}", "--table", "times", "--format", "csv"],
+        ["compare", "{0}", "{0}", "--table", "rows", "--format", "csv"],
+        ["compare", "{0}", "{0}", "--table", "families", "--format", "csv"],
+        ["behaviour", "{0}", "--format", "csv"],
+        ["compare", "{0}", "{0}", "-o", "{1}/out/"],
+        ["behaviour", "{0}", "-o", "{1}/out/b.csv"],
+    ],
+)
+def test_tables_of_cycles_are_no_formulas_and_steer_nothing(run, tmp_path: Path, words: list[str]):
+    file = evil_trace(tmp_path, "a\x1b[31m.json")
+    said = run(*(word.format(file, tmp_path) for word in words))
+    assert said.code == 0
+    written = [path.read_text(encoding="utf-8") for path in tmp_path.glob("out/*.csv")]
+    assert written or "-o" not in words
+    for text in written or [said.out]:
+        assert not CONTROLS.intersection(text)
+        assert not re.search(r'(?m)(?:^|,)"?[=+@]', text)
+
+
 def test_lines_beside_an_answer_are_written_by_one_function():
     """Whoever prints to the screen directly prints names as they are."""
     modules = sorted((Path(timesink.__file__).parent / "cli").glob("*.py"))

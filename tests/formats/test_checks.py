@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from timesink.formats.finish import conform, find_oddities
 from timesink.model.schema import TABLES
-from timesink.model.trace import Distributed, Metadata
+from timesink.model.trace import Device, Distributed, Metadata
 
 HOUR_NS = 3_600 * 10**9
 
@@ -32,11 +32,12 @@ def step(number, ts, dur=100):
     return {"name": f"ProfilerStep#{number}", "step": number, "ts_ns": ts, "dur_ns": dur}
 
 
-def find(host=(), device=(), steps=(), rank=0):
+def find(host=(), device=(), steps=(), *, memory=(), rank=0, devices=()):
     """Findings by code for a trace with these rows."""
-    rows = {"host": host, "device": device, "steps": steps}
+    rows = {"host": host, "device": device, "steps": steps, "memory": memory}
     tables = {name: frame(table, rows.get(name, ())) for name, table in TABLES.items()}
-    metadata = Metadata("t.json", "kineto", "nvidia", 0, distributed=Distributed(rank=rank))
+    of_job = Distributed(rank=rank)
+    metadata = Metadata("t.json", "kineto", "nvidia", 0, devices=devices, distributed=of_job)
     return {entry.code: entry for entry in find_oddities(tables, metadata)}
 
 
@@ -165,12 +166,37 @@ def late_starts(rows):
         pytest.param(
             [launch(5, kind="driver")], [kernel("k", 20, correlation=5)], 0, id="linked to driver"
         ),
-        pytest.param([], [kernel("k", 20, correlation=6)], 0, id="host not recorded"),
+        pytest.param([], [kernel("k", 20, correlation=6)], 1, id="host not recorded"),
         pytest.param([launch(5)], [kernel("k", 20, kind="annotation")], 0, id="annotation"),
     ],
 )
 def test_unlinked_kernels(host, device, expected):
     assert count(find(host=host, device=device), "unlinked_kernels") == expected
+
+
+@pytest.mark.parametrize(
+    ("second", "pid", "expected"),
+    [
+        pytest.param(3, "0", 2, id="at one time"),
+        pytest.param(3, "10", 1, id="one says its process"),
+        pytest.param(500, "0", 0, id="one after the other"),
+    ],
+)
+def test_ids_that_two_processes_use_at_one_time(second, pid, expected):
+    launches = [
+        launch(number, start + 20 * number, 5, pid=process)
+        for process, start in (("10", 0), ("11", second))
+        for number in (1, 2)
+    ]
+    kernels = [kernel("k", 60, correlation=1), kernel("k", 700, correlation=2, pid=pid)]
+    assert count(find(host=launches, device=kernels), "unclear_process") == expected
+
+
+@pytest.mark.parametrize(("held", "expected"), [(11 << 30, 1), (10 << 30, 0), (2**63 - 1, 1)])
+def test_more_memory_than_any_device_of_its_size_holds(held, expected):
+    row = {"ts_ns": 1, "device_type": 1, "device": 0, "total_allocated_bytes": held}
+    found = find(memory=[row], devices=(Device(0, "NVIDIA H100", 1 << 30),))
+    assert count(found, "impossible_memory") == expected
 
 
 @pytest.mark.parametrize(

@@ -63,18 +63,20 @@ def table_block(
     start_ns: int = 0,
     rows: int | None = None,
     whole: float | None = None,
+    of: pl.DataFrame | None = None,
     ordered: bool = True,
 ) -> blocks.Table:
     """A table of `timesink.answers.views.VIEWS` with its columns explained.
 
     Points in time are counted from `start_ns`; of a long table the first `rows` are shown, and
-    shares are of all, or of a `whole` that holds more than the table.  What people look at first
-    comes first, unless not `ordered`.
+    shares are of all rows, of the table `of` where these are some of it, or of a `whole` that holds
+    more than the table.  What people look at first comes first, unless not `ordered`.
     """
     about = find_view(view)
     # The column of which each row is a part.
     known = (name for name in about.share_of if name in frame.columns)
-    measure = next((name for name in known if (frame[name].sum() or 0) > 0), None)
+    every = frame if of is None else of
+    measure = next((name for name in known if (every[name].sum() or 0) > 0), None)
     order: str | None = None
     largest = _LARGEST_FIRST.get(view, "")
     if ordered and largest in frame.columns:
@@ -87,11 +89,11 @@ def table_block(
     columns: list[blocks.Column] = []
     for group in by_title:
         if group[0] == measure:
-            every = frame[measure]
-            total = float(every.sum()) if whole is None else whole
+            total = float(every[measure].sum()) if whole is None else whole
             parts = tuple(round((value or 0) / total, 6) for value in shown[measure])
-            of = "all rows" if whole is None else "all there is, with what is not in this table"
-            help_text = f"part of the {_spelled(every.name)} time of {of}"
+            is_all = of is None and whole is None
+            told = "all rows" if is_all else "all there is, with what is not in this table"
+            help_text = f"part of the {_spelled(measure)} time of {told}"
             columns.append(
                 blocks.Column("share", "share", "share", blocks.Numbers(parts), help_text, bar=True)
             )

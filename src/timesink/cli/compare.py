@@ -472,7 +472,7 @@ def _give_error(
 def _check(options: argparse.Namespace, form: str, folder: Path | None) -> None:
     """Refuse what cannot work before the long work starts."""
     if options.view and (form not in {"", "text", "csv"} or options.table):
-        raise UsageError("--view is one table, as text or csv", "leave out --format or --table")
+        raise UsageError("one view is text or csv", "leave out --format or --table")
     if form in _WITHOUT_CHOICE and (options.table or options.top):
         left_out = "--table" if options.table else "--top"
         raise UsageError(f"{form} has no choice of tables", f"leave out {left_out}, or try csv")

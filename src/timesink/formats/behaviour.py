@@ -36,6 +36,7 @@ from timesink.model.schema import (
 from timesink.model.trace import Metadata, Trace
 from timesink.model.units import counted, published_unit
 from timesink.model.vendors import NO_ACCELERATOR, recognise_vendor
+from timesink.output.json import in_csv
 
 NEEDED = ("cycle", "beta_pct", "function", "dur_ns")
 """Columns without which a table is none of behaviour."""
@@ -346,12 +347,12 @@ def write_behaviour(table: pl.DataFrame, path: Path) -> None:
 
 
 def behaviour_csv(table: pl.DataFrame) -> str:
-    """The table as CSV text.
+    """The table as CSV text; names in it are no formulas, and steer no terminal.
 
     A last column names the sort of each cycle where there is another than `generic`.
     """
     marks = {word: mark for mark, word in INTERPOLATION_MARKS.items()}
-    texts = table.with_columns(
+    texts = table.with_columns(in_csv(table)).with_columns(
         pl.col("metric").cast(pl.String).fill_null(NO_METRIC),
         pl.col("interpolated").cast(pl.String).replace_strict(marks, default=" "),
         *(

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.model.health import HealthEntry, merge_entries
+from timesink.model import units
+from timesink.model.health import MOST_TIMES_FULL, HealthEntry, merge_entries
 from timesink.model.intervals import IntervalSet, crossed
 from timesink.model.launches import LAUNCH_KINDS, match_launches
 from timesink.model.schema import BUSY_KINDS, STEPS, TABLES, TraceTable
@@ -62,16 +63,21 @@ def find_oddities(tables: Mapping[str, pl.DataFrame], metadata: Metadata) -> lis
         # Several processes repeat ids: then only the rule that analyses follow tells.
         found = match_launches(launches, busy, tables["tracks"].lazy())
         places = pl.Series(found, dtype=pl.Int64).replace(-1, None)
-        busy = busy.with_columns(launch_ts_ns=launches["ts_ns"].gather(places))
+        busy = busy.with_columns(
+            launch_ts_ns=launches["ts_ns"].gather(places),
+            launch_pid=launches["pid"].gather(places),
+        )
     entries = [
         _overlapping_slices(busy),
         _overlapping_host(host),
-        _unlinked_kernels(busy, host),
+        _unlinked_kernels(busy),
         _duplicate_correlation(launches),
+        _unclear_process(busy, launches),
         _cut_step(tables["steps"], busy),
         _clock_fault(host, device),
         _window_end_fault(host, device),
         _device_before_launch(busy),
+        _impossible_memory(tables["memory"], metadata),
     ]
     if needs_timeline:
         entries += [
@@ -178,10 +184,8 @@ def _overlapping_host(host: pl.DataFrame) -> HealthEntry:
     return _entry("overlapping_host", np.flatnonzero(crossed(line)), example)
 
 
-def _unlinked_kernels(busy: pl.DataFrame, host: pl.DataFrame) -> HealthEntry:
-    """Device work without its launch; silent where the host was not recorded at all."""
-    if not _has_kind(host, NESTED_KINDS):
-        return HealthEntry("unlinked_kernels", 0)
+def _unlinked_kernels(busy: pl.DataFrame) -> HealthEntry:
+    """Device work without its launch, as many as tables of launches count."""
 
     def example(row: int) -> str:
         correlation = busy["correlation"][row]
@@ -206,6 +210,25 @@ def _duplicate_correlation(launches: pl.DataFrame) -> HealthEntry:
     first = launches.join(lowest.head(1), on=keys, how="semi", nulls_equal=True)
     example = f"{first.height} calls with correlation {first['correlation'][0]}: {_name(first, 0)}"
     return HealthEntry("duplicate_correlation", int(shared["len"].sum()), example)
+
+
+def _unclear_process(busy: pl.DataFrame, launches: pl.DataFrame) -> HealthEntry:
+    """Device work that does not say its process, where several use its number at one time."""
+    spans = launches.group_by("pid").agg(first=pl.col("ts_ns").min(), last=pl.col("ts_ns").max())
+    spans = spans.sort("first")
+    if not (spans["first"].shift(-1) <= spans["last"].cum_max()).any():
+        return HealthEntry("unclear_process", 0)
+    several = launches.group_by("kind", "correlation").agg(pl.col("pid").n_unique())
+    ids = several.filter(pl.col("pid") > 1)["correlation"].unique().implode()
+    own = (pl.col("pid").cast(pl.String) == pl.col("launch_pid").cast(pl.String)).fill_null(
+        value=False
+    )
+    unclear = busy.select((pl.col("correlation").is_in(ids) & ~own).fill_null(value=False))
+    return _entry(
+        "unclear_process",
+        unclear.to_series().arg_true().to_numpy(),
+        lambda row: f"{_name(busy, row)}, correlation {busy['correlation'][row]}",
+    )
 
 
 def _cut_step(steps: pl.DataFrame, busy: pl.DataFrame) -> HealthEntry:
@@ -279,6 +302,25 @@ def _device_before_launch(busy: pl.DataFrame) -> HealthEntry:
         early,
         lambda row: f"{_name(busy, row)} starts {lead[row]} ns before its launch",
     )
+
+
+def _impossible_memory(memory: pl.DataFrame, metadata: Metadata) -> HealthEntry:
+    """Records of many times the memory that their device has."""
+    listed = {device.id: device.memory_bytes for device in metadata.devices if device.memory_bytes}
+    rows = memory.filter((pl.col("device_type") > 0) & pl.col("device").is_in([*listed]))
+    if rows.is_empty():
+        return HealthEntry("impossible_memory", 0)
+    most = rows.select(
+        pl.col("device").replace_strict(listed, return_dtype=pl.Float64),
+        held=pl.max_horizontal("total_allocated_bytes", "total_reserved_bytes").cast(pl.Float64),
+    )
+    beyond = (most["held"] > MOST_TIMES_FULL * most["device"]).fill_null(value=False)
+
+    def example(row: int) -> str:
+        held, has = most["held"][row], most["device"][row]
+        return f"{units.size_bytes(held)} on a device of {units.size_bytes(has)}"
+
+    return _entry("impossible_memory", beyond.arg_true().to_numpy(), example)
 
 
 def close_spans(

@@ -14,6 +14,9 @@ from pathlib import Path
 from timesink.model.data_files import csv_rows
 from timesink.model.units import counted
 
+MOST_TIMES_FULL = 10
+"""A device that seems to hold more than this many times its memory was recorded wrongly."""
+
 
 class Severity(str, Enum):
     """How much a finding weakens the numbers."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -16,7 +17,7 @@ _OF_TEXT = frozenset({"spare", "cut", "right", "rest", "medium", "interval", "is
 
 
 _FORMULA = r"(?s)^\s*[=+\-@]."
-_UNSAFE = rf"{_FORMULA}|[\x00-\x09\x0b-\x1f\x7f-\x9f]"
+_UNSAFE = rf"{_FORMULA}|[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 
 
 def to_json(block: msgspec.Struct) -> bytes:
@@ -67,19 +68,22 @@ def frame_csv(frame: pl.DataFrame) -> str:
     nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
     if nested:
         raise QueryError.not_for_csv(nested[0])
-    return frame.with_columns(_in_csv(frame)).write_csv().rstrip("\n")
+    return frame.with_columns(in_csv(frame)).write_csv().rstrip("\n")
 
 
-def _in_csv(frame: pl.DataFrame) -> list[pl.Series]:
+def in_csv(frame: pl.DataFrame) -> list[pl.Series]:
     """Columns of text whose cells would be formulas to a spreadsheet, or steer a terminal."""
     made = []
     for column in frame.select(pl.col(pl.String, pl.Categorical, pl.Enum)).iter_columns():
         text = column.cast(pl.String)
         if text.str.contains(_UNSAFE).any():
-            text = text.str.replace(_FORMULA, "'${0}")
-            made.append(text.map_elements(_on_its_lines, pl.String, skip_nulls=True))
+            made.append(text.map_elements(cell_csv, pl.String, skip_nulls=True))
     return made
 
 
-def _on_its_lines(text: str) -> str:
-    return "\n".join(printable(line) for line in text.split("\n"))
+def cell_csv(text: str) -> str:
+    """One such cell: text that is neither, as it is where it never was."""
+    if not re.search(_UNSAFE, text):
+        return text
+    mark = "'" if re.match(_FORMULA, text) else ""
+    return mark + "\n".join(printable(line) for line in text.split("\n"))

@@ -266,10 +266,10 @@ _NAMES_A_SECRET = re.compile(
     r"""secret | passw | passphrase | credential | (?:api|access|private|account)[-_.]?key
         | (?:^|[-_.]|auth|access)(?:token|auth|authorization|bearer|signature|sig|pwd)(?:$|[-_.])
         | (?:^|[-_.])(?:pass|pw|creds?|cookies?|jwt|pat|t?otp)(?:$|[-_.])
-        | (?:^|[-_.])keys?$""",
+        | (?:^|[-_.])(?:keys?|pin)$ | (?<!by)(?<!com)pass$""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Not --max-tokens, --tokenizer, --key-size."""
+"""Not options such as max-tokens, tokenizer, key-size or pin-memory."""
 
 _LOOKS_LIKE_A_SECRET = re.compile(
     r"""\b(?: (?:hf|gh[a-z]|github_pat|glpat|xox[a-z]|sk|pk|dckr_pat|pypi|npm|nvapi)[-_][\w-]{16,}
@@ -285,6 +285,8 @@ _OPTION = re.compile(r"-[A-Za-z]|--[a-z][a-z0-9_.-]*(?:=.*)?", re.DOTALL)
 _SCHEMES = ("bearer", "basic", "token")
 """Of a header: what matters comes after them."""
 
+_NAMES_A_USER = re.compile(r"-u|--(?:[\w-]+-)?(?:user(?:name)?|login)")
+_PASSWORD_OF_USER = re.compile(r"^(?P<user>(?:--[\w-]+=)?[^\s:=/]+):(?!//).+", re.DOTALL)
 _USER_OF_URL = re.compile(r"(?<=://)(?:[^\s/@]*:[^\s@]+|[^\s/@]+)(?=@)")
 _HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NAMED_VALUE = re.compile(r"""(?<![\w.-])(?P<name>[\w.-]+)["']?\s*[=:]\s*(?!//)""")
@@ -298,15 +300,20 @@ _PIECE = re.compile(r"""(?:[^\s"']|"[^"]*"|'[^']*'|["'])+""")
 def masked(words: Iterable[str]) -> list[str]:
     """The words of a command, passwords and keys masked."""
     kept: list[str] = []
-    is_secret = False
+    is_secret, before = False, ""
     for word in words:
         is_value = is_secret and _OPTION.fullmatch(word) is None
-        kept.append(MASK if is_value else _masked_word(word))
+        shown = MASK if is_value else _masked_word(word)
+        named, is_set, _ = word.partition("=")
+        if _NAMES_A_USER.fullmatch(named if is_set else before):
+            shown = _PASSWORD_OF_USER.sub(rf"\g<user>:{MASK}", shown)
+        kept.append(shown)
         # Whether the next word is the secret: `--token`, or `token:`.
         asks = _ASKS.search(word)
         is_named = asks is not None and _is_secret(asks["name"])
         # A value that begins with a dash may be an option after all.
         is_secret = word.lower() in _SCHEMES or (is_named and not (is_value and word[:1] != "-"))
+        before = word
     return kept
 
 

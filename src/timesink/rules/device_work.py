@@ -27,6 +27,7 @@ from timesink.analyses.operators import node_times
 from timesink.analyses.steps import role_ranges
 from timesink.model import intervals, units
 from timesink.model.findings import MEDIUM, Evidence, Finding
+from timesink.model.health import MOST_TIMES_FULL
 from timesink.model.trace import Device, Trace
 from timesink.model.vendors import NVIDIA, is_allocator_call, waits_for_device
 from timesink.rules.registry import finding
@@ -280,7 +281,8 @@ def many_waits(trace: Trace) -> list[Finding]:
 def memory_limit(trace: Trace) -> list[Finding]:
     """Peak allocation above nine tenths of the device's memory; one finding for all devices."""
     fullness = pl.col("peak_allocated_bytes") / pl.col("capacity_bytes")
-    known = memory_peaks(trace).filter(pl.col("capacity_bytes") > 0, fullness > NEAR_LIMIT)
+    possible = fullness.is_between(NEAR_LIMIT, MOST_TIMES_FULL, closed="right")
+    known = memory_peaks(trace).filter(pl.col("capacity_bytes") > 0, possible)
     full = known.sort(fullness, descending=True, maintain_order=True).to_dicts()
     if not full:
         return []

@@ -25,7 +25,7 @@ from timesink.rules.causes_host import local_changes
 from timesink.rules.counter_levels import impossible_levels
 from timesink.rules.environment import find_anomalies
 from timesink.rules.ledger import Ledger, known_interval, largest_first
-from timesink.rules.program_edits import OF_PROGRAM, program_change, settled_edits
+from timesink.rules.program_change import OF_PROGRAM, program_change, settled_edits
 from timesink.rules.registry import finding, rules_for
 
 FEWEST_PUT_TOGETHER = 3

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import polars as pl
 
+from timesink.analyses.arrays import sums_by
 from timesink.analyses.columns import device_columns, host_columns, host_names, once_per_trace
 from timesink.analyses.device.activities import Gaps, device_activities
 from timesink.analyses.device.idle import (
@@ -22,7 +23,7 @@ from timesink.analyses.device.idle import (
 from timesink.analyses.device.utilisation import device_utilisation
 from timesink.analyses.forest import OPERATOR, call_forest, within
 from timesink.analyses.names import device_word, is_data_loader, short_kernel_name
-from timesink.analyses.operators import node_times
+from timesink.analyses.operators import node_times, python_frames
 from timesink.analyses.steps import average_step, find_steps, role_ranges
 from timesink.model import intervals, units
 from timesink.model.findings import Evidence, Finding
@@ -44,6 +45,8 @@ LEAST_OPERATOR = 0.3
 """One operator with this part of a step, while no device works, is the answer by itself."""
 COPY_BOUND_SHARE = 0.25
 """Copies that take this much of a step, beside kernels, are the reason themselves."""
+_ALIKE = 0.01
+"""How far its time may be from that of the table of operators and be called the same."""
 _MOST_NAMED = 4
 LEAST_UNRECORDED = 0.1
 """Waits for work that was not recorded are worth a word from this share of the steps on."""
@@ -58,6 +61,7 @@ _HOST_DID = {
     "cpu_exec": "ran host code",
     "other": "ran no operator and made no runtime call",
 }
+_WORK = {"kernel": "kernels", "memcpy": "copies", "memset": "memsets"}
 _BOUND = {row["idle_for"]: rule for rule, row in catalogue()["run"].items() if "idle_for" in row}
 """The rule about devices that are idle mostly for a cause."""
 
@@ -248,16 +252,22 @@ def _low_utilisation(
         if 2 * least > steps.length_ns
         else f"{'at least ' * many}{units.share(least, steps.length_ns)}",
         "meanwhile": "" if known else _meanwhile(trace),
+        "which": "" if known else _unlinked(trace, worst),
     }
+    function, took_ns = _silent_function(trace, worst) if cause == "stalled" else ("", 0)
+    words["function"] = function
+    words["took"] = units.duration_ns(took_ns / steps.count) + steps.a_step
+    said = f" {words['took']} of it in {function}." if function else ""
     return steps.found(
         rule,
         f"{names} {'run' if many else 'runs'} kernels {low if low == high else f'{low} to {high}'} "
         f"of the time{' inside steps' if steps.marked else ''}. "
         f"Main cause: {catalogue()['run'][rule]['because'].format(**words)}; "
-        f"{'on the worst of them ' if many else ''}{steps.part(lost)}.",
+        f"{'on the worst of them ' if many else ''}{steps.part(lost)}.{said}",
         lost,
         (*_holding_calls(trace, worst, cause), *(evidence for *_, evidence in devices)),
         words,
+        advice="named" if function else "advice",
         cost_ns=lost if known else 0.0,
     )
 
@@ -268,6 +278,49 @@ def _meanwhile(trace: Trace) -> str:
         return "nothing of the host was recorded"
     average = average_step(trace)
     return f"the host mostly {_HOST_DID[max(_HOST_DID, key=lambda part: average[f'{part}_ns'])]}"
+
+
+def _unlinked(trace: Trace, device: int) -> str:
+    """Which work of a device mostly lacks its launch, in words."""
+    rows = device_activities(trace)
+    mine = rows.device == device
+    kinds = device_columns(trace)["kind"].cast(pl.String).gather(rows.row[mine])
+    launched = pl.DataFrame({"kind": kinds, "launched": rows.launched[mine]})
+    shares = dict(launched.group_by("kind").agg(pl.col("launched").mean()).iter_rows())
+    lacking = [words for kind, words in _WORK.items() if shares.get(kind, 1.0) < 0.5]
+    return f"its {' and '.join(lacking)}" if 0 < len(lacking) < len(shares) else "its work"
+
+
+def _silent_function(trace: Trace, device: int) -> tuple[str, int]:
+    """The Python function in which the host is for most of the time it does nothing else.
+
+    Counted while the device is idle, on threads that run operators, and without the functions it
+    calls; empty where none was recorded.
+    """
+    frames, forest = python_frames(trace), call_forest(trace)
+    calls, roles = frames.calls, role_ranges(trace)
+    places = {forest.threads[place] for place in np.unique(forest.thread[forest.is_operator])}
+    works = np.array([place in places for place in calls.threads] or [False], dtype=np.bool_)
+    if not len(calls) or not works[calls.thread].any():
+        return "", 0
+    silent = idle_ranges(trace)[device]
+    for role in ("communication", "runtime", "data_loader", "cpu_exec"):
+        silent = intervals.subtract(silent, roles[role])
+    inside = intervals.coverage_within(silent, np.stack([calls.start, calls.end]).T)
+    called = calls.parent >= 0
+    own = inside - sums_by(calls.parent[called], inside[called], len(calls))
+    own = np.where(works[calls.thread], np.maximum(own, 0), 0)
+    names, code = np.unique(np.array(frames.name), return_inverse=True)
+    spent = sums_by(code[frames.row], own, len(names))
+    most = int(spent.argmax())
+    if not spent[most]:
+        return "", 0
+    name = str(names[most])
+    chain = int(sums_by(frames.row, np.where(code[frames.row] == most, own, 0), len(code)).argmax())
+    if name.startswith("<") and frames.outer[chain] >= 0:
+        # What is built in is called by something that has a place.
+        name = f"{name} (called by {frames.name[frames.outer[chain]]})"
+    return name, int(spent[most])
 
 
 def _device_names(trace: Trace, numbers: list[int]) -> str:
@@ -320,7 +373,10 @@ def work_not_recorded(trace: Trace) -> list[Finding]:
 
 
 def dominant_operator(trace: Trace) -> list[Finding]:
-    """One operator that takes much of a step on the host by itself, while no device works."""
+    """One operator that takes much of a step on the host, while no device works.
+
+    Runtime calls it makes are its own here; tables of operators count them apart.
+    """
     steps, forest = complete_steps(trace), call_forest(trace)
     mine = np.flatnonzero(forest.is_operator & steps.hold(forest.start))
     if not len(mine) or not steps.length_ns:
@@ -345,9 +401,11 @@ def dominant_operator(trace: Trace) -> list[Finding]:
         return []
     calls = units.counted(len(own), "calls")
     numbers = {"calls": len(own), "host_us_per_step": host_ns / 1000}
+    table_ns = float(spent.max()) / steps.count
+    how = "by itself" if abs(host_ns - table_ns) <= _ALIKE * host_ns else "with its runtime calls"
     return steps.found(
         "dominant-operator",
-        f"{name} takes {steps.part(host_ns)} on the host by itself, in {calls}"
+        f"{name} takes {steps.part(host_ns)} on the host {how}, in {calls}"
         f"{f'; no device works for {units.duration_ns(idle_ns)} of it' if lost else ''}.",
         idle_ns,
         [Evidence("operator", name, numbers=numbers)],

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from timesink.analyses.diff.alignment import CallChange
-from timesink.analyses.diff.edits import ProgramDifference, call_tree, difference
+from timesink.analyses.diff.edits import ProgramDifference
 from timesink.analyses.diff.program import (
     ALLOCATOR,
     ANNOTATION,
@@ -22,20 +22,22 @@ from timesink.analyses.diff.program import (
     OPERATOR,
     SORTS,
     WAIT,
-    Program,
 )
-from timesink.model.arrays import Floats
 from timesink.model.data_files import toml_tables
-from timesink.model.diagnosis import CycleKinds, ProgramChange, ProgramEdit, SteadyTimes
-from timesink.model.findings import Evidence, Finding
-from timesink.model.units import from_to, listed, per_cycle, times
+from timesink.model.diagnosis import ProgramEdit
+from timesink.model.findings import Evidence
+from timesink.model.units import from_to, listed, per_cycle
 from timesink.rules.case import told_name
 from timesink.rules.causes_device import precision
-from timesink.rules.ledger import Demand, Ledger, largest_first
-from timesink.rules.registry import finding
 
 _ENGINE = "autograd::engine::evaluate_function: "
 _BACKWARD = re.compile(r"^autograd::engine|Backward\d*$")
+_NO_WORK = re.compile(
+    r"^autograd::engine|Backward\d*$|::(?:_?(?:unsafe_)?view\w*|_?reshape\w*|clone|contiguous|copy_"
+    r"|_?to(?:_copy)?|empty\w*|new_\w+|zeros\w*|ones\w*|fill_|resize_|expand\w*|transpose|permute|t"
+    r"|as_strided|slice|select|narrow|(?:un)?squeeze|detach_?|alias)$"
+)
+"""Calls that both passes make all over: views, copies, fresh memory."""
 _MATRIX = re.compile(
     r"::(?:_?scaled_)?(?:linear|addmm|mm|bmm|baddbmm|matmul|_?conv|cudnn_conv|einsum)"
     r"|GraphLaunch|Torch-Compiled Region|CompiledFxGraph"
@@ -43,6 +45,8 @@ _MATRIX = re.compile(
 _CONV = re.compile(r"::\w*conv", re.IGNORECASE)
 _GEMM = re.compile(r"gemm|nvjet|cutlass|conv|xmma|wgrad|dgrad|Cijk|matmul|mma", re.IGNORECASE)
 _CHOICE = "kernel_choice"
+_DEEPEST = 4
+"""Calls around a change that are named, from the innermost on."""
 _HOST_WEIGHT = 0.1
 _LEAST_OWN = 0.1
 """Part of what its consequences take that a cause must take itself."""
@@ -116,93 +120,12 @@ class _Passes:
         for mean in found.means:
             passes: tuple[set[str], set[str]] = (set(), set())
             for at, (name, sort, top) in enumerate(zip(names, sorts, tops, strict=True)):
-                if sort == OPERATOR and mean[0, at] > 0 and not _BACKWARD.search(name):
+                if sort == OPERATOR and mean[0, at] > 0 and not _NO_WORK.search(name):
                     passes[bool(_BACKWARD.search(top))].add(name)
             sides.append(frozenset(passes[0] - passes[1]))
         steps = [at for at, name in enumerate(names) if name.startswith("Optimizer.step")]
         often = [float(mean[0, steps].sum()) for mean in found.means]
         return cls(names, sorts, (sides[0], sides[1]), (often[0], often[1]))
-
-
-_BETWEEN_RUNS = 0.006
-"""Part of its device time by which equal programs differ from run to run, at most."""
-_NORMAL = 1.96
-_STEADY, _CLEARLY = 0.05, 1.15
-"""Kernels that take as long within this part; and those that take so many times as long."""
-_WORTH_TELLING = 0.05
-"""Part of the device's time by which some kernels alone must change."""
-
-
-def program_change(
-    base: Program, new: Program, base_cycles: Sequence[int] = (), new_cycles: Sequence[int] = ()
-) -> ProgramChange:
-    """What the second program does otherwise, and what its device work takes."""
-    found = difference(base, new, base_cycles, new_cycles)
-    told = edits(found)
-    change = [
-        float(new[part].sum() - base[part].sum()) for part in (2, 1) for base, new in [found.means]
-    ]
-    return ProgramChange(
-        told,
-        tuple(_kinds(found)),
-        _device_time(*found.device_ns),
-        change[0],
-        change[1],
-        change[0] - sum(one.device_ns for one in told),
-        change[1] - sum(one.host_ns for one in told),
-        found.host,
-        found.varying,
-        "" if told else _uneven(found),
-        call_tree(found, base, new),
-    )
-
-
-def _uneven(found: ProgramDifference) -> str:
-    """Which kernels alone take another time per call, where most do not; empty where none do."""
-    (calls, _, before, _), (often, _, after, _) = found.means
-    some = np.flatnonzero((before > 0) & (after > 0) & (calls > 0) & (often > 0))
-    ratio = (after[some] / often[some]) / (before[some] / calls[some])
-    moved = some[(ratio > _CLEARLY) | (ratio < 1 / _CLEARLY)]
-    steady = int((np.abs(ratio - 1) < _STEADY).sum())
-    change = float((after - before)[moved].sum())
-    if steady * 2 < len(some) or abs(change) < _WORTH_TELLING * float(before.sum()) or not change:
-        return ""
-    largest = moved[np.argsort(-np.abs(after - before)[moved], kind="stable")]
-    names = dict.fromkeys(told(found.sites["name"][int(at)]) for at in largest)
-    took = times(float(before[moved].sum()), float(after[moved].sum()))
-    return (
-        f"{listed(list(names), 3)} take {took} per cycle, while most kernels take as long as "
-        "before: as of other sizes or other data."
-    )
-
-
-def _kinds(found: ProgramDifference) -> Iterator[CycleKinds]:
-    base, new = found.kinds
-    for one in base:
-        its = None if one.partner is None else new[one.partner]
-        yield CycleKinds(
-            one.cycles,
-            () if its is None else its.cycles,
-            one.period,
-            None if its is None else its.period,
-            one.calls,
-        )
-    for one in new:
-        if one.partner is None:
-            yield CycleKinds((), one.cycles, None, one.period, one.calls)
-
-
-def _device_time(base: Floats, new: Floats) -> SteadyTimes:
-    """Device time of usual cycles; its interval holds by how much equal runs differ."""
-    middle, errors = [], []
-    for side in (base, new):
-        usual = float(np.median(side))
-        spread = 1.4826 * float(np.median(np.abs(side - usual)))
-        middle.append(usual)
-        errors.append(1.2533 * spread / max(1, len(side)) ** 0.5)
-    half = _NORMAL * float(np.hypot(*errors)) + _BETWEEN_RUNS * middle[0]
-    delta = middle[1] - middle[0]
-    return SteadyTimes(middle[0], middle[1], (delta - half, delta + half))
 
 
 def edits(found: ProgramDifference) -> tuple[ProgramEdit, ...]:
@@ -540,7 +463,7 @@ def place_of(change: CallChange, *, backward: bool) -> str:
     where = "in the backward pass" if backward else "in the cycle"
     inside = [name for name in change.inside if not name.startswith(_ENGINE)]
     if inside:
-        path = " > ".join(map(told, inside))
+        path = " > ".join(["…"] * (len(inside) > _DEEPEST) + [*map(told, inside[-_DEEPEST:])])
         return f"{where}, in {path}" if backward else f"in {path}"
     ends = [told(name) for name in (change.before, change.after) if name]
     if len(ends) == 2:
@@ -552,25 +475,3 @@ def place_of(change: CallChange, *, backward: bool) -> str:
 
 _OF_KINDS = frozenset({"cycles", "frequency"})
 _EVERYWHERE = frozenset({"shapes", "types", "variants", "repeated", *_OF_KINDS})
-
-
-# -- edits as causes of a change -------------------------------------------------------------------
-
-OF_PROGRAM = frozenset(
-    {"synchronisation", "more_operators", "kernel_change", "workload_change", "host_calls"}
-)
-"""Rules that look for a change of the program in the times of functions: not asked where it is
-known."""
-_DEVICE_PARTS = ("device_compute", "copies", "exposed_communication")
-_HOST_PARTS = ("host_cpu", "synchronisation", "launch_gap", "idle", "data_loading")
-
-
-def settled_edits(program: ProgramChange | None, ledger: Ledger) -> Iterator[Finding]:
-    """Edits as causes with what they explain of the change of the cycle, which may be nothing."""
-    for one in () if program is None else program.edits:
-        taken: dict[str, float] = {}
-        for ns, parts in ((one.device_ns, _DEVICE_PARTS), (one.host_ns, _HOST_PARTS)):
-            for name, some in ledger.take(Demand(ns, parts, structural=True)).items():
-                taken[name] = taken.get(name, 0.0) + some
-        said = finding("causes", one.cause, f"{one.sentence} ({one.place}).", evidence=one.evidence)
-        yield replace(said, cost_ns=sum(taken.values()), claims=largest_first(taken))

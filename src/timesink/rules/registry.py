@@ -47,7 +47,9 @@ def is_pytorch(framework: str | None, names: Iterable[str], *, otherwise: bool) 
 def fitted(one: Finding, table: str, *, pytorch: bool, vendor: str = "") -> Finding:
     """A finding whose advice fits the framework, and the maker of the device."""
     said = catalogue()[table].get(one.rule, {})
-    advice = one.advice if pytorch else said.get("plain", one.advice)
+    # What names a place in the program holds for any framework.
+    is_general = "named" not in said or one.advice == said["advice"]
+    advice = said.get("plain", one.advice) if is_general and not pytorch else one.advice
     return replace(one, advice=in_words_of(vendor, advice) if vendor else advice)
 
 

@@ -105,3 +105,13 @@ def test_other_programs_are_not_one_run():
     )
     assert are_parts_of_one_run(base, base)
     assert not are_parts_of_one_run(base, new)
+
+
+def test_the_very_same_cycles_hold_the_same_work():
+    whole = run()
+    base, new = (
+        replace(whole, behaviour=whole.behaviour.with_columns(function=pl.Series(names * 3)))
+        for names in (["step", "launch", "mm", "gemm"], ["step", "launch", "conv", "winograd"])
+    )
+    assert are_parts_of_one_run(base, base)
+    assert not are_parts_of_one_run(base, new)

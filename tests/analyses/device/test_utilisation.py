@@ -181,14 +181,30 @@ def test_occupancy_is_unknown_where_no_kernel_has_an_estimate():
 
 def test_tensor_core_ratio():
     outside = read(STEP(1, 0, 100), R(1, 1, c=1), K("nvjet_", 10, 5, c=1))
-    assert busy(outside, "tensor_core_ratio") == [(None,)]
+    assert busy(outside, "tensor_core_ratio") == [(1.0,)]
+    assert device_utilisation(outside, zeros=True)["tensor_core_ratio"].to_list() == [None]
     one_of_two = read(
         O("aten::mm", 0, 100, x=1),
         R(1, 1, c=1, x=1),
         K("nvjet_", 10, 5, c=1, x=1),
         K("nvjet_", 10, 5, c=9, device=1),
     )
-    assert busy(one_of_two, "device", "tensor_core_ratio") == [(0, 1.0), (1, 0.0)]
+    former = device_utilisation(one_of_two, zeros=True)["tensor_core_ratio"].to_list()
+    assert (former, busy(one_of_two, "tensor_core_ratio")) == ([1.0, 0.0], [(1.0,), (1.0,)])
+
+
+@pytest.mark.parametrize(
+    ("names", "ratio"),
+    [
+        (("nvjet_", "fc-dtype_Float"), 0.5),
+        (("softmax_warp_forward",), 0.0),
+        (("softmax_warp_forward", "fc-dtype_Float"), None),
+        (("nvjet_", "fc-dtype_Float", "own_kernel"), None),
+    ],
+)
+def test_tensor_cores_are_unknown_where_names_do_not_tell(names, ratio):
+    kernels = [K(name, 10 + 10 * place, 5, c=1) for place, name in enumerate(names)]
+    assert busy(read(STEP(1, 0, 100), R(1, 1, c=1), *kernels), "tensor_core_ratio") == [(ratio,)]
 
 
 # -- real recordings -------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import timesink
+from compared import pair_of
 from compared_runs import (
     SLOW_CLOCK,
     process_table,
@@ -20,9 +21,26 @@ from compared_runs import (
     write_timeline,
 )
 from timesink.analyses.comparison.pair import FAMILIES, ROWS, TIMES
+from timesink.answers.comparison import work
 from timesink.answers.comparison.report import Comparison
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
 from timesink.formats.parquet_folder import export_folder
+
+
+@pytest.fixture
+def measured() -> None:
+    """For tests that look at what comes of a pair."""
+
+
+@pytest.fixture(autouse=True)
+def _who_meets_whom(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Is what most of these ask: their pairs say nothing but that."""
+    if "measured" not in request.fixturenames:
+        monkeypatch.setattr(
+            work,
+            "compare_roles",
+            lambda base, new, kind: pair_of(base=base, new=new, kind=kind),
+        )
 
 
 def pids(comparison: Comparison) -> list[tuple[str, str, str]]:
@@ -32,6 +50,7 @@ def pids(comparison: Comparison) -> list[tuple[str, str, str]]:
 # -- two sides -------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("measured")
 def test_two_tables(tmp_path: Path) -> None:
     base = write_table(tmp_path / "before_perf_data.csv", process_table(7))
     new = write_table(tmp_path / "after.parquet", process_table(7, SLOW_CLOCK, seed=1))
@@ -44,6 +63,7 @@ def test_two_tables(tmp_path: Path) -> None:
     assert compared.sources == (str(base), str(new))
 
 
+@pytest.mark.usefixtures("measured")
 def test_swapping_sides_mirrors_the_change(tmp_path: Path) -> None:
     base = write_table(tmp_path / "a.parquet", process_table(7))
     new = write_table(tmp_path / "b.parquet", process_table(7, SLOW_CLOCK, seed=1))
@@ -58,6 +78,7 @@ def test_swapping_sides_mirrors_the_change(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.usefixtures("measured")
 def test_the_same_path_twice_is_the_same(tmp_path: Path) -> None:
     path = write_table(tmp_path / "a.parquet", process_table(7))
     compared = timesink.compare(path, path)
@@ -66,6 +87,7 @@ def test_the_same_path_twice_is_the_same(tmp_path: Path) -> None:
     assert len(compared.roles) == 1
 
 
+@pytest.mark.usefixtures("measured")
 def test_two_recordings(tmp_path: Path) -> None:
     base = write_timeline(tmp_path / "a.json")
     new = write_timeline(tmp_path / "b.json", slow=1.5)
@@ -79,6 +101,7 @@ def test_two_recordings(tmp_path: Path) -> None:
     assert pair.rows.is_empty()
 
 
+@pytest.mark.usefixtures("measured")
 def test_traces_that_are_open_already(tmp_path: Path) -> None:
     traces = [
         timesink.open(write_timeline(tmp_path / "a.json", slow=slow), cache=False)
@@ -88,12 +111,14 @@ def test_traces_that_are_open_already(tmp_path: Path) -> None:
     assert gemm["change_pct"].item() == pytest.approx(100)
 
 
+@pytest.mark.usefixtures("measured")
 def test_an_exported_trace_and_its_file_are_the_same(tmp_path: Path) -> None:
     path = write_timeline(tmp_path / "a.json")
     export_folder(timesink.open(path, cache=False), tmp_path / "tables")
     assert timesink.compare(path, tmp_path / "tables").pair.cycle_times.change_pct == 0
 
 
+@pytest.mark.usefixtures("measured")
 def test_a_table_and_a_recording_have_the_same_cycles(tmp_path: Path) -> None:
     """The recording has profiler steps; the table says that cycles are decode steps."""
     source = write_timeline(tmp_path / "a.json")
@@ -107,6 +132,7 @@ def test_a_table_and_a_recording_have_the_same_cycles(tmp_path: Path) -> None:
     assert compared.pair.workload.comparable
 
 
+@pytest.mark.usefixtures("measured")
 def test_cycles_found_in_different_ways_are_found_again_in_one(tmp_path: Path) -> None:
     base = write_timeline(tmp_path / "a.json", steps=True)
     new = write_timeline(tmp_path / "b.json")
@@ -121,6 +147,7 @@ def test_cycles_that_are_asked_for_are_taken(tmp_path: Path) -> None:
     assert timesink.compare(path, path, by="step").pair.base.method == "step"
 
 
+@pytest.mark.usefixtures("measured")
 def test_a_recording_too_short_to_repeat_has_the_cycles_of_the_other(tmp_path: Path) -> None:
     base = write_timeline(tmp_path / "a.json")
     short = write_timeline(tmp_path / "b.json", cycles=2, mark="decode_step", pid=5)
@@ -137,6 +164,7 @@ def test_tables_have_the_cycles_they_have(tmp_path: Path) -> None:
         timesink.compare(path, path, by="layer")
 
 
+@pytest.mark.usefixtures("measured")
 def test_an_own_map_says_which_counters_matter(tmp_path: Path) -> None:
     own = tmp_path / "map.csv"
     own.write_text("class,metric\ngpu_compute,gpu_power\n")
@@ -159,6 +187,7 @@ def test_rows_that_were_ignored_are_noted(tmp_path: Path) -> None:
     assert any(note.startswith("1 row could not be used, e.g. ") for note in pair.base.notes)
 
 
+@pytest.mark.usefixtures("measured")
 def test_a_single_cycle_is_compared_without_a_test(tmp_path: Path) -> None:
     base, new = (
         write_table(tmp_path / f"{name}.parquet", process_table(7, cycles=1)) for name in ("a", "b")
@@ -181,6 +210,7 @@ def test_two_single_processes_are_base_and_new_whatever_their_numbers(tmp_path: 
     assert (chosen.pair.new.label, chosen.pair.new.pid) == ("new", "10")
 
 
+@pytest.mark.usefixtures("measured")
 def test_sorts_of_cycles_are_said_in_words_and_end_the_name_of_files(tmp_path: Path) -> None:
     for suffix in ("_prefill", "_decode"):
         write_case(tmp_path / "case", [7], [7], f"job{suffix}_perf_data.csv")
@@ -197,6 +227,7 @@ def test_sorts_of_cycles_are_said_in_words_and_end_the_name_of_files(tmp_path: P
 # -- folders ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("measured")
 def test_ranks_of_two_folders_meet(tmp_path: Path) -> None:
     for side, first in (("base", 100), ("new", 200)):
         for rank in (0, 1):
@@ -247,6 +278,7 @@ def test_a_case_is_normal_and_abnormal(tmp_path: Path) -> None:
     assert one.file_stem == "case_pid7_strict_comparison"
 
 
+@pytest.mark.usefixtures("measured")
 def test_a_case_of_recordings(tmp_path: Path) -> None:
     for side, slow in (("normal", 1.0), ("abnormal", 2.0)):
         write_timeline(tmp_path / "case" / side / "trace.json.gz", slow=slow)
@@ -358,6 +390,7 @@ def test_prefill_without_a_partner_is_said(tmp_path: Path) -> None:
     assert any("job_prefill pid 7" in note for note in compared.notes)
 
 
+@pytest.mark.usefixtures("measured")
 def test_one_table_with_prompts_and_tokens_is_compared_sort_by_sort(tmp_path: Path) -> None:
     for name in ("a", "b"):
         prompts = process_table(7, cycle_type="prefill")
@@ -425,6 +458,7 @@ def test_hosts_tell_processes_apart(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.usefixtures("measured")
 def test_rows_without_a_host_belong_to_the_only_one(tmp_path: Path) -> None:
     half = pl.col("cycle") % 2 == 0
     table = process_table(7, host="left")
@@ -446,6 +480,7 @@ def test_hosts_can_be_ignored(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("device", ["GPU 0", "gpu 0", "gpu0", "GPU0", 0, "0"])
+@pytest.mark.usefixtures("measured")
 def test_tables_of_one_device(tmp_path: Path, device: str | int) -> None:
     case = write_case(tmp_path / "case", [7], [7])
     pair = timesink.compare(case, device=device).pair
@@ -456,11 +491,13 @@ def test_tables_of_one_device(tmp_path: Path, device: str | int) -> None:
     assert len(pair.cycle_times.base_ns) == 8
 
 
+@pytest.mark.usefixtures("measured")
 def test_the_host_is_a_device(tmp_path: Path) -> None:
     pair = timesink.compare(write_case(tmp_path / "case", [7], [7]), device="cpu").pair
     assert pair.times["device"].unique().to_list() == ["Host"]
 
 
+@pytest.mark.usefixtures("measured")
 def test_a_device_nobody_has_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match=r"^--device GPU 5: no such device$") as caught:
         timesink.compare(write_case(tmp_path / "case", [7], [7]), device="GPU 5")
@@ -581,6 +618,7 @@ def test_a_recording_in_which_nothing_repeats_is_refused(tmp_path: Path) -> None
 # -- JSON ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("measured")
 def test_json_is_complete(tmp_path: Path) -> None:
     compared = timesink.compare(write_case(tmp_path / "case", [7, 8], [7]))
     answer = json.loads(compared.to_json())
@@ -622,6 +660,7 @@ def test_json_of_many_roles(explored: Comparison) -> None:
     assert other["differences"][0]["what"] == "gpu_sm_frequency"
 
 
+@pytest.mark.usefixtures("measured")
 def test_every_key_of_the_json_is_described(tmp_path: Path, explored: Comparison) -> None:
     page = (Path(__file__).parents[3] / "docs" / "comparison_json.md").read_text(encoding="utf-8")
     answers = [timesink.compare(write_case(tmp_path / "case", [7], [7])), explored]

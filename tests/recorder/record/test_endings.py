@@ -16,7 +16,6 @@ import importlib.util
 # Libraries ask where torch is long before they import it.
 assert importlib.util.find_spec("torch")
 import os, signal, sys, torch
-import torch._dynamo  # every optimizer imports it: once for all children
 
 class Mine(torch.optim.Adam):
     def step(self, closure=None):

@@ -22,7 +22,6 @@ pytestmark = pytest.mark.whole
 
 BLOCKS = """
 import os, threading, torch, timesink
-import torch._dynamo  # every profiler imports it: once for all processes
 
 def workers(rank):
     told = {"WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2, "RANK": rank, "LOCAL_RANK": rank}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cases import DATA_LOADER, MAIN, STEP, C, K, O, R, host_event, read
+from cases import DATA_LOADER, MAIN, MODULE, STEP, C, K, O, R, host_event, read
 from timesink.answers.analysis.report import headline
 from timesink.model.findings import Finding
 from timesink.model.trace import Trace
@@ -191,3 +191,39 @@ class TestDominantOperator:
     def test_without_a_device_nothing_is_promised(self):
         (finding,) = dominant_operator(read(STEP(1, 0, 1000), O("aten::conv", 0, 700)))
         assert (finding.share, finding.gain_ns) == (0.7, 0)
+
+
+def python(name: str, ts: int, dur: int, own: int, parent: int | None = None) -> dict:
+    return MODULE(name, ts, dur, own=own, parent=parent, module=None)
+
+
+def test_the_python_function_that_takes_the_time_is_named():
+    kernels = [R(5, 5, c=1), K("gemm", 20, 200, c=1), O("aten::mm", 0, 20)]
+    stack = [python("train.py(3): main", 0, 9000, 1), python("io.py(7): save", 1000, 6000, 2, 1)]
+    stack.append(python("<built-in method sleep>", 1500, 5000, 3, 2))
+    (finding,) = low_utilisation(read(STEP(1, 0, 9000), *kernels, *stack))
+    assert finding.rule == "low-utilisation-host-stalled"
+    assert finding.advice.startswith(
+        "Look at <built-in method sleep> (called by io.py(7): save): the host spends 5.00 ms a step"
+    )
+    assert "with_stack" not in finding.advice
+
+
+def test_work_whose_launches_are_missing_is_said_by_its_sort():
+    copies = [C(100 + 90 * at, 5, c=90 + at) for at in range(10)]
+    launched = [R(5, 5, c=1), K("gemm", 20, 50, c=1), O("aten::mm", 0, 20)]
+    (finding,) = low_utilisation(read(STEP(1, 0, 1000), *launched, *copies))
+    assert "unknown, as launches of its copies were not recorded" in finding.sentence
+    (finding,) = low_utilisation(
+        read(STEP(1, 0, 1000), O("aten::mm", 0, 20), *copies[:1], K("k", 900, 9))
+    )
+    assert "unknown, as launches of its work were not recorded" in finding.sentence
+
+
+def test_a_dominant_operator_counts_its_runtime_calls_and_says_so():
+    operator, launch = O("aten::attention", 0, 800), R(100, 300, c=1)
+    with_call = read(STEP(1, 0, 1000), operator, launch, K("gemm", 900, 50, c=1))
+    (found,) = dominant_operator(with_call)
+    assert "on the host with its runtime calls, in 1 call" in found.sentence
+    without = read(STEP(1, 0, 1000), operator, R(850, 5, c=1), K("gemm", 900, 50, c=1))
+    assert "on the host by itself, in 1 call" in dominant_operator(without)[0].sentence

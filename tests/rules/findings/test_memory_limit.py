@@ -31,6 +31,12 @@ def test_nine_tenths_are_needed(total: int, found: int):
     assert len(memory_limit(allocated(total, deviceProperties=[GPU]))) == found
 
 
+def test_what_no_device_can_hold_is_a_fault_of_the_recording():
+    impossible = allocated(2**63 - 1, deviceProperties=[GPU])
+    assert memory_limit(impossible) == []
+    assert "impossible_memory" in {entry.code for entry in impossible.health}
+
+
 def test_the_host_and_devices_of_unknown_size_are_left_alone():
     assert memory_limit(allocated(99 * GIB, device=-1, deviceProperties=[GPU])) == []
     assert memory_limit(allocated(99 * GIB, device=1, deviceProperties=[GPU])) == []

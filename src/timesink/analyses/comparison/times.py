@@ -173,7 +173,8 @@ _LEAST_PAUSE = 0.1
 _MOST_OVERLAP = 0.01
 """Part of the time of one side that cycles of the other may share: a process runs one at a time."""
 
-_SAME_FUNCTIONS = 0.5
+_SAME_FUNCTIONS, _OF_THE_SAME_CYCLES = 0.5, 0.9
+"""Part of the functions that parts of one run have in common; and the very same cycles."""
 
 
 def are_parts_of_one_run(base: Role, new: Role) -> bool:
@@ -192,7 +193,7 @@ def are_parts_of_one_run(base: Role, new: Role) -> bool:
         return base.source == new.source
     only_new = after.join(before, ["start_ns", "end_ns"], "anti")
     if only_new.is_empty() or before.join(after, ["start_ns", "end_ns"], "anti").is_empty():
-        return True
+        return _run_the_same(base, new, _OF_THE_SAME_CYCLES)
     sides = [side.select("start_ns", "end_ns").to_numpy() for side in (before, only_new)]
     lengths = [side[:, 1] - side[:, 0] for side in sides]
     usual = max(float(side.mean()) for side in lengths)
@@ -223,14 +224,14 @@ def cycle_spans(behaviour: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _run_the_same(base: Role, new: Role) -> bool:
-    """Whether they have functions in common: half of those of the side with fewer."""
+def _run_the_same(base: Role, new: Role, part: float = _SAME_FUNCTIONS) -> bool:
+    """Whether they have functions in common: this part of those of the side with fewer."""
     if not all("function" in role.behaviour.columns for role in (base, new)):
         return True
     before, after = (
         set(role.behaviour["function"].unique().cast(pl.String)) for role in (base, new)
     )
-    return len(before & after) >= _SAME_FUNCTIONS * min(len(before), len(after))
+    return len(before & after) >= part * min(len(before), len(after))
 
 
 def _nearest(base: Ints, new: Ints) -> float:

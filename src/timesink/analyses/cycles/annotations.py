@@ -391,7 +391,8 @@ def told_by_passes(trace: Trace, found: Cycles) -> Cycles:
         "pid", "start_ns", told=pl.col("name").replace_strict(types, return_dtype=pl.String)
     )
     rows = found.table.select("pid", "cycle", "start_ns", "end_ns").sort("start_ns")
-    begun = passes.sort("start_ns").join_asof(rows, on="start_ns", by="pid")
+    # Both are in order of their start, which Polars cannot see by process.
+    begun = passes.sort("start_ns").join_asof(rows, on="start_ns", by="pid", check_sortedness=False)
     one = pl.when(pl.col("told").n_unique() == 1).then(pl.col("told").first())
     told = begun.filter(pl.col("start_ns") < pl.col("end_ns")).group_by("pid", "cycle").agg(one)
     own = pl.col("type").cast(pl.String)

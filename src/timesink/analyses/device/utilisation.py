@@ -18,7 +18,11 @@ from timesink.analyses.columns import (
     start_and_end,
 )
 from timesink.analyses.device.activities import device_activities
-from timesink.analyses.kernels.table import kernel_launches, operator_tensor_core_share
+from timesink.analyses.kernels.table import (
+    device_tensor_core_share,
+    kernel_launches,
+    operator_tensor_core_share,
+)
 from timesink.analyses.steps import find_steps, is_communication, window
 from timesink.model import intervals
 from timesink.model.arrays import Floats, Ints
@@ -52,14 +56,19 @@ def device_utilisation(trace: Trace, *, zeros: bool = False) -> pl.DataFrame:
     * `sm_efficiency`: multiprocessors in use by blocks per SM, over the window;
     * `occupancy_pct`: achieved occupancy, weighted by the time inside the window of the kernels
       that state one (`zeros` as for :func:`known_occupancy`);
-    * `tensor_core_ratio`: of the time of kernels launched by operators, anywhere in the trace.
+    * `tensor_core_ratio`: of the time of all kernels, anywhere in the trace; null where names do
+      not tell (with `zeros` of kernels launched by operators, as the former plugin counts).
     """
     steps = find_steps(trace).filter("complete")
     first, last = window(steps)
     bounds = steps.select("start_ns", "end_ns").to_numpy()
     frames = np.vstack([(first, last), bounds])
     window_ns, steps_ns = last - first, int((bounds[:, 1] - bounds[:, 0]).sum())
-    ratio_of = dict(operator_tensor_core_share(trace).select("device", "ratio").iter_rows())
+    if zeros:
+        shares = operator_tensor_core_share(trace).select("device", pl.col("ratio").fill_null(0.0))
+    else:
+        shares = device_tensor_core_share(trace)
+    ratio_of = dict(shares.iter_rows())
     events, number = device_columns(trace), device_numbers(trace)
     works = events["kind"].is_in(BUSY_KINDS).to_numpy()
 
@@ -91,7 +100,7 @@ def device_utilisation(trace: Trace, *, zeros: bool = False) -> pl.DataFrame:
                 "within_steps": part(int(running[1:].sum()), steps_ns),
                 "sm_efficiency": part(efficiency, window_ns) if length.any() else None,
                 "occupancy_pct": part(occupied, int(lasted.sum())),
-                "tensor_core_ratio": (ratio_of.get(device) or 0.0) if ratio_of else None,
+                "tensor_core_ratio": ratio_of.get(device, 0.0 if zeros and ratio_of else None),
             }
         )
     return pl.DataFrame(rows, schema=SCHEMA)

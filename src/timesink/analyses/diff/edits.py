@@ -33,6 +33,7 @@ from timesink.analyses.diff.program import (
     KERNEL,
     MODULE,
     OPERATOR,
+    RUNTIME,
     SORTS,
     Program,
 )
@@ -219,6 +220,12 @@ def _changes(
     apart = (high < least) | (most < low)
     equal = (low == high) & (least == most) & (low == least)
     varies = ~apart & ~equal
+    foreign = base.program.vendor != new.program.vendor
+    if foreign:
+        # What operators do with the runtime and the device of two makers implements one program.
+        inside = names.table["parent"].is_in(names.table["site"].to_list()).to_numpy()
+        own = (names.table["sort"].to_numpy() >= RUNTIME) & inside
+        varies, apart = varies | own, apart & ~own
     repeated = _repeated(base, new, names, apart)
     if repeated is not None:
         return [repeated], int(varies.sum())
@@ -228,8 +235,9 @@ def _changes(
         trees = [steady_tree(side, known, varies) for side in (base, new)]
         found = CallAlignment(trees[0], trees[1], names, frozenset(known[apart].tolist())).changes()
         found += _uncovered(found, names, apart, base, new)
-    found += _details(base, new, names, equal, alone=not found)
-    return found, int(varies.sum())
+    if not foreign:
+        found += _details(base, new, names, equal, alone=not found)
+    return found, 0 if foreign else int(varies.sum())
 
 
 def _uncovered(
@@ -270,6 +278,9 @@ def _repeated(
 ) -> CallChange | None:
     """Nearly all operators so many times as often: a cycle that does its work more than once."""
     operators = names.table["sort"].to_numpy() == OPERATOR
+    # Gradients may be those of several passes: the optimizer steps once all the same.
+    steps = [names.path(site)[0].startswith("Optimizer.") for site in names.table["site"].to_list()]
+    operators &= ~np.array(steps, dtype=np.bool_)
     before, after = (np.median(side.calls, axis=0) for side in (base, new))
     some = operators & (before > 0) & (after > 0)
     if not (apart & some).any():

@@ -51,6 +51,8 @@ OPERATOR, ANNOTATION, MODULE, RUNTIME, WAIT, ALLOCATOR, KERNEL, COPY = range(len
 _CALLS = ("operator", "annotation", "module", "collective", "runtime", "driver")
 _SORT_OF_KIND = {"annotation": ANNOTATION, "module": MODULE, "runtime": RUNTIME, "driver": RUNTIME}
 ON_DEVICE = (KERNEL, COPY)
+_PREFIX = re.compile(rf"^(?:{vendors.CALL_PREFIXES})(?=[A-Z_])")
+"""What calls of the runtime begin with, by which the same call of two makers differs."""
 _ROOT = np.uint64(0x9E3779B97F4A7C15)
 
 SITES = {
@@ -105,6 +107,8 @@ class Program:
     """Whether calls of the host are known, and not only the work of the device."""
     typed: bool
     """Whether shapes were recorded."""
+    vendor: str = ""
+    """Who made the device."""
 
     @cached_property
     def cycles(self) -> list[int]:
@@ -125,7 +129,7 @@ class Program:
         place = np.append(np.where(rows, np.cumsum(rows) - 1, -1), -1)
         nodes = self.nodes.with_columns(parent=pl.Series(place[self.nodes["parent"].to_numpy()]))
         sites, counts = self.sites.filter(kept), self.counts.filter(kept)
-        return Program(sites, counts, nodes.filter(kept), self.host, self.typed)
+        return Program(sites, counts, nodes.filter(kept), self.host, self.typed, self.vendor)
 
     def tree(self, cycle: int) -> pl.DataFrame:
         """The calls of one cycle; parents are rows of it."""
@@ -228,7 +232,9 @@ def _program(
     parent, depth = nest.parent, nest.depth
     cycle = _cycle_of(start, parent, depth, table)
     site = np.zeros(len(start), dtype=np.uint64)
-    own = mixed(hashed(nodes.names))[nodes.name[order]] + nodes.sort[order].astype(np.uint64)
+    own = mixed(hashed([_PREFIX.sub("", name) for name in nodes.names]))[
+        nodes.name[order]
+    ] + nodes.sort[order].astype(np.uint64)
     with np.errstate(over="ignore"):
         for level in levels(depth):
             above = np.where(parent[level] >= 0, site[parent[level]], _ROOT)
@@ -254,6 +260,7 @@ def _program(
         pl.DataFrame({"cycle": number, "site": site, "parent": kept, "thread": lane}, schema=NODES),
         host=bool((nodes.sort[order] < KERNEL).any()),
         typed=bool(nodes.shape[order].any()),
+        vendor=trace.metadata.vendor,
     )
 
 

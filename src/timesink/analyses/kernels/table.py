@@ -219,6 +219,21 @@ def tensor_core_shares(trace: Trace) -> tuple[float, float, float]:
     return (using / total, not_using / total, unknown / total) if total else (0.0, 1.0, 0.0)
 
 
+def device_tensor_core_share(trace: Trace) -> pl.DataFrame:
+    """Per device, the part of the time of its kernels that surely uses matrix units.
+
+    No rows where makers of the device have none; null where names of kernels do not tell: of most
+    of the time, or of any of it while none is known to use them.
+    """
+    dur, use = pl.col("dur_ns"), pl.col("tensor_cores")
+    using, known, every = dur.filter(use).sum(), dur.filter(use.is_not_null()).sum(), dur.sum()
+    tells = (every > 0) & (2 * known >= every) & ((using > 0) | (known == every))
+    launches = kernel_launches(trace)
+    if not has_tensor_cores(trace):
+        launches = launches.clear()
+    return launches.group_by("device").agg(ratio=pl.when(tells).then(using / every)).sort("device")
+
+
 @once_per_trace
 def operator_tensor_core_share(trace: Trace) -> pl.DataFrame:
     """Per device, the time of kernels launched directly by operators; no rows without any.

@@ -14,7 +14,6 @@ from timesink.answers.analysis.sections import chosen_rows, start_side_by_side
 from timesink.answers.info import facts, grave_entries, health_section, recording_section
 from timesink.answers.info_report import describe_trace
 from timesink.answers.tables import sentence, table_block, table_document
-from timesink.answers.views import find_view
 from timesink.errors import UsageError
 from timesink.model import units
 from timesink.output.blocks import Document, Facts, Section, Tone
@@ -163,13 +162,10 @@ def view_document(
     """One table alone, in the order in which programs get it, or as a column says."""
     every = analysis.table(view)
     frame = tables.in_words(chosen_rows(every, sort, fits), view)
-    whole: float | None = tables.whole_of(analysis, view, frame)
-    if whole is None and fits:
-        # Shares of some rows are still of all.
-        measured = (name for name in find_view(view).share_of if frame[name].sum())
-        whole = next((float(every[name].sum()) for name in measured), None)
+    # Shares of some rows are still of all, and of the same.
+    whole, of = tables.whole_of(analysis, view, every), every if fits else None
     return table_document(
-        table_block(frame, view, start_ns=start_ns, rows=rows, whole=whole, ordered=False)
+        table_block(frame, view, start_ns=start_ns, rows=rows, whole=whole, of=of, ordered=False)
     )
 
 

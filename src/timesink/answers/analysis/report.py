@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import msgspec
 import polars as pl
 
-from timesink.analyses.columns import device_columns
+from timesink.analyses.columns import device_columns, host_columns
 from timesink.analyses.device.activities import has_device_work
 from timesink.analyses.names import device_word
 from timesink.analyses.ranks.rank_set import RankSet, set_health, set_notes
@@ -29,10 +29,11 @@ from timesink.formats.written_files import is_folder
 from timesink.model import units
 from timesink.model.findings import SEVERITIES, Finding, gravest_first
 from timesink.model.health import HealthEntry, recording_notes
+from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace, why_no_calls
 from timesink.rules.communication import stragglers
-from timesink.rules.idle import LEAST_BETWEEN, time_between
+from timesink.rules.idle import LEAST_BETWEEN, LEAST_IDLE, time_between
 from timesink.rules.single_run import complete_steps, find_all
 from timesink.runtime.engine import Engine, engine_of
 from timesink.sources.cache import Cache
@@ -54,7 +55,7 @@ class Analysis:
     >>> import timesink
     >>> analysis = timesink.analyze(timesink.sample())
     >>> analysis
-    <Analysis of unet_train.pt.trace.json.gz, 2 steps: 76.9 % of each 27.18 ms step is GPU work...>
+    <Analysis of unet_train.pt.trace.json.gz, 2 steps: 77.0 % of each 27.18 ms step is GPU work...>
     >>> analysis.table("kernels").height > 0
     True
     """
@@ -357,8 +358,9 @@ _SAID = {
 _ON_DEVICE = {"kernel": "computation", "communication": "communication"}
 _ON_DEVICE |= {"memcpy": "copies", "memset": "memsets"}
 _LEAST_BESIDE, _LEAST_TOLD = 0.002, 0.0005
-"""Of a step: where the rest of device work takes less, kernels stand for all of it; and a part."""
-_MOST_PARTS = 3
+"""Of a step: where the rest of device work takes less, it is not told apart; nor is a part."""
+_MOST_PARTS, _MUCH = 3, 0.3
+"""Parts that are told; and what of the costliest one a finding, or a call, has to be about."""
 
 _SLOW_HOST = (
     "dominant-operator",
@@ -413,7 +415,28 @@ def headline(trace: Trace, found: Sequence[Finding] | None = None) -> str:
             took = one.share * complete_steps(trace).length_ns
             said += f"; {one.evidence[0].name} alone takes {units.brief_ns(took)} of it on the host"
             return f"{said}: {one.advice[0].lower()}{one.advice[1:]}"
-    return said + _advice(found, costly)
+    # What is about a small part of it only is not what to try about it.
+    least = _MUCH * costs[costly] / average["total_ns"] if costly != "between" else 0.0
+    telling = [one for one in found if not one.share or one.share >= least]
+    if costly == "runtime" and not any(one.rule in _RULES["runtime"] for one in telling):
+        said += _longest_call(trace, costs[costly])
+    return said + _advice(found, costly, telling)
+
+
+def _longest_call(trace: Trace, cost_ns: float) -> str:
+    """The runtime call that takes much of their time; empty where none does, or all is little."""
+    host, steps = host_columns(trace), complete_steps(trace)
+    if cost_ns < LEAST_IDLE * steps.length_ns:
+        return ""
+    made = host.filter(host["kind"].is_in(LAUNCH_KINDS))
+    made = made.filter(steps.hold(made["ts_ns"].to_numpy()))
+    by_name = made.group_by("name").agg(pl.col("dur_ns").sum()).sort("dur_ns", "name")
+    if by_name.is_empty():
+        return ""
+    name, total = by_name.row(-1)
+    took = total / steps.count
+    is_much = took >= _MUCH * cost_ns
+    return f"; {name} takes {units.brief_ns(took)}{steps.a_step}" if is_much else ""
 
 
 def _on_device(trace: Trace, average: dict[str, float], costs: dict[str, float]) -> str:
@@ -437,7 +460,8 @@ def _on_device(trace: Trace, average: dict[str, float], costs: dict[str, float])
                 for part, ns in parts.items()
                 if ns >= _LEAST_TOLD * steps.length_ns
             )
-            working, is_so = busy, f"{is_so} ({', '.join(told)})"
+            is_so = f"{is_so} ({', '.join(told)})"
+        working = max(busy, working)
     said = f"{units.share(working, steps.length_ns)} of {steps.each} {is_so}"
     costly = max((part for part in costs if part != main), key=lambda part: costs[part])
     if not costs[costly]:
@@ -457,13 +481,18 @@ def _on_host(trace: Trace, costs: dict[str, float]) -> str:
     return f"No device work was recorded; of {steps.each}, {shares}"
 
 
-def _advice(found: Sequence[Finding], costly: str) -> str:
-    """What to try about the costliest part, or else about the gravest finding."""
+def _advice(found: Sequence[Finding], costly: str, telling: Sequence[Finding]) -> str:
+    """What to try about the costliest part, or else about the gravest finding.
+
+    Only findings that are about much of that part tell what to try about it.
+    """
     rules = _RULES.get(costly, ())
     first = [finding for finding in found if finding.rule == "odd-rank"] or found[:1]
     if first and first[0].rule in _OF_RANKS:
         rules = (first[0].rule,)
-    about_it = [finding for finding in found if finding.rule in rules]
+    about_it = [
+        one for one in found if one.rule in rules and (one in telling or one.rule in _OF_RANKS)
+    ]
     if about_it:
         best = min(
             about_it, key=lambda one: (SEVERITIES.index(one.severity), rules.index(one.rule))

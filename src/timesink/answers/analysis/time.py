@@ -153,18 +153,23 @@ def devices_section(run: Analysed) -> Made:
     return Section("devices", "Devices", tuple(blocks), "; ".join(lines))
 
 
-_OTHERWISE = 0.05
-"""How far shares of the steps, and of the time a device worked in at all, may be apart unsaid."""
+_TOLD_APART, _OTHERWISE = 0.005, 0.05
+"""How far shares of the steps may be from those with the gaps between them unsaid; and how far
+from those of the time a device worked in at all."""
 
 
 def _device_line(word: str, row: Mapping[str, Any], span: Mapping[str, Any] | None) -> str:
-    """How busy a device was; also from its first activity to its last, where that is not alike."""
+    """How busy a device was; also inside steps, and where it worked, where that is not alike."""
     about = columns_of("devices")
     said = [
         f"{about[name].title} {worded(row[name], 'percent' if name.endswith('_pct') else 'share')}"
         for name in _BUSY
         if row[name] is not None or name == "utilisation"
     ]
+    in_steps, steps_ns = row["within_steps"], row["steps_ns"]
+    if in_steps and abs(in_steps - (row["utilisation"] or 0.0)) >= _TOLD_APART:
+        inside, steps = units.share(in_steps, 1), units.duration_ns(steps_ns)
+        said.append(f"kernels {inside} of the steps ({steps}) without the gaps between them")
     within = span["busy_ns"] / span["span_ns"] if span and span["span_ns"] else None
     if within is not None and abs(within - (row["any_activity"] or 0.0)) >= _OTHERWISE:
         length = units.duration_ns(span["span_ns"]) if span else ""
@@ -242,7 +247,7 @@ _RATIOS = {
     "any_activity": ("{word} busy", "time with any work on the device, from first to last step"),
     "sm_efficiency": ("SM efficiency", "multiprocessors in use, from first to last step"),
     "occupancy_pct": ("Occupancy", "the profiler's estimate, weighted by kernel time"),
-    "tensor_core_ratio": ("Tensor cores", "part of kernel time that operators spend on them"),
+    "tensor_core_ratio": ("Tensor cores", "part of the time of all kernels, as their names tell"),
 }
 
 

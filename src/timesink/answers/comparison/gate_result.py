@@ -187,7 +187,9 @@ def gate_of(
     for case, why in cases:
         title, said = case.pairs[0].title, sentence(why, limit, is_budgeted=is_budgeted)
         outcome = _outcome(why, limit)
-        if limit is not None and outcome == FAILED and (same := _same_program(case, why, limit)):
+        if limit is not None and (unequal := _unequal(case)) and why.verdict != "incomparable":
+            outcome, said = UNJUDGED, f"{unequal} {said} {_WHAT_TO_DO}"
+        elif limit is not None and outcome == FAILED and (same := _same_program(case, why, limit)):
             outcome, said = UNJUDGED, f"{said} {same}"
         checks.append(
             Finding(
@@ -270,22 +272,40 @@ def _is_hidden(why: Diagnosis, limit: Limit) -> bool:
 
 
 def _is_open(why: Diagnosis, limit: Limit) -> bool:
-    """Whether the best estimate is beyond the limit, and noise may make as much of it.
+    """Whether an estimate is beyond the limit, and noise may make as much of it.
 
     Where nothing is allowed, what is worth a word counts: any two runs differ by a little.
     """
     allowed = limit.allowed_pct or 100 * NARROW
-    return why.verdict == "no_change" and (why.cycle_time.tested_pct or 0.0) > allowed
+    is_tested_beyond = (why.cycle_time.tested_pct or 0.0) > allowed
+    return (why.verdict == "no_change" and is_tested_beyond) or _is_shown_beyond(why, limit)
+
+
+def _is_shown_beyond(why: Diagnosis, limit: Limit) -> bool:
+    """Whether the mean of all cycles is beyond the limit, and the cycles tested may be as well."""
+    lengths, allowed = why.cycle_time, limit.allowed_pct
+    if not allowed or why.verdict not in {"no_change", "regression"}:
+        return False
+    is_beyond = (lengths.tested_pct or 0.0) <= allowed < (lengths.change_pct or 0.0)
+    bounds = lengths.tested_interval_pct
+    return is_beyond and (bounds is None or bounds[1] > allowed)
 
 
 def _runs(lengths: CycleTime) -> str:
     """How many runs would decide, as far as their cycles tell, and how."""
-    half, found = unseen_pct(lengths) or 0.0, abs(lengths.tested_pct or 0.0)
+    half, found = unseen_pct(lengths) or 0.0, abs(lengths.tested_pct or lengths.change_pct or 0.0)
     many = max(_FEWEST_RUNS, math.ceil((half / found) ** 2) if found else 0)
     return (
         f"{units.count(many)} runs of each side, recorded in turn, would decide: it is a change "
         "where all new ones take longer than all old ones."
     )
+
+
+def _unequal(case: Comparison) -> str:
+    """That cycles hold other work, and could not be put together until they do; else empty."""
+    pairs = [one.pair for one in case.pairs if not one.pair.workload.comparable]
+    reasons = [one.workload.reasons[:1] for one in pairs if one.equal_work is None]
+    return " ".join(["Cycles do not hold the same work.", *reasons[0]]) if reasons else ""
 
 
 def _same_program(case: Comparison, why: Diagnosis, limit: Limit) -> str:
@@ -324,10 +344,11 @@ def sentence(why: Diagnosis, limit: Limit | None, *, is_budgeted: bool = False) 
         said = f"{said.removesuffix(').')}, {_INTERVAL} {interval_pct(*bounds)})."
     if limit is not None and (doubt := _doubt(why, limit)):
         return f"{said} {doubt}"
-    if why.verdict == "no_change" and limit is not None:
-        return f"{said}{_beyond(why, limit)}"
     if why.verdict != "regression":
-        return said
+        # What passes names both figures: of all cycles, and of those that were tested.
+        steady = f" {_steady_told(why)}." if limit and _differs(why.cycle_time) else ""
+        beyond = _beyond(why, limit) if limit and why.verdict == "no_change" else ""
+        return f"{said}{steady}{beyond}"
     if limit is None:
         return said if is_budgeted else f"{said} Without --fail-on that fails nothing."
     return said if limit.allowed_pct is None else f"{said} {_held(why, limit)}"
@@ -341,9 +362,10 @@ def _doubt(why: Diagnosis, limit: Limit) -> str:
         return ""
     estimate = f"{_steady_told(why)}. " if _differs(why.cycle_time) else ""
     allowed = f"{limit.allowed_pct or 100 * NARROW:g} %"
+    what = "the mean of all cycles" if _is_shown_beyond(why, limit) else "that"
     return (
-        f"{estimate}Not judged: that is beyond {allowed}, and cycles are too uneven to be certain "
-        f"of it. {_runs(why.cycle_time)}"
+        f"{estimate}Not judged: {what} is beyond {allowed}, and cycles are too uneven to be "
+        f"certain of it. {_runs(why.cycle_time)}"
     )
 
 

@@ -64,7 +64,9 @@ def tables_of(run: SideRun, *, calls: bool = True) -> Tables:
     programs = {}
     for pid, program in run.programs.items():
         tables |= {_name(pid, name): getattr(program, name) for name in _OF_PROGRAM}
-        programs[pid] = {"host": program.host, "typed": program.typed}
+        programs[pid] = {
+            "host": program.host, "typed": program.typed, "vendor": program.vendor
+        }  # fmt: skip
     about = asdict(run.unit) | {name: getattr(run, name) for name in _PLAIN}
     recorded = None if run.recorded is None else asdict(run.recorded)
     about |= {"recorded": recorded, "anatomies": plain, "programs": programs}

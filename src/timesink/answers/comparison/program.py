@@ -20,6 +20,7 @@ from timesink.output.numbers import column, first_nodes, numbers, table, words
 _NS_PER_US = 1000.0
 NO_PROGRAM = "No timeline tells what these programs call."
 _SAME = "The program is the same"
+_DONE_OTHERWISE = "The same operators are called, and done otherwise"
 _KERNELS_ONLY = "The kernels are the same"
 _REPEAT = (
     "Same program, same device time ({took}): the host was {pace}. Record both sides again before "
@@ -94,7 +95,8 @@ def _program_line(found: ProgramChange) -> str:
         return f"{_SAME if found.certain else _KERNELS_ONLY}."
     first, *others = found.edits
     more = f", and {units.counted(len(others), 'more edits')} below" if others else ""
-    return f"The program changed: {_edit_told(first)}{more}."
+    changed = _DONE_OTHERWISE if first.cause == "kernel_choice" else "The program changed"
+    return f"{changed}: {_edit_told(first)}{more}."
 
 
 def _edit_told(one: ProgramEdit) -> str:

@@ -15,6 +15,7 @@ from itertools import zip_longest
 import polars as pl
 
 from timesink.analyses.comparison.pair import CycleTimes, Pair
+from timesink.output.json import cell_csv
 from timesink.output.names import in_published_cell
 
 PUBLISHED = (
@@ -52,7 +53,7 @@ def table_csv(pair: Pair, table: str | None = None, top: int | None = None) -> s
     titles = published_titles(pair) if name == "rows" else frame.columns
     out = StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(titles)
+    writer.writerow(map(cell_csv, titles))
     writer.writerows(zip(*(_cells(column) for column in frame[:top]), strict=True))
     return out.getvalue().removesuffix("\n")
 
@@ -65,11 +66,11 @@ def table_of(pair: Pair, table: str | None) -> str:
 def _cells(column: pl.Series) -> list[object]:
     """Values as a CSV holds them; a float that is no number is empty."""
     if column.dtype.is_nested():
-        return column.list.join(_BETWEEN_NAMES).to_list()
+        column = column.list.join(_BETWEEN_NAMES)
     if column.dtype == pl.Boolean:
         return ["" if value is None else str(value).lower() for value in column]
     if not column.dtype.is_float():
-        return column.to_list()
+        return [cell_csv(value) if isinstance(value, str) else value for value in column]
     return [
         "" if value is None or value != value else f"{value:.6f}"  # noqa: PLR0124 - NaN
         for value in column

@@ -78,12 +78,13 @@ def test_annotations_of_many_names_do_not_hide_the_unit():
 _PASSES = ["execute_context_1(8)_generation_0(0)"] + ["execute_context_0(0)_generation_4(4)"] * 5
 
 
-def test_steps_of_a_server_are_prefills_and_decodes_by_the_passes_in_them():
+def test_steps_of_a_server_are_prefills_and_decodes_by_the_passes_in_them(capfd):
     passes = [note(name, 1_000 * at + 20, 800) for at, name in enumerate(_PASSES)]
     steps = [mark(at) for at in range(6)]
     found = find_cycles(trace_of([*passes, *work(0, 6_000)], steps=steps))
     assert found.method == "step"
     assert found.table["type"].to_list() == ["prefill"] + ["decode"] * 5
+    assert capfd.readouterr().err == ""
 
 
 def test_passes_that_hold_little_of_the_work_tell_what_their_cycles_are():

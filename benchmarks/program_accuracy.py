@@ -1,0 +1,128 @@
+"""Whether comparisons name the change that was made to a program, on the corpus of edited programs.
+
+    python benchmarks/program_accuracy.py shaping=FOLDER judging=FOLDER final=FOLDER [--write]
+
+Each folder holds recordings and `pairs.csv`, as `edited_corpus.py` leaves them: what was changed,
+which causes are right, and words of which the answer must hold one to have named the place.
+`--write` writes docs/program_accuracy.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import timesink
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "program_accuracy.md"
+NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One pair, and what the comparison said first."""
+
+    model: str
+    change: str
+    right: tuple[str, ...]
+    said: str
+    place: bool
+    edits: int
+    device: str
+
+    @property
+    def equal(self) -> bool:
+        """Whether nothing was changed."""
+        return self.right == (NONE,)
+
+    @property
+    def good(self) -> bool:
+        """Whether the first cause is right and its place is named; of equal pairs, no edit."""
+        return not self.edits if self.equal else self.said in self.right and self.place
+
+
+def judged(folder: Path) -> Iterator[Judged]:
+    """Every pair of a folder compared."""
+    with (folder / "pairs.csv").open(encoding="utf-8", newline="") as rows:
+        for row in csv.DictReader(rows):
+            sides = [folder / row["model"] / row[side] for side in ("base", "new")]
+            yield _judged(row, timesink.compare(*sides).to_dict())
+
+
+def _judged(row: dict[str, str], answer: dict[str, Any]) -> Judged:
+    first = answer["causes"][0] if answer["causes"] else None
+    program = answer["program"] or {"edits": [], "device_time": {"verdict": "unknown"}}
+    told = ""
+    if first is not None:
+        told = " ".join([first["sentence"], *(one.get("text", "") for one in first["evidence"])])
+    return Judged(
+        row["model"],
+        row["change"],
+        tuple(row["expected_cause"].split("|")),
+        NONE if first is None else first["cause"],
+        bool(re.search(row["place"], told, re.IGNORECASE)),
+        len(program["edits"]),
+        program["device_time"]["verdict"],
+    )
+
+
+def summary(name: str, pairs: Sequence[Judged]) -> str:
+    """A row of the table of all sets."""
+    changed, equal = [one for one in pairs if not one.equal], [one for one in pairs if one.equal]
+    cause = sum(one.said in one.right for one in changed)
+    both = sum(one.good for one in changed)
+    models, kinds = len({one.model for one in pairs}), len({one.right[0] for one in changed})
+    quiet = sum(one.good for one in equal)
+    same = sum(one.device == "same" for one in equal)
+    return (
+        f"| {name} | {models} | {len(changed)} ({kinds} kinds) | {cause} | {both} "
+        f"({both / max(1, len(changed)):.0%}) | {quiet} of {len(equal)} | {same} of {len(equal)} |"
+    )
+
+
+def confusion(pairs: Sequence[Judged]) -> Iterator[str]:
+    """What was done against what was said first, a row for each cause."""
+    yield "| what was changed | pairs | said first |"
+    yield "|---|---|---|"
+    for right in sorted({one.right[0] for one in pairs if not one.equal}):
+        own = [one for one in pairs if one.right[0] == right]
+        said = Counter(one.said for one in own).most_common()
+        yield f"| {right} | {len(own)} | {', '.join(f'{cause} {often}' for cause, often in said)} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sets", nargs="+", help="NAME=FOLDER")
+    parser.add_argument("--write", action="store_true")
+    args = parser.parse_args()
+    found = {}
+    for one in args.sets:
+        name, _, folder = one.partition("=")
+        found[name] = list(judged(Path(folder)))
+    titles = (
+        *("recordings", "models", "changes", "right first cause", "and its place"),
+        *("equal pairs without an edit", "their device time the same"),
+    )
+    lines = [
+        f"| {' | '.join(titles)} |",
+        "|---|---|---|---|---|---|---|",
+        *(summary(name, pairs) for name, pairs in found.items()),
+    ]
+    for name, pairs in found.items():
+        lines += ["", f"## {name.capitalize()}", "", *confusion(pairs)]
+        missed = [one for one in pairs if not one.good]
+        lines += ["", *(f"* {one.model}, {one.change}: said {one.said}" for one in missed)]
+    print("\n".join(lines))
+    if args.write:
+        head = PAGE.read_text(encoding="utf-8").partition("<!-- figures -->")[0]
+        PAGE.write_text(f"{head}<!-- figures -->\n\n" + "\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
