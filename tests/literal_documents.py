@@ -10,6 +10,7 @@ from timesink.output.blocks import (
     Causes,
     Curve,
     Curves,
+    Detail,
     Document,
     Facts,
     FindingCard,
@@ -28,9 +29,11 @@ from timesink.output.blocks import (
     Stacks,
     Tile,
     Tiles,
+    Tree,
+    TreeSide,
     Verdict,
 )
-from timesink.output.numbers import column, table
+from timesink.output.numbers import column, table, words
 
 HOSTILE = "<img src=x>|\x1b[31m`a`"
 
@@ -104,6 +107,17 @@ HEATMAP = Heatmap(
         HeatRow("1", (16e6, None), marked=True),
     ),
 )  # fmt: skip
+TREE = Tree(
+    "calls",
+    "Calls",
+    (0, 1, 0, 1),
+    words(["aten::to", "copy", "aten::linear", HOSTILE]),
+    words(["same", "same", "changed", "added"]),
+    (1, 0, 0, 0),
+    TreeSide("base", (Detail("calls", "count", (1, 1, 2, 0)),), (7, 7, 9, None)),
+    TreeSide("new", (Detail("calls", "count", (1, 1, 2, 3)),), (8, 8, 9, 10)),
+    3,
+)
 OTHERS: tuple[Block, ...] = (
     Facts((("device", "NVIDIA H200"),)),
     Tiles((Tile("Step", 1e6, "time_ns"), Tile("Occupancy", None, "share"))),

@@ -17,7 +17,7 @@ from timesink.analyses.comparison.verdict import compare_roles
 from timesink.answers.comparison.gate import comment_md
 from timesink.answers.comparison.gate_result import Gate, Limit, gate_of
 from timesink.answers.comparison.report import Comparison
-from timesink.model.diagnosis import Diagnosis
+from timesink.model.diagnosis import Diagnosis, ProgramChange, ProgramEdit, SteadyTimes
 from timesink.model.findings import Finding
 
 MOST_CHARACTERS = 65_536
@@ -62,6 +62,28 @@ class TestWhatItSays:
         assert text.startswith("## timesink: failed (`--fail-on 5%`)\n")
         assert "**Regression.** Cycles take 23.0 % longer. Allowed: 5 % more." in text
         assert "1. **GPU clock** (+5.30 ms" in text
+
+    def test_the_program_comes_first_and_no_edit_is_told_twice(self):
+        edit = ProgramEdit(
+            "synchronisation", "aten::item added", "in the loss", "aten::item", 0, 100, 5e3, 1e6,
+            100, 100, 400,
+        )  # fmt: skip
+        times = SteadyTimes(1e6, 1.1e6, (9e4, 1.1e5))
+        program = ProgramChange((edit,), (), times, 1e5, 1e6, 0.0, 0.0, certain=True, varying=0)
+        cause = clock_cause(cause=edit.cause, sentence="aten::item added (in the loss).")
+        text = comment(comparison_of({"case": slow_clock(program=program, causes=(cause,))}))
+        first, second, *_ = text.split("\n\n")[1].split(" Device time per cycle: ")
+        assert first.startswith("**The program changed: aten::item added, in the loss (")
+        assert second.startswith("1.00 → 1.10 ms (+10.0 %, 95 % interval +9.0 to +11.0 %). Cycles")
+        assert text.count("aten::item added") == 1
+
+    def test_where_only_the_program_changed_that_is_the_heading(self):
+        edit = ProgramEdit("casts", "aten::to added", "", "aten::to", 0, 1, 5e3, 0, 1, 0, 0)
+        times = SteadyTimes(1e6, 1e6)
+        program = ProgramChange((edit,), (), times, 0.0, 0.0, 0.0, 0.0, certain=True, varying=0)
+        text = comment(comparison_of({"case": unchanged(program=program)}))
+        assert text.startswith("## timesink: the program changed\n")
+        assert "No change" not in text
 
     def test_without_a_gate_the_verdict_is(self):
         assert comment(comparison_of({"case": unchanged()})).startswith("## timesink: no change\n")

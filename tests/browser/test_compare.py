@@ -44,7 +44,7 @@ def faults(
 ) -> Iterator[str]:
     """A server of recorded faults."""
     folder = tmp_path_factory.mktemp("faults")
-    for name in ("normal", *FIRST_CAUSE):
+    for name in ("normal", "sync_bug", *FIRST_CAUSE):
         shutil.copytree(shared / "data" / "h200" / "faults" / name, folder / name)
     with serve(folder, common_cache) as address:
         yield address
@@ -58,6 +58,21 @@ def test_the_answer_needs_no_scrolling(page: Page, faults: str, fault: str):
     parts = page.get_by_role("figure", name="Where the change is")
     assert is_seen(parts)
     assert is_seen(page.get_by_text(FIRST_CAUSE[fault]).first)
+
+
+def test_both_programs_are_a_tree_that_leads_to_their_timelines(page: Page, faults: str):
+    page.goto(f"{faults}#/compare?base=normal&new=sync_bug")
+    edits = page.get_by_role("figure", name="Edits of the program")
+    expect(edits).to_contain_text("aten::item added", timeout=LONG)
+    assert is_seen(edits)
+    tree = page.get_by_role("treegrid", name="Calls of both programs")
+    page.get_by_label("Only what differs").check()
+    item = tree.get_by_role("row", name="aten::item").first
+    expect(item).to_have_class("state-added")
+    expect(item.get_by_role("link", name="timeline of base")).to_have_count(0)
+    item.get_by_role("link", name="timeline of new").click()
+    found = page.get_by_role("status").filter(has_text="found")
+    expect(found.first).to_be_visible(timeout=LONG)
 
 
 def is_seen(part: Locator) -> bool:

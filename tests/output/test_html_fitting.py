@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from literal_documents import TREE
 from timesink.output.blocks import Column, Document, Numbers, Picture, Section, Table, Text, Words
 from timesink.output.html import fitted
+from timesink.output.numbers import first_nodes
 
 
 def document(rows: int) -> Document:
@@ -45,6 +47,14 @@ def test_tables_lose_their_last_rows_and_the_names_in_them():
 
 def test_a_few_rows_are_always_shown():
     assert table_of(fitted(document(800), 10)[0]).rows == 15
+
+
+def test_trees_lose_what_is_folded_and_then_their_last_nodes():
+    shown = first_nodes(TREE, 2)
+    assert shown.names.texts == ("aten::to", "aten::linear")
+    assert (shown.depth, shown.folded, shown.total) == ((0, 0), (1, 0), 3)
+    assert shown.new.moments_ns == (8, 9)
+    assert shown.new.details[0].values == (1, 2)
 
 
 def test_very_long_names_lose_their_middle_before_rows_go():

@@ -14,6 +14,7 @@ from literal_documents import (
     KERNELS,
     OTHERS,
     PARTS,
+    TREE,
     VERDICT,
     document,
 )
@@ -89,6 +90,15 @@ def test_a_verdict():
 
 def test_the_other_blocks():
     assert said(*OTHERS).splitlines()[:3] == ["- device: NVIDIA H200", "", "- Step: 1.00 ms"]
+
+
+def test_a_tree_is_a_table_of_what_is_seen_at_first():
+    lines = said(TREE, title="Tree").splitlines()
+    assert [line.split(" | ")[1:] for line in lines[-3:]] == [
+        ["same", "1", "1 |"],
+        ["changed", "2", "2 |"],
+        ["added", "0", "3 |"],
+    ]
 
 
 def test_sections_for_pages_are_left_out():

@@ -17,6 +17,7 @@ from literal_documents import (
     KERNELS,
     OTHERS,
     PARTS,
+    TREE,
     VERDICT,
     document,
 )
@@ -177,6 +178,15 @@ def test_the_other_blocks():
         Modules
           UNet  8.00 ms
             Conv2d  4.00 ms""")
+
+
+def test_a_tree_is_a_table_of_what_is_seen_at_first():
+    assert said(TREE) == dedent("""\
+        Calls (3)
+        call                         state    calls base  calls new
+          aten::to                   same              1          1
+        ~ aten::linear               changed           2          2
+        +   <img src=x>|\\x1b[31m`a`  added             0          3""")
 
 
 def test_sections_for_pages_are_left_out():

@@ -126,7 +126,7 @@ def cause_line(one: Finding) -> str:
     """A cause with the time it explains."""
     bounds = "" if one.interval_ns is None else f" ({interval_ns(*one.interval_ns)})"
     explains = f"{signed_ns(one.explained_ns)} per cycle{bounds}"
-    return f"{one.cause}{_of(one.process)}, {explains}: {cause_sentence(one)}"
+    return f"{one.cause}{_of(one.process)}, {explains}: {cause_sentence(one)}".removesuffix(": ")
 
 
 def cause_sentence(one: Finding) -> str:

@@ -201,7 +201,7 @@ class Column(msgspec.Struct, frozen=True):
     right: bool = False
     """Words that stand to the right, as numbers do: numbers with units of their own."""
     signed: bool = False
-    """Changes: text tells a plus as well."""
+    """Changes: a plus is told as well."""
     medium: Medium = ""
     """Where it belongs: what pages have in two columns may be one in text."""
 
@@ -222,6 +222,8 @@ class Table(msgspec.Struct, frozen=True, tag_field="type", tag="table"):
     sort: Sort | None = None
     rest: str = ""
     """What the rows that are not shown come to; said in text and Markdown."""
+    whole: bool = False
+    """Whether pages show long texts whole at first."""
 
 
 class Curve(msgspec.Struct, frozen=True):
@@ -271,6 +273,42 @@ class Icicle(msgspec.Struct, frozen=True, tag_field="type", tag="icicle"):
     texts: tuple[str, ...]
     value: tuple[float, ...]
     details: tuple[Detail, ...] = ()
+
+
+class TreeSide(msgspec.Struct, frozen=True):
+    """What one side has at each node."""
+
+    label: str
+    details: tuple[Detail, ...]
+    moments_ns: tuple[int | None, ...] = ()
+    """Where in its trace each node comes first; None where it does not."""
+
+
+class Tree(msgspec.Struct, frozen=True, tag_field="type", tag="tree"):
+    """Two sides as one tree, nodes in pre-order, with what became of each."""
+
+    id: str
+    title: str
+    depth: tuple[int, ...]
+    names: Words
+    states: Words
+    folded: tuple[int, ...]
+    """Nodes below it that are not seen at first, whether they are here or not."""
+    base: TreeSide
+    new: TreeSide
+    total: int
+    """Nodes to be seen at first, of which the last may be missing."""
+
+    @property
+    def seen(self) -> list[int]:
+        """Nodes that are not folded into one above."""
+        rows: list[int] = []
+        hidden = sys.maxsize
+        for row, (deep, folded) in enumerate(zip(self.depth, self.folded, strict=True)):
+            if deep <= hidden:
+                rows.append(row)
+                hidden = deep if folded else sys.maxsize
+        return rows
 
 
 class HeatRow(msgspec.Struct, frozen=True):
@@ -331,6 +369,7 @@ Block: TypeAlias = (
     | Curves
     | Picture
     | Icicle
+    | Tree
     | Heatmap
     | Health
 )

@@ -14,7 +14,7 @@ from timesink.errors import TimesinkError
 from timesink.output import blocks
 from timesink.output.json import in_script, to_json
 from timesink.output.names import cut_middle, in_html
-from timesink.output.numbers import words
+from timesink.output.numbers import first_nodes, words_at
 
 STATIC = Path(__file__).parent / "static"
 """Where the build of `web/` puts what shows reports."""
@@ -141,6 +141,8 @@ def _ever_shorter(document: blocks.Document) -> Iterator[blocks.Document]:
 
 
 def _first_rows(block: blocks.Block, rows: int) -> blocks.Block:
+    if isinstance(block, blocks.Tree) and len(block.depth) > rows:
+        return first_nodes(block, rows)
     if not isinstance(block, blocks.Table) or block.rows <= rows:
         return block
     columns = []
@@ -149,7 +151,7 @@ def _first_rows(block: blocks.Block, rows: int) -> blocks.Block:
         first = (
             blocks.Numbers(data.values[:rows])
             if isinstance(data, blocks.Numbers)
-            else words(None if code < 0 else data.texts[code] for code in data.codes[:rows])
+            else words_at(data, range(rows))
         )
         columns.append(replace(column, data=first))
     return replace(block, columns=tuple(columns), rows=rows)

@@ -12,9 +12,7 @@ from timesink.errors import QueryError
 from timesink.output.blocks import Document
 from timesink.output.names import printable
 
-_OF_TEXT = frozenset(
-    {"spare", "cut", "right", "rest", "medium", "signed", "interval", "is_example"}
-)
+_OF_TEXT = frozenset({"spare", "cut", "right", "rest", "medium", "interval", "is_example"})
 """Fields of blocks that say how text is laid out; pages do that themselves."""
 
 

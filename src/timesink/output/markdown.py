@@ -103,7 +103,10 @@ def _plain(text: str) -> str:
 
 
 def _section(section: Section, level: str, said: Words) -> Iterator[str]:
-    shown = [one for one in section.blocks if type(one) in _WRITERS]
+    every = (
+        tables.tree_table(one) if isinstance(one, blocks.Tree) else one for one in section.blocks
+    )
+    shown = [one for one in every if type(one) in _WRITERS]
     if not shown and not section.lead:
         return
     alone = len(shown) == 1
@@ -159,7 +162,8 @@ def _causes(block: blocks.Causes, said: Words) -> str:
             cost = cost_of(card)
             title = f"**{said(card.title)}**{f' ({said(cost)})' if cost else ''}"
             line = said(" ".join(filter(None, (card.sentence, card.advice))))
-            items.append("\n   - ".join([f"{number}. {title}: {line}", *map(said, card.evidence)]))
+            line = f"{number}. {': '.join(filter(None, (title, line)))}"
+            items.append("\n   - ".join([line, *map(said, card.evidence)]))
         made.append("\n".join(items))
     return "\n\n".join(filter(None, made))
 

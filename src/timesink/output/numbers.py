@@ -13,7 +13,16 @@ import polars as pl
 from msgspec.structs import replace
 
 from timesink.model import units
-from timesink.output.blocks import CauseCard, Column, Kind, Numbers, Table, Words
+from timesink.output.blocks import (
+    CauseCard,
+    Column,
+    Kind,
+    Numbers,
+    Table,
+    Tree,
+    TreeSide,
+    Words,
+)
 from timesink.output.names import NO_NAME
 
 NONE = "-"
@@ -128,6 +137,33 @@ def words(texts: Iterable[str | None]) -> Words:
     known: dict[str, int] = {}
     codes = tuple(-1 if text is None else known.setdefault(text, len(known)) for text in texts)
     return Words(codes, tuple(known))
+
+
+def words_at(data: Words, rows: Iterable[int]) -> Words:
+    """The texts of some rows."""
+    return words(None if data.codes[row] < 0 else data.texts[data.codes[row]] for row in rows)
+
+
+def first_nodes(tree: Tree, most: int) -> Tree:
+    """The first nodes that are seen at once; what is folded is not there to be unfolded."""
+    kept = tree.seen[:most]
+
+    def at(values: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(values[row] for row in kept) if values else ()
+
+    def side(one: TreeSide) -> TreeSide:
+        details = tuple(replace(each, values=at(each.values)) for each in one.details)
+        return replace(one, details=details, moments_ns=at(one.moments_ns))
+
+    return replace(
+        tree,
+        depth=at(tree.depth),
+        names=words_at(tree.names, kept),
+        states=words_at(tree.states, kept),
+        folded=at(tree.folded),
+        base=side(tree.base),
+        new=side(tree.new),
+    )
 
 
 def texts_of(column: pl.Series) -> list[str | None]:

@@ -198,6 +198,32 @@ def attribution_table(block: blocks.Attribution) -> blocks.Table:
     )
 
 
+_MARKS = {"added": "+ ", "removed": "- ", "changed": "~ ", "varies": "? "}
+
+
+def tree_table(block: blocks.Tree) -> blocks.Table:
+    """The nodes that are seen at first, indented, with the figures of both sides."""
+    rows = block.seen
+    state = [block.states.texts[block.states.codes[row]] for row in rows]
+    names = [
+        f"{_MARKS.get(how, '  ')}{'  ' * block.depth[at]}{block.names.texts[block.names.codes[at]]}"
+        for at, how in zip(rows, state, strict=True)
+    ]
+    figures = (
+        column(
+            f"{side}_{one.title}",
+            f"{one.title} {side}",
+            one.kind,
+            [one.values[at] for at in rows],
+            spare=2 * place,
+        )
+        for place, pair in enumerate(zip(block.base.details, block.new.details, strict=True))
+        for side, one in zip(("base", "new"), pair, strict=True)
+    )
+    shown = column("node", "call", "text", names), column("state", "state", "text", state)
+    return blocks.Table(block.id, block.title, (*shown, *figures), len(rows), block.total)
+
+
 def interval_of(part: blocks.AttributedPart) -> str:
     """Between which bounds a change is; empty where that is not known."""
     return "" if part.low is None or part.high is None else interval_ns(part.low, part.high)

@@ -148,7 +148,11 @@ def content(document: Document, width: int) -> Group:
 
 
 def _section(section: Section, width: int) -> Iterator[RenderableType]:
-    shown = [one for one in section.blocks if not isinstance(one, blocks.Picture)]
+    shown = [
+        tables.tree_table(one) if isinstance(one, blocks.Tree) else one
+        for one in section.blocks
+        if not isinstance(one, blocks.Picture)
+    ]
     if not shown and not section.lead:
         return
     alone = len(shown) == 1

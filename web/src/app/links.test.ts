@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Link } from "../document/types";
-import { linksOfRun, pageOfSection, rangeQuery } from "./links";
+import type { Run } from "./api/types";
+import { linksOfComparison, linksOfRun, pageOfSection, rangeQuery } from "./links";
 import { parseRoute } from "./routing/route";
 
 const query = { worker: "rank0", span: "1", "sort.operators": "-calls" };
@@ -80,5 +81,29 @@ describe("a link of a finding", () => {
   });
   test("to anything else leads to the overview", () => {
     expect(pageOfSection("steps")).toBe("overview");
+  });
+});
+
+describe("a moment of a comparison", () => {
+  const run = (name: string, workers: string[]): Run => ({
+    name,
+    workers: workers.map((worker) => ({ name: worker, spans: ["1"] })),
+    bytes: 0,
+    changed_s: 0,
+    growing: false,
+    timeline: true,
+    behaviour: false,
+    counters: [],
+  });
+  const links = linksOfComparison({ base: run("a", ["rank0"]), new: run("b", ["rank0", "rank1"]) });
+  test("leads to the timeline of its side, with the name looked for", () => {
+    expect(routeOf(links.hrefOfMoment("base", 2_000_000, "step #"))).toMatchObject({
+      run: "a",
+      page: "trace",
+      query: { q: "step ", from: "1500000", to: "2500000" },
+    });
+  });
+  test("leads nowhere where a side has several timelines", () => {
+    expect(links.hrefOfMoment("new", 2_000_000, "step")).toBeNull();
   });
 });

@@ -1,7 +1,8 @@
 // Where names and moments lead: from an operator to its kernels, from a kernel to the trace.
 
-import type { Links, RowValues } from "../components/links";
+import { type Links, NO_LINKS, type RowValues, type Side } from "../components/links";
 import type { Link } from "../document/types";
+import type { Run } from "./api/types";
 import { changedQuery, formatRoute, type Query, type RunPage, runHref } from "./routing/route";
 
 const PAGE_OF_SECTION: Readonly<Record<string, RunPage>> = {
@@ -51,13 +52,27 @@ export function linksOfRun(run: string, page: RunPage, query: Query): Links {
       }
     },
     hrefOfLink: (link) => hrefOfLink(link, to),
+    hrefOfMoment: NO_LINKS.hrefOfMoment,
   };
 }
 
-/** Of a comparison, names lead nowhere: they may be of either run; places are of the new one. */
-export function linksOfComparison(newRun: string): Links {
-  const to = (page: RunPage, more: Query) => runHref(newRun, page, {}, more);
-  return { hrefOfCell: () => null, hrefOfLink: (link) => hrefOfLink(link, to) };
+/**
+ * Of a comparison, names lead nowhere: they may be of either run; places are of the new one, moments
+ * of the timeline of either, where it has one only.
+ */
+export function linksOfComparison(runs: Record<Side, Run>): Links {
+  const to = (page: RunPage, more: Query) => runHref(runs.new.name, page, {}, more);
+  return {
+    ...NO_LINKS,
+    hrefOfLink: (link) => hrefOfLink(link, to),
+    hrefOfMoment(side, at, name) {
+      const { name: run, timeline, workers } = runs[side];
+      const alone = workers.length === 1 && workers[0]?.spans.length === 1;
+      // What stands for numbers is not in the trace.
+      const q = name.split("#")[0] as string;
+      return timeline && alone ? runHref(run, "trace", {}, { ...rangeQuery(at, at), q }) : null;
+    },
+  };
 }
 
 /** The state of the trace view that shows a range with some of its surroundings. */

@@ -13,6 +13,7 @@ import { Stacks } from "./Stacks";
 import { Table } from "./Table";
 import { Text } from "./Text";
 import { Tiles } from "./Tiles";
+import { Tree } from "./Tree";
 import { Verdict } from "./Verdict";
 
 /** Any block of a document. */
@@ -44,6 +45,8 @@ export function BlockView({ block }: { block: Block }) {
       return <Picture block={block} />;
     case "icicle":
       return <Icicle block={block} />;
+    case "tree":
+      return <Tree block={block} />;
     case "heatmap":
       return <Heatmap block={block} />;
     case "health":

@@ -4,6 +4,7 @@ import { act } from "preact/test-utils";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Block, Document } from "../document/types";
 import { DocumentView } from "./DocumentView";
+import { NO_LINKS } from "./links";
 import type { DocumentState } from "./state";
 import { column, table } from "./testing";
 
@@ -119,8 +120,8 @@ describe("a table in a document", () => {
 
   it("links cells to where the page says, by what they hold", () => {
     const links = {
+      ...NO_LINKS,
       hrefOfCell: (link: string, text: string) => `#/${link}/${encodeURIComponent(text)}`,
-      hrefOfLink: () => null,
     };
     show({ document: page(KERNELS), links });
     expect(host.querySelector("tbody a")?.getAttribute("href")).toBe("#/kernel/small");

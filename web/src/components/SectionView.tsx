@@ -3,11 +3,16 @@ import { BlockView } from "./BlockView";
 import { TitlesAbove } from "./Caption";
 import { Prose } from "./Prose";
 
-/** A section with its title; a verdict has its causes, and what follows them, beside it. */
+/**
+ * A section with its title; a verdict has its causes, and what follows them, beside it, and what
+ * comes before it above.
+ */
 export function SectionView({ section }: { section: Section }) {
   const { id, title, lead, blocks } = section;
   const causes = blocks.findIndex((block) => block.type === "causes");
-  const split = causes > 0 && blocks[0]?.type === "verdict";
+  const verdict = blocks.findIndex((block) => block.type === "verdict");
+  const split = causes > verdict && verdict >= 0;
+  const from = split ? verdict : 0;
   return (
     <section class={`section ${split ? "split" : ""}`} id={id} aria-labelledby={`${id}-title`}>
       <h2 id={`${id}-title`}>{title}</h2>
@@ -16,8 +21,9 @@ export function SectionView({ section }: { section: Section }) {
           <Prose text={lead} />
         </p>
       )}
+      {from > 0 && <Column title={title} blocks={blocks.slice(0, from)} />}
       <div class="columns">
-        <Column title={title} blocks={split ? blocks.slice(0, causes) : blocks} />
+        <Column title={title} blocks={split ? blocks.slice(from, causes) : blocks} />
         {split && <Column title={title} blocks={blocks.slice(causes)} />}
       </div>
     </section>

@@ -27,7 +27,7 @@ export function Table({ block, state: given, onState: tell }: TableProps) {
   const onState = tell ?? keep;
   const scrolled = useRef<HTMLDivElement>(null);
   const printing = usePrinting();
-  const [wholeNames, setWholeNames] = useState(false);
+  const [wholeNames, setWholeNames] = useState(block.whole ?? false);
   const arrange = useMemo(() => arranger(block), [block]);
   const arranged = useMemo(() => arrange(state), [arrange, state]);
   const measures = useMemo(

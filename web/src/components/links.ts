@@ -6,14 +6,23 @@ import type { Column, Link } from "../document/types";
 /** A row of a table, by the keys of its columns. */
 export type RowValues = Record<string, string | number | null>;
 
+/** Of two runs that are compared. */
+export type Side = "base" | "new";
+
 export interface Links {
   /** Address behind a cell of a column with a `link`; null where it leads nowhere. */
   hrefOfCell(link: Column["link"], text: string, row: RowValues): string | null;
   /** Address behind a link of a card; null where it is to be shown as text. */
   hrefOfLink(link: Link): string | null;
+  /** Address of a moment in the timeline of one of two runs, with a name looked for there. */
+  hrefOfMoment(side: Side, at_ns: number, name: string): string | null;
 }
 
-export const NO_LINKS: Links = { hrefOfCell: () => null, hrefOfLink: () => null };
+export const NO_LINKS: Links = {
+  hrefOfCell: () => null,
+  hrefOfLink: () => null,
+  hrefOfMoment: () => null,
+};
 
 /** Set by `DocumentView`; whoever shows blocks on their own provides it himself. */
 export const LinksContext = createContext<Links>(NO_LINKS);

@@ -54,6 +54,7 @@ export type Block =
   | Curves
   | Picture
   | Icicle
+  | Tree
   | Heatmap
   | Health;
 
@@ -217,6 +218,8 @@ export interface Table {
   note: string;
   /** Column it is sorted by and whether the largest come first. */
   sort: { key: string; descending: boolean } | null;
+  /** Whether long texts are shown whole at first. */
+  whole?: boolean;
 }
 
 export interface Column {
@@ -229,13 +232,20 @@ export interface Column {
   main: boolean;
   /** Whether numbers get a bar behind them. */
   bar: boolean;
+  /** Changes: a plus is told as well. */
+  signed?: boolean;
   /** What a click on a cell leads to in the app; "" for nothing. */
   link: "" | "operator" | "kernel" | "module" | "moment" | "worker";
   data: ColumnData;
 }
 
 /** Numbers, or text that repeats as codes into its distinct values (-1 is none). */
-export type ColumnData = { values: (number | null)[] } | { codes: number[]; texts: string[] };
+export type ColumnData = { values: (number | null)[] } | Texts;
+
+export interface Texts {
+  codes: number[];
+  texts: string[];
+}
 
 export interface Curves {
   type: "curves";
@@ -269,6 +279,31 @@ export interface Icicle {
   value: number[];
   /** Further figures of each node for hover and the table beside, e.g. calls. */
   details: { title: string; kind: Kind; values: (number | null)[] }[];
+}
+
+/** Two sides as one tree, nodes in pre-order, with what became of each. */
+export interface Tree {
+  type: "tree";
+  id: string;
+  title: string;
+  depth: number[];
+  names: Texts;
+  /** "added", "removed", "changed", "varies" or "same". */
+  states: Texts;
+  /** Nodes below each that are not seen at first, whether they are here or not. */
+  folded: number[];
+  base: TreeSide;
+  new: TreeSide;
+  /** Nodes to be seen at first, of which the last may be missing. */
+  total: number;
+}
+
+export interface TreeSide {
+  label: string;
+  /** Figures of each node: calls, device time, ... */
+  details: Icicle["details"];
+  /** Where in its trace each node comes first; null where it does not, empty where nobody knows. */
+  moments_ns: (number | null)[];
 }
 
 /** Rows x columns of one number each, told by colour; nothing is below zero. */

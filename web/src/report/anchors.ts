@@ -1,6 +1,6 @@
 // Links within a report: to a section, and to what to look for in its tables.
 
-import type { Links } from "../components/links";
+import { type Links, NO_LINKS } from "../components/links";
 import type { DocumentState } from "../components/state";
 import type { Document } from "../document/types";
 
@@ -28,7 +28,7 @@ export function readAnchor(hash: string): Anchor {
 export function anchorLinks(document: Document): Links {
   const sections = new Set(document.sections.map(({ id }) => id));
   return {
-    hrefOfCell: () => null,
+    ...NO_LINKS,
     hrefOfLink: ({ section, search }) =>
       sections.has(section) ? anchor({ section, search }) : null,
   };
@@ -44,7 +44,8 @@ export function searchedState(
   const blocks = document.sections.find(({ id }) => id === section)?.blocks ?? [];
   const tables = { ...state.tables };
   for (const block of blocks) {
-    if (block.type === "table") tables[block.id] = { ...tables[block.id], search };
+    if (block.type === "table" || block.type === "tree")
+      tables[block.id] = { ...tables[block.id], search };
   }
   return { ...state, tables };
 }

@@ -1,5 +1,5 @@
 import { useMemo } from "preact/hooks";
-import { type Links, LinksContext } from "../components/links";
+import { type Links, LinksContext, NO_LINKS } from "../components/links";
 import { Table } from "../components/Table";
 import type { Range, TraceApi } from "./api";
 import type { TraceViewProps } from "./TraceView";
@@ -21,9 +21,9 @@ export function RangeTable({ api, range, tracks, hrefOf }: RangeTableProps) {
   const links = useMemo((): Links => {
     const pages = { operator: "operators", kernel: "kernels", module: "modules" } as const;
     return {
+      ...NO_LINKS,
       hrefOfCell: (link, text) =>
         link in pages ? hrefOf(pages[link as keyof typeof pages], text) : null,
-      hrefOfLink: () => null,
     };
   }, [hrefOf]);
   if (error) return <Trouble error={error} />;

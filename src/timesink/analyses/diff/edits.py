@@ -432,10 +432,12 @@ CALL_TREE = {
     **dict.fromkeys(("base_device_ns", "new_device_ns"), pl.Float64()),
     **dict.fromkeys(("base_host_ns", "new_host_ns"), pl.Float64()),
     "folded": pl.Int64(),
+    **dict.fromkeys(("base_first_ns", "new_first_ns"), pl.Int64()),
 }
-"""Calls of both programs as one tree, in order, each with all that is below it; below equal calls
-(`state` is `same`) only how many sorts of calls there are (`folded`).  Other states: `added`,
-`removed`, `changed` somewhere below or in number, and `varies` from cycle to cycle."""
+"""Calls of both programs as one tree, in order, each with all that is below it.  `state` is `same`,
+`added`, `removed`, `changed` somewhere below or in number, or `varies` from cycle to cycle; so many
+of the next rows (`folded`) are below one that is not `changed`, and say nothing else.  Last is when
+the first call of a usual cycle began on either side."""
 
 
 def call_tree(found: ProgramDifference, base: Program, new: Program) -> pl.DataFrame:
@@ -454,18 +456,26 @@ def call_tree(found: ProgramDifference, base: Program, new: Program) -> pl.DataF
             for total in totals:
                 total[1:, top] += total[1:, row]
     names, sorts = found.sites["name"].to_list(), found.sites["sort"].to_list()
+    firsts = [_first_calls(*side) for side in zip((base, new), found.kinds, strict=True)]
     told: list[tuple[Any, ...]] = []
-    shown_from = 0
-    for at, row in enumerate(order):
-        if at < shown_from:
-            continue
+    for row in order:
         calls = [float(mean[0, row]) for mean in found.means]
         state = _state(calls, changed=changed[row])
         hidden = 0 if state == "changed" else size[row] - 1
-        shown_from = at + hidden + 1
+        moments = [first.get(sites[row]) for first in firsts]
         times = [float(total[part, row]) for part in (2, 1) for total in totals]
-        told.append((depth[row], names[row], SORTS[sorts[row]], state, *calls, *times, hidden))
+        about = depth[row], names[row], SORTS[sorts[row]], state
+        told.append((*about, *calls, *times, hidden, *moments))
     return pl.DataFrame(told, schema=CALL_TREE, orient="row")
+
+
+def _first_calls(program: Program, kinds: Sequence[CycleKind]) -> dict[int, int]:
+    """When each site began first in the cycle amid the usual ones; older baselines do not say."""
+    if "first_ns" not in program.counts.columns or not kinds:
+        return {}
+    usual = kinds[0].cycles[len(kinds[0].cycles) // 2]
+    rows = program.counts.filter(pl.col("cycle") == usual).select("site", "first_ns")
+    return dict(rows.iter_rows())
 
 
 def _state(calls: Sequence[float], *, changed: bool) -> str:

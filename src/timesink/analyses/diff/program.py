@@ -78,10 +78,12 @@ COUNTS = {
     "shape": pl.UInt64(),
     "variant": pl.UInt64(),
     "exact": pl.UInt64(),
+    "first_ns": pl.Int64(),
 }
 """One row per site and cycle: calls, time of the host in the calls themselves, time of the device,
 bytes copied, blocks launched; `shape` is equal where shapes, types and scalar arguments are,
-`variant` where names as recorded are, `exact` where geometry is as well."""
+`variant` where names as recorded are, `exact` where geometry is as well; `first_ns` is when the
+first of the calls began, since the start of the recording."""
 
 
 NODES = {
@@ -203,17 +205,22 @@ class _Nodes:
     """Row of `trace.host` for operators, -1 for others."""
 
 
-def programs(trace: Trace, cycles: Cycles) -> dict[str, Program]:
-    """What the cycles of each process call; none for a process of which nothing was recorded."""
+def programs(trace: Trace, cycles: Cycles, start_ns: int = 0) -> dict[str, Program]:
+    """What the cycles of each process call; none for a process of which nothing was recorded.
+
+    Moments are counted from `start_ns`.
+    """
     found = {}
     for (pid,), table in cycles.table.group_by(["pid"], maintain_order=True):
-        program = _program(trace, str(pid), table, on_device=cycles.on_device)
+        program = _program(trace, str(pid), table, start_ns, on_device=cycles.on_device)
         if program is not None:
             found[str(pid)] = program
     return found
 
 
-def _program(trace: Trace, pid: str, table: pl.DataFrame, *, on_device: bool) -> Program | None:
+def _program(
+    trace: Trace, pid: str, table: pl.DataFrame, start_ns: int, *, on_device: bool
+) -> Program | None:
     table = table.sort("start_ns")
     marks = {str(name) for name in table["name"].drop_nulls().unique()}
     nodes = _device_alone(trace, pid) if on_device else _calls(trace, pid, marks)
@@ -249,7 +256,7 @@ def _program(trace: Trace, pid: str, table: pl.DataFrame, *, on_device: bool) ->
     parents = np.where(kept >= 0, site[np.maximum(kept, 0)], _ROOT)
     return Program(
         _site_rows(trace, nodes, order, site, parents),
-        _count_rows(nodes, order, site, number, np.maximum(host_ns, 0)),
+        _count_rows(nodes, order, site, number, np.maximum(host_ns, 0), start_ns=start_ns),
         pl.DataFrame({"cycle": number, "site": site, "parent": kept, "thread": lane}, schema=NODES),
         host=bool((nodes.sort[order] < KERNEL).any()),
         typed=bool(nodes.shape[order].any()),
@@ -269,7 +276,7 @@ def _cycle_of(start: Ints, parent: Nodes, depth: Ints, table: pl.DataFrame) -> I
 
 
 def _count_rows(
-    nodes: _Nodes, order: Ints, site: Hashes, cycle: Ints, host_ns: Ints
+    nodes: _Nodes, order: Ints, site: Hashes, cycle: Ints, host_ns: Ints, *, start_ns: int
 ) -> pl.DataFrame:
     rows = pl.DataFrame(
         {
@@ -282,6 +289,7 @@ def _count_rows(
             "shape": nodes.shape[order],
             "variant": nodes.variant[order],
             "exact": nodes.exact[order],
+            "first_ns": nodes.start[order] - start_ns,
         }
     )
     amounts = ("host_ns", "device_ns", "bytes", "blocks")
@@ -293,6 +301,7 @@ def _count_rows(
             pl.len().cast(pl.Int64).alias("calls"),
             *(pl.col(name).sum() for name in amounts),
             *(pl.col(name).sum() for name in ("shape", "variant", "exact")),
+            pl.col("first_ns").min(),
         )
         .select(*COUNTS)
         .collect()

@@ -21,6 +21,8 @@ from timesink.answers.comparison.pairing import Compared, as_options
 from timesink.answers.comparison.program import (
     NO_PROGRAM,
     VIEWS,
+    edits_blocks,
+    only_edited,
     program_frame,
     program_lines,
     program_section,
@@ -31,7 +33,7 @@ from timesink.answers.comparison.report import SCHEMA, Comparison
 from timesink.errors import NotFoundError, TimesinkError
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
-from timesink.output.blocks import Document, Picture, Section, Table, Text, Tone
+from timesink.output.blocks import Block, Document, Picture, Section, Table, Text, Tone
 from timesink.output.json import frame_csv, indented
 from timesink.output.names import short_names
 from timesink.output.pictures import picture
@@ -116,7 +118,7 @@ def program_document(comparison: Comparison, view: str, top: int | None = None) 
     for number, (one, name) in enumerate(zip(comparison.pairs, comparison.pair_names, strict=True)):
         program = one.diagnosis.program
         if program is None:
-            blocks: tuple[Table | Text, ...] = tuple(causes.paragraphs([NO_PROGRAM]))
+            blocks: tuple[Block, ...] = tuple(causes.paragraphs([NO_PROGRAM]))
         else:
             blocks = (*causes.paragraphs(program_lines(program)), VIEWS[view](program, top))
         sections.append(Section(f"{view}-{number + 1}", name, blocks))
@@ -156,9 +158,12 @@ def _names(sources: Sequence[str]) -> Sequence[str]:
 
 
 def verdict_of(comparison: Comparison) -> str:
-    """The verdict on one program, whatever its processes; where these disagree, which have it."""
+    """The verdict on one program, whatever its processes; where these disagree, which have it.
+
+    Where the program changed, and cycle time not for sure, sentences say both in their order.
+    """
     found = comparison.diagnosis
-    if found is None or len(comparison.cases) > 1:
+    if found is None or len(comparison.cases) > 1 or only_edited(found):
         return ""
     verdicts = Counter(causes.verdict(one.diagnosis) for one in comparison.pairs)
     if len(verdicts) == 1:
@@ -175,12 +180,14 @@ def _of_one(
     """Verdict and causes, what a gate says, and every table."""
     told, found, brief = Told(one.pair), one.diagnosis, top is not None
     link = causes.links_to(_TIMES, told.label)
-    why = causes.why_blocks(found, _sides(one, told), found.notes, link, brief=brief)
-    yield Section("verdict", _VERDICT, (*why, *_warnings(told, found)))
+    word = f"Cycle time: {causes.verdict(found).lower()}" if only_edited(found) else ""
+    why = causes.why_blocks(found, _sides(one, told), found.notes, link, word=word, brief=brief)
+    opening = (*edits_blocks(found.program), *why, *_warnings(told, found))
+    yield Section("verdict", _VERDICT, opening)
     yield from () if gate is None else (gate_section(gate),)
-    yield from () if found.program is None else program_section(found.program, top)
     yield from rank_sections(comparison.ranks, top)
     yield from causes.next_sections(found)
+    yield from program_section(found.program, top, _sides(one, told))
     pictures = tuple(_cycles(one, told))
     if pictures and not brief:
         yield Section("cycles", "Cycles", pictures)
@@ -264,8 +271,9 @@ def _of_several(comparison: Comparison, gate: Gate | None, top: int | None) -> I
         yield Section("verdict", _VERDICT, (summary,))
     else:
         why = causes.why_blocks(together, _sides(*pairs[0]), together.notes, brief=brief)
-        yield Section("verdict", _VERDICT, tuple(why))
+        yield Section("verdict", _VERDICT, (*edits_blocks(together.program), *why))
         yield from rank_sections(comparison.ranks, top)
+        yield from program_section(together.program, top, _sides(*pairs[0]), placed=False)
         yield Section("pairs", "All pairs", (summary,))
     yield from () if gate is None else (gate_section(gate),)
     shown = in_full([told for _, told in pairs], _IN_FULL_BRIEFLY if brief else _IN_FULL)
@@ -320,7 +328,8 @@ def _pair_sections(
         return
     link = causes.links_to(f"{id_}-tables", told.label)
     why = causes.why_blocks(found, _sides(one, told), found.notes, link)
-    yield Section(id_, name, (*why, *_warnings(told, found)), lead)
+    opening = (*edits_blocks(found.program, f"{id_}-edits"), *why, *_warnings(told, found))
+    yield Section(id_, name, opening, lead)
     yield Section(f"{id_}-tables", "Functions and counters", tables)
 
 

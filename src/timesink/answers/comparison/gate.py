@@ -20,6 +20,12 @@ from timesink.answers.comparison.changes import Told
 from timesink.answers.comparison.exploration import APART, apart_lines, groups_block, threshold
 from timesink.answers.comparison.gate_result import FAILED, PASSED, UNJUDGED, Gate
 from timesink.answers.comparison.pair_tables import pairs_block, times_block
+from timesink.answers.comparison.program import (
+    edits_blocks,
+    only_edited,
+    opening_lines,
+    without_edits,
+)
 from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.sentences import notes, subject
 from timesink.answers.comparison.sides import ALONE, LEFT_OUT
@@ -209,10 +215,11 @@ def comment_md(
         sections = [] if explored is None else list(_explored(explored))
     else:
         word = causes.verdict(why)
-        title = _judged(gate) if gate is not None and gate.asked else word.lower()
+        title = "the program changed" if only_edited(why) else word.lower()
+        title = _judged(gate) if gate is not None and gate.asked else title
         found = [] if gate is None else gate.of_kind("cycle time")
         reason = found[0].sentence if found else why.reason
-        headline = f"{word}. {reason}"
+        headline = " ".join([*(opening_lines(why) or [f"{word}."]), reason])
         sections = [*_checks(gate, reason), _subject(comparison), *_why(why)]
     sections += _rest(comparison, gate, command)
     shown = _document(title, short_names(headline), sections)
@@ -260,8 +267,11 @@ def _subject(comparison: Comparison) -> Section:
 
 
 def _why(why: Diagnosis) -> Iterator[Section]:
-    """Causes and anomalies, what to check next, then where the change is."""
-    every = causes.causes_block(why, brief=True)
+    """Causes and anomalies, what to check next, then where the change is.
+
+    The headline names the first edit, and causes the next ones; more are in a table.
+    """
+    every = causes.causes_block(without_edits(why, 1) if opening_lines(why) else why, brief=True)
     for role, title in (("cause", causes.why_title(why)), ("anomaly", causes.AROUND)):
         own = [card for card in every.items if card.role == role]
         more = len(own) - _MOST_CAUSES
@@ -272,6 +282,9 @@ def _why(why: Diagnosis) -> Iterator[Section]:
         blocks += paragraphs(said)
         if blocks:
             yield Section(role, title, tuple(blocks))
+    for edits in edits_blocks(why.program):
+        if edits.rows > _MOST_CAUSES:
+            yield Section("edits", edits.title, (edits,))
     yield from causes.next_sections(why)
     parts = causes.attribution_block(why)
     if parts.rows and causes.has_changed(why):

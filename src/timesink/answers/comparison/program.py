@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
 from typing import Any
 
 import polars as pl
+from msgspec import structs
 
 from timesink.answers.causes import cause_name
 from timesink.model import units
 from timesink.model.diagnosis import CycleKinds, Diagnosis, ProgramChange, ProgramEdit
 from timesink.model.units import from_to, per_cycle
-from timesink.output.blocks import Section, Table
+from timesink.output.blocks import Block, Detail, Kind, Section, Table, Tree, TreeSide
 from timesink.output.names import short_names
-from timesink.output.numbers import column, table
+from timesink.output.numbers import column, first_nodes, numbers, table, words
 
 _NS_PER_US = 1000.0
 NO_PROGRAM = "No timeline tells what these programs call."
@@ -35,17 +36,16 @@ _MEANINGS = {
     "launches": "Kernels and copies per cycle that it adds.",
     "waits": "Waits for the device per cycle that it adds.",
     "bytes": "Bytes copied per cycle that it adds.",
-    "call": "Call of the host, kernel or copy, inside of those above it.",
-    "state": "Whether both programs do the same there.",
-    "folded": "Sorts of calls below it that are not shown.",
-    "base_calls": "Calls per cycle of the first side.",
-    "new_calls": "Calls per cycle of the second side.",
     "kind": "Cycles of a kind do the same.",
     "base_cycles": "How many cycles of the first side are of it.",
     "new_cycles": "How many cycles of the second side are of it.",
     "period": "How evenly they come.",
     "operators": "Operators and ranges per cycle.",
 }
+
+
+_AMOUNTS: dict[str, Kind] = {"launches": "count", "waits": "count", "bytes": "bytes"}
+"""Of edits; one that no edit adds has no column."""
 
 
 def program_lines(found: ProgramChange, *, longer: bool | None = None) -> list[str]:
@@ -66,6 +66,28 @@ def program_lines(found: ProgramChange, *, longer: bool | None = None) -> list[s
     by = units.change(times.base_ns, times.new_ns)
     bounds = units.interval_pct(low, high)
     return [*lines, f"Device time per cycle: {took} ({by}, 95 % interval {bounds})."]
+
+
+def only_edited(one: Diagnosis) -> bool:
+    """Whether the program changed for sure, and cycle time did not."""
+    edits = () if one.program is None else one.program.edits
+    return bool(edits) and one.verdict == "no_change"
+
+
+def opening_lines(one: Diagnosis) -> list[str]:
+    """`program_lines` where there is something to say of the program, and cycles tell of it."""
+    if one.program is None or one.verdict == "incomparable":
+        return []
+    longer = {"regression": True, "improvement": False}.get(one.verdict)
+    return program_lines(one.program, longer=longer)
+
+
+def without_edits(one: Diagnosis, most: int | None = None) -> Diagnosis:
+    """The same with causes that do not say again what the first edits are."""
+    edits = () if one.program is None else one.program.edits[:most]
+    told = {f"{edit.sentence} ({edit.place})." for edit in edits}
+    causes = (replace(each, sentence="") if each.sentence in told else each for each in one.causes)
+    return replace(one, causes=tuple(causes))
 
 
 def _program_line(found: ProgramChange) -> str:
@@ -91,15 +113,26 @@ def _edit_told(one: ProgramEdit) -> str:
 # -- as blocks -------------------------------------------------------------------------------------
 
 
-def program_section(found: ProgramChange, top: int | None) -> Iterator[Section]:
-    """Edits first, then kinds of cycles where there are several, then both programs as a tree."""
-    blocks = [edits_block(found)] if found.edits else []
-    if len(found.kinds) > 1:
-        blocks.append(kinds_block(found))
-    if top is None:
-        blocks.append(tree_block(found))
+def edits_blocks(found: ProgramChange | None, id_: str = "edits") -> Iterator[Table]:
+    """What opens an answer: the edits, where there are any."""
+    if found is not None and found.edits:
+        yield structs.replace(edits_block(found), id=id_)
+
+
+def program_section(
+    found: ProgramChange | None, top: int | None, sides: tuple[str, str], *, placed: bool = True
+) -> Iterator[Section]:
+    """Both programs as a tree, for pages, and kinds of cycles where there are several.
+
+    `placed` says whether moments are those of one recording on either side.
+    """
+    if found is None:
+        return
+    blocks: list[Block] = [kinds_block(found)] if len(found.kinds) > 1 else []
+    if top is None and found.calls.height:
+        blocks.insert(0, tree_block(found, sides=sides, placed=placed))
     if blocks:
-        yield Section("program", "What the program does differently", tuple(blocks))
+        yield Section("program", "Both programs", tuple(blocks))
 
 
 def edits_block(found: ProgramChange, most: int | None = None) -> Table:
@@ -118,19 +151,15 @@ def edits_block(found: ProgramChange, most: int | None = None) -> Table:
             column(
                 "host_ns", "host", "time_ns", [one.host_ns for one in rows], signed=True, spare=3
             ),
-            column(
-                "launches",
-                "launches",
-                "count",
-                [one.launches for one in rows],
-                signed=True,
-                spare=4,
+            *(
+                column(name, name, kind, [getattr(one, name) for one in rows], signed=True, spare=4)
+                for name, kind in _AMOUNTS.items()
+                if any(getattr(one, name) for one in rows)
             ),
-            column("waits", "waits", "count", [one.waits for one in rows], signed=True, spare=4),
-            column("bytes", "bytes", "bytes", [one.bytes for one in rows], signed=True, spare=5),
         ],
         total_rows=len(found.edits),
         note=_rest(found),
+        whole=True,
         meanings=_MEANINGS,
     )
 
@@ -153,7 +182,7 @@ def kinds_block(found: ProgramChange, most: int | None = None) -> Table:
             column("kind", "kind", "count", range(1, len(kinds) + 1)),
             column("base_cycles", "cycles base", "count", [len(one.base_cycles) for one in kinds]),
             column("new_cycles", "cycles new", "count", [len(one.new_cycles) for one in kinds]),
-            column("operators", "calls", "number", [one.calls for one in kinds]),
+            column("operators", "calls", "count", [one.calls for one in kinds]),
             column("period", "comes", "text", [_period(one) for one in kinds]),
         ],
         total_rows=len(found.kinds),
@@ -166,34 +195,48 @@ def _period(one: CycleKinds) -> str:
     return ", ".join(f"one cycle in {period}" for period in sorted(periods)) or "unevenly"
 
 
-def tree_block(found: ProgramChange, most: int | None = None) -> Table:
+def tree_block(
+    found: ProgramChange,
+    most: int | None = None,
+    *,
+    sides: tuple[str, str] = ("base", "new"),
+    placed: bool = True,
+) -> Tree:
     """Both programs as one tree, folded where they are equal."""
-    rows = found.calls.head(most or found.calls.height)
-    marks = {"added": "+ ", "removed": "- ", "changed": "~ ", "varies": "? ", "same": "  "}
-    named = [
-        f"{marks[state]}{'  ' * depth}{short_names(name)}"
-        for depth, name, state in rows.select("depth", "name", "state").iter_rows()
-    ]
-    return table(
+    rows = found.calls
+    base, new = (
+        _tree_side(rows, *side, placed=placed) for side in zip(("base", "new"), sides, strict=True)
+    )
+    tree = Tree(
         "program-calls",
-        "Calls of both programs",
-        [
-            column("call", "call", "text", named, cut="middle"),
-            column("state", "state", "text", rows["state"]),
-            column("base_calls", "calls base", "number", rows["base_calls"]),
-            column("new_calls", "calls new", "number", rows["new_calls"]),
-            column("base_device_ns", "device base", "time_ns", rows["base_device_ns"]),
-            column("new_device_ns", "device new", "time_ns", rows["new_device_ns"]),
-            column("base_host_ns", "host base", "time_ns", rows["base_host_ns"], main=False),
-            column("new_host_ns", "host new", "time_ns", rows["new_host_ns"], main=False),
-            column("folded", "below", "count", rows["folded"], main=False),
-        ],
-        total_rows=found.calls.height,
-        meanings=_MEANINGS,
+        "Calls of both programs, per cycle",
+        tuple(rows["depth"]),
+        words(map(short_names, rows["name"])),
+        words(rows["state"]),
+        tuple(rows["folded"]),
+        base,
+        new,
+        0,
+    )
+    tree = structs.replace(tree, total=len(tree.seen))
+    return tree if most is None else first_nodes(tree, most)
+
+
+def _tree_side(rows: pl.DataFrame, side: str, label: str, *, placed: bool) -> TreeSide:
+    calls = rows.select(pl.col("base_calls", "new_calls").round(2) % 1 == 0)
+    often: Kind = "count" if all(calls.select(pl.all().all()).row(0)) else "number"
+    kinds: dict[str, Kind] = {"calls": often, "device_ns": "time_ns", "host_ns": "time_ns"}
+    return TreeSide(
+        label,
+        tuple(
+            Detail(name.removesuffix("_ns"), kind, numbers(rows[f"{side}_{name}"], kind).values)
+            for name, kind in kinds.items()
+        ),
+        tuple(rows[f"{side}_first_ns"]) if placed else (),
     )
 
 
-VIEWS = {
+VIEWS: dict[str, Callable[[ProgramChange, int | None], Block]] = {
     "program": tree_block,
     "edits": edits_block,
     "kinds": kinds_block,

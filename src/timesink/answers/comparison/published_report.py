@@ -17,11 +17,13 @@ from timesink.answers import causes
 from timesink.answers.comparison import exploration, published_tables
 from timesink.answers.comparison.changes import Told, known_load
 from timesink.answers.comparison.pair_tables import family_names, known_amounts
+from timesink.answers.comparison.program import edits_blocks, opening_lines, without_edits
 from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.sentences import answer, both_labels, notes
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.units import amounts, chance, change, from_to, per_cycle, times
+from timesink.output.blocks import Section
 from timesink.output.markdown import bullets, section_markdown
 from timesink.output.names import as_code, in_line
 from timesink.output.tables import markdown_table
@@ -85,8 +87,15 @@ def pair_md(pair: Pair, identifier: str, why: Diagnosis | None = None, *, demote
 
 
 def why_md(why: Diagnosis) -> Iterator[str]:
-    """The verdict, parts of the change, causes, anomalies and what to check next."""
+    """The edits, the verdict, parts of the change, causes, anomalies and what to check next."""
+    first = opening_lines(why)
+    if first:
+        yield in_line(" ".join([f"**{first[0]}**", *first[1:]]))
     yield f"**Verdict: {causes.verdict(why).lower()}.** {in_line(why.reason)}".rstrip()
+    for table in edits_blocks(why.program):
+        if first and table.rows > 1:
+            yield section_markdown(Section("", "", (table,)))
+    why = without_edits(why) if first else why
     parts = causes.attribution_block(why, attributed=True)
     if parts.rows and causes.has_changed(why):
         bars = to_plain(Group(*attribution_lines(parts, FILE_WIDTH)), FILE_WIDTH)

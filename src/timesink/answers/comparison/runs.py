@@ -157,6 +157,7 @@ def _of_timeline(source: SideSource, trace: Trace, finding: CycleSearch) -> Side
     from timesink.analyses.cycles.annotations import mark_note  # noqa: PLC0415
     from timesink.analyses.cycles.search import find_cycles  # noqa: PLC0415
     from timesink.analyses.diff.program import programs  # noqa: PLC0415
+    from timesink.analyses.memory.curve import recording_start  # noqa: PLC0415
 
     cycles = find_cycles(trace, marker=finding.marker, by=finding.by)
     program = without_recorders_ranges(trace, cycles)
@@ -176,7 +177,7 @@ def _of_timeline(source: SideSource, trace: Trace, finding: CycleSearch) -> Side
         confidence=cycles.confidence,
         notes=with_faults(trace, [*cycles.notes, *found.notes]),
         anatomies=anatomies(program, cycles),
-        programs=programs(program, cycles),
+        programs=programs(program, cycles, recording_start(trace)),
         recorded=trace.metadata.run,
     )
 

@@ -1,4 +1,5 @@
 import { useMemo, useState } from "preact/hooks";
+import { NO_LINKS } from "../../components/links";
 import type { Document } from "../../document/types";
 import type { Run } from "../api/types";
 import { useLoaded } from "../api/useLoaded";
@@ -34,16 +35,18 @@ function Comparison({
 }) {
   const { route } = useApp();
   const { marker } = route.query;
-  const now = [base, second]
-    .map((name) => versionOf(runs.find((run) => run.name === name)))
-    .join(" ");
+  const [before, after] = [base, second].map((name) => runs.find((run) => run.name === name));
+  const now = [before, after].map(versionOf).join(" ");
   const [version, setVersion] = useState(now);
   const loaded = useLoaded<Document>({
     path: "compare",
     params: { base, new: second, marker },
     version,
   });
-  const links = useMemo(() => linksOfComparison(second), [second]);
+  const links = useMemo(
+    () => (before && after ? linksOfComparison({ base: before, new: after }) : NO_LINKS),
+    [before, after],
+  );
   return (
     <div class="comparison">
       {version !== now && <ChangedBar onShow={() => setVersion(now)} />}

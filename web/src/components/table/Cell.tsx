@@ -60,6 +60,7 @@ function NumberCell({ column, value, measures, row }: CellProps) {
       style={share > 0 ? { "--share": `${(100 * share).toFixed(2)}%` } : undefined}
     >
       <Linked column={column} value={value} row={row}>
+        {column.signed && Number(value) > 0 && "+"}
         {digits}
         {missing > 0 && <span style={{ paddingRight: `${missing}ch` }} />}
         {measures.unit > 0 && (

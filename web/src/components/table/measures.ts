@@ -57,7 +57,12 @@ function measure(column: Column, rows: number): Measures {
   const decimals = longest(words.map(({ digits }) => digits.split(".")[1]?.length ?? 0));
   const unit = longest(words.map((word) => word.unit.length));
   const whole = longest(words.map(({ digits }) => (digits.split(".")[0] ?? "").length));
-  const number = whole + (decimals ? decimals + 0.5 : 0) + (unit ? unit + 1 : 0) + 0.5;
+  const number =
+    whole +
+    Number(column.signed ?? false) +
+    (decimals ? decimals + 0.5 : 0) +
+    (unit ? unit + 1 : 0) +
+    0.5;
   const width = Math.max(number, title, column.bar ? 8 : 5);
   return { width, grows: 0, decimals, unit, most: mostOf(column) };
 }
