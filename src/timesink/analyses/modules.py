@@ -23,7 +23,7 @@ from timesink.analyses.links import launching_calls
 from timesink.analyses.names import LIGHTNING, LIGHTNING_MODULE
 from timesink.analyses.operators import node_times, python_frames
 from timesink.model.arrays import Flags, Ints
-from timesink.model.schema import BUSY_KINDS
+from timesink.model.schema import BUSY_KINDS, MODULE_PREFIX
 from timesink.model.trace import Trace
 
 # Which forward call a backward call belongs to.
@@ -158,7 +158,7 @@ def _by_sequence(forest: CallForest, ids: pl.DataFrame, node: Nodes) -> Nodes:
     return forward
 
 
-PREFIX = "nn.Module: "
+PREFIX = MODULE_PREFIX
 
 SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(("id", "parent_id"), pl.Int64()),

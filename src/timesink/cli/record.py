@@ -75,6 +75,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "--stop", "end the program once its cycles are recorded")
     more = f"more in the timeline, at a price: {', '.join(EXTRAS)}, separated by commas"
     add_option(parser, "--with LIST", more, dest="extras", type=_extras, default=())
+    where = "show which module of the network, and which line of the program, calls come from"
+    add_option(parser, "--where", where)
     groups = "all, none, or groups and names such as gpu,cpu,host_mem* (default: %(default)s)"
     add_option(parser, "--counters LIST", groups, default="all")
     between = "milliseconds between samples of counters (default: %(default)g)"
@@ -108,7 +110,7 @@ def run(options: argparse.Namespace) -> int:
     if options.whole and (options.marker or options.stop):
         other = "--marker" if options.marker else "--stop"
         raise UsageError(f"--whole and {other} cannot go together", f"leave out {other}")
-    names = ("cycles", "skip", "marker", "whole", "stop", "extras")
+    names = ("cycles", "skip", "marker", "whole", "stop", "extras", "where")
     request = Request(
         command=program,
         plan=RecordPlan(**{name: getattr(options, name) for name in names}),

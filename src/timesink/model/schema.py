@@ -45,6 +45,8 @@ HOST_KINDS = (
     "instant",
     "other",
 )
+MODULE_PREFIX, LINE_PREFIX = "nn.Module: ", "called at "
+"""How names begin of modules, and of ranges that say which line of the program makes a call."""
 DEVICE_KINDS = (
     "kernel",
     "memcpy",

@@ -158,6 +158,8 @@ class RecordPlan:
     whole: bool = False
     stop: bool = False
     extras: tuple[str, ...] = ()
+    where: bool = False
+    """Modules and lines that calls come from are shown."""
     by_hand: bool = False
     """Only `step()` of the context manager tells one cycle from the next."""
 
@@ -247,3 +249,9 @@ CLOCK_MARK = "timesink clock "
 
 CUT_MARK = "unfinished cycle"
 """What the mark of a cycle becomes that the recording broke off in."""
+
+MODULE_MARK = "nn.Module: "
+"""Around each call of a module, with its path: what torch.profiler calls modules."""
+
+LINE_MARK = "called at "
+"""Around calls whose line in the program is known: `called at train.py:88`."""

@@ -67,6 +67,7 @@ def record(
     marker: str = "",
     whole: bool = False,
     extras: Iterable[str] = (),
+    where: bool = False,
     counters: str = "all",
     interval_ms: float = DEFAULT_INTERVAL_MS,
     force: bool = False,
@@ -90,6 +91,7 @@ def record(
         marker=marker,
         whole=whole,
         extras=tuple(extras),
+        where=where,
         by_hand=not (marker or whole),
     )
     _check(plan, interval_ms)

@@ -460,10 +460,22 @@ def place_of(change: CallChange, *, backward: bool) -> str:
     if change.kind in _EVERYWHERE:
         some = change.of_places > 1
         return f"{change.places} of {change.of_places} calls" if some else "all of it"
+    # Lines of calls that wait come last, and say most.
+    line = f" ({listed(list(change.lines[::-1]), 2)})" if change.lines else ""
+    return f"{_path_of(change, backward=backward)}{line}"
+
+
+def _path_of(change: CallChange, *, backward: bool) -> str:
+    """Calls around a change, modules first; else those before and after it."""
     where = "in the backward pass" if backward else "in the cycle"
-    inside = [name for name in change.inside if not name.startswith(_ENGINE)]
+    inside = [told(name) for name in change.inside if not name.startswith(_ENGINE)]
+    if change.modules:
+        # Layers that do the same are one place, each by its number where it is the only one.
+        several = len(change.modules) > 1
+        layers = [_LAYER.sub(".*", one) if several else one for one in change.modules]
+        inside = [listed(list(dict.fromkeys(layers)), 2), *inside]
     if inside:
-        path = " > ".join(["…"] * (len(inside) > _DEEPEST) + [*map(told, inside[-_DEEPEST:])])
+        path = " > ".join(["…"] * (len(inside) > _DEEPEST) + inside[-_DEEPEST:])
         return f"{where}, in {path}" if backward else f"in {path}"
     ends = [told(name) for name in (change.before, change.after) if name]
     if len(ends) == 2:
@@ -473,5 +485,6 @@ def place_of(change: CallChange, *, backward: bool) -> str:
     return where
 
 
+_LAYER = re.compile(r"\.\d+(?=\.|$)")
 _OF_KINDS = frozenset({"cycles", "frequency"})
 _EVERYWHERE = frozenset({"shapes", "types", "variants", "repeated", *_OF_KINDS})

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
+import polars as pl
 
 from timesink.analyses.diff.counts import CountedCycles, SiteNames
 from timesink.analyses.diff.program import KERNEL, Hashes, mixed
@@ -49,6 +50,9 @@ class CallChange:
     """How often both sides repeat a block of calls that came or went as a whole, as layers do."""
     factor: float | None = None
     """How many times as much work, of other shapes."""
+    modules: tuple[str, ...] = ()
+    """Modules of the network it is in, and lines of the program that call them; as far as known."""
+    lines: tuple[str, ...] = ()
 
 
 def steady_tree(side: CountedCycles, known: Hashes, varies: Flags) -> SiteTree:
@@ -67,7 +71,10 @@ def steady_tree(side: CountedCycles, known: Hashes, varies: Flags) -> SiteTree:
     kept = np.flatnonzero(~drop)
     place = np.full(len(site) + 1, -1, dtype=np.int64)
     place[kept] = np.arange(len(kept))
-    return SiteTree.of(site[kept], place[parent[kept]], nodes["thread"].to_numpy()[kept])
+    tree = SiteTree.of(site[kept], place[parent[kept]], nodes["thread"].to_numpy()[kept])
+    # Runs that were kept earlier do not say where calls come from.
+    told = [nodes[name][kept] for name in ("module", "line") if name in nodes.columns]
+    return replace(tree, told=told)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +88,8 @@ class SiteTree:
     """Equal for subtrees that are equal in all names, and their order."""
     thread: Ints
     children: list[list[int]]
+    told: Sequence[pl.Series] = ()
+    """Module and line of each node."""
 
     @classmethod
     def of(cls, site: Hashes, parent: Ints, thread: Ints) -> SiteTree:
@@ -266,6 +275,7 @@ class CallAlignment:
         tree = self.base if first.removed else self.new
         same = int((tree.site == tree.site[led]).sum())
         name = self.names.name
+        modules, lines = self._told(hunks)
         kinds = {self.names.sorts[self.names.place[site]] for site in (*gone, *came)}
         return CallChange(
             self.names.path(first.inside) if first.inside else (),
@@ -280,4 +290,20 @@ class CallAlignment:
             first.order,
             kind="kernels" if first.inside and kinds == {KERNEL} else "calls",
             repeats=self._repeats(hunks),
+            modules=modules,
+            lines=lines,
         )
+
+    def _told(self, hunks: list[_Hunk]) -> Sequence[tuple[str, ...]]:
+        """Modules and lines that what came is called from; else those of what went."""
+        sides = [
+            (self.new, [node for one in hunks for node in one.added]),
+            (self.base, [node for one in hunks for node in one.removed]),
+        ]
+        found: list[tuple[str, ...]] = [(), ()]
+        for tree, nodes in sides:
+            for at, texts in enumerate(tree.told):
+                found[at] = found[at] or tuple(
+                    texts[nodes].drop_nulls().unique(maintain_order=True)
+                )
+        return found

@@ -39,7 +39,7 @@ from timesink.analyses.links import launching_calls
 from timesink.model import vendors
 from timesink.model.arrays import Ints
 from timesink.model.data_files import csv_rows
-from timesink.model.schema import BUSY_KINDS
+from timesink.model.schema import BUSY_KINDS, LINE_PREFIX, MODULE_PREFIX
 from timesink.model.trace import Trace
 
 Hashes = NDArray[np.uint64]
@@ -91,9 +91,12 @@ NODES = {
     "site": pl.UInt64(),
     "parent": pl.Int64(),
     "thread": pl.Int64(),
+    "module": pl.Categorical(),
+    "line": pl.Categorical(),
 }
 """One row per call or device work, in pre-order, thread after thread; `parent` is a row, -1 for
-none."""
+none.  `module` and `line` say where it comes from, where ranges were recorded that do; those are no
+calls themselves, so that programs recorded with and without them are equal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,6 +206,9 @@ class _Nodes:
     blocks: Ints
     texts: Ints
     """Row of `trace.host` for operators, -1 for others."""
+    told: Codes
+    """Place in the names of those that only say where others come from, -1 for others."""
+    told_names: Sequence[str]
 
 
 def programs(trace: Trace, cycles: Cycles, start_ns: int = 0) -> dict[str, Program]:
@@ -229,7 +235,8 @@ def _program(
     order = pre_order(nodes.lane, nodes.start, nodes.end)
     lane, start, end = nodes.lane[order], nodes.start[order], nodes.end[order]
     nest = nest_calls(lane, start, end)
-    parent, depth = nest.parent, nest.depth
+    depth, told = nest.depth, nodes.told[order]
+    parent, places = _told_places(nest.parent, depth, told, nodes.told_names)
     cycle = _cycle_of(start, parent, depth, table)
     site = np.zeros(len(start), dtype=np.uint64)
     own = mixed(hashed([_PREFIX.sub("", name) for name in nodes.names]))[
@@ -239,7 +246,7 @@ def _program(
         for level in levels(depth):
             above = np.where(parent[level] >= 0, site[parent[level]], _ROOT)
             site[level] = mixed(above * np.uint64(3) + own[level])
-    inside = np.flatnonzero(cycle >= 0)
+    inside = np.flatnonzero((cycle >= 0) & (told < 0))
     if not len(inside):
         return None
     place = np.full(len(start), -1, dtype=np.int64)
@@ -257,11 +264,41 @@ def _program(
     return Program(
         _site_rows(trace, nodes, order, site, parents),
         _count_rows(nodes, order, site, number, np.maximum(host_ns, 0), start_ns=start_ns),
-        pl.DataFrame({"cycle": number, "site": site, "parent": kept, "thread": lane}, schema=NODES),
+        pl.DataFrame(
+            {"cycle": number, "site": site, "parent": kept, "thread": lane}
+            | {name: texts[codes[inside]] for name, (codes, texts) in places.items()},
+            schema=NODES,
+        ),
         host=bool((nodes.sort[order] < KERNEL).any()),
         typed=bool(nodes.shape[order].any()),
         vendor=trace.metadata.vendor,
     )
+
+
+def _told_places(
+    parent: Nodes, depth: Ints, told: Codes, names: Sequence[str]
+) -> tuple[Nodes, Mapping[str, tuple[Ints, pl.Series]]]:
+    """Callers without what only says where calls come from; and the module and line of each node.
+
+    Both are places in a series of names, of which the last stands for none.
+    """
+    is_line = np.array([name.startswith(LINE_PREFIX) for name in names] or [False])[told]
+    caller, found = parent.copy(), {}
+    for level in list(levels(depth))[1:]:
+        above = parent[level]
+        caller[level] = np.where(told[above] >= 0, caller[above], above)
+    for name, prefix, own in (
+        ("module", MODULE_PREFIX, (told >= 0) & ~is_line),
+        ("line", LINE_PREFIX, (told >= 0) & is_line),
+    ):
+        code = np.where(own, told, -1)
+        for level in list(levels(depth))[1:]:
+            code[level] = np.where(own[level], code[level], code[parent[level]])
+        texts = pl.Series(
+            [*(one.removeprefix(prefix) for one in names), None], dtype=pl.Categorical
+        )
+        found[name] = (np.where(code < 0, len(names), code), texts)
+    return caller, found
 
 
 def _cycle_of(start: Ints, parent: Nodes, depth: Ints, table: pl.DataFrame) -> Ints:
@@ -270,7 +307,7 @@ def _cycle_of(start: Ints, parent: Nodes, depth: Ints, table: pl.DataFrame) -> I
     found = np.searchsorted(first, start, side="right") - 1
     found = np.where((found >= 0) & (start < last[np.maximum(found, 0)]), found, -1)
     for level in list(levels(depth))[1:]:
-        above = found[parent[level]]
+        above = np.where(parent[level] >= 0, found[parent[level]], -1)
         found[level] = np.where(above >= 0, above, found[level])
     return found
 
@@ -349,6 +386,7 @@ def _calls(trace: Trace, pid: str, marks: set[str]) -> _Nodes:
     graphs = named.matching(lambda name: "GraphLaunch" in name)[rows]
     rows, sort = rows[(sort != RUNTIME) | graphs], sort[(sort != RUNTIME) | graphs]
     start, end = start_and_end(host, rows)
+    told, told_names = _told(trace, rows, named.codes[rows], named.texts)
     work = np.flatnonzero(device_kinds(trace).among(*BUSY_KINDS))
     work = work[mine[launched_by[work]] & (launched_by[work] >= 0)] if len(lane) else work[:0]
     device = _device_parts(trace, work)
@@ -375,7 +413,25 @@ def _calls(trace: Trace, pid: str, marks: set[str]) -> _Nodes:
         np.concatenate([np.zeros(len(rows), dtype=np.int64), device.bytes]),
         np.concatenate([np.zeros(len(rows), dtype=np.int64), device.blocks]),
         np.concatenate([rows, np.full(len(work), -1)]),
+        np.concatenate([told, np.full(len(work), -1)]),
+        told_names,
     )
+
+
+def _told(trace: Trace, rows: Ints, name: Codes, texts: Sequence[str]) -> tuple[Codes, list[str]]:
+    """Ranges that say where calls come from, by their place in these names; -1 for other calls.
+
+    A module that the profiler itself saw has a number.
+    """
+    ids = trace.lazy("host").select("python_module_id").collect()["python_module_id"]
+    kind = host_kinds(trace)
+    by_us = kind.among("module")[rows] & ids.is_null().to_numpy()[rows]
+    lines = np.array([one.startswith(LINE_PREFIX) for one in texts] or [False], dtype=np.bool_)
+    by_us |= kind.among("annotation")[rows] & lines[name]
+    used, place = np.unique(name[by_us], return_inverse=True)
+    told = np.full(len(rows), -1, dtype=np.int64)
+    told[by_us] = place
+    return told, [texts[code] for code in used.tolist()]
 
 
 def _device_alone(trace: Trace, pid: str) -> _Nodes:
@@ -403,6 +459,8 @@ def _device_alone(trace: Trace, pid: str) -> _Nodes:
         device.bytes,
         device.blocks,
         none - 1,
+        none - 1,
+        (),
     )
 
 

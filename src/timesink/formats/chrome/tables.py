@@ -30,6 +30,8 @@ from timesink.model.schema import (
     FLOW_PHASES,
     HOST,
     HOST_KINDS,
+    LINE_PREFIX,
+    MODULE_PREFIX,
     TABLES,
 )
 
@@ -287,7 +289,7 @@ def build_tables(
     device = [device_frame(assembly.join(group), tracks, tally) for group in ("device", "ranges")]
     modules = python.arrays.get("python_module_id", np.full(len(python), NULL_INT)) != NULL_INT
     host = [
-        _host_frame(operators),
+        _host_frame(operators, _operator_kinds(operators)),
         _host_frame(python, np.where(modules, _KIND["module"], _KIND["python_function"])),
         _host_frame(runtime),
         _host_frame(instants.with_lengths(0), np.full(len(instants), _KIND["instant"])),
@@ -305,6 +307,18 @@ def build_tables(
             only_times = brief and name in LEFT_OUT_IN_BRIEF and name != "event_args"
             tables[name] = rows.frame(("ts_ns",)) if only_times else frame_of(rows)
     return tables
+
+
+def _operator_kinds(joined: Joined) -> Array:
+    """Kinds by category, but of ranges that say where calls come from."""
+    told = joined.map_words("name", _told_kind, -1)
+    return np.where(told >= 0, told, joined.kinds(vendors.HOST_CATEGORIES, HOST_KINDS))
+
+
+def _told_kind(name: str) -> int:
+    if name.startswith(MODULE_PREFIX):
+        return _KIND["module"]
+    return _KIND["annotation"] if name.startswith(LINE_PREFIX) else -1
 
 
 def _host_frame(joined: Joined, kinds: Array | None = None) -> pl.DataFrame:

@@ -154,7 +154,7 @@ class CycleEngine:
         self.is_over = False
         """Whether nothing is left to count."""
         self._notebook = Notebook(control)
-        self._window = RecordedWindow(torch, plan.extras, self._notebook)
+        self._window = RecordedWindow(torch, plan.extras, self._notebook, where=plan.where)
         self._source: Counting | None = None
         self._own_thread = RecordedThread(self._end_of_thread)
         self._foreign = ForeignProfilers(torch, self._give_way)
@@ -318,7 +318,8 @@ class CycleEngine:
         if self._source is None:
             self._endings.adopt()
         else:
-            self.is_over, self._window.stage = True, Stage.CLOSED
+            self.is_over = True
+            self._window.forget()
 
     def _forget(self) -> None:
         self._leave()

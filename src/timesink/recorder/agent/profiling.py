@@ -9,7 +9,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from enum import Enum
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -17,6 +17,7 @@ from typing import Any
 
 from timesink.errors import CollectError
 from timesink.recorder.agent.endings import devices, identity, undisturbed
+from timesink.recorder.agent.places import Places
 from timesink.recorder.folder import CLOCK_MARK, STEP_MARK, Notebook
 
 _CLOCK_MARKS = 3
@@ -40,8 +41,11 @@ class RecordedWindow:
     is ended by another takes the process with it.
     """
 
-    def __init__(self, torch: Any, extras: Collection[str], notebook: Notebook) -> None:
+    def __init__(
+        self, torch: Any, extras: Collection[str], notebook: Notebook, *, where: bool = False
+    ) -> None:
         self._torch = torch
+        self._places = Places(torch, compiling_test(torch)) if where else None
         self._extras = extras
         self._notebook = notebook
         self._profile: Any = None
@@ -81,6 +85,8 @@ class RecordedWindow:
         synchronise(self._torch)
         self._profile.start_trace()
         self._tell_time()
+        if self._places is not None:
+            self._places.begin()
         self.stage = Stage.OPEN
         now_us = time.time_ns() // 1000
         self._notebook.add("window", started_us=now_us, **facts, **identity(self._torch))
@@ -88,10 +94,11 @@ class RecordedWindow:
     def mark(self, number: int) -> None:
         """End the cycle before, and begin one with this number."""
         if self._profile is not None:
-            self._close_mark()
-            self._open_name = f"{STEP_MARK}{number}"
-            self._open_mark = self._torch.profiler.record_function(self._open_name)
-            self._open_mark.__enter__()
+            with nullcontext() if self._places is None else self._places.interrupted():
+                self._close_mark()
+                self._open_name = f"{STEP_MARK}{number}"
+                self._open_mark = self._torch.profiler.record_function(self._open_name)
+                self._open_mark.__enter__()
 
     def _close_mark(self) -> None:
         if self._open_mark is not None:
@@ -110,6 +117,7 @@ class RecordedWindow:
         with undisturbed():
             # Not before: what a signal ends is written only while this is not under way.
             self.stage = Stage.WRITING
+            self._end_places()
             self._close_mark()
             trouble = self._stop(self._profile)
             self._write(path)
@@ -126,10 +134,22 @@ class RecordedWindow:
             )
             self.abandon()
 
+    def forget(self) -> None:
+        """This process is a fork: the profiler belongs to the one it was made from."""
+        self.stage = Stage.CLOSED
+        if self._places is not None:
+            self._places.leave()
+
+    def _end_places(self) -> None:
+        if self._places is not None:
+            self._places.end()
+
     def abandon(self) -> None:
         """Have no profiler any more, whatever became of it."""
         profile, stage = self._profile, self.stage
         self._profile, self.stage = None, Stage.CLOSED
+        with suppress(Exception):
+            self._end_places()
         with suppress(Exception):
             if stage is Stage.PREPARED:
                 profile.start_trace()
@@ -209,7 +229,7 @@ def _waiting_for_nothing(torch: Any) -> Iterator[None]:
 
 # Code of the agent, and a compiler that follows the program into it.
 
-CALLING_THE_PROGRAM = ("counted", "stand_in", "foreign_start", "exited")
+CALLING_THE_PROGRAM = ("counted", "stand_in", "foreign_start", "exited", "told_wait")
 """Wrappers around functions of the program and of torch; no other code of ours is called so."""
 
 _OURS = "timesink.recorder."
