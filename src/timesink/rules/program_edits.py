@@ -475,7 +475,9 @@ def _path_of(change: CallChange, *, backward: bool) -> str:
         layers = [_LAYER.sub(".*", one) if several else one for one in change.modules]
         inside = [listed(list(dict.fromkeys(layers)), 2), *inside]
     if inside:
-        path = " > ".join(["…"] * (len(inside) > _DEEPEST) + inside[-_DEEPEST:])
+        first = inside[:1] if change.modules else []
+        left = len(inside) - len(first) > _DEEPEST
+        path = " > ".join([*first, *["…"] * left, *inside[len(first) :][-_DEEPEST:]])
         return f"{where}, in {path}" if backward else f"in {path}"
     ends = [told(name) for name in (change.before, change.after) if name]
     if len(ends) == 2:
