@@ -113,15 +113,22 @@ def one_table_document(comparison: Comparison, table: str, top: int = TOP) -> Do
 
 
 def program_document(comparison: Comparison, view: str, top: int | None = None) -> Document:
-    """One table of the programs of every pair, below the answer."""
-    sections = []
-    for number, (one, name) in enumerate(zip(comparison.pairs, comparison.pair_names, strict=True)):
+    """One table of the programs below the answer, once for all pairs that differ alike."""
+    groups: dict[object, list[int]] = {}
+    for number, one in enumerate(comparison.pairs):
         program = one.diagnosis.program
+        told = () if program is None else program.edits
+        edits = tuple((edit.cause, edit.sentence, edit.place) for edit in told)
+        groups.setdefault((program is None, edits), []).append(number)
+    sections = []
+    for numbers in groups.values():
+        name = units.listed([comparison.pair_names[number] for number in numbers], 4)
+        program = comparison.pairs[numbers[0]].diagnosis.program
         if program is None:
             blocks: tuple[Block, ...] = tuple(causes.paragraphs([NO_PROGRAM]))
         else:
             blocks = (*causes.paragraphs(program_lines(program)), VIEWS[view](program, top))
-        sections.append(Section(f"{view}-{number + 1}", name, blocks))
+        sections.append(Section(f"{view}-{numbers[0] + 1}", name, blocks))
     return _document(comparison, comparison.headline, sections)
 
 

@@ -255,7 +255,7 @@ def compare(
 
     >>> import timesink
     >>> same = timesink.compare(timesink.sample(), timesink.sample())
-    >>> same.headline.startswith("The program is the same")
+    >>> same.headline.startswith("The program is the same.")
     True
     """
     opened = [_opened(one, store) for one in sources]
