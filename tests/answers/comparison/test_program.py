@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+import timesink
 from builders import Event, complete, operator, write
 from compared_runs import rank_fields, timeline, write_timeline
 from timesink.answers.comparison.document import comparison_document, program_document
