@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.diff.counts import CountedCycles, SiteNames
-from timesink.analyses.diff.program import KERNEL, Hashes, mixed
+from timesink.analyses.diff.plain_names import Hashes, mixed
+from timesink.analyses.diff.program import KERNEL
 from timesink.analyses.kernels.join_alignment import common_subsequence
 from timesink.model.arrays import Flags, Ints
 

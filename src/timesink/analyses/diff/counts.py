@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.diff.program import Hashes, Program, mixed
+from timesink.analyses.diff.plain_names import Hashes, mixed
+from timesink.analyses.diff.program import Program
 from timesink.model.arrays import Flags, Floats, Ints
 
 _MOST_CYCLES = 400

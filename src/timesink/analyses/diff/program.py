@@ -11,9 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from hashlib import blake2b
-from pathlib import Path
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,15 +32,13 @@ from timesink.analyses.columns import (
     start_and_end,
 )
 from timesink.analyses.cycles.cycles import Cycles, launching_process
+from timesink.analyses.diff.plain_names import Hashes, hashed, mixed, plain_name
 from timesink.analyses.forest import Nodes, levels, nest_calls, pre_order
 from timesink.analyses.links import launching_calls
 from timesink.model import vendors
 from timesink.model.arrays import Ints
-from timesink.model.data_files import csv_rows
 from timesink.model.schema import BUSY_KINDS, LINE_PREFIX, MODULE_PREFIX
 from timesink.model.trace import Trace
-
-Hashes = NDArray[np.uint64]
 
 SORTS = ("operator", "annotation", "module", "runtime", "wait", "allocator", "kernel", "copy")
 """What a call is.  Waits and allocator calls are calls of the runtime with a meaning of their own;
@@ -147,42 +143,6 @@ def _holds(pattern: re.Pattern[str]) -> pl.Expr:
     both = (pl.col(name).map_elements(lambda text: bool(pattern.search(text)), pl.Boolean)
             for name in ("name", "recorded"))  # fmt: skip
     return pl.any_horizontal(*both)
-
-
-@lru_cache(maxsize=1)
-def _rules() -> Mapping[str, list[tuple[re.Pattern[str], str]]]:
-    found: dict[str, list[tuple[re.Pattern[str], str]]] = {}
-    for row in csv_rows(Path(__file__).with_name("name_rules.csv")):
-        for kind in row["kinds"].split():
-            rule = (re.compile(row["pattern"]), row["replacement"])
-            found.setdefault(kind, []).append(rule)
-    return found
-
-
-@lru_cache(maxsize=1 << 16)
-def plain_name(kind: str, name: str) -> str:
-    """A name without what varies between equal programs.
-
-    >>> plain_name("annotation", "step 17")
-    'step #'
-    """
-    for rule, instead in (*_rules().get(kind, ()), *_rules()["all"]):
-        name = rule.sub(instead, name)
-    return name
-
-
-def mixed(values: Hashes) -> Hashes:
-    """Numbers whose bits have nothing to do with each other, equal for equal ones."""
-    with np.errstate(over="ignore"):
-        values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return values ^ (values >> np.uint64(31))
-
-
-def hashed(texts: list[str]) -> Hashes:
-    """A number for each text, the same in every process."""
-    digests = b"".join(blake2b(text.encode(), digest_size=8).digest() for text in texts)
-    return np.frombuffer(digests, dtype=np.uint64).copy()
 
 
 @dataclass(frozen=True, eq=False)
