@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -95,11 +96,12 @@ def sample_runs(folder: Path) -> Path:
     slow = Straggler("slow_clock", rank=13, intensity=0.2)
     generate_ranks(Plan(ranks=32, steps=12, seed=7, stragglers=(slow,)), folder / "ranks")
     counters = timesink.sample(counters=True)
+    recorded = time.time() - 7200
     for path in (timesink.sample(), counters, *timesink.sample_runs()):
         run = folder / path.name.partition(".")[0]
         run.mkdir(parents=True, exist_ok=True)
         copied = shutil.copy(path, run)
-        os.utime(copied, (0, 0))  # what was just written seems to be recorded still
+        os.utime(copied, (recorded, recorded))  # what was just written seems to be recorded still
     return folder
 
 
