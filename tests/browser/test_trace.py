@@ -71,7 +71,10 @@ def colours(part: Locator) -> int:
 
 @pytest.fixture
 def deep(runs: Path) -> Iterator[str]:
-    """The name of a run whose calls are nested thirty deep."""
+    """The name of a run whose calls are nested thirty deep.
+
+    Ask for it before the page, which may still ask for the run while it is closed.
+    """
     calls = [operator(f"call {n}", n, 100 - 2 * n) for n in range(30)]
     (runs / "deep").mkdir()
     write(runs / "deep" / "trace.json", kineto(calls))
@@ -79,7 +82,7 @@ def deep(runs: Path) -> Iterator[str]:
     shutil.rmtree(runs / "deep")
 
 
-def test_deep_stacks_open_with_their_first_rows(page: Page, site: str, deep: str):
+def test_deep_stacks_open_with_their_first_rows(deep: str, page: Page, site: str):
     page.goto(f"{site}#/run/{deep}/trace")
     more = page.get_by_role("button", name=re.compile("^All rows of"))
     expect(more).to_have_text("18 more rows", timeout=LONG)
