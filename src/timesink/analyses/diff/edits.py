@@ -444,7 +444,8 @@ def call_tree(found: ProgramDifference, base: Program, new: Program) -> pl.DataF
     """Both programs as one tree of rows of `CALL_TREE`."""
     sites, parents = found.sites["site"].to_list(), found.sites["parent"].to_list()
     above = [found.row.get(parent) for parent in parents]
-    order, depth = _depth_first(above, [_order(base, new).get(site, 0.0) for site in sites])
+    place = _order(base, new)
+    order, depth = _depth_first(above, [place.get(site, 0.0) for site in sites])
     moved = {site for one in found.changes for side in (one.gone, one.came) for site in side}
     changed = [site in moved for site in sites]
     totals, size = [mean.copy() for mean in found.means], [1] * len(sites)
