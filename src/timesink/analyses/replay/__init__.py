@@ -1,0 +1,1 @@
+"""Playing a recording again: what depends on what, and when it would be done."""

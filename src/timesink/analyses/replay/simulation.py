@@ -1,0 +1,116 @@
+"""Playing a graph: when everything comes if parts of it take another time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from timesink.analyses.replay.graph import ReplayGraph
+from timesink.model.arrays import Floats, Ints
+
+_LONG_AGO = float("-inf")
+
+
+@dataclass(frozen=True, eq=False)
+class Played:
+    """A recording played again; times in ns from its beginning."""
+
+    graph: ReplayGraph
+    work: Floats
+    """By host point: what its thread had worked so far."""
+    node: Floats
+    """By node: when it comes."""
+    length: Floats
+    """By activity: how long it takes."""
+    gap: Floats
+    """By node: what passes since the node before it, at least, the activity included."""
+    lag: Floats
+    """By node: the same since the one it needs."""
+
+    @property
+    def point(self) -> Floats:
+        """By host point: when it comes."""
+        graph, points = self.graph, self.graph.points
+        nodes = np.flatnonzero(graph.point >= 0)
+        nodes = nodes[np.argsort(graph.point[nodes], kind="stable")]
+        at = graph.point[nodes]
+        place = np.searchsorted(at, np.arange(len(points.time)), side="right") - 1
+        place = np.maximum(place, 0)
+        come = self.node[nodes[place]] + (self.work - self.work[at[place]])
+        # Inside of a wait everything keeps its share of it.
+        following = np.minimum(place + 1, len(nodes) - 1)
+        inside = graph.waits[nodes[following]] & (at[place] < np.arange(len(at_all := points.time)))
+        inside &= at[following] > np.arange(len(at_all))
+        if inside.any():
+            low, high = nodes[place[inside]], nodes[following[inside]]
+            since, until = graph.time[low], np.maximum(graph.time[high], graph.time[low] + 1)
+            share = np.clip((points.time[inside] - since) / (until - since), 0, 1)
+            come[inside] = self.node[low] + share * (self.node[high] - self.node[low])
+        return np.asarray(come)
+
+    @property
+    def ends(self) -> Floats:
+        """By activity: when it ends."""
+        return self.node[self.graph.node_of_activity]
+
+
+def worked(graph: ReplayGraph, cost: Floats | None = None, scale: Floats | None = None) -> Floats:
+    """By host point: what its thread had worked so far, waits left out.
+
+    `cost` by point is taken out: it passed before a start and after an end.  Where the recording
+    has less than that between two points, the rest goes from what follows.
+    """
+    points = graph.points
+    length = points.length * 1.0
+    if scale is not None:
+        length *= scale
+    _leave_out_waits(graph, length)
+    so_far = np.append(0.0, np.cumsum(length)[:-1])
+    if cost is None:
+        return so_far
+    spent = np.cumsum(cost)
+    spent -= np.where(points.is_start, 0.0, cost)  # what an end costs comes after it
+    own = so_far - spent
+    for low, high in zip(points.first[:-1], points.first[1:], strict=True):
+        own[low:high] = np.maximum.accumulate(own[low:high])
+    return np.asarray(own)
+
+
+def _leave_out_waits(graph: ReplayGraph, length: Floats) -> None:
+    after = np.flatnonzero(graph.waits)
+    high = graph.point[after]
+    low = graph.point[graph.before[after]]
+    low = np.where(low < 0, high, low)
+    inside = np.zeros(len(length) + 1, dtype=np.int64)
+    np.add.at(inside, low, 1)
+    np.add.at(inside, high, -1)
+    length[np.cumsum(inside)[:-1] > 0] = 0.0
+
+
+def play(graph: ReplayGraph, work: Floats | None = None, length: Floats | None = None) -> Played:
+    """When everything comes, if threads work and activities last as given, else as recorded."""
+    work = worked(graph) if work is None else work
+    length = (graph.work.end - graph.work.start) * 1.0 if length is None else length
+    gap, lag = graph.gap.copy(), graph.lag.copy()
+    at = graph.point
+    plain = np.flatnonzero((at >= 0) & ~graph.waits & (graph.before >= 0))
+    plain = plain[at[graph.before[plain]] >= 0]
+    gap[plain] = work[at[plain]] - work[at[graph.before[plain]]]
+    doing = graph.activity >= 0
+    gap[doing] += length[graph.activity[doing]]
+    lag[doing] += length[graph.activity[doing]]
+    node = _come(graph.before, gap, graph.needs, lag)
+    return Played(graph, work, node, length, gap, lag)
+
+
+def _come(before: Ints, gap: Floats, needs: Ints, lag: Floats) -> Floats:
+    """The later of two, for one node after the other: no array operation does that."""
+    come = [_LONG_AGO] * (len(before) + 1)  # the last stands for what is not there
+    come[0] = 0.0
+    triples = zip(before.tolist(), gap.tolist(), needs.tolist(), lag.tolist(), strict=True)
+    next(triples, None)
+    for number, (one, passes, other, more) in enumerate(triples, 1):
+        first, second = come[one] + passes, come[other] + more
+        come[number] = first if first >= second else second
+    return np.array(come[:-1])
