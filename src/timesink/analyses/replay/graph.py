@@ -67,14 +67,16 @@ def replay_graph(trace: Trace) -> ReplayGraph:
     """The dependencies of a recording."""
     points, work = host_points(trace), device_activities(trace)
     launch = _launch_points(points, work)
-    waits = all_of([device_waits(trace, points, work), *hand_overs(points, _main(points, launch))])
+    marks = _marks(trace, points)
+    main = _main(points, launch, marks)
+    waits = all_of([device_waits(trace, points, work), *hand_overs(points, main)])
     first = points.first[points.thread[waits.point]]
     chosen = np.zeros(len(points.time), dtype=np.bool_)
     for some in (
         points.first[:-1],
         points.first[1:] - 1,
         launch[launch >= 0],
-        _marks(trace, points),
+        marks,
         waits.point,
         np.maximum(waits.point - 1, first),
         waits.source[waits.source >= 0],
@@ -92,11 +94,10 @@ def _launch_points(points: HostPoints, work: Activities) -> Ints:
     return launch
 
 
-def _main(points: HostPoints, launch: Ints) -> int:
-    """The thread that launches most, else the one with most points."""
-    place = points.thread
-    many = np.bincount(place[launch[launch >= 0]] if (launch >= 0).any() else place, minlength=1)
-    return int(many.argmax())
+def _main(points: HostPoints, launch: Ints, marks: Ints) -> int:
+    """The thread of the steps, else the first that launches anything."""
+    threads = points.thread[marks if len(marks) else launch[launch >= 0]]
+    return int(threads.min()) if len(threads) else 0
 
 
 def _marks(trace: Trace, points: HostPoints) -> Ints:

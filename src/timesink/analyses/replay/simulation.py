@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
 from timesink.analyses.replay.graph import ReplayGraph
+from timesink.analyses.steps import step_at
 from timesink.model.arrays import Floats, Ints
 
 _LONG_AGO = float("-inf")
@@ -114,3 +116,33 @@ def _come(before: Ints, gap: Floats, needs: Ints, lag: Floats) -> Floats:
         first, second = come[one] + passes, come[other] + more
         come[number] = first if first >= second else second
     return np.array(come[:-1])
+
+
+def step_lengths(steps: pl.DataFrame, played: Played) -> Floats:
+    """How long each step takes, from the end of the one before it to its own, its work included."""
+    graph, work, points = played.graph, played.graph.work, played.graph.points
+    marks = steps.select("host_start_ns", "host_end_ns").to_numpy()
+    begin, end = _moments(played, marks)
+    inside = step_at(work.call_start, work.call_end, marks)
+    known = inside >= 0
+    last = np.full(len(marks), _LONG_AGO)
+    np.maximum.at(last, inside[known], played.ends[known])
+    end = np.maximum(end, last)
+    end = np.maximum.accumulate(end)
+    begin[1:] = np.maximum(begin[1:], end[:-1])
+    return np.maximum(end - begin, 0.0)
+
+
+def _moments(played: Played, marks: Ints) -> tuple[Floats, Floats]:
+    """When moments of the recording come, on the thread that has most of them as its own."""
+    points, come = played.graph.points, played.point
+    if not len(come):
+        origin = int(played.graph.time[0])
+        return marks[:, 0] - origin * 1.0, marks[:, 1] - origin * 1.0
+    hits = np.isin(points.time, marks)
+    thread = int(np.bincount(points.thread[hits], minlength=1).argmax())
+    low, high = points.first[thread], points.first[thread + 1]
+    time, come = points.time[low:high], come[low:high]
+    first = np.minimum(np.searchsorted(time, marks[:, 0]), len(time) - 1)
+    last = np.maximum(np.searchsorted(time, marks[:, 1], side="right") - 1, 0)
+    return come[first] + (marks[:, 0] - time[first]), come[last] + (marks[:, 1] - time[last])

@@ -30,6 +30,8 @@ _MANY_PENDING = 256
 """Launches wait for a place in the queue only where so many are before them."""
 _QUIET_NS = 20_000
 """A thread without any call for this long may have handed its work to another."""
+_IDLE_NS = 200_000
+"""A thread inside of no call for this long waited for something."""
 _BUSY_SHARE = 0.5
 """Of the time a thread is quiet the other works at least this share, if it works for it."""
 
@@ -135,7 +137,8 @@ def hand_overs(points: HostPoints, main: int) -> Iterator[Waits]:
                 yield from _between(points, quiet[giver], quiet[taker], taker)
     time, low, high = points.time, points.first[main], points.first[main + 1]
     for other in threads:
-        resume = np.append(points.first[other], quiet[other] + 1)
+        idle = quiet[other][(length[quiet[other]] >= _IDLE_NS) & (points.owner[quiet[other]] < 0)]
+        resume = np.append(points.first[other], idle + 1)
         resume = resume[(time[resume] >= time[low]) & (other != main)]
         source = np.searchsorted(time[low:high], time[resume], side="right") - 1 + low
         yield _after(points, resume, source)
