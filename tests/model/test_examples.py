@@ -248,6 +248,7 @@ def test_recorded_run_recordedrun_why_no_calls() -> None:
 def test_recorded_run_runoverhead_ratio() -> None:
     assert (RunOverhead(cycle_us=50.0, cycle_profiled_us=60.0).ratio) == 1.2
     assert (RunOverhead(profiler_pct=20.0).ratio) == 1.2
+    assert RunOverhead(plain_cycles_us=(50.0,)).ratio is None
 
 
 def test_run_fields_recorded_run() -> None:

@@ -1,6 +1,6 @@
 """Run a program and record some of its cycles: a timeline, and counters on the same clock.
 
-  timesink record -- python train.py                    20 cycles, after the first 5
+  timesink record -- python train.py                    20 cycles, after the first 15
   timesink record -o runs/base --cycles 50 --skip 10 -- torchrun --nproc-per-node 8 train.py
   timesink record --marker generate_token -- python serve.py
   timesink record --counters gpu,cpu --interval 20 -- python train.py

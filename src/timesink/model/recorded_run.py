@@ -31,6 +31,19 @@ class RunCycles:
 
 
 @dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What the timeline was asked to hold beside calls and times; each has its price."""
+
+    stack: bool | None = None
+    shapes: bool | None = None
+    memory: bool | None = None
+    modules: bool | None = None
+    flops: bool | None = None
+    where: bool | None = None
+    """Ranges of the recorder around modules and lines of the program."""
+
+
+@dataclass(frozen=True, slots=True)
 class RunProcess:
     """One process that was recorded, and where its trace is."""
 
@@ -82,10 +95,13 @@ class RunOverhead:
     """What recording cost."""
 
     cycle_us: float | None = None
-    """A cycle without the profiler (median)."""
+    """A cycle without the profiler (median of those right before it)."""
     cycle_profiled_us: float | None = None
     profiler_pct: float | None = None
     sampler_cpu_pct: float | None = None
+    plain_cycles_us: tuple[float, ...] = ()
+    """Every cycle before the profiler was made ready, in order; the first are seldom settled."""
+    profiled_cycles_us: tuple[float, ...] = ()
 
     @property
     def ratio(self) -> float | None:
@@ -142,6 +158,7 @@ class RecordedRun:
     notes: tuple[str, ...] = ()
     """What else the recorder has to say, in sentences."""
     cycles: RunCycles = RunCycles()
+    options: RunOptions = RunOptions()
     processes: tuple[RunProcess, ...] = ()
     counters: RunCounters = RunCounters()
     clock: RunClock = RunClock()

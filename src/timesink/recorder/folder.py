@@ -135,7 +135,8 @@ EXTRAS = ("stack", "shapes", "memory", "modules", "flops")
 """What torch.profiler can add to a timeline, at a price."""
 
 DEFAULT_CYCLES = 20
-DEFAULT_SKIP = 5
+DEFAULT_SKIP = 15
+"""Ten and more of these are settled and without the profiler: they say what it costs."""
 DEFAULT_INTERVAL_MS = 50.0
 SHORTEST_INTERVAL_MS, LONGEST_INTERVAL_MS = 1.0, 60_000.0
 

@@ -11,7 +11,13 @@ from typing import Any
 from timesink.errors import OutputError
 from timesink.recorder.agent.endings import ENDED
 from timesink.recorder.counter_sampler import SampledCounters
-from timesink.recorder.folder import COUNTERS_FILE, ProcessNotes, RecordingFolder, RecordPlan
+from timesink.recorder.folder import (
+    COUNTERS_FILE,
+    EXTRAS,
+    ProcessNotes,
+    RecordingFolder,
+    RecordPlan,
+)
 from timesink.recorder.processes import masked
 from timesink.recorder.traces import Recorded
 
@@ -87,6 +93,8 @@ def describe(
         "why_partial": why or trouble,
         "notes": notes,
         "cycles": _cycles(program.plan, first),
+        "options": {name: name in program.plan.extras for name in EXTRAS}
+        | {"where": program.plan.where},
         "processes": [
             {
                 **{name: getattr(one, name) for name in _OF_PROCESS},
@@ -139,8 +147,9 @@ def _cycles(plan: RecordPlan, first: Recorded | None) -> dict[str, Any]:
     }
 
 
-def _overhead(first: Recorded | None, sampler_cpu_pct: float | None) -> dict[str, float | None]:
-    plain_ns, profiled_ns = _plain_ns(first), first.recorded_ns if first else []
+def _overhead(first: Recorded | None, sampler_cpu_pct: float | None) -> dict[str, Any]:
+    before_ns: Sequence[int] = first.pace.get("before_ns", []) if first else []
+    plain_ns, profiled_ns = _settled(before_ns), first.recorded_ns if first else []
     slower = None
     # How much longer cycles take with the profiler, where they are not too uneven to tell.
     if _is_even(plain_ns) and _is_even(profiled_ns):
@@ -149,6 +158,8 @@ def _overhead(first: Recorded | None, sampler_cpu_pct: float | None) -> dict[str
         "cycle_us": _median_us(plain_ns),
         "cycle_profiled_us": _median_us(profiled_ns),
         "profiler_pct": None if slower is None else round(100 * slower, 2),
+        "plain_cycles_us": [time_ns / 1000 for time_ns in before_ns],
+        "profiled_cycles_us": [time_ns / 1000 for time_ns in profiled_ns],
         "sampler_cpu_pct": sampler_cpu_pct,
     }
 
@@ -161,18 +172,14 @@ def _is_even(times_ns: Sequence[int]) -> bool:
     return lower > 0 and upper <= _UNEVEN * lower
 
 
-def _plain_ns(first: Recorded | None) -> Sequence[int]:
-    """Cycles without the profiler, near the recording: those before it or after, if faster.
+def _settled(before_ns: Sequence[int]) -> Sequence[int]:
+    """Cycles that show how fast the program is by itself: right before the profiler.
 
-    Before it many programs still compile, load kernels and fill caches; after it libraries of the
-    profiler may stay in the way of every launch.
+    Earlier ones compile, load kernels and fill caches; after it CUPTI stays attached, in the way
+    of every launch.
     """
-    if first is None:
-        return []
-    before = first.pace.get("before_ns", [])[_UNSETTLED:][-_NEAR:]
-    after = first.pace.get("after_ns", [])[1:]
-    known = [times_ns for times_ns in (before, after) if len(times_ns) >= _ENOUGH]
-    return min(known, key=statistics.median, default=[])
+    settled = before_ns[_UNSETTLED:][-_NEAR:]
+    return settled if len(settled) >= _ENOUGH else []
 
 
 def _median_us(times_ns: Sequence[int]) -> float | None:

@@ -72,6 +72,28 @@ def test_counters_are_put_on_the_clock_of_the_timeline(place: RecordingFolder):
     assert files(place) == ["counters.csv", "run.json", "trace.json.gz"]
 
 
+@pytest.mark.parametrize(
+    ("before_ns", "cycle_us", "profiler_pct"),
+    [
+        # The first two are not settled, and so are three needed.
+        ([9000, 9000, 1000, 1100, 1200], 1.1, 172.73),
+        ([9000, 9000, 1000, 1100], None, None),
+        ([9000, 9000, 1000, 1000, 9000, 9000], 5.0, None),
+        # The nearest twenty count.
+        ([5000] * 30 + [1000] * 20, 1.0, 200.0),
+    ],
+)
+def test_plain_cycles_are_those_before_the_profiler(
+    before_ns: list[int], cycle_us: float | None, profiler_pct: float | None, place: RecordingFolder
+):
+    pace = {"event": "pace", "seen": 9, "before_ns": before_ns}
+    leave(place, 7, WINDOW, exported(7, recorded_ns=[3000, 3000, 3001]), pace)
+    overhead = concluded(place)["overhead"]
+    assert (overhead["cycle_us"], overhead["profiler_pct"]) == (cycle_us, profiler_pct)
+    assert overhead["plain_cycles_us"] == [time_ns / 1000 for time_ns in before_ns]
+    assert overhead["profiled_cycles_us"] == [3.0, 3.0, 3.001]
+
+
 def test_timeline_that_cannot_be_kept(place: RecordingFolder):
     """As where the disk is full: the rest is kept, and says so."""
     leave(place, 7, WINDOW, exported(7))

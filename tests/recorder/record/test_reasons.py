@@ -35,7 +35,7 @@ def pace(**more: object) -> dict[str, object]:
         (
             (TORCH, pace(seen=2)),
             RecordPlan(),
-            "ended after 2 cycles; the first 5 are skipped",
+            "ended after 2 cycles; the first 15 are skipped",
             "--skip",
         ),
         (

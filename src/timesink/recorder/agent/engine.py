@@ -17,9 +17,6 @@ from timesink.recorder.folder import Notebook, RecordPlan
 
 # Counting cycles, and what is due between one and the next.
 
-_FOLLOWED_AT_MOST = 20
-"""So many cycles after the recording show how fast the program is without it."""
-
 
 class Due(Enum):
     """What to do between two cycles."""
@@ -29,7 +26,6 @@ class Due(Enum):
     START = "start recording"
     NEXT = "mark the next cycle"
     FINISH = "end the recording"
-    FORGET = "stop counting"
 
 
 class Counting:
@@ -61,26 +57,18 @@ class Counting:
         self.skipped: int | None = None
         self.before_ns: list[int] = []
         self.recorded_ns: list[int] = []
-        self.after_ns: list[int] = []
         self.had_to_wait = False
         """Whether something was in the way of the recording."""
-        self.is_over = False
-        """Whether the recording is over, with its cycles or without."""
 
     def boundary(self, now_ns: int, *, is_plain: bool = True) -> Due:
         """Count the cycle that ends now; how long it took tells something only if it is plain."""
         lasted_ns = now_ns - self._last_ns if self._last_ns is not None and is_plain else None
         self._last_ns = now_ns
-        if self.is_over:
-            if lasted_ns is not None:
-                self.after_ns.append(lasted_ns)
-            return Due.NOTHING if len(self.after_ns) < _FOLLOWED_AT_MOST else Due.FORGET
         if self.skipped is None:
             return self._before(lasted_ns)
         self.recorded_ns.append(lasted_ns or 0)
         if len(self.recorded_ns) < self._plan.cycles:
             return Due.NEXT
-        self.is_over = True
         return Due.FINISH
 
     def resume(self, now_ns: int) -> None:
@@ -89,9 +77,9 @@ class Counting:
 
     @property
     def seen(self) -> int:
-        """Cycles that have ended before the recording, in it and after it."""
-        recorded = len(self.recorded_ns) + len(self.after_ns)
-        return (self._completed - 1 if self.skipped is None else self.skipped) + recorded
+        """Cycles that have ended before the recording and in it."""
+        before = self._completed - 1 if self.skipped is None else self.skipped
+        return before + len(self.recorded_ns)
 
     def wait_longer(self) -> None:
         """Something was in the way of the recording: what was due is due again."""
@@ -100,7 +88,8 @@ class Counting:
         self.had_to_wait = True
 
     def _before(self, lasted_ns: int | None) -> Due:
-        if lasted_ns is not None and not self._is_prepared:
+        # Where a profiler was on already, CUPTI stays attached.
+        if lasted_ns is not None and not (self._is_prepared or self.had_to_wait):
             self.before_ns.append(lasted_ns)
         completed, self._completed = self._completed, self._completed + 1
         if completed >= self._plan.skip:
@@ -133,7 +122,6 @@ class Counting:
         return {
             "seen": self.seen,
             "before_ns": self.before_ns,
-            "after_ns": self.after_ns,
             "elsewhere": self._elsewhere,
             "own_profiler": self.had_to_wait,
         }
@@ -262,7 +250,6 @@ class CycleEngine:
             self._window.mark(source.number)
         elif due is Due.FINISH:
             self._finish(source, "")
-        elif due is Due.FORGET:
             self._forget()
         source.resume(time.perf_counter_ns())
 
@@ -274,7 +261,6 @@ class CycleEngine:
 
     def _finish(self, source: Counting, why: str) -> None:
         self._window.close(source.recorded_ns, why)
-        source.is_over = True
         self._own_thread.ended()
 
     def _give_way(self) -> None:
