@@ -104,6 +104,11 @@ class RunOverhead:
     profiled_cycles_us: tuple[float, ...] = ()
 
     @property
+    def settled_us(self) -> tuple[float, ...]:
+        """Plain cycles near the recording, those that `cycle_us` is the middle of."""
+        return self.plain_cycles_us[2:][-20:]
+
+    @property
     def ratio(self) -> float | None:
         """How many times as long as plain cycles profiled ones were; None where not measured."""
         if self.cycle_us and self.cycle_profiled_us:

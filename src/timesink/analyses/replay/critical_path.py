@@ -84,14 +84,14 @@ def slack(played: Played) -> Floats:
     )
     for number, one, passes, other, more in rows:
         moment = late[number]
-        if moment - passes < late[one]:
-            late[one] = moment - passes
-        if moment - more < late[other]:
-            late[other] = moment - more
+        late[one] = min(late[one], moment - passes)
+        late[other] = min(late[other], moment - more)
     return np.array(late[:-1]) - played.node
 
 
-def critical_path(trace: Trace, played: Played, window: tuple[float, float] | None = None) -> pl.DataFrame:
+def critical_path(
+    trace: Trace, played: Played, window: tuple[float, float] | None = None
+) -> pl.DataFrame:
     """The pieces of the path, rows of `SCHEMA`; of those in a window of the played time only."""
     graph, path = played.graph, decisive_path(played)
     parts = [_host_pieces(trace, played, path), *_node_pieces(trace, played, path)]
@@ -139,7 +139,11 @@ def _host_pieces(trace: Trace, played: Played, path: Path) -> pl.DataFrame:
     first[1:] = (owner[1:] != owner[:-1]) | (place[1:] != place[:-1] + 1)
     begins = np.flatnonzero(first)
     ends = np.append(begins[1:], len(place)) - 1
-    owner, start, end = owner[begins], come[place[begins]], come[place[ends] + 1] if len(place) else come[:0]
+    owner, start, end = (
+        owner[begins],
+        come[place[begins]],
+        come[place[ends] + 1] if len(place) else come[:0],
+    )
     calls = points.calls
     row = np.where(owner >= 0, calls.row[owner], _UNKNOWN) if len(calls) else owner
     runtime = host_kinds(trace).among(*LAUNCH_KINDS)
@@ -148,7 +152,9 @@ def _host_pieces(trace: Trace, played: Played, path: Path) -> pl.DataFrame:
     kind[(owner >= 0) & runtime[row]] = KINDS.index("runtime_call")
     kind[(owner >= 0) & loads[owner]] = KINDS.index("data_loading")
     texts = host_names(trace)
-    name = pl.Series([texts.texts[texts.codes[one]] if one >= 0 else "" for one in row.tolist()], dtype=pl.String)
+    name = pl.Series(
+        [texts.texts[texts.codes[one]] if one >= 0 else "" for one in row.tolist()], dtype=pl.String
+    )
     return _rows(kind, name, start, end - start, row, np.full(len(row), _UNKNOWN))
 
 
@@ -171,15 +177,25 @@ def _node_pieces(trace: Trace, played: Played, path: Path) -> list[pl.DataFrame]
         KINDS.index("queue"),
     )
     between = ((~is_host) | path.by_need) & (source > 0)
-    call = np.where(is_host, graph.points.call[graph.point[node]] if len(graph.points.call) else 0, 0)
-    row = np.where(is_host & (graph.point[node] >= 0), graph.points.calls.row[call] if len(graph.points.calls) else 0, _UNKNOWN)
+    call = np.where(
+        is_host, graph.points.call[graph.point[node]] if len(graph.points.call) else 0, 0
+    )
+    row = np.where(
+        is_host & (graph.point[node] >= 0),
+        graph.points.calls.row[call] if len(graph.points.calls) else 0,
+        _UNKNOWN,
+    )
     named, host_texts = device_names(trace), host_names(trace)
     texts = [
-        named.texts[named.codes[one]] if one >= 0 else (host_texts.texts[host_texts.codes[two]] if two >= 0 else "")
+        named.texts[named.codes[one]]
+        if one >= 0
+        else (host_texts.texts[host_texts.codes[two]] if two >= 0 else "")
         for one, two in zip(device_row.tolist(), row.tolist(), strict=True)
     ]
     name = pl.Series(texts, dtype=pl.String)
-    gaps = _rows(kind, name, played.node[source], passed, row, device_row).filter(pl.Series(between))
+    gaps = _rows(kind, name, played.node[source], passed, row, device_row).filter(
+        pl.Series(between)
+    )
     kinds = device_kinds(trace)
     talks = is_communication(trace)
     of_work = [
@@ -189,6 +205,11 @@ def _node_pieces(trace: Trace, played: Played, path: Path) -> list[pl.DataFrame]
     number = np.array([KINDS.index(one) if one in KINDS else 0 for one in of_work], dtype=np.int64)
     nothing = np.full(int(doing.sum()), _UNKNOWN)
     worked = _rows(
-        number, name.filter(pl.Series(doing)), begin[doing], length[doing], nothing, device_row[doing]
+        number,
+        name.filter(pl.Series(doing)),
+        begin[doing],
+        length[doing],
+        nothing,
+        device_row[doing],
     )
     return [gaps, worked]

@@ -186,7 +186,9 @@ def _assembled(
     before[heads], gap[heads] = 0, time[heads] - origin
     after = of_point[waits.point]
     gap[after], lag[after] = waits.own, waits.lag
-    needs[after] = np.where(waits.activity >= 0, device[waits.activity] if len(work) else 0, of_point[waits.source])
+    needs[after] = np.where(
+        waits.activity >= 0, device[waits.activity] if len(work) else 0, of_point[waits.source]
+    )
     time[after] = np.maximum(time[after], time[needs[after]])
     for low, high in zip(heads, np.append(heads[1:], len(chosen) + 1), strict=True):
         np.maximum.accumulate(time[low:high], out=time[low:high])

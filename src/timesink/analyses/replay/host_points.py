@@ -84,7 +84,16 @@ def host_points(trace: Trace) -> HostPoints:
     place[row] = np.arange(len(row))
     named = host_names(trace)
     calls = RecordedCalls(
-        thread, start, end, nest.parent, nest.depth, named.codes[row], named.texts, lanes, row, place
+        thread,
+        start,
+        end,
+        nest.parent,
+        nest.depth,
+        named.codes[row],
+        named.texts,
+        lanes,
+        row,
+        place,
     )
     number = np.arange(len(row))
     starts = 2 * number - nest.depth

@@ -114,7 +114,7 @@ def _come(before: Ints, gap: Floats, needs: Ints, lag: Floats) -> Floats:
     next(triples, None)
     for number, (one, passes, other, more) in enumerate(triples, 1):
         first, second = come[one] + passes, come[other] + more
-        come[number] = first if first >= second else second
+        come[number] = max(first, second)
     return np.array(come[:-1])
 
 

@@ -65,7 +65,9 @@ class _LaneClocks:
             clock = self._clocks.get(lane, self._usual)
             begin[mine], finish[mine] = self._at(start[mine], clock), self._at(end[mine], clock)
         if "dur_ns" in rows.columns and "kind" in rows.columns:
-            place, known_start, known_end = self._exact["device" if "stream" in rows.columns else "host"]
+            place, known_start, known_end = self._exact[
+                "device" if "stream" in rows.columns else "host"
+            ]
             begin[place], finish[place] = known_start, known_end
         first = np.rint(begin).astype(np.int64) + self._origin
         columns = [pl.Series("ts_ns", first)]

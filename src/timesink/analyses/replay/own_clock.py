@@ -1,0 +1,269 @@
+"""The program's own clock: how long a cycle takes when nobody records it.
+
+Every recorded call costs the host something: before its start and after its end.  These costs are
+taken out of the threads, and the recording is played again.  Where cycles without the profiler were
+measured, the costs are scaled until it fits them: then only the split is a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from timesink.analyses.columns import host_kinds, once_per_trace
+from timesink.analyses.replay.graph import ReplayGraph, replay_graph
+from timesink.analyses.replay.simulation import Played, play, step_lengths, worked
+from timesink.analyses.replay.timeline import moved_timeline
+from timesink.analyses.steps import bounds_of, find_steps, step_at
+from timesink.model.arrays import Flags, Floats
+from timesink.model.data_files import csv_rows
+from timesink.model.launches import LAUNCH_KINDS
+from timesink.model.trace import Trace
+
+MEASURED, ESTIMATED, NONE = "measured", "estimated", "none"
+_LIKELY, _MOST = 2.0, 4.0
+"""Costs are likely up to so many times those of the table, and at most so many."""
+_LONG_NS = 1_000_000
+"""A call of a library that does nothing that is recorded for so long builds or searches something,
+and may take far longer under a profiler."""
+_LONG_SHARE = 0.1
+"""Of a cycle; with more of that nobody can tell what it takes without."""
+_WIDE = 0.5
+"""An interval wider than this share of the cycle tells nothing."""
+_ROUNDS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class OwnClock:
+    """How long a cycle takes, as recorded and by itself."""
+
+    recorded_ns: float
+    """The middle of the complete cycles."""
+    own_ns: float | None
+    interval_ns: tuple[float, float] | None
+    """95 % interval."""
+    source: str
+    """Where it comes from: `measured`, `estimated` or `none`."""
+    why: str
+    """Why there is none, as a sentence; else empty."""
+    scale: float
+    """What the costs of the table were multiplied by."""
+    played: Played | None
+    """The program as it runs by itself."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is an own clock at all."""
+        return self.own_ns is not None
+
+    def to_dict(self) -> dict[str, object]:
+        """The clock as plain data, times in microseconds."""
+        interval = self.interval_ns
+        return {
+            "recorded_cycle_us": round(self.recorded_ns / 1000, 3),
+            "own_cycle_us": None if self.own_ns is None else round(self.own_ns / 1000, 3),
+            "ci95_us": None if interval is None else [round(one / 1000, 3) for one in interval],
+            "source": self.source,
+            "why": self.why,
+        }
+
+
+@once_per_trace
+def own_clock(trace: Trace) -> OwnClock:
+    """How long a cycle takes by itself: as measured, or else as estimated, if that can be told."""
+    steps = find_steps(trace).filter("complete")
+    if steps.is_empty():
+        return OwnClock(0.0, None, None, NONE, "there is no complete step", 0.0, None)
+    recorded = float(np.median((steps["end_ns"] - steps["start_ns"]).to_numpy()))
+    program = _Program.of(trace, steps)
+    plain = _plain_cycles(trace)
+    if len(plain) and steps["marked"].all():
+        fitted = _fitted_to(program, float(np.median(plain)))
+        if fitted is not None:
+            scale, played = fitted
+            own = float(np.median(plain))
+            return OwnClock(recorded, own, _interval(plain), MEASURED, "", scale, played)
+    why = _why_not(trace, program)
+    if why:
+        return OwnClock(recorded, None, None, NONE, why, 0.0, None)
+    return _estimated(program, recorded)
+
+
+@once_per_trace
+def own_timeline(trace: Trace) -> Trace:
+    """The recording as the program runs by itself; as it is where that cannot be told."""
+    clock = own_clock(trace)
+    return trace if clock.played is None else moved_timeline(trace, clock.played)
+
+
+@dataclass(frozen=True, slots=True)
+class _Dose:
+    """How much of what recording may have cost is taken out."""
+
+    cost: float
+    """Costs of calls are that many times those of the table."""
+    host: float = 1.0
+    """Host code takes that many times as long."""
+    long: float = 1.0
+    """The same of very long stretches inside of calls of libraries."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Program:
+    """What is played, with the costs of its points."""
+
+    graph: ReplayGraph
+    steps: pl.DataFrame
+    cost: Floats
+    """By host point, as the table has it."""
+    long: Flags
+    """By host point: whether it begins a very long stretch inside of a library."""
+
+    @classmethod
+    def of(cls, trace: Trace, steps: pl.DataFrame) -> _Program:
+        graph = replay_graph(trace)
+        points = graph.points
+        inside = host_kinds(trace).among("operator")[points.calls.row]
+        long = (points.length >= _LONG_NS) & (points.owner >= 0)
+        long[long] = inside[points.owner[long]]
+        return cls(graph, steps, _costs(trace, graph), long)
+
+    def played(self, dose: _Dose) -> Played:
+        """The program with some of its host time taken out."""
+        scale = np.where(self.long, dose.long, dose.host)
+        work = worked(self.graph, dose.cost * self.cost, scale)
+        return play(self.graph, work)
+
+    def cycle_ns(self, played: Played) -> float:
+        return float(np.median(step_lengths(self.steps, played)))
+
+
+def _fitted_to(program: _Program, wanted: float) -> tuple[float, Played] | None:
+    """Costs under which a cycle takes as long as it was measured; None where none do.
+
+    Where likely costs leave too much, calls of libraries that were very long are shortened, for
+    some prepare anew under a profiler what they keep without; then costs grow, and at last all of
+    the host's code is shortened.  A host that was slower without the profiler, by chance, is
+    lengthened.
+    """
+    stages: tuple[tuple[float, float, Callable[[float], _Dose]], ...] = (
+        (0.0, _LIKELY, lambda value: _Dose(value)),
+        (1.0, _MOST, lambda value: _Dose(0.0, host=value)),
+        (1.0, 0.0, lambda value: _Dose(1.0, long=value)),
+        (_LIKELY, _MOST, lambda value: _Dose(value, long=0.0)),
+        (1.0, 0.0, lambda value: _Dose(_MOST, host=value, long=0.0)),
+    )
+    for low, high, dose in stages:
+        first, last = (program.cycle_ns(program.played(dose(each))) for each in (low, high))
+        if not min(first, last) <= wanted <= max(first, last):
+            continue
+        for _ in range(_ROUNDS):
+            middle = (low + high) / 2
+            between = program.cycle_ns(program.played(dose(middle)))
+            if (between > wanted) == (first > wanted):
+                low = middle
+            else:
+                high = middle
+        found = dose((low + high) / 2)
+        return found.cost, program.played(found)
+    return None
+
+
+def _interval(plain: Floats) -> tuple[float, float]:
+    """95 % interval of the middle of measured cycles, by their order."""
+    ordered, many = np.sort(plain), len(plain)
+    reach = 0.98 * np.sqrt(many)
+    low, high = int(np.floor((many - 1) / 2 - reach)), int(np.ceil((many - 1) / 2 + reach))
+    return float(ordered[max(low, 0)]), float(ordered[min(high, many - 1)])
+
+
+def _plain_cycles(trace: Trace) -> Floats:
+    """Cycles that were measured without the profiler, in ns; none where too few were."""
+    run = trace.metadata.run
+    if run is None or not run.overhead.cycle_us:
+        return np.zeros(0)
+    return 1000.0 * np.array(run.overhead.settled_us or (run.overhead.cycle_us,))
+
+
+def _why_not(trace: Trace, program: _Program) -> str:
+    """Why nobody can tell what recording cost; empty where one can."""
+    if not program.cost.any():
+        return "what this profiler costs the host is not known"
+    points, place = program.graph.points, np.flatnonzero(program.long)
+    bounds = bounds_of(program.steps)
+    cycle = step_at(points.time[place], points.time[place], bounds)
+    lost = np.bincount(cycle[cycle >= 0], points.length[place[cycle >= 0]], minlength=len(bounds))
+    share = float(np.median(lost / np.maximum(bounds[:, 1] - bounds[:, 0], 1)))
+    if share <= _LONG_SHARE:
+        return ""
+    longest = place[points.length[place].argmax()]
+    name = points.calls.names[points.calls.name[points.owner[longest]]]
+    return (
+        f"calls of libraries, above all {name}, take {100 * share:.0f} % of a cycle on the host, "
+        "which may be far less without a profiler"
+    )
+
+
+def _estimated(program: _Program, recorded: float) -> OwnClock:
+    played = program.played(_Dose(1.0))
+    own = min(program.cycle_ns(played), recorded)
+    low, high = (program.cycle_ns(program.played(_Dose(1.0 + each))) for each in (_ERROR, -_ERROR))
+    if high - low > _WIDE * own:
+        why = "recording cost most of the cycle, and what is left cannot be told"
+        return OwnClock(recorded, None, None, NONE, why, 0.0, None)
+    return OwnClock(recorded, own, (low, min(high, recorded)), ESTIMATED, "", 1.0, played)
+
+
+# -- what recording a call costs -------------------------------------------------------------------
+
+_ERROR = 0.4
+"""How far the costs on another machine are from those of the table, as a share."""
+
+
+def _costs(trace: Trace, graph: ReplayGraph) -> Floats:
+    """What recording costs at each point of the host, in ns."""
+    points, calls = graph.points, graph.points.calls
+    table, options = _table(), recorded_options(trace)
+    if trace.metadata.format not in table:
+        return np.zeros(len(points.time))
+    kinds = host_kinds(trace)
+    per_kind = np.array(
+        [
+            sum(
+                cost
+                for (call, option), cost in table[trace.metadata.format].items()
+                if call == _CALL_OF_KIND.get(kind) and (not option or option in options)
+            )
+            for kind in kinds.texts
+        ]
+    )
+    cost = per_kind[kinds.codes[calls.row]]
+    return np.asarray(cost[points.call] / 2)
+
+
+_CALL_OF_KIND = {
+    **dict.fromkeys(("operator", "annotation"), "operator"),
+    **dict.fromkeys(("python_function", "module"), "python"),
+    **dict.fromkeys(LAUNCH_KINDS, "runtime"),
+}
+
+
+@lru_cache(maxsize=1)
+def _table() -> Mapping[str, Mapping[tuple[str, str], float]]:
+    """Costs in ns by format, and by call and option of the profiler."""
+    table: dict[str, dict[tuple[str, str], float]] = {}
+    for row in csv_rows(Path(__file__).with_name("recording_costs.csv"), like=""):
+        table.setdefault(row["format"], {})[row["call"], row["option"]] = float(row["cost_ns"])
+    return table
+
+
+def recorded_options(trace: Trace) -> frozenset[str]:
+    """What the profiler was asked to record beside calls: `shapes`, `stack`, `memory`."""
+    extra = trace.metadata.extra
+    asked = {"shapes": "record_shapes", "stack": "with_stack", "memory": "profile_memory"}
+    return frozenset(name for name, key in asked.items() if extra.get(key))
