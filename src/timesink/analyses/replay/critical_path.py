@@ -93,7 +93,7 @@ def critical_path(
     trace: Trace, played: Played, window: tuple[float, float] | None = None
 ) -> pl.DataFrame:
     """The pieces of the path, rows of `SCHEMA`; of those in a window of the played time only."""
-    graph, path = played.graph, decisive_path(played)
+    path = decisive_path(played)
     parts = [_host_pieces(trace, played, path), *_node_pieces(trace, played, path)]
     table = pl.concat(parts).sort("start_ns", "dur_ns")
     if window is not None:

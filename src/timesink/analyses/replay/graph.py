@@ -96,8 +96,8 @@ def _launch_points(points: HostPoints, work: Activities) -> Ints:
 
 def _main(points: HostPoints, launch: Ints, marks: Ints) -> int:
     """The thread of the steps, else the first that launches anything."""
-    threads = points.thread[marks if len(marks) else launch[launch >= 0]]
-    return int(threads.min()) if len(threads) else 0
+    some = marks if len(marks) else launch[launch >= 0]
+    return int(points.thread[some[points.time[some].argmin()]]) if len(some) else 0
 
 
 def _marks(trace: Trace, points: HostPoints) -> Ints:

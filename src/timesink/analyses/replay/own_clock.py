@@ -88,7 +88,7 @@ def own_clock(trace: Trace) -> OwnClock:
             scale, played = fitted
             own = float(np.median(plain))
             return OwnClock(recorded, own, _interval(plain), MEASURED, "", scale, played)
-    why = _why_not(trace, program)
+    why = _why_not(program)
     if why:
         return OwnClock(recorded, None, None, NONE, why, 0.0, None)
     return _estimated(program, recorded)
@@ -152,23 +152,21 @@ def _fitted_to(program: _Program, wanted: float) -> tuple[float, Played] | None:
     lengthened.
     """
     stages: tuple[tuple[float, float, Callable[[float], _Dose]], ...] = (
-        (0.0, _LIKELY, lambda value: _Dose(value)),
+        (0.0, _LIKELY, _Dose),
         (1.0, _MOST, lambda value: _Dose(0.0, host=value)),
         (1.0, 0.0, lambda value: _Dose(1.0, long=value)),
         (_LIKELY, _MOST, lambda value: _Dose(value, long=0.0)),
         (1.0, 0.0, lambda value: _Dose(_MOST, host=value, long=0.0)),
     )
-    for low, high, dose in stages:
-        first, last = (program.cycle_ns(program.played(dose(each))) for each in (low, high))
+    for begin, end, dose in stages:
+        first, last = (program.cycle_ns(program.played(dose(each))) for each in (begin, end))
         if not min(first, last) <= wanted <= max(first, last):
             continue
+        low, high = begin, end
         for _ in range(_ROUNDS):
             middle = (low + high) / 2
             between = program.cycle_ns(program.played(dose(middle)))
-            if (between > wanted) == (first > wanted):
-                low = middle
-            else:
-                high = middle
+            low, high = (middle, high) if (between > wanted) == (first > wanted) else (low, middle)
         found = dose((low + high) / 2)
         return found.cost, program.played(found)
     return None
@@ -190,7 +188,7 @@ def _plain_cycles(trace: Trace) -> Floats:
     return 1000.0 * np.array(run.overhead.settled_us or (run.overhead.cycle_us,))
 
 
-def _why_not(trace: Trace, program: _Program) -> str:
+def _why_not(program: _Program) -> str:
     """Why nobody can tell what recording cost; empty where one can."""
     if not program.cost.any():
         return "what this profiler costs the host is not known"
