@@ -131,8 +131,9 @@ def step_lengths(steps: pl.DataFrame, played: Played) -> Floats:
     known = inside >= 0
     last = np.full(len(marks), _LONG_AGO)
     np.maximum.at(last, inside[known], played.ends[known])
-    end = np.maximum(end, last)
-    end = np.maximum.accumulate(end)
+    end = np.maximum.accumulate(np.maximum(end, last))
+    # What was left to do on the devices when the first began does not count for it.
+    begin[:1] += steps["start_ns"].to_numpy()[:1] - marks[:1, 0]
     begin[1:] = np.maximum(begin[1:], end[:-1])
     return np.maximum(end - begin, 0.0)
 
