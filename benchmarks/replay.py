@@ -87,7 +87,13 @@ def cost(events: float, rounds: int) -> str:
         asked = (FLOOR, READ, PLAYED)
         runs = [[measure(one, path, dict(os.environ)) for one in asked] for _ in range(rounds)]
     floor, read, played = (min(run.seconds for run in each) for each in zip(*runs, strict=True))
-    header = ["events", "floor", "read", "read, graph, replay, path", "beyond reading (of the floor)"]
+    header = [
+        "events",
+        "floor",
+        "read",
+        "read, graph, replay, path",
+        "beyond reading (of the floor)",
+    ]
     more = f"{played - read:.2f} s (**{(played - read) / floor:.2f}**)"
     cells = [f"{events:.2g} M", f"{floor:.2f} s", f"{read:.2f} s", f"{played:.2f} s", more]
     return markdown_table(machine(timesink.sample()), header, [cells])

@@ -136,8 +136,8 @@ def hand_overs(points: HostPoints, main: int) -> Iterator[Waits]:
         for taker in threads:
             if giver != taker and process[giver] == process[taker]:
                 yield from _between(points, quiet[giver], quiet[taker], taker)
-    time, low, high = points.time, points.first[main], points.first[main + 1]
     for other in threads:
+        time, low, high = points.time, points.first[main], points.first[main + 1]
         idle = quiet[other][(length[quiet[other]] >= _IDLE_NS) & (points.owner[quiet[other]] < 0)]
         resume = np.append(points.first[other], idle + 1)
         resume = resume[(time[resume] >= time[low]) & (other != main)]
