@@ -8,7 +8,7 @@ measured, the costs are scaled until it fits them: then only the split is a mode
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -139,6 +139,10 @@ class _Program:
         work = worked(self.graph, dose.cost * self.cost, scale)
         return play(self.graph, work)
 
+    def with_cost(self, cost: Floats) -> _Program:
+        """The same program under another model of costs."""
+        return replace(self, cost=cost)
+
     def cycle_ns(self, played: Played) -> float:
         return float(np.median(step_lengths(self.steps, played)))
 
@@ -225,23 +229,25 @@ _ERROR = 0.4
 
 def _costs(trace: Trace, graph: ReplayGraph) -> Floats:
     """What recording costs at each point of the host, in ns."""
-    points, calls = graph.points, graph.points.calls
-    table, options = _table(), recorded_options(trace)
-    if trace.metadata.format not in table:
-        return np.zeros(len(points.time))
-    kinds = host_kinds(trace)
+    return costs_by_point(trace, graph, _table().get(trace.metadata.format, {}))
+
+
+def costs_by_point(
+    trace: Trace, graph: ReplayGraph, table: Mapping[tuple[str, str], float]
+) -> Floats:
+    """The same with costs by sort of call and option of the profiler; half at each end of a call."""
+    points, kinds, options = graph.points, host_kinds(trace), recorded_options(trace)
     per_kind = np.array(
         [
             sum(
                 cost
-                for (call, option), cost in table[trace.metadata.format].items()
+                for (call, option), cost in table.items()
                 if call == _CALL_OF_KIND.get(kind) and (not option or option in options)
             )
             for kind in kinds.texts
         ]
     )
-    cost = per_kind[kinds.codes[calls.row]]
-    return np.asarray(cost[points.call] / 2)
+    return np.asarray(per_kind[kinds.codes[points.calls.row]][points.call] / 2)
 
 
 _CALL_OF_KIND = {
