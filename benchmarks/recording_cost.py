@@ -31,6 +31,7 @@ START: dict[Key, float] = {
     ("operator", ""): 4000,
     ("runtime", ""): 2000,
     ("python", ""): 500,
+    ("kernel", ""): 700,
     ("operator", "shapes"): 500,
     ("operator", "stack"): 500,
     ("operator", "memory"): 500,
@@ -57,8 +58,8 @@ class Recorded:
 
     def own_us(self, costs: dict[Key, float]) -> float:
         """What a cycle takes by itself, with these costs."""
-        cost = clocks.costs_by_point(self.trace, self.program.graph, costs)
-        played = self.program.with_cost(cost).played(clocks._Dose(1.0))
+        cost = clocks.costs_of(self.trace, self.program.graph, costs)
+        played = self.program.with_costs(*cost).played(clocks._Dose(1.0))
         return min(self.program.cycle_ns(played) / 1000, self.recorded_us)
 
 

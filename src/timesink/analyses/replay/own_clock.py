@@ -33,6 +33,8 @@ _LONG_NS = 1_000_000
 and may take far longer under a profiler."""
 _LONG_SHARE = 0.1
 """Of a cycle; with more of that nobody can tell what it takes without."""
+_LEAST_PAUSE_NS = 300.0
+"""From one kernel to the next of a stream at least, or what was recorded."""
 _WIDE = 0.5
 """An interval wider than this share of the cycle tells nothing."""
 _ROUNDS = 12
@@ -121,6 +123,8 @@ class _Program:
     steps: pl.DataFrame
     cost: Floats
     """By host point, as the table has it."""
+    pause: float
+    """What recording adds to the pause before a kernel that was queued."""
     long: Flags
     """By host point: whether it begins a very long stretch inside of a library."""
 
@@ -131,17 +135,21 @@ class _Program:
         inside = host_kinds(trace).among("operator")[points.calls.row]
         long = (points.length >= _LONG_NS) & (points.owner >= 0)
         long[long] = inside[points.owner[long]]
-        return cls(graph, steps, _costs(trace, graph), long)
+        table = _table().get(trace.metadata.format, {})
+        return cls(graph, steps, *costs_of(trace, graph, table), long)
 
     def played(self, dose: _Dose) -> Played:
         """The program with some of its host time taken out."""
         scale = np.where(self.long, dose.long, dose.host)
         work = worked(self.graph, dose.cost * self.cost, scale)
-        return play(self.graph, work)
+        gap = self.graph.gap
+        pause = np.maximum(gap - dose.cost * self.pause, np.minimum(gap, _LEAST_PAUSE_NS))
+        on_device = (self.graph.activity >= 0) & (self.graph.before > 0)
+        return play(replace(self.graph, gap=np.where(on_device, pause, gap)), work)
 
-    def with_cost(self, cost: Floats) -> _Program:
+    def with_costs(self, cost: Floats, pause: float) -> _Program:
         """The same program under another model of costs."""
-        return replace(self, cost=cost)
+        return replace(self, cost=cost, pause=pause)
 
     def cycle_ns(self, played: Played) -> float:
         return float(np.median(step_lengths(self.steps, played)))
@@ -227,15 +235,13 @@ _ERROR = 0.4
 """How far the costs on another machine are from those of the table, as a share."""
 
 
-def _costs(trace: Trace, graph: ReplayGraph) -> Floats:
-    """What recording costs at each point of the host, in ns."""
-    return costs_by_point(trace, graph, _table().get(trace.metadata.format, {}))
-
-
-def costs_by_point(
+def costs_of(
     trace: Trace, graph: ReplayGraph, table: Mapping[tuple[str, str], float]
-) -> Floats:
-    """The same with costs by sort of call and option of the profiler; half at each end of a call."""
+) -> tuple[Floats, float]:
+    """What recording costs at each point of the host, half at each end of a call, and per kernel.
+
+    The table has costs by sort of call and option of the profiler, in ns.
+    """
     points, kinds, options = graph.points, host_kinds(trace), recorded_options(trace)
     per_kind = np.array(
         [
@@ -247,7 +253,8 @@ def costs_by_point(
             for kind in kinds.texts
         ]
     )
-    return np.asarray(per_kind[kinds.codes[points.calls.row]][points.call] / 2)
+    by_point = per_kind[kinds.codes[points.calls.row]][points.call] / 2
+    return np.asarray(by_point), table.get(("kernel", ""), 0.0)
 
 
 _CALL_OF_KIND = {
