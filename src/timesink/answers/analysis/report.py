@@ -38,7 +38,7 @@ from timesink.model.findings import Finding, gravest_first
 from timesink.model.health import HealthEntry, recording_notes
 from timesink.model.trace import Trace, why_no_calls
 from timesink.rules.communication import stragglers
-from timesink.rules.single_run import find_all
+from timesink.rules.savings import proven_findings
 from timesink.runtime.engine import Engine, engine_of
 from timesink.sources.cache import Cache
 from timesink.sources.discovery import one_run
@@ -162,7 +162,7 @@ class Analysis:
     def findings(self) -> tuple[Finding, ...]:
         """What costs time and what to try, the gravest first."""
         held_up = [] if self.ranks is None else stragglers(self.ranks)
-        return gravest_first([*find_all(self.timeline), *held_up])
+        return gravest_first([*proven_findings(self.timeline), *held_up])
 
     def table(
         self, view: str, group_by: str | None = None, *, clock: str = RECORDED
