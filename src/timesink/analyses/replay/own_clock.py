@@ -254,9 +254,15 @@ def costs_of(
             for kind in kinds.texts
         ]
     )
-    per_kind = per_kind * host_slowness(trace, graph)
-    by_point = per_kind[kinds.codes[points.calls.row]][points.call] / 2
+    per_call = per_kind[kinds.codes[points.calls.row]]
+    # Compiled code tells the profiler of its kernels from Python.
+    per_call = per_call + table.get(("triton", ""), 0.0) * points.calls.named(_is_triton)
+    by_point = (per_call * host_slowness(trace, graph))[points.call] / 2
     return np.asarray(by_point), table.get(("kernel", ""), 0.0)
+
+
+def _is_triton(name: str) -> bool:
+    return name.startswith("triton_")
 
 
 def host_slowness(trace: Trace, graph: ReplayGraph) -> float:
