@@ -20,12 +20,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 import timesink
 from run import hand_over, machine, markdown_table
+from timesink.analyses.columns import device_columns, event_ranges
 from timesink.analyses.replay import own_clock as clocks
 from timesink.analyses.steps import find_steps
+from timesink.model import intervals
+from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 
 Floats = NDArray[np.float64]
@@ -81,9 +85,15 @@ ALIKE, FEWEST, UNEVEN = 0.13, 6, 1.35
 the middle half of the profiled ones may be."""
 
 
-def plain_us(place: Path, plain: Sequence[float]) -> float | None:
-    """A plain cycle at the speed the machine had in the profiled ones; None where none was."""
+def plain_us(place: Path, plain: Sequence[float], busy: float) -> float | None:
+    """A plain cycle at the speed the machine had in the profiled ones; None where none was.
+
+    Where the host runs ahead of a device that is busy for longer than that, blocks of cycles tell
+    that end with a wait for the device.
+    """
     told = json.loads((place / "plain.json").read_text())
+    if np.median(plain[-20:]) < busy:
+        return float(min(told["blocks_us"]))
     probes, profiled = (
         np.array(told.get(f"{sort}_probes_us", ())) for sort in ("plain", "profiled")
     )
@@ -98,6 +108,16 @@ def plain_us(place: Path, plain: Sequence[float]) -> float | None:
     return float(np.median(np.array(plain)[-many:][alike]))
 
 
+def busy_us(trace: Trace) -> float:
+    """How long any device worked."""
+    return sum(intervals.coverage(event_ranges(part)) for part in _devices(trace)) / 1000
+
+
+def _devices(trace: Trace) -> list[pl.DataFrame]:
+    rows = device_columns(trace).filter(pl.col("kind").is_in(BUSY_KINDS))
+    return rows.partition_by("device")
+
+
 def opened(folders: Sequence[Path]) -> list[Recorded]:
     """Every recording of some folders that can be judged."""
     found = []
@@ -108,8 +128,11 @@ def opened(folders: Sequence[Path]) -> list[Recorded]:
             except timesink.TimesinkError:
                 continue  # several ranks, or cut off
             run, steps = trace.metadata.run, find_steps(trace).filter("complete")
-            plain = plain_us(place, run.overhead.plain_cycles_us) if run is not None else None
-            if plain is None or not steps.height:
+            plain = None
+            if run is not None and steps.height:
+                busy = busy_us(trace) / steps.height
+                plain = plain_us(place, run.overhead.plain_cycles_us, busy)
+            if plain is None:
                 print(f"{place.name}: the machine was not steady")
                 continue
             recorded = float(np.median((steps["end_ns"] - steps["start_ns"]).to_numpy())) / 1000
@@ -119,10 +142,12 @@ def opened(folders: Sequence[Path]) -> list[Recorded]:
     return found
 
 
-def fitted(some: Sequence[Recorded], begin: dict[Key, float]) -> dict[Key, float]:
+def fitted(
+    some: Sequence[Recorded], begin: dict[Key, float], rounds: int = ROUNDS
+) -> dict[Key, float]:
     """Costs under which plain cycles come out best: Gauss-Newton with weights, never below 0."""
     costs = dict(begin)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         own = np.array([one.own_us(costs) for one in some])
         error = np.log(own / np.array([one.plain_us for one in some]))
         slopes = np.empty((len(some), len(costs)))
@@ -173,11 +198,11 @@ def main() -> None:
     found = opened(options.folders)
     usable = [one for one in found if not one.why_not]
     costs = dict(clocks._table()["kineto"]) if options.judge else fitted(usable, START)
-    told = []
-    for one in found:
-        others = [other for other in usable if other.family != one.family]
-        mine = costs if options.judge or one.why_not else fitted(others, costs)
-        told.append((one, one.own_us(mine)))
+    without = dict.fromkeys((one.family for one in found), costs)
+    for family in () if options.judge else without:
+        others = [one for one in usable if one.family != family]
+        without[family] = fitted(others, costs, rounds=2)
+    told = [(one, one.own_us(without[one.family])) for one in found]
     print({" ".join(key).strip(): round(cost) for key, cost in costs.items()})
     hand_over(judged(told), options.output)
 
