@@ -1,4 +1,5 @@
-"""What recording a call costs the host, fitted to cycles that nobody recorded, and how well it fits.
+# ruff: noqa: SLF001 - what is fitted is nobody else's matter
+"""What recording a call costs the host, fitted to plain cycles, and how well that tells others.
 
     python benchmarks/recording_cost.py FOLDER...             fit, then leave every program out once
     python benchmarks/recording_cost.py FOLDER... --judge     tell with the table as it stands
@@ -17,6 +18,7 @@ import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -69,9 +71,9 @@ class Recorded:
         """Programs of one model, whatever is different in them."""
         return self.name.partition("/")[0].partition("-")[0].partition("_")[0]
 
-    @property
+    @cached_property
     def why_not(self) -> str:
-        return clocks._why_not(self.program)
+        return clocks.estimated_clock(self.trace).why
 
     def own_us(self, costs: dict[Key, float]) -> float:
         """What a cycle takes by itself, with these costs."""

@@ -35,7 +35,7 @@ _LONG_SHARE = 0.1
 """Of a cycle; with more of that nobody can tell what it takes without."""
 _LEAST_PAUSE_NS = 300.0
 """From one kernel to the next of a stream at least, or what was recorded."""
-_WIDE = 0.5
+_WIDE = 0.7
 """An interval wider than this share of the cycle tells nothing."""
 _ROUNDS = 12
 
@@ -90,9 +90,6 @@ def own_clock(trace: Trace) -> OwnClock:
             scale, played = fitted
             own = float(np.median(plain))
             return OwnClock(recorded, own, _interval(plain), MEASURED, "", scale, played)
-    why = _why_not(program)
-    if why:
-        return OwnClock(recorded, None, None, NONE, why, 0.0, None)
     return _estimated(program, recorded)
 
 
@@ -219,10 +216,23 @@ def _why_not(program: _Program) -> str:
     )
 
 
+def estimated_clock(trace: Trace) -> OwnClock:
+    """The own clock as costs of recording alone tell it, whatever was measured beside it."""
+    steps = find_steps(trace).filter("complete")
+    recorded = float(np.median((steps["end_ns"] - steps["start_ns"]).to_numpy()))
+    return _estimated(_Program.of(trace, steps), recorded)
+
+
 def _estimated(program: _Program, recorded: float) -> OwnClock:
+    why = _why_not(program)
+    if why:
+        return OwnClock(recorded, None, None, NONE, why, 0.0, None)
     played = program.played(_Dose(1.0))
     own = min(program.cycle_ns(played), recorded)
-    low, high = (program.cycle_ns(program.played(_Dose(1.0 + each))) for each in (_ERROR, -_ERROR))
+    low, high = (
+        program.cycle_ns(program.played(_Dose(1.0 + sign * _ERROR))) * (1.0 - sign * _MODEL_ERROR)
+        for sign in (1, -1)
+    )
     if high - low > _WIDE * own:
         why = "recording cost most of the cycle, and what is left cannot be told"
         return OwnClock(recorded, None, None, NONE, why, 0.0, None)
@@ -231,8 +241,8 @@ def _estimated(program: _Program, recorded: float) -> OwnClock:
 
 # -- what recording a call costs -------------------------------------------------------------------
 
-_ERROR = 0.4
-"""How far the costs on another machine are from those of the table, as a share."""
+_ERROR, _MODEL_ERROR = 0.25, 0.04
+"""How far costs are from those of the table, as a share, and a replay from the program."""
 
 
 def costs_of(
