@@ -184,7 +184,7 @@ class Analysis:
         check_group(group_by or "", view)
         chosen, about = self.group_by if group_by is None else group_by, find_view(view)
         if about.is_played:
-            return about.table(self.played)
+            return about.analysis(self.played)
         if clock == OWN:
             return about.table(self.own or self.trace, chosen, self.ranks)
         table = about.table(self.trace, chosen, self.ranks)

@@ -109,11 +109,10 @@ def critical_path_section(run: Analysed) -> Made:
         return Section("critical-path", title, (Text(line),))
     parts = tuple(Part(_KINDS[kind][0], _KINDS[kind][1], ns) for kind, ns in kinds.items())
     bar = Parts("The critical path of a step", "time_ns", cycle, parts)
-    blocks = [bar, run.table("critical-path"), run.table("critical-path-modules")]
+    tables = [run.table(view) for view in ("critical-path", "critical-path-modules")]
     lead = f"{line} What is not on this path could be faster without a step being shorter."
-    return Section(
-        "critical-path", title, tuple(one for one in blocks if one is bar or one.rows), lead
-    )
+    blocks: tuple[Block, ...] = (bar, *(table for table in tables if table.rows))
+    return Section("critical-path", title, blocks, lead)
 
 
 def _grouped_lead(steps: int) -> str:
