@@ -29,8 +29,11 @@ Key = tuple[str, str]
 """Sort of call, and the option of the profiler that makes it cost more."""
 START: dict[Key, float] = {
     ("operator", ""): 4000,
+    ("annotation", ""): 6000,
     ("runtime", ""): 2000,
     ("python", ""): 500,
+    ("module", ""): 500,
+    ("module", "where"): 15000,
     ("kernel", ""): 700,
     ("operator", "shapes"): 500,
     ("operator", "stack"): 500,

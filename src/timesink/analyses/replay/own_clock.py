@@ -240,7 +240,8 @@ def costs_of(
 ) -> tuple[Floats, float]:
     """What recording costs at each point of the host, half at each end of a call, and per kernel.
 
-    The table has costs by sort of call and option of the profiler, in ns.
+    The table has costs by sort of call and option of the profiler, in ns, on one machine; a slower
+    host pays more.
     """
     points, kinds, options = graph.points, host_kinds(trace), recorded_options(trace)
     per_kind = np.array(
@@ -253,13 +254,41 @@ def costs_of(
             for kind in kinds.texts
         ]
     )
+    per_kind = per_kind * host_slowness(trace, graph)
     by_point = per_kind[kinds.codes[points.calls.row]][points.call] / 2
     return np.asarray(by_point), table.get(("kernel", ""), 0.0)
 
 
+def host_slowness(trace: Trace, graph: ReplayGraph) -> float:
+    """How many times as long short calls take as on the machine of the table; 1 if none tells."""
+    calls = graph.points.calls
+    leaf = np.flatnonzero(calls.size == 1)
+    code, length = calls.name[leaf], (calls.end - calls.start)[leaf]
+    ratios = []
+    for name, usual in _usual_calls().get(trace.metadata.format, {}).items():
+        if name in calls.names:
+            mine = length[code == calls.names.index(name)]
+            if len(mine) >= _FEWEST_CALLS:
+                ratios.append(np.log(max(float(np.median(mine)), 1.0) / usual))
+    return float(np.clip(np.exp(np.median(ratios)), *_HOSTS)) if ratios else 1.0
+
+
+_FEWEST_CALLS = 20
+_HOSTS = 0.25, 5.0
+"""Hosts faster or slower than that were measured wrongly."""
+
+
+@lru_cache(maxsize=1)
+def _usual_calls() -> Mapping[str, Mapping[str, float]]:
+    table: dict[str, dict[str, float]] = {}
+    for row in csv_rows(Path(__file__).with_name("usual_calls.csv")):
+        table.setdefault(row["format"], {})[row["call"]] = float(row["dur_ns"])
+    return table
+
+
 _CALL_OF_KIND = {
-    **dict.fromkeys(("operator", "annotation"), "operator"),
-    **dict.fromkeys(("python_function", "module"), "python"),
+    **{kind: kind for kind in ("operator", "annotation", "module")},
+    "python_function": "python",
     **dict.fromkeys(LAUNCH_KINDS, "runtime"),
 }
 
@@ -274,7 +303,8 @@ def _table() -> Mapping[str, Mapping[tuple[str, str], float]]:
 
 
 def recorded_options(trace: Trace) -> frozenset[str]:
-    """What the profiler was asked to record beside calls: `shapes`, `stack`, `memory`."""
-    extra = trace.metadata.extra
+    """What the profiler was asked to record beside calls: `shapes`, `stack`, `memory`, `where`."""
+    extra, run = trace.metadata.extra, trace.metadata.run
     asked = {"shapes": "record_shapes", "stack": "with_stack", "memory": "profile_memory"}
-    return frozenset(name for name, key in asked.items() if extra.get(key))
+    told = {"where"} if run is not None and run.options.where else set()
+    return frozenset(told | {name for name, key in asked.items() if extra.get(key)})
