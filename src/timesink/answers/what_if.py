@@ -12,7 +12,7 @@ import msgspec
 import polars as pl
 
 from timesink.analyses.kernels.peaks import choose_peaks
-from timesink.analyses.replay.changes import ProgramChange, change_of
+from timesink.analyses.replay.changes import AskedChange, change_of
 from timesink.analyses.replay.own_clock import ESTIMATED, NONE, OwnClock
 from timesink.analyses.replay.prediction import (
     Prediction,
@@ -23,11 +23,12 @@ from timesink.analyses.replay.prediction import (
 )
 from timesink.analyses.replay.what_if import NamedWork, named_by, two_devices
 from timesink.analyses.steps import find_steps
+from timesink.answers.analysis.time import PATH_KINDS
 from timesink.errors import UnreadableError
 from timesink.formats.options import Progress
 from timesink.model import units
 from timesink.model.trace import Trace
-from timesink.output.blocks import Block, Document, Section, Text
+from timesink.output.blocks import Block, Document, Section, StackPart, Stacks, Text
 from timesink.output.names import cut_end
 from timesink.output.numbers import column, table
 from timesink.sources.opening import open_trace
@@ -39,19 +40,7 @@ _NAME = 60
 """Characters of a name in a sentence."""
 _MOST_LIMITS, _MOST_TOLD = 8, 12
 
-KINDS = {
-    "kernel": "kernels",
-    "memcpy": "copies",
-    "memset": "memsets",
-    "communication": "communication",
-    "host": "host code",
-    "runtime_call": "runtime calls",
-    "data_loading": "data loading",
-    "launch": "launches on their way",
-    "queue": "gaps between queued work",
-    "wake_up": "threads that wake up",
-    "hand_over": "hand-over between threads",
-}
+KINDS = {kind: words for kind, (_, words) in PATH_KINDS.items()}
 """What people call the kinds of pieces of the critical path."""
 
 _BEST = {
@@ -83,13 +72,13 @@ _ASSUMED = {
 class MadeChange:
     """A change, what it is about, and what it saves after those before it."""
 
-    change: ProgramChange
+    change: AskedChange
     named: NamedWork
     saving_ns: float
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class PathLimit:
     """What decides most of a cycle: a kind of piece, and the name that has most of it."""
 
     kind: str
@@ -118,7 +107,7 @@ class WhatIf:
 
     trace: Trace
     path: str
-    changes: tuple[ProgramChange, ...]
+    changes: tuple[AskedChange, ...]
     ranks_single: bool
     """Whether single changes are ranked as well."""
 
@@ -183,7 +172,7 @@ class WhatIf:
         return both.sort("new_ns", "today_ns", "kind", descending=[True, True, False])
 
     @property
-    def limit(self) -> Limit:
+    def limit(self) -> PathLimit:
         """What decides most of the new cycle."""
         return limit_of(self._new)
 
@@ -205,7 +194,7 @@ class WhatIf:
         return pl.DataFrame(rows, _BEST, orient="row")
 
     @property
-    def in_vain(self) -> list[ProgramChange]:
+    def in_vain(self) -> list[AskedChange]:
         """Single changes that save nothing to speak of."""
         return [one.change for one in self.ranked if one.saving_ns < _LITTLE * self.cycle_ns]
 
@@ -285,19 +274,19 @@ def _named(named: NamedWork) -> dict[str, float]:
     }
 
 
-def limit_of(one: Prediction) -> Limit:
+def limit_of(one: Prediction) -> PathLimit:
     """What decides most of a cycle."""
     path = one.path
     kinds = path.group_by("kind").agg(pl.col("path_ns").sum()).sort("path_ns", "kind")
     kind, whole = kinds.row(-1) if kinds.height else ("", 0.0)
     named = path.filter(pl.col("kind") == kind, pl.col("name") != "")
     name, most = named.select("name", "path_ns").row(0) if named.height else ("", whole)
-    return Limit(kind, whole, name, most)
+    return PathLimit(kind, whole, name, most)
 
 
 def whatif(
     source: str | Path | Trace,
-    changes: Iterable[str | ProgramChange] = (),
+    changes: Iterable[str | AskedChange] = (),
     *,
     best: bool | None = None,
     worker: str | None = None,
@@ -408,7 +397,7 @@ def what_if_document(found: WhatIf) -> Document:
     """The new cycle, what each change does, what decides a cycle before and after, what is best."""
     sections: list[Section] = []
     if found.changes:
-        sections += [_changes(found), _path(found), _limits(found)]
+        sections += [_changes(found), *_path(found), _limits(found)]
     if found.ranks_single:
         sections.append(_best(found))
     notes = tuple(Text(note) for note in found.notes)
@@ -465,7 +454,7 @@ def _many(many: float, things: str) -> str:
     return units.counted(1, things) if many == 1 else f"{units.per_cycle(many)} {things}"
 
 
-def _path(found: WhatIf) -> Section:
+def _path(found: WhatIf) -> tuple[Section, Section]:
     path = found.critical_path
     rows = path.filter((pl.col("today_ns") > 0) | (pl.col("new_ns") > 0))
     kinds = [KINDS[kind] for kind in rows["kind"]]
@@ -482,7 +471,16 @@ def _path(found: WhatIf) -> Section:
             column("change_ns", "change", "time_ns", new - today, signed=True),
         ),
     )
-    return Section("critical-path", "What decides a cycle", (told,))
+    bars = Stacks(
+        "The critical path of a cycle",
+        "time_ns",
+        ("today", "then"),
+        tuple(StackPart(PATH_KINDS[kind][0], KINDS[kind], (a, b)) for kind, a, b in rows.rows()),
+    )
+    return (
+        Section("critical-path", "What decides a cycle", (bars, told), medium="page"),
+        Section("critical-path", "What decides a cycle", (told,), medium="text"),
+    )
 
 
 def _limits(found: WhatIf) -> Section:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from timesink.analyses.replay.changes import (
     ACTIONS,
     SORTS,
-    ProgramChange,
+    AskedChange,
     change_of,
     fitting,
     parse_change,
@@ -17,17 +17,17 @@ from timesink.analyses.replay.changes import (
 from timesink.errors import UsageError
 
 TEXTS = {
-    ("scale", "kernel:flash*=0.5"): ProgramChange("scale", "kernel", "flash*", 0.5),
-    ("scale", "op:a=b=2"): ProgramChange("scale", "op", "a=b", 2.0),
-    ("scale", "communication=0"): ProgramChange("scale", "communication", "*", 0.0),
-    ("remove", "sync:aten::item"): ProgramChange("remove", "sync", "aten::item"),
-    ("fuse", "Optimizer.step"): ProgramChange("fuse", "op", "Optimizer.step"),
-    ("fuse", "aten::mm"): ProgramChange("fuse", "op", "aten::mm"),
-    ("graph", "cycle"): ProgramChange("graph"),
-    ("overlap", "copy:HtoD"): ProgramChange("overlap", "copy", "HtoD"),
-    ("device", "H100:B200"): ProgramChange("device", pattern="H100:B200"),
-    ("loader-workers", "inf"): ProgramChange("loader-workers", "loading", factor=float("inf")),
-    ("batch", "2"): ProgramChange("batch", factor=2.0),
+    ("scale", "kernel:flash*=0.5"): AskedChange("scale", "kernel", "flash*", 0.5),
+    ("scale", "op:a=b=2"): AskedChange("scale", "op", "a=b", 2.0),
+    ("scale", "communication=0"): AskedChange("scale", "communication", "*", 0.0),
+    ("remove", "sync:aten::item"): AskedChange("remove", "sync", "aten::item"),
+    ("fuse", "Optimizer.step"): AskedChange("fuse", "op", "Optimizer.step"),
+    ("fuse", "aten::mm"): AskedChange("fuse", "op", "aten::mm"),
+    ("graph", "cycle"): AskedChange("graph"),
+    ("overlap", "copy:HtoD"): AskedChange("overlap", "copy", "HtoD"),
+    ("device", "H100:B200"): AskedChange("device", pattern="H100:B200"),
+    ("loader-workers", "inf"): AskedChange("loader-workers", "loading", factor=float("inf")),
+    ("batch", "2"): AskedChange("batch", factor=2.0),
 }
 
 
@@ -43,7 +43,7 @@ def test_the_option_of_a_change_asks_for_it(meant):
 
 
 def test_a_graph_is_of_the_cycle():
-    assert change_of("graph") == ProgramChange("graph")
+    assert change_of("graph") == AskedChange("graph")
 
 
 REFUSED = {
@@ -78,10 +78,9 @@ def test_what_makes_no_sense_is_refused_with_a_hint(asked, why):
 def test_any_text_is_a_change_or_refused(action, text):
     try:
         change = parse_change(action, text)
-    except UsageError as why:
-        assert why.hint
-    else:
-        assert parse_change(action, change.value) == change
+    except UsageError:
+        return
+    assert parse_change(action, change.value) == change
 
 
 def test_a_name_comes_before_its_parts():

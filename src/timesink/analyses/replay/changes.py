@@ -44,11 +44,11 @@ _PATTERN = re.compile(r"[*?\[]")
 
 
 @dataclass(frozen=True, slots=True)
-class ProgramChange:
+class AskedChange:
     """One change of a program.
 
     >>> parse_change("scale", "kernel:flash*=0.5")
-    ProgramChange(action='scale', sort='kernel', pattern='flash*', factor=0.5)
+    AskedChange(action='scale', sort='kernel', pattern='flash*', factor=0.5)
     """
 
     action: str
@@ -84,36 +84,36 @@ class ProgramChange:
         )
 
 
-def change_of(asked: str | ProgramChange) -> ProgramChange:
+def change_of(asked: str | AskedChange) -> AskedChange:
     """A change in words: an option of the command line and its value, dashes or not.
 
     >>> change_of("remove sync:aten::item") == change_of("--remove sync:aten::item")
     True
     """
-    if isinstance(asked, ProgramChange):
+    if isinstance(asked, AskedChange):
         return asked
     action, _, value = asked.strip().lstrip("-").partition(" ")
     return parse_change(action, value.strip().strip("'\"") or "cycle" * (action == "graph"))
 
 
-def parse_change(action: str, text: str) -> ProgramChange:
+def parse_change(action: str, text: str) -> AskedChange:
     """The change an option asks for; refused in a sentence where it makes no sense."""
     if action not in ACTIONS:
         raise UsageError(f"{action!r} is no change", f"there are {', '.join(ACTIONS)}")
     if action == "device":
         if not re.fullmatch(r"[^:]+:[^:]+", text):
             raise _refused(action, text, "not two devices")
-        return ProgramChange(action, pattern=text)
+        return AskedChange(action, pattern=text)
     if action == "batch":
-        return ProgramChange(action, factor=_number(action, text, least=0.01))
+        return AskedChange(action, factor=_number(action, text, least=0.01))
     if action == "loader-workers":
-        return ProgramChange(action, "loading", factor=_number(action, text, least=1.0))
+        return AskedChange(action, "loading", factor=_number(action, text, least=1.0))
     if action != "scale":
-        return ProgramChange(action, *_selected(action, text, text))
+        return AskedChange(action, *_selected(action, text, text))
     what, found, number = text.rpartition("=")
     if not found:
         raise _refused(action, text, "no factor")
-    return ProgramChange(action, *_selected(action, text, what), _number(action, number))
+    return AskedChange(action, *_selected(action, text, what), _number(action, number))
 
 
 def _selected(action: str, text: str, what: str) -> tuple[str, str]:

@@ -12,7 +12,7 @@ import polars as pl
 
 from timesink.analyses import names
 from timesink.analyses.columns import device_kinds, device_names, host_kinds, once_per_trace
-from timesink.analyses.replay.changes import ProgramChange
+from timesink.analyses.replay.changes import AskedChange
 from timesink.analyses.replay.critical_path import critical_path
 from timesink.analyses.replay.graph import replay_graph
 from timesink.analyses.replay.own_clock import OwnClock, own_clock
@@ -109,7 +109,7 @@ class Prediction:
 
 
 def predicted(
-    program: OwnProgram, changes: tuple[ProgramChange, ...] = (), *, bounds: bool = True
+    program: OwnProgram, changes: tuple[AskedChange, ...] = (), *, bounds: bool = True
 ) -> Prediction:
     """The program with all of the changes, one after the other."""
     shortens = all(one.only_shortens for one in changes)
@@ -124,7 +124,7 @@ def predicted(
     return Prediction(program, scenario, played, new, interval)
 
 
-def _with_changes(one: Scenario, changes: tuple[ProgramChange, ...]) -> Scenario:
+def _with_changes(one: Scenario, changes: tuple[AskedChange, ...]) -> Scenario:
     for change in changes:
         one = changed(one, change)
     return one
@@ -189,13 +189,13 @@ _MOST_KERNELS, _MOST_WAITS, _MOST_CALLS = 8, 6, 8
 class Ranked:
     """A single change, and what it does."""
 
-    change: ProgramChange
+    change: AskedChange
     prediction: Prediction
     saving_ns: float
     """Beside the changes made before it."""
 
 
-def best_changes(program: OwnProgram, before: tuple[ProgramChange, ...] = ()) -> list[Ranked]:
+def best_changes(program: OwnProgram, before: tuple[AskedChange, ...] = ()) -> list[Ranked]:
     """Single changes of a program that has some already, those that save most first."""
     base = predicted(program, before, bounds=False)
     ranked = []
@@ -208,13 +208,13 @@ def best_changes(program: OwnProgram, before: tuple[ProgramChange, ...] = ()) ->
     return sorted(ranked, key=lambda one: -one.saving_ns)
 
 
-def _single_changes(base: Prediction) -> Iterator[ProgramChange]:
+def _single_changes(base: Prediction) -> Iterator[AskedChange]:
     one, played = base.scenario, base.played
     trace, work = one.trace, one.graph.work
     named = device_names(trace).renamed(names.short_kernel_name)
     kernels = device_kinds(trace).among(*KERNEL_KINDS)[work.row]
     for text in _largest(named.texts, named.codes[work.row], one.length * kernels, _MOST_KERNELS):
-        yield ProgramChange("scale", "kernel", glob.escape(text), 0.5)
+        yield AskedChange("scale", "kernel", glob.escape(text), 0.5)
     calls, graph = one.graph.points.calls, one.graph
     if len(calls):
         operator = _operators(trace, one)
@@ -222,24 +222,24 @@ def _single_changes(base: Prediction) -> Iterator[ProgramChange]:
         waited = played.node[waits] - played.node[graph.before[waits]]
         waiting = operator.outer[graph.points.call[graph.point[waits]]]
         for text in _largest(calls.names, calls.name[waiting], waited, _MOST_WAITS):
-            yield ProgramChange("remove", "sync", glob.escape(text))
+            yield AskedChange("remove", "sync", glob.escape(text))
         owner = graph.points.owner
         inside = (owner >= 0) & operator.known[owner]
         spent = np.where(inside, one.stretch, 0.0)
         of_call = calls.name[operator.inner[owner]]
         for text in _largest(calls.names, of_call, spent, _MOST_CALLS):
-            yield ProgramChange("remove", "host", glob.escape(text))
-    yield ProgramChange("fuse", "op", "Optimizer.step")
-    yield ProgramChange("graph")
-    yield ProgramChange("overlap", "communication")
-    yield ProgramChange("loader-workers", "loading", factor=float("inf"))
-    yield ProgramChange("scale", "copy", "*", 0.5)
+            yield AskedChange("remove", "host", glob.escape(text))
+    yield AskedChange("fuse", "op", "Optimizer.step")
+    yield AskedChange("graph")
+    yield AskedChange("overlap", "communication")
+    yield AskedChange("loader-workers", "loading", factor=float("inf"))
+    yield AskedChange("scale", "copy", "*", 0.5)
 
 
 def _largest(texts: Sequence[str], code: Ints, amount: Floats, most: int) -> Iterator[str]:
     total = np.bincount(code, amount, minlength=1) if len(code) else np.zeros(1)
     for place in np.argsort(-total, kind="stable")[:most].tolist():
-        if total[place] > 0:
+        if total[place] > 0 and texts[place]:
             yield texts[place]
 
 
@@ -253,10 +253,15 @@ class _Operators:
     """Whether there is one."""
 
 
+def _frames_others(name: str) -> bool:
+    """Whether a call is none that a program could do without, or has changes of its own."""
+    return names.is_data_loader(name) or names.is_profiler_step(name) or names.is_wrapper(name)
+
+
 def _operators(trace: Trace, one: Scenario) -> _Operators:
     calls = one.graph.points.calls
     kinds = host_kinds(trace)
-    operator = kinds.among("operator")[calls.row]
+    operator = kinds.among("operator")[calls.row] & ~calls.named(_frames_others)
     runtime = kinds.among(*LAUNCH_KINDS)[calls.row]
     number = np.arange(len(calls))
     inner, outer = number.copy(), number.copy()

@@ -12,7 +12,7 @@ from timesink.analyses import names
 from timesink.analyses.columns import device_kinds, device_names, host_kinds
 from timesink.analyses.forest import within
 from timesink.analyses.kernels.peaks import DevicePeaks, load_peaks
-from timesink.analyses.replay.changes import ProgramChange, fitting, parse_change
+from timesink.analyses.replay.changes import AskedChange, fitting, parse_change
 from timesink.analyses.replay.graph import ReplayGraph
 from timesink.analyses.replay.simulation import Played, play, step_lengths
 from timesink.analyses.replay.waits import NOBODY
@@ -23,7 +23,7 @@ from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
 
-__all__ = ["ProgramChange", "Scenario", "changed", "cycle_ns", "named_by", "parse_change"]
+__all__ = ["AskedChange", "Scenario", "changed", "cycle_ns", "named_by", "parse_change"]
 
 _GRAPH_LAUNCH_NS = 10_000.0
 """What launching a whole graph takes the host."""
@@ -61,10 +61,11 @@ class Scenario:
         return play(self.graph, work if len(self.stretch) else self.stretch, self.length)
 
 
-def changed(one: Scenario, change: ProgramChange) -> Scenario:
+def changed(one: Scenario, change: AskedChange) -> Scenario:
     """The program with one change more; refused where nothing is what the change names."""
     chosen = _chosen(one, change)
-    if chosen.is_empty:
+    launched = change.action not in ("fuse", "graph") or chosen.activities.any()
+    if chosen.is_empty or not launched:
         raise UsageError(
             f"{change.text}: nothing in the recording is that",
             "timesink analyze RUN --view operators, --view kernels and --view launches show names",
@@ -80,7 +81,7 @@ def cycle_ns(one: Scenario, played: Played | None = None) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class _Chosen:
+class _Selection:
     """What a selector names."""
 
     stretches: Flags
@@ -96,10 +97,10 @@ class _Chosen:
         return not (self.stretches.any() or self.activities.any() or self.waits.any())
 
 
-def _chosen(one: Scenario, change: ProgramChange) -> _Chosen:
+def _chosen(one: Scenario, change: AskedChange) -> _Selection:
     """What a change is about."""
     graph, calls = one.graph, one.graph.points.calls
-    nothing = _Chosen(
+    nothing = _Selection(
         np.zeros(len(graph.points.time), np.bool_),
         np.zeros(len(graph.work), np.bool_),
         np.zeros(len(graph), np.bool_),
@@ -111,7 +112,7 @@ def _chosen(one: Scenario, change: ProgramChange) -> _Chosen:
     return _chosen_calls(one, change, nothing)
 
 
-def _chosen_work(one: Scenario, change: ProgramChange) -> Flags | None:
+def _chosen_work(one: Scenario, change: AskedChange) -> Flags | None:
     """Activities that are named themselves; None where calls are."""
     trace, row = one.trace, one.graph.work.row
     kinds, sort = device_kinds(trace), change.sort
@@ -131,13 +132,13 @@ def _chosen_work(one: Scenario, change: ProgramChange) -> Flags | None:
     return right & named.matching(fits)[row]
 
 
-def _chosen_calls(one: Scenario, change: ProgramChange, nothing: _Chosen) -> _Chosen:
+def _chosen_calls(one: Scenario, change: AskedChange, nothing: _Selection) -> _Selection:
     trace, graph = one.trace, one.graph
     points, calls, sort = graph.points, graph.points.calls, change.sort
     if sort == "cycle":
         waits = device_waits(graph)
         whole = np.ones(len(points.time), np.bool_), np.ones(len(graph.work), np.bool_)
-        return _Chosen(*whole, waits, nothing.roots)
+        return _Selection(*whole, waits, nothing.roots)
     if not len(calls):
         return nothing
     runtime = host_kinds(trace).among(*LAUNCH_KINDS)[calls.row]
@@ -162,7 +163,7 @@ def _chosen_calls(one: Scenario, change: ProgramChange, nothing: _Chosen) -> _Ch
         return replace(nothing, stretches=stretches, roots=roots)
     if sort == "call":
         return replace(nothing, stretches=stretches, waits=waits, roots=roots)
-    return _Chosen(stretches, _launched_in(one, inside), waits, roots)
+    return _Selection(stretches, _launched_in(one, inside), waits, roots)
 
 
 def device_waits(graph: ReplayGraph) -> Flags:
@@ -203,7 +204,7 @@ class NamedWork:
     """How long threads wait there for the device."""
 
 
-def named_by(one: Scenario, change: ProgramChange, played: Played) -> NamedWork:
+def named_by(one: Scenario, change: AskedChange, played: Played) -> NamedWork:
     """How much there is of what a change names, in the complete cycles of a program as played."""
     chosen, graph, steps = _chosen(one, change), one.graph, find_steps(one.trace).filter("complete")
     marks = steps.select("host_start_ns", "host_end_ns").to_numpy()
@@ -230,13 +231,13 @@ def named_by(one: Scenario, change: ProgramChange, played: Played) -> NamedWork:
     )
 
 
-def _scaled(one: Scenario, chosen: _Chosen, change: ProgramChange) -> Scenario:
+def _scaled(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenario:
     stretch = np.where(chosen.stretches, one.stretch * change.factor, one.stretch)
     length = np.where(chosen.activities, one.length * change.factor, one.length)
     return replace(one, stretch=stretch, length=length)
 
 
-def _removed(one: Scenario, chosen: _Chosen, change: ProgramChange) -> Scenario:
+def _removed(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenario:
     """Work that takes nothing and waits for nothing; what follows it on its stream still does."""
     graph = one.graph
     needs, gap = graph.needs.copy(), graph.gap.copy()
@@ -248,14 +249,14 @@ def _removed(one: Scenario, chosen: _Chosen, change: ProgramChange) -> Scenario:
     return _scaled(less, chosen, replace(change, factor=0.0))
 
 
-def _outermost(one: Scenario, chosen: _Chosen) -> Ints:
+def _outermost(one: Scenario, chosen: _Selection) -> Ints:
     """Calls that are named, without those inside of others."""
     calls, roots = one.graph.points.calls, np.flatnonzero(chosen.roots)
     ends = np.maximum.accumulate(np.append(0, (roots + calls.size[roots])[:-1]))
     return roots[roots >= ends[: len(roots)]]
 
 
-def _fused(one: Scenario, chosen: _Chosen, _: ProgramChange) -> Scenario:
+def _fused(one: Scenario, chosen: _Selection, _: AskedChange) -> Scenario:
     """One launch in place of many: the host works once, and the device does not stop between."""
     graph, points = one.graph, one.graph.points
     stretch = one.stretch.copy()
@@ -275,7 +276,7 @@ def _fused(one: Scenario, chosen: _Chosen, _: ProgramChange) -> Scenario:
     return replace(one, stretch=stretch, graph=replace(graph, needs=needs, gap=gap, lag=lag))
 
 
-def _as_graph(one: Scenario, chosen: _Chosen, change: ProgramChange) -> Scenario:
+def _as_graph(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenario:
     """Everything launched at once: no host code between, and the pace of a graph."""
     graph = one.graph
     nodes = graph.node_of_activity[chosen.activities]
@@ -285,13 +286,13 @@ def _as_graph(one: Scenario, chosen: _Chosen, change: ProgramChange) -> Scenario
     handed[handed] = graph.point[graph.needs[handed]] >= 0
     handed[handed] = chosen.stretches[graph.point[handed] - 1]
     lag[handed] = 0.0
-    loads = _chosen(one, ProgramChange("remove", "loading")).stretches
+    loads = _chosen(one, AskedChange("remove", "loading")).stretches
     stretch = np.where(chosen.stretches & ~loads, 0.0, one.stretch)
     stretch[_first_launches(one, chosen, change)] += _GRAPH_LAUNCH_NS
     return replace(one, stretch=stretch, graph=replace(graph, gap=gap, lag=lag))
 
 
-def _first_launches(one: Scenario, chosen: _Chosen, change: ProgramChange) -> Ints:
+def _first_launches(one: Scenario, chosen: _Selection, change: AskedChange) -> Ints:
     """Where the first launch of each cycle begins, or of each call that is named."""
     work, points = one.graph.work, one.graph.points
     call = _launches(one)
@@ -306,7 +307,7 @@ def _first_launches(one: Scenario, chosen: _Chosen, change: ProgramChange) -> In
     return np.asarray(points.start[call[mine[order[first]]]])
 
 
-def _overlapped(one: Scenario, chosen: _Chosen, _: ProgramChange) -> Scenario:
+def _overlapped(one: Scenario, chosen: _Selection, _: AskedChange) -> Scenario:
     """Work on a stream of its own that waits for what came before it, but nothing for it."""
     graph, work = one.graph, one.graph.work
     before, needs = graph.before.copy(), graph.needs.copy()
@@ -334,7 +335,7 @@ def _overlapped(one: Scenario, chosen: _Chosen, _: ProgramChange) -> Scenario:
     return replace(one, graph=replace(graph, before=before, needs=needs, lag=lag))
 
 
-def _on_device(one: Scenario, chosen: _Chosen, change: ProgramChange) -> Scenario:
+def _on_device(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenario:
     """Matrix work by what the tensor cores of both devices can do, all else by their memory."""
     base, new = two_devices(change)
     memory = _ratio(base.dram_bytes_per_s, new.dram_bytes_per_s)
@@ -376,7 +377,7 @@ def _ratio(base: float | None, new: float | None) -> float | None:
     return base / new if base and new else None
 
 
-def two_devices(change: ProgramChange) -> tuple[DevicePeaks, DevicePeaks]:
+def two_devices(change: AskedChange) -> tuple[DevicePeaks, DevicePeaks]:
     """The devices a change names: of several models that fit the one with the shortest name."""
     base, new = change.pattern.split(":")
     return _peaks(base), _peaks(new)
@@ -390,7 +391,7 @@ def _peaks(name: str) -> DevicePeaks:
     return min(fits, key=lambda one: len(one.device))
 
 
-def _more_workers(one: Scenario, chosen: _Chosen, change: ProgramChange) -> Scenario:
+def _more_workers(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenario:
     """Loading beside the program: a batch is there as soon as so many workers can have made it."""
     calls = one.graph.points.calls
     if math.isfinite(change.factor) and calls.named(names.loads_in_processes)[chosen.roots].any():
@@ -404,14 +405,14 @@ def _more_workers(one: Scenario, chosen: _Chosen, change: ProgramChange) -> Scen
     return replace(one, stretch=stretch, least_ns=least)
 
 
-def _batched(one: Scenario, chosen: _Chosen, change: ProgramChange) -> Scenario:
+def _batched(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenario:
     """Cycles of more samples: device work and loading take so many times as long, at most."""
-    loads = _chosen(one, ProgramChange("scale", "loading")).stretches
+    loads = _chosen(one, AskedChange("scale", "loading")).stretches
     more = _scaled(one, replace(chosen, stretches=loads), change)
     return replace(more, least_ns=one.least_ns * change.factor, batch=one.batch * change.factor)
 
 
-_ACTIONS: Mapping[str, Callable[[Scenario, _Chosen, ProgramChange], Scenario]] = {
+_ACTIONS: Mapping[str, Callable[[Scenario, _Selection, AskedChange], Scenario]] = {
     "scale": _scaled,
     "remove": _removed,
     "fuse": _fused,
