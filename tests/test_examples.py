@@ -20,6 +20,7 @@ ANSWERS = {
     "diagnose": lambda: timesink.diagnose(timesink.sample_runs()[0]),
     "find_recordings": lambda: timesink.find_recordings(timesink.sample())[0],
     "kernels": lambda: timesink.kernels(timesink.sample(counters=True)),
+    "whatif": lambda: timesink.whatif(timesink.sample()),
 }
 """How to come by an answer of each kind."""
 

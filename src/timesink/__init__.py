@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from timesink.answers.cycles import cycles
     from timesink.answers.diagnosis_report import diagnose
     from timesink.answers.kernels.reading import kernels
+    from timesink.answers.what_if import whatif
     from timesink.errors import TimesinkError
     from timesink.model.trace import Trace
     from timesink.recorder.in_program import record
@@ -37,6 +38,7 @@ _PUBLIC = {
     "cycles": ("timesink.answers.cycles", "cycles"),
     "diagnose": ("timesink.answers.diagnosis_report", "diagnose"),
     "kernels": ("timesink.answers.kernels.reading", "kernels"),
+    "whatif": ("timesink.answers.what_if", "whatif"),
     "record": ("timesink.recorder.in_program", "record"),
     "open": ("timesink.sources.opening", "open_trace"),
 }
@@ -56,6 +58,7 @@ __all__ = [
     "record",
     "sample",
     "sample_runs",
+    "whatif",
 ]
 
 _SAMPLES = Path(__file__).parent / "samples"

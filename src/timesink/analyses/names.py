@@ -33,6 +33,11 @@ def is_data_loader(name: str) -> bool:
     )
 
 
+def loads_in_processes(name: str) -> bool:
+    """Whether a call fetches a batch that another process made."""
+    return is_data_loader(name) and "MultiProcessing" in name
+
+
 def is_optimizer_step(name: str) -> bool:
     return name.startswith("Optimizer.step")
 

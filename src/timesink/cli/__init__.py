@@ -20,6 +20,7 @@ from timesink.errors import TimesinkError
 COMMANDS: dict[str, str] = {
     "analyze": "Say where the time goes: steps, operators, kernels, memory, modules, ranks, "
     "and what to try.",
+    "whatif": "Say what a cycle would take if parts of the program took another time, or none.",
     "compare": "Say what changed between two runs, cycle by cycle, and why.",
     "baseline": "Keep what a run says under a name, to compare others with it.",
     "diagnose": "Say which cycles of a run take longer than its others, and why.",

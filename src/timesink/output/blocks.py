@@ -393,7 +393,15 @@ class Section(msgspec.Struct, frozen=True):
 
 class Document(msgspec.Struct, frozen=True):
     kind: Literal[
-        "analysis", "kernels", "comparison", "diagnosis", "info", "cycles", "behaviour", "table"
+        "analysis",
+        "kernels",
+        "comparison",
+        "diagnosis",
+        "info",
+        "cycles",
+        "behaviour",
+        "table",
+        "whatif",
     ]
     title: str
     subject: str

@@ -7,7 +7,7 @@ import pytest
 
 from generated_sets import GRID, generated_set, slow_set_and_truth
 from timesink.analyses.ranks.analysis import analyse_ranks
-from timesink.analyses.ranks.replay import WhatIf
+from timesink.analyses.ranks.replay import WithoutRank
 from timesink.lab.ranks import Straggler
 
 
@@ -35,7 +35,7 @@ def test_half_of_all_ranks_may_be_slow():
 
 def test_the_run_as_it_was_takes_as_long_as_it_took():
     run, truth = generated_set(seed=5, tensor=4)
-    score = WhatIf(run.analysis.collectives, run.analysis.clocks).score
+    score = WithoutRank(run.analysis.collectives, run.analysis.clocks).score
     assert score is not None
     nobody = np.array([], dtype=np.int64)
     assert score.cost_together(nobody) == 0

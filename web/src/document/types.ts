@@ -19,7 +19,7 @@ export type Tone = "plain" | "good" | "notice" | "warning" | "bad";
 
 export interface Document {
   schema: "timesink/document/1";
-  kind: "analysis" | "kernels" | "comparison" | "diagnosis" | "info";
+  kind: "analysis" | "kernels" | "comparison" | "diagnosis" | "info" | "whatif";
   /** For the title of the window. */
   title: string;
   /** What was read: file, worker, device. */

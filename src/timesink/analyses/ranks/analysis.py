@@ -23,7 +23,7 @@ from timesink.analyses.ranks.collectives import (
     with_waits,
 )
 from timesink.analyses.ranks.lateness import Panel, affected, late_ranks, least_share, panel_of
-from timesink.analyses.ranks.replay import WhatIf
+from timesink.analyses.ranks.replay import WithoutRank
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.model.arrays import Floats, Ints
 from timesink.model.findings import Finding
@@ -43,7 +43,7 @@ def find_stragglers(
     """
     if len(panel.ranks) < 2 or not panel.steps:
         return ()
-    what_if = WhatIf(calls, clocks)
+    what_if = WithoutRank(calls, clocks)
     late = late_ranks(panel, what_if)
     work = RankWork(ranks)
     places: Ints = np.flatnonzero(late)
@@ -68,7 +68,7 @@ def find_stragglers(
     return tuple(sorted(worth, key=lambda one: (-one.cost_ns, one.rank)))
 
 
-def _costs(panel: Panel, places: Ints, what_if: WhatIf) -> Floats:
+def _costs(panel: Panel, places: Ints, what_if: WithoutRank) -> Floats:
     """What each rank costs by itself: the run is played with nobody late but this one."""
     held: Floats = panel.held[places].sum(axis=1)
     if not len(places) or what_if.score is None:

@@ -15,7 +15,7 @@ from timesink.analyses.communication.calls import PAIRS
 from timesink.analyses.ranks.collectives import complete_transfers, slow_groups
 from timesink.analyses.ranks.lateness import Panel
 from timesink.analyses.ranks.own_time import ranges_of
-from timesink.analyses.ranks.replay import WhatIf
+from timesink.analyses.ranks.replay import WithoutRank
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.statistics.means import NORMAL
 from timesink.model.arrays import Flags, Floats, Ints
@@ -209,7 +209,7 @@ _NEARLY, _FAINT = 0.95, 1e-3
 
 
 def slow_links(
-    panel: Panel, work: RankWork, calls: pl.DataFrame, what_if: WhatIf
+    panel: Panel, work: RankWork, calls: pl.DataFrame, what_if: WithoutRank
 ) -> Iterator[Finding]:
     """The rank that all slow transfers have in common, and what these cost.
 
@@ -300,7 +300,7 @@ _NEARLY_ALL = 0.2
 """The rank of a stage, by what its kernels take, that stands for it."""
 
 
-def slow_stages(panel: Panel, work: RankWork, what_if: WhatIf) -> Iterator[Finding]:
+def slow_stages(panel: Panel, work: RankWork, what_if: WithoutRank) -> Iterator[Finding]:
     """The stage whose kernels take longest, where that is far longer than in the others."""
     stages = [panel.alike == number for number in np.unique(panel.alike)]
     done = work.ranks[int(panel.ranks[0])].collectives["collective"].drop_nulls().unique()

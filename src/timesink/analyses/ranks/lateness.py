@@ -13,7 +13,7 @@ import polars as pl
 from timesink.analyses.arrays import stacked
 from timesink.analyses.communication.calls import PAIRS
 from timesink.analyses.ranks.own_time import HOST_PARTS, ON_DEVICE
-from timesink.analyses.ranks.replay import WhatIf
+from timesink.analyses.ranks.replay import WithoutRank
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.statistics.means import NORMAL
 from timesink.model.arrays import Flags, Floats, Ints
@@ -163,7 +163,7 @@ _FEWEST_TO_PART = 4
 """Fewer ranks do not tell two sorts of them apart."""
 
 
-def late_ranks(panel: Panel, what_if: WhatIf) -> Flags:
+def late_ranks(panel: Panel, what_if: WithoutRank) -> Flags:
     """Which ranks hold others up, as a mask over the panel's rows."""
     late = _holding(panel)
     least = least_share(len(panel.ranks)) * panel.run_ns

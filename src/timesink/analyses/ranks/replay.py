@@ -155,7 +155,7 @@ _MOST_CALLS = 60_000
 
 
 @dataclass(eq=False)
-class WhatIf:
+class WithoutRank:
     """The score of a run, written when somebody asks for it; `calls` are collectives with waits."""
 
     calls: pl.DataFrame

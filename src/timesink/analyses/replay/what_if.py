@@ -1,21 +1,10 @@
-"""Changes of a program, played: how long a cycle takes if parts of it take another time, or none.
-
-A change is an action on what a selector names:
-
-    kernel:PATTERN     kernels by name             op:PATTERN      host calls, with the work they launch
-    copy:PATTERN       copies by name              host:PATTERN    host calls, without that work
-    sync:PATTERN       waits for the device, by the call that waits or one around it
-    call:PATTERN       runtime calls by name       communication   collectives
-    loading            data loading                cycle           everything
-"""
+"""Changes of a program, played: how long a cycle takes if parts take another time, or none."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 
 import numpy as np
 
@@ -23,8 +12,9 @@ from timesink.analyses import names
 from timesink.analyses.columns import device_kinds, device_names, host_kinds
 from timesink.analyses.forest import within
 from timesink.analyses.kernels.peaks import DevicePeaks, load_peaks
+from timesink.analyses.replay.changes import AskedChange, fitting, parse_change
 from timesink.analyses.replay.graph import ReplayGraph
-from timesink.analyses.replay.simulation import Played, play
+from timesink.analyses.replay.simulation import Played, play, step_lengths
 from timesink.analyses.replay.waits import NOBODY
 from timesink.analyses.steps import find_steps, is_communication, step_at
 from timesink.errors import UsageError
@@ -33,74 +23,12 @@ from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
 
-ACTIONS = ("scale", "remove", "fuse", "graph", "overlap", "device", "loader-workers")
-SORTS = ("kernel", "copy", "op", "host", "call", "sync")
-_WHOLE = ("communication", "loading", "cycle")
-_HINT = "such as 'kernel:flash*', 'op:aten::add', 'sync:aten::item', 'communication' or 'cycle'"
+__all__ = ["AskedChange", "Scenario", "changed", "cycle_ns", "named_by", "parse_change"]
 
 _GRAPH_LAUNCH_NS = 10_000.0
 """What launching a whole graph takes the host."""
 _GRAPH_PACE_NS = 1_000.0
 """From one node of a graph to the next, at most."""
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One change of a program.
-
-    >>> parse_change("scale", "kernel:flash*=0.5")
-    Change(action='scale', sort='kernel', pattern='flash*', factor=0.5)
-    """
-
-    action: str
-    sort: str = "cycle"
-    pattern: str = "*"
-    factor: float = 0.0
-    """What lengths are multiplied by; of `loader-workers` how many there are."""
-
-    @property
-    def text(self) -> str:
-        """The change as it is asked for."""
-        what = self.sort if self.sort in _WHOLE else f"{self.sort}:{self.pattern}"
-        if self.action == "device":
-            return f"--device {self.pattern}"
-        if self.action == "loader-workers":
-            return f"--loader-workers {self.factor:g}"
-        return f"--{self.action} '{what}{f'={self.factor:g}' if self.action == 'scale' else ''}'"
-
-
-def parse_change(action: str, text: str) -> Change:
-    """The change an option asks for; refused in a sentence where it makes no sense."""
-    if action == "device":
-        if not re.fullmatch(r"[^:]+:[^:]+", text):
-            raise UsageError(f"--device {text}: not two devices", "try --device H100:B200")
-        return Change(action, pattern=text)
-    if action == "loader-workers":
-        return Change(action, "loading", factor=_number(action, text, least=1.0))
-    what, factor = text, 0.0
-    if action == "scale":
-        what, found, number = text.rpartition("=")
-        if not found:
-            raise UsageError(f"--scale {text}: no factor", "try --scale 'kernel:flash*=0.5'")
-        factor = _number(action, number)
-    if what in _WHOLE:
-        return Change(action, what, factor=factor)
-    sort, found, pattern = what.partition(":")
-    if action == "fuse" and sort not in SORTS:
-        sort, found, pattern = "op", ":", what
-    if not found or sort not in SORTS or not pattern:
-        raise UsageError(f"--{action} {text}: nothing that can be chosen", _HINT)
-    return Change(action, sort, pattern, factor)
-
-
-def _number(action: str, text: str, least: float = 0.0) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not value >= least or (math.isinf(value) and action != "loader-workers"):
-        raise UsageError(f"--{action} {text}: not a number from {least:g}", "try 0.5, or 2")
-    return value
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +41,11 @@ class Scenario:
     """By host point: what its thread works until the next."""
     length: Floats
     """By activity."""
+
+    least_ns: float = 0.0
+    """No cycle is shorter than this, whatever is played: batches take so long to be made."""
+    batch: float = 1.0
+    """How many times as many samples a cycle has."""
 
     @classmethod
     def of(cls, trace: Trace, played: Played) -> Scenario:
@@ -128,10 +61,11 @@ class Scenario:
         return play(self.graph, work if len(self.stretch) else self.stretch, self.length)
 
 
-def changed(one: Scenario, change: Change) -> Scenario:
+def changed(one: Scenario, change: AskedChange) -> Scenario:
     """The program with one change more; refused where nothing is what the change names."""
     chosen = _chosen(one, change)
-    if chosen.is_empty:
+    launched = change.action not in ("fuse", "graph") or chosen.activities.any()
+    if chosen.is_empty or not launched:
         raise UsageError(
             f"{change.text}: nothing in the recording is that",
             "timesink analyze RUN --view operators, --view kernels and --view launches show names",
@@ -139,8 +73,15 @@ def changed(one: Scenario, change: Change) -> Scenario:
     return _ACTIONS[change.action](one, chosen, change)
 
 
+def cycle_ns(one: Scenario, played: Played | None = None) -> float:
+    """How long a complete cycle takes, the middle one."""
+    steps = find_steps(one.trace).filter("complete")
+    lengths = step_lengths(steps, one.played() if played is None else played)
+    return max(float(np.median(lengths)) if len(lengths) else 0.0, one.least_ns)
+
+
 @dataclass(frozen=True, eq=False)
-class _Chosen:
+class _Selection:
     """What a selector names."""
 
     stretches: Flags
@@ -156,73 +97,147 @@ class _Chosen:
         return not (self.stretches.any() or self.activities.any() or self.waits.any())
 
 
-def _fits(pattern: str) -> Callable[[str], bool]:
-    """Whether a name, whole or short, fits a pattern; a text without stars is looked for in it."""
-    wanted = pattern.lower()
-    if not re.search(r"[*?\[]", wanted):
-        wanted = f"*{wanted}*"
+def _chosen(one: Scenario, change: AskedChange) -> _Selection:
+    """What a change is about."""
+    graph, calls = one.graph, one.graph.points.calls
+    nothing = _Selection(
+        np.zeros(len(graph.points.time), np.bool_),
+        np.zeros(len(graph.work), np.bool_),
+        np.zeros(len(graph), np.bool_),
+        np.zeros(len(calls), np.bool_),
+    )
+    on_device = _chosen_work(one, change)
+    if on_device is not None:
+        return replace(nothing, activities=on_device)
+    return _chosen_calls(one, change, nothing)
 
-    def fits(name: str) -> bool:
-        return fnmatchcase(name.lower(), wanted) or fnmatchcase(
-            names.short_kernel_name(name).lower(), wanted
-        )
 
-    return fits
-
-
-def _chosen(one: Scenario, change: Change) -> _Chosen:
-    trace, graph = one.trace, one.graph
-    points, work, calls = graph.points, graph.work, graph.points.calls
-    fits, sort = _fits("*" if change.action == "device" else change.pattern), change.sort
-    named, nothing = calls.named(fits), np.zeros(len(calls), dtype=np.bool_)
-    kinds, runtime = device_kinds(trace), host_kinds(trace).among(*LAUNCH_KINDS)[calls.row]
-    no_work, no_waits = np.zeros(len(work), np.bool_), np.zeros(len(graph), np.bool_)
-    by_name = device_names(trace).matching(fits)[work.row]
-    is_kernel = kinds.among(*KERNEL_KINDS)[work.row]
-    if sort == "kernel":
-        return _Chosen(np.zeros(len(points.time), np.bool_), by_name & is_kernel, no_waits, nothing)
-    if sort == "copy":
-        copies = kinds.among("memcpy", "memset")[work.row] & by_name
-        return _Chosen(np.zeros(len(points.time), np.bool_), copies, no_waits, nothing)
+def _chosen_work(one: Scenario, change: AskedChange) -> Flags | None:
+    """Activities that are named themselves; None where calls are."""
+    trace, row = one.trace, one.graph.work.row
+    kinds, sort = device_kinds(trace), change.sort
+    talks = is_communication(trace)[row]
     if sort == "communication":
-        talks = is_communication(trace)[work.row]
-        return _Chosen(np.zeros(len(points.time), np.bool_), talks, no_waits, nothing)
-    roots = {
-        "cycle": nothing | True,
-        "loading": calls.named(names.is_data_loader),
-        "call": named & runtime,
-    }.get(sort, named & ~runtime)
-    if sort == "sync":
-        roots = named
-    inside = within(np.flatnonzero(roots), calls.size)
-    owner = points.owner
-    stretches = (owner >= 0) & inside[owner] if len(calls) else owner >= 0
+        return talks
+    if change.action == "device":
+        return kinds.among(*KERNEL_KINDS)[row] & ~talks
+    if change.action == "batch":
+        return ~talks & ~_launched_by(one, names.is_optimizer_step)
+    if sort not in ("kernel", "copy"):
+        return None
+    named = device_names(trace)
+    right = kinds.among(*(KERNEL_KINDS if sort == "kernel" else ("memcpy", "memset")))[row]
+    texts = [named.texts[code] for code in np.unique(named.codes[row[right]]).tolist()]
+    fits = fitting(change.pattern, texts, names.short_kernel_name)
+    return right & named.matching(fits)[row]
+
+
+def _chosen_calls(one: Scenario, change: AskedChange, nothing: _Selection) -> _Selection:
+    trace, graph = one.trace, one.graph
+    points, calls, sort = graph.points, graph.points.calls, change.sort
     if sort == "cycle":
-        stretches = np.ones(len(owner), dtype=np.bool_)
-    at = graph.point
-    waits = graph.waits & (at >= 0) & (graph.needs >= 0) & (graph.activity[graph.needs] >= 0)
-    waits[waits] = inside[points.call[at[waits]]]
+        waits = device_waits(graph)
+        whole = np.ones(len(points.time), np.bool_), np.ones(len(graph.work), np.bool_)
+        return _Selection(*whole, waits, nothing.roots)
+    if not len(calls):
+        return nothing
+    runtime = host_kinds(trace).among(*LAUNCH_KINDS)[calls.row]
+    if sort == "loading":
+        roots = calls.named(names.is_data_loader)
+    else:
+        right = {"call": runtime, "sync": runtime | True}.get(sort, ~runtime)
+        texts = [calls.names[code] for code in np.unique(calls.name[right]).tolist()]
+        roots = calls.named(fitting(change.pattern, texts)) & right
+    inside = within(np.flatnonzero(roots), calls.size)
+    stretches = (points.owner >= 0) & inside[points.owner]
+    waits = device_waits(graph)
+    waits[waits] = inside[points.call[graph.point[waits]]]
     if sort == "sync":
         # Of what is around a wait only the wait is meant.
-        ends = points.call[at[waits]]
-        stretches = np.zeros(len(owner), dtype=np.bool_)
+        ends = points.call[graph.point[waits]]
+        stretches = np.zeros(len(stretches), dtype=np.bool_)
         for low, high in zip(points.start[ends].tolist(), points.end[ends].tolist(), strict=True):
             stretches[low:high] = True
-        return _Chosen(stretches, no_work, waits, roots)
+        return replace(nothing, stretches=stretches, waits=waits, roots=roots)
     if sort in ("host", "loading"):
-        return _Chosen(stretches, no_work, no_waits, roots)
-    call = np.where(work.launched, calls.place[work.call], NOBODY)
-    launched = (call >= 0) & inside[call] if len(calls) else no_work
-    return _Chosen(stretches, launched | (sort == "cycle"), waits, roots)
+        return replace(nothing, stretches=stretches, roots=roots)
+    if sort == "call":
+        return replace(nothing, stretches=stretches, waits=waits, roots=roots)
+    return _Selection(stretches, _launched_in(one, inside), waits, roots)
 
 
-def _scaled(one: Scenario, chosen: _Chosen, change: Change) -> Scenario:
+def device_waits(graph: ReplayGraph) -> Flags:
+    """By node: where a thread goes on after it waited for a device."""
+    waits = graph.waits & (graph.point >= 0) & (graph.needs >= 0)
+    return np.asarray(waits & (graph.activity[graph.needs] >= 0))
+
+
+def _launched_in(one: Scenario, inside: Flags) -> Flags:
+    """Activities that were launched inside of some calls."""
+    if not len(inside):
+        return np.zeros(len(one.graph.work), np.bool_)
+    call = _launches(one)
+    return np.asarray((call >= 0) & inside[call])
+
+
+def _launched_by(one: Scenario, test: Callable[[str], bool]) -> Flags:
+    calls = one.graph.points.calls
+    return _launched_in(one, within(np.flatnonzero(calls.named(test)), calls.size))
+
+
+def _launches(one: Scenario) -> Ints:
+    """By activity: the call that launched it; -1 where that is not known."""
+    work, calls = one.graph.work, one.graph.points.calls
+    return np.where(work.launched, calls.place[work.call] if len(calls.place) else 0, NOBODY)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedWork:
+    """What a change is about, per cycle."""
+
+    calls: float
+    activities: float
+    waits: float
+    host_ns: float
+    device_ns: float
+    wait_ns: float
+    """How long threads wait there for the device."""
+
+
+def named_by(one: Scenario, change: AskedChange, played: Played) -> NamedWork:
+    """How much there is of what a change names, in the complete cycles of a program as played."""
+    chosen, graph, steps = _chosen(one, change), one.graph, find_steps(one.trace).filter("complete")
+    marks = steps.select("host_start_ns", "host_end_ns").to_numpy()
+    points, work = graph.points, graph.work
+
+    def within_cycles(start: Ints, end: Ints) -> Flags:
+        return np.asarray(step_at(start, end, marks) >= 0)
+
+    stretches = chosen.stretches & within_cycles(points.time, points.time)
+    activities = chosen.activities & within_cycles(work.call_start, work.call_end)
+    waits = np.flatnonzero(chosen.waits)
+    moments = points.time[graph.point[waits]]
+    waits = waits[within_cycles(moments, moments)]
+    calls = chosen.roots & within_cycles(points.calls.start, points.calls.end)
+    waited = played.node[waits] - played.node[graph.before[waits]]
+    many = max(steps.height, 1)
+    return NamedWork(
+        calls=float(calls.sum()) / many,
+        activities=float(activities.sum()) / many,
+        waits=len(waits) / many,
+        host_ns=float(one.stretch[stretches].sum()) / many,
+        device_ns=float(one.length[activities].sum()) / many,
+        wait_ns=float(waited.sum()) / many,
+    )
+
+
+def _scaled(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenario:
     stretch = np.where(chosen.stretches, one.stretch * change.factor, one.stretch)
     length = np.where(chosen.activities, one.length * change.factor, one.length)
     return replace(one, stretch=stretch, length=length)
 
 
-def _removed(one: Scenario, chosen: _Chosen, change: Change) -> Scenario:
+def _removed(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenario:
     """Work that takes nothing and waits for nothing; what follows it on its stream still does."""
     graph = one.graph
     needs, gap = graph.needs.copy(), graph.gap.copy()
@@ -234,28 +249,26 @@ def _removed(one: Scenario, chosen: _Chosen, change: Change) -> Scenario:
     return _scaled(less, chosen, replace(change, factor=0.0))
 
 
-def _fused(one: Scenario, chosen: _Chosen, change: Change) -> Scenario:
+def _outermost(one: Scenario, chosen: _Selection) -> Ints:
+    """Calls that are named, without those inside of others."""
+    calls, roots = one.graph.points.calls, np.flatnonzero(chosen.roots)
+    ends = np.maximum.accumulate(np.append(0, (roots + calls.size[roots])[:-1]))
+    return roots[roots >= ends[: len(roots)]]
+
+
+def _fused(one: Scenario, chosen: _Selection, _: AskedChange) -> Scenario:
     """One launch in place of many: the host works once, and the device does not stop between."""
-    graph, calls = one.graph, one.graph.points.calls
-    points, work = graph.points, graph.work
-    roots = np.flatnonzero(chosen.roots)
-    ends = np.maximum.accumulate(np.append(0, roots[:-1] + calls.size[roots[:-1]]))
-    outer = roots[roots >= ends]  # calls inside of one that is named are part of it
-    stretch, needs, gap, lag = (
-        one.stretch.copy(),
-        graph.needs.copy(),
-        graph.gap.copy(),
-        graph.lag.copy(),
-    )
-    call = np.where(work.launched, calls.place[work.call], NOBODY)
+    graph, points = one.graph, one.graph.points
+    stretch = one.stretch.copy()
+    needs, gap, lag = graph.needs.copy(), graph.gap.copy(), graph.lag.copy()
+    call = _launches(one)
     order = np.argsort(call, kind="stable")
-    for root in outer.tolist():
-        low, high = np.searchsorted(call[order], (root, root + int(calls.size[root])))
+    for root in _outermost(one, chosen).tolist():
+        low, high = np.searchsorted(call[order], (root, root + int(points.calls.size[root])))
         mine = order[low:high]
         launches = np.unique(call[mine])
         if len(launches) > 1:
-            part = slice(points.start[root], points.end[root])
-            stretch[part] /= len(launches)
+            stretch[points.start[root] : points.end[root]] /= len(launches)
             nodes = graph.node_of_activity[mine]
             first = nodes[np.argmin(call[mine])]
             rest = nodes[(nodes > first) & (graph.before[nodes] >= 0)]
@@ -263,7 +276,7 @@ def _fused(one: Scenario, chosen: _Chosen, change: Change) -> Scenario:
     return replace(one, stretch=stretch, graph=replace(graph, needs=needs, gap=gap, lag=lag))
 
 
-def _as_graph(one: Scenario, chosen: _Chosen, change: Change) -> Scenario:
+def _as_graph(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenario:
     """Everything launched at once: no host code between, and the pace of a graph."""
     graph = one.graph
     nodes = graph.node_of_activity[chosen.activities]
@@ -273,89 +286,133 @@ def _as_graph(one: Scenario, chosen: _Chosen, change: Change) -> Scenario:
     handed[handed] = graph.point[graph.needs[handed]] >= 0
     handed[handed] = chosen.stretches[graph.point[handed] - 1]
     lag[handed] = 0.0
-    loads = _chosen(one, Change("remove", "loading")).stretches
+    loads = _chosen(one, AskedChange("remove", "loading")).stretches
     stretch = np.where(chosen.stretches & ~loads, 0.0, one.stretch)
-    first = _first_launches(one, chosen)
-    stretch[first] += _GRAPH_LAUNCH_NS
+    stretch[_first_launches(one, chosen, change)] += _GRAPH_LAUNCH_NS
     return replace(one, stretch=stretch, graph=replace(graph, gap=gap, lag=lag))
 
 
-def _first_launches(one: Scenario, chosen: _Chosen) -> Ints:
-    """Where the first launch of each cycle begins."""
+def _first_launches(one: Scenario, chosen: _Selection, change: AskedChange) -> Ints:
+    """Where the first launch of each cycle begins, or of each call that is named."""
     work, points = one.graph.work, one.graph.points
-    steps = find_steps(one.trace).select("host_start_ns", "host_end_ns").to_numpy()
-    mine = np.flatnonzero(chosen.activities & work.launched)
-    mine = mine[points.calls.place[work.call[mine]] >= 0]
-    cycle = step_at(work.call_start[mine], work.call_end[mine], steps)
-    order = np.lexsort((work.call_start[mine], cycle))
-    _, first = np.unique(cycle[order], return_index=True)
-    return points.start[points.calls.place[work.call[mine[order[first]]]]]
+    call = _launches(one)
+    mine = np.flatnonzero(chosen.activities & (call >= 0))
+    if change.sort == "cycle":
+        steps = find_steps(one.trace).select("host_start_ns", "host_end_ns").to_numpy()
+        part = step_at(work.call_start[mine], work.call_end[mine], steps)
+    else:
+        part = np.searchsorted(_outermost(one, chosen), call[mine], side="right")
+    order = np.lexsort((work.call_start[mine], part))
+    _, first = np.unique(part[order], return_index=True)
+    return np.asarray(points.start[call[mine[order[first]]]])
 
 
-def _overlapped(one: Scenario, chosen: _Chosen, change: Change) -> Scenario:
-    """Work on a stream of its own, that no other device work waits for."""
+def _overlapped(one: Scenario, chosen: _Selection, _: AskedChange) -> Scenario:
+    """Work on a stream of its own that waits for what came before it, but nothing for it."""
     graph, work = one.graph, one.graph.work
-    before, needs, gap = graph.before.copy(), graph.needs.copy(), graph.gap.copy()
-    aside = np.zeros(len(graph) + 1, dtype=np.bool_)
+    before, needs = graph.before.copy(), graph.needs.copy()
+    lag = graph.lag.copy()
+    aside = np.zeros(len(graph) + 1, dtype=np.bool_)  # the last stands for what is not there
     aside[graph.node_of_activity[chosen.activities]] = True
-    doing = (graph.activity >= 0) & ~aside[:-1]
     # A start that needed another stream as well stands between the two.
     between = (graph.point < 0) & (graph.activity < 0) & (np.arange(len(graph)) > 0)
-    cut = between & aside[needs]
-    needs[cut] = NOBODY
-    last: dict[int, dict[bool, int]] = {}
-    for node in np.flatnonzero(graph.activity >= 0).tolist():
-        lane = last.setdefault(int(work.lane[graph.activity[node]]), {})
-        kind = bool(aside[node])
-        if before[node] != lane.get(kind, NOBODY):
-            before[node] = lane.get(kind, NOBODY)
-            gap[node] = 0.0
-        lane[kind] = node
-    alone = doing & (before < 0) & (needs < 0)
-    before[alone] = 0
-    lost = (graph.activity >= 0) & (before < 0) & (needs < 0)
-    before[lost] = 0
-    return replace(one, graph=replace(graph, before=before, needs=needs, gap=gap))
-
-
-def _on_device(one: Scenario, chosen: _Chosen, change: Change) -> Scenario:
-    """Matrix work by what the tensor cores of both devices can do, all else by their memory."""
-    base, new = (_peaks(name) for name in change.pattern.split(":"))
-    factors = _ratios(base, new)
-    named = device_names(one.trace)
-    matrix = np.array([names.uses_tensor_cores(text) is True for text in named.texts] or [False])
-    kinds = device_kinds(one.trace).among("kernel")[one.graph.work.row]
-    by_kernel = np.where(
-        matrix[named.codes][one.graph.work.row], factors["matrix"], factors["memory"]
+    needs[between & aside[needs]] = NOBODY
+    doing = np.flatnonzero(graph.activity >= 0)
+    lane = work.lane[graph.activity[doing]]
+    order = np.lexsort((doing, aside[doing], lane))
+    alike = np.zeros(len(doing), dtype=np.bool_)
+    alike[1:] = (lane[order[1:]] == lane[order[:-1]]) & (
+        aside[doing[order[1:]]] == aside[doing[order[:-1]]]
     )
-    return replace(one, length=np.where(kinds, one.length * by_kernel, one.length))
+    previous = np.full(len(graph), NOBODY)
+    previous[doing[order[alike]]] = doing[order[np.flatnonzero(alike) - 1]]
+    after_other = doing[(before[doing] > 0) & (aside[before[doing]] != aside[doing])]
+    later = after_other[aside[after_other] & (previous[after_other] >= 0)]
+    needs[later], lag[later] = before[later], graph.gap[later]
+    before[later] = previous[later]
+    free = after_other[~aside[after_other]]
+    before[free] = np.where((previous[free] < 0) & (needs[free] < 0), 0, previous[free])
+    return replace(one, graph=replace(graph, before=before, needs=needs, lag=lag))
+
+
+def _on_device(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenario:
+    """Matrix work by what the tensor cores of both devices can do, all else by their memory."""
+    base, new = two_devices(change)
+    memory = _ratio(base.dram_bytes_per_s, new.dram_bytes_per_s)
+    if not memory:
+        raise UsageError(f"{change.text}: a bandwidth is not known", "choose another device")
+    named = device_names(one.trace)
+    factor = np.array(
+        [
+            (_tensor_ratio(base, new, text) if names.uses_tensor_cores(text) else None) or memory
+            for text in named.texts
+        ]
+        or [1.0]
+    )
+    scaled = one.length * factor[named.codes][one.graph.work.row]
+    return replace(one, length=np.where(chosen.activities, scaled, one.length))
+
+
+_TYPES = (
+    ("fp4_tensor", ("e2m1", "fp4")),
+    ("fp8_tensor", ("e4m3", "e5m2", "fp8")),
+    ("int8_tensor", ("int8", "i8816", "i16832")),
+    ("tf32_tensor", ("tf32", "_s1688")),
+    ("fp64_tensor", ("f64", "d884")),
+)
+"""What names of kernels have in them, by precision; others are of 16 bits."""
+
+
+def _tensor_ratio(base: DevicePeaks, new: DevicePeaks, kernel: str) -> float | None:
+    lower = kernel.lower()
+    precisions = [one for one, parts in _TYPES if any(part in lower for part in parts)]
+    for precision in (*precisions, "bf16_tensor", "fp16_tensor"):
+        ratio = _ratio(base.peak(precision), new.peak(precision))
+        if ratio:
+            return ratio
+    return None
+
+
+def _ratio(base: float | None, new: float | None) -> float | None:
+    return base / new if base and new else None
+
+
+def two_devices(change: AskedChange) -> tuple[DevicePeaks, DevicePeaks]:
+    """The devices a change names: of several models that fit the one with the shortest name."""
+    base, new = change.pattern.split(":")
+    return _peaks(base), _peaks(new)
 
 
 def _peaks(name: str) -> DevicePeaks:
-    fits = [one for one in load_peaks() if name.lower() in one.device.lower()]
+    fits = [one for one in load_peaks() if name.strip().lower() in one.device.lower()]
     if not fits:
-        raise UsageError(
-            f"--device: no peaks of {name!r} are known", "timesink kernels --peaks lists them"
-        )
+        known = ", ".join(one.device for one in load_peaks())
+        raise UsageError(f"--device: no peaks of {name!r} are known", f"known are {known}")
     return min(fits, key=lambda one: len(one.device))
 
 
-def _ratios(base: DevicePeaks, new: DevicePeaks) -> Mapping[str, float]:
-    tensor = (base.peak("bf16_tensor") or 0) / (new.peak("bf16_tensor") or math.inf)
-    memory = (base.dram_bytes_per_s or 0) / (new.dram_bytes_per_s or math.inf)
-    if not tensor or not memory:
-        raise UsageError(
-            f"--device {base.device}:{new.device}: a peak is not known", "choose two others"
-        )
-    return {"matrix": tensor, "memory": memory}
-
-
-def _more_workers(one: Scenario, chosen: _Chosen, change: Change) -> Scenario:
+def _more_workers(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenario:
     """Loading beside the program: a batch is there as soon as so many workers can have made it."""
-    return replace(one, stretch=np.where(chosen.stretches, 0.0, one.stretch))
+    calls = one.graph.points.calls
+    if math.isfinite(change.factor) and calls.named(names.loads_in_processes)[chosen.roots].any():
+        raise UsageError(
+            f"{change.text}: batches are made in other processes already, which are not recorded",
+            "try --loader-workers inf, which tells what loading costs at most",
+        )
+    taken = named_by(one, change, one.played()).host_ns
+    least = max(one.least_ns, taken / change.factor)
+    stretch = np.where(chosen.stretches, 0.0, one.stretch)
+    return replace(one, stretch=stretch, least_ns=least)
 
 
-_ACTIONS: Mapping[str, Callable[[Scenario, _Chosen, Change], Scenario]] = {
+def _batched(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenario:
+    """Cycles of more samples: device work and loading take so many times as long, at most."""
+    loads = _chosen(one, AskedChange("scale", "loading")).stretches
+    more = _scaled(one, replace(chosen, stretches=loads), change)
+    return replace(more, least_ns=one.least_ns * change.factor, batch=one.batch * change.factor)
+
+
+_ACTIONS: Mapping[str, Callable[[Scenario, _Selection, AskedChange], Scenario]] = {
     "scale": _scaled,
     "remove": _removed,
     "fuse": _fused,
@@ -363,4 +420,5 @@ _ACTIONS: Mapping[str, Callable[[Scenario, _Chosen, Change], Scenario]] = {
     "overlap": _overlapped,
     "device": _on_device,
     "loader-workers": _more_workers,
+    "batch": _batched,
 }

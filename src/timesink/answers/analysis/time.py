@@ -70,7 +70,7 @@ def steps_section(run: Analysed) -> Made:
     return Section("steps", "Steps", blocks, _grouped_lead(frame.height))
 
 
-_KINDS = {
+PATH_KINDS = {
     "kernel": ("kernel", "kernels"),
     "memcpy": ("memcpy", "copies"),
     "memset": ("memset", "memsets"),
@@ -98,7 +98,7 @@ def critical_path_section(run: Analysed) -> Made:
     if not kinds:
         return Empty("critical-path", title, NO_STEPS)
     first, *others = (
-        f"{_KINDS[kind][1]} {'decide ' * (not told)}{units.share(ns, cycle)}"
+        f"{PATH_KINDS[kind][1]} {'decide ' * (not told)}{units.share(ns, cycle)}"
         for told, (kind, ns) in enumerate(kinds.items())
         if not told or ns >= _LEAST_TOLD * cycle
     )
@@ -107,7 +107,7 @@ def critical_path_section(run: Analysed) -> Made:
         line = line.replace("decide", "decides", 1)
     if run.brief:
         return Section("critical-path", title, (Text(line),))
-    parts = tuple(Part(_KINDS[kind][0], _KINDS[kind][1], ns) for kind, ns in kinds.items())
+    parts = tuple(Part(PATH_KINDS[kind][0], PATH_KINDS[kind][1], ns) for kind, ns in kinds.items())
     bar = Parts("The critical path of a step", "time_ns", cycle, parts)
     tables = [run.table(view) for view in ("critical-path", "critical-path-modules")]
     lead = f"{line} What is not on this path could be faster without a step being shorter."

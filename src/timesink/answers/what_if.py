@@ -1,0 +1,531 @@
+"""What a cycle would take if parts of a program took another time, or none; as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from timesink.analyses.kernels.peaks import choose_peaks
+from timesink.analyses.replay.changes import AskedChange, change_of
+from timesink.analyses.replay.own_clock import ESTIMATED, NONE, OwnClock
+from timesink.analyses.replay.prediction import (
+    Prediction,
+    Ranked,
+    best_changes,
+    predicted,
+    program_of,
+)
+from timesink.analyses.replay.what_if import NamedWork, named_by, two_devices
+from timesink.analyses.steps import find_steps
+from timesink.answers.analysis.time import PATH_KINDS
+from timesink.errors import UnreadableError
+from timesink.formats.options import Progress
+from timesink.model import units
+from timesink.model.trace import Trace
+from timesink.output.blocks import Block, Document, Section, StackPart, Stacks, Text
+from timesink.output.names import cut_end
+from timesink.output.numbers import column, table
+from timesink.sources.opening import open_trace
+
+SCHEMA = "timesink/whatif/1"
+_LITTLE = 0.005
+"""Of the cycle: a change that saves less saves nothing to speak of."""
+_NAME = 60
+"""Characters of a name in a sentence."""
+_MOST_LIMITS, _MOST_TOLD = 8, 12
+
+KINDS = {kind: words for kind, (_, words) in PATH_KINDS.items()}
+"""What people call the kinds of pieces of the critical path."""
+
+_BEST = {
+    "change": pl.String(),
+    **dict.fromkeys(("saving_ns", "cycle_ns"), pl.Float64()),
+    **dict.fromkeys(("limit_kind", "limit_name"), pl.String()),
+}
+
+_ASSUMED = {
+    "remove": "What is removed takes no time, and nobody waits for it; whether it is needed is not "
+    "checked.",
+    "fuse": "Fused work is one launch: the host works once and the device does not pause. What its "
+    "kernels take stays.",
+    "graph": "In a graph nothing of the host is left but one launch of 10 us; waits for the device "
+    "and data loading stay.",
+    "overlap": "Work that is overlapped waits for what came before it, but nothing on the device "
+    "waits for it, and it slows nothing down: more cannot be saved that way.",
+    "device": "Matrix kernels are scaled by the peaks of the matrix units in their precision, all "
+    "other kernels by the memory's bandwidth; the host is the same. It is a bound by peaks, not a "
+    "measurement.",
+    "loader-workers": "Batches are made beside the program, so fast as that many workers can.",
+    "batch": "Kernels, copies and data loading take as many times as long, which is the most they "
+    "can; host code, the optimizer's work and communication stay.",
+}
+"""What each change takes for granted."""
+
+
+@dataclass(frozen=True, slots=True)
+class MadeChange:
+    """A change, what it is about, and what it saves after those before it."""
+
+    change: AskedChange
+    named: NamedWork
+    saving_ns: float
+
+
+@dataclass(frozen=True, slots=True)
+class PathLimit:
+    """What decides most of a cycle: a kind of piece, and the name that has most of it."""
+
+    kind: str
+    kind_ns: float
+    name: str
+    name_ns: float
+
+    @property
+    def words(self) -> str:
+        """As it is said."""
+        said = f", above all {cut_end(self.name, _NAME)}" if self.name else ""
+        return f"{KINDS.get(self.kind, self.kind)}{said}"
+
+
+@dataclass(frozen=True, eq=False)
+class WhatIf:
+    """What changes of a program save, by playing it again.
+
+    >>> import timesink
+    >>> found = timesink.whatif(timesink.sample(), ["scale kernel:*=1"])
+    >>> found.saving_ns, len(found.changes)
+    (0.0, 1)
+    >>> 0 < found.cycle_ns == found.today_ns
+    True
+    """
+
+    trace: Trace
+    path: str
+    changes: tuple[AskedChange, ...]
+    ranks_single: bool
+    """Whether single changes are ranked as well."""
+
+    @property
+    def clock(self) -> OwnClock:
+        """What is known of the cycle today."""
+        return program_of(self.trace).clock
+
+    @property
+    def today_ns(self) -> float:
+        """A cycle as it is: by itself, or as recorded where that is not known."""
+        return program_of(self.trace).cycle_ns
+
+    @property
+    def cycle_ns(self) -> float:
+        """A cycle with the changes."""
+        return self._new.cycle_ns
+
+    @property
+    def interval_ns(self) -> tuple[float, float] | None:
+        """Between which bounds that is, as far as the clock of today is known; None for neither."""
+        return self._new.interval_ns
+
+    @property
+    def saving_ns(self) -> float:
+        """What a cycle takes less; below zero where it takes more."""
+        return self._new.saving_ns
+
+    @property
+    def sample_ns(self) -> float:
+        """The new cycle for as many samples as one has today."""
+        return self.cycle_ns / self._new.scenario.batch
+
+    @cached_property
+    def _today(self) -> Prediction:
+        return predicted(program_of(self.trace))
+
+    @cached_property
+    def _new(self) -> Prediction:
+        return predicted(program_of(self.trace), self.changes)
+
+    @cached_property
+    def made(self) -> tuple[MadeChange, ...]:
+        """Each change, in the order given."""
+        found, before = [], self._today
+        for number, change in enumerate(self.changes, 1):
+            program, last = before.program, number == len(self.changes)
+            after = self._new if last else predicted(program, self.changes[:number], bounds=False)
+            named = named_by(before.scenario, change, before.played)
+            found.append(MadeChange(change, named, before.cycle_ns - after.cycle_ns))
+            before = after
+        return tuple(found)
+
+    @cached_property
+    def critical_path(self) -> pl.DataFrame:
+        """What decides a cycle today and then, by `kind`: `today_ns`, `new_ns`, the most first."""
+        sides = [
+            one.path.group_by("kind").agg(pl.col("path_ns").sum().alias(name))
+            for one, name in ((self._today, "today_ns"), (self._new, "new_ns"))
+        ]
+        both = sides[0].join(sides[1], on="kind", how="full", coalesce=True).fill_null(0.0)
+        return both.sort("new_ns", "today_ns", "kind", descending=[True, True, False])
+
+    @property
+    def limit(self) -> PathLimit:
+        """What decides most of the new cycle."""
+        return limit_of(self._new)
+
+    @cached_property
+    def ranked(self) -> list[Ranked]:
+        """Single changes beside those made, the best first; empty unless asked for."""
+        program = program_of(self.trace)
+        return best_changes(program, self.changes) if self.ranks_single else []
+
+    @cached_property
+    def best(self) -> pl.DataFrame:
+        """Single changes that save something: what, and which kind and name limit a cycle then."""
+        rows = [
+            (one.change.text, one.saving_ns, one.prediction.cycle_ns, limit.kind, limit.name)
+            for one in self.ranked
+            if one.saving_ns >= _LITTLE * self.cycle_ns
+            for limit in [limit_of(one.prediction)]
+        ]
+        return pl.DataFrame(rows, _BEST, orient="row")
+
+    @property
+    def in_vain(self) -> list[AskedChange]:
+        """Single changes that save nothing to speak of."""
+        return [one.change for one in self.ranked if one.saving_ns < _LITTLE * self.cycle_ns]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Which clock the answer is on, and what it takes for granted."""
+        return tuple(_notes(self))
+
+    @property
+    def headline(self) -> str:
+        """The answer in a sentence or two."""
+        return " ".join(_headline(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole answer, ready for JSON; `docs/what_if.md` describes every key."""
+        limit = self.limit
+        answer = {
+            "schema": SCHEMA,
+            "source": self.path,
+            "headline": self.headline,
+            "clock": self.clock.to_dict(),
+            "today_us": _us(self.today_ns),
+            "cycle_us": _us(self.cycle_ns),
+            "ci95_us": None if self.interval_ns is None else [_us(one) for one in self.interval_ns],
+            "saving_us": _us(self.saving_ns),
+            "saving_ratio": round(self.saving_ns / self.today_ns, 6) if self.today_ns else None,
+            "per_sample_us": _us(self.sample_ns),
+            "changes": [
+                {"asked": one.change.text, "saving_us": _us(one.saving_ns), **_named(one.named)}
+                for one in self.made
+            ],
+            "critical_path": [
+                {"kind": kind, "today_us": _us(today), "cycle_us": _us(new)}
+                for kind, today, new in self.critical_path.iter_rows()
+            ],
+            "limit": {
+                "kind": limit.kind,
+                "kind_us": _us(limit.kind_ns),
+                "name": limit.name,
+                "name_us": _us(limit.name_ns),
+            },
+            "notes": list(self.notes),
+        }
+        if self.ranks_single:
+            answer["best"] = [
+                {
+                    "asked": change,
+                    "saving_us": _us(saving),
+                    "cycle_us": _us(cycle),
+                    "limit": {"kind": kind, "name": name},
+                }
+                for change, saving, cycle, kind, name in self.best.iter_rows()
+            ]
+            answer["in_vain"] = [one.text for one in self.in_vain]
+        return answer
+
+    def to_json(self) -> bytes:
+        """The whole answer as JSON, on one line."""
+        return msgspec.json.encode(self.to_dict())
+
+    def __repr__(self) -> str:
+        """One line: what was changed, and the answer."""
+        return f"<WhatIf of {Path(self.path).name}: {self.headline}>"
+
+
+def _us(value: float) -> float:
+    return round(value / 1000, 3)
+
+
+def _named(named: NamedWork) -> dict[str, float]:
+    """What a change is about, per cycle, times in microseconds."""
+    return {
+        f"{key[:-3]}_us" if key.endswith("_ns") else key: round(
+            value / 1000 if key.endswith("_ns") else value, 3
+        )
+        for key, value in asdict(named).items()
+    }
+
+
+def limit_of(one: Prediction) -> PathLimit:
+    """What decides most of a cycle."""
+    path = one.path
+    kinds = path.group_by("kind").agg(pl.col("path_ns").sum()).sort("path_ns", "kind")
+    kind, whole = kinds.row(-1) if kinds.height else ("", 0.0)
+    named = path.filter(pl.col("kind") == kind, pl.col("name") != "")
+    name, most = named.select("name", "path_ns").row(0) if named.height else ("", whole)
+    return PathLimit(kind, whole, name, most)
+
+
+def whatif(
+    source: str | Path | Trace,
+    changes: Iterable[str | AskedChange] = (),
+    *,
+    best: bool | None = None,
+    worker: str | None = None,
+    span: int | None = None,
+    rank: int | None = None,
+    cache: bool = True,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> WhatIf:
+    """What a cycle would take with changes, each an option of `timesink whatif` and its value.
+
+    With `best`, or without any change, single changes are tried beside them and ranked.
+
+    >>> import timesink
+    >>> found = timesink.whatif(timesink.sample(), ["remove sync:aten::item"])
+    >>> 0 < found.saving_ns < found.today_ns
+    True
+    >>> timesink.whatif(timesink.sample()).best["change"][0]
+    '--graph cycle'
+    """
+    asked = tuple(change_of(one) for one in changes)
+    trace = source
+    if not isinstance(trace, Trace):
+        chosen = {"worker": worker, "span": span, "rank": rank}
+        trace = open_trace(source, **chosen, cache=cache, jobs=jobs, progress=progress)  # type: ignore[arg-type]
+    path = trace.metadata.source if isinstance(source, Trace) else str(source)
+    if not trace.has_timeline:
+        raise UnreadableError.no_timeline(path)
+    found = WhatIf(trace, path, asked, not asked if best is None else best)
+    # What nothing is named by is refused here, not where the answer is looked at.
+    _ = found.cycle_ns
+    return found
+
+
+# -- in words --------------------------------------------------------------------------------------
+
+
+def _headline(found: WhatIf) -> Iterator[str]:
+    new = found.cycle_ns
+    if found.changes:
+        yield from _outcome(found)
+    if found.ranks_single:
+        best, of = found.best, f"of a cycle of {units.brief_ns(new)}"
+        if best.is_empty():
+            yield f"No single change that was tried saves anything to speak of {of}."
+        else:
+            saves = units.brief_ns(best["saving_ns"][0])
+            share = units.share(best["saving_ns"][0], new)
+            yield f"{best['change'][0]} saves most: {saves} ({share}) {of}."
+
+
+def _outcome(found: WhatIf) -> Iterator[str]:
+    """What the changes make of a cycle."""
+    today, new, bounds = found.today_ns, found.cycle_ns, found.interval_ns
+    marked = find_steps(found.trace)["marked"].all()
+    about = "about " * (found.clock.source == ESTIMATED)
+    told = f", 95 % interval {_bounds(*bounds)}" if bounds and bounds[0] < bounds[1] else ""
+    who = "A cycle" if marked else "What was recorded"
+    if abs(new - today) <= _LITTLE / 10 * today:
+        yield f"{who} would take {about}{units.brief_ns(new)}, as it does today{told}."
+    else:
+        share = units.signed_pct(100 * (new / today - 1))
+        yield f"{who} would take {about}{units.times(today, new)} ({share}{told})."
+    if found.sample_ns != new:
+        yield f"That is {units.signed_pct(100 * (found.sample_ns / today - 1))} per sample."
+    if found.limit.kind_ns:
+        share = units.share(found.limit.kind_ns, new)
+        yield f"Then {share} of it is decided by {found.limit.words}."
+
+
+def _bounds(low: float, high: float) -> str:
+    return units.from_to(units.brief_ns(low), units.brief_ns(high)).replace(" → ", " to ")
+
+
+def _notes(found: WhatIf) -> Iterator[str]:
+    clock = found.clock
+    recorded = units.brief_ns(clock.recorded_ns)
+    if clock.source == NONE:
+        yield (
+            f"Played on the recorded clock, with what the profiler added to it ({clock.why}): "
+            "there is no interval."
+        )
+    elif clock.source == ESTIMATED and clock.interval_ns is not None:
+        yield (
+            f"A cycle of today is estimated: {units.brief_ns(found.today_ns)} without the profiler "
+            f"({_bounds(*clock.interval_ns)}), {recorded} as recorded."
+        )
+    else:
+        yield (
+            f"A cycle of today was measured: {units.brief_ns(found.today_ns)} without the "
+            f"profiler, {recorded} as recorded."
+        )
+    if not find_steps(found.trace)["marked"].all():
+        yield "No steps are marked: all that was recorded is taken for one cycle."
+    for action in dict.fromkeys(one.action for one in found.changes):
+        if action in _ASSUMED:
+            yield _ASSUMED[action]
+    for change in found.changes:
+        if change.action == "device":
+            base, new = two_devices(change)
+            yield f"Peaks are those of {base.device} and {new.device}."
+            here = choose_peaks(found.trace).peaks
+            if here is not None and here.device != base.device:
+                yield f"It was recorded on {here.device}, not on {base.device}."
+
+
+def what_if_document(found: WhatIf) -> Document:
+    """The new cycle, what each change does, what decides a cycle before and after, what is best."""
+    sections: list[Section] = []
+    if found.changes:
+        sections += [_changes(found), *_path(found), _limits(found)]
+    if found.ranks_single:
+        sections.append(_best(found))
+    notes = tuple(Text(note) for note in found.notes)
+    sections.append(Section("notes", "What this takes for granted", notes))
+    return Document(
+        kind="whatif",
+        title=f"What if: {Path(found.path).name}",
+        subject=Path(found.path).name,
+        headline=found.headline,
+        sections=tuple(sections),
+    )
+
+
+def _changes(found: WhatIf) -> Section:
+    made = found.made
+    told = table(
+        "changes",
+        "",
+        (
+            column("change", "change", "text", [one.change.text for one in made], cut="nothing"),
+            column("named", "what it names, per cycle", "text", [*map(_about, made)]),
+            column("saving_ns", "saves", "time_ns", [one.saving_ns for one in made]),
+            column(
+                "saving_ratio", "of the cycle", "share",
+                [one.saving_ns / found.today_ns if found.today_ns else None for one in made],
+            ),
+        ),
+    )  # fmt: skip
+    return Section("changes", "Changes, one after the other", (told,))
+
+
+def _about(one: MadeChange) -> str:
+    """What a change names, in words."""
+    named, sort = one.named, one.change.sort
+    work = {"kernel": "kernels", "copy": "copies", "communication": "collectives"}.get(
+        sort, "kernels" if one.change.action == "device" else "device activities"
+    )
+    parts = (
+        (named.waits, "waits", named.wait_ns),
+        (named.activities, work, named.device_ns),
+        (named.calls, "calls", named.host_ns),
+    )
+    said = [
+        f"{_many(many, things)} of {units.brief_ns(ns)}"
+        for many, things, ns in parts
+        if many and not (sort == "sync" and things == "calls")
+    ]
+    if sort == "cycle" and named.host_ns and one.change.action != "device":
+        said.append(f"{units.brief_ns(named.host_ns)} of host code")
+    return ", ".join(said) or "nothing inside of a cycle"
+
+
+def _many(many: float, things: str) -> str:
+    return units.counted(1, things) if many == 1 else f"{units.per_cycle(many)} {things}"
+
+
+def _path(found: WhatIf) -> tuple[Section, Section]:
+    path = found.critical_path
+    rows = path.filter((pl.col("today_ns") > 0) | (pl.col("new_ns") > 0))
+    kinds = [KINDS[kind] for kind in rows["kind"]]
+    today, new = rows["today_ns"], rows["new_ns"]
+    told = table(
+        "critical-path",
+        "",
+        (
+            column("kind", "kind", "text", kinds),
+            column("today_ns", "today", "time_ns", today),
+            column("today_ratio", "share", "share", today / max(found.today_ns, 1.0)),
+            column("new_ns", "then", "time_ns", new),
+            column("new_ratio", "share then", "share", new / max(found.cycle_ns, 1.0)),
+            column("change_ns", "change", "time_ns", new - today, signed=True),
+        ),
+    )
+    bars = Stacks(
+        "The critical path of a cycle",
+        "time_ns",
+        ("today", "then"),
+        tuple(StackPart(PATH_KINDS[kind][0], KINDS[kind], (a, b)) for kind, a, b in rows.rows()),
+    )
+    return (
+        Section("critical-path", "What decides a cycle", (bars, told), medium="page"),
+        Section("critical-path", "What decides a cycle", (told,), medium="text"),
+    )
+
+
+def _limits(found: WhatIf) -> Section:
+    path = found._new.path.head(_MOST_LIMITS)  # noqa: SLF001 - one subject
+    told = table(
+        "limits",
+        "",
+        (
+            column("name", "name", "text", [name or "outside of calls" for name in path["name"]]),
+            column("kind", "kind", "text", [KINDS[kind] for kind in path["kind"]]),
+            column("path_ns", "per cycle", "time_ns", path["path_ns"]),
+            column("path_ratio", "share", "share", path["path_ns"] / max(found.cycle_ns, 1.0)),
+        ),
+    )
+    return Section("limits", "What limits next", (told,))
+
+
+def _best(found: WhatIf) -> Section:
+    best = found.best.head(_MOST_TOLD)
+    told = table(
+        "best",
+        "",
+        (
+            column("change", "change", "text", best["change"], cut="nothing"),
+            column("saving_ns", "saves", "time_ns", best["saving_ns"]),
+            column("saving_ratio", "of the cycle", "share",
+                   best["saving_ns"] / max(found.cycle_ns, 1.0)),
+            column("cycle_ns", "new cycle", "time_ns", best["cycle_ns"], spare=1),
+            column("limit_kind", "limited by", "text", [KINDS[one] for one in best["limit_kind"]]),
+            column("limit_name", "above all", "text", best["limit_name"], spare=2),
+        ),
+        total_rows=found.best.height,
+    )  # fmt: skip
+    blocks: list[Block] = [told]
+    blocks += [Text(f"{why}: {units.listed(changes, 4)}.") for why, changes in _vain(found).items()]
+    return Section("best", "Single changes, by what they save", tuple(blocks))
+
+
+def _vain(found: WhatIf) -> Mapping[str, list[str]]:
+    """Changes that save nothing, by why."""
+    path, on_device = found.critical_path, ("kernel", "memcpy", "memset", "communication")
+    decided = path.filter(pl.col("kind").is_in(on_device))["new_ns"].sum()
+    reasons: dict[str, list[str]] = {}
+    for change in found.in_vain:
+        idle = change.sort in ("kernel", "copy", "communication") and 2 * decided < found.cycle_ns
+        why = "the device is idle here anyway" if idle else "something else decides meanwhile"
+        reasons.setdefault(f"These save nothing, {why}", []).append(change.text)
+    return reasons

@@ -1,0 +1,144 @@
+"""Predictions on the clock of a program, their bounds, and single changes by what they save."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import timesink
+from loaded_cycles import LOADER, US, Piece, cycles, pieces
+from timelines import patient
+from timesink.analyses.replay import prediction
+from timesink.analyses.replay.changes import AskedChange, change_of
+from timesink.analyses.replay.graph import replay_graph
+from timesink.analyses.replay.own_clock import OwnClock
+from timesink.analyses.replay.prediction import best_changes, predicted, program_of
+from timesink.analyses.replay.simulation import play
+from timesink.analyses.replay.what_if import Scenario, cycle_ns
+from timesink.errors import UsageError
+from timesink.model.trace import Trace
+
+HOST_BOUND = [Piece("kernel", name, 20, 2) for name in ("aten::mm", "aten::add")]
+
+
+@pytest.fixture
+def clocked(monkeypatch: pytest.MonkeyPatch):
+    """A trace whose host was recorded twice as slow as it is, with a clock that is not sure."""
+
+    def made(trace: Trace, interval: tuple[float, float] | None) -> Trace:
+        recorded = play(replay_graph(trace))
+        own = play(recorded.graph, recorded.work / 2)
+        now, before = (cycle_ns(Scenario.of(trace, each)) for each in (own, recorded))
+        ends = None if interval is None else (now * interval[0], now * interval[1])
+        clock = OwnClock(before, now, ends, "estimated", "", 1.0, own)
+        monkeypatch.setattr(prediction, "own_clock", lambda _: clock)
+        return replace(trace, health=trace.health)  # one that nobody asked about
+
+    return made
+
+
+def test_what_is_on_the_path_saves_what_it_takes_by_itself(clocked):
+    program = program_of(clocked(cycles(HOST_BOUND), (0.8, 1.3)))
+    assert program.cycle_ns == 26 * US
+    found = predicted(program, (change_of("remove host:aten::mm"),))
+    assert found.cycle_ns == pytest.approx(13.5 * US)
+    assert found.saving_ns == pytest.approx(12.5 * US)
+
+
+def test_bounds_are_those_of_the_clock(clocked):
+    program = program_of(clocked(cycles(HOST_BOUND), (0.8, 1.3)))
+    assert [end / program.cycle_ns for end, _ in program.ends] == [0.8, 1.3]
+    now = predicted(program)
+    assert now.interval_ns == pytest.approx((0.8 * now.cycle_ns, 1.3 * now.cycle_ns))
+    less = predicted(program, (change_of("remove host:aten::mm"),))
+    assert less.interval_ns == pytest.approx((0.8 * less.cycle_ns, 1.3 * less.cycle_ns), rel=0.02)
+
+
+def test_where_the_device_decides_the_clock_of_the_host_does_not_matter(clocked):
+    trace = clocked(cycles([Piece("kernel", "aten::mm", 20, 100)], 6), (0.9, 1.2))
+    found = predicted(program_of(trace), (change_of("scale kernel:*=0.9"),))
+    assert found.saving_ns == pytest.approx(10 * US)
+
+
+def test_without_bounds(clocked):
+    assert predicted(program_of(clocked(cycles(HOST_BOUND), None))).interval_ns is None
+
+
+def test_a_clock_that_nobody_knows_is_the_recorded_one():
+    trace = cycles(HOST_BOUND)
+    trace = replace(trace, metadata=replace(trace.metadata, format="nobody's"))
+    program = program_of(trace)
+    assert (program.clock.source, program.cycle_ns, program.ends) == ("none", 52 * US, ())
+
+
+def test_the_path_adds_up_to_the_cycle():
+    program = program_of(timesink.open(timesink.sample()))
+    for changes in ((), (change_of("graph"),)):
+        found = predicted(program, changes)
+        assert found.path["path_ns"].sum() == pytest.approx(found.cycle_ns)
+        assert not found.path.select("kind", "name").is_duplicated().any()
+
+
+def test_batches_that_come_late_decide():
+    trace = cycles([Piece("load", LOADER, 400), *HOST_BOUND])
+    found = predicted(program_of(trace), (change_of("loader-workers 2"),))
+    assert found.path["kind"].to_list() == ["data_loading"]
+    assert found.path["path_ns"].to_list() == [found.cycle_ns]
+
+
+class TestBest:
+    def test_each_sort_of_change_is_tried(self):
+        ranked = best_changes(program_of(timesink.open(timesink.sample())))
+        tried = {(one.change.action, one.change.sort) for one in ranked}
+        assert tried == {
+            *(("scale", "kernel"), ("scale", "copy"), ("remove", "sync"), ("remove", "host")),
+            *(("fuse", "op"), ("graph", "cycle")),
+        }
+        saved = [one.saving_ns for one in ranked]
+        assert saved == sorted(saved, reverse=True)
+        assert saved[-1] >= 0
+
+    def test_what_decides_is_found(self):
+        heavy = [Piece("kernel", "aten::mm", 5, 300), Piece("kernel", "aten::add", 5, 10)]
+        first = best_changes(program_of(cycles(heavy)))[0]
+        assert first.change == AskedChange("scale", "kernel", "mm_kernel", 0.5)
+        waits = [*heavy, Piece("wait", "aten::item"), Piece("host", "aten::cat", 500)]
+        saved = {one.change.text: one.saving_ns for one in best_changes(program_of(cycles(waits)))}
+        assert saved["--remove sync:aten::item"] > saved["--scale kernel:add_kernel=0.5"]
+        loads = [Piece("load", LOADER, 900), *heavy]
+        assert best_changes(program_of(cycles(loads)))[0].change.action == "loader-workers"
+
+    def test_beside_changes_that_are_made(self):
+        program = program_of(timesink.open(timesink.sample()))
+        made = change_of("graph")
+        ranked = best_changes(program, (made,))
+        base = predicted(program, (made,)).cycle_ns
+        assert ranked[0].saving_ns == base - ranked[0].prediction.cycle_ns
+        assert max(one.saving_ns for one in ranked if one.change.sort == "host") == 0
+
+
+ASKED = (
+    *("scale kernel:*=0", "remove op:*", "remove sync:*", "remove host:*", "fuse aten::mm"),
+    *("graph cycle", "overlap communication", "loader-workers inf", "device H100:B200"),
+)
+
+
+@settings(patient, max_examples=40)
+@given(pieces, st.lists(st.sampled_from(ASKED), min_size=1, max_size=3))
+def test_no_saving_is_more_than_the_cycle(program, asked):
+    base = program_of(cycles(program))
+    try:
+        found = predicted(base, tuple(map(change_of, asked)))
+    except UsageError:
+        return
+    assert found.saving_ns <= base.cycle_ns + 1e-6
+    assert found.cycle_ns >= 0
+    if all(change_of(one).only_shortens for one in asked):
+        assert found.saving_ns >= -1e-6
+    low, high = found.interval_ns or (found.cycle_ns, found.cycle_ns)
+    assert 0 <= low <= found.cycle_ns <= high
+    assert np.isfinite(high)

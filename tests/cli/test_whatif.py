@@ -1,0 +1,67 @@
+"""`timesink whatif`."""
+
+from __future__ import annotations
+
+import pytest
+
+import timesink
+
+SAMPLE = timesink.sample()
+
+
+def test_changes_combine_in_the_order_given(run):
+    asked = ("--remove", "sync:aten::item", "--scale", "kernel:*=0.5", "--fuse", "Optimizer.step")
+    told = run("whatif", SAMPLE, *asked, "--scale", "copy:*=2", "--format", "json").json
+    assert [one["asked"] for one in told["changes"]] == [
+        "--remove sync:aten::item",
+        "--scale 'kernel:*=0.5'",
+        "--fuse op:Optimizer.step",
+        "--scale 'copy:*=2'",
+    ]
+    assert 0 < told["saving_us"] < told["today_us"]
+
+
+def test_text(run):
+    told = run("whatif", SAMPLE, "--graph", "--device", "H200:B200")
+    assert told.code == 0
+    assert told.out.startswith("A cycle would take about ")
+    assert "--graph cycle" in told.out
+    assert "a bound by peaks" in " ".join(told.out.split())
+
+
+def test_best_alone_and_beside_changes(run):
+    assert run("whatif", SAMPLE).out.startswith("--graph cycle saves most: ")
+    told = run("whatif", SAMPLE, "--graph", "op:Optimizer.step", "--batch", "2", "--best")
+    assert "Single changes, by what they save" in told.out
+    assert "per sample" in told.out
+
+
+def test_files(run, tmp_path):
+    for ending, holds in (
+        ("html", "timesink"),
+        ("md", "**A cycle"),
+        ("csv", "kind,today_ns,new_ns"),
+    ):
+        out = tmp_path / f"answer.{ending}"
+        assert run("whatif", SAMPLE, "--remove", "sync:aten::item", "-o", out).code == 0
+        assert holds in out.read_text()
+    ranked = run("whatif", SAMPLE, "--format", "csv").out
+    assert ranked.splitlines()[0] == "change,saving_ns,cycle_ns,limit_kind,limit_name"
+
+
+@pytest.mark.parametrize(
+    ("asked", "why", "hint"),
+    [
+        (("--scale", "kernel:flash*"), "no factor", "--scale 'kernel:flash*=0.5'"),
+        (("--remove", "aten::item"), "nothing that can be chosen", "--remove 'sync:aten::item'"),
+        (("--fuse", "kernel:x"), "cannot be done to kernel", "--fuse takes op:PATTERN"),
+        (("--device", "H100:PDP11"), "no peaks of 'PDP11'", "B200"),
+        (("--loader-workers", "many"), "not a number from 1", "--loader-workers '4'"),
+        (("--loader-workers", "4"), "nothing in the recording is that", "--view operators"),
+        (("--overlap", "kernel:none"), "nothing in the recording is that", "--view kernels"),
+    ],
+)
+def test_what_cannot_be_meant(decline, asked, why, hint):
+    message, advice = decline("whatif", SAMPLE, *asked, code=2)
+    assert why in message
+    assert hint in advice
