@@ -78,8 +78,10 @@ def encode(column: pl.Series) -> tuple[Codes, list[str | None]]:
     if not physical.null_count():
         codes, rows = _renumbered(physical.to_numpy())
         return codes, column[rows].cast(pl.String).to_list()
-    given = np.flatnonzero(physical.is_not_null().to_numpy())
-    known, rows = _renumbered(physical.drop_nulls().to_numpy())
+    # Numbers of texts are small: as floats they are exact, and null is NaN.
+    sparse = physical.to_numpy()
+    given = np.flatnonzero(~np.isnan(sparse))
+    known, rows = _renumbered(sparse[given].astype(np.int64))
     codes = np.full(len(column), len(rows), dtype=np.int64)
     codes[given] = known
     return codes, [*column[given[rows]].cast(pl.String).to_list(), None]

@@ -79,7 +79,7 @@ def _table(name: str) -> cached_property[pl.DataFrame]:
     """A table as an attribute: loaded whole when it is first asked for."""
 
     def load(trace: Trace) -> pl.DataFrame:
-        return trace.lazy(name).collect()
+        return trace.load(name)
 
     return cached_property(load)
 
@@ -108,6 +108,10 @@ class Trace:
         frame = self.frames.get(table)
         return TABLES[table].empty().lazy() if frame is None else frame
 
+    def load(self, table: str) -> pl.DataFrame:
+        """The whole table, anew; nothing is to be optimised about that."""
+        return self.lazy(table).collect(engine="in-memory")
+
     @property
     def has_timeline(self) -> bool:
         """Whether it says when anything happened; counters of single kernels do not."""
@@ -126,7 +130,7 @@ class Trace:
         return self._holds("counters") and not any(self._holds(name) for name in events)
 
     def _holds(self, table: str) -> bool:
-        return self.lazy(table).head(1).collect().height > 0
+        return self.lazy(table).head(1).collect(engine="in-memory").height > 0
 
     host = _table("host")
     device = _table("device")

@@ -16,6 +16,7 @@ from timesink.analyses.behaviour.functions import (
     WAITING,
 )
 from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
+from timesink.analyses.columns import numbers
 from timesink.analyses.comparison.recorded import equally_often
 from timesink.analyses.kernels.families import load_families
 from timesink.analyses.names import is_data_loader
@@ -131,13 +132,15 @@ def cycle_matrices(
 
     What the rows of `columns` hold, such as a function and a device, tells the column of a row.
     """
+    found = [np.zeros((len(cycles), columns.height)) for _ in values]
+    if rows.is_empty() or columns.is_empty():
+        return found
     placed = rows.join(cycles.to_frame("cycle").with_row_index("row"), "cycle").join(
         columns.with_row_index("column"), columns.columns, nulls_equal=True
     )
     where = placed["row"].to_numpy(), placed["column"].to_numpy()
-    found = [np.zeros((len(cycles), columns.height)) for _ in values]
     for name, matrix in zip(values, found, strict=True):
-        np.add.at(matrix, where, placed[name].fill_null(0).to_numpy().astype(np.float64))
+        np.add.at(matrix, where, numbers(placed[name]).astype(np.float64))
     return found
 
 

@@ -83,6 +83,9 @@ class HostPlaces:
 def places_of(case: DiagnosisCase) -> HostPlaces:
     """Every place of either side, and every sort of place that occurs more than once."""
     tables = [side.anatomy.places for side in (case.base, case.new)]
+    if all(table.is_empty() for table in tables):
+        base, new = (np.zeros((len(side.cycles), 0)) for side in (case.base, case.new))
+        return HostPlaces((), base, new)
     single = pl.concat([table.select(_PLACE) for table in tables]).unique(maintain_order=True)
     many = single.group_by(_SORT, maintain_order=True).len().filter(pl.col("len") > 1)
     sorts = many.select(*_SORT, pl.lit(None, pl.Int64).alias("occurrence"))

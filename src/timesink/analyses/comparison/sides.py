@@ -58,7 +58,8 @@ class Sides:
 
     def floats(self, column: str) -> Floats:
         """A column as numbers, 0 where it is not known."""
-        return self.rows[column].cast(pl.Float64).fill_nan(None).fill_null(0.0).to_numpy()
+        values = self.rows[column].cast(pl.Float64).to_numpy()
+        return np.where(np.isnan(values), 0.0, values)
 
     def runs_on(self) -> pl.Series:
         """Which side has each key."""
