@@ -135,13 +135,13 @@ _EVENT = ("kind", "name", "pid", "ts_ns", "dur_ns", "external_id", "correlation"
 @once_per_trace
 def host_columns(trace: Trace) -> pl.DataFrame:
     """What, where and when of every host event, and the ids that link it."""
-    return trace.lazy("host").select(*_EVENT, "category", "tid").collect()
+    return trace.lazy("host").select(*_EVENT, "category", "tid").collect(engine="in-memory")
 
 
 @once_per_trace
 def device_columns(trace: Trace) -> pl.DataFrame:
     """What, where and when of every device event, and the ids that link it."""
-    return trace.lazy("device").select(*_EVENT, "device", "stream").collect()
+    return trace.lazy("device").select(*_EVENT, "device", "stream").collect(engine="in-memory")
 
 
 @once_per_trace

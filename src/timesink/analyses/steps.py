@@ -139,7 +139,7 @@ def _marked_steps(trace: Trace) -> list[_HostStep]:
 
     Several processes in one recording mark the same steps, each for itself.
     """
-    marks = trace.lazy("steps").select(step_names().alias("name"), "ts_ns", "dur_ns").collect()
+    marks = trace.steps.select(step_names().alias("name"), "ts_ns", "dur_ns")
     steps: list[_HostStep] = []
     latest: dict[str, int] = {}
     for name, start, length in sorted(marks.iter_rows(), key=lambda mark: mark[1]):

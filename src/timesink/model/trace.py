@@ -115,21 +115,22 @@ class Trace:
     @property
     def has_timeline(self) -> bool:
         """Whether it says when anything happened; counters of single kernels do not."""
-        placed = any(self._holds(name) for name in ("host", "device"))
-        return placed or not any(self._holds(name) for name in ("kernel_calls", "behaviour"))
+        placed = any(self.holds(name) for name in ("host", "device"))
+        return placed or not any(self.holds(name) for name in ("kernel_calls", "behaviour"))
 
     @property
     def has_behaviour(self) -> bool:
         """Whether it says what functions cost per cycle, as a behaviour table does."""
-        return self._holds("behaviour")
+        return self.holds("behaviour")
 
     @property
     def has_only_counters(self) -> bool:
         """Whether there are samples of counters, and nothing they could belong to."""
         events = ("host", "device", "kernel_calls", "behaviour")
-        return self._holds("counters") and not any(self._holds(name) for name in events)
+        return self.holds("counters") and not any(self.holds(name) for name in events)
 
-    def _holds(self, table: str) -> bool:
+    def holds(self, table: str) -> bool:
+        """Whether the table has a row."""
         return self.lazy(table).head(1).collect(engine="in-memory").height > 0
 
     host = _table("host")

@@ -422,5 +422,10 @@ def _rows(cycle: pl.Series, cut: dict[Key, Ints]) -> pl.DataFrame:
     times = np.stack([*cut.values()]).astype(np.float64)
     key, row = np.nonzero(times > 0)
     part, family = (pl.Series(texts, dtype=pl.String) for texts in zip(*cut, strict=True))
-    rows = {"cycle": cycle[row], "part": part[key], "family": family[key], "dur_ns": times[key, row]}
+    rows = {
+        "cycle": cycle[row],
+        "part": part[key],
+        "family": family[key],
+        "dur_ns": times[key, row],
+    }
     return pl.DataFrame(rows, schema=PART_TIMES).sort("cycle", "part", "family")

@@ -408,7 +408,8 @@ def _units(side: pl.DataFrame) -> dict[str, str]:
     """The unit of every metric that has the same everywhere, which may be none."""
     read = side.lazy().filter(pl.col("metric").is_not_null(), pl.col("mu").is_finite())
     known = read.select("metric", pl.col("unit").fill_null("")).unique()
-    return dict(known.cast(pl.String).unique("metric", keep="none").collect().rows())
+    once = known.cast(pl.String).unique("metric", keep="none")
+    return dict(once.collect(engine="in-memory").rows())
 
 
 def _in_units(side: pl.DataFrame, units: dict[str, str | None]) -> pl.DataFrame:

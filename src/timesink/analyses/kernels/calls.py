@@ -70,7 +70,7 @@ def kernel_calls(trace: Trace, families: Families | None = None) -> pl.DataFrame
 
 def has_counters(trace: Trace) -> bool:
     """Whether the launches were measured by a kernel profiler."""
-    return bool(trace.lazy("kernel_calls").select(pl.len()).collect().item())
+    return trace.holds("kernel_calls")
 
 
 @once_per_trace
