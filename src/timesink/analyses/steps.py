@@ -293,6 +293,7 @@ def step_breakdown(trace: Trace) -> pl.DataFrame:
     )
 
 
+@once_per_trace
 def average_step(trace: Trace) -> dict[str, float]:
     """Mean length of the complete steps and of their parts, in ns; empty without steps."""
     complete = step_breakdown(trace).filter("complete")

@@ -10,6 +10,7 @@ import polars as pl
 
 from timesink.analyses.anatomy.anatomy import LEAST_PLACE
 from timesink.analyses.behaviour.functions import NO_CALL
+from timesink.analyses.columns import numbers
 from timesink.model import units
 from timesink.model.arrays import Floats
 from timesink.model.findings import Evidence, Interval
@@ -116,7 +117,7 @@ def places_of(case: DiagnosisCase) -> HostPlaces:
     )
     lengths = case.base.anatomy.cycles["dur_ns"].median()
     least = LEAST_PLACE * (lengths if isinstance(lengths, float) else 0.0)
-    base[:, single.height :] += least * counts["len"].fill_null(0).to_numpy().astype(np.float64)
+    base[:, single.height :] += least * numbers(counts["len"]).astype(np.float64)
     return HostPlaces(which, base, new)
 
 
