@@ -79,7 +79,7 @@ def _table(name: str) -> cached_property[pl.DataFrame]:
     """A table as an attribute: loaded whole when it is first asked for."""
 
     def load(trace: Trace) -> pl.DataFrame:
-        return trace.load(name)
+        return trace.lazy(name).collect(engine="in-memory")
 
     return cached_property(load)
 
@@ -108,29 +108,24 @@ class Trace:
         frame = self.frames.get(table)
         return TABLES[table].empty().lazy() if frame is None else frame
 
-    def load(self, table: str) -> pl.DataFrame:
-        """The whole table, anew; nothing is to be optimised about that."""
-        return self.lazy(table).collect(engine="in-memory")
-
     @property
     def has_timeline(self) -> bool:
         """Whether it says when anything happened; counters of single kernels do not."""
-        placed = any(self.holds(name) for name in ("host", "device"))
-        return placed or not any(self.holds(name) for name in ("kernel_calls", "behaviour"))
+        placed = any(self._holds(name) for name in ("host", "device"))
+        return placed or not any(self._holds(name) for name in ("kernel_calls", "behaviour"))
 
     @property
     def has_behaviour(self) -> bool:
         """Whether it says what functions cost per cycle, as a behaviour table does."""
-        return self.holds("behaviour")
+        return self._holds("behaviour")
 
     @property
     def has_only_counters(self) -> bool:
         """Whether there are samples of counters, and nothing they could belong to."""
         events = ("host", "device", "kernel_calls", "behaviour")
-        return self.holds("counters") and not any(self.holds(name) for name in events)
+        return self._holds("counters") and not any(self._holds(name) for name in events)
 
-    def holds(self, table: str) -> bool:
-        """Whether the table has a row."""
+    def _holds(self, table: str) -> bool:
         return self.lazy(table).head(1).collect(engine="in-memory").height > 0
 
     host = _table("host")

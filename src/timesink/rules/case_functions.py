@@ -61,8 +61,9 @@ class CaseFunctions:
 
     def where(self, *conditions: pl.Expr) -> np.ndarray:
         """Which functions fulfil all conditions on the columns of the table."""
-        found = self.table.select(pl.all_horizontal(*conditions).fill_null(value=False))
-        return found.to_series().to_numpy()
+        every = conditions[0] if len(conditions) == 1 else pl.all_horizontal(*conditions)
+        found = self.table.select(every).to_series()
+        return (found.fill_null(value=False) if found.null_count() else found).to_numpy()
 
     @property
     def called_equally(self) -> np.ndarray:

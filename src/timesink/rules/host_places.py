@@ -10,7 +10,7 @@ import polars as pl
 
 from timesink.analyses.anatomy.anatomy import LEAST_PLACE
 from timesink.analyses.behaviour.functions import NO_CALL
-from timesink.analyses.columns import numbers
+from timesink.analyses.columns import numbers, once_per_trace
 from timesink.model import units
 from timesink.model.arrays import Floats
 from timesink.model.findings import Evidence, Interval
@@ -81,6 +81,7 @@ class HostPlaces:
         return np.asarray(self.new.mean(axis=0) - self.base.mean(axis=0))
 
 
+@once_per_trace
 def places_of(case: DiagnosisCase) -> HostPlaces:
     """Every place of either side, and every sort of place that occurs more than once."""
     tables = [side.anatomy.places for side in (case.base, case.new)]
