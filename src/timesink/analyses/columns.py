@@ -76,10 +76,10 @@ _FEW = 128
 def encode(column: pl.Series) -> tuple[Codes, list[str | None]]:
     """A number per row and the text each number stands for; texts in no particular order."""
     if len(column) <= _FEW:
-        given = column.cast(pl.String).to_list()
-        texts = dict.fromkeys(sorted(given, key=lambda text: text is None))
+        read = column.cast(pl.String).to_list()
+        texts = dict.fromkeys(sorted(read, key=lambda text: text is None))
         place = {text: at for at, text in enumerate(texts)}
-        return np.array([place[text] for text in given], dtype=np.int64), list(place)
+        return np.array([place[text] for text in read], dtype=np.int64), list(place)
     if not isinstance(column.dtype, pl.Categorical | pl.Enum):
         column = column.cast(pl.Categorical)
     physical = column.to_physical()
