@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -37,7 +38,8 @@ _LEAST_PAUSE_NS = 300.0
 """From one kernel to the next of a stream at least, or what was recorded."""
 _WIDE = 0.7
 """An interval wider than this share of the cycle tells nothing."""
-_ROUNDS = 12
+_ROUNDS, _NEAR = 12, 0.001
+"""How often costs are tried, at most, and how near to the measurement is near enough."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,16 +171,34 @@ def _fitted_to(program: _Program, wanted: float) -> tuple[float, Played] | None:
     )
     for begin, end, dose in stages:
         first, last = (program.cycle_ns(program.played(dose(each))) for each in (begin, end))
-        if not min(first, last) <= wanted <= max(first, last):
-            continue
-        low, high = begin, end
-        for _ in range(_ROUNDS):
-            middle = (low + high) / 2
-            between = program.cycle_ns(program.played(dose(middle)))
-            low, high = (middle, high) if (between > wanted) == (first > wanted) else (low, middle)
-        found = dose((low + high) / 2)
-        return found.cost, program.played(found)
+        if min(first, last) <= wanted <= max(first, last):
+            return _between(program, dose, ((begin, first), (end, last)), wanted)
     return None
+
+
+_Sample: TypeAlias = tuple[float, float]
+
+
+def _between(
+    program: _Program,
+    dose: Callable[[float], _Dose],
+    ends: tuple[_Sample, _Sample],
+    wanted: float,
+) -> tuple[float, Played]:
+    """The dose between two after which a cycle takes so long: by a line, as it nearly is one."""
+    low, high = ends
+    found, played = dose(high[0]), program.played(dose(high[0]))
+    for number in range(_ROUNDS):
+        span = high[1] - low[1]
+        share = (wanted - low[1]) / span if span and number % 3 < 2 else 0.5
+        middle = low[0] + share * (high[0] - low[0])
+        found, played = dose(middle), program.played(dose(middle))
+        reached = program.cycle_ns(played)
+        if abs(reached / wanted - 1) < _NEAR:
+            break
+        below = (reached > wanted) == (low[1] > wanted)
+        low, high = ((middle, reached), high) if below else (low, (middle, reached))
+    return found.cost, played
 
 
 def _interval(plain: Floats) -> tuple[float, float]:
