@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, reduce
+from operator import or_
 
 import numpy as np
 import polars as pl
@@ -92,18 +93,8 @@ def find_oddities(tables: Mapping[str, pl.DataFrame], metadata: Metadata) -> lis
 
 
 def of_kind(kinds: pl.Series, wanted: tuple[str, ...]) -> pl.Series:
-    """Which rows are of one of these kinds."""
-    physical = kinds.to_physical()
-    flags = _flags(kinds.dtype, wanted)
-    codes = physical.fill_null(len(flags) - 1) if physical.null_count() else physical
-    return pl.Series(flags[codes.to_numpy()])
-
-
-@cache
-def _flags(dtype: pl.DataType, wanted: tuple[str, ...]) -> NDArray[np.bool_]:
-    """Whether each member of an Enum is wanted, and none at all, which is not."""
-    members = dtype.categories.to_list() if isinstance(dtype, pl.Enum) else []
-    return np.array([*(member in wanted for member in members), False])
+    """Which rows are of one of these kinds; not known of those without one."""
+    return reduce(or_, (kinds == kind for kind in wanted))
 
 
 def _some(frame: pl.DataFrame, columns: Sequence[str], rows: pl.Series) -> pl.DataFrame:
