@@ -305,7 +305,7 @@ def whatif(
     >>> 0 < found.saving_ns < found.today_ns
     True
     >>> timesink.whatif(timesink.sample()).best["change"][0]
-    '--graph cycle'
+    '--scale kernel:cudnn::bn_bw_1C11_kernel_new=0.5'
     """
     asked = tuple(change_of(one) for one in changes)
     trace = source

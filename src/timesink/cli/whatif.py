@@ -58,8 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_input(parser)
     group = parser.add_argument_group(
         "changes, one after the other",
-        "WHAT is kernel:PATTERN, copy:PATTERN, op:PATTERN, host:PATTERN, call:PATTERN, "
-        "sync:PATTERN, communication, loading or cycle (docs/what_if.md)",
+        "WHAT is kernel:PATTERN, copy:PATTERN, op:PATTERN, host:PATTERN, self:PATTERN, "
+        "call:PATTERN, sync:PATTERN, communication, loading or cycle (docs/what_if.md)",
     )
     for spelled, what in _CHANGES:
         more = {"nargs": "?", "const": "cycle"} if spelled.startswith("--graph") else {}

@@ -84,6 +84,10 @@ class TestHostBound:
         assert saved_us(self.trace, "remove call:cudaLaunchKernel") == 15
         assert saved_us(self.trace, "scale host:aten::*=0.5") == 15
 
+    def test_what_a_call_does_itself(self):
+        assert saved_us(self.trace, "remove self:aten::mm") == 10
+        assert saved_us(self.trace, "remove self:ProfilerStep") == 2
+
     def test_a_graph_is_one_launch(self):
         assert cycle_us(self.trace, "graph cycle") < 20
         assert saved_us(self.trace, "graph op:aten::mm") == 5

@@ -18,7 +18,7 @@ from fnmatch import fnmatchcase
 
 from timesink.errors import UsageError
 
-SORTS = ("kernel", "copy", "op", "host", "call", "sync")
+SORTS = ("kernel", "copy", "op", "host", "self", "call", "sync")
 """Selectors that take a pattern."""
 _WHOLE = ("communication", "loading", "cycle")
 _ON: dict[str, tuple[str, ...]] = {

@@ -148,7 +148,7 @@ def _chosen_calls(one: Scenario, change: AskedChange, nothing: _Selection) -> _S
         right = {"call": runtime, "sync": runtime | True}.get(sort, ~runtime)
         texts = [calls.names[code] for code in np.unique(calls.name[right]).tolist()]
         roots = calls.named(fitting(change.pattern, texts)) & right
-    inside = within(np.flatnonzero(roots), calls.size)
+    inside = roots if sort == "self" else within(np.flatnonzero(roots), calls.size)
     stretches = (points.owner >= 0) & inside[points.owner]
     waits = device_waits(graph)
     waits[waits] = inside[points.call[graph.point[waits]]]
@@ -159,7 +159,7 @@ def _chosen_calls(one: Scenario, change: AskedChange, nothing: _Selection) -> _S
         for low, high in zip(points.start[ends].tolist(), points.end[ends].tolist(), strict=True):
             stretches[low:high] = True
         return replace(nothing, stretches=stretches, waits=waits, roots=roots)
-    if sort in ("host", "loading"):
+    if sort in ("host", "self", "loading"):
         return replace(nothing, stretches=stretches, roots=roots)
     if sort == "call":
         return replace(nothing, stretches=stretches, waits=waits, roots=roots)

@@ -61,7 +61,7 @@ class Analysis:
     >>> import timesink
     >>> analysis = timesink.analyze(timesink.sample())
     >>> analysis
-    <Analysis of unet_train.pt.trace.json.gz, 2 steps: 8... % of each step of about ...>
+    <Analysis of unet_train.pt.trace.json.gz, 2 steps: 92... % of each step of about ...>
     >>> analysis.table("kernels").height > 0
     True
     """
