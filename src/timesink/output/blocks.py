@@ -31,6 +31,7 @@ Tone: TypeAlias = Literal["plain", "good", "notice", "warning", "bad"]
 Cut: TypeAlias = Literal["end", "start", "nothing"]
 """Of dotted paths the start goes, which many have in common; some words are told whole."""
 Medium: TypeAlias = Literal["", "page", "text"]
+Clock: TypeAlias = Literal["", "own", "recorded"]
 CellLink: TypeAlias = Literal["", "operator", "kernel", "module", "moment", "worker"]
 
 
@@ -384,6 +385,9 @@ class Section(msgspec.Struct, frozen=True):
     lead: str = ""
     medium: Medium = ""
     """Where it belongs: on pages alone, in text and Markdown alone, or everywhere."""
+    clock: Clock = ""
+    """Whose time it speaks of, the program's own or the recorded one, where there is a section for
+    either: pages show one of the two."""
 
 
 class Document(msgspec.Struct, frozen=True):

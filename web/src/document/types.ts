@@ -38,7 +38,12 @@ export interface Section {
   /** A sentence below the title. */
   lead: string;
   blocks: Block[];
+  /** Whose time it speaks of where there are sections of either; else "" or missing. */
+  clock?: Clock | "";
 }
+
+/** The time the program takes by itself, or the one it was recorded with. */
+export type Clock = "own" | "recorded";
 
 export type Block =
   | Text
