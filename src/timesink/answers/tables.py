@@ -27,7 +27,7 @@ _SHORT: Mapping[str, Callable[[str], str]] = {
     "module": lambda name: name.removeprefix(PREFIX),
 }
 """Columns whose names are shown as other tables call them."""
-_IN_WORDS = ("cause", "category")
+_IN_WORDS = ("cause", "category", "kind")
 """Columns whose values programs compare and people read."""
 _LARGEST_FIRST = {
     "memory": "self_allocation_bytes",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from timesink.analyses.ranks.rank_set import RankSet
+    from timesink.analyses.replay.path_table import PlayedRun
     from timesink.model.trace import Trace
 
 
@@ -123,7 +124,14 @@ class View:
         """Whether the analysis takes all ranks of a run instead of one trace."""
         return self.place.startswith("ranks.rank_set:")
 
-    def table(self, trace: Trace, group_by: str = "", ranks: RankSet | None = None) -> pl.DataFrame:
+    @property
+    def is_played(self) -> bool:
+        """Whether the analysis is about a run that is played again, as well as about a trace."""
+        return self.place.startswith("replay.")
+
+    def table(
+        self, trace: Trace | PlayedRun, group_by: str = "", ranks: RankSet | None = None
+    ) -> pl.DataFrame:
         """The table of a trace, or of all ranks of its run for one that compares them."""
         analysis: Callable[..., pl.DataFrame] = load(self.place, "timesink.analyses")
         if self.per_span:

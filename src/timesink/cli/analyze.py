@@ -40,6 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "--sort COLUMN", "order a table by this column, the largest first")
     add_option(parser, "--filter TEXT", "only rows of a table that hold this text, in any case")
     add_option(parser, "--group-by", "what operator rows are", choices=GROUPS, default="")
+    clocks = "times of the program by itself, or as recorded; a single table is as recorded"
+    add_option(parser, "--clock", clocks, choices=("own", "recorded"))
     views = f"print one table: {', '.join(VIEWS)}"
     add_option(parser, "--view NAME", views, choices=tuple(VIEWS))
     add_option(parser, "--format", "how to say it", choices=_FORMATS)
@@ -65,9 +67,11 @@ def run(options: argparse.Namespace) -> int:
         analysis = analyze(
             options.path,
             **reading_of(options, "steps", "group_by", *CHOICE),
+            clock=options.clock or "own",
             engine=engine_from(options),
             progress=progress,
         )
+    clock = options.clock or "recorded"
     if form == "json" and view is None:
         give_json(analysis.to_json(), options.output)
         return 0
@@ -79,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
             lists_as_text,
         )
 
-        table = in_microseconds(chosen_rows(analysis.table(view), *chosen))
+        table = in_microseconds(chosen_rows(analysis.table(view, clock=clock), *chosen))
         if table.is_empty():
             said = VIEWS[view].absent
             say("; ".join(filter(None, (said.reason, said.hint))))
@@ -98,7 +102,13 @@ def run(options: argparse.Namespace) -> int:
 
         start, _ = timeline(analysis.trace)
         document = view_document(
-            analysis, view, start_ns=start, rows=options.top, sort=options.sort, fits=options.filter
+            analysis,
+            view,
+            start_ns=start,
+            rows=options.top,
+            sort=options.sort,
+            fits=options.filter,
+            clock=clock,
         )
         give_document(document, form, options, _WIDEST)
     return 0

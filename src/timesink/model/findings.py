@@ -132,6 +132,8 @@ class Finding:
     """Of a check, unlike that of any other: `cycle time`, `operators "aten::mm" max`."""
 
     # -- what only some have -----------------------------------------------------------------------
+    together_ns: float = 0.0
+    """What it saves with all findings above it, where a replay says that."""
     between_ns: float = 0.0
     """What mending it may save between two steps, beside what it saves in them."""
     overlaps: tuple[str, ...] = ()
@@ -152,7 +154,7 @@ class Finding:
     q_value: float = 1.0
     """p-value corrected for the number of metrics and devices that were tested."""
     why: str | None = None
-    """Why a counter is no anomaly, as the end of a sentence; None where it is of the process."""
+    """Why a counter is no anomaly, or why a finding saves nothing, as the end of a sentence."""
     outcome: str = ""
     """Of a check: `passed`, `failed` or `unjudged`."""
     counts: bool = True
@@ -234,8 +236,10 @@ class Finding:
             "sentence": self.sentence,
             "share_of_step": round(self.share, _DIGITS),
             "gain_us_per_step": round(self.cost_ns / 1000, _DIGITS),
+            "gain_us_together": round(self.together_ns / 1000, _DIGITS),
             "gain_us_between_steps": round(self.between_ns / 1000, _DIGITS),
             "gain_basis": self.gain_basis,
+            "saves_nothing": self.why or "",
             "overlaps": list(self.overlaps),
             "evidence": [item.to_dict() for item in self.evidence],
             "advice": self.advice,

@@ -32,6 +32,7 @@ Cut: TypeAlias = Literal["end", "start", "nothing"]
 """Of dotted paths the start goes, which many have in common; some words are told whole."""
 Medium: TypeAlias = Literal["", "page", "text"]
 Clock: TypeAlias = Literal["", "own", "recorded"]
+"""Times of the program by itself, or as they were recorded; nothing where that is one."""
 CellLink: TypeAlias = Literal["", "operator", "kernel", "module", "moment", "worker"]
 
 
@@ -386,8 +387,8 @@ class Section(msgspec.Struct, frozen=True):
     medium: Medium = ""
     """Where it belongs: on pages alone, in text and Markdown alone, or everywhere."""
     clock: Clock = ""
-    """Whose time it speaks of, the program's own or the recorded one, where there is a section for
-    either: pages show one of the two."""
+    """Of two sections with one id, one for each clock, a reader sees one; text that of the
+    document."""
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -403,3 +404,10 @@ class Document(msgspec.Struct, frozen=True):
     schema: str = SCHEMA
     notes: tuple[str, ...] = ()
     """What to know before reading on; pages say it where it matters."""
+    clock: Clock = ""
+    """What all of its times are on, but for sections that say otherwise."""
+
+    def in_text(self) -> list[Section]:
+        """Sections that text and Markdown show."""
+        clocks = ("", self.clock)
+        return [one for one in self.sections if one.medium != "page" and one.clock in clocks]

@@ -32,8 +32,7 @@ def to_markdown(document: Document) -> str:
     made = [f"# {in_line(document.subject)}"] if document.subject else []
     made += [f"**{in_line(document.headline)}**"] if document.headline else []
     made += [f"> {in_line(note)}" for note in document.notes]
-    shown = [one for one in document.sections if one.medium != "page"]
-    made += [section_markdown(one) for one in shown]
+    made += [section_markdown(one) for one in document.in_text()]
     return "\n\n".join(filter(None, made))
 
 

@@ -139,9 +139,7 @@ def content(document: Document, width: int) -> Group:
         lines += wrapped(document.subject, width, "dim")
     for note in document.notes:
         lines += wrapped(f"note: {note}", width, "dim")
-    for section in document.sections:
-        if section.medium == "page":
-            continue
+    for section in document.in_text():
         made = list(_section(section, width))
         lines += ["", *made] if lines and made else made
     return Group(*lines)

@@ -84,6 +84,7 @@ def tensor_cores_unused(trace: Trace) -> list[Finding]:
         (*operators, *longest_by_name("kernel", missed)),
         {"tf32": tf32 if newest >= FIRST_TF32 else ""},
         cost_ns=per_step * (1 - 1 / TENSOR_CORE_SPEEDUP),
+        kernels=tuple(missed["name"].cast(pl.String).unique()),
     )
 
 
@@ -123,6 +124,7 @@ def layout_conversions(trace: Trace) -> list[Finding]:
         f"{often}{steps.a_step} only turn tensors between NCHW and NHWC: {steps.part(per_step)}.",
         per_step,
         longest_by_name("kernel", kernels),
+        kernels=tuple(kernels["name"].cast(pl.String).unique()),
     )
 
 

@@ -11,22 +11,18 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from timesink.analyses.columns import device_names, event_ranges, once_per_trace
-from timesink.analyses.device.idle import idle_causes
-from timesink.analyses.steps import find_steps, is_communication, step_breakdown
+from timesink.analyses.steps import find_steps, step_breakdown
 from timesink.model import intervals, units
 from timesink.model.findings import MEDIUM, Evidence, Finding, gravest_first
 from timesink.model.intervals import IntervalSet
-from timesink.model.recorded_run import OVERHEAD_TOLD
 from timesink.model.trace import Trace
 from timesink.model.vendors import UNKNOWN
-from timesink.rules.registry import catalogue, finding, fitted, is_pytorch, rules_for
+from timesink.rules.registry import finding, fitted, is_pytorch, rules_for
 
 _SHOWN = 4
 LEAST_GAP_NS = 1_000_000
 LEAST_GAP_SHARE = 0.05
 """A gap is large when it takes this much of an average step, and at least a millisecond."""
-_IDLE, _WORK = "idle", "work"
-"""Sorts of time, beside `communication`, as the catalogue has them."""
 
 
 @once_per_trace
@@ -38,41 +34,7 @@ def find_all(trace: Trace) -> tuple[Finding, ...]:
     own = about.format == "kineto"
     pytorch = is_pytorch(about.framework, device_names(trace).texts, otherwise=own)
     fits = (fitted(one, "run", pytorch=pytorch, vendor=about.vendor or UNKNOWN) for one in found)
-    told: list[Finding] = []
-    for one in gravest_first(_without_profiler(one, trace) for one in fits):
-        sort = _sort_of_time(one, trace)
-        same = (other.id for other in told if other.cost_ns and _sort_of_time(other, trace) == sort)
-        overlaps = tuple(same) if one.cost_ns and sort != _WORK else ()
-        told.append(replace(one, marked=marked, overlaps=overlaps))
-    return tuple(told)
-
-
-def _sort_of_time(one: Finding, trace: Trace) -> str:
-    """What mending it would shorten: idle time, communication, or work of a device."""
-    sort = str(catalogue()["run"][one.id].get("time", _WORK))
-    # Where only the host communicates, devices stand still meanwhile.
-    return _IDLE if sort == "communication" and not is_communication(trace).any() else sort
-
-
-def _without_profiler(one: Finding, trace: Trace) -> Finding:
-    """A finding with what it saves in a step that nobody records, where its length is known.
-
-    A profiler slows the host: work of devices stays, idle time shrinks without it.
-    """
-    steps, run = complete_steps(trace), trace.metadata.run
-    ratio = (run and run.overhead.ratio) or 1.0
-    if ratio < OVERHEAD_TOLD or not one.cost_ns:
-        return one
-    plain_ns, sort = steps.length_ns / ratio, _sort_of_time(one, trace)
-    factor = 1.0 if sort == _WORK else 1 / ratio
-    idle_ns = max(idle_causes(trace)["idle_ns"].to_list(), default=0) / steps.count
-    if sort == _IDLE and idle_ns:
-        factor = max(0.0, idle_ns - steps.length_ns + plain_ns) / idle_ns
-    cost_ns = min(one.cost_ns * factor, plain_ns)
-    whole = "a step" if steps.marked else "all this"
-    said = f", scaled to the {units.duration_ns(plain_ns)} {whole} takes without the profiler"
-    basis = f"{one.gain_basis}{said}" if cost_ns else one.gain_basis * bool(one.between_ns)
-    return replace(one, cost_ns=cost_ns, gain_basis=basis)
+    return tuple(replace(one, marked=marked) for one in gravest_first(fits))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from timesink.analyses.communication.workers import WorkerComparison, WorkerSumm
 from timesink.analyses.ranks.analysis import RanksAnalysis, analyse_ranks
 from timesink.analyses.ranks.own_time import OWN_PARTS, ranges_of, the_ranks
 from timesink.analyses.ranks.rank_groups import RankGroup, cluster_ranks
+from timesink.analyses.ranks.replay import decisive_ranks
 from timesink.analyses.ranks.summary import RankSummary, summarise_rank, thinned_alike
 from timesink.model.health import HealthEntry, merge_entries
 from timesink.model.trace import Trace
@@ -327,6 +328,12 @@ def straggler_rows(ranks: RankSet) -> pl.DataFrame:
         for each in ranks.analysis.stragglers
     ]
     return pl.DataFrame(rows, schema=STRAGGLER_SCHEMA)
+
+
+def rank_path(ranks: RankSet) -> pl.DataFrame:
+    """Who is on the critical path across all ranks, the longest first."""
+    found = decisive_ranks(ranks.analysis.collectives, ranks.analysis.clocks)
+    return _named(found, ranks)
 
 
 def clock_rows(ranks: RankSet) -> pl.DataFrame:

@@ -233,3 +233,66 @@ def _waits_over(calls: pl.DataFrame) -> pl.DataFrame:
         "rank", "number", after=pl.lit(-1, pl.Int64), own=own.cast(pl.Float64), at="at",
         comes=pl.lit(value=False),
     )  # fmt: skip
+
+
+# Which ranks decide how long a run takes: from the last collective back, the last to come to each.
+
+PATH_SCHEMA: dict[str, pl.DataType] = {
+    **dict.fromkeys(("rank",), pl.Int64()),
+    "share_pct": pl.Float64(),
+    **dict.fromkeys(("path_ns", "own_ns", "communication_ns"), pl.Int64()),
+    **dict.fromkeys(("collectives", "longest_ns"), pl.Int64()),
+    "longest_before": pl.String(),
+}
+"""One row per rank: its part of the critical path across all ranks, of that its own time and the
+collectives it came last to, and its longest stretch of own time with the collective after it."""
+
+
+def decisive_ranks(calls: pl.DataFrame, clocks: pl.DataFrame) -> pl.DataFrame:
+    """Who is on the critical path of a run of several ranks, and for how long.
+
+    A collective is over when the last rank has come and the data is moved; that rank was busy by
+    itself since the collective before, which was over when its own last rank had come, and so on.
+    """
+    if calls.is_empty():
+        return pl.DataFrame(schema=PATH_SCHEMA)
+    times = calls.select(
+        "rank", "match", "name",
+        start=corrected(pl.col("start_ns"), clocks), end=corrected(pl.col("end_ns"), clocks),
+    ).sort("rank", "start", maintain_order=True)  # fmt: skip
+    rank, match = times["rank"].to_numpy(), times["match"].to_numpy()
+    start, end = times["start"].to_numpy(), times["end"].to_numpy()
+    by_start = np.lexsort((start, match))
+    last_of = np.append(np.diff(match[by_start]) != 0, True)
+    latest = dict(zip(match[by_start][last_of].tolist(), by_start[last_of].tolist(), strict=True))
+    found: list[tuple[int, int, int, int]] = []
+    row, until = latest[int(match[end.argmax()])], int(end.max())
+    for _ in range(len(rank)):
+        came = min(int(start[row]), until)
+        before = row - 1
+        while before >= 0 and rank[before] == rank[row] and end[before] > came:
+            before -= 1  # still on its way when the rank came to this one
+        follows = before >= 0 and rank[before] == rank[row]
+        since = int(end[before]) if follows else came
+        found.append((int(rank[row]), came - since, until - came, row))
+        if not follows:
+            break
+        row, until = latest[int(match[before])], since
+    path = pl.DataFrame(found, schema=["rank", "own_ns", "communication_ns", "row"], orient="row")
+    whole = pl.col("own_ns").sum() + pl.col("communication_ns").sum()
+    return (
+        path.with_columns(name=times["name"].cast(pl.String).gather(path["row"]))
+        .group_by("rank")
+        .agg(
+            path_ns=whole,
+            own_ns=pl.col("own_ns").sum(),
+            communication_ns=pl.col("communication_ns").sum(),
+            collectives=pl.len(),
+            longest_ns=pl.col("own_ns").max(),
+            longest_before=pl.col("name").sort_by("own_ns").last(),
+        )
+        .with_columns(share_pct=100 * pl.col("path_ns") / pl.col("path_ns").sum())
+        .sort("path_ns", "rank", descending=[True, False])
+        .select(PATH_SCHEMA.keys())
+        .cast(pl.Schema(PATH_SCHEMA))
+    )

@@ -12,12 +12,14 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses import names
+from timesink.analyses.arrays import values_at
 from timesink.analyses.columns import device_kinds, device_names, host_kinds, host_names
 from timesink.analyses.forest import within
 from timesink.analyses.replay.simulation import Played
 from timesink.analyses.steps import is_communication
 from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
+from timesink.model.schema import DEVICE_KINDS
 from timesink.model.trace import Trace
 
 KINDS = (
@@ -26,6 +28,8 @@ KINDS = (
     *("launch", "queue", "wake_up", "hand_over"),
 )
 """What a piece of the path is: work of a device, of a thread, or the time from one to the other."""
+_COMMUNICATION, _HOST, _RUNTIME_CALL, _DATA_LOADING = range(3, 7)
+_LAUNCH, _QUEUE, _WAKE_UP, _HAND_OVER = range(7, 11)
 _UNKNOWN = -1
 
 SCHEMA = {
@@ -93,27 +97,35 @@ def critical_path(
     trace: Trace, played: Played, window: tuple[float, float] | None = None
 ) -> pl.DataFrame:
     """The pieces of the path, rows of `SCHEMA`; of those in a window of the played time only."""
-    graph, path = played.graph, decisive_path(played)
-    parts = [_host_pieces(trace, played, path), *_node_pieces(trace, played, path)]
-    table = pl.concat(parts).sort("start_ns", "dur_ns")
+    path = decisive_path(played)
+    table = pl.concat([_host_pieces(trace, played, path), *_node_pieces(trace, played, path)])
     if window is not None:
         low, high = window
         end = (pl.col("start_ns") + pl.col("dur_ns")).clip(upper_bound=round(high))
         start = pl.col("start_ns").clip(lower_bound=round(low))
         table = table.with_columns(start_ns=start, dur_ns=end - start)
-    return table.filter(pl.col("dur_ns") > 0)
+    return table.filter(pl.col("dur_ns") > 0).sort("start_ns", "dur_ns")
 
 
-def _rows(
-    kind: Ints, name: pl.Series, start: Floats, length: Floats, host: Ints, device: Ints
+def _pieces(
+    trace: Trace, kind: Ints, span: tuple[Floats, Floats], host: Ints, device: Ints
 ) -> pl.DataFrame:
-    begin = np.rint(start)
+    """Rows with the name of what they belong to: that of a device first."""
+    start, end = (np.rint(each).astype(np.int64) for each in span)
+    known = zip((host_names(trace), device_names(trace)), (host, device), strict=True)
+    by_host, by_device = (
+        values_at(
+            pl.Series(texts.texts, dtype=pl.String),
+            np.where(row >= 0, texts.codes[row], _UNKNOWN) if len(texts.codes) else row,
+        )
+        for texts, row in known
+    )
     return pl.DataFrame(
         {
-            "kind": pl.Series([KINDS[each] for each in kind.tolist()], dtype=SCHEMA["kind"]),
-            "name": name,
-            "start_ns": begin.astype(np.int64),
-            "dur_ns": (np.rint(start + length) - begin).astype(np.int64),
+            "kind": pl.Series(KINDS, dtype=SCHEMA["kind"]).gather(kind),
+            "name": by_device.zip_with(pl.Series(device >= 0), by_host.fill_null("")),
+            "start_ns": start,
+            "dur_ns": end - start,
             "host_row": host,
             "device_row": device,
         },
@@ -123,93 +135,55 @@ def _rows(
 
 def _host_pieces(trace: Trace, played: Played, path: Path) -> pl.DataFrame:
     """Stretches of threads on the path, cut where another call begins or ends."""
-    graph, points = played.graph, played.graph.points
-    high = graph.point[path.node]
-    plain = ~path.by_need & (high >= 0) & (graph.point[graph.before[path.node]] >= 0)
-    high = high[plain]
-    low = graph.point[graph.before[path.node[plain]]]
+    graph, points, calls = played.graph, played.graph.points, played.graph.points.calls
+    node = path.node[~path.by_need]
+    high, low = graph.point[node], graph.point[graph.before[node]]
     inside = np.zeros(len(points.time) + 1, dtype=np.int64)
-    np.add.at(inside, low, 1)
-    np.add.at(inside, high, -1)
+    mine = (high >= 0) & (low >= 0)
+    np.add.at(inside, low[mine], 1)
+    np.add.at(inside, high[mine], -1)
     place = np.flatnonzero(np.cumsum(inside)[:-1] > 0)
-    come = played.point
     # Neighbours inside of one call are one piece.
     owner = points.owner[place]
     first = np.ones(len(place), dtype=np.bool_)
     first[1:] = (owner[1:] != owner[:-1]) | (place[1:] != place[:-1] + 1)
-    begins = np.flatnonzero(first)
-    ends = np.append(begins[1:], len(place)) - 1
-    owner, start, end = (
-        owner[begins],
-        come[place[begins]],
-        come[place[ends] + 1] if len(place) else come[:0],
-    )
-    calls = points.calls
+    owner, begins = owner[first], place[first]
+    ends = place[np.append(np.flatnonzero(first)[1:], len(place)) - 1] + 1 if len(place) else place
     row = np.where(owner >= 0, calls.row[owner], _UNKNOWN) if len(calls) else owner
-    runtime = host_kinds(trace).among(*LAUNCH_KINDS)
-    loads = within(np.flatnonzero(calls.named(names.is_data_loader)), calls.size)
-    kind = np.full(len(owner), KINDS.index("host"))
-    kind[(owner >= 0) & runtime[row]] = KINDS.index("runtime_call")
-    kind[(owner >= 0) & loads[owner]] = KINDS.index("data_loading")
-    texts = host_names(trace)
-    name = pl.Series(
-        [texts.texts[texts.codes[one]] if one >= 0 else "" for one in row.tolist()], dtype=pl.String
-    )
-    return _rows(kind, name, start, end - start, row, np.full(len(row), _UNKNOWN))
+    kind = np.full(len(owner), _HOST)
+    if len(calls):
+        runtime = host_kinds(trace).among(*LAUNCH_KINDS)[calls.row]
+        loads = within(np.flatnonzero(calls.named(names.is_data_loader)), calls.size)
+        kind[(owner >= 0) & runtime[owner]] = _RUNTIME_CALL
+        kind[(owner >= 0) & loads[owner]] = _DATA_LOADING
+    span = (played.point[begins], played.point[ends])
+    return _pieces(trace, kind, span, row, np.full(len(row), _UNKNOWN))
 
 
 def _node_pieces(trace: Trace, played: Played, path: Path) -> list[pl.DataFrame]:
     """Activities on the path, and the time from a launch, an activity or a thread to the next."""
     graph, node, work = played.graph, path.node, played.graph.work
     source = np.where(path.by_need, graph.needs[node], graph.before[node])
-    doing = graph.activity[node] >= 0
-    activity = graph.activity[node]
-    length = np.where(doing, played.length[activity] if len(work) else 0.0, 0.0)
-    begin = played.node[node] - length
-    device_row = np.where(doing, work.row[activity] if len(work) else 0, _UNKNOWN)
+    activity, point = graph.activity[node], graph.point[node]
+    doing, on_host = activity >= 0, point >= 0
+    end = played.node[node]
+    begin, device_row, host_row = end.copy(), np.full(len(node), -1), np.full(len(node), -1)
+    begin[doing] -= played.length[activity[doing]]
+    begin = np.maximum(begin, played.node[source])  # kernels of one stream may overlap a little
+    device_row[doing] = work.row[activity[doing]]
+    host_row[on_host] = graph.points.calls.row[graph.points.call[point[on_host]]]
     # What passes before: a launch on its way, a stream that goes on, a thread that wakes up.
-    passed = begin - played.node[source]
-    is_host = graph.point[node] >= 0
     from_host = graph.point[source] >= 0
     kind = np.select(
-        [is_host & from_host, is_host, from_host],
-        [KINDS.index("hand_over"), KINDS.index("wake_up"), KINDS.index("launch")],
-        KINDS.index("queue"),
+        [on_host & from_host, on_host, from_host], [_HAND_OVER, _WAKE_UP, _LAUNCH], _QUEUE
     )
-    between = ((~is_host) | path.by_need) & (source > 0)
-    call = np.where(
-        is_host, graph.points.call[graph.point[node]] if len(graph.points.call) else 0, 0
-    )
-    row = np.where(
-        is_host & (graph.point[node] >= 0),
-        graph.points.calls.row[call] if len(graph.points.calls) else 0,
-        _UNKNOWN,
-    )
-    named, host_texts = device_names(trace), host_names(trace)
-    texts = [
-        named.texts[named.codes[one]]
-        if one >= 0
-        else (host_texts.texts[host_texts.codes[two]] if two >= 0 else "")
-        for one, two in zip(device_row.tolist(), row.tolist(), strict=True)
+    passing = (~on_host | path.by_need) & (source > 0)
+    between = (played.node[source[passing]], begin[passing])
+    number = np.array([KINDS.index(one) if one in KINDS else 0 for one in DEVICE_KINDS])
+    works = number[device_kinds(trace).codes[device_row[doing]]]
+    works[is_communication(trace)[device_row[doing]]] = _COMMUNICATION
+    nowhere = np.full(int(doing.sum()), _UNKNOWN)
+    return [
+        _pieces(trace, kind[passing], between, host_row[passing], device_row[passing]),
+        _pieces(trace, works, (begin[doing], end[doing]), nowhere, device_row[doing]),
     ]
-    name = pl.Series(texts, dtype=pl.String)
-    gaps = _rows(kind, name, played.node[source], passed, row, device_row).filter(
-        pl.Series(between)
-    )
-    kinds = device_kinds(trace)
-    talks = is_communication(trace)
-    of_work = [
-        "communication" if talks[one] else kinds.texts[kinds.codes[one]]
-        for one in device_row[doing].tolist()
-    ]
-    number = np.array([KINDS.index(one) if one in KINDS else 0 for one in of_work], dtype=np.int64)
-    nothing = np.full(int(doing.sum()), _UNKNOWN)
-    worked = _rows(
-        number,
-        name.filter(pl.Series(doing)),
-        begin[doing],
-        length[doing],
-        nothing,
-        device_row[doing],
-    )
-    return [gaps, worked]

@@ -9,6 +9,7 @@ In the order of the recording every node stands behind those it depends on, so o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -96,8 +97,8 @@ def _launch_points(points: HostPoints, work: Activities) -> Ints:
 
 def _main(points: HostPoints, launch: Ints, marks: Ints) -> int:
     """The thread of the steps, else the first that launches anything."""
-    threads = points.thread[marks if len(marks) else launch[launch >= 0]]
-    return int(threads.min()) if len(threads) else 0
+    some = marks if len(marks) else launch[launch >= 0]
+    return int(points.thread[some[points.time[some].argmin()]]) if len(some) else 0
 
 
 def _marks(trace: Trace, points: HostPoints) -> Ints:
@@ -190,7 +191,7 @@ def _assembled(
         waits.activity >= 0, device[waits.activity] if len(work) else 0, of_point[waits.source]
     )
     time[after] = np.maximum(time[after], time[needs[after]])
-    for low, high in zip(heads, np.append(heads[1:], len(chosen) + 1), strict=True):
+    for low, high in pairwise([*heads.tolist(), len(chosen) + 1]):
         np.maximum.accumulate(time[low:high], out=time[low:high])
     is_wait = np.zeros(many, dtype=np.bool_)
     is_wait[after] = True

@@ -7,6 +7,7 @@ follow from depths and sizes alone.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -105,7 +106,7 @@ def host_points(trace: Trace) -> HostPoints:
     call[starts], call[ends] = number, number
     is_start[starts] = True
     first = np.append(np.flatnonzero(np.diff(thread[call], prepend=-1)), len(time))
-    for low, high in zip(first[:-1], first[1:], strict=True):
+    for low, high in pairwise(first):
         # A call that outlasts the one it began in begins after it.
         np.maximum.accumulate(time[low:high], out=time[low:high])
     return HostPoints(calls, time, owner, call, is_start, thread[call], starts, ends, first)

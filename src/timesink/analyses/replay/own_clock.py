@@ -8,7 +8,7 @@ measured, the costs are scaled until it fits them: then only the split is a mode
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -33,6 +33,8 @@ _LONG_NS = 1_000_000
 and may take far longer under a profiler."""
 _LONG_SHARE = 0.1
 """Of a cycle; with more of that nobody can tell what it takes without."""
+_LEAST_PAUSE_NS = 300.0
+"""From one kernel to the next of a stream at least, or what was recorded."""
 _WIDE = 0.5
 """An interval wider than this share of the cycle tells nothing."""
 _ROUNDS = 12
@@ -88,7 +90,7 @@ def own_clock(trace: Trace) -> OwnClock:
             scale, played = fitted
             own = float(np.median(plain))
             return OwnClock(recorded, own, _interval(plain), MEASURED, "", scale, played)
-    why = _why_not(trace, program)
+    why = _why_not(program)
     if why:
         return OwnClock(recorded, None, None, NONE, why, 0.0, None)
     return _estimated(program, recorded)
@@ -121,6 +123,8 @@ class _Program:
     steps: pl.DataFrame
     cost: Floats
     """By host point, as the table has it."""
+    pause: float
+    """What recording adds to the pause before a kernel that was queued."""
     long: Flags
     """By host point: whether it begins a very long stretch inside of a library."""
 
@@ -131,13 +135,21 @@ class _Program:
         inside = host_kinds(trace).among("operator")[points.calls.row]
         long = (points.length >= _LONG_NS) & (points.owner >= 0)
         long[long] = inside[points.owner[long]]
-        return cls(graph, steps, _costs(trace, graph), long)
+        table = _table().get(trace.metadata.format, {})
+        return cls(graph, steps, *costs_of(trace, graph, table), long)
 
     def played(self, dose: _Dose) -> Played:
         """The program with some of its host time taken out."""
         scale = np.where(self.long, dose.long, dose.host)
         work = worked(self.graph, dose.cost * self.cost, scale)
-        return play(self.graph, work)
+        gap = self.graph.gap
+        pause = np.maximum(gap - dose.cost * self.pause, np.minimum(gap, _LEAST_PAUSE_NS))
+        on_device = (self.graph.activity >= 0) & (self.graph.before > 0)
+        return play(replace(self.graph, gap=np.where(on_device, pause, gap)), work)
+
+    def with_costs(self, cost: Floats, pause: float) -> _Program:
+        """The same program under another model of costs."""
+        return replace(self, cost=cost, pause=pause)
 
     def cycle_ns(self, played: Played) -> float:
         return float(np.median(step_lengths(self.steps, played)))
@@ -152,23 +164,21 @@ def _fitted_to(program: _Program, wanted: float) -> tuple[float, Played] | None:
     lengthened.
     """
     stages: tuple[tuple[float, float, Callable[[float], _Dose]], ...] = (
-        (0.0, _LIKELY, lambda value: _Dose(value)),
+        (0.0, _LIKELY, _Dose),
         (1.0, _MOST, lambda value: _Dose(0.0, host=value)),
         (1.0, 0.0, lambda value: _Dose(1.0, long=value)),
         (_LIKELY, _MOST, lambda value: _Dose(value, long=0.0)),
         (1.0, 0.0, lambda value: _Dose(_MOST, host=value, long=0.0)),
     )
-    for low, high, dose in stages:
-        first, last = (program.cycle_ns(program.played(dose(each))) for each in (low, high))
+    for begin, end, dose in stages:
+        first, last = (program.cycle_ns(program.played(dose(each))) for each in (begin, end))
         if not min(first, last) <= wanted <= max(first, last):
             continue
+        low, high = begin, end
         for _ in range(_ROUNDS):
             middle = (low + high) / 2
             between = program.cycle_ns(program.played(dose(middle)))
-            if (between > wanted) == (first > wanted):
-                low = middle
-            else:
-                high = middle
+            low, high = (middle, high) if (between > wanted) == (first > wanted) else (low, middle)
         found = dose((low + high) / 2)
         return found.cost, program.played(found)
     return None
@@ -190,7 +200,7 @@ def _plain_cycles(trace: Trace) -> Floats:
     return 1000.0 * np.array(run.overhead.settled_us or (run.overhead.cycle_us,))
 
 
-def _why_not(trace: Trace, program: _Program) -> str:
+def _why_not(program: _Program) -> str:
     """Why nobody can tell what recording cost; empty where one can."""
     if not program.cost.any():
         return "what this profiler costs the host is not known"
@@ -225,30 +235,60 @@ _ERROR = 0.4
 """How far the costs on another machine are from those of the table, as a share."""
 
 
-def _costs(trace: Trace, graph: ReplayGraph) -> Floats:
-    """What recording costs at each point of the host, in ns."""
-    points, calls = graph.points, graph.points.calls
-    table, options = _table(), recorded_options(trace)
-    if trace.metadata.format not in table:
-        return np.zeros(len(points.time))
-    kinds = host_kinds(trace)
+def costs_of(
+    trace: Trace, graph: ReplayGraph, table: Mapping[tuple[str, str], float]
+) -> tuple[Floats, float]:
+    """What recording costs at each point of the host, half at each end of a call, and per kernel.
+
+    The table has costs by sort of call and option of the profiler, in ns, on one machine; a slower
+    host pays more.
+    """
+    points, kinds, options = graph.points, host_kinds(trace), recorded_options(trace)
     per_kind = np.array(
         [
             sum(
                 cost
-                for (call, option), cost in table[trace.metadata.format].items()
+                for (call, option), cost in table.items()
                 if call == _CALL_OF_KIND.get(kind) and (not option or option in options)
             )
             for kind in kinds.texts
         ]
     )
-    cost = per_kind[kinds.codes[calls.row]]
-    return np.asarray(cost[points.call] / 2)
+    per_kind = per_kind * host_slowness(trace, graph)
+    by_point = per_kind[kinds.codes[points.calls.row]][points.call] / 2
+    return np.asarray(by_point), table.get(("kernel", ""), 0.0)
+
+
+def host_slowness(trace: Trace, graph: ReplayGraph) -> float:
+    """How many times as long short calls take as on the machine of the table; 1 if none tells."""
+    calls = graph.points.calls
+    leaf = np.flatnonzero(calls.size == 1)
+    code, length = calls.name[leaf], (calls.end - calls.start)[leaf]
+    ratios = []
+    for name, usual in _usual_calls().get(trace.metadata.format, {}).items():
+        if name in calls.names:
+            mine = length[code == calls.names.index(name)]
+            if len(mine) >= _FEWEST_CALLS:
+                ratios.append(np.log(max(float(np.median(mine)), 1.0) / usual))
+    return float(np.clip(np.exp(np.median(ratios)), *_HOSTS)) if ratios else 1.0
+
+
+_FEWEST_CALLS = 20
+_HOSTS = 0.25, 5.0
+"""Hosts faster or slower than that were measured wrongly."""
+
+
+@lru_cache(maxsize=1)
+def _usual_calls() -> Mapping[str, Mapping[str, float]]:
+    table: dict[str, dict[str, float]] = {}
+    for row in csv_rows(Path(__file__).with_name("usual_calls.csv")):
+        table.setdefault(row["format"], {})[row["call"]] = float(row["dur_ns"])
+    return table
 
 
 _CALL_OF_KIND = {
-    **dict.fromkeys(("operator", "annotation"), "operator"),
-    **dict.fromkeys(("python_function", "module"), "python"),
+    **{kind: kind for kind in ("operator", "annotation", "module")},
+    "python_function": "python",
     **dict.fromkeys(LAUNCH_KINDS, "runtime"),
 }
 
@@ -263,7 +303,8 @@ def _table() -> Mapping[str, Mapping[tuple[str, str], float]]:
 
 
 def recorded_options(trace: Trace) -> frozenset[str]:
-    """What the profiler was asked to record beside calls: `shapes`, `stack`, `memory`."""
-    extra = trace.metadata.extra
+    """What the profiler was asked to record beside calls: `shapes`, `stack`, `memory`, `where`."""
+    extra, run = trace.metadata.extra, trace.metadata.run
     asked = {"shapes": "record_shapes", "stack": "with_stack", "memory": "profile_memory"}
-    return frozenset(name for name, key in asked.items() if extra.get(key))
+    told = {"where"} if run is not None and run.options.where else set()
+    return frozenset(told | {name for name, key in asked.items() if extra.get(key)})

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -12,6 +14,8 @@ from timesink.analyses.steps import step_at
 from timesink.model.arrays import Floats, Ints
 
 _LONG_AGO = float("-inf")
+_LEAST_SHARE = 0.03
+"""What is left of any stretch, whatever is taken out of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,25 +34,22 @@ class Played:
     lag: Floats
     """By node: the same since the one it needs."""
 
-    @property
+    @cached_property
     def point(self) -> Floats:
         """By host point: when it comes."""
         graph, points = self.graph, self.graph.points
         nodes = np.flatnonzero(graph.point >= 0)
         nodes = nodes[np.argsort(graph.point[nodes], kind="stable")]
-        at = graph.point[nodes]
-        place = np.searchsorted(at, np.arange(len(points.time)), side="right") - 1
-        place = np.maximum(place, 0)
+        at, every = graph.point[nodes], np.arange(len(points.time))
+        place = np.searchsorted(at, every, side="right") - 1
         come = self.node[nodes[place]] + (self.work - self.work[at[place]])
         # Inside of a wait everything keeps its share of it.
         following = np.minimum(place + 1, len(nodes) - 1)
-        inside = graph.waits[nodes[following]] & (at[place] < np.arange(len(at_all := points.time)))
-        inside &= at[following] > np.arange(len(at_all))
-        if inside.any():
-            low, high = nodes[place[inside]], nodes[following[inside]]
-            since, until = graph.time[low], np.maximum(graph.time[high], graph.time[low] + 1)
-            share = np.clip((points.time[inside] - since) / (until - since), 0, 1)
-            come[inside] = self.node[low] + share * (self.node[high] - self.node[low])
+        inside = graph.waits[nodes[following]] & (at[place] < every) & (at[following] > every)
+        low, high = nodes[place[inside]], nodes[following[inside]]
+        since, until = graph.time[low], graph.time[high]
+        share = (points.time[inside] - since) / np.maximum(until - since, 1)
+        come[inside] = self.node[low] + np.clip(share, 0, 1) * (self.node[high] - self.node[low])
         return np.asarray(come)
 
     @property
@@ -64,7 +65,7 @@ def worked(graph: ReplayGraph, cost: Floats | None = None, scale: Floats | None 
     has less than that between two points, the rest goes from what follows.
     """
     points = graph.points
-    length = points.length * 1.0
+    length = points.length.astype(np.float64)
     if scale is not None:
         length *= scale
     _leave_out_waits(graph, length)
@@ -73,10 +74,12 @@ def worked(graph: ReplayGraph, cost: Floats | None = None, scale: Floats | None 
         return so_far
     spent = np.cumsum(cost)
     spent -= np.where(points.is_start, 0.0, cost)  # what an end costs comes after it
-    own = so_far - spent
-    for low, high in zip(points.first[:-1], points.first[1:], strict=True):
+    # Nothing takes no time at all, so that all keeps its order.
+    least = _LEAST_SHARE * so_far
+    own = so_far - spent - least
+    for low, high in pairwise(points.first):
         own[low:high] = np.maximum.accumulate(own[low:high])
-    return np.asarray(own)
+    return np.asarray(own + least)
 
 
 def _leave_out_waits(graph: ReplayGraph, length: Floats) -> None:
@@ -90,10 +93,11 @@ def _leave_out_waits(graph: ReplayGraph, length: Floats) -> None:
     length[np.cumsum(inside)[:-1] > 0] = 0.0
 
 
-def play(graph: ReplayGraph, work: Floats | None = None, length: Floats | None = None) -> Played:
+def play(graph: ReplayGraph, work: Floats | None = None, lengths: Floats | None = None) -> Played:
     """When everything comes, if threads work and activities last as given, else as recorded."""
     work = worked(graph) if work is None else work
-    length = (graph.work.end - graph.work.start) * 1.0 if length is None else length
+    recorded = (graph.work.end - graph.work.start).astype(np.float64)
+    length = recorded if lengths is None else lengths
     gap, lag = graph.gap.copy(), graph.lag.copy()
     at = graph.point
     plain = np.flatnonzero((at >= 0) & ~graph.waits & (graph.before >= 0))
@@ -120,15 +124,16 @@ def _come(before: Ints, gap: Floats, needs: Ints, lag: Floats) -> Floats:
 
 def step_lengths(steps: pl.DataFrame, played: Played) -> Floats:
     """How long each step takes, from the end of the one before it to its own, its work included."""
-    graph, work, points = played.graph, played.graph.work, played.graph.points
+    work = played.graph.work
     marks = steps.select("host_start_ns", "host_end_ns").to_numpy()
     begin, end = _moments(played, marks)
     inside = step_at(work.call_start, work.call_end, marks)
     known = inside >= 0
     last = np.full(len(marks), _LONG_AGO)
     np.maximum.at(last, inside[known], played.ends[known])
-    end = np.maximum(end, last)
-    end = np.maximum.accumulate(end)
+    end = np.maximum.accumulate(np.maximum(end, last))
+    # What was left to do on the devices when the first began does not count for it.
+    begin[:1] += steps["start_ns"].to_numpy()[:1] - marks[:1, 0]
     begin[1:] = np.maximum(begin[1:], end[:-1])
     return np.maximum(end - begin, 0.0)
 
@@ -137,12 +142,13 @@ def _moments(played: Played, marks: Ints) -> tuple[Floats, Floats]:
     """When moments of the recording come, on the thread that has most of them as its own."""
     points, come = played.graph.points, played.point
     if not len(come):
-        origin = int(played.graph.time[0])
-        return marks[:, 0] - origin * 1.0, marks[:, 1] - origin * 1.0
+        begin, end = (marks - int(played.graph.time[0])).T.astype(np.float64)
+        return begin, end
     hits = np.isin(points.time, marks)
     thread = int(np.bincount(points.thread[hits], minlength=1).argmax())
     low, high = points.first[thread], points.first[thread + 1]
     time, come = points.time[low:high], come[low:high]
     first = np.minimum(np.searchsorted(time, marks[:, 0]), len(time) - 1)
     last = np.maximum(np.searchsorted(time, marks[:, 1], side="right") - 1, 0)
-    return come[first] + (marks[:, 0] - time[first]), come[last] + (marks[:, 1] - time[last])
+    begin = come[first] + (marks[:, 0] - time[first])
+    return np.asarray(begin), np.asarray(come[last] + (marks[:, 1] - time[last]))

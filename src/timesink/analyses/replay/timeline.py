@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import lane_codes
+from timesink.analyses.links import first_with_id
 from timesink.analyses.replay.simulation import Played
 from timesink.model.arrays import Floats, Ints
 from timesink.model.trace import Trace
@@ -22,7 +23,7 @@ def moved_timeline(trace: Trace, played: Played) -> Trace:
     with the thread that has most calls.
     """
     clocks = _LaneClocks(trace, played)
-    frames = {name: clocks.moved(trace.lazy(name).collect()) for name in _MOVED}
+    frames = {name: clocks.moved(name, trace.lazy(name).collect()) for name in _MOVED}
     return replace(trace, frames={**trace.frames, **{n: f.lazy() for n, f in frames.items()}})
 
 
@@ -50,9 +51,9 @@ class _LaneClocks:
                 order = np.argsort(time, kind="stable")
                 moved = np.maximum.accumulate(np.concatenate([starts, ends])[order])
                 self._clocks.setdefault(lane, (time[order], moved))
-        self._exact = _exact_times(played, come)
+        self._exact = _exact_times(trace, played)
 
-    def moved(self, rows: pl.DataFrame) -> pl.DataFrame:
+    def moved(self, name: str, rows: pl.DataFrame) -> pl.DataFrame:
         """Rows of a table at their new times."""
         if not rows.height or "ts_ns" not in rows.columns:
             return rows
@@ -64,11 +65,9 @@ class _LaneClocks:
             mine = np.flatnonzero(code == number)
             clock = self._clocks.get(lane, self._usual)
             begin[mine], finish[mine] = self._at(start[mine], clock), self._at(end[mine], clock)
-        if "dur_ns" in rows.columns and "kind" in rows.columns:
-            place, known_start, known_end = self._exact[
-                "device" if "stream" in rows.columns else "host"
-            ]
-            begin[place], finish[place] = known_start, known_end
+        if name in self._exact:
+            place, *known = self._exact[name]
+            begin[place], finish[place] = known
         first = np.rint(begin).astype(np.int64) + self._origin
         columns = [pl.Series("ts_ns", first)]
         if "dur_ns" in rows.columns:
@@ -79,17 +78,25 @@ class _LaneClocks:
     def _at(self, moment: Ints, clock: tuple[Ints, Floats] | None) -> Floats:
         """When moments come: between two that are known, in proportion; beyond them, as far off."""
         if clock is None:
-            return moment - self._origin * 1.0
+            return np.asarray(moment - self._origin, dtype=np.float64)
         time, come = clock
         inside = np.interp(moment - self._origin, time - self._origin, come)
         outside = np.minimum(moment - time[0], 0) + np.maximum(moment - time[-1], 0)
         return np.asarray(inside + outside)
 
 
-def _exact_times(played: Played, come: Floats) -> dict[str, tuple[Ints, Floats, Floats]]:
+def _exact_times(trace: Trace, played: Played) -> dict[str, tuple[Ints, Floats, Floats]]:
+    """By table: rows that are played themselves, when they begin and when they end."""
     points, work = played.graph.points, played.graph.work
+    calls, begin, end = points.calls, played.point[points.start], played.point[points.end]
+    marks = trace.lazy("steps").select("index").collect()["index"].to_numpy()
+    of_mark = first_with_id(marks, trace.lazy("host").select("index").collect()["index"].to_numpy())
+    mark = np.flatnonzero(of_mark >= 0)
+    call = calls.place[of_mark[mark]]
+    mark, call = mark[call >= 0], call[call >= 0]
     ends = played.ends
     return {
-        "host": (points.calls.row, come[points.start], come[points.end]),
+        "host": (calls.row, begin, end),
+        "steps": (mark, begin[call], end[call]),
         "device": (work.row, ends - played.length, ends),
     }

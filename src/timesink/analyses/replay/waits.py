@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from timesink.analyses.columns import host_kinds, host_names
 from timesink.analyses.device.activities import Activities
 from timesink.analyses.replay.host_points import HostPoints
 from timesink.model import vendors
-from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.arrays import Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.trace import Trace
 
@@ -50,7 +51,7 @@ class Waits:
     lag: Floats
     """How long after that it goes on."""
 
-    def __getitem__(self, chosen: Flags) -> Waits:
+    def __getitem__(self, chosen: Ints) -> Waits:
         own, lag = self.own[chosen], self.lag[chosen]
         return Waits(self.point[chosen], own, self.activity[chosen], self.source[chosen], lag)
 
@@ -71,8 +72,9 @@ def device_waits(trace: Trace, points: HostPoints, work: Activities) -> Waits:
     says = named.matching(vendors.waits_for_device)[calls.row]
     call = np.flatnonzero(outer & (says | (calls.end - calls.start >= _HELD_NS)))
     if not len(work) or not len(call):
-        call = call[:0]
-        return Waits(call, call * 1.0, call, call, call * 1.0)
+        return Waits(
+            *(np.zeros(0, dtype) for dtype in (np.int64, float, np.int64, np.int64, float))
+        )
     start, end, says = points.time[points.start[call]], points.time[points.end[call]], says[call]
     near = np.maximum(_NEAR_NS, _NEAR_SHARE * (end - start))
     last, pending = _last_launched(work, start, end), _queue_was_full(work, start, end, near)
@@ -128,15 +130,14 @@ def hand_overs(points: HostPoints, main: int) -> Iterator[Waits]:
     process = [pid for pid, _ in points.calls.threads]
     length = points.length
     quiet = [
-        np.flatnonzero(length[low:high] >= _QUIET_NS) + low
-        for low, high in zip(points.first[:-1], points.first[1:], strict=True)
+        np.flatnonzero(length[low:high] >= _QUIET_NS) + low for low, high in pairwise(points.first)
     ]
     for giver in threads:
         for taker in threads:
             if giver != taker and process[giver] == process[taker]:
                 yield from _between(points, quiet[giver], quiet[taker], taker)
-    time, low, high = points.time, points.first[main], points.first[main + 1]
     for other in threads:
+        time, low, high = points.time, points.first[main], points.first[main + 1]
         idle = quiet[other][(length[quiet[other]] >= _IDLE_NS) & (points.owner[quiet[other]] < 0)]
         resume = np.append(points.first[other], idle + 1)
         resume = resume[(time[resume] >= time[low]) & (other != main)]

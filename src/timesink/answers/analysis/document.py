@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+
+from msgspec import structs
 
 from timesink.analyses.device.activities import has_device_work
 from timesink.analyses.steps import average_step
 from timesink.answers.analysis import ranks, tables, time
 from timesink.answers.analysis.findings import findings_section
-from timesink.answers.analysis.report import Analysis
+from timesink.answers.analysis.report import RECORDED, Analysis
 from timesink.answers.analysis.sections import chosen_rows, start_side_by_side
 from timesink.answers.info import facts, grave_entries, health_section, recording_section
 from timesink.answers.info_report import describe_trace
@@ -48,6 +50,7 @@ SECTIONS: Mapping[str, Callable[[tables.Analysed], tables.Made]] = {
     "figures": time.figures_section,
     "breakdown": time.breakdown_section,
     "steps": time.steps_section,
+    "critical-path": time.critical_path_section,
     "devices": time.devices_section,
     "operators": tables.operators_section,
     "kernels": tables.kernels_section,
@@ -66,7 +69,7 @@ SECTIONS: Mapping[str, Callable[[tables.Analysed], tables.Made]] = {
     "mismatches": tables.tables_section("Calls without a partner", "mismatches"),
     "damaged": ranks.damaged_section,
     "gaps": tables.tables_section("The largest gaps in device work", "gaps"),
-    "recording": lambda run: recording_section(facts(describe_trace(run.trace))),
+    "recording": lambda run: recording_section(facts(describe_trace(run.analysis.trace))),
     "health": lambda run: health_section(run.analysis.health, brief=run.brief),
 }
 """What makes each section, in the order of the report."""
@@ -78,6 +81,7 @@ _BRIEF: tuple[Callable[[tables.Analysed], tables.Made], ...] = (
     ranks.rank_groups_section,
     ranks.detail_section,
     time.breakdown_section,
+    time.critical_path_section,
     time.devices_section,
     tables.operators_section,
     tables.kernels_section,
@@ -88,9 +92,12 @@ _BRIEF: tuple[Callable[[tables.Analysed], tables.Made], ...] = (
 )
 """The same of the short answer, which is read as text."""
 
+_OF_EACH_CLOCK = ("figures", "breakdown", "steps", "devices", "launches", "gaps")
+"""Sections that a page has on both clocks, where both are known."""
+
 PAGES: Mapping[str, tuple[str, ...]] = {
     "overview": (
-        *("findings", "figures", "breakdown", "steps"),
+        *("findings", "figures", "breakdown", "steps", "critical-path"),
         *("devices", "gaps", "recording", "health"),
     ),
     "operators": ("operators",),
@@ -122,8 +129,11 @@ def analysis_document(
         raise UsageError(f"there is no page {page!r}", f"choose one of {', '.join(PAGES)}")
     run = tables.Analysed(analysis, rows, start_ns, brief)
     wanted = PAGES[page] if page else SECTIONS
-    makers = _BRIEF if brief else [SECTIONS[name] for name in wanted]
-    made = [one for one in (make(run) for make in makers) if one is not None]
+    if brief:
+        found = (make(run) for make in _BRIEF)
+    else:
+        found = (one for name in wanted for one in _on_clocks(run, name))
+    made = [one for one in found if one is not None]
     shown = [one if isinstance(one, Section) else one.section for one in made]
     if page is None:
         shown = [one for one in made if isinstance(one, Section)]
@@ -146,8 +156,23 @@ def analysis_document(
         headline=told or analysis.headline,
         sections=tuple(shown),
         tone=_tone(analysis),
-        notes=tuple(analysis.notes) if brief else (),
+        notes=tuple(filter(None, (*analysis.notes, analysis.clock_note))) if brief else (),
+        clock=run.clock if analysis.own is not None else "",
     )
+
+
+def _on_clocks(run: tables.Analysed, name: str) -> Iterator[tables.Made]:
+    """A section; on both clocks, that of the answer first, where there are two."""
+    make = SECTIONS[name]
+    if run.analysis.own is None or name not in _OF_EACH_CLOCK:
+        yield make(run)
+        return
+    for one in (run, run.on_other_clock()):
+        made = make(one)
+        if not isinstance(made, Section):
+            yield made if one is run else None
+            return
+        yield structs.replace(made, clock=one.clock)
 
 
 def view_document(
@@ -158,9 +183,10 @@ def view_document(
     rows: int | None = None,
     sort: str | None = None,
     fits: str | None = None,
+    clock: str = RECORDED,
 ) -> Document:
     """One table alone, in the order in which programs get it, or as a column says."""
-    every = analysis.table(view)
+    every = analysis.table(view, clock=clock)
     frame = tables.in_words(chosen_rows(every, sort, fits), view)
     # Shares of some rows are still of all, and of the same.
     whole, of = tables.whole_of(analysis, view, every), every if fits else None
@@ -179,7 +205,7 @@ def analysis_report(analysis: Analysis, *, rows: int | None = None) -> str:
     known = None if kept is None else kept.load()
     if known is not None:
         return known.decode()
-    start_side_by_side(analysis.trace)
+    start_side_by_side(analysis.trace, analysis.timeline)
     report = report_html(analysis_document(analysis, rows=most))
     if kept is not None:
         kept.save(report.encode())

@@ -20,6 +20,8 @@ from timesink.output.names import told_apart
 _EMPTY = "No rule found anything to gain."
 _MOST_LINKS, _MOST_EVIDENCE = 4, 3
 _FIRST = "stragglers"
+_MORE = 1.01
+"""By how much more findings save together than one alone, to be told."""
 _SAME = ("rule", "severity", "title", "sentence", "advice")
 """What a card says of a finding as it is."""
 
@@ -46,22 +48,28 @@ def findings_section(run: Analysed) -> Section:
 
 def _card(finding: Finding, run: Analysed) -> FindingCard:
     links = dict.fromkeys(link for item in finding.evidence for link in _places(item, run))
-    # What mending it may save; nothing where that cannot be said.
-    gains = []
-    if finding.gain_ns:
-        gains.append(units.duration_ns(finding.gain_ns) + (" a step" if finding.marked else ""))
-    if finding.between_ns:
-        gains.append(f"{units.duration_ns(finding.between_ns)} between two steps")
-    gain = f"may save {' and '.join(gains)} if {finding.gain_basis}" if gains else ""
-    titles = {one.id: one.title for one in run.analysis.findings if one.id in finding.overlaps}
-    if titles:
-        gain += f"; in part the same time as above, not on top of it: {'; '.join(titles.values())}"
+    gain = _saving(finding)
     return FindingCard(
         **{name: getattr(finding, name) for name in _SAME},
         gain=gain,
         evidence=tuple(_evidence_lines(finding)),
         links=tuple(links)[:_MOST_LINKS],
     )
+
+
+def _saving(finding: Finding) -> str:
+    """What mending it saves, as a replay says; nothing where that cannot be said."""
+    step, gains = " a step" if finding.marked else "", []
+    if finding.gain_ns:
+        gains.append(units.duration_ns(finding.gain_ns) + step)
+    if finding.between_ns:
+        gains.append(f"{units.duration_ns(finding.between_ns)} between two steps")
+    if not gains:
+        return f"saves nothing by itself: {finding.why}" if finding.why else ""
+    both = ""
+    if finding.together_ns > _MORE * finding.gain_ns:
+        both = f"; {units.duration_ns(finding.together_ns)}{step} with all above"
+    return f"may save {' and '.join(gains)} if {finding.gain_basis}{both}"
 
 
 # -- where evidence shows --------------------------------------------------------------------------

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from html import escape
 from importlib.util import find_spec
 from itertools import pairwise
@@ -14,27 +15,30 @@ from typing import Any, TypeAlias
 import msgspec
 import polars as pl
 
-from timesink.analyses.columns import device_columns, host_columns
-from timesink.analyses.device.activities import has_device_work
-from timesink.analyses.names import device_word
 from timesink.analyses.ranks.rank_set import RankSet, set_health, set_notes
+from timesink.analyses.replay.own_clock import (
+    MEASURED,
+    NONE,
+    OwnClock,
+    own_clock,
+    own_timeline,
+)
+from timesink.analyses.replay.path_table import PlayedRun, played_run
 from timesink.analyses.steps import average_step, find_steps, step_ranges, within_steps
 from timesink.answers.analysis import sections
+from timesink.answers.analysis.headline import headline, interval, tells_clocks_apart
 from timesink.answers.analysis.sections import start_side_by_side
 from timesink.answers.rank_reading import open_set
-from timesink.answers.views import check_group, find_view
+from timesink.answers.views import View, check_group, find_view
 from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.formats.options import Progress
 from timesink.formats.written_files import is_folder
 from timesink.model import units
-from timesink.model.findings import SEVERITIES, Finding, gravest_first
+from timesink.model.findings import Finding, gravest_first
 from timesink.model.health import HealthEntry, recording_notes
-from timesink.model.launches import LAUNCH_KINDS
-from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace, why_no_calls
 from timesink.rules.communication import stragglers
-from timesink.rules.idle import LEAST_BETWEEN, LEAST_IDLE, time_between
-from timesink.rules.single_run import complete_steps, find_all
+from timesink.rules.savings import proven_findings
 from timesink.runtime.engine import Engine, engine_of
 from timesink.sources.cache import Cache
 from timesink.sources.discovery import one_run
@@ -44,6 +48,8 @@ from timesink.sources.places import place_of, shown
 from timesink.sources.recordings import Recording
 
 SCHEMA = "timesink/analysis/1"
+OWN, RECORDED = CLOCKS = ("own", "recorded")
+"""Times of the program by itself, or as its profiler has them."""
 _FOR_PANDAS = ("pandas", "pyarrow")
 """What Polars needs to make a pandas frame."""
 
@@ -55,7 +61,7 @@ class Analysis:
     >>> import timesink
     >>> analysis = timesink.analyze(timesink.sample())
     >>> analysis
-    <Analysis of unet_train.pt.trace.json.gz, 2 steps: 77.0 % of each 27.18 ms step is GPU work...>
+    <Analysis of unet_train.pt.trace.json.gz, 2 steps: 86.1 % of each step of about 24.30 ms ...>
     >>> analysis.table("kernels").height > 0
     True
     """
@@ -70,6 +76,10 @@ class Analysis:
     """What was chosen on the user's behalf, in sentences."""
     kept: KeptAnswer | None = None
     """Where the whole answer is kept, so that it need not be found again."""
+    clock: str = OWN
+    """On which clock the answer is: the program's own, where that is known, or as recorded."""
+    whole: Trace | None = None
+    """The recording, where `trace` has some of its steps."""
 
     @property
     def is_set(self) -> bool:
@@ -88,27 +98,106 @@ class Analysis:
             return tuple(self.trace.health)
         return tuple(entry for entry, _ in set_health(self.ranks))
 
+    @cached_property
+    def own_clock(self) -> OwnClock:
+        """How long a cycle of the whole recording takes by itself, and how that is known."""
+        if self.ranks is None:
+            return own_clock(self.recording)
+        whole = find_steps(self.recording).filter("complete")
+        length: Any = (whole["end_ns"] - whole["start_ns"]).median()
+        return OwnClock(length or 0.0, None, None, NONE, _OF_RANKS, 0.0, None)
+
+    @property
+    def recording(self) -> Trace:
+        """All steps, as recorded."""
+        return self.trace if self.whole is None else self.whole
+
+    @cached_property
+    def own(self) -> Trace | None:
+        """The trace as its program runs when nobody records it; None where that is not known."""
+        if not self.own_clock.is_known:
+            return None
+        own = own_timeline(self.recording)
+        return own if self.whole is None else within_steps(own, ",".join(self._steps))
+
+    @property
+    def timeline(self) -> Trace:
+        """The trace on the clock of the answer."""
+        return self.trace if self.clock == RECORDED or self.own is None else self.own
+
+    @cached_property
+    def played(self) -> PlayedRun:
+        """The run played again, on the clock of the answer."""
+        steps = None if self.whole is None else self._steps
+        return played_run(self.recording, steps, recorded=self.timeline is self.trace)
+
+    @property
+    def _steps(self) -> list[str]:
+        return find_steps(self.trace)["name"].to_list()
+
+    @property
+    def clock_note(self) -> str:
+        """On which clock times are, and how that is known; nothing where both are alike."""
+        told = self.own_clock
+        if not told.is_known:
+            return f"times are as recorded, with what recording costs: {told.why}"
+        if not tells_clocks_apart(told):
+            return ""
+        own, recorded = map(units.duration_ns, (told.own_ns or 0.0, told.recorded_ns))
+        sure = "measured" if told.source == MEASURED else f"estimated, {interval(told)}"
+        said = f"the usual cycle takes {own} by itself ({sure}), {recorded} as recorded"
+        if self.clock == RECORDED:
+            return f"times are as recorded: {said}"
+        return f"times are those of the program by itself: {said}; --clock recorded shows these"
+
     @property
     def headline(self) -> str:
         """The answer in a sentence."""
-        return headline(self.trace, self.findings)
+        if self.timeline is self.trace:
+            return headline(self.trace, self.findings)
+        recorded = average_step(self.trace).get("total_ns", 0.0)
+        return headline(self.timeline, self.findings, clock=self.own_clock, recorded_ns=recorded)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What costs time and what to try, the gravest first."""
         held_up = [] if self.ranks is None else stragglers(self.ranks)
-        return gravest_first([*find_all(self.trace), *held_up])
+        return gravest_first([*proven_findings(self.timeline), *held_up])
 
-    def table(self, view: str, group_by: str | None = None) -> pl.DataFrame:
+    def table(
+        self, view: str, group_by: str | None = None, *, clock: str = RECORDED
+    ) -> pl.DataFrame:
         """One of the tables of `timesink.answers.views.VIEWS`, times in nanoseconds.
+
+        They are as recorded, unless another clock is asked for and known; those of operators and
+        modules then have the program's own in further columns.  What decides a cycle is always on
+        the clock of the answer.
 
         >>> import timesink
         >>> timesink.analyze(timesink.sample()).table("operators", "shape").columns[:3]
         ['name', 'input_dims', 'calls']
         """
         check_group(group_by or "", view)
-        chosen = self.group_by if group_by is None else group_by
-        return find_view(view).table(self.trace, chosen, self.ranks)
+        chosen, about = self.group_by if group_by is None else group_by, find_view(view)
+        if about.is_played:
+            return about.table(self.played)
+        if clock == OWN:
+            return about.table(self.own or self.trace, chosen, self.ranks)
+        table = about.table(self.trace, chosen, self.ranks)
+        return table if view not in BOTH_CLOCKS else self._with_own(table, about, chosen)
+
+    def _with_own(self, table: pl.DataFrame, about: View, group_by: str) -> pl.DataFrame:
+        """A table of calls, with their time on the host by itself."""
+        keys, values = (
+            [name for name in names if name in table.columns] for names in BOTH_CLOCKS[about.name]
+        )
+        if self.timeline is self.trace:
+            nothing = (pl.lit(None, table.schema[name]).alias(f"own_{name}") for name in values)
+            return table.with_columns(nothing)
+        own = about.table(self.timeline, group_by).select(
+            *keys, *(pl.col(name).alias(f"own_{name}") for name in values)
+        )
+        return table.join(own, on=keys, how="left", nulls_equal=True, maintain_order="left")
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer, ready for JSON; `docs/analysis.md` describes every key."""
@@ -126,8 +215,8 @@ class Analysis:
         return answer
 
     def _find(self) -> dict[str, Any]:
-        trace = self.trace
-        start_side_by_side(trace)
+        trace, timeline = self.trace, self.timeline
+        start_side_by_side(trace, timeline)
         return {
             "schema": SCHEMA,
             "headline": self.headline,
@@ -139,9 +228,12 @@ class Analysis:
             "operators": sections.operators(trace, self.table("operators"), self.group_by),
             "kernels": sections.kernels(trace),
             "memory": sections.memory(trace),
-            "modules": sections.modules(trace),
+            "modules": sections.modules(self.table("modules")),
             "distributed": sections.distributed(trace, self.ranks),
             "findings": [finding.to_dict() for finding in self.findings],
+            "clock": self.own_clock.to_dict(),
+            "own": None if timeline is trace else sections.on_own_clock(timeline),
+            "critical_path": sections.critical_path(self.played),
         }
 
     def to_pandas(self, view: str = "operators", group_by: str | None = None) -> Any:
@@ -164,6 +256,14 @@ class Analysis:
         """What a notebook shows."""
         tables = (self.table(view).head(8) for view in ("steps", "operators", "kernels"))
         return f"<p><b>{escape(self.headline)}</b></p>" + "".join(t._repr_html_() for t in tables)
+
+
+_OF_RANKS = "ranks are compared, and what recording costs one of them is not only its own loss"
+BOTH_CLOCKS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
+    "operators": (("name", "input_dims", "call_stack"), ("host_self_ns", "host_total_ns")),
+    "modules": (("id", "parent_id", "name"), ("host_self_ns", "host_total_ns")),
+}
+"""Tables that have columns of both clocks: what their rows are known by, and these columns."""
 
 
 def _is_installed(module: str) -> bool:
@@ -217,6 +317,7 @@ def analyze(
     rank: int | None = None,
     steps: Steps | None = None,
     group_by: str = "",
+    clock: str = OWN,
     cache: bool = True,
     jobs: int | None = None,
     progress: Progress | None = None,
@@ -228,7 +329,8 @@ def analyze(
     The source is a trace, or a path to one: a file, a folder, a pattern such as `run/rank*.json`
     or a URL.  Several traces, one of each rank, are analysed as one run: one rank in detail, all of
     them where they are compared, by an `engine`: `"local"`, processes of this machine, or `"ray"`,
-    a cluster.  `steps` keeps only some steps, e.g. `"5-8"`, `5` or `[5, 7]`.
+    a cluster.  `steps` keeps only some steps, e.g. `"5-8"`, `5` or `[5, 7]`.  The answer is on the
+    program's own `clock`, without what recording costs, where that is known, or as `"recorded"`.
 
     >>> import timesink
     >>> analysis = timesink.analyze(timesink.sample())
@@ -247,6 +349,8 @@ def analyze(
     0
     """
     check_group(group_by)
+    if clock not in CLOCKS:
+        raise UsageError(f"there is no clock {clock!r}", f"choose one of {', '.join(CLOCKS)}")
     wanted = None if steps is None else step_choice(steps)
     opened = _opened(source)
     if opened is not None:
@@ -259,7 +363,8 @@ def analyze(
         ):
             label = Recording(Path(about.source), about.worker or "one trace", about.span).label
             raise UnreadableError.none_fits(_path_of(source), [label])
-        return _of_steps(Analysis(opened, _path_of(source), group_by=group_by), wanted)
+        given = Analysis(opened, _path_of(source), group_by=group_by, clock=clock)
+        return _of_steps(given, wanted)
     place = place_of(_path_of(source))
     recordings, notes = one_run(find_chosen(place, worker=worker, span=span, rank=rank), place)
     if len(recordings) > 1:
@@ -277,7 +382,7 @@ def analyze(
     store = Cache.default() if cache else None
     trace = open_recording(recordings[0], store, jobs=jobs, progress=progress, in_background=True)
     _check_timeline(trace, source)
-    whole = Analysis(trace, shown(place), group_by=group_by, chosen=tuple(notes))
+    whole = Analysis(trace, shown(place), group_by=group_by, chosen=tuple(notes), clock=clock)
     analysis = _of_steps(whole, wanted)
     return _keeping(analysis, recordings[0], wanted) if cache else analysis
 
@@ -324,7 +429,7 @@ def _keeping(analysis: Analysis, recording: Recording, wanted: str | None) -> An
     # In another folder, `.` is called otherwise.
     name = Path(analysis.path).resolve().name
     question = (SCHEMA, analysis.path, name, about.source, about.worker, about.span)
-    asked = (wanted, analysis.group_by, analysis.notes)
+    asked = (wanted, analysis.group_by, analysis.notes, analysis.clock)
     return replace(analysis, kept=KeptAnswer.about(store, key, [*question, *asked]))
 
 
@@ -342,164 +447,4 @@ def _of_steps(analysis: Analysis, wanted: str | None) -> Analysis:
     if missing:
         word = "step" if len(missing) == 1 and missing[0].isdigit() else "steps"
         note += f"; no {word} {', '.join(missing)}"
-    return replace(analysis, trace=part, chosen=(*chosen, note))
-
-
-_SAID = {
-    "memcpy": ("is copies", "copies cost"),
-    "memset": ("is memsets", "memsets cost"),
-    "communication": ("is communication", "communication that nothing overlaps costs"),
-    "runtime": ("is runtime calls", "runtime calls with an idle device cost"),
-    "data_loader": ("is data loading", "data loading costs"),
-    "cpu_exec": ("is host code", "host code with an idle device costs"),
-    "other": ("has no recorded activity", "time with no recorded activity costs"),
-}
-"""Parts of a step beside kernels: what a share of it is, and that it costs time."""
-_ON_DEVICE = {"kernel": "computation", "communication": "communication"}
-_ON_DEVICE |= {"memcpy": "copies", "memset": "memsets"}
-_LEAST_BESIDE, _LEAST_TOLD = 0.002, 0.0005
-"""Of a step: where the rest of device work takes less, it is not told apart; nor is a part."""
-_MOST_PARTS, _MUCH = 3, 0.3
-"""Parts that are told; and what of the costliest one a finding, or a call, has to be about."""
-
-_SLOW_HOST = (
-    "dominant-operator",
-    "many-waits",
-    "allocator-calls",
-    "low-utilisation-sync-bound",
-    "low-utilisation-runtime-bound",
-    "tiny-kernels",
-    "low-utilisation-launch-bound",
-    "low-utilisation-unexplained",
-)
-_RULES = {
-    "memcpy": ("pageable-copies", "low-utilisation-copy-bound"),
-    "communication": (
-        "stragglers",
-        "exposed-communication",
-        "gloo-on-devices",
-        "data-parallel",
-        "low-utilisation-communication-bound",
-    ),
-    "runtime": ("work-not-recorded", *_SLOW_HOST),
-    "data_loader": ("data-loading", "low-utilisation-input-bound"),
-    "cpu_exec": (*_SLOW_HOST, "large-gaps"),
-    "other": ("dominant-operator", "low-utilisation-host-stalled", "large-gaps", *_SLOW_HOST),
-    "between": ("data-loading", "between-steps"),
-}
-"""Rules that speak about a part of the time; of equally grave ones the first is taken."""
-_OF_RANKS = ("stragglers", "odd-rank")
-
-
-def headline(trace: Trace, found: Sequence[Finding] | None = None) -> str:
-    """Where the time of a step goes, and what to do about it.
-
-    The advice is taken from `found`, by default from what the rules find in this trace alone.
-    """
-    average = average_step(trace)
-    if not average or not average["total_ns"]:
-        return "Nothing in this trace takes time."
-    costs = {part: average[f"{part}_ns"] for part in _SAID}
-    said = _on_device(trace, average, costs) if has_device_work(trace) else _on_host(trace, costs)
-    between = time_between(trace)
-    if between.share(between.idle_ns) > LEAST_BETWEEN:
-        costs["between"] = between.each_ns(between.idle_ns)
-        said += (
-            f"; between two steps pass {units.duration_ns(costs['between'])} without device work "
-            f"({units.share(between.share(between.idle_ns), 1)} of the time)"
-        )
-    costly = max(costs, key=lambda part: costs[part])
-    found = find_all(trace) if found is None else found
-    for one in found:
-        if one.rule == "dominant-operator" and one.rule in _RULES.get(costly, ()):
-            took = one.share * complete_steps(trace).length_ns
-            said += f"; {one.evidence[0].name} alone takes {units.brief_ns(took)} of it on the host"
-            return f"{said}: {one.advice[0].lower()}{one.advice[1:]}"
-    # What is about a small part of it only is not what to try about it.
-    least = _MUCH * costs[costly] / average["total_ns"] if costly != "between" else 0.0
-    telling = [one for one in found if not one.share or one.share >= least]
-    if costly == "runtime" and not any(one.rule in _RULES["runtime"] for one in telling):
-        said += _longest_call(trace, costs[costly])
-    return said + _advice(found, costly, telling)
-
-
-def _longest_call(trace: Trace, cost_ns: float) -> str:
-    """The runtime call that takes much of their time; empty where none does, or all is little."""
-    host, steps = host_columns(trace), complete_steps(trace)
-    if cost_ns < LEAST_IDLE * steps.length_ns:
-        return ""
-    made = host.filter(host["kind"].is_in(LAUNCH_KINDS))
-    made = made.filter(steps.hold(made["ts_ns"].to_numpy()))
-    by_name = made.group_by("name").agg(pl.col("dur_ns").sum()).sort("dur_ns", "name")
-    if by_name.is_empty():
-        return ""
-    name, total = by_name.row(-1)
-    took = total / steps.count
-    is_much = took >= _MUCH * cost_ns
-    return f"; {name} takes {units.brief_ns(took)}{steps.a_step}" if is_much else ""
-
-
-def _on_device(trace: Trace, average: dict[str, float], costs: dict[str, float]) -> str:
-    """How much is device work, of which sort, and what costs most beside kernels."""
-    word, steps = device_word(trace), complete_steps(trace)
-    main = max(_ON_DEVICE, key=lambda part: average[f"{part}_ns"])
-    if average["kernel_ns"]:
-        main = "kernel"
-    working, is_so = average[f"{main}_ns"], f"is {word} work"
-    if main != "kernel":
-        is_so = f"{_SAID[main][0]}, and no {word} computes"
-    else:
-        # Everything that ran on a device; communication of the host is not among it.
-        device = device_columns(trace)
-        busy = steps.time_of(device.filter(device["kind"].is_in(BUSY_KINDS)))
-        parts = {part: average[f"{part}_ns"] for part in _ON_DEVICE}
-        parts["communication"] = busy - sum(parts.values()) + parts["communication"]
-        if busy - working >= _LEAST_BESIDE * steps.length_ns:
-            told = (
-                f"{_ON_DEVICE[part]} {units.share(ns, steps.length_ns)}"
-                for part, ns in parts.items()
-                if ns >= _LEAST_TOLD * steps.length_ns
-            )
-            is_so = f"{is_so} ({', '.join(told)})"
-        working = max(busy, working)
-    said = f"{units.share(working, steps.length_ns)} of {steps.each} {is_so}"
-    costly = max((part for part in costs if part != main), key=lambda part: costs[part])
-    if not costs[costly]:
-        return said
-    return f"{said}; {_SAID[costly][1]} {units.brief_ns(costs[costly])}"
-
-
-def _on_host(trace: Trace, costs: dict[str, float]) -> str:
-    """What the host does where no device worked: the largest parts."""
-    steps = complete_steps(trace)
-    largest = sorted((part for part in costs if costs[part]), key=lambda part: -costs[part])
-    *first, last = (
-        f"{units.share(costs[part], steps.length_ns)} {_SAID[part][0]}"
-        for part in largest[:_MOST_PARTS]
-    )
-    shares = f"{', '.join(first)} and {last}" if first else last
-    return f"No device work was recorded; of {steps.each}, {shares}"
-
-
-def _advice(found: Sequence[Finding], costly: str, telling: Sequence[Finding]) -> str:
-    """What to try about the costliest part, or else about the gravest finding.
-
-    Only findings that are about much of that part tell what to try about it.
-    """
-    rules = _RULES.get(costly, ())
-    first = [finding for finding in found if finding.rule == "odd-rank"] or found[:1]
-    if first and first[0].rule in _OF_RANKS:
-        rules = (first[0].rule,)
-    about_it = [
-        one for one in found if one.rule in rules and (one in telling or one.rule in _OF_RANKS)
-    ]
-    if about_it:
-        best = min(
-            about_it, key=lambda one: (SEVERITIES.index(one.severity), rules.index(one.rule))
-        )
-        if best.rule in _OF_RANKS:
-            # Which rank it is comes first: what to try is of no use without it.
-            return f"; {best.title}. {best.advice}"
-        return f": {best.advice[0].lower()}{best.advice[1:]}"
-    measured = [finding for finding in found if finding.share] or found
-    return f". Gravest finding: {measured[0].title}. {measured[0].advice}" if measured else "."
+    return replace(analysis, trace=part, whole=analysis.trace, chosen=(*chosen, note))

@@ -23,10 +23,10 @@ from timesink.analyses.device.idle import idle_breakdown, idle_causes, largest_g
 from timesink.analyses.kernels.table import kernel_groups, kernel_table, tensor_core_shares
 from timesink.analyses.memory.blocks import live_at_peak, memory_by_operator
 from timesink.analyses.memory.curve import memory_curve, memory_peaks, thin_curve
-from timesink.analyses.modules import module_table
 from timesink.analyses.operators import eligible_share, launch_sites, node_times
 from timesink.analyses.ranks import rank_set as views
 from timesink.analyses.ranks.rank_set import RankSet, set_health
+from timesink.analyses.replay.path_table import PlayedRun, path_kinds, path_modules, path_table
 from timesink.analyses.steps import PARTS, average_step, find_steps, step_breakdown
 from timesink.answers.views import NO_COMMUNICATION, NO_MEMORY, NO_MODULES
 from timesink.errors import UsageError
@@ -124,26 +124,32 @@ FEWEST_EVENTS = 100_000
 """Below this, starting threads takes longer than they save."""
 
 
-def start_side_by_side(trace: Trace) -> None:
+def start_side_by_side(trace: Trace, timeline: Trace) -> None:
     """Do the host side and the device side of an analysis in two threads.
 
-    The work is NumPy and Polars on whole columns, which runs outside the interpreter's lock.
+    The work is NumPy and Polars on whole columns, which runs outside the interpreter's lock.  What
+    is found on the clock of the answer is found in its `timeline`.
     """
     if trace.metadata.events < FEWEST_EVENTS:
         return
+    work = [(trace, _HOST_SIDE), (trace, _DEVICE_SIDE), (timeline, (find_all,))]
+    if timeline is not trace:
+        work += [(timeline, _HOST_SIDE), (timeline, _OF_CLOCK)]
     with ThreadPoolExecutor(2) as threads:
         sides = [
-            threads.submit(lambda side: [analysis(trace) for analysis in side], side)
-            for side in (_HOST_SIDE, _DEVICE_SIDE)
+            threads.submit(lambda of, side: [analysis(of) for analysis in side], of, side)
+            for of, side in work
         ]
     for side in sides:
         side.result()
 
 
-_HOST_SIDE: Sequence[Callable[[Trace], object]] = (node_times, find_all)
+_HOST_SIDE: Sequence[Callable[[Trace], object]] = (node_times,)
+_OF_CLOCK: Sequence[Callable[[Trace], object]] = (
+    *(utilisation.device_utilisation, idle_causes, idle_breakdown),
+)
 _DEVICE_SIDE: Sequence[Callable[[Trace], object]] = (
-    *(kernel_table, utilisation.device_utilisation, kernel_groups, launch_statistics),
-    *(queue_summary, idle_causes, idle_breakdown),
+    *(kernel_table, kernel_groups, launch_statistics, queue_summary, *_OF_CLOCK),
 )
 
 
@@ -344,9 +350,34 @@ def memory(trace: Trace) -> dict[str, Any]:
     }
 
 
-def modules(trace: Trace) -> dict[str, Any]:
+def on_own_clock(timeline: Trace) -> dict[str, Any]:
+    """What depends on the clock, of a program by itself."""
+    return {
+        "steps": steps(timeline),
+        "breakdown": breakdown(timeline),
+        "device": device(timeline),
+    }
+
+
+def critical_path(run: PlayedRun) -> dict[str, Any]:
+    """What decides how long a cycle takes: by kind, which add up to it, and by name."""
+    return {
+        "cycle_us": microseconds(run.cycle_ns),
+        "kinds": [
+            {
+                "kind": kind,
+                "time_us": microseconds(ns),
+                "share_pct": percent(ns / run.cycle_ns) if run.cycle_ns else None,
+            }
+            for kind, ns in path_kinds(run).items()
+        ],
+        "rows": to_rows(path_table(run)),
+        "modules": to_rows(path_modules(run)),
+    }
+
+
+def modules(table: pl.DataFrame) -> dict[str, Any]:
     """Modules along their hierarchy."""
-    table = module_table(trace)
     if table.is_empty():
         return NO_MODULES.to_dict()
     return {"rows": to_rows(table)}

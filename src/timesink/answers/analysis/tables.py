@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -18,7 +19,7 @@ from timesink.analyses.memory.curve import (
 )
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.analyses.ranks.rank_set import RankSet
-from timesink.answers.analysis.report import Analysis
+from timesink.answers.analysis.report import BOTH_CLOCKS, Analysis
 from timesink.answers.analysis.sections import CURVE_POINTS
 from timesink.answers.tables import sentence, table_block
 from timesink.answers.views import (
@@ -86,11 +87,28 @@ class Analysed:
     """Where the recording begins, if not where its trace does: that may be cut to some steps."""
     brief: bool = False
     """Whether it is the short answer, which is read as text."""
+    otherwise: bool = False
+    """Whether it is on the other clock than the answer."""
+
+    @property
+    def clock(self) -> blocks.Clock:
+        """What times are on."""
+        is_own = (self.analysis.timeline is not self.analysis.trace) != self.otherwise
+        return "own" if is_own else "recorded"
+
+    def on_other_clock(self) -> Analysed:
+        """The same as recorded, or by itself."""
+        return dataclasses.replace(self, otherwise=not self.otherwise)
 
     @property
     def trace(self) -> Trace:
         """The trace that is described in detail."""
-        return self.analysis.trace
+        own = self.analysis.own
+        return own if own is not None and self.clock == "own" else self.analysis.trace
+
+    def frame(self, view: str) -> pl.DataFrame:
+        """One of the tables."""
+        return self.analysis.table(view, clock=self.clock)
 
     @property
     def start_ns(self) -> int:
@@ -106,7 +124,9 @@ class Analysed:
     def table(self, view: str, frame: pl.DataFrame | None = None) -> blocks.Table:
         """A table as a block."""
         if frame is None:
-            frame = self.analysis.table(view)
+            # People with a page see both clocks of these side by side.
+            both = view in BOTH_CLOCKS and not self.brief
+            frame = self.analysis.table(view) if both else self.frame(view)
         shown, whole = in_words(frame, view), whole_of(self.analysis, view, frame)
         block = table_block(shown, view, start_ns=self.start_ns, rows=self.rows, whole=whole)
         if not self.brief or view not in _BRIEF:
@@ -282,7 +302,7 @@ _DETAILS: Mapping[str, tuple[str, blocks.Kind]] = {
 
 def modules_section(run: Analysed) -> Made:
     """Nested bars by device time, by host time where no device worked; then the table."""
-    frame = run.analysis.table("modules")
+    frame = run.frame("modules")
     if frame.is_empty():
         return Empty("modules", "Modules", NO_MODULES)
     if run.brief:
@@ -297,7 +317,7 @@ def modules_section(run: Analysed) -> Made:
 
 def python_section(run: Analysed) -> Made:
     """Python functions by caller and host time: a flame graph that hangs from its top."""
-    title, frame = "Python functions", run.analysis.table("python")
+    title, frame = "Python functions", run.frame("python")
     if frame.is_empty():
         return Empty("python", title, NO_PYTHON)
     tree = icicle(frame, "python", "host")

@@ -13,6 +13,7 @@ from timesink.analyses.communication.workers import mean_over_steps, step_commun
 from timesink.analyses.device.utilisation import device_utilisation
 from timesink.analyses.memory.curve import CPU, memory_peaks
 from timesink.analyses.names import device_word
+from timesink.analyses.replay.path_table import path_kinds
 from timesink.analyses.steps import PARTS, average_step, find_steps, step_breakdown
 from timesink.answers.analysis.tables import Analysed, Empty, Made, neighbours, together
 from timesink.answers.views import NO_COMMUNICATION, NO_DEVICE_WORK, NO_STEPS, Absent, columns_of
@@ -57,7 +58,7 @@ def breakdown_section(run: Analysed) -> Made:
 
 def steps_section(run: Analysed) -> Made:
     """Each step as a bar of its parts; many steps in groups of neighbours."""
-    frame = run.analysis.table("steps")
+    frame = run.frame("steps")
     if frame.is_empty() or not find_steps(run.trace)["marked"][0]:
         return Empty("steps", "Steps", _UNMARKED)
     if frame.height == 1:
@@ -67,6 +68,52 @@ def steps_section(run: Analysed) -> Made:
     bars = _stacks("Steps and their parts", frame, "name", named)
     blocks: tuple[Block, ...] = (bars, run.table("steps"))
     return Section("steps", "Steps", blocks, _grouped_lead(frame.height))
+
+
+_KINDS = {
+    "kernel": ("kernel", "kernels"),
+    "memcpy": ("memcpy", "copies"),
+    "memset": ("memset", "memsets"),
+    "communication": ("communication", "communication"),
+    "host": ("cpu_exec", "host code"),
+    "runtime_call": ("runtime", "runtime calls"),
+    "data_loading": ("data_loader", "data loading"),
+    "launch": ("5", "launches on their way"),
+    "queue": ("idle", "gaps between queued work"),
+    "wake_up": ("1", "threads that wake up"),
+    "hand_over": ("7", "hand-over between threads"),
+}
+"""Kinds of pieces of the critical path: the colour and the words of each."""
+_ONE_THING = ("communication", "host", "data_loading", "hand_over")
+_LEAST_TOLD = 0.01
+"""Of a step: what decides less is not named."""
+
+
+def critical_path_section(run: Analysed) -> Made:
+    """Which chain of work and waits decides how long a step takes, by kind and name."""
+    marked = bool(find_steps(run.trace)["marked"].any())
+    title = "What decides a step" if marked else "What decides how long it takes"
+    played = run.analysis.played
+    kinds, cycle = path_kinds(played), played.cycle_ns
+    if not kinds:
+        return Empty("critical-path", title, NO_STEPS)
+    first, *others = (
+        f"{_KINDS[kind][1]} {'decide ' * (not told)}{units.share(ns, cycle)}"
+        for told, (kind, ns) in enumerate(kinds.items())
+        if not told or ns >= _LEAST_TOLD * cycle
+    )
+    line = f"{first[0].upper()}{first[1:]} of it{''.join(f', {one}' for one in others)}."
+    if next(iter(kinds)) in _ONE_THING:
+        line = line.replace("decide", "decides", 1)
+    if run.brief:
+        return Section("critical-path", title, (Text(line),))
+    parts = tuple(Part(_KINDS[kind][0], _KINDS[kind][1], ns) for kind, ns in kinds.items())
+    bar = Parts("The critical path of a step", "time_ns", cycle, parts)
+    blocks = [bar, run.table("critical-path"), run.table("critical-path-modules")]
+    lead = f"{line} What is not on this path could be faster without a step being shorter."
+    return Section(
+        "critical-path", title, tuple(one for one in blocks if one is bar or one.rows), lead
+    )
 
 
 def _grouped_lead(steps: int) -> str:
@@ -132,7 +179,7 @@ _CAUSES: _Named = {
 
 def devices_section(run: Analysed) -> Made:
     """What each device did and why it was idle; of several, tables too."""
-    times = run.analysis.table("device-time")
+    times = run.frame("device-time")
     if times.is_empty():
         return Empty("devices", "Devices", NO_DEVICE_WORK)
     word = device_word(run.trace)
@@ -143,7 +190,7 @@ def devices_section(run: Analysed) -> Made:
     ]
     if run.brief:
         return Section("devices", "Devices", tuple(Text(line) for line in lines))
-    causes = run.analysis.table("idle-causes")
+    causes = run.frame("idle-causes")
     idle = causes.filter(causes["idle_ns"] > 0)
     blocks = [_picture(_DID, word, times, _WORK, "device-time")]
     if idle.height:
@@ -217,7 +264,7 @@ _OVERLAP: _Named = {
 
 def workers_section(run: Analysed) -> Made:
     """How much of a step each worker transfers and waits."""
-    steps = run.analysis.table("workers")
+    steps = run.frame("workers")
     if steps.is_empty():
         return Empty("workers", "Workers", NO_COMMUNICATION)
     tables = (run.table("collective-statistics"), run.table("workers"))
@@ -268,7 +315,8 @@ def figures_section(run: Analysed) -> Section:
         Tile("Steps", marked, "count", "steps in the recording, cut ones included"),
         Tile("Kernels", kernels, "count", "kernel launches in the recording"),
     )
-    notes = ". ".join(f"{note[0].upper()}{note[1:]}" for note in run.analysis.notes if note)
+    told = (*run.analysis.notes, run.analysis.clock_note)
+    notes = ". ".join(f"{note[0].upper()}{note[1:]}" for note in told if note)
     return Section("figures", "Key figures", (Tiles(tiles),), f"{notes}." if notes else "")
 
 

@@ -1,0 +1,105 @@
+"""What findings of a run save, by playing the run without what they speak of.
+
+A rule says what time it found; only a replay says what is gained without it, alone and together
+with the findings above it.  Rows of the catalogue name the change that mending a finding makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from timesink.analyses.columns import device_names, once_per_trace
+from timesink.analyses.replay.graph import replay_graph
+from timesink.analyses.replay.simulation import play, step_lengths
+from timesink.analyses.replay.what_if import Scenario, changed, parse_change
+from timesink.analyses.steps import find_steps
+from timesink.errors import UsageError
+from timesink.model.findings import Finding
+from timesink.model.trace import Trace
+from timesink.rules.registry import catalogue
+from timesink.rules.single_run import find_all
+
+_NOTICED = 0.005
+"""A saving below this share of a step is none."""
+_IDLE_ANYWAY = {
+    "work": "the host decides how long a step takes, and the device is idle here anyway",
+    "idle": "the device decides how long a step takes, and the host waits for it anyway",
+}
+
+
+@once_per_trace
+def proven_findings(trace: Trace) -> tuple[Finding, ...]:
+    """Everything the rules find in a timeline, with what a replay says that it saves."""
+    found = find_all(trace)
+    steps = find_steps(trace).filter("complete")
+    if steps.is_empty() or not any(one.cost_ns for one in found):
+        return found
+    base = Scenario.of(trace, play(replay_graph(trace)))
+
+    def cycle_ns(one: Scenario) -> float:
+        return float(np.mean(step_lengths(steps, one.played())))
+
+    whole = float(np.mean((steps["end_ns"] - steps["start_ns"]).to_numpy()))
+    all_of_it, so_far, told = cycle_ns(base), base, []
+    for one in found:
+        said = catalogue()["run"][one.id]
+        alone, both = (_mended(each, one, said) for each in (base, so_far))
+        saved = None if alone is None else all_of_it - cycle_ns(alone)
+        so_far = both or so_far
+        together = all_of_it - cycle_ns(so_far)
+        told.append(_with_saving(one, said, saved, together, whole))
+    return tuple(told)
+
+
+def _mended(scenario: Scenario, one: Finding, said: Mapping[str, Any]) -> Scenario | None:
+    """The program without what a finding speaks of; None where no change says that."""
+    if not one.cost_ns or "change" not in said:
+        return None
+    if "kernels" in said["change"]:
+        names = [item.name for item in one.evidence if item.kind == "kernel"]
+        mine = device_names(scenario.trace).among(*(one.kernels or names))
+        factor = float(said["change"]["kernels"])
+        chosen = mine[scenario.graph.work.row]
+        return replace(scenario, length=np.where(chosen, scenario.length * factor, scenario.length))
+    found = None
+    for action, texts in said["change"].items():
+        for text in _filled(texts, one):
+            try:
+                scenario = changed(scenario, parse_change(action, text))
+            except UsageError:
+                continue
+            found = scenario
+    return found
+
+
+def _filled(texts: Iterable[str], one: Finding) -> Iterable[str]:
+    """Changes with the names of what the finding shows."""
+    for text in texts:
+        kind = text[text.find("{") + 1 : text.find("}")] if "{" in text else ""
+        if not kind:
+            yield text
+        else:
+            names = [item.name for item in one.evidence if item.kind == kind]
+            yield from (text.replace(f"{{{kind}}}", name) for name in dict.fromkeys(names))
+
+
+def _with_saving(
+    one: Finding, said: Mapping[str, Any], saved: float | None, together: float, whole: float
+) -> Finding:
+    """A finding with what it saves: what was replayed, and at most what there is."""
+    if not one.cost_ns:
+        return one
+    cost = min(one.cost_ns, whole)
+    if saved is not None:
+        # Some changes go further than mending the finding would: then they are the most.
+        cost = min(cost, saved) if said.get("at_most") else min(saved, whole)
+    if cost < _NOTICED * whole:
+        sort = "idle" if said.get("time") == "idle" else "work"
+        basis = one.gain_basis if one.between_ns else ""
+        return replace(one, cost_ns=0.0, gain_basis=basis, why=_IDLE_ANYWAY[sort])
+    joint = min(max(together, cost), whole)
+    return replace(one, cost_ns=cost, together_ns=joint, overlaps=())

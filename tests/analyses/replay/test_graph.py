@@ -1,0 +1,136 @@
+"""A recording played again: what depends on what, and when it comes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import timesink
+from cases import MAIN, OTHER, STEP, K, O, R, host_event, read
+from timesink.analyses.replay.graph import ReplayGraph, replay_graph
+from timesink.analyses.replay.simulation import Played, play, step_lengths, worked
+from timesink.analyses.replay.timeline import moved_timeline
+from timesink.analyses.steps import find_steps
+from timesink.model.trace import Trace
+
+
+def lengths(trace: Trace, played: Played | None = None) -> list[float]:
+    """How long each step takes when it is played, in us."""
+    played = play(replay_graph(trace)) if played is None else played
+    return (step_lengths(find_steps(trace), played) / 1000).tolist()
+
+
+def sync(ts: int, dur: int) -> dict:
+    return host_event("Runtime", "cudaDeviceSynchronize", ts, dur, MAIN, correlation=90)
+
+
+def launch_bound() -> Trace:
+    """Two kernels, each after its launch, and a host that waits for the second."""
+    return read(
+        STEP(1, 0, 200),
+        O("aten::mm", 10, 40),
+        R(20, 10, c=1),
+        K("gemm", 35, 20, c=1),
+        O("aten::add", 60, 40),
+        R(70, 10, c=2),
+        K("add", 85, 80, c=2),
+        sync(110, 60),
+    )
+
+
+def with_lengths(trace: Trace, factor: float) -> Played:
+    graph = replay_graph(trace)
+    return play(graph, lengths=factor * (graph.work.end - graph.work.start))
+
+
+class TestUnchanged:
+    def test_everything_comes_when_it_came(self):
+        graph = replay_graph(launch_bound())
+        assert play(graph).node.tolist() == (graph.time - graph.time[0]).tolist()
+
+    def test_a_step_takes_what_it_took(self):
+        assert lengths(launch_bound()) == [200.0]
+
+    def test_device_work_alone(self):
+        trace = read(K("a", 10, 5), K("b", 40, 10))
+        assert play(replay_graph(trace)).ends.tolist() == [5_000.0, 40_000.0]
+
+    def test_nothing_at_all(self):
+        assert lengths(read(O("aten::mm", 0, 10))) == [10.0]
+
+    def test_the_timeline_stays_where_it_is(self):
+        trace = launch_bound()
+        moved = moved_timeline(trace, play(replay_graph(trace)))
+        for table in ("host", "device", "steps"):
+            assert getattr(moved, table).equals(getattr(trace, table))
+
+
+class TestWaits:
+    def test_a_host_that_waits_goes_on_earlier_with_faster_kernels(self):
+        # The second kernel ends 40 us earlier, and so does the wait for it.
+        assert lengths(launch_bound(), with_lengths(launch_bound(), 0.5)) == [160.0]
+
+    def test_and_later_with_slower_ones(self):
+        assert lengths(launch_bound(), with_lengths(launch_bound(), 2.0)) == [280.0]
+
+    def test_a_launch_that_the_host_makes_later_starts_its_kernel_later(self):
+        graph = replay_graph(launch_bound())
+        slow = play(graph, 2 * worked(graph))
+        assert slow.ends[0] - play(graph).ends[0] == 20_000
+
+    def test_a_stream_in_which_kernels_queue_is_faster_by_what_they_are(self):
+        kernels = [K(f"k{n}", 100 + 50 * n, 49, c=n + 1) for n in range(4)]
+        trace = read(STEP(1, 0, 350), *(R(10 + 10 * n, 5, c=n + 1) for n in range(4)), *kernels)
+        assert with_lengths(trace, 0.0).ends[-1] <= 110_000
+
+
+class TestHandOvers:
+    @staticmethod
+    def backward() -> Trace:
+        """The main thread is quiet while another runs the backward pass."""
+        return read(
+            STEP(1, 0, 1000),
+            O("aten::mm", 10, 90),
+            O("MmBackward0", 150, 300, tid=OTHER),
+            O("AccumulateGrad", 460, 100, tid=OTHER),
+            O("Optimizer.step#SGD.step", 600, 300),
+        )
+
+    def test_the_main_thread_waits_for_the_backward_pass(self):
+        trace = self.backward()
+        graph = replay_graph(trace)
+        other = graph.points.calls.threads.index((str(13721), OTHER))
+        half = np.where(graph.points.thread == other, 0.5, 1.0)
+        # 205 of the 410 us of the other thread, and all of the main thread is earlier by that.
+        assert lengths(trace, play(graph, worked(graph, scale=half))) == [795.0]
+
+    def test_and_the_backward_pass_for_the_main_thread(self):
+        trace = self.backward()
+        graph = replay_graph(trace)
+        scale = np.ones(len(graph.points.time))
+        scale[graph.points.start[graph.points.calls.name == _code(graph, "aten::mm")]] = 0.0
+        assert lengths(trace, play(graph, worked(graph, scale=scale))) == [910.0]
+
+
+def _code(graph: ReplayGraph, name: str) -> int:
+    return list(graph.points.calls.names).index(name)
+
+
+_RECORDINGS = (
+    *(f"h200/traces/{name}" for name in ("bert_train", "unet_train", "llama_decode", "cuda_graph")),
+    "h200/faults/sync_bug",
+    "tracelens/mi300/resnet_act_checkpoint.json.gz",
+    "tracelens/b200/eager_trace.json.gz",
+    "hta/amd_trace",
+)
+
+
+@pytest.mark.parametrize("name", _RECORDINGS)
+def test_real_recordings_are_played_as_they_were(shared: Path, name: str):
+    trace = timesink.open(shared / "data" / name)
+    steps = find_steps(trace)
+    recorded = (steps["end_ns"] - steps["start_ns"]).to_numpy()
+    played = step_lengths(steps, play(replay_graph(trace)))
+    assert np.median(played) == pytest.approx(np.median(recorded), rel=0.002)

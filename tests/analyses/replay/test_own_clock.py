@@ -1,0 +1,106 @@
+"""How long a cycle takes when nobody records it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import timesink
+from cases import STEP, K, O, R, read
+from timesink.analyses.replay.own_clock import OwnClock, own_clock, own_timeline
+from timesink.analyses.steps import find_steps
+from timesink.model.recorded_run import RecordedRun, RunOverhead
+from timesink.model.trace import Trace
+
+CYCLE = 1000
+
+
+def recording(*, operators: int = 40, kernel: int = 5) -> Trace:
+    """Three cycles of a ms: operators of 20 us one after the other, and a kernel after the last."""
+    events = []
+    for number in range(3):
+        begin = CYCLE * number
+        events.append(STEP(number, begin, CYCLE))
+        events += [O("aten::add", begin + 10 + 22 * each, 20) for each in range(operators)]
+        events += [R(begin + 950, 10, c=number + 1), K("add", begin + 970, kernel, c=number + 1)]
+    return read(*events)
+
+
+def with_plain(trace: Trace, *plain_us: float) -> Trace:
+    overhead = RunOverhead(
+        cycle_us=float(np.median(plain_us)), plain_cycles_us=(9e9, 9e9, *plain_us)
+    )
+    return replace(trace, metadata=replace(trace.metadata, run=RecordedRun(overhead=overhead)))
+
+
+def cycles_us(trace: Trace) -> list[float]:
+    steps = find_steps(trace)
+    return ((steps["end_ns"] - steps["start_ns"]) / 1000).to_list()
+
+
+class TestEstimated:
+    def test_costs_of_calls_are_taken_out(self):
+        clock = own_clock(recording())
+        assert (clock.source, clock.recorded_ns) == ("estimated", 1_000_000)
+        assert 600_000 < clock.own_ns < 900_000
+
+    def test_more_calls_cost_more(self):
+        assert own_clock(recording(operators=10)).own_ns > own_clock(recording()).own_ns
+
+    def test_the_interval_holds_it_and_never_exceeds_what_was_recorded(self):
+        clock = own_clock(recording())
+        low, high = clock.interval_ns
+        assert low < clock.own_ns < high <= clock.recorded_ns
+
+    def test_a_device_that_is_busy_all_the_time_gains_nothing(self):
+        clock = own_clock(recording(kernel=999))
+        assert clock.own_ns == pytest.approx(clock.recorded_ns, rel=0.03)
+
+    def test_calls_of_libraries_that_take_most_of_it_are_refused(self):
+        slow = [O("aten::_cudnn_attention_forward", 5000 * n + 100, 4000) for n in range(3)]
+        clock = own_clock(read(*(STEP(n, 5000 * n, 5000) for n in range(3)), *slow))
+        assert (clock.source, clock.own_ns) == ("none", None)
+        assert "aten::_cudnn_attention_forward" in clock.why
+
+    def test_without_an_own_clock_the_timeline_is_as_recorded(self):
+        trace = read(K("a", 10, 5), K("b", 40, 10))
+        assert own_timeline(trace) is trace
+
+
+class TestMeasured:
+    @pytest.mark.parametrize("plain_us", [950, 700, 400, 1300])
+    def test_the_total_is_the_measurement_whatever_it_is(self, plain_us: float):
+        trace = with_plain(recording(), plain_us, plain_us, plain_us)
+        assert own_clock(trace).source == "measured"
+        assert own_clock(trace).own_ns == 1000 * plain_us
+        assert np.median(cycles_us(own_timeline(trace))) == pytest.approx(plain_us, rel=0.01)
+
+    def test_the_interval_is_that_of_the_cycles(self):
+        clock = own_clock(with_plain(recording(), *range(700, 720)))
+        low, high = clock.interval_ns
+        assert 700_000 <= low < clock.own_ns < high <= 719_000
+
+    def test_kernels_take_as_long_as_ever(self):
+        own = own_timeline(with_plain(recording(), 500, 500, 500))
+        assert own.device["dur_ns"].to_list() == [5000, 5000, 5000]
+
+    def test_a_measurement_that_the_device_refutes_is_not_believed(self):
+        # The host ran ahead of the device while nobody recorded.
+        assert own_clock(with_plain(recording(kernel=990), 300, 300, 300)).source != "measured"
+
+
+def test_plain_data():
+    assert OwnClock(2e6, 1e6, (9e5, 1.1e6), "measured", "", 1.0, None).to_dict() == {
+        "recorded_cycle_us": 2000.0,
+        "own_cycle_us": 1000.0,
+        "ci95_us": [900.0, 1100.0],
+        "source": "measured",
+        "why": "",
+    }
+
+
+def test_the_sample_runs_faster_by_itself():
+    clock = own_clock(timesink.open(timesink.sample()))
+    assert 20_000_000 < clock.own_ns < clock.recorded_ns
