@@ -78,9 +78,8 @@ def report_html(document: blocks.Document) -> str:
 def _plain(document: blocks.Document) -> Iterator[str]:
     """The answer and what to do, as text."""
     yield f"<p>{_text(document.subject)}</p><h1>{_text(document.headline)}</h1>"
-    clock = next((one.clock for one in document.sections if one.clock), "")
-    shown = [one.blocks for one in document.sections if one.clock in ("", clock)]
-    for block in (block for section in shown for block in section):
+    shown = [one for one in document.sections if one.clock in ("", document.clock)]
+    for block in (block for section in shown for block in section.blocks):
         if isinstance(block, blocks.Verdict):
             yield f"<p>{_text(block.sentence)}</p>"
         if isinstance(block, blocks.Findings | blocks.Causes):

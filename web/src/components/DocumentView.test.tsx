@@ -146,6 +146,11 @@ describe("a document of two clocks", () => {
     expect(kept.clock).toBeUndefined();
   });
 
+  it("shows that of the document where it says which", () => {
+    show({ document: { ...both, clock: "recorded" } });
+    expect(texts()).toContain("84.7 ms");
+  });
+
   it("has nothing to choose where it speaks of one", () => {
     const one = { ...both, sections: both.sections.slice(0, 2) };
     show({ document: one, state: { clock: "recorded" }, onState: () => {} });

@@ -1,6 +1,6 @@
 import { useContext, useMemo } from "preact/hooks";
 import type { Document, Section } from "../document/types";
-import { CLOCKS, firstClock } from "./clocks";
+import { CLOCKS } from "./clocks";
 import { LinksContext } from "./links";
 import { SectionView } from "./SectionView";
 
@@ -10,10 +10,9 @@ interface SectionListProps {
   sections: Section[];
 }
 
-/** Sections one after the other; moments in them are of their clock, or else of the first one. */
+/** Sections one after the other; moments in them are of their clock, or else of the document's. */
 export function SectionList({ document, sections }: SectionListProps) {
   const links = useContext(LinksContext);
-  const first = firstClock(document);
   const byClock = useMemo(
     () => new Map(CLOCKS.map(([clock]) => [clock, links.onClock?.(clock) ?? links])),
     [links],
@@ -21,11 +20,11 @@ export function SectionList({ document, sections }: SectionListProps) {
   return (
     <div class="sections">
       {sections.map((section) => {
-        const clock = section.clock || first;
+        const clock = section.clock || document.clock;
         return (
           <LinksContext.Provider
             key={section.id + section.clock}
-            value={(clock && byClock.get(clock)) ?? links}
+            value={(clock ? byClock.get(clock) : null) ?? links}
           >
             <SectionView section={section} />
           </LinksContext.Provider>

@@ -7,10 +7,10 @@ export const CLOCKS = [
   ["recorded", "As recorded"],
 ] as const;
 
-/** The clock a document speaks of first; undefined where all of it speaks of one. */
-export function firstClock({ sections }: Document): Clock | undefined {
+/** The clock a document speaks of first, where it has sections of both; else undefined. */
+export function firstClock({ sections, clock: its }: Document): Clock | undefined {
   const clocks = sections.flatMap(({ clock }) => clock || []);
-  return new Set(clocks).size > 1 ? clocks[0] : undefined;
+  return new Set(clocks).size > 1 ? its || clocks[0] : undefined;
 }
 
 /** The clock to show: the one that was chosen, where there is a choice. */

@@ -29,6 +29,8 @@ export interface Document {
   tone: Tone;
   version: string;
   sections: Section[];
+  /** Whose time it speaks of, but for sections that say otherwise; "" or missing for the recorded. */
+  clock?: Clock | "";
 }
 
 export interface Section {
