@@ -102,7 +102,7 @@ def test_the_own_clock_moves_events_and_keeps_them(run, tmp_path: Path):
 def test_the_own_clock_is_refused_with_the_reason(decline, tmp_path: Path):
     plain = write(tmp_path / "plain.json", kineto([kernel("gemm", 20, 7, 1)]))
     message, hint = decline("export", plain, "-o", tmp_path / "own.json", "--own-clock", code=2)
-    assert "own clock is not known: there is no complete step" in message
+    assert "own clock is not known: what this profiler costs" in message
     assert "timesink record" in hint
     assert not (tmp_path / "own.json").exists()
 
