@@ -10,6 +10,8 @@ from urllib.parse import unquote, urlparse
 import pytest
 
 from browser.driving import MARKUP, NewPage
+from timesink.output.blocks import Document, Section, Text, Tile, Tiles
+from timesink.output.html import report_html
 
 pytestmark = pytest.mark.whole
 
@@ -125,3 +127,28 @@ def test_names_are_text(page: Page, reports: dict[str, str]):
     page.goto(reports["markup"])
     expect(page.get_by_text(MARKUP).first).to_be_visible()
     assert "owned" not in page.title()
+
+
+def test_the_clock_is_switched_and_kept_in_the_address(page: Page, tmp_path: Path):
+    spans = (("own", 18_600_000), ("recorded", 84_700_000))
+    tiles = [Section("time", "Time", (_tile(ns),), clock=clock) for clock, ns in spans]
+    always = Section("more", "More", (Text("of either clock"),))
+    told = Document("analysis", "run", "run", "Fine.", sections=(*tiles, always))
+    (tmp_path / "clocks.html").write_text(report_html(told))
+    page.goto((tmp_path / "clocks.html").as_uri())
+    time = page.get_by_role("region", name="Time", exact=True)
+    expect(time).to_contain_text("18.60 ms")
+    expect(page.get_by_text("of either clock")).to_be_visible()
+    page.get_by_text("As recorded").click()
+    expect(time).to_contain_text("84.70 ms")
+    expect(time).to_have_count(1)
+    page.get_by_role("link", name="More").click()
+    expect(page).to_have_url(re.compile("#more.*clock=recorded"))
+    page.reload()
+    expect(time).to_contain_text("84.70 ms")
+    page.get_by_text("The program's own").click()
+    expect(page).not_to_have_url(re.compile("clock="))
+
+
+def _tile(length_ns: int) -> Tiles:
+    return Tiles((Tile("Cycle", length_ns, "time_ns"),))

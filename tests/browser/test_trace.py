@@ -224,6 +224,38 @@ def test_export_is_a_trace(page: Page, timeline: Locator, tmp_path: Path):
     assert sum(event.get("cat") == "kernel" for event in events) == 918
 
 
+def test_the_own_clock_keeps_what_is_in_view(page: Page, timeline: Locator):
+    page.goto(f"{page.url}?from=4000000&to=9000000")
+    expect(timeline).to_be_visible(timeout=LONG)
+    recording = page.get_by_role("button", name="Recording", exact=True)
+    expect(recording).to_have_attribute("aria-pressed", "true", timeout=LONG)
+    page.get_by_text("The program's own").click()
+    expect(page).to_have_url(re.compile("clock=own"))
+    expect(recording).to_have_count(0, timeout=LONG)
+    page.get_by_role("radio", name="As recorded").wait_for(state="attached")
+    assert 1_000_000 < width(page) < 5_000_000
+    page.get_by_role("link", name="Overview").click()
+    expect(page).to_have_url(re.compile("clock=own"))
+
+
+def test_the_critical_path_stands_out(page: Page, timeline: Locator):
+    # Merged slices of the whole recording are as many as there are pixels.
+    page.get_by_role("button", name="Recording", exact=True).click(timeout=LONG)
+    expect(page).to_have_url(re.compile("recording=0"))
+    page.wait_for_load_state("networkidle")
+    before = colours(timeline)
+    page.get_by_role("button", name="Critical path").click()
+    expect(page).to_have_url(re.compile("path=1"))
+    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(300)
+    dimmed = timeline.screenshot()
+    assert colours(timeline) > before
+    page.get_by_role("button", name="Critical path").click()
+    expect(page).not_to_have_url(re.compile("path=1"))
+    page.wait_for_timeout(300)
+    assert timeline.screenshot() != dimmed
+
+
 def test_keys_are_explained(page: Page, timeline: Locator):
     timeline.focus()
     page.keyboard.press("?")

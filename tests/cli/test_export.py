@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import timesink
-from builders import kineto, operator, python_call, training_trace, write
+from builders import kernel, kineto, operator, python_call, training_trace, write
 
 BOTH = pytest.mark.parametrize("name", ["out.json", "out.json.gz", "tables"])
 
@@ -85,3 +85,54 @@ def test_call_stacks_from_nesting_are_exported(run, tmp_path: Path):
     run("export", source, "-o", tmp_path / "tables")
     stacks = timesink.open(tmp_path / "tables").host.filter(name="aten::mm")["call_stack"]
     assert stacks.to_list() == ["forward;main"]
+
+
+def test_the_own_clock_moves_events_and_keeps_them(run, tmp_path: Path):
+    recorded = timesink.open(timesink.sample())
+    for name in ("own.json.gz", "own"):
+        assert run("export", timesink.sample(), "-o", tmp_path / name, "--own-clock").code == 0
+        own = timesink.open(tmp_path / name)
+        assert own.host["name"].to_list() == recorded.host["name"].to_list()
+        ends = [(one.host["ts_ns"] + one.host["dur_ns"]).max() for one in (own, recorded)]
+        assert ends[0] < ends[1]
+        kernels = [one.device.filter(kind="kernel")["dur_ns"].sum() for one in (own, recorded)]
+        assert kernels[0] == kernels[1] > 0
+
+
+def test_the_own_clock_is_refused_with_the_reason(decline, tmp_path: Path):
+    plain = write(tmp_path / "plain.json", kineto([kernel("gemm", 20, 7, 1)]))
+    message, hint = decline("export", plain, "-o", tmp_path / "own.json", "--own-clock", code=2)
+    assert "own clock is not known: what this profiler costs" in message
+    assert "timesink record" in hint
+    assert not (tmp_path / "own.json").exists()
+
+
+@pytest.mark.parametrize("clock", [[], ["--own-clock"]])
+def test_the_critical_path_is_arrows_between_marked_events(run, tmp_path: Path, clock: list[str]):
+    place = tmp_path / "path.json"
+    assert run("export", timesink.sample(), "-o", place, "--critical-path", *clock).code == 0
+    events = json.loads(place.read_bytes())["traceEvents"]
+    slices = [event for event in events if event["ph"] == "X"]
+    marked = [event for event in slices if event["args"].get("critical") == 1]
+    assert 0 < len(marked) < len(slices)
+    assert all(0 < event["args"]["critical us"] <= event["dur"] + 0.001 for event in marked)
+    arrows = [event for event in events if event.get("cat") == "critical_path"]
+    starts, ends = (
+        {event["id"]: event for event in arrows if event["ph"] == phase} for phase in "sf"
+    )
+    assert starts.keys() == ends.keys()
+    assert len(starts) + len(ends) == len(arrows) > 0
+    # Each end lies in an event of the path, on its thread or stream.
+    spans = {(event["pid"], event["tid"], event["ts"], event["dur"]) for event in marked}
+    for event in arrows[:: len(arrows) // 20]:
+        assert any(
+            (pid, tid) == (event["pid"], event["tid"]) and ts <= event["ts"] <= ts + dur
+            for pid, tid, ts, dur in spans
+        )
+    assert not [one for one in events if one.get("args", {}).get("critical") and one["ph"] != "X"]
+
+
+def test_a_path_without_a_timeline_is_refused(decline, tmp_path: Path):
+    table = timesink.sample_runs()[0]
+    message, _ = decline("export", table, "-o", tmp_path / "a.parquet", "--critical-path", code=2)
+    assert "has no timeline" in message

@@ -3,6 +3,8 @@
   timesink export trace.json.gz -o tables/          Parquet, one file per table
   timesink export damaged.json.gz -o mended.json.gz JSON that Perfetto opens
   timesink export x_perf_data.csv.gz -o x.parquet   a behaviour table in another format
+  timesink export RUN -o own.json.gz --own-clock --critical-path
+                                                    as the program runs by itself, with its path
 
 A Parquet folder can be opened by timesink again like the trace it came from.
 """
@@ -12,10 +14,14 @@ from __future__ import annotations
 import argparse
 import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from timesink.cli.options import add_force, add_input, add_option, file_only, open_chosen
 from timesink.cli.outputs import check_output, check_output_folder, remember
 from timesink.errors import UsageError
+
+if TYPE_CHECKING:
+    from timesink.model.trace import Trace
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(
         parser, "-o --output DIR|FILE", what, completed="file", type=file_only, required=True
     )
+    own = "write the program as it runs without the profiler, where that is known"
+    add_option(parser, "--own-clock", own)
+    path = "mark what decides how long it takes: arrows along it, and an argument on its events"
+    add_option(parser, "--critical-path", path)
     add_force(parser)
 
 
@@ -44,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
         )
     check = check_output if as_json or as_table else check_output_folder
     check(output, options.path, force=options.force)
-    trace = open_chosen(options)
+    trace = _asked(open_chosen(options), options)
     if as_table:
         from timesink.formats.behaviour import write_behaviour  # noqa: PLC0415
 
@@ -73,3 +83,24 @@ def run(options: argparse.Namespace) -> int:
         table = next((name for name, has in sorts if has), "kernel_calls")
         print(f"Next: timesink query {quoted} 'select * from {table}'")  # noqa: S608 - a hint
     return 0
+
+
+def _asked(trace: Trace, options: argparse.Namespace) -> Trace:
+    """The trace on the clock that is asked for, with its path where that is wanted."""
+    if not (options.own_clock or options.critical_path):
+        return trace
+    from timesink.analyses.replay.own_clock import own_clock, own_timeline  # noqa: PLC0415
+    from timesink.analyses.timeline.marked_path import with_path  # noqa: PLC0415
+    from timesink.analyses.timeline.overlays import path_pieces  # noqa: PLC0415
+
+    if not trace.has_timeline:
+        raise UsageError(f"{options.path}: has no timeline", "give the trace it was made from")
+    if options.own_clock and not (clock := own_clock(trace)).is_known:
+        raise UsageError(
+            f"{options.path}: the program's own clock is not known: {clock.why}",
+            "export without --own-clock, or record with  timesink record,  which measures it",
+        )
+    drawn = own_timeline(trace) if options.own_clock else trace
+    if options.critical_path:
+        return with_path(drawn, path_pieces(trace, own=options.own_clock))
+    return drawn

@@ -78,7 +78,8 @@ def report_html(document: blocks.Document) -> str:
 def _plain(document: blocks.Document) -> Iterator[str]:
     """The answer and what to do, as text."""
     yield f"<p>{_text(document.subject)}</p><h1>{_text(document.headline)}</h1>"
-    for block in (block for section in document.sections for block in section.blocks):
+    shown = [one for one in document.sections if one.clock in ("", document.clock)]
+    for block in (block for section in shown for block in section.blocks):
         if isinstance(block, blocks.Verdict):
             yield f"<p>{_text(block.sentence)}</p>"
         if isinstance(block, blocks.Findings | blocks.Causes):

@@ -14,7 +14,7 @@ from timesink.answers.plugin import Query
 from timesink.answers.views import GROUPS, VIEWS
 from timesink.errors import NotFoundError, UsageError
 from timesink.server.jobs import Report
-from timesink.server.library import WAIT_SECONDS, Answer, Desk
+from timesink.server.library import WAIT_SECONDS, Answer, Desk, TimelineSort
 from timesink.server.replies import Download, Encoded, row_limit
 from timesink.server.runs import ServedRun
 from timesink.sources.recordings import sayable
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _LONGEST_MARKER = 1000
 _MOST_FILES = 8
 """Files of Nsight Compute that are read for one page."""
+CLOCKS = ("recorded", "own")
 _OF_ALL_WORKERS = ("overview", "distributed")
 """Pages that compare workers; the others need one."""
 _PAGE_ROWS = 1000
@@ -241,11 +242,14 @@ def _listed(run: ServedRun, now: float) -> dict[str, Any]:
 
 
 _OF_TIMELINE = ("tracks", "slices", "counters", "slice", "flows", "search", "aggregate", "export")
+_OVER_TIMELINE = ("overlay", "clock", "other_clock", "path")
+"""What is drawn over it, for which the recording is played again."""
 
 
 def _of_timeline(name: str, desk: Desk, query: Query) -> Any:
     """What a timeline says: plain values, a range of it as a table, or as a file for viewers."""
-    timeline = _timeline(desk, query)
+    sort = TimelineSort(query.choice("clock", *CLOCKS) == "own", name in _OVER_TIMELINE)
+    timeline = _timeline(desk, query, sort)
     from timesink.answers.timeline.routes import ROUTES, aggregate_block, export  # noqa: PLC0415
     from timesink.output.json import to_json  # noqa: PLC0415 - loads what draws timelines
 
@@ -256,16 +260,16 @@ def _of_timeline(name: str, desk: Desk, query: Query) -> Any:
     return Encoded(to_json(aggregate_block(found))) if name == "aggregate" else found
 
 
-def _timeline(desk: Desk, query: Query) -> Timeline:
+def _timeline(desk: Desk, query: Query, sort: TimelineSort) -> Timeline:
     """The timeline, at once where it is at hand; opening it is the heavy part."""
     run = desk.library.run(query.required("run"))
     worker, span = query.required("worker"), query.required("span")
     recording = run.recording(worker, span)
-    known = desk.library.timeline_at_hand(run, recording)
+    known = desk.library.timeline_at_hand(run, recording, sort)
     if known is not None:
         return known
-    work = partial(desk.library.timeline, run, recording)
-    key = ("timeline", run.state, worker, span)
+    work = partial(desk.library.timeline, run, recording, sort)
+    key = ("timeline", run.state, worker, span, sort)
     timeline: Timeline = desk.jobs.ask(key, work, wait_s=WAIT_SECONDS, keep=False)
     return timeline
 
@@ -277,6 +281,8 @@ API: Mapping[str, Answer] = {
     "stacks": stacks,
     "compare": comparison,
     "utilisation": utilisation,
-    **{f"timeline/{name}": partial(_of_timeline, name) for name in _OF_TIMELINE},
+    **{
+        f"timeline/{name}": partial(_of_timeline, name) for name in (*_OF_TIMELINE, *_OVER_TIMELINE)
+    },
 }
 """What answers `api/NAME`."""

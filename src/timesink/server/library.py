@@ -38,6 +38,17 @@ MOST_EVENTS = 8_000_000
 _FEWEST_TRACES = 2
 """A comparison needs two, whatever their size."""
 
+
+@dataclass(frozen=True, slots=True)
+class TimelineSort:
+    """Which timeline of a trace is meant."""
+
+    own: bool = False
+    """Whether it is on the program's own clock."""
+    overlaid: bool = False
+    """Whether what is drawn over it is there as well."""
+
+
 Value = TypeVar("Value")
 Outcomes: TypeAlias = Iterable[tuple["Value | None", "BaseException | None", int]]
 """A value or why there is none, and how large it is."""
@@ -50,7 +61,7 @@ class KeptValue(Generic[Value]):
     future: Future[Value] = field(default_factory=Future)
     report: Report = field(default_factory=Report)
     """How far whoever makes it has come."""
-    timeline: Timeline | None = None
+    timelines: dict[TimelineSort, Timeline] = field(default_factory=dict)
     """Of a trace, laid out: worth keeping as long as the trace is."""
     size: int = 0
 
@@ -227,21 +238,28 @@ class RunLibrary:
         """The trace of one worker and span."""
         return self._get(run, [run.recording(worker, span)], report)[0].future.result()
 
-    def timeline(self, run: ServedRun, recording: Recording, report: Report) -> Timeline:
+    def timeline(
+        self, run: ServedRun, recording: Recording, sort: TimelineSort, report: Report
+    ) -> Timeline:
         """The timeline of a trace, laid out once, and kept as long as the trace is."""
-        from timesink.answers.timeline import open_timeline  # noqa: PLC0415 - loads much
+        from timesink.answers.timeline import OVERLAYS, open_timeline  # noqa: PLC0415 - loads much
 
         place = self._get(run, [recording], report)[0]
         trace = place.future.result()
-        report.start("laying out the timeline")
-        place.timeline = open_timeline(trace)
-        return place.timeline
+        report.start(f"laying out the timeline{' without the profiler' if sort.own else ''}")
+        timeline = open_timeline(trace, own=sort.own)
+        for name in OVERLAYS if sort.overlaid else ():
+            timeline.overlay(name)
+        place.timelines[sort] = timeline
+        return timeline
 
-    def timeline_at_hand(self, run: ServedRun, recording: Recording) -> Timeline | None:
+    def timeline_at_hand(
+        self, run: ServedRun, recording: Recording, sort: TimelineSort
+    ) -> Timeline | None:
         """The timeline of a trace that is open; None where it is not laid out yet."""
         run.inside.check([recording.path])
         place = self._opened.known(_key(recording))
-        return None if place is None else place.timeline
+        return None if place is None else place.timelines.get(sort)
 
     def ranks(
         self,

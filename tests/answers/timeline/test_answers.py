@@ -34,6 +34,10 @@ def ask(route: str, **params: object) -> Any:
     return ROUTES[route](timeline(), Query({key: str(value) for key, value in params.items()}))
 
 
+def head_of(answer: bytes) -> Any:
+    return json.loads(answer[4 : 4 + int.from_bytes(answer[:4], "little")])
+
+
 def track_named(name: str) -> int:
     [track] = [track.id for track in timeline().layout.lanes.tracks if track.name == name]
     return track
@@ -172,7 +176,7 @@ def test_kernels_carry_their_short_names() -> None:
     kernel = {"kind": "kernel", "device": 0, "pid": "0", "stream": "7", "dur_ns": 5}
     device = [{**kernel, "name": name, "ts_ns": 0}, {**kernel, "name": "gemm", "ts_ns": 9}]
     answer = ROUTES["slices"](open_timeline(trace_of(device=device)), Query())
-    head = json.loads(answer[4 : 4 + int.from_bytes(answer[:4], "little")])
+    head = head_of(answer)
     assert sorted(head["names"].values()) == ["gemm", name]
     assert list(head["short"].values()) == ["vectorized_elementwise_kernel<FillFunctor>"]
 
@@ -291,3 +295,58 @@ def test_errors_are_sentences() -> None:
     with pytest.raises(TimesinkError) as raised:
         ask("slices", tracks="first")
     assert raised.value.hint
+
+
+# -- two clocks ------------------------------------------------------------------------------------
+
+
+def on_own_clock(route: str, **params: object) -> Any:
+    opened = open_timeline(timeline().trace, own=True)
+    return ROUTES[route](opened, Query({key: str(value) for key, value in params.items()}))
+
+
+def test_the_own_timeline_has_the_same_slices_and_is_shorter() -> None:
+    recorded, own = ask("tracks"), on_own_clock("tracks")
+    assert own["length_ns"] < recorded["length_ns"]
+    assert [one["name"] for one in own["tracks"]] == [one["name"] for one in recorded["tracks"]]
+    number = row_named(timeline().trace.host, "aten::convolution")
+    here, there = ask("slice", id=number), on_own_clock("slice", id=number)
+    assert (here["name"], here["facts"]) == (there["name"], there["facts"])
+    assert there["dur_ns"] < here["dur_ns"]
+
+
+def test_the_clock_tells_what_recording_cost() -> None:
+    told = ask("clock")
+    assert told["source"] == "estimated"
+    assert told["own_cycle_us"] < told["recorded_cycle_us"]
+    assert told["recording_ns"] > 0
+
+
+def test_a_moment_is_found_on_the_other_clock_and_back() -> None:
+    number = row_named(timeline().trace.host, "aten::convolution")
+    here, there = ask("slice", id=number), on_own_clock("slice", id=number)
+    start, end = here["from_ns"], here["from_ns"] + here["dur_ns"]
+    moved = ask("other_clock", **{"from": start, "to": end})
+    assert moved["from_ns"] == pytest.approx(there["from_ns"], abs=1000)
+    back = on_own_clock("other_clock", **{"from": moved["from_ns"], "to": moved["to_ns"]})
+    # Calls that begin one after the other may begin at once by themselves.
+    assert back["from_ns"] == pytest.approx(start, abs=20_000)
+
+
+def test_the_path_changes_tracks_where_it_is_asked_for() -> None:
+    told = ask("path")
+    assert 0 < told["total"] == len(told["from"]) == len(told["to"])
+    pairs = list(zip(told["from"], told["to"], strict=True))
+    assert all(tail["track"] != head["track"] for tail, head in pairs)
+    last = pairs[-1][1]
+    later = ask("path", **{"from": last["from_ns"] + last["dur_ns"] + 1})
+    assert later["total"] == 0
+
+
+def test_overlays_are_told_as_slices_are() -> None:
+    for name in ("recording", "path"):
+        head = head_of(ask("overlay", of=name, pixels=100))
+        assert 0 < head["slices"] < head_of(ask("slices", pixels=100))["slices"]
+    assert head_of(on_own_clock("overlay", of="recording"))["slices"] == 0
+    with pytest.raises(TimesinkError, match="'of'"):
+        ask("overlay", of="nothing")

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Links } from "../components/links";
 import type { Link } from "../document/types";
 import type { Run } from "./api/types";
 import { linksOfComparison, linksOfRun, pageOfSection, rangeQuery } from "./links";
@@ -16,6 +17,15 @@ const link = (more: Partial<Link>): Link => ({
   ...more,
 });
 const routeOf = (href: string | null) => parseRoute(href ?? "");
+
+test("moments of a clock are shown on that clock", () => {
+  const moment = (links: Links) => links.hrefOfCell("moment", "5000", { dur_ns: 100 });
+  expect(routeOf(moment(onMemory)).query).toMatchObject({ from: "4950", worker: "rank0" });
+  expect(routeOf(moment(onMemory)).query.clock).toBeUndefined();
+  const own = onMemory.onClock?.("own") as Links;
+  expect(routeOf(moment(own)).query).toMatchObject({ from: "4950", clock: "own" });
+  expect(routeOf(own.hrefOfCell("module", "norm", {})).query.clock).toBeUndefined();
+});
 
 describe("an operator", () => {
   test("opens on its own page beside what is set there", () => {

@@ -1,7 +1,7 @@
 // Where names and moments lead: from an operator to its kernels, from a kernel to the trace.
 
 import { type Links, NO_LINKS, type RowValues, type Side } from "../components/links";
-import type { Link } from "../document/types";
+import type { Clock, Link } from "../document/types";
 import type { Run } from "./api/types";
 import { changedQuery, formatRoute, type Query, type RunPage, runHref } from "./routing/route";
 
@@ -27,9 +27,10 @@ const PAGE_OF_SECTION: Readonly<Record<string, RunPage>> = {
 /** Around a moment without a length: what a screen shows of it. */
 const AROUND_NS = 500_000;
 
-/** The addresses behind cells and cards of a run's pages. */
-export function linksOfRun(run: string, page: RunPage, query: Query): Links {
-  const to = (target: RunPage, more: Query) => runHref(run, target, query, more);
+/** The addresses behind cells and cards of a run's pages; their moments are those of a clock. */
+export function linksOfRun(run: string, page: RunPage, query: Query, clock?: Clock): Links {
+  const to = (target: RunPage, more: Query) =>
+    runHref(run, target, query, clock && more.from ? { ...more, clock } : more);
   const opened = (target: RunPage, open: string, dims: string, find = open) => {
     if (page !== target) return to(target, { [`find.${target}`]: find, open, dims });
     return formatRoute({ at: "run", run, page, query: changedQuery(query, { open, dims }) });
@@ -53,6 +54,7 @@ export function linksOfRun(run: string, page: RunPage, query: Query): Links {
     },
     hrefOfLink: (link) => hrefOfLink(link, to),
     hrefOfMoment: NO_LINKS.hrefOfMoment,
+    onClock: (other) => linksOfRun(run, page, query, other),
   };
 }
 

@@ -2,7 +2,7 @@
 import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Block, Document } from "../document/types";
+import type { Block, Document, Section } from "../document/types";
 import { DocumentView } from "./DocumentView";
 import { NO_LINKS } from "./links";
 import type { DocumentState } from "./state";
@@ -106,6 +106,56 @@ describe("a document", () => {
   it("passes over blocks it does not know", () => {
     show({ document: page({ type: "hologram" } as unknown as Block, KERNELS) });
     expect(cells()).toHaveLength(3);
+  });
+});
+
+describe("a document of two clocks", () => {
+  const text = (words: string): Block => ({ type: "text", text: words, tone: "plain" });
+  const section = (id: string, clock: Section["clock"], words: string): Section => ({
+    ...{ id, title: id, lead: "", blocks: [text(words)] },
+    ...(clock !== undefined && { clock }),
+  });
+  const both = {
+    ...page(),
+    sections: [
+      section("findings", "", "always"),
+      section("steps", "own", "18.6 ms"),
+      section("steps", "recorded", "84.7 ms"),
+      section("kernels", undefined, "as well"),
+    ],
+  };
+  const texts = () => [...host.querySelectorAll(".section p")].map((it) => it.textContent);
+  const choice = (words: string) =>
+    [...host.querySelectorAll("label")].find((it) => it.textContent === words)!;
+
+  it("shows the first of them, and the other when asked", () => {
+    show({ document: both });
+    expect(texts()).toEqual(["always", "18.6 ms", "as well"]);
+    act(() => choice("As recorded").querySelector("input")!.click());
+    expect(texts()).toEqual(["always", "84.7 ms", "as well"]);
+  });
+
+  it("says which one to whoever keeps its state, and nothing for the first", () => {
+    let kept: DocumentState = { clock: "recorded" };
+    const onState = (state: DocumentState) => {
+      kept = state;
+    };
+    show({ document: both, state: kept, onState });
+    expect(texts()).toContain("84.7 ms");
+    act(() => choice("The program's own").querySelector("input")!.click());
+    expect(kept.clock).toBeUndefined();
+  });
+
+  it("shows that of the document where it says which", () => {
+    show({ document: { ...both, clock: "recorded" } });
+    expect(texts()).toContain("84.7 ms");
+  });
+
+  it("has nothing to choose where it speaks of one", () => {
+    const one = { ...both, sections: both.sections.slice(0, 2) };
+    show({ document: one, state: { clock: "recorded" }, onState: () => {} });
+    expect(texts()).toEqual(["always", "18.6 ms"]);
+    expect(host.querySelector(".switch")).toBeNull();
   });
 });
 

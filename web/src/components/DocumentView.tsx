@@ -1,9 +1,11 @@
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Document } from "../document/types";
+import { ClockSwitch } from "./ClockSwitch";
+import { sectionsOf, shownClock } from "./clocks";
 import { Headline } from "./Headline";
 import { type Links, LinksContext, NO_LINKS } from "./links";
+import { SectionList } from "./SectionList";
 import { SectionNav } from "./SectionNav";
-import { SectionView } from "./SectionView";
 import { type DocumentState, StateContext } from "./state";
 
 export interface DocumentViewProps {
@@ -18,22 +20,24 @@ export interface DocumentViewProps {
 
 /** A whole document: the answer, the list of sections, the sections. */
 export function DocumentView({ document, links, state, onState, nav = true }: DocumentViewProps) {
+  const [own, setOwn] = useState<DocumentState>({});
   const keeper = useMemo(
     () => (onState ? { state: state ?? {}, onState } : null),
     [state, onState],
   );
-  const beside = nav && document.sections.length > 1;
+  const kept = keeper ?? { state: own, onState: setOwn };
+  const clock = shownClock(document, kept.state.clock);
+  const sections = useMemo(() => sectionsOf(document, clock), [document, clock]);
+  const beside = nav && sections.length > 1;
   return (
     <LinksContext.Provider value={links ?? NO_LINKS}>
       <StateContext.Provider value={keeper}>
         <article class={`document ${beside ? "with-nav" : ""}`}>
-          <Headline document={document} />
-          {beside && <SectionNav sections={document.sections} />}
-          <div class="sections">
-            {document.sections.map((section) => (
-              <SectionView key={section.id} section={section} />
-            ))}
-          </div>
+          <Headline document={document}>
+            <ClockSwitch document={document} keeper={kept} />
+          </Headline>
+          {beside && <SectionNav sections={sections} />}
+          <SectionList document={document} sections={sections} />
         </article>
       </StateContext.Provider>
     </LinksContext.Provider>

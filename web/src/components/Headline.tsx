@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import type { Document } from "../document/types";
 import { Icon, iconOfTone } from "./Icon";
 import { Prose } from "./Prose";
@@ -7,7 +8,14 @@ import { firstSentence } from "./sentences";
 const LONG = 110;
 
 /** What was read and the answer in a sentence: the first thing one sees. */
-export function Headline({ document }: { document: Document }) {
+export function Headline({
+  document,
+  children,
+}: {
+  document: Document;
+  /** What stands below the answer, e.g. a switch. */
+  children?: ComponentChildren;
+}) {
   const [first, rest] = firstSentence(document.headline);
   return (
     <header class={`headline tone-${document.tone}`}>
@@ -23,6 +31,7 @@ export function Headline({ document }: { document: Document }) {
           <Prose text={rest} />
         </p>
       )}
+      {children}
     </header>
   );
 }

@@ -1,7 +1,7 @@
 // Where cells and cards lead: the app gives addresses of its pages, a report anchors of its own.
 
 import { createContext } from "preact";
-import type { Column, Link } from "../document/types";
+import type { Clock, Column, Link } from "../document/types";
 
 /** A row of a table, by the keys of its columns. */
 export type RowValues = Record<string, string | number | null>;
@@ -16,6 +16,8 @@ export interface Links {
   hrefOfLink(link: Link): string | null;
   /** Address of a moment in the timeline of one of two runs, with a name looked for there. */
   hrefOfMoment(side: Side, at_ns: number, name: string): string | null;
+  /** The same for moments of a clock. */
+  onClock?(clock: Clock): Links;
 }
 
 export const NO_LINKS: Links = {

@@ -2,6 +2,7 @@
 
 import { createContext } from "preact";
 import { useContext, useState } from "preact/hooks";
+import type { Clock } from "../document/types";
 
 export interface TableState {
   /** Undefined as the document says, null for the order of the rows. */
@@ -21,6 +22,8 @@ export interface DocumentState {
   /** By the id of the block. */
   tables?: Record<string, TableState>;
   icicles?: Record<string, IcicleState>;
+  /** Whose time is shown; undefined as the document has it first. */
+  clock?: Clock | undefined;
 }
 
 export interface StateKeeper {

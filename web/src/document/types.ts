@@ -29,6 +29,8 @@ export interface Document {
   tone: Tone;
   version: string;
   sections: Section[];
+  /** Whose time it speaks of, but for sections that say otherwise; "" or missing for the recorded. */
+  clock?: Clock | "";
 }
 
 export interface Section {
@@ -38,7 +40,12 @@ export interface Section {
   /** A sentence below the title. */
   lead: string;
   blocks: Block[];
+  /** Whose time it speaks of where there are sections of either; else "" or missing. */
+  clock?: Clock | "";
 }
+
+/** The time the program takes by itself, or the one it was recorded with. */
+export type Clock = "own" | "recorded";
 
 export type Block =
   | Text

@@ -4,7 +4,7 @@ import { Icon } from "../components/Icon";
 import type { DocumentState } from "../components/state";
 import { ThemeToggle } from "../components/ThemeToggle";
 import type { Document } from "../document/types";
-import { anchorLinks, readAnchor, searchedState } from "./anchors";
+import { anchor, anchorLinks, readAnchor, searchedState } from "./anchors";
 import type { Read } from "./document";
 
 /** The page of a report; without a document it says why. */
@@ -46,7 +46,8 @@ function Anchored({ document: shown }: { document: Document }) {
   const links = useMemo(() => anchorLinks(shown), [shown]);
   useEffect(() => {
     const go = () => {
-      const { section, search } = readAnchor(location.hash);
+      const { section, search, clock } = readAnchor(location.hash);
+      if (clock) setState((before) => ({ ...before, clock }));
       if (search) setState((before) => searchedState(shown, before, section, search));
       document.getElementById(section)?.scrollIntoView();
     };
@@ -54,5 +55,16 @@ function Anchored({ document: shown }: { document: Document }) {
     addEventListener("hashchange", go);
     return () => removeEventListener("hashchange", go);
   }, [shown]);
+  useEffect(() => {
+    // Links to sections do not name the clock; the address does, so that it can be passed on.
+    const keep = () => {
+      const place = readAnchor(location.hash);
+      if (place.clock !== state.clock)
+        history.replaceState(history.state, "", anchor({ ...place, clock: state.clock }));
+    };
+    keep();
+    addEventListener("hashchange", keep);
+    return () => removeEventListener("hashchange", keep);
+  }, [state.clock]);
   return <DocumentView document={shown} links={links} state={state} onState={setState} />;
 }

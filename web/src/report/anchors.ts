@@ -1,24 +1,30 @@
 // Links within a report: to a section, and to what to look for in its tables.
 
+import { asClock } from "../components/clocks";
 import { type Links, NO_LINKS } from "../components/links";
 import type { DocumentState } from "../components/state";
-import type { Document } from "../document/types";
+import type { Clock, Document } from "../document/types";
 
 export interface Anchor {
   section: string;
   search: string;
+  /** Whose time is shown, where that is not what the document has first. */
+  clock?: Clock | undefined;
 }
 
-export function anchor({ section, search }: Anchor): string {
-  const query = search ? `?search=${encodeURIComponent(search)}` : "";
-  return `#${encodeURIComponent(section)}${query}`;
+export function anchor({ section, search, clock }: Anchor): string {
+  const entries = Object.entries({ search, clock }).filter(([, text]) => text) as string[][];
+  const query = entries.map(([name, text = ""]) => `${name}=${encodeURIComponent(text)}`);
+  return `#${encodeURIComponent(section)}${query.length ? `?${query.join("&")}` : ""}`;
 }
 
 export function readAnchor(hash: string): Anchor {
   const [section = "", query] = hash.replace(/^#/, "").split("?");
   try {
-    const search = new URLSearchParams(query).get("search") ?? "";
-    return { section: decodeURIComponent(section), search };
+    const entries = new URLSearchParams(query);
+    const clock = asClock(entries.get("clock"));
+    const search = entries.get("search") ?? "";
+    return { section: decodeURIComponent(section), search, ...(clock && { clock }) };
   } catch {
     return { section: "", search: "" }; // Someone's own hash, with a lone percent sign.
   }

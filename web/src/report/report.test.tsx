@@ -48,6 +48,7 @@ describe("anchors", () => {
     const place = { section: "kernels", search: "void f<4>(int&) 100%#?" };
     expect(readAnchor(anchor(place))).toEqual(place);
     expect(readAnchor("#%")).toEqual({ section: "", search: "" });
+    expect(readAnchor(anchor({ ...place, clock: "recorded" })).clock).toBe("recorded");
   });
 
   it("lead to sections the document has", () => {

@@ -22,6 +22,7 @@ import { useChoice } from "./useChoice";
 import { useEngine } from "./useEngine";
 import { useFolding } from "./useFolding";
 import { useKeys } from "./useKeys";
+import { useOverlays } from "./useOverlays";
 import { useSearch } from "./useSearch";
 import { fitAll, panBy, toX, zoomAt } from "./view";
 
@@ -42,6 +43,12 @@ export function Stage(props: TraceViewProps & { timeline: Timeline }) {
   const shownFlows = arrows && rested ? rested : null;
   const askFlows = shownFlows && ((call: object) => api.flows(shownFlows, [], call));
   const flows = useAnswer(askFlows, [api, shownFlows]);
+  const {
+    clock,
+    over,
+    arrows: path,
+    commands: ofClock,
+  } = useOverlays(props, engine, rested, onState);
   /** A slice to scroll to once its row is shown. */
   const hidden = useRef<Spot | null>(null);
   const scrollTo = (spot: Spot) => {
@@ -53,7 +60,12 @@ export function Stage(props: TraceViewProps & { timeline: Timeline }) {
     if (hidden.current) scrollTo(hidden.current);
   }, [layout]);
   const [placed] = useState(state.from !== undefined);
-  const choice = useChoice({ api, engine, placed, onState, scrollTo }, state.select, flows.value);
+  const choice = useChoice(
+    { api, engine, placed, onState, scrollTo },
+    state.select,
+    flows.value,
+    path,
+  );
   const search = useSearch(api, engine, state.q ?? "", (place) => {
     choice.jump(place, "replace");
     setTab("slice");
@@ -110,6 +122,7 @@ export function Stage(props: TraceViewProps & { timeline: Timeline }) {
     outer: () => walk("outer"),
     inner: () => walk("inner"),
     flows: () => setArrows(!arrows),
+    ...ofClock,
     clear,
     help: () => setHelp(!help),
   };
@@ -139,7 +152,8 @@ export function Stage(props: TraceViewProps & { timeline: Timeline }) {
   return (
     <div class="trace">
       <Toolbar
-        {...{ api, loading, search, searchBox }}
+        {...{ api, loading, search, searchBox, clock, over }}
+        own={state.clock === "own"}
         onSearch={setSearch}
         q={state.q ?? ""}
         flows={arrows ? flows : null}

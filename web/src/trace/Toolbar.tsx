@@ -1,10 +1,12 @@
 import type { RefObject } from "preact";
+import { CLOCKS } from "../components/clocks";
+import { Switch } from "../components/Switch";
 import { format } from "../format/format";
 import type { Range, TraceApi } from "./api";
 import { Export } from "./Export";
 import type { Command } from "./keys";
 import { SearchBox } from "./SearchBox";
-import type { Flows } from "./types";
+import type { Flows, Over, OwnClock } from "./types";
 import type { Answered } from "./useAnswer";
 import type { Search } from "./useSearch";
 
@@ -17,6 +19,10 @@ interface ToolbarProps {
   flows: Answered<Flows> | null;
   range: Range | null;
   loading: boolean;
+  clock: Answered<OwnClock>;
+  /** Whether the program's own clock is shown. */
+  own: boolean;
+  over: readonly Over[];
   run(command: Command): void;
 }
 
@@ -45,6 +51,7 @@ export function Toolbar(props: ToolbarProps) {
           Flows
         </button>
         {flows && <span class="told">{flowsText(flows)}</span>}
+        <OverlayButtons {...props} />
         <Export api={api} range={range} />
         <button type="button" class="button" title="Keys (?)" onClick={() => run("help")}>
           Keys
@@ -55,6 +62,60 @@ export function Toolbar(props: ToolbarProps) {
       </span>
     </div>
   );
+}
+
+/** Which clock is shown, and what is drawn over slices; their colours are the legend. */
+function OverlayButtons({ clock, own, over, run }: ToolbarProps) {
+  const { value } = clock;
+  const known = value !== null && value.source !== "none";
+  return (
+    <>
+      <button
+        type="button"
+        class="button"
+        title="What decides how long it takes; the rest is dimmed (C)"
+        aria-pressed={over.includes("path")}
+        onClick={() => run("path")}
+      >
+        <span class="swatch path" />
+        Critical path
+      </button>
+      {known && !own && (
+        <button
+          type="button"
+          class="button"
+          title={`Time of the host that went into recording, ${format("time_ns", value.recording_ns)} on all threads (R)`}
+          aria-pressed={over.includes("recording")}
+          onClick={() => run("recording")}
+        >
+          <span class="swatch recording" />
+          Recording
+        </button>
+      )}
+      {known && (
+        <span title={clockText(value)}>
+          <Switch
+            label="Clock"
+            options={CLOCKS}
+            chosen={own ? "own" : "recorded"}
+            onChoose={() => run("clock")}
+          />
+        </span>
+      )}
+      {value && !known && (
+        <span class="told" title={`${value.why}.`}>
+          Own clock not known
+        </span>
+      )}
+    </>
+  );
+}
+
+function clockText({ own_cycle_us, recorded_cycle_us, ci95_us, source }: OwnClock): string {
+  const time = (us: number | null) => format("time_ns", (us ?? 0) * 1000);
+  const between = source === "estimated" && ci95_us;
+  const sure = between ? `, between ${time(between[0])} and ${time(between[1])}` : "";
+  return `A cycle takes ${time(own_cycle_us)} by itself (${source}${sure}), and ${time(recorded_cycle_us)} as recorded (O)`;
 }
 
 function flowsText({ value, error }: Answered<Flows>): string {

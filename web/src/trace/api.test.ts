@@ -32,6 +32,28 @@ describe("asking the server", () => {
     expect(asked[0]?.searchParams.get("from")).toBe("0");
     expect(asked[0]?.searchParams.has("tracks")).toBe(false);
   });
+  it("asks about the clock that is shown, and for what is drawn over it", async () => {
+    const asked: URL[] = [];
+    const client = createClient(new URL("http://here/"), async (url) => {
+      asked.push(new URL(url));
+      return new Response("{}");
+    });
+    const api = fetchTraceApi(client, { run: "a", clock: "own" });
+    await api.clock();
+    await api.path([1, 2]);
+    await api.overlay("recording", { from: 0, to: 9, pixels: 5, tracks: [1] }).catch(() => null);
+    expect(asked.map(({ pathname }) => pathname)).toEqual([
+      "/api/timeline/clock",
+      "/api/timeline/path",
+      "/api/timeline/overlay",
+    ]);
+    expect(asked.map(({ searchParams }) => searchParams.get("clock"))).toEqual([
+      "own",
+      "own",
+      "own",
+    ]);
+    expect(asked[2]?.searchParams.get("of")).toBe("recording");
+  });
   it("knows where a file of a range is", () => {
     const { api } = answering(null);
     expect(new URL(api.exportUrl([1.5, 9])).search).toBe("?run=a+b&worker=w0&from=1&to=9");

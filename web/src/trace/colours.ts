@@ -46,6 +46,8 @@ const READABLE = 4.5;
 /** The colour of slices that a search did not find. */
 export const DIM = FAMILY_NAMES.length * SHADES;
 export const COLOURS = DIM + 1;
+/** The colours of what is drawn over slices, which a theme adds. */
+export const OF_OVER = { recording: COLOURS, path: COLOURS + 1 } as const;
 
 /** Number of the colour of a slice; names that differ in digits only get the same. */
 export function colourOf(kind: Track["kind"], name: string): number {

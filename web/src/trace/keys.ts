@@ -15,6 +15,9 @@ export type Command =
   | "outer"
   | "inner"
   | "flows"
+  | "path"
+  | "recording"
+  | "clock"
   | "fit"
   | "clear"
   | "help"
@@ -39,6 +42,9 @@ const KEYS: Record<string, Command> = {
   arrowup: "outer",
   arrowdown: "inner",
   l: "flows",
+  c: "path",
+  r: "recording",
+  o: "clock",
   0: "fit",
   home: "fit",
   escape: "clear",
@@ -58,6 +64,9 @@ export const SHEET: [keys: string[], what: string][] = [
   [["M"], "choose the time of the chosen slice as a range; also double click"],
   [["Shift + drag"], "choose a range of time; also drag on the ruler"],
   [["L"], "show or hide arrows from launches to device work"],
+  [["C"], "show or hide the critical path: what decides how long it takes"],
+  [["R"], "show or hide what recording cost"],
+  [["O"], "switch between the program's own clock and the recorded one"],
   [["/"], "search; Enter and Shift + Enter go through what was found, N and P as well"],
   [["PgUp", "PgDn"], "scroll through tracks"],
   [["Esc"], "clear choice, range and search, one by one"],

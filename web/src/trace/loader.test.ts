@@ -86,3 +86,23 @@ it("tells a failure once and waits for the next movement", async () => {
   expect(told.errors.map((error) => error?.message)).toEqual(["The server does not answer."]);
   expect(told.loading.at(-1)).toBe(false);
 });
+
+it("asks for what is drawn over slices only while it is", async () => {
+  const overlay = vi.fn(async () => answer());
+  const slices = vi.fn(async () => answer());
+  const loader = new Loader({ slices, overlay } as unknown as TraceApi, LENGTH, new Names(), {
+    onData: () => {},
+    onLoading: () => {},
+    onError: (error) => expect(error).toBeNull(),
+  });
+  const view = { from: 0, to: LENGTH, width: 1024 };
+  loader.want(view, [track]);
+  await vi.runAllTimersAsync();
+  expect(slices).toHaveBeenCalled();
+  expect(overlay).not.toHaveBeenCalled();
+  loader.over = ["path"];
+  loader.want(view, [track]);
+  await vi.runAllTimersAsync();
+  expect(overlay.mock.calls.map(([of]: unknown[]) => of)).toContain("path");
+  expect(loader.path.pieces(track.id, 10, view)).not.toEqual([]);
+});

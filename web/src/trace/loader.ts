@@ -5,7 +5,7 @@ import { isCurve } from "./layout";
 import type { Names } from "./names";
 import type { Curve } from "./paintCurves";
 import { byTrack, type TrackSlices } from "./rows";
-import type { Track } from "./types";
+import type { Over, Track } from "./types";
 import { nsPerPixel, type View } from "./view";
 import { levelOf, type Request, type Span, Windows } from "./windows";
 
@@ -14,8 +14,11 @@ const PAUSE_MS = 30;
 const MOST_SLICES = 3_000_000;
 const MOST_POINTS = 500_000;
 
+/** Which route a request goes to. */
+type Source = "slices" | "curves" | Over;
+
 interface Running extends Request {
-  curves: boolean;
+  source: Source;
   ahead: boolean;
   abort: AbortController;
 }
@@ -36,6 +39,10 @@ export interface LoaderEvents {
 export class Loader {
   readonly slices = new Windows<TrackSlices>(MOST_SLICES);
   readonly curves = new Windows<Curve>(MOST_POINTS);
+  readonly recording = new Windows<TrackSlices>(MOST_SLICES);
+  readonly path = new Windows<TrackSlices>(MOST_SLICES);
+  /** What is drawn over slices just now. */
+  over: readonly Over[] = [];
   private running: Running[] = [];
   private timer: ReturnType<typeof setTimeout> | null = null;
   private wanted: Wanted | null = null;
@@ -89,13 +96,14 @@ export class Loader {
 
   /** Requests for what is neither known nor on its way. */
   private requests(tracks: readonly Track[], level: number, span: Span) {
-    return [true, false].flatMap((curves) => {
+    const sources: Source[] = ["curves", "slices", ...this.over];
+    return sources.flatMap((source) => {
+      const curves = source === "curves";
       const ids = tracks.filter((track) => isCurve(track) === curves).map((track) => track.id);
-      const store = curves ? this.curves : this.slices;
-      return store
+      return this[source]
         .missing(ids, level, span, this.length)
-        .filter((request) => !this.running.some((other) => covers(other, request, curves)))
-        .map((request) => ({ ...request, curves }));
+        .filter((request) => !this.running.some((other) => covers(other, request, source)))
+        .map((request) => ({ ...request, source }));
     });
   }
 
@@ -114,12 +122,14 @@ export class Loader {
     return this.overview && levelOf(nsPerPixel(this.overview.view));
   }
 
-  private async start(request: Request & { curves: boolean; ahead: boolean }): Promise<void> {
+  private async start(request: Request & { source: Source; ahead: boolean }): Promise<void> {
     const running = { ...request, abort: new AbortController() };
     this.running.push(running);
     try {
       const call = { signal: running.abort.signal };
-      await (request.curves ? this.fetchCurves(request, call) : this.fetchSlices(request, call));
+      const { source } = request;
+      if (source === "curves") await this.fetchCurves(request, call);
+      else await this.fetchSlices(request, source, call);
       this.events.onError(null);
       this.events.onData();
     } catch (error) {
@@ -134,10 +144,12 @@ export class Loader {
     }
   }
 
-  private async fetchSlices(request: Request, call: Call): Promise<void> {
-    const { head, slices } = await this.api.slices(request, call);
+  private async fetchSlices(request: Request, source: "slices" | Over, call: Call): Promise<void> {
+    const { head, slices } = await (source === "slices"
+      ? this.api.slices(request, call)
+      : this.api.overlay(source, request, call));
     this.names.add(head.names, head.short);
-    this.slices.add(request, byTrack(slices, request.tracks), head.slices + 1);
+    this[source].add(request, byTrack(slices, request.tracks), head.slices + 1);
   }
 
   private async fetchCurves(request: Request, call: Call): Promise<void> {
@@ -152,8 +164,8 @@ export class Loader {
   }
 }
 
-function covers(one: Running, other: Request, curves: boolean): boolean {
-  if (one.curves !== curves || one.level !== other.level || one.abort.signal.aborted) return false;
+function covers(one: Running, other: Request, source: Source): boolean {
+  if (one.source !== source || one.level !== other.level || one.abort.signal.aborted) return false;
   const tracks = new Set(one.tracks);
   const same = one.from <= other.from && one.to >= other.to;
   return same && other.tracks.every((track) => tracks.has(track));

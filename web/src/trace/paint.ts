@@ -1,13 +1,14 @@
 // Draws a frame of the timeline from what is known; asks for nothing.
 
 import type { Range } from "./api";
+import { OF_OVER } from "./colours";
 import { isCurve, type Layout, ROW, rowTop, type TrackItem, visibleItems } from "./layout";
 import type { Names } from "./names";
 import { type Curve, paintCurve } from "./paintCurves";
-import type { SlicePainter } from "./paintSlices";
+import { AT_BOTTOM, AT_TOP, type SlicePainter } from "./paintSlices";
 import type { TrackSlices } from "./rows";
 import type { Theme } from "./theme";
-import type { Place, Timeline } from "./types";
+import type { Over, Place, Timeline } from "./types";
 import { toX, type View } from "./view";
 import type { Piece } from "./windows";
 
@@ -28,10 +29,13 @@ export interface Frame {
   length: number;
   selected: Spot | null;
   hovered: Spot | null;
-  arrows: readonly { from: Spot; to: Spot; strong: boolean }[];
+  /** Those of the critical path are in its colour. */
+  arrows: readonly { from: Spot; to: Spot; strong: boolean; path?: boolean }[];
+  over: readonly Over[];
   range: Range | null;
   slicesOf(track: number): Piece<TrackSlices>[];
   curvesOf(track: number): Piece<Curve>[];
+  overOf(over: Over, track: number): Piece<TrackSlices>[];
 }
 
 type Context = CanvasRenderingContext2D;
@@ -54,11 +58,41 @@ export function paint(context: Context, painter: SlicePainter, frame: Frame): vo
     }
   }
   painter.draw(context, theme, names);
+  const { slices } = painter;
+  if (frame.over.includes("recording")) {
+    paintOver(painter, frame, "recording", OF_OVER.recording);
+    painter.draw(context, theme, names, AT_BOTTOM);
+  }
+  if (frame.over.includes("path")) paintPath(context, painter, frame);
+  painter.slices = slices;
   paintHeaders(context, frame);
   paintRange(context, frame);
   paintArrows(context, frame);
   if (frame.hovered) outline(context, frame, frame.hovered, 1);
   if (frame.selected) outline(context, frame, frame.selected, 2);
+}
+
+/** What is on the critical path in its colours, the rest behind a veil. */
+function paintPath(context: Context, painter: SlicePainter, frame: Frame): void {
+  const { view, height, theme, names } = frame;
+  context.fillStyle = theme.ground;
+  context.globalAlpha = 0.72;
+  context.fillRect(0, 0, view.width, height);
+  context.globalAlpha = 1;
+  paintOver(painter, frame, "path", null);
+  painter.draw(context, theme, names);
+  paintOver(painter, frame, "path", OF_OVER.path);
+  painter.draw(context, theme, names, AT_TOP);
+}
+
+function paintOver(painter: SlicePainter, frame: Frame, over: Over, fixed: number | null): void {
+  const { view, height, top, layout, theme, names } = frame;
+  painter.begin(view.width, height, frame.ratio, theme.palette.fills);
+  for (const item of visibleItems(layout, top, top + height)) {
+    if (item.type === "group" || isCurve(item.track)) continue;
+    const pieces = frame.overOf(over, item.track.id);
+    painter.track(item, pieces, names, view, top, top + height, fixed);
+  }
 }
 
 /** Beyond the recording, and where steps begin. */
@@ -104,11 +138,11 @@ function paintRange(context: Context, { view, height, range, theme }: Frame): vo
 /** Arrows from one slice to another: out at its right end, in at the other's left end. */
 function paintArrows(context: Context, frame: Frame): void {
   const { view, theme, layout, top, height } = frame;
-  context.strokeStyle = theme.text;
-  context.fillStyle = theme.text;
   // Many arrows together shall not hide what is beneath them.
   const faint = Math.min(0.35, Math.max(0.08, 20 / frame.arrows.length));
-  for (const { from, to, strong } of frame.arrows) {
+  for (const { from, to, strong, path } of frame.arrows) {
+    context.strokeStyle = path ? theme.palette.fills[OF_OVER.path]! : theme.text;
+    context.fillStyle = context.strokeStyle;
     const source = layout.byTrack.get(from.track);
     const target = layout.byTrack.get(to.track);
     if (!source || !target) continue;
@@ -120,7 +154,7 @@ function paintArrows(context: Context, frame: Frame): void {
     const y1 = rowTop(target, to.row) - top + ROW / 2;
     if (Math.max(x0, x1) < 0 || Math.min(x0, x1) > view.width) continue;
     if (Math.max(y0, y1) < 0 || Math.min(y0, y1) > height) continue;
-    context.globalAlpha = strong ? 0.9 : faint;
+    context.globalAlpha = strong ? 0.9 : path ? Math.min(0.8, Math.max(2 * faint, 0.3)) : faint;
     context.lineWidth = strong ? 1.5 : 1;
     arrow(context, x0, y0, x1, y1);
   }

@@ -10,11 +10,21 @@ import type { Theme } from "./theme";
 
 const HEIGHT = ROW - 2;
 
+/** A part of the height of a row. */
+export interface Line {
+  top: number;
+  height: number;
+}
+
+const WHOLE: Line = { top: 0, height: HEIGHT };
+export const AT_TOP: Line = { top: -1, height: 2 };
+export const AT_BOTTOM: Line = { top: HEIGHT - 4, height: 5 };
+
 export class SlicePainter extends Strips {
   private readonly strip = document.createElement("canvas");
 
-  /** Puts on the canvas what was collected. */
-  draw(context: CanvasRenderingContext2D, theme: Theme, names: Names): void {
+  /** Puts on the canvas what was collected; as a line of some height at the edge of its rows. */
+  draw(context: CanvasRenderingContext2D, theme: Theme, names: Names, line: Line = WHOLE): void {
     if (!this.tops.length) return;
     const { width, tops, strip } = this;
     const rows = this.pixels.length / width;
@@ -25,7 +35,7 @@ export class SlicePainter extends Strips {
     lines.putImageData(image, 0, 0, 0, 0, width, tops.length);
     context.imageSmoothingEnabled = false;
     for (const [i, y] of tops.entries()) {
-      context.drawImage(strip, 0, i, width, 1, 0, y, width / this.ratio, HEIGHT);
+      context.drawImage(strip, 0, i, width, 1, 0, y + line.top, width / this.ratio, line.height);
     }
     context.font = `11px ${theme.font}`;
     context.textBaseline = "middle";

@@ -10,6 +10,9 @@ it("what is written is read again", () => {
     range: [5, 70],
     collapsed: ["GPU 0 | 50%", "#7"],
     deep: [4, 11],
+    clock: "own",
+    path: 1,
+    recording: 0,
   };
   expect(readState(writeState(state))).toEqual(state);
 });
@@ -23,6 +26,9 @@ it("what makes no sense is left out", () => {
     q: "",
     collapsed: "",
     deep: "4-x",
+    clock: "theirs",
+    path: "yes",
+    recording: "1",
   };
   expect(readState(entries)).toEqual({});
 });

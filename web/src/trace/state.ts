@@ -1,5 +1,8 @@
 // What of the trace view is in the address, so that a link shows the same picture.
 
+import { asClock } from "../components/clocks";
+import type { Clock } from "../document/types";
+
 export interface TraceState {
   /** What is in view, nanoseconds since the start of the recording. */
   from?: number;
@@ -14,6 +17,12 @@ export interface TraceState {
   collapsed?: string[];
   /** Deep tracks, by id, of which all rows are shown. */
   deep?: number[];
+  /** Whose time is shown; the recorded one unless given. */
+  clock?: Clock;
+  /** Whether the critical path is shown: 1. */
+  path?: number;
+  /** Whether what recording cost is shown, which it is unless this is 0. */
+  recording?: number;
 }
 
 /** Keys that are to vanish from the address are there with the value undefined. */
@@ -34,6 +43,10 @@ export function readState(entries: Readonly<Record<string, string | undefined>>)
   if (collapsed.length) state.collapsed = collapsed.map(decodeURIComponent);
   const deep = (entries.deep ?? "").split("-").map(number);
   if (deep.every((id) => id !== null)) state.deep = deep;
+  const clock = asClock(entries.clock);
+  if (clock) state.clock = clock;
+  if (entries.path === "1") state.path = 1;
+  if (entries.recording === "0") state.recording = 0;
   return state;
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { COLOURS, DIM } from "./colours";
+import { COLOURS, DIM, OF_OVER } from "./colours";
 import { pieceOf, type Written } from "./example";
 import { AS_OPENED, layOut } from "./layout";
 import { Names } from "./names";
@@ -12,9 +12,12 @@ const TRACK: Track = {
 };
 const view = { from: 0, to: 100, width: 100 };
 /** Each colour is the number of itself. */
-const FILLS = Array.from({ length: COLOURS }, (_, i) => `#${i.toString(16).padStart(6, "0")}`);
+const FILLS = Array.from({ length: COLOURS + 2 }, (_, i) => `#${i.toString(16).padStart(6, "0")}`);
 
-function drawn(written: Written[], { ratio = 1, search = "", cuts = [0, 1000] } = {}) {
+function drawn(
+  written: Written[],
+  { ratio = 1, search = "", cuts = [0, 1000], fixed = null as number | null } = {},
+) {
   const names = new Names();
   names.add({ 0: "one", 1: "two" });
   names.search(search);
@@ -22,7 +25,7 @@ function drawn(written: Written[], { ratio = 1, search = "", cuts = [0, 1000] } 
   strips.begin(view.width, 40, ratio, FILLS);
   const pieces = cuts.slice(1).map((to, i) => pieceOf(written, 1, cuts[i]!, to));
   const item = layOut([TRACK], AS_OPENED).byTrack.get(1)!;
-  strips.track(item, pieces, names, view, 0, 80);
+  strips.track(item, pieces, names, view, 0, 80, fixed);
   const alpha = Array.from(strips.pixels.subarray(0, strips.width), (pixel) => pixel >>> 24);
   return { strips, alpha, filled: alpha.flatMap((value, x) => (value ? [x] : [])) };
 }
@@ -69,5 +72,11 @@ it("a slice across two answers has one name", () => {
 it("what a search does not find is dim and has no name", () => {
   const { strips } = drawn([[1, 0, 0, 90, 0]], { search: "two" });
   expect(strips.pixels[5]! & 0xff0000).toBe(DIM << 16);
+  expect(strips.labels).toEqual([]);
+});
+
+it("what is drawn over slices has its own colour and no name", () => {
+  const { strips } = drawn([[1, 0, 0, 90, 0]], { fixed: OF_OVER.recording });
+  expect(strips.pixels[5]! & 0xff0000).toBe(OF_OVER.recording << 16);
   expect(strips.labels).toEqual([]);
 });

@@ -63,6 +63,8 @@ export class Strips {
     view: View,
     top: number,
     bottom: number,
+    /** Number of the colour of all of them, where it is one. */
+    fixed: number | null = null,
   ): void {
     const first = Math.max(0, Math.floor((top - item.y) / ROW));
     const last = Math.min(item.rows - 1, Math.floor((bottom - item.y) / ROW));
@@ -74,7 +76,7 @@ export class Strips {
       let edge = 0;
       for (const piece of pieces) {
         if (row >= rowCount(piece.chunk.data)) continue;
-        edge = this.row(item.track.kind, row, y, line, edge, piece, names, view);
+        edge = this.row(item.track.kind, row, y, line, edge, piece, names, view, fixed);
       }
     }
   }
@@ -88,6 +90,7 @@ export class Strips {
     piece: Piece<TrackSlices>,
     names: Names,
     view: View,
+    fixed: number | null,
   ): number {
     const { pixels, colours, ratio } = this;
     const { data } = piece.chunk;
@@ -110,7 +113,7 @@ export class Strips {
       edge = until;
       const code = name[i]!;
       const known = table[code]!;
-      const colour = known === UNKNOWN ? names.colour(kind, code) : known;
+      const colour = fixed ?? (known === UNKNOWN ? names.colour(kind, code) : known);
       let pixel = colours[colour]!;
       if (count[i]! > 1) pixel = thinned(pixel, busy[i]! / (dur[i]! || 1));
       if (width === 1) {
@@ -119,7 +122,7 @@ export class Strips {
       }
       // A pixel of ground tells neighbours apart.
       pixels.fill(pixel, line + x, line + (width > 3 && until < right ? until - 1 : until));
-      if (width >= NARROWEST_LABEL * ratio && colour !== DIM) {
+      if (width >= NARROWEST_LABEL * ratio && colour < DIM) {
         this.label(x / ratio, y, width / ratio, code, count[i]!, start[i]!);
       }
     }

@@ -22,6 +22,8 @@ export function currentTheme(): Theme {
   const value = (name: string) => style.getPropertyValue(name).trim();
   const ground = value("--ground");
   const dark = Number.parseInt(ground.slice(1, 3), 16) < 128;
+  const { fills, text } = palette(dark);
+  const over = [value("--over-recording"), value("--over-path")];
   return {
     dark,
     ground,
@@ -33,6 +35,6 @@ export function currentTheme(): Theme {
     accent: value("--accent"),
     curve: value("--part-3"),
     font: value("--sans"),
-    palette: palette(dark),
+    palette: { fills: [...fills, ...over], text },
   };
 }

@@ -103,6 +103,21 @@ export interface Flows {
   to: Place[];
 }
 
+/** What is drawn over slices: time that went into recording, the path that decides how long it takes. */
+export type Over = "recording" | "path";
+
+/** `api/timeline/clock`: how long a cycle takes as recorded, and by itself. */
+export interface OwnClock {
+  recorded_cycle_us: number;
+  own_cycle_us: number | null;
+  ci95_us: [low: number, high: number] | null;
+  source: "measured" | "estimated" | "none";
+  /** Why it is not known, as a sentence. */
+  why: string;
+  /** What of the host's time, on all threads, went into recording. */
+  recording_ns: number;
+}
+
 /** `api/timeline/search?q=&from=&to=` */
 export interface Found {
   /** Slices that match in the whole recording. */
@@ -114,4 +129,6 @@ export interface Found {
 
 // `api/timeline/aggregate?from=&to=&tracks=` answers a Table block (document/types.ts): name, kind,
 // calls, total (cut to the range), share of the range, mean, longest.
+// `api/timeline/overlay?of=&from=&to=&pixels=&tracks=` answers parts of slices as `slices` does.
+// `api/timeline/path?from=&to=` answers where the critical path changes its track, as `flows` does.
 // `api/timeline/export?from=&to=` answers a Chrome-format trace, gzipped, as a download.

@@ -36,6 +36,7 @@ export function useChoice(
   { api, engine, placed, onState, scrollTo }: Around,
   select: number | undefined,
   flows: Flows | null,
+  path: Flows | null,
 ): Choice {
   const [merged, setMerged] = useState<Shown | null>(null);
   const [spot, setSpot] = useState<Spot | null>(null);
@@ -89,7 +90,7 @@ export function useChoice(
     stays.current = false;
     seen.current = place.id;
   }, [details.value]);
-  const arrows = useMemo(() => arrowsOf(details.value, flows), [details.value, flows]);
+  const arrows = useMemo(() => arrowsOf(details.value, flows, path), [details.value, flows, path]);
   useEffect(() => {
     engine.selected = spot;
     engine.arrows = arrows;
@@ -105,12 +106,18 @@ export function useChoice(
   return { details, merged, spot, pick, jump, walk, focus };
 }
 
-function arrowsOf(slice: SliceDetails | null, flows: Flows | null): Engine["arrows"] {
-  const all = (flows?.from ?? []).map((from, i) => ({ from, to: flows!.to[i]!, strong: false }));
+function arrowsOf(
+  slice: SliceDetails | null,
+  flows: Flows | null,
+  path: Flows | null,
+): Engine["arrows"] {
+  const pairs = (of: Flows | null) => (of?.from ?? []).map((from, i) => ({ from, to: of!.to[i]! }));
+  const all = pairs(flows).map((pair) => ({ ...pair, strong: false }));
+  const along = pairs(path).map((pair) => ({ ...pair, strong: false, path: true }));
   const own = (slice?.flows ?? []).map(({ direction, place }) => ({
     from: direction === "to" ? slice! : place,
     to: direction === "to" ? place : slice!,
     strong: true,
   }));
-  return [...all, ...own];
+  return [...all, ...along, ...own];
 }

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timesink.analyses.columns import once_per_trace, remember
+from timesink.analyses.replay.own_clock import own_timeline
 from timesink.analyses.timeline.layout import (
     Arrows,
     Lanes,
@@ -22,6 +23,13 @@ from timesink.analyses.timeline.layout import (
     whole_layout,
 )
 from timesink.analyses.timeline.levels import Level, MergedSlices, Points, as_points, single
+from timesink.analyses.timeline.overlays import (
+    PathPieces,
+    path_levels,
+    path_pieces,
+    recording_costs,
+    recording_levels,
+)
 from timesink.analyses.timeline.tracks import Track
 from timesink.model.trace import Trace
 from timesink.sources.kept_answers import Arrays, KeptAnswer, array_blocks, arrays_in
@@ -124,25 +132,61 @@ class Timeline:
     """A trace, and how it is drawn: at first what a picture needs, soon all of it."""
 
     trace: Trace
+    """As recorded."""
+    own: bool = False
+    """Whether it is drawn as the program runs by itself, as far as that is known."""
+
+    @property
+    def drawn(self) -> Trace:
+        """The trace with the times that are drawn."""
+        return own_timeline(self.trace) if self.own else self.trace
 
     @property
     def layout(self) -> Layout:
         """What there is to draw from just now."""
-        return _layout(self.trace)
+        return _layout(self.drawn)
 
     @property
     def whole(self) -> WholeLayout:
         """All there is; waits for it."""
-        return _whole(self.trace).result()
+        return _whole(self.drawn).result()
 
     def finish(self) -> None:
         """Begin to lay out the rest; waits for nothing."""
-        _whole(self.trace)
+        _whole(self.drawn)
+
+    def overlay(self, name: str) -> Overlay:
+        """One of `OVERLAYS`; the first time that takes a while."""
+        return _overlay(self.trace, own=self.own, name=name)
 
 
-def open_timeline(trace: Trace) -> Timeline:
+OVERLAYS = ("recording", "path")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Overlay:
+    """Parts of slices that are drawn over them."""
+
+    levels: tuple[Level[MergedSlices], ...]
+    pieces: PathPieces | None = None
+    """Of a path: one after the other."""
+
+
+@once_per_trace
+def _overlay(trace: Trace, *, own: bool, name: str) -> Overlay:
+    layout = Timeline(trace, own).layout
+    if name == "path":
+        pieces = path_pieces(trace, own=own)
+        return Overlay(path_levels(layout, pieces), pieces)
+    # By itself the program records nothing.
+    costs = recording_costs(trace)
+    costs = costs.first(0) if own else costs
+    return Overlay(recording_levels(layout, costs))
+
+
+def open_timeline(trace: Trace, *, own: bool = False) -> Timeline:
     """The timeline of a trace; the second time it is there at once."""
-    timeline = Timeline(trace)
+    timeline = Timeline(trace, own)
     if len(timeline.layout.lanes.slices) < _WORTH_KEEPING:
         timeline.finish()
     return timeline

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeAlias
 
@@ -12,17 +12,21 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.names import short_kernel_name
+from timesink.analyses.replay.own_clock import own_clock
 from timesink.analyses.timeline.layout import Lanes
 from timesink.analyses.timeline.levels import (
+    Level,
+    MergedSlices,
     joined_ranges,
     own_time,
     stretches,
     visible,
     visible_points,
 )
+from timesink.analyses.timeline.overlays import recording_costs
 from timesink.analyses.timeline.tracks import ANNOTATION, CURVES, HOST
 from timesink.answers.plugin import Query
-from timesink.answers.timeline import Place, Timeline, packed, place_of, places_of
+from timesink.answers.timeline import OVERLAYS, Place, Timeline, packed, place_of, places_of
 from timesink.errors import NotFoundError, UsageError
 from timesink.formats.chrome import writer as names
 from timesink.formats.chrome.writer import json_texts
@@ -123,14 +127,27 @@ def tracks(timeline: Timeline, _query: Query) -> dict[str, Any]:
 
 def slices(timeline: Timeline, query: Query) -> bytes:
     """The slices of a window, merged below a pixel, as arrays."""
-    layout, lanes = timeline.layout, timeline.layout.lanes
+    answer = _window(timeline, query, timeline.layout.levels)
+    # The first picture is there: time to make the next ones quick.
+    timeline.finish()
+    return answer
+
+
+def overlay(timeline: Timeline, query: Query) -> bytes:
+    """Parts of slices that are drawn over them in a window, as slices are told."""
+    name = query.choice("of", *OVERLAYS) or OVERLAYS[0]
+    return _window(timeline, query, timeline.overlay(name).levels)
+
+
+def _window(timeline: Timeline, query: Query, levels: Sequence[Level[MergedSlices]]) -> bytes:
+    lanes = timeline.layout.lanes
     first, last = asked_range(query, timeline)
     shown = lanes.lanes_of(asked_tracks(query, timeline, curves=False))
-    window = visible(layout.levels, shown, first, last, pixels=asked_pixels(query))
+    window = visible(levels, shown, first, last, pixels=asked_pixels(query))
     pieces = window.pieces
     lane = np.repeat(shown, np.diff(pieces.first))
     track = np.searchsorted(lanes.first_lane, lane, side="right") - 1
-    codes = np.unique(pieces.label).tolist()
+    codes = [code for code in np.unique(pieces.label).tolist() if code < len(lanes.names)]
     head = {
         "slices": len(pieces),
         "names": {str(code): lanes.names[code][:_NAME_LENGTH] for code in codes},
@@ -152,10 +169,63 @@ def slices(timeline: Timeline, query: Query) -> bytes:
         "busy": pieces.busy.astype(np.float64),
         "id": pieces.id,
     }
-    answer = packed(head, arrays)
-    # The first picture is there: time to make the next ones quick.
-    timeline.finish()
-    return answer
+    return packed(head, arrays)
+
+
+def clock(timeline: Timeline, _query: Query) -> dict[str, Any]:
+    """How long a cycle takes by itself, and what of the host's time was spent on recording."""
+    costs = recording_costs(timeline.trace)
+    return {
+        **own_clock(timeline.trace).to_dict(),
+        "recording_ns": int((costs.end - costs.start).sum()),
+    }
+
+
+def other_clock(timeline: Timeline, query: Query) -> dict[str, Any]:
+    """Where a range is on the other clock: as far into the host call that began last before it."""
+    here, there = timeline.layout, replace(timeline, own=not timeline.own).layout
+    slices, others = here.lanes.slices, there.lanes.slices
+    # What frames the recording began before anything, and tells nothing.
+    of_host = np.flatnonzero((slices.id < here.host_rows) & (slices.start >= 0))
+    found = []
+    for moment in asked_range(query, timeline):
+        before = of_host[slices.start[of_host] <= moment]
+        if not len(before):
+            found.append(moment)
+            continue
+        last = before[np.argmax(slices.start[before])]
+        place = there.lanes.place[slices.id[last]]
+        since, dur = moment - int(slices.start[last]), int(slices.dur[last])
+        inside = int(min(since / max(dur, 1), 1.0) * others.dur[place])
+        found.append(int(others.start[place]) + inside + max(since - dur, 0))
+    return {"from_ns": found[0], "to_ns": max(found)}
+
+
+def path(timeline: Timeline, query: Query) -> dict[str, Any]:
+    """What led from one slice of the critical path to the next, in a range; as `flows`."""
+    lanes, pieces = timeline.layout.lanes, timeline.overlay("path").pieces
+    if pieces is None or not len(pieces):
+        return {"total": 0, "from": [], "to": []}
+    first, last = asked_range(query, timeline)
+    number = pieces.row + np.where(pieces.of_device, timeline.layout.host_rows, 0)
+    start, end = (one - timeline.layout.start_ns for one in (pieces.start, pieces.end))
+    # From one row of a stream or thread to the same, time itself leads.
+    head = np.flatnonzero(pieces.way[1:] > 0) + 1
+    head = head[(lanes.place[number[head]] >= 0) & (lanes.place[number[head - 1]] >= 0)]
+    tracks = (lanes.lanes_at(lanes.place[number[one]])[0] for one in (head - 1, head))
+    head = head[np.not_equal(*tracks) & (end[head] >= first) & (start[head - 1] <= last)]
+    most = min(len(head), MOST_ARROWS)
+    chosen = head[np.linspace(0, len(head) - 1, most).round().astype(np.int64)]
+
+    def places(which: Ints) -> list[Place]:
+        found = places_of(timeline, number[which])
+        spans = zip(start[which].tolist(), end[which].tolist(), strict=True)
+        return [
+            {**one, "from_ns": low, "dur_ns": high - low}
+            for one, (low, high) in zip(found, spans, strict=True)
+        ]
+
+    return {"total": len(head), "from": places(chosen - 1), "to": places(chosen)}
 
 
 def counters(timeline: Timeline, query: Query) -> dict[str, Any]:
@@ -459,7 +529,7 @@ _ARGUMENTS = ("collectives", "event_args")
 
 def export(timeline: Timeline, query: Query) -> Iterator[bytes]:
     """Chrome-format JSON, text by text; of a range everything that overlaps it."""
-    trace = timeline.trace
+    trace = timeline.drawn
     if "from" in query.params or "to" in query.params:
         start = timeline.layout.start_ns
         first, last = asked_range(query, timeline)
@@ -524,6 +594,10 @@ TimelineAnswer: TypeAlias = Callable[[Timeline, Query], Any]
 ROUTES: Mapping[str, TimelineAnswer] = {
     "tracks": tracks,
     "slices": slices,
+    "overlay": overlay,
+    "clock": clock,
+    "other_clock": other_clock,
+    "path": path,
     "counters": counters,
     "slice": details,
     "flows": flows,

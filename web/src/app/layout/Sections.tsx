@@ -1,7 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
+import { ClockSwitch } from "../../components/ClockSwitch";
+import { sectionsOf, shownClock } from "../../components/clocks";
 import { type Links, LinksContext } from "../../components/links";
-import { SectionView } from "../../components/SectionView";
+import { SectionList } from "../../components/SectionList";
 import { StateContext } from "../../components/state";
 import type { Document } from "../../document/types";
 import { useDocumentState } from "../routing/useDocumentState";
@@ -19,6 +21,7 @@ interface SectionsProps {
 export function Sections({ title, document, links, children }: SectionsProps) {
   const [state, onState] = useDocumentState();
   const keeper = useMemo(() => ({ state, onState }), [state, onState]);
+  const sections = sectionsOf(document, shownClock(document, state.clock));
   return (
     <LinksContext.Provider value={links}>
       <StateContext.Provider value={keeper}>
@@ -26,13 +29,10 @@ export function Sections({ title, document, links, children }: SectionsProps) {
           <header class="page-head">
             <h1 class="visually-hidden">{title}</h1>
             <p class="quiet">{document.subject}</p>
+            <ClockSwitch document={document} keeper={keeper} />
             {children}
           </header>
-          <div class="sections">
-            {document.sections.map((section) => (
-              <SectionView key={section.id} section={section} />
-            ))}
-          </div>
+          <SectionList document={document} sections={sections} />
         </article>
       </StateContext.Provider>
     </LinksContext.Provider>

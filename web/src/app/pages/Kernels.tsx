@@ -1,7 +1,7 @@
+import { Switch } from "../../components/Switch";
 import type { Document } from "../../document/types";
 import { useLoaded } from "../api/useLoaded";
 import { LoadedDocument } from "../layout/LoadedDocument";
-import { Switch } from "../layout/Switch";
 import { navigate } from "../routing/navigation";
 import { changedQuery } from "../routing/route";
 import { DocumentPage } from "./DocumentPage";

@@ -1,8 +1,8 @@
+import { Switch } from "../../components/Switch";
 import type { Block, Document, Table } from "../../document/types";
 import type { Loaded } from "../api/useLoaded";
 import { Sections } from "../layout/Sections";
 import { Failure, Shown, Working } from "../layout/Shown";
-import { Switch } from "../layout/Switch";
 import { navigate } from "../routing/navigation";
 import { changedQuery } from "../routing/route";
 import { OperatorDetails } from "./OperatorDetails";

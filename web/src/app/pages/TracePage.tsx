@@ -11,8 +11,11 @@ import type { OfRun } from "./ofRun";
 export function TracePage({ of }: { of: OfRun }) {
   const { client } = useApp();
   const { run, worker, span, version, route } = of;
-  const key = [run.name, worker, span, version].join("\n");
-  const api = useMemo(() => fetchTraceApi(client, { run: run.name, worker, span }), [client, key]);
+  const state = readState(route.query);
+  const { clock } = state;
+  const key = [run.name, worker, span, version, clock].join("\n");
+  const recording = { run: run.name, worker, span, clock };
+  const api = useMemo(() => fetchTraceApi(client, recording), [client, key]);
   return (
     <div class="trace-page">
       <h1 class="visually-hidden">Trace of {run.name}</h1>
@@ -21,7 +24,7 @@ export function TracePage({ of }: { of: OfRun }) {
         api={api}
         waiting={(progress) => <Working progress={progress} what="the timeline" />}
         failed={(error, again) => <Failure error={asApiError(error)} onRetry={again} />}
-        state={readState(route.query)}
+        state={state}
         onState={(next, how) =>
           navigate({ ...route, query: changedQuery(route.query, writeState(next)) }, how)
         }

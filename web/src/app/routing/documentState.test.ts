@@ -9,11 +9,13 @@ test("what a reader changes in tables and trees is read back from the address", 
       kernels: { sort: null, search: "gemm, sm_90" },
     },
     icicles: { tree: { node: 3 } },
+    clock: "recorded" as const,
   };
   const read = readDocumentState(documentStateChanges({}, state));
   expect(read.tables?.operators).toMatchObject(state.tables.operators);
   expect(read.tables?.kernels).toMatchObject(state.tables.kernels);
   expect(read.icicles?.tree).toMatchObject(state.icicles.tree);
+  expect(read.clock).toBe("recorded");
 });
 
 test("what is taken back leaves the address, other entries stay", () => {

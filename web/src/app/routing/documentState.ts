@@ -1,6 +1,7 @@
 // What a reader changes in tables and trees, as entries of the address: `sort.ID=-key` (the minus:
-// largest first), `find.ID=text`, `cols.ID=a,b`, `node.ID=3`.
+// largest first), `find.ID=text`, `cols.ID=a,b`, `node.ID=3`; and whose time is shown, `clock=recorded`.
 
+import { asClock } from "../../components/clocks";
 import type { DocumentState, IcicleState, TableState } from "../../components/state";
 import type { Query } from "./route";
 
@@ -23,7 +24,7 @@ export function readDocumentState(query: Query): DocumentState {
       icicles[id] = { ...icicles[id], search: text };
     }
   }
-  return { tables, icicles };
+  return { tables, icicles, clock: asClock(query.clock) };
 }
 
 /** The query with the parts of the state that changed; "" marks what leaves the address. */
@@ -38,6 +39,7 @@ export function documentStateChanges(before: DocumentState, after: DocumentState
     changes[`node.${id}`] = icicle.node === undefined ? "" : String(icicle.node);
     changes[`find.${id}`] = icicle.search ?? "";
   }
+  if (before.clock !== after.clock) changes.clock = after.clock ?? "";
   return changes;
 }
 

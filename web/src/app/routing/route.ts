@@ -52,10 +52,10 @@ export function formatRoute(route: Route): string {
   }
 }
 
-/** A page of a run; worker and span are kept from the query given, further state is added. */
+/** A page of a run; worker, span and clock are kept from the query given, further state is added. */
 export function runHref(run: string, page: RunPage, kept: Query = {}, more: Query = {}): string {
-  const { worker = "", span = "" } = kept;
-  return formatRoute({ at: "run", run, page, query: { worker, span, ...more } });
+  const { worker = "", span = "", clock = "" } = kept;
+  return formatRoute({ at: "run", run, page, query: { worker, span, clock, ...more } });
 }
 
 /** A query with some entries changed; "" removes one. */

@@ -1,0 +1,201 @@
+"""What is drawn over a timeline: what recording cost, and the path that decided how long it took.
+
+Both are parts of slices.  They are put on the lanes of the slices they belong to, and merged as
+slices are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from timesink.analyses.columns import device_columns, host_columns, once_per_trace, start_and_end
+from timesink.analyses.links import launching_calls
+from timesink.analyses.replay.critical_path import critical_path
+from timesink.analyses.replay.graph import replay_graph
+from timesink.analyses.replay.own_clock import own_clock, own_timeline
+from timesink.analyses.replay.simulation import Played, play, worked
+from timesink.analyses.timeline.layout import Lanes, Layout
+from timesink.analyses.timeline.levels import Level, MergedSlices, coarser_levels, merge, single
+from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.trace import Trace
+
+_OF_DEVICE = ("kernel", "memcpy", "memset", "communication")
+_BETWEEN = ("queue", "hand_over")
+"""What passes between two slices and is part of neither."""
+WAYS = ("", "launch", "queue", "wake_up", "hand_over")
+"""What leads from one piece of a path to the next; nothing where a thread just goes on."""
+
+
+@dataclass(frozen=True, eq=False)
+class PathPieces:
+    """Slices on the critical path, or parts of them, in the order in which they decided."""
+
+    of_device: Flags
+    row: Ints
+    """In `host`, or in `device`."""
+    start: Ints
+    """On the clock of the trace it is drawn on."""
+    end: Ints
+    way: Ints
+    """What led to it, a place in `WAYS`."""
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+
+@once_per_trace
+def path_pieces(trace: Trace, *, own: bool = False) -> PathPieces:
+    """The critical path of a recording, or of the program as it runs by itself."""
+    played = own_clock(trace).played if own else None
+    drawn = trace if played is None else own_timeline(trace)
+    graph_played = play(replay_graph(trace)) if played is None else played
+    path = critical_path(trace, graph_played)
+    kind = path["kind"].cast(str).to_numpy()
+    on_device = np.isin(kind, _OF_DEVICE)
+    device, host = path["device_row"].to_numpy(), path["host_row"].to_numpy()
+    launched = np.flatnonzero((kind == "launch") & (device >= 0))
+    host = host.copy()
+    host[launched] = launching_calls(trace)[device[launched]]
+    row = np.where(on_device, device, host)
+    kept = np.flatnonzero((row >= 0) & ~np.isin(kind, _BETWEEN))
+    start = path["start_ns"].to_numpy()[kept]
+    end = start + path["dur_ns"].to_numpy()[kept]
+    row, on_device = row[kept], on_device[kept]
+    calls, thread = graph_played.graph.points.calls, np.full(len(row), -1)
+    known = np.flatnonzero(~on_device)
+    thread[known] = calls.thread[calls.place[row[known]]]
+    moment = _own_moments if drawn is not trace else _recorded_moments
+    start, end = (moment(graph_played, thread, each * 1.0) for each in (start, end))
+    # Never beyond the slice it is part of; work of a device is there as a whole.
+    for side, events in ((~on_device, host_columns(drawn)), (on_device, device_columns(drawn))):
+        low, high = start_and_end(events, row[side])
+        whole = on_device[side]
+        start[side] = np.where(whole, low, np.clip(start[side], low, high))
+        end[side] = np.where(whole, high, np.clip(end[side], low, high))
+    return PathPieces(on_device, row, start, end, _ways(on_device, thread))
+
+
+def _own_moments(played: Played, _thread: Ints, time: Floats) -> Ints:
+    return np.rint(time).astype(np.int64) + int(played.graph.time[0])
+
+
+def _recorded_moments(played: Played, thread: Ints, time: Floats) -> Ints:
+    """When moments of a replay were in the recording, on the thread they are of."""
+    points, come = played.graph.points, played.point
+    moments = _own_moments(played, thread, time)
+    for number in np.unique(thread[thread >= 0]).tolist():
+        part = slice(points.first[number], points.first[number + 1])
+        mine = np.flatnonzero(thread == number)
+        # Counted from the start: large numbers lose nanoseconds.
+        since = int(points.time[part.start])
+        found = np.interp(time[mine], come[part], points.time[part] - since)
+        moments[mine] = np.rint(found).astype(np.int64) + since
+    return moments
+
+
+def _ways(on_device: Flags, thread: Ints) -> Ints:
+    way = np.zeros(len(on_device), dtype=np.int64)
+    before, after = on_device[:-1], on_device[1:]
+    way[1:] = np.select(
+        [~before & after, before & after, before & ~after, thread[1:] != thread[:-1]],
+        [WAYS.index(one) for one in WAYS[1:]],
+        0,
+    )
+    return way
+
+
+@dataclass(frozen=True, eq=False)
+class RecordingCosts:
+    """Stretches of threads in which a program did nothing but record."""
+
+    row: Ints
+    """In `host`: the innermost call they are in, or else the next on their thread."""
+    inside: Flags
+    """Whether it is in that call."""
+    start: Ints
+    """On the clock of the recording."""
+    end: Ints
+
+    def first(self, many: int) -> RecordingCosts:
+        """The first of them."""
+        part = slice(many)
+        return RecordingCosts(self.row[part], self.inside[part], self.start[part], self.end[part])
+
+
+@once_per_trace
+def recording_costs(trace: Trace) -> RecordingCosts:
+    """What the own clock takes out of the threads of a recording; nothing where there is none."""
+    played = own_clock(trace).played
+    if played is None or not len(played.work):
+        nothing = np.zeros(0, dtype=np.int64)
+        return RecordingCosts(nothing, nothing > 0, nothing, nothing)
+    points = played.graph.points
+    length = points.length
+    less = np.diff(worked(played.graph), append=0.0) - np.diff(played.work, append=0.0)
+    less[points.first[1:] - 1] = 0.0
+    lost = np.clip(np.rint(less).astype(np.int64), 0, length)
+    place = np.flatnonzero(lost > 0)
+    # It passed before the start of the next call, or else after the end of the last one.
+    late = points.is_start[place + 1]
+    start = points.time[place] + np.where(late, length[place] - lost[place], 0)
+    inside = points.owner[place] >= 0
+    call = np.where(inside, points.owner[place], points.call[place])
+    return RecordingCosts(points.calls.row[call], inside, start, start + lost[place])
+
+
+def path_levels(layout: Layout, pieces: PathPieces) -> tuple[Level[MergedSlices], ...]:
+    """The pieces of a path on the lanes of their slices, at all resolutions."""
+    number = pieces.row + np.where(pieces.of_device, layout.host_rows, 0)
+    place = layout.lanes.place[number]
+    shown = np.flatnonzero((place >= 0) & (pieces.end > pieces.start))
+    lane = _lane_at(layout.lanes, place[shown])
+    label = layout.lanes.slices.label[place[shown]]
+    span = {"start": pieces.start[shown], "end": pieces.end[shown]}
+    return _levels(layout, lane, label, number[shown], **span)
+
+
+def recording_levels(layout: Layout, costs: RecordingCosts) -> tuple[Level[MergedSlices], ...]:
+    """What recording cost on the lanes of the calls it is in, at all resolutions.
+
+    Outside of calls it is on the first lane of its thread.  Its label follows those of slices.
+    """
+    lanes = layout.lanes
+    place = lanes.place[costs.row]
+    shown = np.flatnonzero(place >= 0)
+    lane = _lane_at(lanes, place[shown])
+    track = np.searchsorted(lanes.first_lane, lane, side="right") - 1
+    lane = np.where(costs.inside[shown], lane, lanes.first_lane[track])
+    label = np.full(len(shown), len(lanes.names), dtype=np.uint32)
+    span = {"start": costs.start[shown], "end": costs.end[shown]}
+    return _levels(layout, lane, label, costs.row[shown], **span)
+
+
+def _lane_at(lanes: Lanes, place: NDArray[np.int32]) -> Ints:
+    return np.searchsorted(lanes.slices.first, place, side="right") - 1
+
+
+def _levels(
+    layout: Layout,
+    lane: Ints,
+    label: NDArray[np.uint32],
+    number: Ints,
+    *,
+    start: Ints,
+    end: Ints,
+) -> tuple[Level[MergedSlices], ...]:
+    order = np.lexsort((start, lane))
+    lane, start, end = lane[order], start[order] - layout.start_ns, end[order] - layout.start_ns
+    # Those of a lane do not overlap.
+    end[:-1] = np.where(lane[1:] == lane[:-1], np.minimum(end[:-1], start[1:]), end[:-1])
+    many = len(layout.lanes.slices.first) - 1
+    finest = single(
+        np.append(0, np.cumsum(np.bincount(lane, minlength=many))),
+        start,
+        end - start,
+        label[order],
+        number[order].astype(np.int32),
+    )
+    return (Level(0, finest), *coarser_levels(finest, merge, layout.length_ns))

@@ -1,0 +1,18 @@
+import type { Clock, Document } from "../document/types";
+import { CLOCKS, firstClock, shownClock } from "./clocks";
+import { Switch } from "./Switch";
+import type { StateKeeper } from "./state";
+
+interface ClockSwitchProps {
+  document: Document;
+  keeper: StateKeeper;
+}
+
+/** Chooses the clock of a document that has sections of both; otherwise there is nothing to see. */
+export function ClockSwitch({ document, keeper: { state, onState } }: ClockSwitchProps) {
+  const chosen = shownClock(document, state.clock);
+  if (!chosen) return null;
+  const choose = (clock: Clock) =>
+    onState({ ...state, clock: clock === firstClock(document) ? undefined : clock });
+  return <Switch label="Clock" options={CLOCKS} chosen={chosen} onChoose={choose} />;
+}

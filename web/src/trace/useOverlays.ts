@@ -1,0 +1,57 @@
+import { useEffect } from "preact/hooks";
+import type { Range } from "./api";
+import type { Engine } from "./engine";
+import type { Command } from "./keys";
+import type { StateChange } from "./state";
+import type { TraceViewProps } from "./TraceView";
+import type { Flows, Over, OwnClock } from "./types";
+import { type Answered, useAnswer } from "./useAnswer";
+
+interface Overlays {
+  clock: Answered<OwnClock>;
+  over: readonly Over[];
+  /** Where the critical path in view changes its track. */
+  arrows: Flows | null;
+  commands: Record<Extract<Command, "clock" | "path" | "recording">, () => void>;
+}
+
+/** The clock that is shown, and what is drawn over slices: once the first picture is there. */
+export function useOverlays(
+  { api, state }: TraceViewProps,
+  engine: Engine,
+  rested: Range | null,
+  onState: (next: StateChange, how: "push" | "replace") => void,
+): Overlays {
+  const begun = rested !== null;
+  const clock = useAnswer(begun ? (call) => api.clock(call) : null, [api, begun]);
+  const known = clock.value !== null && clock.value.source !== "none";
+  const own = state.clock === "own";
+  const path = begun && state.path === 1;
+  const recording = known && !own && state.recording !== 0;
+  const over: Over[] = [
+    ...(path ? ["path" as const] : []),
+    ...(recording ? ["recording" as const] : []),
+  ];
+  useEffect(() => engine.drawOver(over), [engine, over.join()]);
+  const shown = path ? rested : null;
+  const arrows = useAnswer(shown && ((call) => api.path(shown, call)), [api, shown]);
+  const commands = {
+    path: () => onState({ path: path ? undefined : 1 }, "replace"),
+    recording: () => onState({ recording: recording ? 0 : undefined }, "replace"),
+    clock: () => {
+      if (!known) return;
+      const { from, to } = engine.aim;
+      const next = own ? undefined : ("own" as const);
+      // What is in view stays in view, as far as it is there at the same time.
+      const all = state.from === undefined;
+      const moved = all ? Promise.resolve(null) : api.otherClock([from, to]).catch(() => null);
+      moved.then((place) => {
+        const view = place ? { from: place.from_ns, to: place.to_ns } : ALL;
+        onState({ clock: next, range: undefined, ...view }, "push");
+      });
+    },
+  };
+  return { clock, over, arrows: arrows.value, commands };
+}
+
+const ALL = { from: undefined, to: undefined };
