@@ -57,7 +57,7 @@ class TestWhole:
         assert (told.code, told.err) == (0, "")
         lines = told.out.splitlines()
         assert re.match(r"\d\d\.\d % of each step of about 2\d\.\d\d ms \(", lines[0])
-        assert "unet_train.pt.trace.json.gz, NVIDIA H200" in lines[1:5]
+        assert "unet_train.pt.trace.json.gz, NVIDIA H200" in lines[1:7]
         for title in ("Where a step goes\n2 steps", "Operators (", "Kernels (", "Health of"):
             assert title in told.out
 
