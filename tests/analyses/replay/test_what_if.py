@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cases import STEP, C, O, R, read
 from loaded_cycles import IN_PROCESSES, LOADER, US, Piece, cycles, pieces
 from timelines import patient, random_traces
 from timesink.analyses.replay.changes import parse_change
@@ -120,6 +121,21 @@ class TestWaits:
         assert 80 * US < named.wait_ns < 110 * US
         named = named_by(one, parse_change("scale", "op:aten::mm=1"), one.played())
         assert (named.activities, named.device_ns, named.host_ns) == (1, 100 * US, 15 * US)
+
+
+class TestCopies:
+    """A copy of 100 us, by a call that goes on with it for most of that, or only starts it."""
+
+    def trace(self, call: int) -> Trace:
+        made = (R(15, call, c=1, x=1), C(20, 100, c=1, x=1))
+        return read(STEP(1, 0, 300), O("aten::to", 10, 150, x=1), *made)
+
+    def test_a_call_that_is_held_goes_with_its_copy(self):
+        assert saved_us(self.trace(80), "scale copy:*=0.5") == 40
+        assert saved_us(self.trace(80), "overlap copy:*") == 0
+
+    def test_one_that_is_not_stays(self):
+        assert saved_us(self.trace(10), "remove copy:*") == 0
 
 
 class TestFused:

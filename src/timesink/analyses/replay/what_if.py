@@ -29,6 +29,8 @@ _GRAPH_LAUNCH_NS = 10_000.0
 """What launching a whole graph takes the host."""
 _GRAPH_PACE_NS = 1_000.0
 """From one node of a graph to the next, at most."""
+_HELD_SHARE = 0.5
+"""A call that goes on for this share of the copy it made makes it itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +110,8 @@ def _chosen(one: Scenario, change: AskedChange) -> _Selection:
     )
     on_device = _chosen_work(one, change)
     if on_device is not None:
-        return replace(nothing, activities=on_device)
+        held = _held_calls(one, on_device) if change.sort == "copy" else nothing.stretches
+        return replace(nothing, activities=on_device, stretches=held)
     return _chosen_calls(one, change, nothing)
 
 
@@ -130,6 +133,18 @@ def _chosen_work(one: Scenario, change: AskedChange) -> Flags | None:
     texts = [named.texts[code] for code in np.unique(named.codes[row[right]]).tolist()]
     fits = fitting(change.pattern, texts, names.short_kernel_name)
     return right & named.matching(fits)[row]
+
+
+def _held_calls(one: Scenario, copies: Flags) -> Flags:
+    """Stretches of calls that last as long as the copies they make, as those of pageable memory."""
+    work, points = one.graph.work, one.graph.points
+    call = _launches(one)
+    shared = np.minimum(work.end, work.call_end) - np.maximum(work.start, work.call_start)
+    held = copies & (call >= 0) & (shared > _HELD_SHARE * (work.end - work.start))
+    stretches = np.zeros(len(points.time), dtype=np.bool_)
+    for each in call[held].tolist():
+        stretches[points.start[each] : points.end[each]] = True
+    return stretches
 
 
 def _chosen_calls(one: Scenario, change: AskedChange, nothing: _Selection) -> _Selection:
