@@ -20,7 +20,7 @@ def moved_timeline(trace: Trace, played: Played) -> Trace:
     """The trace with every event where the replay has it.
 
     What the replay knows nothing of, marks and counters, moves with its thread or stream, or else
-    with the thread that has most calls.
+    with the thread of the steps.
     """
     clocks = _LaneClocks(trace, played)
     frames = {name: clocks.moved(name, trace.lazy(name).collect()) for name in _MOVED}
@@ -38,8 +38,11 @@ class _LaneClocks:
         for thread, lane in enumerate(points.calls.threads):
             part = slice(points.first[thread], points.first[thread + 1])
             self._clocks[lane] = points.time[part], come[part]
+        marks = trace.lazy("steps").select("pid", "tid").head(1).collect()
+        lane = lane_codes(marks)[1][0] if marks.height else ("", "")
         most = int(np.diff(points.first).argmax()) if len(points.first) > 1 else -1
-        self._usual = self._clocks[points.calls.threads[most]] if most >= 0 else None
+        usual = points.calls.threads[most] if most >= 0 else lane
+        self._usual = self._clocks.get(lane, self._clocks.get(usual))
         events = trace.lazy("device").select("pid", "tid").collect()
         lane_of, lanes = lane_codes(events) if events.height else (work.row, [])
         for number, lane in enumerate(lanes):

@@ -142,7 +142,10 @@ def hand_overs(points: HostPoints, main: int) -> Iterator[Waits]:
         resume = np.append(points.first[other], idle + 1)
         resume = resume[(time[resume] >= time[low]) & (other != main)]
         source = np.searchsorted(time[low:high], time[resume], side="right") - 1 + low
-        yield _after(points, resume, source)
+        # While both are quiet it is busy with what nobody recorded.
+        begins = resume == points.first[other]
+        moved = begins | (time[source] >= time[np.maximum(resume - 1, 0)])
+        yield _after(points, resume[moved], source[moved])
 
 
 def _between(points: HostPoints, given: Ints, taken: Ints, taker: int) -> Iterator[Waits]:
