@@ -20,6 +20,8 @@ IS_ONE_OF_MANY = "PYTEST_XDIST_WORKER" in os.environ
 if IS_ONE_OF_MANY:
     # Threads of several processes that wait for the same cores only get in each other's way.
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
+# Polars looks for this with every query, and what is not there takes longer to find.
+os.environ.setdefault("POLARS_QUERY_MONITORING", "0")
 
 
 TOGETHER = {
@@ -92,9 +94,7 @@ def own_cache(
 ) -> None:
     """Keep tests away from each other's caches; real recordings are read once for all of them."""
     if "shared" not in request.fixturenames:
-        folder = next(own_caches)
-        folder.mkdir()
-        monkeypatch.setenv("TIMESINK_CACHE_DIR", str(folder))
+        monkeypatch.setenv("TIMESINK_CACHE_DIR", str(next(own_caches)))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -131,7 +131,8 @@ def prepared(program: Program, settings: Settings, change: Change, device: torch
     )
 
 
-def train(program: Program, change: Change, cycles: int) -> None:
+def train(program: Program, change: Change, cycles: int) -> Iterator[None]:
+    """Train; every step is a cycle."""
     device, settings = device_and_settings(program, change)
     if program.ranks > 1:
         dist.init_process_group("gloo")
@@ -160,6 +161,7 @@ def train(program: Program, change: Change, cycles: int) -> None:
             print(f"step {step}: loss {loss.item():.3f}")
         if settings.evaluate_every and step % settings.evaluate_every == 0:
             evaluate(model, batch)
+        yield
 
 
 def next_token(model: nn.Module, token: Tensor, cache: Any, change: Change) -> Tensor:
@@ -172,7 +174,7 @@ def next_token(model: nn.Module, token: Tensor, cache: Any, change: Change) -> T
 
 
 @torch.no_grad()
-def decode(program: Program, change: Change, cycles: int) -> None:
+def decode(program: Program, change: Change, cycles: int) -> Iterator[None]:
     device, settings = device_and_settings(program, change)
     model = program.build(settings).to(torch.bfloat16).eval()
     change.model(model)
@@ -184,6 +186,7 @@ def decode(program: Program, change: Change, cycles: int) -> None:
     for step in range(cycles):
         token = next_token(model, token, outputs.past_key_values, change)
         change.step(step, token)
+        yield
 
 
 def captured(model: nn.Module, tokens: Tensor) -> Any:
@@ -213,7 +216,7 @@ def answer(run: Any, batch: Tensor, device: torch.device) -> Tensor:
 
 
 @torch.no_grad()
-def infer(program: Program, change: Change, cycles: int) -> None:
+def infer(program: Program, change: Change, cycles: int) -> Iterator[None]:
     device, settings = device_and_settings(program, change)
     model = program.build(settings).to(torch.bfloat16).eval()
     change.model(model)
@@ -229,6 +232,7 @@ def infer(program: Program, change: Change, cycles: int) -> None:
     for step in range(cycles):
         classes = answer(run, data[step % 4], device)
         change.step(step, classes)
+        yield
 
 
 DOES = {"train": train, "decode": decode, "infer": infer}
@@ -250,7 +254,8 @@ def main() -> None:
     torch.manual_seed(0)
     change.start()
     program = PROGRAMS[args.model]
-    DOES[program.does](program, change, args.cycles)
+    for _ in DOES[program.does](program, change, args.cycles):
+        pass
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ from timesink.answers.views import VIEWS, columns_of
 PAGE = Path(__file__).parent / "analysis_columns.md"
 PLACES = {
     "steps": "steps.rows",
+    "critical-path": "critical_path.rows",
+    "critical-path-modules": "critical_path.modules",
     "operators": "operators.rows",
     "launch-sites": "operators.launched_from",
     "kernels": "kernels.rows",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+import pytest
 
 import timesink
 from timesink.analyses.arrays import (
@@ -211,6 +212,16 @@ def test_sums_by() -> None:
     assert sums_by(np.array([0, 2, 0]), np.array([5, 1, 7]), 3).tolist() == [12, 0, 1]
 
 
-def test_encode() -> None:
-    codes, texts = encode(pl.Series(["mm", "add", "mm", None], dtype=pl.Categorical))
-    assert [texts[code] for code in codes] == ["mm", "add", "mm", None]
+@pytest.mark.parametrize("times", [1, 100], ids=["few", "many"])
+@pytest.mark.parametrize("dtype", [pl.String(), pl.Categorical(), pl.Enum(["x", "add", "mm"])])
+def test_encode(dtype: pl.DataType, times: int) -> None:
+    given = ["mm", "add", "mm", None] * times
+    codes, texts = encode(pl.Series(given, dtype=dtype))
+    assert [texts[code] for code in codes] == given
+    assert {*texts} == {"mm", "add", None}
+    assert texts.index(None) == len(texts) - 1 == 2
+    codes, texts = encode(pl.Series(given[:3] * times, dtype=dtype))
+    assert [texts[code] for code in codes] == given[:3] * times
+    assert {*texts} == {"mm", "add"}
+    codes, texts = encode(pl.Series(["add"] * 2 * times, dtype=dtype))
+    assert (codes.tolist(), texts) == ([0] * 2 * times, ["add"])

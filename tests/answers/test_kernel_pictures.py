@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
 from itertools import combinations, pairwise
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -50,20 +51,10 @@ def report(*launches: Launch, source: str = "run.csv", **options: object) -> Ker
     return replace(made, source=source)
 
 
-EVEN = report(used(60, 5, 5), used(20, 5, 90), used(15, 90, 5), used(5, 90, 90))
-
-
 def worked(flop: float, moved: float, dur_ns: int, name: str) -> Launch:
     """A launch whose operations were counted; two for each fused multiply-add."""
     metrics = {FMA: flop / 2, BYTES: moved}
     return launch(dur_ns, metrics, name=name, sm_pct=50.0, dram_pct=50.0, tensor_pct=0.0)
-
-
-ROOFED = report(
-    worked(2e9, 1e6, 100_000, "heavy"),
-    worked(1e6, 1e8, 50_000, "light"),
-    launch(10_000, {}, name="uncounted", sm_pct=1.0, dram_pct=1.0),
-)
 
 
 def words(drawing: Drawing) -> list[str]:
@@ -95,27 +86,36 @@ def check_words(drawing: Drawing) -> None:
 
 
 CASES = {
-    "even": EVEN,
-    "one call": report(used(1234, 60, 12, 55)),
-    "nothing used": report(used(10, 0, 0), used(30, 0, 0)),
-    "above the peak": report(used(10, 104, 120, 101), used(30, 100.1, 130)),
-    "some missing": report(used(10, None, 5), used(30, 50, 5, None), used(30, 50, None)),
-    "no SM": report(used(10, None, 5, 50), used(10, None, 90, 0)),
-    "low tenth": report(used(10, 5, 5), used(30, 50, 60), low=0.1),
-    "low four fifths": report(used(10, 5, 5), used(30, 50, 60), low=0.8),
-    "sample": report(used(10, 5, 5), used(30, 50, 60), every=7),
-    "long": report(used(10, 5, 5), source=f"{'a_long_name_' * 20}.csv"),
-    "hostile": report(used(10, 5, 5), source="<b>\x1b<script>"),
-    "two devices": report(used(10, 5, 5), used(10, 90, 90, device=1)),
-    "roofs": ROOFED,
+    "even": lambda: report(used(60, 5, 5), used(20, 5, 90), used(15, 90, 5), used(5, 90, 90)),
+    "one call": lambda: report(used(1234, 60, 12, 55)),
+    "nothing used": lambda: report(used(10, 0, 0), used(30, 0, 0)),
+    "above the peak": lambda: report(used(10, 104, 120, 101), used(30, 100.1, 130)),
+    "some missing": lambda: report(used(10, None, 5), used(30, 50, 5, None), used(30, 50, None)),
+    "no SM": lambda: report(used(10, None, 5, 50), used(10, None, 90, 0)),
+    "low tenth": lambda: report(used(10, 5, 5), used(30, 50, 60), low=0.1),
+    "low four fifths": lambda: report(used(10, 5, 5), used(30, 50, 60), low=0.8),
+    "sample": lambda: report(used(10, 5, 5), used(30, 50, 60), every=7),
+    "long": lambda: report(used(10, 5, 5), source=f"{'a_long_name_' * 20}.csv"),
+    "hostile": lambda: report(used(10, 5, 5), source="<b>\x1b<script>"),
+    "two devices": lambda: report(used(10, 5, 5), used(10, 90, 90, device=1)),
+    "roofs": lambda: report(
+        worked(2e9, 1e6, 100_000, "heavy"),
+        worked(1e6, 1e8, 50_000, "light"),
+        launch(10_000, {}, name="uncounted", sm_pct=1.0, dram_pct=1.0),
+    ),
 }
+
+
+@cache
+def case_of(name: str) -> KernelReport:
+    return CASES[name]()
 
 
 class TestAll:
     @pytest.mark.parametrize("picture", [None, "density", "strip", "classes"])
     @pytest.mark.parametrize("case", CASES)
     def test_words_stay_apart_and_on_the_sheet(self, case: str, picture: str | None):
-        drawing = draw([CASES[case]], picture)
+        drawing = draw([case_of(case)], picture)
         check_words(drawing)
         assert drawing.title
         assert drawing.description
@@ -139,7 +139,7 @@ class TestAll:
 
 class TestDensity:
     def test_every_class_is_labelled_with_its_share(self):
-        shown = words(draw([EVEN], "density"))
+        shown = words(draw([case_of("even")], "density"))
         for name, share in (
             ("both low", "60.0 %"),
             ("low SM", "20.0 %"),
@@ -149,7 +149,7 @@ class TestDensity:
             assert shown[shown.index(name) + 1] == share
 
     def test_cells_are_shaded_by_time(self):
-        drawing = draw([EVEN], "density")
+        drawing = draw([case_of("even")], "density")
         cells = [
             (float(shape.tip.split(" %")[0]), luminance(shape.fill.light))
             for shape in drawing.shapes
@@ -168,7 +168,7 @@ class TestDensity:
         assert any(line.y1 == line.y2 == middle[1] for line in dashed)
 
     def test_it_tells_what_stands_for_the_multiprocessors(self):
-        text = said(draw([CASES["no SM"]], "density"))
+        text = said(draw([case_of("no SM")], "density"))
         assert "no SM counter recorded" in text
         assert "low tensor" in text
 
@@ -182,7 +182,7 @@ class TestDensity:
         ],
     )
     def test_notes(self, case: str, note: str):
-        assert note in words(draw([CASES[case]], "density"))
+        assert note in words(draw([case_of(case)], "density"))
 
     def test_a_little_is_not_nothing(self):
         drawing = draw([report(used(10**7, 5, 5), used(1, None, 5))], "density")
@@ -191,8 +191,8 @@ class TestDensity:
 
 class TestStrip:
     def test_rows_are_the_metrics_that_were_measured(self):
-        assert {"tensor pipe", "DRAM", "SM"} <= set(words(draw([EVEN], "strip")))
-        assert "SM" not in words(draw([CASES["no SM"]], "strip"))
+        assert {"tensor pipe", "DRAM", "SM"} <= set(words(draw([case_of("even")], "strip")))
+        assert "SM" not in words(draw([case_of("no SM")], "strip"))
 
     def test_means_stand_beside_their_rows(self):
         means = ["12.5 %", "27.5 %"]  # DRAM: 60 x 5 + 20 x 90 + 15 x 5 + 5 x 90 over 100
@@ -210,7 +210,7 @@ class TestStrip:
         assert any(height == pytest.approx(0.75 * 84, abs=0.2) for height in heights)
 
     def test_stretches_without_counters_are_hatched(self):
-        drawing = draw([CASES["some missing"]], "strip")
+        drawing = draw([case_of("some missing")], "strip")
         hatched = [shape for shape in drawing.shapes if isinstance(shape, Rect) and shape.hatch]
         assert len(hatched) == 5  # the lane, its legend and one part of each row
         assert any("(hatched)" in text for text in words(drawing))
@@ -221,7 +221,7 @@ class TestStrip:
         assert "class" not in shown
 
     def test_it_says_that_it_shows_a_sample(self):
-        shown = said(draw([CASES["sample"]], "strip"))
+        shown = said(draw([case_of("sample")], "strip"))
         assert "along the run" not in shown
         assert "of the measured launches, in order" in shown
         assert "2 kernel calls seen, about 280 ns in all" in shown
@@ -230,8 +230,8 @@ class TestStrip:
 
 class TestClasses:
     def test_one_bar_a_run_with_its_time(self):
-        other = replace(EVEN, source="other.csv")
-        shown = words(draw([EVEN, other], "classes"))
+        other = replace(case_of("even"), source="other.csv")
+        shown = words(draw([case_of("even"), other], "classes"))
         assert [name for name in shown if name.endswith(".csv")] == ["run.csv", "other.csv"]
         assert shown.count("100 ns") == 2
         assert shown.count("60.0 %") == 2
@@ -239,7 +239,7 @@ class TestClasses:
     def test_bars_are_whole_and_parts_as_long_as_their_shares(self):
         parts = [
             shape
-            for shape in draw([EVEN], "classes").shapes
+            for shape in draw([case_of("even")], "classes").shapes
             if isinstance(shape, Rect) and shape.tip
         ]
         whole = sum(part.width for part in parts)
@@ -257,7 +257,7 @@ class TestClasses:
         assert CLASS_HATCH["unknown"] is not None
 
     def test_devices_have_bars_of_their_own(self):
-        shown = words(draw([CASES["two devices"]], "classes"))
+        shown = words(draw([case_of("two devices")], "classes"))
         assert {"run.csv, GPU 0", "run.csv, GPU 1"} <= set(shown)
 
     @pytest.mark.parametrize("runs", [1, 5, 20])
@@ -273,14 +273,16 @@ class TestClasses:
             assert f"...{runs - 1}/x.csv" in words(drawing)
 
     def test_several_runs_are_compared_unless_asked_otherwise(self):
-        assert draw([EVEN, ROOFED]) == draw([EVEN, ROOFED], "classes")
+        assert draw([case_of("even"), case_of("roofs")]) == draw(
+            [case_of("even"), case_of("roofs")], "classes"
+        )
 
 
 class TestRoofline:
     def test_dots_are_kernels_with_counted_work(self):
         dots = [
             shape
-            for shape in draw([ROOFED], "roofline").shapes
+            for shape in draw([case_of("roofs")], "roofline").shapes
             if isinstance(shape, Circle) and shape.tip
         ]
         assert [dot.tip.split(":")[0] for dot in dots] == ["heavy", "light"]
@@ -290,16 +292,16 @@ class TestRoofline:
         assert "20.00 TFLOP/s, 2e+03 FLOP/byte, 30 % of its roof" in heavy.tip
 
     def test_bounds_are_called_as_in_tables(self):
-        shown = words(draw([ROOFED], "roofline"))
+        shown = words(draw([case_of("roofs")], "roofline"))
         assert {"bound by compute", "bound by memory"} <= set(shown)
 
     def test_roofs_are_named_with_their_peaks(self):
-        shown = words(draw([ROOFED], "roofline"))
+        shown = words(draw([case_of("roofs")], "roofline"))
         assert shown[shown.index("fp32") + 1] == "66.90 TFLOP/s"
         assert "DRAM 4.80 TB/s" in shown
 
     def test_dots_lie_under_their_roofs_as_far_as_they_are_from_them(self):
-        drawing = draw([ROOFED], "roofline")
+        drawing = draw([case_of("roofs")], "roofline")
         roof = max(
             (s for s in drawing.shapes if isinstance(s, Line) and s.width > 1 and s.y1 == s.y2),
             key=lambda line: line.x2 - line.x1,
@@ -309,7 +311,7 @@ class TestRoofline:
         assert roof.x1 < heavy.x < roof.x2
 
     def test_what_is_not_shown_is_told(self):
-        shown = words(draw([ROOFED], "roofline"))
+        shown = words(draw([case_of("roofs")], "roofline"))
         assert "Not shown: 6.2 % of the time, in kernels without counted FLOP." in shown
 
     def test_without_peaks_there_are_dots_and_a_reason(self):
@@ -353,7 +355,7 @@ class TestRefusals:
 
     def test_without_counted_work_there_is_no_roofline(self):
         with pytest.raises(NotFoundError) as raised:
-            draw([EVEN], "roofline")
+            draw([case_of("even")], "roofline")
         assert "--metrics roofline" in raised.value.hint
 
     def test_without_times_there_are_no_shares(self):
@@ -362,7 +364,7 @@ class TestRefusals:
         assert "timesink ncu" in raised.value.hint
 
     def test_without_kernels_there_is_nothing(self):
-        empty = replace(EVEN, calls=EVEN.calls.clear(), devices=())
+        empty = replace(case_of("even"), calls=case_of("even").calls.clear(), devices=())
         with pytest.raises(NotFoundError, match="no kernels"):
             draw([empty])
 

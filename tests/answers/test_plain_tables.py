@@ -36,7 +36,8 @@ every_table = pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
 @every_table
 def test_columns_are_those_that_are_described(trace: Trace, view: View):
     given = set(view.table(trace, "shape-stack").columns)
-    assert given == set(view.columns) - CAMBRICON
+    # Times of the program by itself come from another timeline.
+    assert given == {one for one in view.columns if not one.startswith("own_host_")} - CAMBRICON
 
 
 @every_table

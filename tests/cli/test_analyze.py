@@ -56,7 +56,7 @@ class TestWhole:
         told = analyze()
         assert (told.code, told.err) == (0, "")
         lines = told.out.splitlines()
-        assert lines[0].startswith("77.0 % of each 27.18 ms step is GPU work")
+        assert re.match(r"8\d\.\d % of each step of about 2\d\.\d\d ms \(", lines[0])
         assert "unet_train.pt.trace.json.gz, NVIDIA H200" in lines[1:5]
         for title in ("Where a step goes\n2 steps", "Operators (", "Kernels (", "Health of"):
             assert title in told.out
@@ -270,15 +270,37 @@ class TestFolder:
         assert "name one run folder" in hint
 
 
+class TestClock:
+    def test_as_recorded(self, analyze):
+        told = analyze("--clock", "recorded")
+        assert told.out.startswith("77.0 % of each 27.18 ms step is GPU work; ")
+        assert "note: times are as recorded: the usual cycle takes " in " ".join(told.out.split())
+
+    def test_a_table_is_as_recorded_unless_asked_for(self, analyze):
+        def total(*clock: str) -> float:
+            rows = analyze("--view", "steps", "--format", "json", *clock).json
+            return rows[0]["total_us"]
+
+        assert total() == total("--clock", "recorded") > total("--clock", "own")
+
+    def test_what_decides_a_step(self, analyze):
+        told = analyze("--view", "critical-path", "--top", "3").out.splitlines()
+        assert told[0].split() == ["kind", "what", "calls", "share", "a", "step"]
+        assert told[1].startswith("kernel")
+
+    def test_there_are_two(self, analyze):
+        assert analyze("--clock", "mine").code == 2
+
+
 class TestOutput:
     @pytest.mark.parametrize(
         ("name", "start"),
         [
             ("a.json", "{"),
             ("a.md", "# unet"),
-            ("a.txt", "77.0 %"),
+            ("a.txt", "8"),
             ("a.html", "<!doctype"),
-            ("a", "77.0 %"),
+            ("a", "8"),
         ],
     )
     def test_the_name_chooses_the_format(self, analyze, tmp_path: Path, name: str, start: str):

@@ -69,17 +69,27 @@ def once_per_trace(
 
 Codes: TypeAlias = Ints
 
+_FEW = 128
+"""Rows whose texts are compared sooner than Polars is asked for their numbers."""
+
 
 def encode(column: pl.Series) -> tuple[Codes, list[str | None]]:
     """A number per row and the text each number stands for; texts in no particular order."""
+    if len(column) <= _FEW:
+        read = column.cast(pl.String).to_list()
+        texts = dict.fromkeys(sorted(read, key=lambda text: text is None))
+        place = {text: at for at, text in enumerate(texts)}
+        return np.array([place[text] for text in read], dtype=np.int64), list(place)
     if not isinstance(column.dtype, pl.Categorical | pl.Enum):
         column = column.cast(pl.Categorical)
     physical = column.to_physical()
     if not physical.null_count():
         codes, rows = _renumbered(physical.to_numpy())
         return codes, column[rows].cast(pl.String).to_list()
-    given = np.flatnonzero(physical.is_not_null().to_numpy())
-    known, rows = _renumbered(physical.drop_nulls().to_numpy())
+    # Numbers of texts are small: as floats they are exact, and null is NaN.
+    sparse = physical.to_numpy()
+    given = np.flatnonzero(~np.isnan(sparse))
+    known, rows = _renumbered(sparse[given].astype(np.int64))
     codes = np.full(len(column), len(rows), dtype=np.int64)
     codes[given] = known
     return codes, [*column[given[rows]].cast(pl.String).to_list(), None]
@@ -133,13 +143,13 @@ _EVENT = ("kind", "name", "pid", "ts_ns", "dur_ns", "external_id", "correlation"
 @once_per_trace
 def host_columns(trace: Trace) -> pl.DataFrame:
     """What, where and when of every host event, and the ids that link it."""
-    return trace.lazy("host").select(*_EVENT, "category", "tid").collect()
+    return trace.lazy("host").select(*_EVENT, "category", "tid").collect(engine="in-memory")
 
 
 @once_per_trace
 def device_columns(trace: Trace) -> pl.DataFrame:
     """What, where and when of every device event, and the ids that link it."""
-    return trace.lazy("device").select(*_EVENT, "device", "stream").collect()
+    return trace.lazy("device").select(*_EVENT, "device", "stream").collect(engine="in-memory")
 
 
 @once_per_trace

@@ -139,7 +139,7 @@ def _marked_steps(trace: Trace) -> list[_HostStep]:
 
     Several processes in one recording mark the same steps, each for itself.
     """
-    marks = trace.lazy("steps").select(step_names().alias("name"), "ts_ns", "dur_ns").collect()
+    marks = trace.steps.select(step_names().alias("name"), "ts_ns", "dur_ns")
     steps: list[_HostStep] = []
     latest: dict[str, int] = {}
     for name, start, length in sorted(marks.iter_rows(), key=lambda mark: mark[1]):
@@ -293,6 +293,7 @@ def step_breakdown(trace: Trace) -> pl.DataFrame:
     )
 
 
+@once_per_trace
 def average_step(trace: Trace) -> dict[str, float]:
     """Mean length of the complete steps and of their parts, in ns; empty without steps."""
     complete = step_breakdown(trace).filter("complete")

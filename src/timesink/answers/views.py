@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from timesink.analyses.ranks.rank_set import RankSet
-    from timesink.analyses.replay.path_table import PlayedRun
     from timesink.model.trace import Trace
 
 
@@ -129,17 +128,20 @@ class View:
         """Whether the analysis is about a run that is played again, as well as about a trace."""
         return self.place.startswith("replay.")
 
-    def table(
-        self, trace: Trace | PlayedRun, group_by: str = "", ranks: RankSet | None = None
-    ) -> pl.DataFrame:
+    @property
+    def analysis(self) -> Callable[..., pl.DataFrame]:
+        """What makes it."""
+        made: Callable[..., pl.DataFrame] = load(self.place, "timesink.analyses")
+        return made
+
+    def table(self, trace: Trace, group_by: str = "", ranks: RankSet | None = None) -> pl.DataFrame:
         """The table of a trace, or of all ranks of its run for one that compares them."""
-        analysis: Callable[..., pl.DataFrame] = load(self.place, "timesink.analyses")
         if self.per_span:
             from timesink.analyses.ranks.rank_set import ranks_of_traces  # noqa: PLC0415 - few need it
 
             alone = {trace.metadata.worker or "worker0": trace}
-            return analysis(ranks or ranks_of_traces(alone))
-        return analysis(trace, **self.groups.get(group_by, {})).drop(self.hidden)
+            return self.analysis(ranks or ranks_of_traces(alone))
+        return self.analysis(trace, **self.groups.get(group_by, {})).drop(self.hidden)
 
 
 _OPERATOR_GROUPS: Mapping[str, Mapping[str, bool]] = {

@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from types import ModuleType
 from typing import NoReturn
 
@@ -87,6 +88,7 @@ class _Parser(argparse.ArgumentParser):
         super().error(_visible(message))
 
 
+@cache
 def _parsers_of(*complete: str) -> tuple[_Parser, Mapping[str, _Parser]]:
     """A parser that knows every command by name, and the arguments of some; and those of each."""
     parser = _Parser(

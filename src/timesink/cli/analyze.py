@@ -100,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         from timesink.analyses.device.utilisation import timeline  # noqa: PLC0415
 
-        start, _ = timeline(analysis.trace)
+        start, _ = timeline(analysis.begun(clock))
         document = view_document(
             analysis,
             view,

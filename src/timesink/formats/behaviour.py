@@ -191,6 +191,8 @@ def _bad_values(
 ) -> Iterable[HealthEntry]:
     """Values that were given, mean something, and could not be read."""
     for name in (*_NUMERIC, "interpolated"):
+        if not after[name].null_count():
+            continue
         unread = after[name].is_null() & before[name].is_not_null()
         if name == "mu":
             unread &= after["metric"].is_null()  # others are levels that are missing

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, reduce
+from operator import or_
 
 import numpy as np
 import polars as pl
@@ -48,17 +50,19 @@ def find_oddities(tables: Mapping[str, pl.DataFrame], metadata: Metadata) -> lis
     if host.is_empty() and device.is_empty() and not tables["counters"].is_empty():
         return [HealthEntry("counters_only", 1)]
     # Runtime and driver calls that carry a correlation; zero and below mean there is none.
-    launches = host.select("kind", "name", "pid", "ts_ns", "dur_ns", "correlation").filter(
-        pl.col("kind").is_in(LAUNCH_KINDS) & (pl.col("correlation") > 0)
+    launches = _some(
+        host,
+        ("kind", "name", "pid", "ts_ns", "dur_ns", "correlation"),
+        of_kind(host["kind"], LAUNCH_KINDS) & (host["correlation"] > 0),
     )
     # Device work with the start of its launch, null where the trace has no launch for it.
     # The earliest of several calls: a runtime call encloses the driver call it makes.
     first_launch = launches.group_by("correlation").agg(launch_ts_ns=pl.col("ts_ns").min())
-    busy = (
-        device.select("kind", "name", "pid", "device", "stream", "ts_ns", "dur_ns", "correlation")
-        .filter(pl.col("kind").is_in(BUSY_KINDS))
-        .join(first_launch, on="correlation", how="left", maintain_order="left")
-    )
+    busy = _some(
+        device,
+        ("kind", "name", "pid", "device", "stream", "ts_ns", "dur_ns", "correlation"),
+        of_kind(device["kind"], BUSY_KINDS),
+    ).join(first_launch, on="correlation", how="left", maintain_order="left")
     if launches["pid"].n_unique() > 1:
         # Several processes repeat ids: then only the rule that analyses follow tells.
         found = match_launches(launches, busy, tables["tracks"].lazy())
@@ -83,13 +87,19 @@ def find_oddities(tables: Mapping[str, pl.DataFrame], metadata: Metadata) -> lis
         entries += [
             HealthEntry("rank_assumed", int(metadata.distributed.rank is None)),
             HealthEntry("no_device_activity", int(busy.is_empty())),
-            HealthEntry("no_host_activity", int(not _has_kind(host, ["operator"]))),
+            HealthEntry("no_host_activity", int(not of_kind(host["kind"], ("operator",)).any())),
         ]
     return [entry for entry in entries if entry.count]
 
 
-def _has_kind(frame: pl.DataFrame, kinds: Sequence[str]) -> bool:
-    return bool(frame["kind"].is_in(kinds).any())
+def of_kind(kinds: pl.Series, wanted: tuple[str, ...]) -> pl.Series:
+    """Which rows are of one of these kinds; not known of those without one."""
+    return reduce(or_, (kinds == kind for kind in wanted))
+
+
+def _some(frame: pl.DataFrame, columns: Sequence[str], rows: pl.Series) -> pl.DataFrame:
+    """These columns of some rows; a query takes longer than that for a small trace."""
+    return pl.DataFrame([frame[column].filter(rows) for column in columns])
 
 
 def _name(frame: pl.DataFrame, row: int) -> str:
@@ -132,7 +142,8 @@ def _dense_codes(column: pl.Series) -> tuple[NDArray[np.int64], int]:
         return np.zeros(len(column), dtype=np.int64), 1
     if lowest == highest and not column.null_count():
         return np.zeros(len(column), dtype=np.int64), 1
-    codes = physical.cast(pl.Int64).fill_null(highest + 1).to_numpy() - lowest
+    wide = physical.cast(pl.Int64)
+    codes = (wide.fill_null(highest + 1) if wide.null_count() else wide).to_numpy() - lowest
     if highest - lowest >= LARGEST_CODE_TABLE:
         values, numbers = np.unique(codes, return_inverse=True)
         return numbers, len(values)
@@ -151,7 +162,9 @@ def _entry(code: str, rows: NDArray[np.intp], example: Callable[[int], str]) -> 
 
 def _overlapping_slices(busy: pl.DataFrame) -> HealthEntry:
     """Device work that starts before an earlier one on its stream has ended."""
-    rows = busy.filter((pl.col("dur_ns") > 0) & pl.col("stream").is_not_null())
+    timed = busy["dur_ns"] > 0
+    known = timed & busy["stream"].is_not_null() if busy["stream"].null_count() else timed
+    rows = _some(busy, ("name", "pid", "device", "stream", "ts_ns", "dur_ns"), known)
     if rows.is_empty():
         return HealthEntry("overlapping_slices", 0)
     line = _on_one_line(rows, ["pid", "device", "stream"])
@@ -168,9 +181,8 @@ def _overlapping_slices(busy: pl.DataFrame) -> HealthEntry:
 
 def _overlapping_host(host: pl.DataFrame) -> HealthEntry:
     """Host calls during which another begins that ends later, so that neither holds the other."""
-    rows = host.select("kind", "name", "pid", "tid", "ts_ns", "dur_ns").filter(
-        pl.col("kind").is_in(NESTED_KINDS) & (pl.col("dur_ns") > 0)
-    )
+    calls = of_kind(host["kind"], NESTED_KINDS) & (host["dur_ns"] > 0)
+    rows = _some(host, ("name", "pid", "tid", "ts_ns", "dur_ns"), calls)
     if rows.is_empty():
         return HealthEntry("overlapping_host", 0)
     line = _on_one_line(rows, ["pid", "tid"])
@@ -192,8 +204,9 @@ def _unlinked_kernels(busy: pl.DataFrame) -> HealthEntry:
         shown = "no correlation" if correlation is None else f"correlation {correlation}"
         return f"{_name(busy, row)}, {shown}"
 
-    unlinked = busy["launch_ts_ns"].is_null().arg_true().to_numpy()
-    return _entry("unlinked_kernels", unlinked, example)
+    launches = busy["launch_ts_ns"]
+    unlinked = launches.is_null().to_numpy() if launches.null_count() else ()
+    return _entry("unlinked_kernels", np.flatnonzero(unlinked), example)
 
 
 def _duplicate_correlation(launches: pl.DataFrame) -> HealthEntry:
@@ -202,6 +215,8 @@ def _duplicate_correlation(launches: pl.DataFrame) -> HealthEntry:
     A runtime call and the driver call inside it share theirs by right.
     """
     keys = ["kind", "pid", "correlation"]
+    if launches["correlation"].n_unique() == launches.height:
+        return HealthEntry("duplicate_correlation", 0)
     shared = launches.group_by(keys).len().filter(pl.col("len") > 1)
     if shared.is_empty():
         return HealthEntry("duplicate_correlation", 0)
@@ -214,6 +229,8 @@ def _duplicate_correlation(launches: pl.DataFrame) -> HealthEntry:
 
 def _unclear_process(busy: pl.DataFrame, launches: pl.DataFrame) -> HealthEntry:
     """Device work that does not say its process, where several use its number at one time."""
+    if launches["pid"].n_unique() <= 1:
+        return HealthEntry("unclear_process", 0)
     spans = launches.group_by("pid").agg(first=pl.col("ts_ns").min(), last=pl.col("ts_ns").max())
     spans = spans.sort("first")
     if not (spans["first"].shift(-1) <= spans["last"].cum_max()).any():
@@ -296,10 +313,10 @@ def _window_end_fault(host: pl.DataFrame, device: pl.DataFrame) -> HealthEntry:
 def _device_before_launch(busy: pl.DataFrame) -> HealthEntry:
     """Device work that starts before the host asked for it."""
     lead = busy["launch_ts_ns"] - busy["ts_ns"]
-    early = (lead > CLOCK_DISAGREEMENT_NS).arg_true().to_numpy()
+    # Null is NaN as a float, which is not early.
     return _entry(
         "device_before_launch",
-        early,
+        np.flatnonzero(lead.to_numpy() > CLOCK_DISAGREEMENT_NS),
         lambda row: f"{_name(busy, row)} starts {lead[row]} ns before its launch",
     )
 
@@ -307,6 +324,8 @@ def _device_before_launch(busy: pl.DataFrame) -> HealthEntry:
 def _impossible_memory(memory: pl.DataFrame, metadata: Metadata) -> HealthEntry:
     """Records of many times the memory that their device has."""
     listed = {device.id: device.memory_bytes for device in metadata.devices if device.memory_bytes}
+    if memory.is_empty() or not listed:
+        return HealthEntry("impossible_memory", 0)
     rows = memory.filter((pl.col("device_type") > 0) & pl.col("device").is_in([*listed]))
     if rows.is_empty():
         return HealthEntry("impossible_memory", 0)
@@ -423,12 +442,14 @@ def _with_waits_apart(device: pl.DataFrame) -> pl.DataFrame:
 
     Nothing is computed while a stream waits for an event.
     """
-    maybe = (device["kind"] == "kernel") & device["grid_x"].is_null()
-    names = device["name"].filter(maybe).unique().cast(pl.String).drop_nulls()
-    waits = names.filter(pl.Series(map(is_waiting_work, names), dtype=pl.Boolean))
-    if waits.is_empty():
+    if not device["grid_x"].null_count():
         return device
-    waiting = maybe & device["name"].cast(pl.String).is_in(waits.implode())
+    maybe = (device["kind"] == "kernel") & device["grid_x"].is_null()
+    names = device["name"].filter(maybe).unique().cast(pl.String)
+    waits = [name for name in names if name is not None and is_waiting_work(name)]
+    if not waits:
+        return device
+    waiting = maybe & device["name"].cast(pl.String).is_in(waits)
     kind = pl.when(waiting).then(pl.lit("sync", device["kind"].dtype)).otherwise("kind")
     return device.with_columns(kind=kind)
 
@@ -493,12 +514,13 @@ def _absent(table: TraceTable) -> dict[str, pl.Series]:
 
 def find_steps(host: pl.DataFrame) -> pl.DataFrame:
     """Steps the profiler marked on the host; device-side copies of the marks are not steps."""
-    step_names = host.select(pl.col("name").unique().cast(pl.String)).to_series()
-    step_names = step_names.filter(step_names.str.contains(STEP_PATTERN).fill_null(value=False))
-    marks = host.filter(
-        pl.col("kind").is_in(["operator", "annotation"])
-        & pl.col("name").is_in(step_names.cast(pl.Categorical).implode())
-    ).sort("ts_ns", "index")
+    names = host["name"].unique().cast(pl.String)
+    step_names = [name for name in names if name is not None and re.match(STEP_PATTERN, name)]
+    if not step_names:
+        return STEPS.empty()
+    named = host["name"].is_in(pl.Series(step_names, dtype=pl.Categorical).implode())
+    is_mark = of_kind(host["kind"], ("operator", "annotation")) & named
+    marks = host.filter(is_mark).sort("ts_ns", "index")
     return conform(
         marks.with_columns(
             step=pl.col("name")

@@ -27,7 +27,7 @@ def write_folder(trace: Trace, folder: Path) -> None:
     """Write every table and a description into an existing, empty folder."""
     rows, checksums = {}, {}
     for name in TABLES:
-        frame = trace.lazy(name).collect()
+        frame = trace.lazy(name).collect(engine="in-memory")
         rows[name] = frame.height
         if frame.height:
             try:

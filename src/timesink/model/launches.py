@@ -59,7 +59,8 @@ def _names_device(text: str | None) -> bool:
 
 
 def _ids(events: pl.DataFrame) -> Ints:
-    return events["correlation"].fill_null(0).to_numpy()
+    ids = events["correlation"]
+    return (ids.fill_null(0) if ids.null_count() else ids).to_numpy()
 
 
 def _rows_of(process: pl.Series, name: str) -> NDArray[np.intp]:

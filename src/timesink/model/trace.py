@@ -79,7 +79,7 @@ def _table(name: str) -> cached_property[pl.DataFrame]:
     """A table as an attribute: loaded whole when it is first asked for."""
 
     def load(trace: Trace) -> pl.DataFrame:
-        return trace.lazy(name).collect()
+        return trace.lazy(name).collect(engine="in-memory")
 
     return cached_property(load)
 
@@ -126,7 +126,7 @@ class Trace:
         return self._holds("counters") and not any(self._holds(name) for name in events)
 
     def _holds(self, table: str) -> bool:
-        return self.lazy(table).head(1).collect().height > 0
+        return self.lazy(table).head(1).collect(engine="in-memory").height > 0
 
     host = _table("host")
     device = _table("device")

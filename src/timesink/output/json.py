@@ -74,7 +74,9 @@ def frame_csv(frame: pl.DataFrame) -> str:
 def in_csv(frame: pl.DataFrame) -> list[pl.Series]:
     """Columns of text whose cells would be formulas to a spreadsheet, or steer a terminal."""
     made = []
-    for column in frame.select(pl.col(pl.String, pl.Categorical, pl.Enum)).iter_columns():
+    for column in frame.iter_columns():
+        if not isinstance(column.dtype, pl.String | pl.Categorical | pl.Enum):
+            continue
         text = column.cast(pl.String)
         if text.str.contains(_UNSAFE).any():
             made.append(text.map_elements(cell_csv, pl.String, skip_nulls=True))

@@ -127,8 +127,12 @@ def numbers(column: pl.Series, kind: Kind, *, start_ns: int = 0) -> Numbers:
         # What is infinite or no number has no place in JSON.
         decimals = _DECIMALS.get(kind)
         rounded = column.round_sig_figs(_DIGITS) if decimals is None else column.round(decimals)
-        values = zip(rounded, column.is_finite(), strict=True)
-        return Numbers(tuple(value if known else None for value, known in values))
+        values = zip(rounded.to_list(), column.to_list(), strict=True)
+        return Numbers(
+            tuple(
+                value if raw is not None and math.isfinite(raw) else None for value, raw in values
+            )
+        )
     return Numbers(tuple(column.to_list()))
 
 

@@ -51,7 +51,7 @@ class CaseSide:
         return np.array([summed.get(cycle, 0.0) for cycle in self.cycles], dtype=np.float64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class DiagnosisCase:
     """Two sides, where their time is, and what is odd about the environment of the second."""
 

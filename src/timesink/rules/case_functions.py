@@ -16,6 +16,7 @@ from timesink.analyses.behaviour.functions import (
     WAITING,
 )
 from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
+from timesink.analyses.columns import numbers
 from timesink.analyses.comparison.recorded import equally_often
 from timesink.analyses.kernels.families import load_families
 from timesink.analyses.names import is_data_loader
@@ -60,8 +61,9 @@ class CaseFunctions:
 
     def where(self, *conditions: pl.Expr) -> np.ndarray:
         """Which functions fulfil all conditions on the columns of the table."""
-        found = self.table.select(pl.all_horizontal(*conditions).fill_null(value=False))
-        return found.to_series().to_numpy()
+        every = conditions[0] if len(conditions) == 1 else pl.all_horizontal(*conditions)
+        found = self.table.select(every).to_series()
+        return (found.fill_null(value=False) if found.null_count() else found).to_numpy()
 
     @property
     def called_equally(self) -> np.ndarray:
@@ -131,13 +133,15 @@ def cycle_matrices(
 
     What the rows of `columns` hold, such as a function and a device, tells the column of a row.
     """
+    found = [np.zeros((len(cycles), columns.height)) for _ in values]
+    if rows.is_empty() or columns.is_empty():
+        return found
     placed = rows.join(cycles.to_frame("cycle").with_row_index("row"), "cycle").join(
         columns.with_row_index("column"), columns.columns, nulls_equal=True
     )
     where = placed["row"].to_numpy(), placed["column"].to_numpy()
-    found = [np.zeros((len(cycles), columns.height)) for _ in values]
     for name, matrix in zip(values, found, strict=True):
-        np.add.at(matrix, where, placed[name].fill_null(0).to_numpy().astype(np.float64))
+        np.add.at(matrix, where, numbers(placed[name]).astype(np.float64))
     return found
 
 

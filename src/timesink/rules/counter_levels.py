@@ -95,6 +95,8 @@ _Values = dict[tuple[str, str], tuple[str, Ints, Floats]]
 
 
 def _values(levels: pl.DataFrame, names: Mapping[str, str]) -> _Values:
+    if levels.is_empty():
+        return {}
     known = levels.filter(pl.col("value").is_finite()).sort("metric", "device", "cycle")
     groups = known.group_by("metric", "device", "unit", maintain_order=True)
     rows = groups.agg("cycle", "value").iter_rows()
@@ -170,7 +172,7 @@ def _host_times(behaviour: pl.DataFrame) -> pl.DataFrame:
             runq_wait_share=pl.when(waits > 0, runs > 0).then(100 * waits / (waits + runs)),
             file_call_time=pl.when(pl.col("calls") > 0).then(pl.col("files") / pl.col("calls")),
         )
-        .collect()
+        .collect(engine="in-memory")
     )
 
 
@@ -204,13 +206,19 @@ _ADDED_UP = ("run_queue",)
 
 def without_impossible(anatomy: Anatomy) -> Anatomy:
     """The anatomy without levels that cannot be."""
-    return replace(anatomy, levels=anatomy.levels.filter(~_is_impossible(anatomy.levels)))
+    impossible = _is_impossible(anatomy.levels)
+    if not impossible.any():
+        return anatomy
+    return replace(anatomy, levels=anatomy.levels.filter(~impossible))
 
 
 def impossible_levels(pair: Pair, base: Anatomy, new: Anatomy) -> Iterator[str]:
     """A sentence on each counter that has values which cannot be."""
     for label, levels in ((pair.base.label, base.levels), (pair.new.label, new.levels)):
-        wrong = levels.filter(_is_impossible(levels))
+        impossible = _is_impossible(levels)
+        if not impossible.any():
+            continue
+        wrong = levels.filter(impossible)
         groups = wrong.group_by("metric", "device", "unit", maintain_order=True)
         rows = groups.agg(pl.len(), pl.col("value").first()).sort("device", "metric")
         for metric, device, unit, many, value in rows.iter_rows():
@@ -220,7 +228,9 @@ def impossible_levels(pair: Pair, base: Anatomy, new: Anatomy) -> Iterator[str]:
 
 def _is_impossible(levels: pl.DataFrame) -> pl.Series:
     """Which levels are outside of what their counter can read; those not known are not."""
-    kinds = levels.select("metric", "unit").unique(maintain_order=True)
+    if levels.is_empty():
+        return pl.Series(dtype=pl.Boolean)
+    kinds = levels[["metric", "unit"]].unique(maintain_order=True)
     ranges = []
     for metric, unit in kinds.iter_rows():
         # Least and most a counter can read, in its unit.

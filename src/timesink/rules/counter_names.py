@@ -159,7 +159,9 @@ def only_own(levels: pl.DataFrame, pid: str) -> pl.DataFrame:
     A counter that names the process comes before one that names none.  Where only one process was
     sampled, that is the one: it may have another number inside a container.
     """
-    named = levels.select("metric", "device").unique(maintain_order=True)
+    if levels.is_empty():
+        return levels
+    named = levels[["metric", "device"]].unique(maintain_order=True)
     chosen: dict[tuple[str, str], list[str]] = {}
     for metric, device in named.iter_rows():
         chosen.setdefault((without_pid(metric), device), []).append(metric)

@@ -10,6 +10,7 @@ import polars as pl
 
 from timesink.analyses.anatomy.anatomy import LEAST_PLACE
 from timesink.analyses.behaviour.functions import NO_CALL
+from timesink.analyses.columns import numbers, once_per_trace
 from timesink.model import units
 from timesink.model.arrays import Floats
 from timesink.model.findings import Evidence, Interval
@@ -80,9 +81,13 @@ class HostPlaces:
         return np.asarray(self.new.mean(axis=0) - self.base.mean(axis=0))
 
 
+@once_per_trace
 def places_of(case: DiagnosisCase) -> HostPlaces:
     """Every place of either side, and every sort of place that occurs more than once."""
     tables = [side.anatomy.places for side in (case.base, case.new)]
+    if all(table.is_empty() for table in tables):
+        base, new = (np.zeros((len(side.cycles), 0)) for side in (case.base, case.new))
+        return HostPlaces((), base, new)
     single = pl.concat([table.select(_PLACE) for table in tables]).unique(maintain_order=True)
     many = single.group_by(_SORT, maintain_order=True).len().filter(pl.col("len") > 1)
     sorts = many.select(*_SORT, pl.lit(None, pl.Int64).alias("occurrence"))
@@ -113,7 +118,7 @@ def places_of(case: DiagnosisCase) -> HostPlaces:
     )
     lengths = case.base.anatomy.cycles["dur_ns"].median()
     least = LEAST_PLACE * (lengths if isinstance(lengths, float) else 0.0)
-    base[:, single.height :] += least * counts["len"].fill_null(0).to_numpy().astype(np.float64)
+    base[:, single.height :] += least * numbers(counts["len"]).astype(np.float64)
     return HostPlaces(which, base, new)
 
 

@@ -30,7 +30,10 @@ def test_the_last_to_come_decides():
 
 def test_each_for_the_collective_it_came_last_to():
     both = calls((0, 0, 15, 20), (1, 0, 12, 20), (0, 1, 30, 60), (1, 1, 50, 60))
-    assert decisive_ranks(both, CLOCKS).select("rank", "path_ns").rows() == [(1, 40_000), (0, 5_000)]
+    assert decisive_ranks(both, CLOCKS).select("rank", "path_ns").rows() == [
+        (1, 40_000),
+        (0, 5_000),
+    ]
 
 
 def test_nobody_communicates():

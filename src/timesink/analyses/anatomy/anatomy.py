@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 PARTS = (
@@ -139,11 +140,12 @@ class Anatomy:
 
 def only_cycles(anatomy: Anatomy, cycles: Iterable[int]) -> Anatomy:
     """The anatomy of some of the cycles."""
-    numbers = cycles if isinstance(cycles, pl.Series) else list(cycles)
-    chosen = pl.DataFrame({"cycle": numbers}, schema={"cycle": pl.Int64()}).unique()
+    numbers = cycles.to_numpy() if isinstance(cycles, pl.Series) else [*cycles]
+    chosen = np.unique(np.asarray(numbers, dtype=np.int64))
 
     def kept(table: pl.DataFrame) -> pl.DataFrame:
-        return table.join(chosen, "cycle", "semi", maintain_order="left")
+        rows = np.isin(table["cycle"].to_numpy(), chosen)
+        return table if rows.all() else table.filter(rows)
 
     tables = ("parts", "places", "levels", "cycles", "launches")
     chosen_rows: dict[str, Any] = {name: kept(getattr(anatomy, name)) for name in tables}

@@ -349,12 +349,11 @@ def anatomy_of(behaviour: pl.DataFrame, counters: pl.DataFrame | None = None) ->
         levels = pl.concat([levels, beside.join(levels, "metric", "anti")])
     length = cycles["dur_ns"].to_numpy()
     times = _times(table).join(cycles.select("cycle").with_row_index("row"), "cycle")
-    found: dict[Key, Ints] = {}
     keys = times.select("part", "family").unique().sort("part", "family")
-    for part, family in keys.iter_rows():
-        mine = times.filter(part=part).filter(pl.col("family").eq_missing(family))
-        found[part, family] = np.zeros(len(length), dtype=np.int64)
-        found[part, family][mine["row"].to_numpy()] = mine["dur_ns"].to_numpy()
+    placed = times.join(keys.with_row_index("key"), ["part", "family"], nulls_equal=True)
+    spent = np.zeros((keys.height, len(length)), dtype=np.int64)
+    spent[placed["key"].to_numpy(), placed["row"].to_numpy()] = placed["dur_ns"].to_numpy()
+    found: dict[Key, Ints] = dict(zip(keys.iter_rows(), spent, strict=True))
     return Anatomy(
         parts=_rows(cycles["cycle"], _cut(length, found)),
         places=pl.DataFrame(schema=PLACE_TIMES),
@@ -420,11 +419,13 @@ def _cut(length: Ints, found: dict[Key, Ints]) -> dict[Key, Ints]:
 
 
 def _rows(cycle: pl.Series, cut: dict[Key, Ints]) -> pl.DataFrame:
-    parts = [
-        pl.DataFrame(
-            {"cycle": cycle, "part": part, "family": family, "dur_ns": time.astype(np.float64)},
-            schema=PART_TIMES,
-        )
-        for (part, family), time in cut.items()
-    ]
-    return pl.concat(parts).filter(pl.col("dur_ns") > 0).sort("cycle", "part", "family")
+    times = np.stack([*cut.values()]).astype(np.float64)
+    key, row = np.nonzero(times > 0)
+    part, family = (pl.Series(texts, dtype=pl.String) for texts in zip(*cut, strict=True))
+    rows = {
+        "cycle": cycle[row],
+        "part": part[key],
+        "family": family[key],
+        "dur_ns": times[key, row],
+    }
+    return pl.DataFrame(rows, schema=PART_TIMES).sort("cycle", "part", "family")

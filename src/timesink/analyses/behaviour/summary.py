@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from timesink.analyses.columns import encode
 from timesink.model.trace import Trace
 from timesink.model.units import counted
 
@@ -54,7 +55,7 @@ def count_behaviour(trace: Trace) -> BehaviourCounts | None:
 
 def distinct_texts(column: pl.Series) -> tuple[str, ...]:
     """Every value of a column once, in order."""
-    return tuple(column.drop_nulls().unique().cast(pl.String).sort().to_list())
+    return tuple(sorted(text for text in encode(column)[1] if text is not None))
 
 
 _PROCESS = ("host", "pid", "cycle_type", "cycle")
@@ -63,7 +64,8 @@ _ROW_KEY = ("function", "function_class", "device")
 
 def plain_texts(table: pl.DataFrame) -> pl.DataFrame:
     """The table with ordinary texts, which may be joined, searched and mixed with others."""
-    return table.with_columns(pl.col(pl.Categorical).cast(pl.String))
+    encoded = [name for name, dtype in table.schema.items() if isinstance(dtype, pl.Categorical)]
+    return table.with_columns(table[name].cast(pl.String) for name in encoded) if encoded else table
 
 
 def once_per_cycle(table: pl.DataFrame, within: Sequence[str] = ()) -> pl.DataFrame:

@@ -328,6 +328,9 @@ def _meant(
     dtype: pl.DataType | None = None,
 ) -> pl.Series:
     """What texts mean, asked once per distinct text."""
+    wanted = dtype or pl.String()
+    if given.null_count() == len(given):
+        return pl.Series(given.name, [None] * len(given), dtype=wanted)
     texts = given.drop_nulls().unique()
-    meant = pl.Series([meaning(text) for text in texts], dtype=dtype or pl.String())
-    return given.replace_strict(texts, meant, default=None, return_dtype=meant.dtype)
+    meant = pl.Series([meaning(text) for text in texts], dtype=wanted)
+    return given.replace_strict(texts, meant, default=None, return_dtype=wanted)

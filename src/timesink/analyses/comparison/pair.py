@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -47,9 +48,9 @@ class Role:
     @cached_property
     def anchor(self) -> str | None:
         """What marks most of its cycles; None where nothing says so."""
-        cycles = self.behaviour.unique("cycle", keep="first", maintain_order=True)
-        anchors = cycles["anchor"].drop_nulls().cast(pl.String).mode().sort()
-        return str(anchors[0]) if len(anchors) else None
+        cycles = self.behaviour[["cycle", "anchor"]].unique("cycle", keep="first")
+        anchors = Counter(text for text in cycles["anchor"].cast(pl.String) if text is not None)
+        return min(anchors, key=lambda text: (-anchors[text], text), default=None)
 
     @property
     def mean_cycle_ns(self) -> float:
@@ -61,8 +62,8 @@ class Role:
 def cycle_lengths(behaviour: pl.DataFrame) -> pl.Series:
     """Length of every cycle whose length is known, in ns, in the order of the cycles."""
     known = behaviour.lazy().select("cycle", "cycle_dur_ns").filter(pl.col("cycle_dur_ns") > 0)
-    lengths = known.group_by("cycle").agg(pl.col("cycle_dur_ns").max()).sort("cycle").collect()
-    return lengths["cycle_dur_ns"]
+    lengths = known.group_by("cycle").agg(pl.col("cycle_dur_ns").max()).sort("cycle")
+    return lengths.collect(engine="in-memory")["cycle_dur_ns"]
 
 
 RUNS_ON = ("both", "base", "new")

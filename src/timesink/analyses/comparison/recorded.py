@@ -112,14 +112,15 @@ class _Side:
     @classmethod
     def of(cls, table: pl.DataFrame) -> _Side:
         columns = pl.col("function", "function_class", "device").cast(pl.String)
-        on_host = pl.col("device") == HOST_DEVICE
-        host = table.lazy().select(columns).filter(on_host).unique().collect()
+        kinds = table.lazy().select(columns, is_unplaced().alias("unplaced")).unique()
+        rows = kinds.collect(engine="in-memory").rows()
+        host = [row for row in rows if row[2] == HOST_DEVICE]
         return cls(
-            host=host.height > 0,
-            device=host.height < table.height and not table.filter(~on_host).is_empty(),
-            classes=frozenset(host["function_class"].drop_nulls()),
-            unplaced=not table.filter(is_unplaced()).is_empty(),
-            graphs=any(_GRAPH.search(name or "") for name in host["function"]),
+            host=len(host) > 0,
+            device=any(device not in (None, HOST_DEVICE) for *_, device, _ in rows),
+            classes=frozenset(kind for _, kind, *_ in host if kind is not None),
+            unplaced=any(unplaced for *_, unplaced in rows),
+            graphs=any(_GRAPH.search(name or "") for name, *_ in host),
         )
 
 

@@ -58,7 +58,8 @@ class Sides:
 
     def floats(self, column: str) -> Floats:
         """A column as numbers, 0 where it is not known."""
-        return self.rows[column].cast(pl.Float64).fill_nan(None).fill_null(0.0).to_numpy()
+        values = self.rows[column].cast(pl.Float64).to_numpy()
+        return np.where(np.isnan(values), 0.0, values)
 
     def runs_on(self) -> pl.Series:
         """Which side has each key."""
@@ -407,7 +408,8 @@ def _units(side: pl.DataFrame) -> dict[str, str]:
     """The unit of every metric that has the same everywhere, which may be none."""
     read = side.lazy().filter(pl.col("metric").is_not_null(), pl.col("mu").is_finite())
     known = read.select("metric", pl.col("unit").fill_null("")).unique()
-    return dict(known.cast(pl.String).unique("metric", keep="none").collect().rows())
+    once = known.cast(pl.String).unique("metric", keep="none")
+    return dict(once.collect(engine="in-memory").rows())
 
 
 def _in_units(side: pl.DataFrame, units: dict[str, str | None]) -> pl.DataFrame:

@@ -220,7 +220,7 @@ def cycle_spans(behaviour: pl.DataFrame) -> pl.DataFrame:
         .filter(pl.col("end_ns") > pl.col("start_ns"))
         .unique("cycle", keep="first")
         .sort("start_ns", "cycle")
-        .collect()
+        .collect(engine="in-memory")
     )
 
 

@@ -70,7 +70,8 @@ def kernel_calls(trace: Trace, families: Families | None = None) -> pl.DataFrame
 
 def has_counters(trace: Trace) -> bool:
     """Whether the launches were measured by a kernel profiler."""
-    return bool(trace.lazy("kernel_calls").select(pl.len()).collect().item())
+    calls = trace.lazy("kernel_calls").head(1).collect(engine="in-memory")
+    return not calls.is_empty()
 
 
 @once_per_trace

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -35,9 +36,10 @@ _LONG_SHARE = 0.1
 """Of a cycle; with more of that nobody can tell what it takes without."""
 _LEAST_PAUSE_NS = 300.0
 """From one kernel to the next of a stream at least, or what was recorded."""
-_WIDE = 0.5
+_WIDE = 0.7
 """An interval wider than this share of the cycle tells nothing."""
-_ROUNDS = 12
+_ROUNDS, _NEAR = 12, 0.001
+"""How often costs are tried, at most, and how near to the measurement is near enough."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,9 +92,6 @@ def own_clock(trace: Trace) -> OwnClock:
             scale, played = fitted
             own = float(np.median(plain))
             return OwnClock(recorded, own, _interval(plain), MEASURED, "", scale, played)
-    why = _why_not(program)
-    if why:
-        return OwnClock(recorded, None, None, NONE, why, 0.0, None)
     return _estimated(program, recorded)
 
 
@@ -172,16 +171,34 @@ def _fitted_to(program: _Program, wanted: float) -> tuple[float, Played] | None:
     )
     for begin, end, dose in stages:
         first, last = (program.cycle_ns(program.played(dose(each))) for each in (begin, end))
-        if not min(first, last) <= wanted <= max(first, last):
-            continue
-        low, high = begin, end
-        for _ in range(_ROUNDS):
-            middle = (low + high) / 2
-            between = program.cycle_ns(program.played(dose(middle)))
-            low, high = (middle, high) if (between > wanted) == (first > wanted) else (low, middle)
-        found = dose((low + high) / 2)
-        return found.cost, program.played(found)
+        if min(first, last) <= wanted <= max(first, last):
+            return _between(program, dose, ((begin, first), (end, last)), wanted)
     return None
+
+
+_Sample: TypeAlias = tuple[float, float]
+
+
+def _between(
+    program: _Program,
+    dose: Callable[[float], _Dose],
+    ends: tuple[_Sample, _Sample],
+    wanted: float,
+) -> tuple[float, Played]:
+    """The dose between two after which a cycle takes so long: by a line, as it nearly is one."""
+    low, high = ends
+    found, played = dose(high[0]), program.played(dose(high[0]))
+    for number in range(_ROUNDS):
+        span = high[1] - low[1]
+        share = (wanted - low[1]) / span if span and number % 3 < 2 else 0.5
+        middle = low[0] + share * (high[0] - low[0])
+        found, played = dose(middle), program.played(dose(middle))
+        reached = program.cycle_ns(played)
+        if abs(reached / wanted - 1) < _NEAR:
+            break
+        below = (reached > wanted) == (low[1] > wanted)
+        low, high = ((middle, reached), high) if below else (low, (middle, reached))
+    return found.cost, played
 
 
 def _interval(plain: Floats) -> tuple[float, float]:
@@ -219,10 +236,23 @@ def _why_not(program: _Program) -> str:
     )
 
 
+def estimated_clock(trace: Trace) -> OwnClock:
+    """The own clock as costs of recording alone tell it, whatever was measured beside it."""
+    steps = find_steps(trace).filter("complete")
+    recorded = float(np.median((steps["end_ns"] - steps["start_ns"]).to_numpy()))
+    return _estimated(_Program.of(trace, steps), recorded)
+
+
 def _estimated(program: _Program, recorded: float) -> OwnClock:
+    why = _why_not(program)
+    if why:
+        return OwnClock(recorded, None, None, NONE, why, 0.0, None)
     played = program.played(_Dose(1.0))
     own = min(program.cycle_ns(played), recorded)
-    low, high = (program.cycle_ns(program.played(_Dose(1.0 + each))) for each in (_ERROR, -_ERROR))
+    low, high = (
+        program.cycle_ns(program.played(_Dose(1.0 + sign * _ERROR))) * (1.0 - sign * _MODEL_ERROR)
+        for sign in (1, -1)
+    )
     if high - low > _WIDE * own:
         why = "recording cost most of the cycle, and what is left cannot be told"
         return OwnClock(recorded, None, None, NONE, why, 0.0, None)
@@ -231,8 +261,8 @@ def _estimated(program: _Program, recorded: float) -> OwnClock:
 
 # -- what recording a call costs -------------------------------------------------------------------
 
-_ERROR = 0.4
-"""How far the costs on another machine are from those of the table, as a share."""
+_ERROR, _MODEL_ERROR = 0.25, 0.04
+"""How far costs are from those of the table, as a share, and a replay from the program."""
 
 
 def costs_of(
@@ -254,9 +284,15 @@ def costs_of(
             for kind in kinds.texts
         ]
     )
-    per_kind = per_kind * host_slowness(trace, graph)
-    by_point = per_kind[kinds.codes[points.calls.row]][points.call] / 2
+    per_call = per_kind[kinds.codes[points.calls.row]]
+    # Compiled code tells the profiler of its kernels from Python.
+    per_call = per_call + table.get(("triton", ""), 0.0) * points.calls.named(_is_triton)
+    by_point = (per_call * host_slowness(trace, graph))[points.call] / 2
     return np.asarray(by_point), table.get(("kernel", ""), 0.0)
+
+
+def _is_triton(name: str) -> bool:
+    return name.startswith("triton_")
 
 
 def host_slowness(trace: Trace, graph: ReplayGraph) -> float:

@@ -117,8 +117,10 @@ def _come(before: Ints, gap: Floats, needs: Ints, lag: Floats) -> Floats:
     triples = zip(before.tolist(), gap.tolist(), needs.tolist(), lag.tolist(), strict=True)
     next(triples, None)
     for number, (one, passes, other, more) in enumerate(triples, 1):
-        first, second = come[one] + passes, come[other] + more
-        come[number] = max(first, second)
+        moment, later = come[one] + passes, come[other] + more
+        if later > moment:  # noqa: PLR1730 - a call of max() takes twice as long as all the rest
+            moment = later
+        come[number] = moment
     return np.array(come[:-1])
 
 
@@ -140,14 +142,16 @@ def step_lengths(steps: pl.DataFrame, played: Played) -> Floats:
 
 def _moments(played: Played, marks: Ints) -> tuple[Floats, Floats]:
     """When moments of the recording come, on the thread that has most of them as its own."""
-    points, come = played.graph.points, played.point
-    if not len(come):
-        begin, end = (marks - int(played.graph.time[0])).T.astype(np.float64)
+    graph, points = played.graph, played.graph.points
+    if not len(points.time):
+        begin, end = (marks - int(graph.time[0])).T.astype(np.float64)
         return begin, end
-    hits = np.isin(points.time, marks)
-    thread = int(np.bincount(points.thread[hits], minlength=1).argmax())
-    low, high = points.first[thread], points.first[thread + 1]
-    time, come = points.time[low:high], come[low:high]
+    nodes = graph.node_of_point[graph.node_of_point >= 0]
+    at = graph.point[nodes]
+    hits = np.isin(points.time[at], marks)
+    thread = int(np.bincount(points.thread[at[hits]], minlength=1).argmax())
+    nodes = nodes[points.thread[at] == thread]
+    time, come = points.time[graph.point[nodes]], played.node[nodes]
     first = np.minimum(np.searchsorted(time, marks[:, 0]), len(time) - 1)
     last = np.maximum(np.searchsorted(time, marks[:, 1], side="right") - 1, 0)
     begin = come[first] + (marks[:, 0] - time[first])

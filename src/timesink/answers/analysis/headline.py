@@ -103,7 +103,7 @@ def headline(
     costs = {part: average[f"{part}_ns"] for part in _SAID}
     steps = complete_steps(trace)
     apart = clock is not None and tells_clocks_apart(clock)
-    each = _each(steps, clock) if clock is not None and apart else steps.each
+    each = steps.each if clock is None else _each(steps, clock)
     if has_device_work(trace):
         said, lost = _on_device(trace, average, costs, each)
     else:
@@ -138,7 +138,7 @@ def headline(
 def _each(steps: Steps, clock: OwnClock) -> str:
     """What a part is taken of where recording changed its length: a step, or all there is."""
     length = units.duration_ns(steps.length_ns)
-    if clock.source != MEASURED:
+    if clock.source != MEASURED and tells_clocks_apart(clock):
         length = f"about {length} ({interval(clock, steps.length_ns)})"
         return f"each step of {length}" if steps.marked else f"{length} that all this takes"
     return steps.each if steps.marked else f"the {length} that all this takes"

@@ -61,7 +61,7 @@ class Analysis:
     >>> import timesink
     >>> analysis = timesink.analyze(timesink.sample())
     >>> analysis
-    <Analysis of unet_train.pt.trace.json.gz, 2 steps: 86.1 % of each step of about 24.30 ms ...>
+    <Analysis of unet_train.pt.trace.json.gz, 2 steps: 8... % of each step of about ...>
     >>> analysis.table("kernels").height > 0
     True
     """
@@ -125,6 +125,10 @@ class Analysis:
         """The trace on the clock of the answer."""
         return self.trace if self.clock == RECORDED or self.own is None else self.own
 
+    def begun(self, clock: str) -> Trace:
+        """The trace with whose beginning moments on a clock begin: of whole ones it is the same."""
+        return self.own if clock == OWN and self.own and self.whole is not None else self.trace
+
     @cached_property
     def played(self) -> PlayedRun:
         """The run played again, on the clock of the answer."""
@@ -180,7 +184,7 @@ class Analysis:
         check_group(group_by or "", view)
         chosen, about = self.group_by if group_by is None else group_by, find_view(view)
         if about.is_played:
-            return about.table(self.played)
+            return about.analysis(self.played)
         if clock == OWN:
             return about.table(self.own or self.trace, chosen, self.ranks)
         table = about.table(self.trace, chosen, self.ranks)

@@ -113,7 +113,9 @@ class Analysed:
     @property
     def start_ns(self) -> int:
         """What points in time are counted from."""
-        return recording_start(self.trace) if self.from_ns is None else self.from_ns
+        if self.from_ns is not None:
+            return self.from_ns
+        return recording_start(self.analysis.begun(self.clock))
 
     @property
     def ranks(self) -> RankSet | None:

@@ -53,7 +53,7 @@ def breakdown_section(run: Analysed) -> Made:
         if average[f"{part}_ns"]
     )
     bar = Parts("The average step", "time_ns", average["total_ns"], parts)
-    return Section("breakdown", title, (bar,), f"{_steps_sentence(run.trace)}.")
+    return Section("breakdown", title, (bar,), f"{_steps_sentence(run)}.")
 
 
 def steps_section(run: Analysed) -> Made:
@@ -109,11 +109,10 @@ def critical_path_section(run: Analysed) -> Made:
         return Section("critical-path", title, (Text(line),))
     parts = tuple(Part(PATH_KINDS[kind][0], PATH_KINDS[kind][1], ns) for kind, ns in kinds.items())
     bar = Parts("The critical path of a step", "time_ns", cycle, parts)
-    blocks = [bar, run.table("critical-path"), run.table("critical-path-modules")]
+    tables = [run.table(view) for view in ("critical-path", "critical-path-modules")]
     lead = f"{line} What is not on this path could be faster without a step being shorter."
-    return Section(
-        "critical-path", title, tuple(one for one in blocks if one is bar or one.rows), lead
-    )
+    blocks: tuple[Block, ...] = (bar, *(table for table in tables if table.rows))
+    return Section("critical-path", title, blocks, lead)
 
 
 def _grouped_lead(steps: int) -> str:
@@ -136,14 +135,15 @@ def _stacks(title: str, frame: pl.DataFrame, label: str, named: _Named) -> Stack
     return Stacks(title, "time_ns", together(names, groups), tuple(made))
 
 
-def _steps_sentence(trace: Trace) -> str:
+def _steps_sentence(run: Analysed) -> str:
     """How many steps there are and how much they vary."""
-    found = find_steps(trace)
-    whole = step_breakdown(trace).filter("complete")["total_ns"]
+    found = find_steps(run.trace)
+    whole = step_breakdown(run.trace).filter("complete")["total_ns"]
     if whole.is_empty():
         return "no steps"
     if not found["marked"][0]:
-        return f"no steps are marked; the recorded {units.duration_ns(int(whole[0]))} count as one"
+        what = "" if run.clock == "own" else "recorded "
+        return f"no steps are marked; the {what}{units.duration_ns(int(whole[0]))} count as one"
     cut = found.height - whole.len()
     text = units.counted(whole.len(), "steps")
     if whole.len() > 1:
@@ -306,7 +306,7 @@ def figures_section(run: Analysed) -> Section:
     step = Tile("Step", length, "time_ns", "mean of the complete steps")
     if steps.height and marked is None:
         said = "no steps are marked: all of it counts as one"
-        step = Tile("Recorded", length, "time_ns", said)
+        step = Tile("All" if run.clock == "own" else "Recorded", length, "time_ns", said)
     kernels = int((device_columns(trace)["kind"] == "kernel").sum())
     tiles = (
         step,

@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from timesink.analyses.behaviour.summary import distinct_texts
 from timesink.analyses.clustering.groups import Exploration
 from timesink.analyses.comparison.pair import Pair, Role
 from timesink.analyses.comparison.verdict import verdict
@@ -140,7 +141,7 @@ def _evidence(one: Evidence) -> dict[str, Any]:
 def role(one: Role) -> dict[str, Any]:
     """A role without its rows; see `docs/comparison_json.md`."""
     distinct = {
-        name: sorted(one.behaviour[name].drop_nulls().cast(pl.String()).unique())
+        name: list(distinct_texts(one.behaviour[name]))
         for name in ("cycle_type", "anchor", "device", "metric")
     }
     return {

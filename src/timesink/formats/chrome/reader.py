@@ -19,7 +19,7 @@ from timesink.formats.chrome.crew import DecoderCrew
 from timesink.formats.chrome.shares import Share, text_of_pieces_after
 from timesink.formats.chrome.tables import LEFT_OUT_IN_BRIEF, build_tables, device_labels
 from timesink.formats.file_names import rank_in_name, worker_and_span
-from timesink.formats.finish import finish_trace
+from timesink.formats.finish import finish_trace, of_kind
 from timesink.formats.options import ReadOptions
 from timesink.formats.packing import SourceFile
 from timesink.model import schema, vendors
@@ -238,8 +238,8 @@ def _metadata(
     labels = {int(label[2]): f"{label[1]} {label[2]}" for label in reversed(named)}
     # A table without rows has no columns either.
     device = tables["device"] if tables["device"].height else schema.DEVICE.empty()
-    busy = device.select("kind", "device").filter(pl.col("kind").is_in(schema.BUSY_KINDS))
-    in_use = busy["device"].drop_nulls().unique().sort().to_list()
+    busy = device["device"].filter(of_kind(device["kind"], schema.BUSY_KINDS))
+    in_use = sorted(number for number in busy.unique() if number is not None)
     groups = [assembly.join(group) for group in ("runtime", "device", "untyped")]
     vendor = recognise_vendor(
         device_names=[*(one.name for one in listed), *labels.values()],

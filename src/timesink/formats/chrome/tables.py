@@ -115,7 +115,9 @@ def _device_of_process(tracks: pl.DataFrame) -> dict[str, int]:
 
 def device_labels(tracks: pl.DataFrame) -> Iterator[tuple[str, re.Match[str]]]:
     """Processes and the labels, such as `GPU 3`, that name their device."""
-    processes = tracks.filter(pl.col("tid").is_null()).select("pid", "labels", "name")
+    if not tracks["tid"].null_count():
+        return
+    processes = tracks.filter(pl.col("tid").is_null())[["pid", "labels", "name"]]
     for pid, *texts in processes.iter_rows():
         for text in texts:
             if match := vendors.DEVICE_LABEL.match(text or ""):

@@ -1,0 +1,86 @@
+"""What findings save: what a replay says, alone and together, and never more than there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import timesink
+from cases import MAIN, STEP, K, O, R, host_event, read
+from timesink.analyses.replay.own_clock import own_timeline
+from timesink.analyses.steps import average_step
+from timesink.model.findings import Finding
+from timesink.model.trace import Trace
+from timesink.rules.savings import proven_findings
+from timesink.rules.single_run import find_all
+
+
+def by_rule(trace: Trace) -> dict[str, Finding]:
+    return {one.id: one for one in proven_findings(trace)}
+
+
+def waiting(kernel: int, host: int) -> Trace:
+    """A step of many waits: each for a kernel that the host launched right before."""
+    events, each = [], kernel + host
+    for number in range(20):
+        begin = number * each
+        wait = host_event(
+            "Runtime", "cudaStreamSynchronize", begin + 10, kernel, MAIN, correlation=0
+        )
+        events += [
+            O("aten::item", begin, each - 1),
+            R(begin + 2, 5, c=number + 1),
+            wait,
+            K("reduce", begin + 8, kernel, c=number + 1),
+        ]
+    return read(STEP(1, 0, 20 * each), *events)
+
+
+class TestAlone:
+    def test_waits_that_are_taken_out_let_the_host_run_ahead(self):
+        saved = by_rule(waiting(kernel=100, host=100))["many-waits"].gain_ns
+        # The device has 2 ms of work, the step 4 ms: more than the half cannot be saved.
+        assert 1_000_000 < saved <= 2_000_000
+
+    def test_launches_that_decide_the_step_save_what_they_take(self):
+        launches = [R(25 * number, 20, c=number + 1) for number in range(40)]
+        kernels = [K("k", 25 * number + 22, 2, c=number + 1) for number in range(40)]
+        trace = read(STEP(1, 0, 1000), *launches, *kernels)
+        found = by_rule(trace)["low-utilisation-launch-bound"]
+        assert found.gain_ns == pytest.approx(900_000, rel=0.1)
+
+    def test_work_of_a_device_that_waits_for_the_host_saves_nothing(self):
+        trace = read(
+            STEP(1, 0, 1000),
+            R(10, 5, c=1),
+            K("nchwToNhwcKernel", 20, 300, c=1),
+            O("aten::slow", 400, 580),
+        )
+        found = by_rule(trace)["layout-conversions"]
+        assert found.gain_ns == 0
+        assert found.why == (
+            "the host decides how long a step takes, and the device is idle here anyway"
+        )
+
+
+class TestTogether:
+    def test_they_are_never_more_than_a_step(self, shared: Path):
+        for name in ("bert_train", "gpt_infer", "llama_decode", "resnet50_train"):
+            trace = own_timeline(timesink.open(shared / "data/h200/traces" / name))
+            whole = average_step(trace)["total_ns"]
+            found = proven_findings(trace)
+            assert all(one.gain_ns <= whole and one.together_ns <= whole for one in found)
+
+    def test_each_adds_to_those_above(self, shared: Path):
+        trace = own_timeline(timesink.open(shared / "data/h200/traces/resnet50_train"))
+        told = [one.together_ns for one in proven_findings(trace) if one.gain_ns]
+        assert told == sorted(told)
+        assert told[-1] <= sum(one.gain_ns for one in proven_findings(trace)) * 1.01
+
+
+def test_what_a_rule_finds_is_told_as_it_is():
+    trace = waiting(kernel=100, host=100)
+    assert [one.sentence for one in proven_findings(trace)] == [
+        one.sentence for one in find_all(trace)
+    ]
