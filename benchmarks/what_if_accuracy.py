@@ -5,49 +5,70 @@
 FOLDER holds `whatif.csv`, a row per pair of programs: `program`, `change` in words, the folders of
 both recordings (`base_folder`, `changed_folder`), what a cycle of either takes without a profiler
 (`base_plain_us`, `changed_plain_us`) and `asked`, options of `timesink whatif`.  Rows whose `asked`
-is prose take the options of `ASKED`.  A prediction sees the recording of the base alone; factors of
-kernels that another program has are part of what is asked.
+is prose take the options of `ASKED`.  A prediction sees the recording of the base alone, and where
+other kernels or copies are the change, what these take in the changed program as a factor: of all
+together, `{kernels}` and `{copies}`.
+
+Measured are cycles without a profiler, of both programs at the one speed of the host that the base
+was recorded at, where plain.json has enough of them; where a host runs ahead of its device, blocks
+of cycles that end with a wait for it.  A change is within the noise where it is below `--noise`, or
+where cycles and blocks contradict each other: then its sign is not judged.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import json
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 import timesink
+from recording_cost import ALIKE, FEWEST, busy_us
 from tables import markdown_table
 from timesink.analyses.replay.changes import AskedChange, parse_change
+from timesink.analyses.steps import find_steps
+from timesink.model.trace import Trace
 
+KERNELS = "--scale kernel:*={kernels}"
 ASKED = {
     "bert_fused": "--fuse Optimizer.step",
     "gpt2_fused": "--fuse Optimizer.step",
+    "wav2vec2_fused": "--fuse Optimizer.step",
     "vit_no_item": "--remove sync:aten::item",
+    "vit_no_item_prepared": "--remove sync:aten::item",
+    "neox_no_item": "--remove sync:aten::item",
     "bert_no_items": "--remove sync:aten::item --remove op:aten::mean",
-    "vit_pinned": "--scale copy:*HtoD*=0.106 --remove sync:aten::to",
+    "bert_no_row_items": "--remove sync:aten::item --remove op:aten::mean",
+    "vit_pinned": "--scale copy:*HtoD*={copies} --remove sync:aten::to",
+    "mobilenet_pinned": "--scale copy:*HtoD*={copies} --remove sync:aten::to",
     "cnn_workers": "--loader-workers inf",
-    "gpt2_sdpa": "--scale kernel:elementwise_kernel<CUDAFunctor_add>=0.01 "
-    "--scale kernel:vectorized_elementwise_kernel<MulFunctor>=0.48 "
-    "--scale kernel:unrolled_elementwise_kernel<direct_copy*=0.56 "
-    "--scale kernel:*bfloat16_copy*=0.49 --scale kernel:softmax_warp*=0.34 "
-    "--scale kernel:nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT=0.31 "
-    "--remove kernel:nvjet_sm90_tst_64x256* --remove kernel:nvjet_sm90_tst_256x64*",
-    "encoder_compiled": "--scale kernel:*=0.87",
+    "autoencoder_workers": "--loader-workers inf",
+    "gpt2_sdpa": KERNELS,
+    "bart_sdpa": KERNELS,
+    "encoder_compiled": KERNELS,
+    "encoder_large_compiled": KERNELS,
+    "diffusion_compiled": KERNELS,
     "bert_twice": "--batch 2",
     "vit_twice": "--batch 2",
+    "neox_twice": "--batch 2",
     "encoder_graph": "--graph cycle",
-    "cnn_channels_last": "--remove kernel:*nchwToNhwc* --remove kernel:*nhwcToNchw*",
+    "mixer_graph": "--graph cycle",
+    "cnn_channels_last": KERNELS,
+    "mobilenet_channels_last": KERNELS,
     "bert_rows": "--scale op:aten::softmax=0.03 --scale op:aten::amax=0.03 "
     "--scale op:aten::mean=0.03",
-    "gpt2_autocast": "--scale kernel:*gemm*=0.125 --scale kernel:fmha*=0.125",
+    "lstm_library": f"--graph cycle {KERNELS}",
+    "gpt2_autocast": KERNELS,
     "gpt2_no_empty_cache": "--remove call:cudaFree --remove call:cudaMalloc",
     "bert_no_preparing": "--scale self:ProfilerStep=0.34",
     "bert_one_gather": "--remove sync:aten::to --scale host:aten::to=0.68",
+    "encoder_one_gather": "--remove op:aten::to",
 }
 """What each change of the corpus is, in the words of `timesink whatif`."""
 
@@ -70,10 +91,15 @@ class Pair:
         """How far the prediction is off, as a share of the cycle."""
         return (self.predicted - self.measured) / self.base
 
-    def is_right_way(self, noise: float) -> bool:
-        """Whether both say faster, or slower; or that nothing changes within the noise."""
-        small = max(abs(self.predicted), abs(self.measured)) <= noise * self.base
-        return small or (self.predicted > 0) == (self.measured > 0)
+    noisy: bool
+    """Whether what was measured may be chance."""
+
+    @property
+    def sign(self) -> str:
+        """Whether both say faster, or slower."""
+        if self.noisy:
+            return "(noise)"
+        return "yes" if (self.predicted > 0) == (self.measured > 0) else "no"
 
 
 def changes_of(asked: str) -> list[AskedChange]:
@@ -88,20 +114,59 @@ def changes_of(asked: str) -> list[AskedChange]:
     return [parse_change(*one) for one in found]
 
 
-def pairs_in(folder: Path) -> Iterator[Pair]:
+def factors(base: Trace, changed: Trace) -> dict[str, str]:
+    """What kernels and copies to the device take after a change, as shares."""
+
+    def per_step(trace: Trace, chosen: pl.Expr) -> float:
+        return trace.device.filter(chosen)["dur_ns"].sum() / max(find_steps(trace).height, 1)
+
+    found = {}
+    name = pl.col("name").cast(pl.String)
+    sorts = {"kernels": pl.col("kind") == "kernel", "copies": name.str.contains("HtoD")}
+    for sort, chosen in sorts.items():
+        new, old = (per_step(trace, chosen) for trace in (changed, base))
+        found[sort] = f"{new / old if old else 1.0:.3f}"
+    return found
+
+
+def cycles_us(place: Path, wanted_probe: float, busy: float) -> float | None:
+    """A plain cycle at a speed of the host; None where too few were."""
+    told = json.loads((place / "plain.json").read_text())
+    cycles, probes = (np.array(told[f"plain_{key}_us"]) for key in ("cycles", "probes"))
+    if np.median(cycles) < busy:
+        return float(min(told["blocks_us"]))
+    many = min(len(cycles), len(probes))
+    alike = np.abs(np.log(probes[-many:] / wanted_probe)) < ALIKE
+    return float(np.median(cycles[-many:][alike])) if alike.sum() >= FEWEST else None
+
+
+def pairs_in(folder: Path, noise: float) -> Iterator[Pair]:
     """The pairs of a corpus, predicted."""
     with (folder / "whatif.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     for row in rows:
+        places = [folder / row[f"{side}_folder"] for side in ("base", "changed")]
+        traces = [timesink.open(place) for place in places]
         asked = row["asked"] if row["asked"].startswith("--") else ASKED[row["program"]]
-        places = (folder / row["base_folder"], folder / "whatif" / row["base_folder"])
-        told = timesink.whatif(next(filter(Path.exists, places)), changes_of(asked), best=False)
-        base, new = float(row["base_plain_us"]), float(row["changed_plain_us"])
+        asked = asked.format(**factors(*traces))
+        told = timesink.whatif(traces[0], changes_of(asked), best=False)
+        probe = float(
+            np.median(json.loads((places[0] / "plain.json").read_text())["profiled_probes_us"])
+        )
+        at_speed = [
+            cycles_us(place, probe, busy_us(trace) / max(find_steps(trace).height, 1))
+            for place, trace in zip(places, traces, strict=True)
+        ]
+        base, new = (float(row[f"{side}_plain_us"]) for side in ("base", "changed"))
+        if None not in at_speed:
+            base, new = at_speed
+        by_blocks = float(row["base_block_us"]) - float(row["changed_block_us"])
+        small = abs(base - new) <= noise * base or (by_blocks > 0) != (base > new)
         saved = base * told.saving_ns / told.today_ns
-        yield Pair(row["program"], row["change"], asked, base, base - new, saved)
+        yield Pair(row["program"], row["change"], asked, base, base - new, saved, small)
 
 
-def table_of(pairs: list[Pair], noise: float) -> str:
+def table_of(pairs: list[Pair]) -> str:
     """Predicted beside measured."""
     rows = [
         [
@@ -112,7 +177,7 @@ def table_of(pairs: list[Pair], noise: float) -> str:
             f"{one.measured / 1000:+.2f}",
             f"{one.predicted / 1000:+.2f}",
             f"{100 * one.error:+.1f} %",
-            "yes" if one.is_right_way(noise) else "no",
+            one.sign,
         ]
         for one in pairs
     ]
@@ -122,17 +187,18 @@ def table_of(pairs: list[Pair], noise: float) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folders", type=Path, nargs="+")
     noise = "share of a cycle below which a change is none"
-    parser.add_argument("--noise", type=float, default=0.02, help=noise)
+    parser.add_argument("--noise", type=float, default=0.05, help=noise)
     options = parser.parse_args()
-    pairs = list(pairs_in(options.folder))
+    pairs = [one for folder in options.folders for one in pairs_in(folder, options.noise)]
     errors = np.array([abs(one.error) for one in pairs])
-    right = sum(one.is_right_way(options.noise) for one in pairs)
-    print(table_of(pairs, options.noise))
+    signs = [one.sign for one in pairs]
+    print(table_of(pairs))
     print(
         f"{len(pairs)} changes: median error {100 * np.median(errors):.1f} % of the cycle, worst "
-        f"{100 * errors.max():.1f} %; sign right in {right}."
+        f"{100 * errors.max():.1f} %; sign right in {signs.count('yes')} of "
+        f"{len(signs) - signs.count('(noise)')} that are beyond the noise."
     )
 
 

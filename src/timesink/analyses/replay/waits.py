@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from timesink.analyses.columns import host_kinds, host_names
+from timesink.analyses.columns import device_names, host_kinds, host_names
 from timesink.analyses.device.activities import Activities
 from timesink.analyses.replay.host_points import HostPoints
 from timesink.model import vendors
@@ -23,6 +23,7 @@ _HELD_NS = 30_000
 """A runtime call that took this long, and returned when work of the device ended, waited for it."""
 _NEAR_NS, _NEAR_SHARE = 10_000, 0.2
 """How soon after the end of the work it returned, at most: this, or this share of its length."""
+_STUCK_NS = 300_000
 _RETURN_NS = 2_000
 """What a call takes that need not wait."""
 _SKEW_NS = 5_000
@@ -79,7 +80,13 @@ def device_waits(trace: Trace, points: HostPoints, work: Activities) -> Waits:
     near = np.maximum(_NEAR_NS, _NEAR_SHARE * (end - start))
     last, pending = _last_launched(work, start, end), _queue_was_full(work, start, end, near)
     done = work.end[last]
-    held = (last >= 0) & (says | ((done > start) & (end - done <= near)))
+    # What a call launches itself goes on beside it, unless it is a copy through a buffer; one that
+    # takes very long and ends with its own work found the queue full.
+    its_own = (last >= 0) & (work.call[last] == calls.row[call])
+    staged = device_names(trace).matching(lambda name: "Pageable" in name)[work.row[last]]
+    stuck = end - start >= _STUCK_NS
+    ends_with_it = (done > start) & (end - done <= near) & (~its_own | staged | stuck)
+    held = (last >= 0) & (says | ends_with_it)
     activity = np.where(held, last, np.where(says, NOBODY, pending))
     known = activity >= 0
     call, activity, start, end = call[known], activity[known], start[known], end[known]
