@@ -304,8 +304,8 @@ def whatif(
     >>> found = timesink.whatif(timesink.sample(), ["remove sync:aten::item"])
     >>> 0 < found.saving_ns < found.today_ns
     True
-    >>> timesink.whatif(timesink.sample()).best["change"][0]
-    '--graph cycle'
+    >>> "--graph cycle" in timesink.whatif(timesink.sample()).best["change"]
+    True
     """
     asked = tuple(change_of(one) for one in changes)
     trace = source
