@@ -304,8 +304,8 @@ def whatif(
     >>> found = timesink.whatif(timesink.sample(), ["remove sync:aten::item"])
     >>> 0 < found.saving_ns < found.today_ns
     True
-    >>> timesink.whatif(timesink.sample()).best["change"][0]
-    '--scale kernel:cudnn::bn_bw_1C11_kernel_new=0.5'
+    >>> "--graph cycle" in timesink.whatif(timesink.sample()).best["change"]
+    True
     """
     asked = tuple(change_of(one) for one in changes)
     trace = source
