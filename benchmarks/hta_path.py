@@ -1,7 +1,7 @@
-"""The critical path beside that of HolisticTraceAnalysis:  python benchmarks/hta_path.py [SHARED]
+"""The critical path beside that of HTA: `python benchmarks/hta_path.py [SHARED]`.
 
-One annotation of a recording is taken by itself, as HTA does: the calls inside of it, and the device
-work they launched.  HTA's figures are those it gives for the same recordings, in shares of its total.
+One annotation of a recording is taken by itself, as HTA does: the calls inside of it, and the
+device work they launched.  HTA's figures are those it gives for the same recordings.
 """
 
 from __future__ import annotations
