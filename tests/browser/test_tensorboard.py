@@ -29,7 +29,7 @@ def test_the_tab_shows_the_app_whose_places_outlive_a_reload(page: Page, board: 
     page.goto(f"{board}#timesink")
     app = page.frame_locator("iframe")
     app.get_by_role("link", name="unet", exact=True).click(timeout=LONG)
-    headline = app.get_by_role("heading", level=1, name="step is GPU work")
+    headline = app.get_by_role("heading", level=1, name="is GPU work")
     expect(headline).to_be_visible(timeout=LONG)
     app.get_by_role("link", name="Trace", exact=True).click()
     expect(app.get_by_role("application")).to_be_visible(timeout=LONG)

@@ -1,0 +1,26 @@
+"""The critical path of HTA's test recordings stays near HTA's, as the page about it says."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import timesink
+
+sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
+from hta_path import EXPECTED_PCT, FORWARD, RECORDINGS, alone, bounds_us
+
+PAGE = Path(__file__).parents[3] / "docs" / "critical_path.md"
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_bounds_are_those_of_the_page_and_near_those_of_hta(shared: Path, name: str) -> None:
+    place = shared / "data" / "hta" / "critical_path" / RECORDINGS[name]
+    ours = bounds_us(alone(timesink.open(place), FORWARD, 1))
+    total = sum(ours.values())
+    for bound, spent in ours.items():
+        assert f"| {name} | {bound} | {spent:.1f} |" in PAGE.read_text()
+    for bound, share in EXPECTED_PCT[name].items():
+        assert 100 * ours[bound] / total == pytest.approx(share, abs=2)
