@@ -44,14 +44,20 @@ def proven_findings(trace: Trace) -> tuple[Finding, ...]:
         return float(np.mean(step_lengths(steps, one.played())))
 
     whole = float(np.mean((steps["end_ns"] - steps["start_ns"]).to_numpy()))
-    all_of_it, so_far, told = cycle_ns(base), base, []
+    all_of_it, so_far, told, joint, is_capped = cycle_ns(base), base, [], 0.0, False
     for one in found:
         said = catalogue()["run"][one.id]
         alone, both = (_mended(each, one, said) for each in (base, so_far))
         saved = None if alone is None else all_of_it - cycle_ns(alone)
-        so_far = both or so_far
-        together = all_of_it - cycle_ns(so_far)
-        told.append(_with_saving(one, said, saved, together, whole))
+        so_far, is_capped = both or so_far, is_capped or bool(said.get("at_most"))
+        proven = _with_saving(one, said, saved, whole)
+        if proven.cost_ns:
+            # Changes that go further than their finding leave no more than its cost on top.
+            most = joint + proven.cost_ns if is_capped or saved is None else whole
+            replayed = max(all_of_it - cycle_ns(so_far), joint, proven.cost_ns)
+            joint = min(replayed, most, whole)
+            proven = replace(proven, together_ns=joint)
+        told.append(proven)
     return tuple(told)
 
 
@@ -88,7 +94,7 @@ def _filled(texts: Iterable[str], one: Finding) -> Iterable[str]:
 
 
 def _with_saving(
-    one: Finding, said: Mapping[str, Any], saved: float | None, together: float, whole: float
+    one: Finding, said: Mapping[str, Any], saved: float | None, whole: float
 ) -> Finding:
     """A finding with what it saves: what was replayed, and at most what there is."""
     if not one.cost_ns:
@@ -101,5 +107,4 @@ def _with_saving(
         sort = "idle" if said.get("time") == "idle" else "work"
         basis = one.gain_basis if one.between_ns else ""
         return replace(one, cost_ns=0.0, gain_basis=basis, why=_IDLE_ANYWAY[sort])
-    joint = min(max(together, cost), whole)
-    return replace(one, cost_ns=cost, together_ns=joint, overlaps=())
+    return replace(one, cost_ns=cost)

@@ -156,7 +156,7 @@ def analysis_document(
         headline=told or analysis.headline,
         sections=tuple(shown),
         tone=_tone(analysis),
-        notes=tuple(filter(None, (*analysis.notes, analysis.clock_note))) if brief else (),
+        notes=analysis.told_notes if brief else (),
         clock=run.clock if analysis.own is not None else "",
     )
 

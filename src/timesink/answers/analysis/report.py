@@ -50,6 +50,8 @@ from timesink.sources.recordings import Recording
 SCHEMA = "timesink/analysis/1"
 OWN, RECORDED = CLOCKS = ("own", "recorded")
 """Times of the program by itself, or as its profiler has them."""
+_OVERHEAD = ("heavy_profiling", "profiler_overhead")
+"""Health that says what the own clock takes out."""
 _FOR_PANDAS = ("pandas", "pyarrow")
 """What Polars needs to make a pandas frame."""
 
@@ -90,6 +92,15 @@ class Analysis:
     def notes(self) -> tuple[str, ...]:
         """What was chosen on the user's behalf, and what is to be known about the set of ranks."""
         return self.chosen if self.ranks is None else (*self.chosen, *set_notes(self.ranks))
+
+    @property
+    def told_notes(self) -> tuple[str, ...]:
+        """The same, and on which clock times are; what that makes needless is left out."""
+        on_own = self.timeline is not self.trace
+        overhead = (one for one in self.health if on_own and one.code in _OVERHEAD)
+        needless = set(recording_notes(overhead))
+        notes = (*self.notes, self.clock_note)
+        return tuple(note for note in notes if note and note not in needless)
 
     @property
     def health(self) -> tuple[HealthEntry, ...]:

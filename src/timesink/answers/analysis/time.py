@@ -315,8 +315,7 @@ def figures_section(run: Analysed) -> Section:
         Tile("Steps", marked, "count", "steps in the recording, cut ones included"),
         Tile("Kernels", kernels, "count", "kernel launches in the recording"),
     )
-    told = (*run.analysis.notes, run.analysis.clock_note)
-    notes = ". ".join(f"{note[0].upper()}{note[1:]}" for note in told if note)
+    notes = ". ".join(f"{note[0].upper()}{note[1:]}" for note in run.analysis.told_notes)
     return Section("figures", "Key figures", (Tiles(tiles),), f"{notes}." if notes else "")
 
 
