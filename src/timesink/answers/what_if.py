@@ -500,6 +500,7 @@ def _limits(found: WhatIf) -> Section:
 
 def _best(found: WhatIf) -> Section:
     best = found.best.head(_MOST_TOLD)
+    limits = [KINDS.get(one, "") for one in best["limit_kind"]]  # none where nothing is left
     told = table(
         "best",
         "",
@@ -509,7 +510,7 @@ def _best(found: WhatIf) -> Section:
             column("saving_ratio", "of the cycle", "share",
                    best["saving_ns"] / max(found.cycle_ns, 1.0)),
             column("cycle_ns", "new cycle", "time_ns", best["cycle_ns"], spare=1),
-            column("limit_kind", "limited by", "text", [KINDS[one] for one in best["limit_kind"]]),
+            column("limit_kind", "limited by", "text", limits),
             column("limit_name", "above all", "text", best["limit_name"], spare=2),
         ),
         total_rows=found.best.height,

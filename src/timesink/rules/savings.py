@@ -103,7 +103,7 @@ def _with_saving(
     if saved is not None:
         # Some changes go further than mending the finding would: then they are the most.
         cost = min(cost, saved) if said.get("at_most") else min(saved, whole)
-    if cost < _NOTICED * whole:
+    if saved is not None and cost < _NOTICED * whole:
         sort = "idle" if said.get("time") == "idle" else "work"
         basis = one.gain_basis if one.between_ns else ""
         return replace(one, cost_ns=0.0, gain_basis=basis, why=_IDLE_ANYWAY[sort])

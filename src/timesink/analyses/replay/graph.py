@@ -126,14 +126,17 @@ def _streams(work: Activities, launched: Flags) -> _Streams:
     """What delayed each activity: its launch, the one before it, or another stream."""
     order = np.lexsort((work.end, work.start, work.lane))
     before = np.full(len(work), NOBODY)
-    same = work.lane[order[1:]] == work.lane[order[:-1]]
-    before[order[1:][same]] = order[:-1][same]
+    for part in np.split(order, np.flatnonzero(np.diff(work.lane[order])) + 1):
+        # Of work that overlaps on one stream the last to end is in the way of what follows.
+        ends = work.end[part]
+        latest = np.where(ends >= np.maximum.accumulate(ends), np.arange(len(part)), 0)
+        before[part[1:]] = part[np.maximum.accumulate(latest)[:-1]] if len(part) else part
     follows = before >= 0
     free = np.where(follows, work.end[before], np.iinfo(np.int64).min // 2)
     gap, latency = (work.start - free).astype(np.float64), work.start - work.call_start * 1.0
     queued = follows & launched & (work.call_start + _QUEUED_NS < free)
     idle = follows & launched & (work.call_start > free)
-    pace = float(np.median(gap[queued])) if queued.any() else _PACE_NS
+    pace = max(float(np.median(gap[queued])), 0.0) if queued.any() else _PACE_NS
     usual = float(np.median(latency[idle])) if idle.any() else _LATENCY_NS
     # Whichever of the two came later decided; the other could have been later than it was.
     by_launch = launched & (~follows | (work.call_start + usual >= free + pace))

@@ -194,7 +194,7 @@ def _between(
 ) -> tuple[float, Played]:
     """The dose between two after which a cycle takes so long: by a line, as it nearly is one."""
     low, high = ends
-    found, played = dose(high[0]), program.played(dose(high[0]))
+    found, played = dose(high[0]), None
     for number in range(_ROUNDS):
         span = high[1] - low[1]
         share = (wanted - low[1]) / span if span and number % 3 < 2 else 0.5
@@ -205,7 +205,7 @@ def _between(
             break
         below = (reached > wanted) == (low[1] > wanted)
         low, high = ((middle, reached), high) if below else (low, (middle, reached))
-    return found.cost, played
+    return found.cost, played or program.played(found)
 
 
 def _interval(plain: Floats) -> tuple[float, float]:

@@ -95,9 +95,11 @@ def played_run(
     Of all complete steps, or of those with these names.
     """
     played = None if recorded else own_clock(trace).played
-    timeline = own_timeline(trace)
+    timeline = trace
     if played is None:
         played, timeline = _as_recorded(trace)
+    else:
+        timeline = own_timeline(trace)
     found = find_steps(timeline)
     if steps is not None:
         found = found.filter(pl.col("name").is_in(list(steps)))

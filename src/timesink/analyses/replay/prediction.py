@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 import polars as pl
@@ -102,7 +102,7 @@ class Prediction:
         """What a cycle takes less than today; less than nothing where it takes longer."""
         return self.program.cycle_ns - self.cycle_ns
 
-    @property
+    @cached_property
     def path(self) -> pl.DataFrame:
         """What decides a cycle: `kind`, `name` and `path_ns`, the largest first."""
         return path_parts(self.scenario, self.played, self.cycle_ns)
@@ -146,9 +146,12 @@ def path_parts(one: Scenario, played: Played, cycle: float) -> pl.DataFrame:
     """The critical path of the complete cycles by kind and name, so that it adds up to a cycle."""
     steps = find_steps(one.trace).filter("complete")
     schema = {"kind": pl.String(), "name": pl.String(), "path_ns": pl.Float64()}
+    if steps.is_empty():
+        return pl.DataFrame(schema=schema)
     if one.least_ns and one.least_ns >= cycle_ns(replace(one, least_ns=0.0), played):
         return pl.DataFrame([("data_loading", "", cycle)], schema=schema, orient="row")
     pieces = critical_path(one.trace, played, _window(steps, played))
+    pieces = pieces.group_by("kind", "name").agg(pl.col("dur_ns").sum())
     told = [_called(name) for name in pieces["name"]]
     found = pieces.select(
         pl.col("kind").cast(pl.String), pl.Series("name", told, dtype=pl.String), "dur_ns"

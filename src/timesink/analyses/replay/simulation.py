@@ -144,8 +144,10 @@ def _moments(played: Played, marks: Ints) -> tuple[Floats, Floats]:
     """When moments of the recording come, on the thread that has most of them as its own."""
     graph, points = played.graph, played.graph.points
     if not len(points.time):
-        begin, end = (marks - int(graph.time[0])).T.astype(np.float64)
-        return begin, end
+        # Of devices alone a step is their work: nothing else says when it begins and ends.
+        starts = played.ends - played.length
+        begin = np.full(len(marks), starts.min(initial=np.inf) if len(starts) else 0.0)
+        return begin, begin.copy()
     nodes = graph.node_of_point[graph.node_of_point >= 0]
     at = graph.point[nodes]
     hits = np.isin(points.time[at], marks)

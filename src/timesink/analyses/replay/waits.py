@@ -34,6 +34,7 @@ _QUIET_NS = 20_000
 """A thread without any call for this long may have handed its work to another."""
 _IDLE_NS = 200_000
 """A thread inside of no call for this long waited for something."""
+_MOST_THREADS = 24
 _BUSY_SHARE = 0.5
 """Of the time a thread is quiet the other works at least this share, if it works for it."""
 
@@ -78,7 +79,15 @@ def device_waits(trace: Trace, points: HostPoints, work: Activities) -> Waits:
         )
     start, end, says = points.time[points.start[call]], points.time[points.end[call]], says[call]
     near = np.maximum(_NEAR_NS, _NEAR_SHARE * (end - start))
-    last, pending = _last_launched(work, start, end), _queue_was_full(work, start, end, near)
+    process = np.array([pid for pid, _ in calls.threads])
+    last, pending = (np.full(len(call), NOBODY) for _ in range(2))
+    of_work = np.where(work.launched, calls.place[work.call], NOBODY)
+    for pid in np.unique(process[calls.thread[call]]):
+        # Processes wait for their own work; whose it is that nobody launched is not known.
+        mine = np.flatnonzero(process[calls.thread[call]] == pid)
+        its = np.flatnonzero((of_work < 0) | (process[calls.thread[of_work]] == pid))
+        last[mine] = _last_launched(work, its, start[mine], end[mine])
+        pending[mine] = _queue_was_full(work, its, start[mine], end[mine], near[mine])
     done = work.end[last]
     # What a call launches itself goes on beside it, unless it is a copy through a buffer; one that
     # takes very long and ends with its own work found the queue full.
@@ -102,11 +111,13 @@ def device_waits(trace: Trace, points: HostPoints, work: Activities) -> Waits:
     )
 
 
-def _last_launched(work: Activities, start: Ints, end: Ints) -> Ints:
-    """Of what was launched by each start, and over by each end, the last to end; or -1."""
+def _last_launched(work: Activities, its: Ints, start: Ints, end: Ints) -> Ints:
+    """Of some that were launched by each start, and over by each end, the last to end; or -1."""
     found, latest = np.full(len(start), NOBODY), np.full(len(start), _LONG_AGO)
     for lane in range(work.lanes.height):
-        mine = np.flatnonzero(work.lane == lane)
+        mine = its[work.lane[its] == lane]
+        if not len(mine):
+            continue
         mine = mine[np.argsort(work.call_start[mine], kind="stable")]
         ends = work.end[mine]
         most = np.maximum.accumulate(ends)
@@ -118,12 +129,14 @@ def _last_launched(work: Activities, start: Ints, end: Ints) -> Ints:
     return found
 
 
-def _queue_was_full(work: Activities, start: Ints, end: Ints, near: Floats) -> Ints:
+def _queue_was_full(work: Activities, its: Ints, start: Ints, end: Ints, near: Floats) -> Ints:
     """The activity that ended as each call returned, while very many were pending; or -1."""
-    by_end = np.argsort(work.end, kind="stable")
+    if not len(its):
+        return np.full(len(start), NOBODY)
+    by_end = its[np.argsort(work.end[its], kind="stable")]
     place = np.searchsorted(work.end[by_end], end, side="right") - 1
     done = np.where(place >= 0, work.end[by_end[place]], _LONG_AGO)
-    launched = np.searchsorted(np.sort(work.call_start), start)
+    launched = np.searchsorted(np.sort(work.call_start[its]), start)
     full = (launched - place - 1 >= _MANY_PENDING) & (done > start) & (end - done <= near)
     return np.where(full, by_end[place], NOBODY)
 
@@ -139,15 +152,18 @@ def hand_overs(points: HostPoints, main: int) -> Iterator[Waits]:
     quiet = [
         np.flatnonzero(length[low:high] >= _QUIET_NS) + low for low, high in pairwise(points.first)
     ]
-    for giver in threads:
-        for taker in threads:
-            if giver != taker and process[giver] == process[taker]:
+    # Of very many threads those that do most hand work to one another.
+    busiest = np.argsort(-np.diff(points.first), kind="stable")[:_MOST_THREADS].tolist()
+    for giver in busiest:
+        for taker in busiest:
+            if giver != taker and process[giver] == process[taker] and len(quiet[giver]):
                 yield from _between(points, quiet[giver], quiet[taker], taker)
     for other in threads:
         time, low, high = points.time, points.first[main], points.first[main + 1]
         idle = quiet[other][(length[quiet[other]] >= _IDLE_NS) & (points.owner[quiet[other]] < 0)]
         resume = np.append(points.first[other], idle + 1)
-        resume = resume[(time[resume] >= time[low]) & (other != main)]
+        apart = other == main or process[other] != process[main]
+        resume = resume[(time[resume] >= time[low]) & (not apart)]
         source = np.searchsorted(time[low:high], time[resume], side="right") - 1 + low
         # While both are quiet it is busy with what nobody recorded.
         begins = resume == points.first[other]

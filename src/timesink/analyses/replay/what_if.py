@@ -257,8 +257,9 @@ def _removed(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenario
     graph = one.graph
     needs, gap = graph.needs.copy(), graph.gap.copy()
     gone = graph.node_of_activity[chosen.activities]
-    needs[gone] = np.where(graph.before[gone] >= 0, NOBODY, needs[gone])
-    gap[gone] = 0.0
+    # What stands first keeps its distance to the beginning.
+    follows = gone[graph.before[gone] > 0]
+    needs[follows], gap[follows] = NOBODY, 0.0
     needs[chosen.waits], gap[chosen.waits] = NOBODY, 0.0
     less = replace(one, graph=replace(graph, needs=needs, gap=gap))
     return _scaled(less, chosen, replace(change, factor=0.0))
@@ -276,18 +277,23 @@ def _fused(one: Scenario, chosen: _Selection, _: AskedChange) -> Scenario:
     graph, points = one.graph, one.graph.points
     stretch = one.stretch.copy()
     needs, gap, lag = graph.needs.copy(), graph.gap.copy(), graph.lag.copy()
-    call = _launches(one)
+    call, lane = _launches(one), graph.work.lane
     order = np.argsort(call, kind="stable")
+    launched = call[order]
     for root in _outermost(one, chosen).tolist():
-        low, high = np.searchsorted(call[order], (root, root + int(points.calls.size[root])))
+        low, high = np.searchsorted(launched, (root, root + int(points.calls.size[root])))
         mine = order[low:high]
         launches = np.unique(call[mine])
         if len(launches) > 1:
             stretch[points.start[root] : points.end[root]] /= len(launches)
+            first = mine[np.argmin(call[mine])]
             nodes = graph.node_of_activity[mine]
-            first = nodes[np.argmin(call[mine])]
-            rest = nodes[(nodes > first) & (graph.before[nodes] >= 0)]
+            # On its stream one goes on after the other; on others all come from the one launch.
+            same = (lane[mine] == lane[first]) & (nodes > graph.node_of_activity[first])
+            rest = nodes[same & (graph.before[nodes] > 0)]
             needs[rest], lag[rest], gap[rest] = NOBODY, 0.0, 0.0
+            apart = nodes[lane[mine] != lane[first]]
+            needs[apart] = graph.needs[graph.node_of_activity[first]]
     return replace(one, stretch=stretch, graph=replace(graph, needs=needs, gap=gap, lag=lag))
 
 
@@ -343,7 +349,10 @@ def _overlapped(one: Scenario, chosen: _Selection, _: AskedChange) -> Scenario:
     previous[doing[order[alike]]] = doing[order[np.flatnonzero(alike) - 1]]
     after_other = doing[(before[doing] > 0) & (aside[before[doing]] != aside[doing])]
     later = after_other[aside[after_other] & (previous[after_other] >= 0)]
-    needs[later], lag[later] = before[later], graph.gap[later]
+    # It waits for what came before on the stream, unless its launch came later still.
+    queued = graph.time[before[later]] > np.where(needs[later] >= 0, graph.time[needs[later]], -1)
+    waits = later[queued]
+    needs[waits], lag[waits] = before[waits], graph.gap[waits]
     before[later] = previous[later]
     free = after_other[~aside[after_other]]
     before[free] = np.where((previous[free] < 0) & (needs[free] < 0), 0, previous[free])
