@@ -331,7 +331,7 @@ def _headline(found: WhatIf) -> Iterator[str]:
     if found.ranks_single:
         best, of = found.best, f"of a cycle of {units.brief_ns(new)}"
         if best.is_empty():
-            yield f"No single change that was tried saves anything to speak of {of}."
+            yield f"No single change that was tried saves a noticeable part {of}."
         else:
             saves = units.brief_ns(best["saving_ns"][0])
             share = units.share(best["saving_ns"][0], new)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import timesink
+from builders import complete
 from cases import MAIN, OTHER, STEP, K, O, R, host_event, read
 from timesink.analyses.replay.graph import ReplayGraph, replay_graph
 from timesink.analyses.replay.simulation import Played, play, step_lengths, worked
@@ -134,3 +135,39 @@ def test_real_recordings_are_played_as_they_were(shared: Path, name: str):
     recorded = (steps["end_ns"] - steps["start_ns"]).to_numpy()
     played = step_lengths(steps, play(replay_graph(trace)))
     assert np.median(played) == pytest.approx(np.median(recorded), rel=0.002)
+
+
+class TestWhoWaitsForWhom:
+    def test_of_overlapping_work_on_one_stream_the_last_to_end_is_in_the_way(self):
+        trace = read(
+            STEP(1, 0, 400),
+            *(R(5 + 10 * number, 5, c=number + 1) for number in range(3)),
+            K("long", 50, 200, c=1),
+            K("inside", 60, 20, c=2),
+            K("after", 252, 50, c=3),
+        )
+        graph = replay_graph(trace)
+        factor = np.where(trace.device["name"].cast(str) == "long", 0.5, 1.0)
+        played = play(graph, lengths=factor * (graph.work.end - graph.work.start))
+        assert played.ends[-1] == play(graph).ends[-1] - 100_000
+
+    def test_processes_wait_for_their_own_work(self):
+        def process(pid: int, kernel: int) -> list[dict]:
+            place = {"pid": pid, "tid": 7}
+            return [
+                complete("cuda_runtime", "launch", 10, 5, **place, args={"correlation": pid}),
+                complete("kernel", f"k{pid}", 20, kernel, pid=pid, tid=20 + pid,
+                         args={"device": pid, "stream": 7, "correlation": pid}),
+                complete("cuda_runtime", "cudaDeviceSynchronize", 30, 400, **place),
+            ]  # fmt: skip
+
+        graph = replay_graph(read(*process(1, 100), *process(2, 300)))
+        waits = np.flatnonzero(graph.waits & (graph.activity[graph.needs] >= 0))
+        points, names = graph.points, {0: "k1", 1: "k2"}
+        told = {
+            points.calls.threads[points.thread[graph.point[node]]][0]: names[
+                int(graph.work.device[graph.activity[graph.needs[node]]]) - 1
+            ]
+            for node in waits.tolist()
+        }
+        assert told == {"1": "k1", "2": "k2"}

@@ -70,12 +70,22 @@ class TestEstimated:
 
 
 class TestMeasured:
-    @pytest.mark.parametrize("plain_us", [950, 700, 400, 1300])
+    @pytest.mark.parametrize("plain_us", [950, 700, 400, 1020])
     def test_the_total_is_the_measurement_whatever_it_is(self, plain_us: float):
         trace = with_plain(recording(), plain_us, plain_us, plain_us)
         assert own_clock(trace).source == "measured"
         assert own_clock(trace).own_ns == 1000 * plain_us
         assert np.median(cycles_us(own_timeline(trace))) == pytest.approx(plain_us, rel=0.01)
+
+    def test_plain_cycles_that_took_longer_are_not_believed(self):
+        clock = own_clock(with_plain(recording(), 1300, 1300, 1300))
+        assert (clock.source, clock.own_ns) == ("none", None)
+        assert "took longer" in clock.why
+
+    def test_an_own_timeline_is_not_corrected_again(self):
+        own = own_timeline(with_plain(recording(), 700, 700, 700))
+        assert own_clock(own).source == "none"
+        assert own_timeline(own) is own
 
     def test_the_interval_is_that_of_the_cycles(self):
         clock = own_clock(with_plain(recording(), *range(700, 720)))

@@ -133,13 +133,19 @@ def _selected(action: str, text: str, what: str) -> tuple[str, str]:
     return sort, pattern
 
 
+_MOST = 1e6
+"""By more nothing is scaled that anybody means."""
+
+
 def _number(action: str, text: str, least: float = 0.0) -> float:
     try:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not value >= least or (math.isinf(value) and action != "loader-workers"):
-        raise _refused(action, text, f"not a number from {least:g} on")
+    if action == "loader-workers" and value == math.inf:
+        return value
+    if not least <= value <= _MOST:
+        raise _refused(action, text, f"not a number from {least:g} to {_MOST:g}")
     return value
 
 

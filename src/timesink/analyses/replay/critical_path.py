@@ -17,6 +17,7 @@ from timesink.analyses.columns import device_kinds, device_names, host_kinds, ho
 from timesink.analyses.forest import within
 from timesink.analyses.replay.simulation import Played
 from timesink.analyses.steps import is_communication
+from timesink.model import vendors
 from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import DEVICE_KINDS
@@ -156,6 +157,8 @@ def _host_pieces(trace: Trace, played: Played, path: Path) -> pl.DataFrame:
         loads = within(np.flatnonzero(calls.named(names.is_data_loader)), calls.size)
         kind[(owner >= 0) & runtime[owner]] = _RUNTIME_CALL
         kind[(owner >= 0) & loads[owner]] = _DATA_LOADING
+        talks = within(np.flatnonzero(calls.named(vendors.is_collective_call)), calls.size)
+        kind[(owner >= 0) & talks[owner]] = _COMMUNICATION
     span = (played.point[begins], played.point[ends])
     return _pieces(trace, kind, span, row, np.full(len(row), _UNKNOWN))
 

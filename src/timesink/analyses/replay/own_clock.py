@@ -28,6 +28,8 @@ from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.trace import Trace
 
 MEASURED, ESTIMATED, NONE = "measured", "estimated", "none"
+CLOCK_KEY, OWN = "timesink_clock", "own"
+"""How the metadata of a timeline tell that it is the program's own."""
 _LIKELY, _MOST = 2.0, 4.0
 """Costs are likely up to so many times those of the table, and at most so many."""
 _LONG_NS = 1_000_000
@@ -37,6 +39,10 @@ _LONG_SHARE = 0.1
 """Of a cycle; with more of that nobody can tell what it takes without."""
 _LEAST_PAUSE_NS = 300.0
 """From one kernel to the next of a stream at least, or what was recorded."""
+_SLOWER = 1.03
+"""Cycles without the profiler that take this many times as long as with it were disturbed."""
+_LEAST_LEFT = 0.2
+"""Less than this share of a cycle is never left: programs are up to five times as slow."""
 _WIDE = 0.7
 """An interval wider than this share of the cycle tells nothing."""
 _ROUNDS, _NEAR, _AS_USUAL = 12, 0.001, 0.03
@@ -88,6 +94,11 @@ def own_clock(trace: Trace) -> OwnClock:
     recorded = float(np.median((steps["end_ns"] - steps["start_ns"]).to_numpy()))
     program = _Program.of(trace, steps)
     plain = _plain_cycles(trace)
+    if trace.metadata.extra.get(CLOCK_KEY) == OWN:
+        return OwnClock(recorded, None, None, NONE, "they are the program's own already", 0.0, None)
+    if len(plain) and float(np.median(plain)) > _SLOWER * recorded:
+        why = "cycles without the profiler took longer, so the machine was not even"
+        return OwnClock(recorded, None, None, NONE, why, 0.0, None)
     if len(plain) and steps["marked"].all():
         fitted = _fitted_to(program, float(np.median(plain)))
         if fitted is not None:
@@ -101,7 +112,11 @@ def own_clock(trace: Trace) -> OwnClock:
 def own_timeline(trace: Trace) -> Trace:
     """The recording as the program runs by itself; as it is where that cannot be told."""
     clock = own_clock(trace)
-    return trace if clock.played is None else moved_timeline(trace, clock.played)
+    if clock.played is None:
+        return trace
+    moved = moved_timeline(trace, clock.played)
+    extra = {**trace.metadata.extra, CLOCK_KEY: OWN}
+    return replace(moved, metadata=replace(moved.metadata, extra=extra))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +182,7 @@ def _fitted_to(program: _Program, wanted: float) -> tuple[float, Played] | None:
     """
     stages: tuple[tuple[float, float, Callable[[float], _Dose]], ...] = (
         (0.0, _LIKELY, _Dose),
-        (1.0, _MOST, lambda value: _Dose(0.0, host=value)),
+        (1.0, _SLOWER, lambda value: _Dose(0.0, host=value)),
         (1.0, 0.0, lambda value: _Dose(1.0, long=value)),
         (_LIKELY, _MOST, lambda value: _Dose(value, long=0.0)),
         (1.0, 0.0, lambda value: _Dose(_MOST, host=value, long=0.0)),
@@ -260,7 +275,7 @@ def _estimated(program: _Program, recorded: float) -> OwnClock:
         program.cycle_ns(program.played(_Dose(1.0 + sign * _ERROR))) * (1.0 - sign * _MODEL_ERROR)
         for sign in (1, -1)
     )
-    if high - low > _WIDE * own:
+    if high - low > _WIDE * own or own < _LEAST_LEFT * recorded:
         why = "recording cost most of the cycle, and what is left cannot be told"
         return OwnClock(recorded, None, None, NONE, why, 0.0, None)
     return OwnClock(recorded, own, (low, min(high, recorded)), ESTIMATED, "", 1.0, played)

@@ -18,6 +18,7 @@ from timesink.analyses.replay.simulation import Played, play, step_lengths
 from timesink.analyses.replay.waits import NOBODY
 from timesink.analyses.steps import find_steps, is_communication, step_at
 from timesink.errors import UsageError
+from timesink.model import vendors
 from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import KERNEL_KINDS
@@ -307,8 +308,12 @@ def _as_graph(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenari
     handed[handed] = graph.point[graph.needs[handed]] >= 0
     handed[handed] = chosen.stretches[graph.point[handed] - 1]
     lag[handed] = 0.0
-    loads = _chosen(one, AskedChange("remove", "loading")).stretches
-    stretch = np.where(chosen.stretches & ~loads, 0.0, one.stretch)
+    # No graph loads data, or talks to other hosts.
+    calls, owner = graph.points.calls, graph.points.owner
+    kept = calls.named(lambda name: names.is_data_loader(name) or vendors.is_collective_call(name))
+    inside = within(np.flatnonzero(kept), calls.size)
+    stays = (owner >= 0) & inside[owner] if len(calls) else owner >= 0
+    stretch = np.where(chosen.stretches & ~stays, 0.0, one.stretch)
     stretch[_first_launches(one, chosen, change)] += _GRAPH_LAUNCH_NS
     return replace(one, stretch=stretch, graph=replace(graph, gap=gap, lag=lag))
 

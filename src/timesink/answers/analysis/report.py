@@ -17,6 +17,7 @@ import polars as pl
 
 from timesink.analyses.ranks.rank_set import RankSet, set_health, set_notes
 from timesink.analyses.replay.own_clock import (
+    CLOCK_KEY,
     MEASURED,
     NONE,
     OwnClock,
@@ -154,6 +155,8 @@ class Analysis:
     def clock_note(self) -> str:
         """On which clock times are, and how that is known; nothing where both are alike."""
         told = self.own_clock
+        if self.trace.metadata.extra.get(CLOCK_KEY) == OWN:
+            return "times are those of the program by itself, as they were exported"
         if not told.is_known:
             return f"times are as recorded, with what recording costs: {told.why}"
         if not tells_clocks_apart(told):
