@@ -208,15 +208,17 @@ def events(trace: Trace) -> Iterator[Event]:
         given = _given(row, MEMORY_ARGUMENTS)
         yield {"ph": "i", "s": "t", "name": "[memory]", **_place(row, offset), "args": given}
     # Lane of each slice that is not drawn where it was recorded, by what its arrow knows of it.
-    rows = _iterate(beside_others)
+    rows = list(_iterate(beside_others))
     moved = {(r["pid"], r["tid"], r["ts_ns"], r["correlation"]): r["lane"] for r in rows}
+    # Arrows that were added stand under the number of the event they are at.
+    added = {r["index"]: r["lane"] for r in rows}
     for row in _iterate(trace.lazy("flows")):
         end = (row["pid"], row["tid"], row["ts_ns"], row["flow_id"])
         yield {
             "ph": FLOW_PHASES[row["phase"]],
             "id": row["flow_id"],
             **_label({**row, "name": row["category"]}),
-            **_place({**row, "tid": moved.get(end, row["tid"])}, offset),
+            **_place({**row, "tid": moved.get(end) or added.get(row["index"], row["tid"])}, offset),
             **({"bp": "e"} if row["phase"] == "end" else {}),
         }
     sampled = trace.lazy("counters").filter(pl.col("source") != "profiler_range")
