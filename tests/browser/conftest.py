@@ -42,8 +42,10 @@ def browser() -> Iterator[Browser]:
     Playwright keeps an event loop running as long as it is there, and other tests need their own.
     """
     pytest.importorskip("playwright")
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    # A machine that runs all other tests meanwhile answers late.
+    expect.set_options(timeout=20_000)
     program = find_chromium()
     if program is None:
         reason = "needs Chromium: run  make test,  or say where it is in TIMESINK_CHROMIUM"
