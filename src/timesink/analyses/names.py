@@ -49,6 +49,11 @@ def is_wrapper(name: str) -> bool:
     )
 
 
+def frames_calls(name: str) -> bool:
+    """Whether a call is a step, fetches data or wraps others, and computes nothing itself."""
+    return is_profiler_step(name) or is_data_loader(name) or is_wrapper(name)
+
+
 def is_lightning_mark(name: str) -> bool:
     """Whether PyTorch Lightning marked one of its actions or modules."""
     return name.startswith((LIGHTNING_ACTION, LIGHTNING_MODULE))

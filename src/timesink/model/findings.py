@@ -136,8 +136,6 @@ class Finding:
     """What it saves with all findings above it, where a replay says that."""
     between_ns: float = 0.0
     """What mending it may save between two steps, beside what it saves in them."""
-    overlaps: tuple[str, ...] = ()
-    """Ids of graver ones about time of the same sort: their savings are not to be added up."""
     marked: bool = True
     """Whether the steps it speaks of are marked; else the whole recording counts as one."""
     kernels: tuple[str, ...] = ()
@@ -240,7 +238,7 @@ class Finding:
             "gain_us_between_steps": round(self.between_ns / 1000, _DIGITS),
             "gain_basis": self.gain_basis,
             "saves_nothing": self.why or "",
-            "overlaps": list(self.overlaps),
+            "overlaps": [],  # of versions that did not say what findings save together
             "evidence": [item.to_dict() for item in self.evidence],
             "advice": self.advice,
         }

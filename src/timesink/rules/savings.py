@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from timesink.analyses.columns import device_names, once_per_trace
-from timesink.analyses.replay.graph import replay_graph
-from timesink.analyses.replay.simulation import play, step_lengths
+from timesink.analyses.replay.simulation import recorded_play, step_lengths
 from timesink.analyses.replay.what_if import Scenario, changed, parse_change
 from timesink.analyses.steps import find_steps
 from timesink.errors import UsageError
@@ -38,7 +37,7 @@ def proven_findings(trace: Trace) -> tuple[Finding, ...]:
     steps = find_steps(trace).filter("complete")
     if steps.is_empty() or not any(one.cost_ns for one in found):
         return found
-    base = Scenario.of(trace, play(replay_graph(trace)))
+    base = Scenario.of(trace, recorded_play(trace))
 
     def cycle_ns(one: Scenario) -> float:
         return float(np.mean(step_lengths(steps, one.played())))

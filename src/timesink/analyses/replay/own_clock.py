@@ -149,7 +149,7 @@ class _Program:
         graph = replay_graph(trace)
         points = graph.points
         inside = host_kinds(trace).among("operator")[points.calls.row]
-        inside &= ~points.calls.named(_frames)  # what old profilers call operators
+        inside &= ~points.calls.named(names.frames_calls)  # what old profilers call operators
         long = (points.length >= _LONG_NS) & (points.owner >= 0)
         long[long] = inside[points.owner[long]]
         table = _table().get(trace.metadata.format, {})
@@ -311,10 +311,6 @@ def costs_of(
     per_call = per_call + table.get(("triton", ""), 0.0) * points.calls.named(_is_triton)
     by_point = (per_call * host_slowness(trace, graph))[points.call] / 2
     return np.asarray(by_point), table.get(("kernel", ""), 0.0)
-
-
-def _frames(name: str) -> bool:
-    return names.is_profiler_step(name) or names.is_data_loader(name) or names.is_wrapper(name)
 
 
 def _is_triton(name: str) -> bool:

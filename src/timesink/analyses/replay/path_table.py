@@ -25,9 +25,8 @@ from timesink.analyses.links import link_launches
 from timesink.analyses.modules import find_modules, is_module_call, link_backward
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.replay.critical_path import KINDS, critical_path, slack
-from timesink.analyses.replay.graph import replay_graph
 from timesink.analyses.replay.own_clock import own_clock, own_timeline
-from timesink.analyses.replay.simulation import Played, play
+from timesink.analyses.replay.simulation import Played, recorded_play
 from timesink.analyses.replay.timeline import moved_timeline
 from timesink.analyses.steps import bounds_of, find_steps
 from timesink.model import intervals
@@ -111,7 +110,7 @@ def played_run(
 
 @once_per_trace
 def _as_recorded(trace: Trace) -> tuple[Played, Trace]:
-    played = play(replay_graph(trace))
+    played = recorded_play(trace)
     return played, moved_timeline(trace, played)
 
 
@@ -120,7 +119,7 @@ def _run(subject: Trace | PlayedRun) -> PlayedRun:
 
 
 @once_per_trace
-def path_pieces(run: PlayedRun) -> pl.DataFrame:
+def cycle_pieces(run: PlayedRun) -> pl.DataFrame:
     """The pieces of the path that lie in cycles, as `critical_path` has them, and `inside_ns`."""
     pieces = critical_path(run.trace, run.played)
     start = pieces["start_ns"].to_numpy() + run.origin
@@ -131,7 +130,7 @@ def path_pieces(run: PlayedRun) -> pl.DataFrame:
 
 def path_kinds(run: PlayedRun) -> dict[str, float]:
     """How much of a cycle each kind of piece decides, in ns, the most first."""
-    sums = path_pieces(run).group_by("kind").agg(pl.col("inside_ns").sum())
+    sums = cycle_pieces(run).group_by("kind").agg(pl.col("inside_ns").sum())
     rows = sorted(sums.rows(), key=lambda row: (-row[1], row[0]))
     return {kind: ns / run.count for kind, ns in rows}
 
@@ -143,7 +142,7 @@ def path_table(subject: Trace | PlayedRun) -> pl.DataFrame:
     nobody = (pl.col("host_row") < 0) & (pl.col("device_row") < 0)
     unnamed = pl.when(nobody).then("start_ns")
     rows = (
-        path_pieces(run)
+        cycle_pieces(run)
         .group_by(pl.col("kind").cast(pl.String), "name")
         .agg(
             calls=pl.struct("host_row", "device_row", unnamed).n_unique(),
@@ -175,7 +174,7 @@ def path_modules(subject: Trace | PlayedRun) -> pl.DataFrame:
     modules in the recording there is no row.
     """
     run = _run(subject)
-    trace, pieces = run.trace, path_pieces(run)
+    trace, pieces = run.trace, cycle_pieces(run)
     modules = find_modules(trace)
     if not len(modules.node) or pieces.is_empty():
         return pl.DataFrame(schema=MODULE_SCHEMA)

@@ -14,9 +14,8 @@ from timesink.analyses import names
 from timesink.analyses.columns import device_kinds, device_names, host_kinds, once_per_trace
 from timesink.analyses.replay.changes import AskedChange
 from timesink.analyses.replay.critical_path import critical_path
-from timesink.analyses.replay.graph import replay_graph
 from timesink.analyses.replay.own_clock import OwnClock, own_clock
-from timesink.analyses.replay.simulation import Played, play, worked
+from timesink.analyses.replay.simulation import Played, play, recorded_play, worked
 from timesink.analyses.replay.what_if import Scenario, changed, cycle_ns, device_waits
 from timesink.analyses.steps import find_steps, step_at
 from timesink.errors import UsageError
@@ -49,7 +48,7 @@ class OwnProgram:
 def program_of(trace: Trace) -> OwnProgram:
     """The program of a recording, on its own clock where that is known."""
     clock = own_clock(trace)
-    played = play(replay_graph(trace)) if clock.played is None else clock.played
+    played = recorded_play(trace) if clock.played is None else clock.played
     now = Scenario.of(trace, played)
     interval = clock.interval_ns
     if interval is None or interval[0] >= interval[1]:
@@ -256,15 +255,10 @@ class _Operators:
     """Whether there is one."""
 
 
-def _frames_others(name: str) -> bool:
-    """Whether a call is none that a program could do without, or has changes of its own."""
-    return names.is_data_loader(name) or names.is_profiler_step(name) or names.is_wrapper(name)
-
-
 def _operators(trace: Trace, one: Scenario) -> _Operators:
     calls = one.graph.points.calls
     kinds = host_kinds(trace)
-    operator = kinds.among("operator")[calls.row] & ~calls.named(_frames_others)
+    operator = kinds.among("operator")[calls.row] & ~calls.named(names.frames_calls)
     runtime = kinds.among(*LAUNCH_KINDS)[calls.row]
     number = np.arange(len(calls))
     inner, outer = number.copy(), number.copy()

@@ -9,9 +9,11 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from timesink.analyses.replay.graph import ReplayGraph
+from timesink.analyses.columns import once_per_trace
+from timesink.analyses.replay.graph import ReplayGraph, replay_graph
 from timesink.analyses.steps import step_at
 from timesink.model.arrays import Floats, Ints
+from timesink.model.trace import Trace
 
 _LONG_AGO = float("-inf")
 _LEAST_SHARE = 0.03
@@ -108,6 +110,12 @@ def play(graph: ReplayGraph, work: Floats | None = None, lengths: Floats | None 
     lag[doing] += length[graph.activity[doing]]
     node = _come(graph.before, gap, graph.needs, lag)
     return Played(graph, work, node, length, gap, lag)
+
+
+@once_per_trace
+def recorded_play(trace: Trace) -> Played:
+    """A recording played as it was."""
+    return play(replay_graph(trace))
 
 
 def _come(before: Ints, gap: Floats, needs: Ints, lag: Floats) -> Floats:

@@ -303,6 +303,8 @@ def _as_graph(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenari
     graph = one.graph
     nodes = graph.node_of_activity[chosen.activities]
     gap, lag = graph.gap.copy(), graph.lag.copy()
+    # Work that nobody is known to have launched waits for reasons that are not known either.
+    nodes = nodes[(graph.needs[nodes] >= 0) & (graph.before[nodes] > 0)]
     gap[nodes] = np.minimum(gap[nodes], _GRAPH_PACE_NS)
     handed = graph.waits & (graph.point >= 0) & (graph.needs >= 0)
     handed[handed] = graph.point[graph.needs[handed]] >= 0

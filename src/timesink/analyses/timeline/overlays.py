@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from timesink.analyses.columns import device_columns, host_columns, once_per_trace, start_and_end
 from timesink.analyses.links import launching_calls
 from timesink.analyses.replay.critical_path import critical_path
-from timesink.analyses.replay.graph import replay_graph
 from timesink.analyses.replay.own_clock import own_clock, own_timeline
-from timesink.analyses.replay.simulation import Played, play, worked
+from timesink.analyses.replay.simulation import Played, recorded_play, worked
 from timesink.analyses.timeline.layout import Lanes, Layout
 from timesink.analyses.timeline.levels import Level, MergedSlices, coarser_levels, merge, single
 from timesink.model.arrays import Flags, Floats, Ints
@@ -51,7 +50,7 @@ def path_pieces(trace: Trace, *, own: bool = False) -> PathPieces:
     """The critical path of a recording, or of the program as it runs by itself."""
     played = own_clock(trace).played if own else None
     drawn = trace if played is None else own_timeline(trace)
-    graph_played = play(replay_graph(trace)) if played is None else played
+    graph_played = recorded_play(trace) if played is None else played
     path = critical_path(trace, graph_played)
     kind = path["kind"].cast(str).to_numpy()
     on_device = np.isin(kind, _OF_DEVICE)
