@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from timesink.analyses.columns import host_columns
 from timesink.analyses.kernels.peaks import choose_peaks
 from timesink.analyses.replay.changes import AskedChange, change_of
 from timesink.analyses.replay.own_clock import ESTIMATED, NONE, OwnClock
@@ -381,6 +382,8 @@ def _notes(found: WhatIf) -> Iterator[str]:
         )
     if not find_steps(found.trace)["marked"].all():
         yield "No steps are marked: all that was recorded is taken for one cycle."
+    if host_columns(found.trace).is_empty():
+        yield "Nothing of the host was recorded: nobody knows why devices wait, and gaps stay."
     for action in dict.fromkeys(one.action for one in found.changes):
         if action in _ASSUMED:
             yield _ASSUMED[action]
