@@ -20,6 +20,7 @@ import numpy as np
 
 from timesink.analyses.statistics.means import two_sided_limits
 from timesink.model.arrays import Floats
+from timesink.model.diagnosis import PLAIN
 
 SIDES = ("base", "new")
 DETECT_PCT = 1.0
@@ -59,6 +60,8 @@ class TimedRun:
     probe_ns: float | None = None
     """How long a fixed piece of work took beside them: the speed of the host."""
     name: str = ""
+    by: str = PLAIN
+    """What its cycles are, as in `CycleTime.by`."""
 
     @property
     def typical_ns(self) -> float:
