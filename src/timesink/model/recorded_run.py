@@ -28,6 +28,8 @@ class RunCycles:
     asked: int | None = None
     skipped: int | None = None
     recorded: int | None = None
+    plain: int | None = None
+    """The last so many of `overhead.plain_cycles_us` are settled; None in older recordings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +103,13 @@ class RunOverhead:
     sampler_cpu_pct: float | None = None
     plain_cycles_us: tuple[float, ...] = ()
     """Every cycle before the profiler was made ready, in order; the first are seldom settled."""
+    plain_probe_us: tuple[float | None, ...] = ()
+    """A fixed piece of work of the host, timed after each of these: how fast the host was."""
+    plain_device_us: tuple[float | None, ...] = ()
+    """Time of the device between the borders of each, where events of it were asked for."""
+    plain_started_us: int | None = None
+    """Unix time at which the first settled one began."""
     profiled_cycles_us: tuple[float, ...] = ()
-
-    @property
-    def settled_us(self) -> tuple[float, ...]:
-        """Plain cycles near the recording, those that `cycle_us` is the middle of."""
-        return self.plain_cycles_us[2:][-20:]
 
     @property
     def ratio(self) -> float | None:
@@ -172,6 +175,19 @@ class RecordedRun:
     devices: tuple[RunDevice, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     exit: RunExit = RunExit()
+
+    @property
+    def plain_ns(self) -> tuple[int, ...]:
+        """Settled cycles without the profiler: those to judge the speed of the program by.
+
+        >>> overhead = RunOverhead(plain_cycles_us=(900.0, 50.0, 51.5))
+        >>> RecordedRun(cycles=RunCycles(plain=2), overhead=overhead).plain_ns
+        (50000, 51500)
+        """
+        every, settled = self.overhead.plain_cycles_us, self.cycles.plain
+        # Older recordings do not say: the twenty before the recording, less two of the program.
+        kept = every[2:][-20:] if settled is None else every[len(every) - min(settled, len(every)) :]
+        return tuple(round(1000 * time_us) for time_us in kept)
 
     @property
     def why_no_calls(self) -> str:
@@ -254,7 +270,8 @@ def _value(hint: Any, value: Any, where: str, unused: list[str]) -> Any:
     if get_origin(hint) is tuple and isinstance(value, (list, tuple)):
         item = get_args(hint)[0]
         items = [_value(item, one, f"{where}[{n}]", unused) for n, one in enumerate(value)]
-        return tuple(one for one in items if one is not None)
+        may_lack = type(None) in get_args(item)
+        return tuple(one for one in items if may_lack or one is not None)
     if get_origin(hint) is Mapping and isinstance(value, Mapping):
         texts = {}
         for name, one in value.items():

@@ -135,8 +135,10 @@ EXTRAS = ("stack", "shapes", "memory", "modules", "flops")
 """What torch.profiler can add to a timeline, at a price."""
 
 DEFAULT_CYCLES = 20
-DEFAULT_SKIP = 15
-"""Ten and more of these are settled and without the profiler: they say what it costs."""
+DEFAULT_SKIP = 5
+"""Programs compile, load kernels and fill caches in these."""
+DEFAULT_PLAIN = 20
+"""Cycles without the profiler: they say how fast the program is by itself."""
 DEFAULT_INTERVAL_MS = 50.0
 SHORTEST_INTERVAL_MS, LONGEST_INTERVAL_MS = 1.0, 60_000.0
 
@@ -163,6 +165,14 @@ class RecordPlan:
     """Modules and lines that calls come from are shown."""
     by_hand: bool = False
     """Only `step()` of the context manager tells one cycle from the next."""
+    plain: int = DEFAULT_PLAIN
+    """Cycles timed without the profiler, after those skipped."""
+    plain_s: float = 0.0
+    """So many seconds of them at least."""
+    plain_only: bool = False
+    """No timeline: plain cycles to the end of the program, or with `stop` until they suffice."""
+    device_events: bool = False
+    """Events of the device at the borders of plain cycles."""
 
 
 def write_plan(plan: RecordPlan, control: Path) -> None:

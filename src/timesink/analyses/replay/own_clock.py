@@ -236,7 +236,7 @@ def _plain_cycles(trace: Trace) -> Floats:
     run = trace.metadata.run
     if run is None or not run.overhead.cycle_us:
         return np.zeros(0)
-    return 1000.0 * np.array(run.overhead.settled_us or (run.overhead.cycle_us,))
+    return np.array(run.plain_ns or (1000.0 * run.overhead.cycle_us,), float)
 
 
 def _why_not(program: _Program) -> str:
