@@ -180,14 +180,14 @@ def record_program(
     Signals that ask to stop are added to `interruptions`.
     """
     urgency = Urgency()
-    with noticed(interruptions) as interruptions:
+    with noticed(interruptions) as came:
         started_us = time.time_ns() // 1000
-        ended, watch = _run(request, interruptions, urgency, say)
+        ended, watch = _run(request, came, urgency, say)
         ended_us = time.time_ns() // 1000
         program = run_file.ProgramRun(
             request.timesink, request.command, request.plan, started_us, ended_us, ended
         )
-        with _stopped_at_once(urgency, interruptions, request.place, say):
+        with _stopped_at_once(urgency, came, request.place, say):
             return *conclude(program, watch.watched(), request.place), ended
 
 
