@@ -19,9 +19,9 @@ from timesink.errors import CollectError
 from timesink.recorder import run_file
 from timesink.recorder.folder import (
     CONTROL_VARIABLE,
+    PlainTimes,
     RecordingFolder,
     RecordPlan,
-    PlainTimes,
     read_notes,
     read_plain,
     write_plan,

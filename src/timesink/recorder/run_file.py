@@ -249,7 +249,9 @@ def _said_of(
         if one.dropped
     ]
     if plain.dropped:
-        dropped.append(f"the last {MOST_PLAIN} cycles are kept, {plain.dropped} before them are not")
+        dropped.append(
+            f"the last {MOST_PLAIN} cycles are kept, {plain.dropped} before them are not"
+        )
     remarks = _remarks(processes) if recorded else []
     return why, [*dropped, *dict.fromkeys(remarks)]
 

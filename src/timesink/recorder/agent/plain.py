@@ -12,7 +12,7 @@ from timesink.recorder.folder import MOST_PLAIN, Notebook, plain_files
 
 PROBES_EVERY_NS = 5_000_000
 """The probe takes some 8 us: a fifth of a percent of the time at most."""
-_WRITES_EVERY_NS = 1_000_000_000
+_WRITES_EVERY_NS = 250_000_000
 _MOST_EVENTS = 4096
 _PROBED = tuple(range(110))
 
@@ -30,7 +30,7 @@ def probe_ns() -> int:
 
 
 class PlainCycles:
-    """The times of plain cycles, on disk once a second, so that a program that is killed has them.
+    """The times of plain cycles, on disk four times a second, so that a program that is killed has them.
 
     All of it happens at the borders of cycles, and is no part of one.
     """
