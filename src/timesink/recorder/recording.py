@@ -277,7 +277,7 @@ def conclude(
             shift_counters(place.counters, recorded[0].offset, place.control)
         except OSError as error:
             trouble = f"the counters are not on the timeline's clock: {error.strerror or error}"
-    run = run_file.describe(program, recorded, processes, watched, plain, trouble)
+    run = run_file.describe(program, recorded, processes, watched, plain=plain, trouble=trouble)
     run_file.write_run_file(run, place)
     place.clear_control()
     return run, run_file.advice(recorded, processes, program.plan)

@@ -30,7 +30,7 @@ def probe_ns() -> int:
 
 
 class PlainCycles:
-    """The times of plain cycles, on disk four times a second, so that a program that is killed has them.
+    """The times of plain cycles, on disk four times a second: a program may be killed.
 
     All of it happens at the borders of cycles, and is no part of one.
     """
@@ -130,5 +130,5 @@ def _between_us(first: Any, last: Any) -> float | None:
     # Where the device has failed, or the program ends before it has come so far.
     with suppress(Exception):
         if first is not None and last is not None and last.query():
-            return round(1000.0 * first.elapsed_time(last), 3)
+            return float(round(1000.0 * first.elapsed_time(last), 3))
     return None
