@@ -26,8 +26,8 @@ from timesink.analyses.statistics.drift import (
     without_outliers,
 )
 from timesink.analyses.statistics.means import QUIETLY, moments, moments_with_zeros, welch_p
-from timesink.analyses.statistics.repeats import SIDES, decide
 from timesink.analyses.statistics.ranks import ALPHA, permutation_p, rank_p, rank_test, trimmed_mean
+from timesink.analyses.statistics.repeats import DETECT_PCT, SIDES, decide
 from timesink.model import intervals
 from timesink.model.arrays import Floats, Ints
 from timesink.model.diagnosis import SteadyTimes
@@ -277,10 +277,10 @@ def cycle_times(base: pl.DataFrame, new: pl.DataFrame, *, one_run: bool = False)
     return replace(_compared_lengths(lengths, drift), one_run=one_run)
 
 
-def plain_times(base: Role, new: Role, *, looking: bool = False) -> PlainTimes | None:
+def plain_times(base: Role, new: Role, *, detect_pct: float | None = None) -> PlainTimes | None:
     """What cycles without the profiler say of two sides; None where one of them has none.
 
-    `looking` is as in `repeats.decide`.
+    `detect_pct` is what runs were made for that were looked at after each; None of others.
     """
     if not (base.plain and new.plain):
         return None
@@ -290,7 +290,9 @@ def plain_times(base: Role, new: Role, *, looking: bool = False) -> PlainTimes |
         for run in role.plain
     )
     if max(len(base.plain), len(new.plain)) > 1:
-        return PlainTimes(runs, decision=decide(runs, looking=looking))
+        looking = detect_pct is not None
+        decision = decide(runs, detect_pct or DETECT_PCT, looking=looking)
+        return PlainTimes(runs, decision=decision)
     lengths = _compared_lengths([run.cycles_ns for run in runs], None)
     return PlainTimes(runs, lengths=lengths)
 

@@ -200,8 +200,8 @@ def either_p(*columns: str) -> pl.Expr:
     return (pl.min_horizontal(known) * len(columns)).clip(upper_bound=1)
 
 
-def compare_roles(base: Role, new: Role, kind: str, *, looking: bool = False) -> Pair:
-    """The pair of two roles; `kind` is as in `Pair`, `looking` as in `repeats.decide`.
+def compare_roles(base: Role, new: Role, kind: str, *, detect_pct: float | None = None) -> Pair:
+    """The pair of two roles; `kind` is as in `Pair`, `detect_pct` as in `plain_times`.
 
     Devices and units that only differ in name are brought together first.  Where the cycles of both
     sides do not hold the same work, the pair has a second one in it, of cycles put together until
@@ -223,7 +223,7 @@ def compare_roles(base: Role, new: Role, kind: str, *, looking: bool = False) ->
     workload = replace(workload, reasons=(*workload.reasons, *remarks))
     pair = _pair(placed[0], matched, kind, workload, unlike)
     if workload.comparable and kind != WITHIN and not pair.cycle_times.one_run:
-        pair = replace(pair, plain=plain_times(base, new, looking=looking))
+        pair = replace(pair, plain=plain_times(base, new, detect_pct=detect_pct))
     regrouped = with_equal_work(pair.base, pair.new, workload)
     if regrouped is not None:
         equal = _pair(*regrouped, kind, check_workload(*regrouped), unlike)
@@ -290,6 +290,7 @@ def judge_lengths(lengths: CycleTimes, unit: str = "cycle") -> CycleJudgement:
 
 
 _VERDICTS = {"slower": "regression", "faster": "improvement"}
+_CYCLES = {"mean": "Cycles, rare slow ones included,", "fast": "Fast cycles"}
 _ONE_RUN = (
     "Judged by the {} before the profiler, of one run a side: runs of one program "
     "differ too, which one of each cannot show."
@@ -332,7 +333,7 @@ def decided(found: Decision) -> str:
     told, runs = found.leading, found.runs
     many = f"{runs[0]}" if runs[0] == runs[1] else f"{runs[0]} and {runs[1]}"
     of = f"{many} runs a side"
-    what = "Cycles, rare slow ones included," if told is found.mean else "Cycles"
+    what = _CYCLES.get(told.statistic, "Cycles")
     by = change(told.base_ns, told.new_ns)
     amounts = f"{times(told.base_ns, told.new_ns)} ({by}"
     if told.interval_pct is not None:

@@ -314,9 +314,9 @@ def _plain_run(source: SideSource) -> SideRun | Failure:
         calls=pl.lit(0),
         beta_pct=pl.lit(0.0),
     )
-    missing = [pl.lit(None).alias(name) for name in BEHAVIOUR if name not in table.columns]
+    missing = [pl.lit(None).alias(name) for name in BEHAVIOUR.schema if name not in table.columns]
     typed = table.with_columns(missing).select(
-        pl.col(name).cast(kind) for name, kind in BEHAVIOUR.items()
+        pl.col(name).cast(kind) for name, kind in BEHAVIOUR.schema.items()
     )
     return SideRun(source, typed, CycleUnit(None, run.cycles.name), recorded=run)
 

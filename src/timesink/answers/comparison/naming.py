@@ -8,17 +8,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 from typing import cast
 
-import numpy as np
 import polars as pl
 
 from timesink.analyses.anatomy.anatomy import only_cycles
 from timesink.analyses.comparison.pair import Pair, Role
-from timesink.analyses.statistics.repeats import TimedRun
+from timesink.analyses.statistics.repeats import timed_runs
 from timesink.answers.comparison.pairing import Compared, Match, RoleMember
 from timesink.answers.comparison.runs import SideRun
 from timesink.answers.comparison.sides import stem_of
 from timesink.errors import NotFoundError
-from timesink.model.recorded_run import RecordedRun
 from timesink.model.schema import host_and_pid
 from timesink.model.units import listed, natural
 from timesink.output.names import told_apart
@@ -230,26 +228,6 @@ def _members(run: SideRun, *, ignore_hosts: bool) -> Iterator[RoleMember]:
                 plain=timed_runs(run.recorded, str(run.source.path.parent)),
             )
             yield RoleMember(role, run.source.job, suffix, run.source.key)
-
-
-def timed_runs(recorded: RecordedRun | None, name: str) -> tuple[TimedRun, ...]:
-    """The plain cycles of a recorded run, where it has any.
-
-    A recorder times those of one process; of several ranks these are not all of the run.
-    """
-    if recorded is None or len(recorded.processes) > 1 or not recorded.plain_ns:
-        return ()
-    overhead, count = recorded.overhead, len(recorded.plain_ns)
-    probes = [one for one in overhead.plain_probe_us[-count:] if one]
-    return (
-        TimedRun(
-            "",
-            np.array(recorded.plain_ns, dtype=np.float64),
-            overhead.plain_started_us or recorded.started_us or 0,
-            1000 * float(np.median(probes)) if probes else None,
-            name,
-        ),
-    )
 
 
 def _by_suffix(rows: pl.DataFrame, run: SideRun) -> Iterator[tuple[str, pl.DataFrame]]:

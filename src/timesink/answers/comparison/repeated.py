@@ -12,14 +12,14 @@ import numpy as np
 
 from timesink.analyses.comparison.pair import cycle_lengths
 from timesink.analyses.statistics.drift import warm_up
-from timesink.analyses.statistics.repeats import SIDES, TimedRun
+from timesink.analyses.statistics.repeats import SIDES, TimedRun, timed_runs
 from timesink.answers.comparison.kept_runs import Runs, read_sides
-from timesink.answers.comparison.naming import members_of, timed_runs
-from timesink.answers.comparison.sides import RunSide
+from timesink.answers.comparison.naming import members_of
+from timesink.answers.comparison.sides import RunSide, find_side
 from timesink.errors import UsageError
 from timesink.model.diagnosis import RECORDED
 from timesink.model.units import counted
-from timesink.sources.ab_folder import is_ab, read_ab
+from timesink.sources.ab_folder import read_ab
 from timesink.sources.places import place_of
 from timesink.sources.sidecars import find_run, run_file_in
 
@@ -30,17 +30,13 @@ ONE_PROCESS = "compare runs of one process a side, or one run a side"
 class RepeatedRuns:
     """Runs of both sides."""
 
-    base: tuple[RunSide, ...]
-    new: tuple[RunSide, ...]
-    looking: bool = False
-    """Whether runs were made until they decided (`repeats.decide`)."""
+    sides: tuple[tuple[RunSide, ...], tuple[RunSide, ...]]
+    """Of the base, and of the new side."""
+    leading: tuple[RunSide | None, RunSide | None] = (None, None)
+    """Which of either is compared in full; None where any may be."""
     detect_pct: float | None = None
+    """What they were made for, until they decided; None of others."""
     notes: tuple[str, ...] = ()
-
-    @property
-    def sides(self) -> tuple[tuple[RunSide, ...], tuple[RunSide, ...]]:
-        """Both, the base first."""
-        return self.base, self.new
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,30 +55,30 @@ def expanded(paths: Sequence[str | Path]) -> Iterator[Path]:
         if not has_magic(text) or Path(text).exists():
             yield Path(text)
             continue
-        found = sorted(Path(one) for one in iglob(text))
+        found = sorted(Path(one) for one in iglob(text))  # noqa: PTH207 - it may be absolute
         if not found:
             raise UsageError(f"{text}: nothing fits this pattern", "check it with ls")
         yield from found
 
 
-def ab_paths(folder: Path) -> tuple[list[Path], list[Path], float, tuple[str, ...]] | None:
-    """Runs of both sides in a folder of `timesink ab`, and what to know of them; None elsewhere."""
-    if not is_ab(folder):
-        return None
+def runs_of_ab(folder: Path) -> RepeatedRuns:
+    """The runs of a folder of `timesink ab`, and what to know of them."""
     ab = read_ab(folder)
-    base, new = ([folder / run.folder for run in ab.counted if run.side == side] for side in SIDES)
+    counted_runs = [
+        tuple(find_side(folder / run.folder) for run in ab.counted if run.side == side)
+        for side in SIDES
+    ]
+    if not all(counted_runs):
+        hint = f"go on with  timesink ab --resume {folder}"
+        raise UsageError(f"{folder}: holds no run of both sides", hint)
     lines = ab.timelines()
-    for side, paths in zip(SIDES, (base, new), strict=True):
-        if side in lines:
-            paths.append(folder / lines[side].folder)
-    if not (base and new):
-        raise UsageError(
-            f"{folder}: holds no run of either side that counts", f"timesink ab --resume {folder}"
-        )
+    base, new = (find_side(folder / lines[side]) if side in lines else None for side in SIDES)
     failed = [run.folder for run in ab.runs if run.failed]
-    notes = [f"{folder} is not complete: {ab.why_partial}"] if not ab.complete else []
+    notes = [] if ab.complete else [f"{folder} is not complete: {ab.why_partial}"]
     notes += [f"runs that failed are left out: {', '.join(failed)}"] if failed else []
-    return base, new, ab.detect_pct, tuple(notes)
+    return RepeatedRuns(
+        (counted_runs[0], counted_runs[1]), (base, new), ab.detect_pct, tuple(notes)
+    )
 
 
 def timed_sides(given: RepeatedRuns, runs: Runs) -> TimedSides:
@@ -95,7 +91,10 @@ def timed_sides(given: RepeatedRuns, runs: Runs) -> TimedSides:
             "Not every run has plain cycles: cycle time is that under the profiler, on both sides."
         )
     known = [tuple(one for one in side if one is not None) for side in timed]
-    leading = [_leading(*each) for each in zip(given.sides, known, strict=True)]
+    leading = [
+        chosen or _leading(side, own)
+        for chosen, side, own in zip(given.leading, given.sides, known, strict=True)
+    ]
     names = [side.path.name for side in leading]
     notes.append(
         f"{counted(len(known[0]), 'runs')} of base and {len(known[1])} of new: cycle time is "
@@ -141,5 +140,3 @@ def _leading(sides: Sequence[RunSide], timed: Sequence[TimedRun]) -> RunSide:
         if not any(source.is_plain for source in side.sources)
     }
     return sides[min(far, key=lambda place: far[place])] if far else sides[0]
-
-

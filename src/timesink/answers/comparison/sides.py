@@ -17,13 +17,13 @@ from timesink.model.units import counted
 from timesink.sources.discovery import find_recordings, recordings_in
 from timesink.sources.places import folders_below, place_of, shown
 from timesink.sources.recordings import Recording
-from timesink.sources.sidecars import RUN_FILE, run_file_in
 from timesink.sources.run_facts import (
     find_behaviour_tables,
     is_behaviour_table,
     may_be_tables,
     why_no_table,
 )
+from timesink.sources.sidecars import RUN_FILE, run_file_in
 
 CASE_SIDES = (("normal_perf_data", "abnormal_perf_data"), ("normal", "abnormal"))
 """Folders whose names say which side of a case they are; the first pair that is there counts."""
