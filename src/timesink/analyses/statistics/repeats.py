@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from random import Random
 
 import numpy as np
@@ -46,9 +47,10 @@ _UNEVEN = 1.1
 _MOST_PAIRS = 100_000
 _INTERLEAVED = 0.8
 """Part of the runs that has a neighbour of the other side where both ran in turn."""
-_EXPLAINS = 0.3
-"""Part of the scatter between pairs that the speed of the host has to explain to be counted."""
-_FEWEST_FOR_SPEED = 8
+_EXPLAINS = 0.4
+"""Part of the scatter between pairs that something known has to explain to be counted ..."""
+_FEWEST_TO_EXPLAIN = 8
+"""... in so many pairs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -288,12 +290,19 @@ def _of_pairs(
 ) -> _Estimate | None:
     apart = np.array([math.log(_figure(new, statistic) / _figure(base, statistic))
                       for base, new in pairs])  # fmt: skip
-    middle, error, freedom = _trimmed(apart)
-    speed = _host_apart(pairs)
-    corrected = None if speed is None else _without(apart, speed)
-    if corrected is not None:
-        middle, error, freedom = corrected
-    return middle, error * _limit(chance, freedom), error, corrected is not None
+    rest, widening, spent, by_speed = apart, 1.0, 0, False
+    if len(pairs) >= _FEWEST_TO_EXPLAIN:
+        # Which side ran first, where the machine drifts; then how fast the host was.
+        first = np.array([1.0 if base.started_us < new.started_us else -1.0 for base, new in pairs])
+        for known in (first, _host_apart(pairs)):
+            found = None if known is None else _explained(rest, known, signed=known is first)
+            if found is not None:
+                rest, widening, spent = found[0], widening * found[1], spent + 1
+                by_speed = known is not first
+    middle, error, freedom = _trimmed(rest)
+    error *= widening
+    reach = error * _limit(chance, max(freedom - spent, 1.0))
+    return middle, reach, error, by_speed
 
 
 def _host_apart(pairs: Sequence[tuple[TimedRun, TimedRun]]) -> Floats | None:
@@ -301,8 +310,6 @@ def _host_apart(pairs: Sequence[tuple[TimedRun, TimedRun]]) -> Floats | None:
 
     Neither where it was slower for one side all along: the program may have made it so.
     """
-    if len(pairs) < _FEWEST_FOR_SPEED:
-        return None
     known = [(base.probe_ns, new.probe_ns) for base, new in pairs]
     if not all(base and new for base, new in known):
         return None
@@ -311,21 +318,21 @@ def _host_apart(pairs: Sequence[tuple[TimedRun, TimedRun]]) -> Floats | None:
     return None if abs(middle) > error * _limit(_DOUBT, freedom) else apart
 
 
-def _without(apart: Floats, speed: Floats) -> tuple[float, float, float] | None:
-    """The change at equal speed of the host, where its speed explains much of the scatter."""
-    centred = speed - speed.mean()
+def _explained(apart: Floats, known: Floats, *, signed: bool) -> tuple[Floats, float] | None:
+    """Changes without what something known explains of them, and how much less sure they are.
+
+    None where it explains little, or a slower host would have made cycles faster (not `signed`).
+    """
+    centred = known - known.mean()
     squares = float(centred @ centred)
     if not squares:
         return None
     slope = float(centred @ apart) / squares
-    rest = apart - slope * speed
-    whole, left = float(apart.var()), float(rest.var())
-    if slope <= 0 or left > (1 - _EXPLAINS) * whole:
+    rest = apart - slope * known
+    if (slope <= 0 and not signed) or rest.var() > (1 - _EXPLAINS) * apart.var():
         return None
-    middle, error, freedom = _trimmed(rest)
-    # The slope is an estimate as well, and takes a degree of freedom.
-    wider = math.sqrt(1 + len(apart) * float(speed.mean()) ** 2 / squares)
-    return middle, error * wider, max(freedom - 1, 1.0)
+    # The slope is an estimate as well.
+    return rest, math.sqrt(1 + len(apart) * float(known.mean()) ** 2 / squares)
 
 
 def _of_sides(
@@ -357,6 +364,7 @@ def _trimmed(values: Floats) -> tuple[float, float, float]:
     return float(kept.mean()), error, float(number - 2 * cut - 1)
 
 
+@lru_cache(maxsize=4096)
 def _limit(chance: float, freedom: float) -> float:
     return float(two_sided_limits(chance, np.array([freedom]))[0])
 

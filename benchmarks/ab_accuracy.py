@@ -1,0 +1,231 @@
+"""How often `timesink ab` finds a planted change, and how often it finds one that is not there.
+
+    python benchmarks/ab_accuracy.py noise DIR [DIR ...]     keep the noise of recorded runs
+    python benchmarks/ab_accuracy.py simulate                both, from the kept noise: a table
+    python benchmarks/ab_accuracy.py calibrate               the chances of `repeats.decide`
+
+A folder of noise holds runs of one program, made one after the other with
+`timesink record --plain-only`.  A simulated comparison draws its runs from stretches of these in
+their order, so levels, drift and tails between runs stay as they were, and the cycles of each from
+stretches of its own, so their autocorrelation stays.  Every second run of a pair, by lot, is the
+new side; what is planted is a factor on its cycles.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from timesink.analyses.statistics.repeats import (
+    TimedRun,
+    decide,
+    neighbours,
+    next_sides,
+    runs_needed,
+    timed_runs,
+)
+from timesink.sources.sidecars import run_file_in
+
+NOISE = Path(__file__).with_name("ab_noise.parquet")
+_STRETCH_RUNS, _STRETCH_CYCLES = 8, 25
+_DRAWS = 24
+"""Ways in which the cycles of each run are drawn."""
+_MOST_PAIRS = 256
+_SEED = 23
+
+
+# -- the noise of real runs -----------------------------------------------------------------------
+
+
+def keep_noise(folders: list[Path]) -> None:
+    """Keep the plain cycles of recorded runs, and the speed of the host beside them."""
+    rows = []
+    for folder in folders:
+        for run in sorted(path.parent for path in folder.glob("*/run.json")):
+            found = run_file_in(run)
+            for timed in timed_runs(None if found is None else found.run, run.name):
+                rows.append(
+                    {
+                        "program": folder.name,
+                        "run": len(rows),
+                        "started_us": timed.started_us,
+                        "probe_ns": timed.probe_ns,
+                        "cycles_ns": timed.cycles_ns.astype(np.int64).tolist(),
+                    }
+                )
+    pl.DataFrame(rows).write_parquet(NOISE, compression="zstd", compression_level=19)
+    print(f"{len(rows)} runs in {NOISE.name}, {NOISE.stat().st_size // 1024} KiB")
+
+
+@dataclass
+class DrawnRun:
+    """A run of a simulated comparison: what `decide` looks at, worked out once."""
+
+    side: str
+    started_us: int
+    cycles_ns: np.ndarray
+    probe_ns: float | None
+    typical_ns: float
+    fast_ns: float
+    mean_ns: float
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Runs of one program in their order, the cycles of each drawn in many ways."""
+
+    program: str
+    drawn: list[list[TimedRun]]
+    recorded: list[TimedRun]
+
+    def sequence(self, many: int, random: np.random.Generator) -> list[TimedRun]:
+        """So many runs: stretches of the recorded ones, each with other draws of its cycles."""
+        found: list[TimedRun] = []
+        while len(found) < many:
+            start, length = random.integers(len(self.drawn)), random.geometric(1 / _STRETCH_RUNS)
+            for place in range(start, start + length + 1):
+                ways = self.drawn[place % len(self.drawn)]
+                found.append(ways[random.integers(len(ways))])
+        return found[:many]
+
+
+def noises() -> list[Noise]:
+    """What was kept, a program after the other."""
+    random = np.random.default_rng(_SEED)
+    found = []
+    for (program,), runs in pl.read_parquet(NOISE).group_by("program", maintain_order=True):
+        recorded = [
+            TimedRun("base", np.array(cycles, dtype=np.float64), started, probe)
+            for started, probe, cycles in runs.select(
+                "started_us", "probe_ns", "cycles_ns"
+            ).iter_rows()
+        ]
+        drawn = [[_figures(run, _drawn(run.cycles_ns, random)) for _ in range(_DRAWS)]
+                 for run in recorded]  # fmt: skip
+        found.append(Noise(str(program), drawn, recorded))
+    return found
+
+
+def _drawn(cycles: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """As many cycles from stretches of these."""
+    starts = random.integers(0, len(cycles), -(-len(cycles) // _STRETCH_CYCLES))
+    places = (starts[:, None] + np.arange(_STRETCH_CYCLES)) % len(cycles)
+    return cycles[places.reshape(-1)[: len(cycles)]]
+
+
+def _figures(run: TimedRun, cycles: np.ndarray) -> DrawnRun:
+    timed = TimedRun("", cycles)
+    return DrawnRun("", 0, cycles, run.probe_ns, timed.typical_ns, timed.fast_ns, timed.mean_ns)
+
+
+# -- simulated comparisons ------------------------------------------------------------------------
+
+
+def compared(noise: Noise, factor: float, seed: int, most_pairs: int, detect_pct: float):  # noqa: ANN201
+    """The outcome of one comparison that is looked at after every pair, and its pairs."""
+    random = np.random.default_rng([_SEED, seed])
+    source = noise.sequence(2 * most_pairs, random)
+    runs: list[DrawnRun] = []
+    for number, side in enumerate(islice(next_sides(seed), 2 * most_pairs)):
+        one, by = source[number], factor if side == "new" else 1.0
+        cycles = one.cycles_ns if by == 1.0 else by * one.cycles_ns
+        runs.append(
+            DrawnRun(
+                side, number, cycles, one.probe_ns,
+                by * one.typical_ns, by * one.fast_ns, by * one.mean_ns,
+            )
+        )  # fmt: skip
+        if number % 2 and number > 3:
+            found = decide(runs, detect_pct)
+            if found.outcome != "undecided":
+                return found.outcome, found.pairs
+    return "undecided", most_pairs
+
+
+def scatter_pct(noise: Noise) -> float:
+    """Standard deviation of the change between neighbours, without the outermost tenths."""
+    runs = [
+        TimedRun(("base", "new")[number % 2], run.cycles_ns, number)
+        for number, run in enumerate(noise.recorded)
+    ]
+    apart = np.log([new.typical_ns / base.typical_ns for base, new in neighbours(runs)])
+    low, high = np.quantile(apart, [0.1, 0.9])
+    return 100 * float(np.clip(apart, low, high).std(ddof=1)) / 0.8
+
+
+def simulate(many: int, detect_pct: float) -> None:
+    """A row per program: planted changes that were found, and equal sides that alarmed."""
+    print(
+        "| noise of | recorded runs | pairs differ by | runs a side, stated | +1 % found | "
+        "decided otherwise | equal sides: alarms | said to be the same | runs a side, median |\n"
+        "|---|---|---|---|---|---|---|---|---|"
+    )
+    for noise in noises():
+        scatter = scatter_pct(noise)
+        stated = min(max(runs_needed(scatter, detect_pct), 6), _MOST_PAIRS)
+        planted = [compared(noise, 1 + detect_pct / 100, seed, stated, detect_pct)
+                   for seed in range(many)]  # fmt: skip
+        equal = [compared(noise, 1.0, many + seed, stated, detect_pct) for seed in range(many)]
+        shares = [
+            100 * sum(outcome in wanted for outcome, _ in drawn) / many
+            for drawn, wanted in (
+                (planted, {"slower"}),
+                (planted, {"same", "faster"}),
+                (equal, {"slower", "faster"}),
+                (equal, {"same"}),
+            )
+        ]
+        used = np.median([pairs for _, pairs in planted])
+        print(
+            f"| {noise.program} | {len(noise.recorded)} | {scatter:.2f} % | {stated} | "
+            + " | ".join(f"{share:.1f} %" for share in shares)
+            + f" | {used:.0f} |",
+            flush=True,
+        )
+
+
+def calibrate(many: int) -> None:
+    """Alarms among equal sides whose differences are drawn from known distributions."""
+    random = np.random.default_rng(_SEED)
+    draws = {
+        "normal": lambda: random.normal(size=2 * _MOST_PAIRS),
+        "Laplace": lambda: random.laplace(size=2 * _MOST_PAIRS),
+        "t, 3 degrees of freedom": lambda: random.standard_t(3, size=2 * _MOST_PAIRS),
+    }
+    print("| runs differ as | alarms, never stopping at `same` |\n|---|---|")
+    for name, draw in draws.items():
+        alarms = 0
+        for seed in range(many):
+            levels = np.exp(0.01 * draw()) * 1e6
+            runs = [
+                DrawnRun(side, number, np.full(1, level), None, level, level, level)
+                for number, (side, level) in enumerate(zip(next_sides(seed), levels, strict=False))
+            ]
+            looks = (decide(runs[:end], 1e-9) for end in range(6, 2 * _MOST_PAIRS + 1, 2))
+            alarms += any(one.outcome in {"slower", "faster"} for one in looks)
+        print(f"| {name} | {100 * alarms / many:.2f} % of {many} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=("noise", "simulate", "calibrate"))
+    parser.add_argument("folders", nargs="*", type=Path)
+    parser.add_argument("--many", type=int, default=2000)
+    parser.add_argument("--detect", type=float, default=1.0, help="percent")
+    options = parser.parse_args()
+    if options.what == "noise":
+        keep_noise(options.folders)
+    elif options.what == "simulate":
+        simulate(options.many, options.detect)
+    else:
+        calibrate(options.many)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""Programs that are run again and again to see how runs of one program differ: small loops."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import torch
+from torch import nn
+
+_CYCLES = 1_000_000
+
+
+def layers(device: str) -> tuple[nn.Module, torch.Tensor]:
+    """Many small layers: the host is the bottleneck."""
+    return nn.Sequential(*[nn.Linear(64, 64) for _ in range(16)]).to(device), torch.randn(32, 64)
+
+
+def wide(device: str) -> tuple[nn.Module, torch.Tensor]:
+    """Few wide layers: arithmetic is the bottleneck."""
+    width, rows = (4096, 4096) if device != "cpu" else (320, 128)
+    model = nn.Sequential(*[nn.Linear(width, width) for _ in range(6)])
+    kind = torch.bfloat16 if device != "cpu" else torch.float32
+    return model.to(device, kind), torch.randn(rows, width, dtype=kind)
+
+
+def attention(device: str) -> tuple[nn.Module, torch.Tensor]:
+    """A transformer."""
+    width = 1024 if device != "cpu" else 64
+    layer = nn.TransformerEncoderLayer(width, 8, 4 * width, dropout=0.0, batch_first=True)
+    rows = (16, 256, width) if device != "cpu" else (4, 16, width)
+    model = nn.TransformerEncoder(layer, 4 if device != "cpu" else 2, enable_nested_tensor=False)
+    kind = torch.bfloat16 if device != "cpu" else torch.float32
+    return model.to(device, kind), torch.randn(rows, dtype=kind)
+
+
+def main() -> None:
+    """Train one of them for ever; `slower` times as much of the last part of it is done."""
+    name, slower_pct = sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 0.0
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    model, batch = globals()[name](device)
+    batch = batch.to(device)
+    optimizer = torch.optim.SGD(model.parameters(), 1e-4)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        loss = model(batch).square().mean()
+        loss.backward()
+        optimizer.step()
+        loss.item()
+
+    # More of the same work, measured once: a part of a cycle in every cycle.
+    took_s = []
+    for _ in range(30):
+        begun_s = time.perf_counter()
+        step()
+        took_s.append(time.perf_counter() - begun_s)
+    more = extra(device, slower_pct / 100 * sorted(took_s)[10])
+    for _ in range(_CYCLES):
+        more()
+        step()
+
+
+def extra(device: str, wanted_s: float):  # noqa: ANN201 - a function
+    """Work that takes so long, of the kind the device does."""
+    if wanted_s <= 0:
+        return lambda: None
+    if device == "cpu":
+        return lambda: spin(wanted_s)
+    cycles = int(wanted_s * 1e9)
+    return lambda: torch.cuda._sleep(cycles)  # noqa: SLF001 - keeps the device busy
+
+
+def spin(wanted_s: float) -> None:
+    """Keep a core busy."""
+    until_s = time.perf_counter() + wanted_s
+    while time.perf_counter() < until_s:
+        pass
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+"""Runs of two versions: what is decided, and when."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from timesink.analyses.statistics.repeats import (
+    TimedRun,
+    decide,
+    neighbours,
+    next_sides,
+    runs_needed,
+)
+
+
+def runs(levels, *, drift=0.0, cycles=40, probes=None, seed=3):
+    """Runs in turn at these levels of both sides, in ms, with even cycles."""
+    order = islice(next_sides(seed), 2 * len(levels["base"]))
+    left = {side: iter(own) for side, own in levels.items()}
+    found = []
+    for number, side in enumerate(order):
+        level = next(left[side]) * (1 + drift * number)
+        speed = None if probes is None else probes[number]
+        found.append(TimedRun(side, np.full(cycles, 1e6 * level), number, speed))
+    return found
+
+
+def noisy(number, level=10.0, part=0.01, seed=1):
+    return level * np.exp(part * np.random.default_rng(seed).normal(size=number))
+
+
+def test_a_change_of_ten_percent_is_found_in_few_runs():
+    found = decide(runs({"base": noisy(5), "new": noisy(5, 11.0, seed=2)}))
+    assert found.outcome == "slower"
+    low, high = found.typical.interval_pct
+    assert 0 < low < 10 < high
+
+
+def test_equal_sides_are_the_same_once_the_interval_is_narrow():
+    few = decide(runs({"base": noisy(4), "new": noisy(4, seed=2)}))
+    many = decide(runs({"base": noisy(80), "new": noisy(80, seed=2)}))
+    assert few.outcome == "undecided"
+    assert few.more_runs > 5
+    assert many.outcome == "same"
+    assert many.more_runs is None
+
+
+def test_drift_of_the_machine_cancels_between_neighbours():
+    levels = {"base": noisy(12, part=0.001), "new": noisy(12, part=0.001, seed=2)}
+    assert decide(runs(levels, drift=0.02)).outcome == "same"
+
+
+def test_runs_that_did_not_take_turns_are_not_paired():
+    taken = runs({"base": noisy(6), "new": noisy(6, 10.5, seed=2)})
+    apart = sorted(taken, key=lambda run: run.side)
+    one_after_the_other = [
+        TimedRun(run.side, run.cycles_ns, place) for place, run in enumerate(apart)
+    ]
+    assert decide(taken).pairs == 6
+    assert decide(one_after_the_other).pairs == 0
+
+
+def test_rare_slow_cycles_are_found_in_the_mean_though_typical_cycles_are_the_same():
+    even = np.full(100, 1e6)
+    uneven = np.where(np.arange(100) % 20 == 7, 60e6, 1e6)
+    taken = [
+        TimedRun(side, (even if side == "base" else uneven) * scale, number)
+        for number, (side, scale) in enumerate(
+            zip(next_sides(1), noisy(24, 1.0, 0.002), strict=False)
+        )
+    ]
+    found = decide(taken)
+    assert found.outcome == "slower"
+    assert found.leading.statistic == "mean"
+
+
+def test_one_run_in_ten_that_is_held_up_keeps_sides_from_being_the_same():
+    levels = {"base": noisy(20, part=1e-4), "new": noisy(20, part=1e-4, seed=2)}
+    levels["new"][[3, 11]] *= 61
+    assert decide(runs(levels)).outcome == "undecided"
+
+
+def test_a_busy_neighbour_does_not_hide_a_change_of_fast_cycles():
+    random = np.random.default_rng(5)
+    taken = []
+    for number, side in enumerate(islice(next_sides(2), 24)):
+        cycles = np.full(200, 1e6 if side == "base" else 1.05e6)
+        # A part of the cycles, another in each run, waits for a core.
+        held = random.random(200) < random.uniform(0.05, 0.6)
+        taken.append(TimedRun(side, np.where(held, 3 * cycles, cycles), number))
+    found = decide(taken)
+    assert found.outcome == "slower"
+    assert found.leading.statistic == "fast"
+
+
+def test_the_speed_of_the_host_is_taken_out_where_it_explains_the_scatter():
+    speed = np.exp(0.2 * np.random.default_rng(4).normal(size=40))
+    levels = {"base": np.ones(20), "new": np.full(20, 1.03)}
+    taken = [
+        TimedRun(run.side, run.cycles_ns * by, run.started_us, 1e4 * by)
+        for run, by in zip(runs(levels), speed, strict=True)
+    ]
+    without = [TimedRun(run.side, run.cycles_ns, run.started_us) for run in taken]
+    assert decide(without).outcome == "undecided"
+    assert decide(taken).outcome == "slower"
+    assert decide(taken).typical.by_speed
+
+
+def test_the_speed_of_the_host_does_not_hide_a_program_that_slows_it():
+    levels = {"base": np.ones(12), "new": np.full(12, 1.1)}
+    taken = [
+        TimedRun(run.side, run.cycles_ns * by, run.started_us, run.cycles_ns[0] * by)
+        for run, by in zip(runs(levels), noisy(24, 1.0), strict=True)
+    ]
+    assert decide(taken).outcome == "slower"
+
+
+def test_one_run_a_side_decides_nothing():
+    found = decide(runs({"base": [1.0], "new": [7.0]}))
+    assert found.outcome == "undecided"
+    assert found.typical.interval_pct is None
+
+
+def test_runs_are_paired_with_the_neighbour_of_the_other_side():
+    names = ["base", "new", "new", "base", "base", "base", "new"]
+    ordered = [TimedRun(side, np.ones(3), place) for place, side in enumerate(names)]
+    pairs = [(base.started_us, new.started_us) for base, new in neighbours(ordered)]
+    assert pairs == [(0, 1), (3, 2), (5, 6)]
+
+
+def test_the_order_is_drawn_and_neither_side_always_first():
+    orders = {tuple(islice(next_sides(seed), 4)) for seed in range(8)}
+    assert orders == {("base", "new", "new", "base"), ("new", "base", "base", "new")}
+
+
+@pytest.mark.parametrize("scatter", [0.3, 1.0, 3.0])
+def test_as_many_runs_are_stated_as_find_the_change(scatter):
+    stated = runs_needed(scatter)
+    found = 0
+    for seed in range(40):
+        levels = {
+            "base": noisy(stated, part=scatter / 100 / 2**0.5, seed=2 * seed),
+            "new": noisy(stated, 10.1, scatter / 100 / 2**0.5, seed=2 * seed + 1),
+        }
+        found += decide(runs(levels)).outcome == "slower"
+    assert found >= 36
