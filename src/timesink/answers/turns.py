@@ -28,8 +28,11 @@ UNDECIDED = "undecided"
 
 # One run.
 
-Make = Callable[[str, str, bool], AbRun]
-"""Make a run of a side in a folder, with or without a timeline; one that failed says why."""
+WARM_UP, MEASURED, TIMELINE = "warm-up", "", "timeline"
+"""What a run is for."""
+
+Make = Callable[[str, str, str], AbRun]
+"""Make a run of a side, in a folder, for something; one that failed says why."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,9 @@ class RecordedTurn:
     interruptions: list[int]
     shows_output: bool = False
 
-    def __call__(self, side: str, folder: str, timeline: bool) -> AbRun:  # noqa: FBT001 - as `Make`
+    def __call__(self, side: str, folder: str, what: str) -> AbRun:
+        """Run the program, leave a recording."""
+        timeline = what == TIMELINE
         version, place = self.versions[side], self.root / folder
         request = Request(
             command=version.command,
@@ -59,9 +64,7 @@ class RecordedTurn:
         )
         told, _, ended = record_program(request, self.say, self.interruptions)
         why = "interrupted" if self.interruptions else _why_failed(told, ended, timeline=timeline)
-        return AbRun(
-            side, folder, told["started_us"], told["ended_us"], ended.status, why, timeline
-        )
+        return AbRun(side, folder, told["started_us"], told["ended_us"], ended.status, why)
 
     def _plan(self, *, timeline: bool) -> RecordPlan:
         plan = RecordPlan(plain=self.plan.plain, marker=self.plan.marker, stop=True)
@@ -106,7 +109,7 @@ class Onlooker(Protocol):
     """Is told how it goes."""
 
     def begins(self, folder: str, what: str) -> None:
-        """A run begins: `warm-up`, `timeline` or one that counts."""
+        """A run begins; `what` it is for is empty where it counts."""
 
     def failed(self, run: AbRun) -> None:
         """A run failed; it is kept, and others go on."""
@@ -175,7 +178,7 @@ class Turns:
         """Pairs of runs, after one of each side that compiles and fills caches."""
         until_s = self.now_s() + self.ab.budget_s
         for side in SIDES:
-            self._take(side, warm_up=True)
+            self._take(side, WARM_UP)
         sides = islice(next_sides(self.ab.seed), len(self.ab.counted), None)
         most = self.ab.plan.most_runs
         while not is_decided(decision):
@@ -194,17 +197,18 @@ class Turns:
         """One run more of each side, with a timeline: where that fails the times are still good."""
         for side in SIDES if self.ab.plan.has_timeline else ():
             if side not in self.ab.timelines():
-                self._take(side, timeline=True)
+                self._take(side, TIMELINE)
 
-    def _take(self, side: str, *, warm_up: bool = False, timeline: bool = False) -> None:
+    def _take(self, side: str, what: str = MEASURED) -> None:
         """Make a run; one that fails is made again, and again, unless it always fails."""
         while True:
             if self.is_stopped():
                 raise _StoppedError
             folder = f"{side}/{1 + sum(run.side == side for run in self.ab.runs):02d}"
-            self.onlooker.begins(folder, "timeline" * timeline or "warm-up" * warm_up)
+            self.onlooker.begins(folder, what)
             begun_s = self.now_s()
-            run = replace(self.make(side, folder, timeline), warm_up=warm_up)
+            made = self.make(side, folder, what)
+            run = replace(made, warm_up=what == WARM_UP, timeline=what == TIMELINE)
             self._took_s.setdefault(side, []).append(self.now_s() - begun_s)
             self.ab = replace(self.ab, runs=(*self.ab.runs, run))
             timed = timed_run(run, self.folder) if run.counts else None
@@ -214,7 +218,7 @@ class Turns:
                 raise _StoppedError
             if run.failed:
                 self.onlooker.failed(run)
-            if not run.failed or timeline:
+            if not run.failed or run.timeline:
                 self._worked.setdefault(side, []).append(True)
                 return
             self._worked.setdefault(side, []).append(False)

@@ -366,7 +366,7 @@ def run(options: argparse.Namespace) -> int:
         raise error from None
     finally:
         tell.end()
-        place.clear_control()
+        place.discard()
     if not turns.ab.complete:
         _tell_how_to_go_on(root)
         raise interruption(interruptions) or CollectError("interrupted", "")
