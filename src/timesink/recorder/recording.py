@@ -21,7 +21,9 @@ from timesink.recorder.folder import (
     CONTROL_VARIABLE,
     RecordingFolder,
     RecordPlan,
+    PlainTimes,
     read_notes,
+    read_plain,
     write_plan,
 )
 from timesink.recorder.processes import answered, end_family, family, noticed, signal_family
@@ -301,13 +303,20 @@ def conclude(
     """
     processes = read_notes(place.control)
     recorded = collect_traces(processes, place)
+    # Of the process that is shown first; where none came so far, of the one that came farthest.
+    shown = [one for one in processes if not recorded or one.pid == recorded[0].pid]
+    plain = max(
+        (read_plain(place.control, one) for one in shown),
+        key=lambda one: (one.settled, len(one.cycles_ns)),
+        default=PlainTimes(),
+    )
     trouble = ""
     if recorded and recorded[0].offset is not None:
         try:
             shift_counters(place.counters, recorded[0].offset, place.control)
         except OSError as error:
             trouble = f"the counters are not on the timeline's clock: {error.strerror or error}"
-    run = run_file.describe(program, recorded, processes, watched, trouble)
+    run = run_file.describe(program, recorded, processes, watched, plain, trouble)
     run_file.write_run_file(run, place)
     place.clear_control()
     return run, run_file.advice(recorded, processes, program.plan)
