@@ -139,6 +139,7 @@ class Turns:
     is_stopped: Callable[[], bool]
     now_s: Callable[[], float] = time.monotonic
     _timed: list[TimedRun] = field(default_factory=list)
+    _until_s: float = 0.0
     _took_s: dict[str, list[float]] = field(default_factory=dict)
     """Of this sitting, for each side."""
     _worked: dict[str, list[bool]] = field(default_factory=dict)
@@ -150,6 +151,7 @@ class Turns:
         One that was begun before is gone on with.  What stops it early is in `ab.why_partial`.
         """
         decision = None
+        self._until_s = self.now_s() + self.ab.budget_s
         try:
             self._drop_half_pair()
             self._timed = timed_runs(self.ab, self.folder)
@@ -176,7 +178,6 @@ class Turns:
 
     def _measure(self, decision: Decision | None) -> Decision | None:
         """Pairs of runs, after one of each side that compiles and fills caches."""
-        until_s = self.now_s() + self.ab.budget_s
         for side in SIDES:
             self._take(side, WARM_UP)
         sides = islice(next_sides(self.ab.seed), len(self.ab.counted), None)
@@ -184,7 +185,7 @@ class Turns:
         while not is_decided(decision):
             pair = list(islice(sides, 2))
             # Half a pair would be of no use.
-            if self.now_s() + sum(median(self._took_s[side]) for side in pair) > until_s:
+            if self._would_be_late(*pair):
                 break
             if most is not None and len(self.ab.counted) >= 2 * most:
                 break
@@ -192,6 +193,11 @@ class Turns:
                 self._take(side)
             decision = self._look()
         return decision
+
+    def _would_be_late(self, *sides: str) -> bool:
+        """Whether runs of these sides would probably end after the budget."""
+        took_s = sum(median(self._took_s[side]) for side in sides if side in self._took_s)
+        return self.now_s() + took_s > self._until_s
 
     def _add_timelines(self) -> None:
         """One run more of each side, with a timeline: where that fails the times are still good."""
@@ -205,7 +211,8 @@ class Turns:
             if self.is_stopped():
                 raise _StoppedError
             folder = f"{side}/{1 + sum(run.side == side for run in self.ab.runs):02d}"
-            self.onlooker.begins(folder, what)
+            is_late = what == TIMELINE and self._would_be_late(side)
+            self.onlooker.begins(folder, f"{what}{', beyond the budget' * is_late}")
             begun_s = self.now_s()
             made = self.make(side, folder, what)
             run = replace(made, warm_up=what == WARM_UP, timeline=what == TIMELINE)
@@ -238,7 +245,7 @@ class Turns:
         decision = self._decision()
         if decision is not None:
             typical = decision.typical
-            look = AbLook(decision.pairs, typical.change_pct, typical.interval_pct)
+            look = AbLook(self.ab.pairs, typical.change_pct, typical.interval_pct)
             self.ab = replace(self.ab, history=(*self.ab.history, look))
             self._write()
             self.onlooker.looked(self.ab, decision)

@@ -297,7 +297,7 @@ class _Progress:
 
     def looked(self, ab: AbRuns, decision: Decision) -> None:
         """Another pair of runs."""
-        runs = f"{counted(len(ab.counted), 'runs')}, {counted(len(ab.counted) // 2, 'pairs')}"
+        runs = f"{counted(len(ab.counted), 'runs')}, {counted(ab.pairs, 'pairs')}"
         more = ""
         if decision.more_runs is not None:
             more = f", about {counted(2 * decision.more_runs, 'more runs')}"
@@ -431,7 +431,7 @@ def print_decision(ab: AbRuns, decision: Decision | None, root: Path) -> None:
         print(f"{_OUTCOMES[decision.outcome].format(detect=decision.detect_pct)}.")
         for what, change in (("Typical cycle", decision.typical), ("Mean cycle", decision.mean)):
             print(f"{what}: {change_in_words(change)}, {times(change.base_ns, change.new_ns)}")
-    runs = f"{counted(len(ab.counted), 'runs')} in {counted(len(ab.counted) // 2, 'pairs')}"
+    runs = f"{counted(len(ab.counted), 'runs')} in {counted(ab.pairs, 'pairs')}"
     more = ""
     if decision is not None and decision.more_runs is not None:
         more = f"; about {counted(2 * decision.more_runs, 'more runs')} would decide it"

@@ -98,6 +98,11 @@ class AbRuns:
         """Runs that are compared."""
         return tuple(run for run in self.runs if run.counts)
 
+    @property
+    def pairs(self) -> int:
+        """How often both sides ran and are compared."""
+        return len(self.counted) // 2
+
     def timelines(self) -> dict[str, str]:
         """The folder of the run with a timeline, for each side that has one.
 
