@@ -10,10 +10,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Protocol
 
-import numpy as np
-
 from timesink import __version__
-from timesink.analyses.statistics.repeats import Decision, TimedRun, decide, next_sides
+from timesink.analyses.statistics.repeats import (
+    Decision,
+    TimedRun,
+    decide,
+    next_sides,
+    timed_runs,
+)
 from timesink.errors import CollectError, TimesinkError
 from timesink.recorder.counter_probes import wanted
 from timesink.recorder.folder import DEFAULT_INTERVAL_MS, RecordingFolder, RecordPlan
@@ -87,17 +91,11 @@ def _why_failed(told: Mapping[str, Any], ended: ProgramEnd, *, timeline: bool) -
 def timed_run(run: AbRun, folder: Path) -> TimedRun | None:
     """The plain cycles of a run; None where there are none."""
     found = run_file_in(folder / run.folder)
-    if found is None or found.run is None or not found.run.plain_ns:
-        return None
-    cycles_ns = np.asarray(found.run.plain_ns, dtype=np.float64)
-    overhead = found.run.overhead
-    probes_us = [one for one in overhead.plain_probe_us[-len(cycles_ns) :] if one is not None]
-    speed_ns = 1000 * median(probes_us) if probes_us else None
-    started_us = overhead.plain_started_us or run.started_us
-    return TimedRun(run.side, cycles_ns, started_us, speed_ns, run.folder)
+    timed = timed_runs(None if found is None else found.run, run.folder, run.side)
+    return timed[0] if timed else None
 
 
-def timed_runs(ab: AbRuns, folder: Path) -> list[TimedRun]:
+def runs_of(ab: AbRuns, folder: Path) -> list[TimedRun]:
     """The plain cycles of all runs that are compared, in the order in which they ran."""
     return [timed for run in ab.counted if (timed := timed_run(run, folder)) is not None]
 
@@ -154,7 +152,7 @@ class Turns:
         self._until_s = self.now_s() + self.ab.budget_s
         try:
             self._drop_half_pair()
-            self._timed = timed_runs(self.ab, self.folder)
+            self._timed = runs_of(self.ab, self.folder)
             decision = self._decision()
             if not is_decided(decision):
                 decision = self._measure(decision)

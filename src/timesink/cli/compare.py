@@ -44,6 +44,7 @@ from timesink.cli.options import (
 )
 from timesink.errors import AmbiguousError, NotFoundError, OutputError, TimesinkError, UsageError
 from timesink.model import units
+from timesink.sources.ab_folder import is_ab
 from timesink.sources.places import without_password
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def _check_gate(options: argparse.Namespace) -> None:
     """Refuse what has no verdict, before anything is read."""
     if options.explore:
         raise _nothing_to_judge("--explore tells processes apart, and judges none")
-    if len(options.paths) == 2:
+    if len(options.paths) == 2 or options.against or is_ab(Path(options.paths[0])):
         return
     from timesink.answers.comparison.sides import find_cases  # noqa: PLC0415 - most have two
 
@@ -138,7 +139,8 @@ def _command_of(options: argparse.Namespace, *more: str) -> tuple[str, ...]:
     if options.ignore is not None:
         chosen += _option("ignore", options.ignore)
     judged = () if more else _judged(options)
-    return ("timesink", "compare", *options.paths, *chosen, *judged, *more)
+    against = ("--against", *options.against) if options.against else ()
+    return ("timesink", "compare", *options.paths, *chosen, *judged, *more, *against)
 
 
 def _judged(options: argparse.Namespace) -> Iterator[str]:
@@ -391,6 +393,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink compare`."""
     what = "BASE and NEW, a case, or roles"
     add_option(parser, "paths PATH", what, completed="file", nargs="+")
+    several = "runs of NEW, where all other paths are runs of BASE"
+    add_option(parser, "--against PATH", several, completed="file", nargs="+", default=[])
     which = parser.add_argument_group("what to compare")
     add_option(which, "--pid P", "one process, or BASE,NEW")
     add_option(which, "--rank N", "one rank", type=int)
@@ -492,7 +496,8 @@ def _check(options: argparse.Namespace, form: str, folder: Path | None) -> None:
 def _compare(options: argparse.Namespace) -> Comparison:
     from timesink.answers.ahead import CycleSearch, started_early  # noqa: PLC0415 - as below
 
-    is_plain = not (options.explore or options.no_cache or options.map or options.rank)
+    several = bool(options.against)
+    is_plain = not (options.explore or options.no_cache or options.map or options.rank or several)
     paths = [Path(path) for path in options.paths] if is_plain else []
     question = CycleSearch(options.marker, options.by)
     with started_early(paths, question, jobs=options.jobs), progress_bar() as progress:
@@ -501,6 +506,7 @@ def _compare(options: argparse.Namespace) -> Comparison:
 
         return compare(
             *options.paths,
+            against=options.against,
             **reading_of(options, *_CHOICES, "explore", "ignore_hosts", "ignore", "store"),
             progress=progress,
             engine=engine_from(options),

@@ -1,6 +1,6 @@
 """Run a program and record some of its cycles: a timeline, and counters on the same clock.
 
-  timesink record -- python train.py                    20 cycles, after 5 to warm up and 20 plain ones
+  timesink record -- python train.py                    20 cycles, after 5 skipped and 20 plain
   timesink record -o runs/base --cycles 50 --skip 10 -- torchrun --nproc-per-node 8 train.py
   timesink record --marker generate_token -- python serve.py
   timesink record --counters gpu,cpu --interval 20 -- python train.py
@@ -124,10 +124,10 @@ def run(options: argparse.Namespace) -> int:
         for other in (name for name, given in others.items() if given):
             raise UsageError(f"--plain-only and {other} cannot go together", f"leave out {other}")
     names = ("cycles", "skip", "plain", "plain_only", "device_events", "marker", "whole", "stop")
-    names += ("extras", "where")
+    asked = {name: getattr(options, name) for name in (*names, "extras", "where")}
     request = Request(
         command=program,
-        plan=RecordPlan(**{name: getattr(options, name) for name in names}),
+        plan=RecordPlan(**asked),
         place=RecordingFolder(options.output.absolute()),
         counters=wanted(options.counters),
         interval_ms=options.interval,

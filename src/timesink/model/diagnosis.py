@@ -8,6 +8,8 @@ import polars as pl
 
 from timesink.model.findings import Evidence, Finding, Interval
 
+RECORDED, PLAIN = "recorded cycles", "plain cycles"
+"""What cycle time is judged by."""
 VERDICTS = ("regression", "improvement", "no_change", "incomparable")
 
 
@@ -47,6 +49,14 @@ class CycleTime:
     p_value: float | None
     steady: SteadyTimes | None = None
     """Means without warm-up and isolated outliers, which is what is tested; None as above."""
+    by: str = RECORDED
+    """`RECORDED`, or `PLAIN` where both sides have cycles without the profiler."""
+    runs: tuple[int, int] = (1, 1)
+    """Runs of either side; of several, the interval holds what runs of one side differ by."""
+    outcome: str = ""
+    """Of several runs a side: `slower`, `faster`, `same` or `undecided`."""
+    more_runs: int | None = None
+    """Of several that do not decide: how many more of either side probably would."""
 
     @property
     def tested_pct(self) -> float | None:

@@ -19,9 +19,9 @@ from timesink.errors import CollectError
 from timesink.recorder import run_file
 from timesink.recorder.folder import (
     CONTROL_VARIABLE,
+    PlainTimes,
     RecordingFolder,
     RecordPlan,
-    PlainTimes,
     read_notes,
     read_plain,
     write_plan,
@@ -316,7 +316,7 @@ def conclude(
             shift_counters(place.counters, recorded[0].offset, place.control)
         except OSError as error:
             trouble = f"the counters are not on the timeline's clock: {error.strerror or error}"
-    run = run_file.describe(program, recorded, processes, watched, plain, trouble)
+    run = run_file.describe(program, recorded, processes, watched, plain=plain, trouble=trouble)
     run_file.write_run_file(run, place)
     place.clear_control()
     return run, run_file.advice(recorded, processes, program.plan)

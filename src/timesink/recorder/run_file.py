@@ -69,7 +69,8 @@ def describe(
     recorded: Sequence[Recorded],
     processes: Sequence[ProcessNotes],
     watched: Watched,
-    plain: PlainTimes = PlainTimes(),
+    *,
+    plain: PlainTimes,
     trouble: str = "",
 ) -> dict[str, Any]:
     """The content of run.json; what is not known is None.
@@ -249,7 +250,7 @@ def _said_of(
         if one.dropped
     ]
     if plain.dropped:
-        dropped.append(f"the last {MOST_PLAIN} cycles are kept, {plain.dropped} before them are not")
+        dropped.append(f"the last {MOST_PLAIN} plain cycles are kept, {plain.dropped} are not")
     remarks = _remarks(processes) if recorded else []
     return why, [*dropped, *dict.fromkeys(remarks)]
 

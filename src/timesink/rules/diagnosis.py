@@ -13,7 +13,12 @@ from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.comparison.pair import WITHIN, Pair
 from timesink.analyses.comparison.recorded import equally_often
 from timesink.analyses.comparison.sides import anatomy_of_role
-from timesink.analyses.comparison.verdict import compare_roles, cycle_change, judge_lengths
+from timesink.analyses.comparison.verdict import (
+    compare_roles,
+    cycle_change,
+    judge_lengths,
+    judge_plain,
+)
 from timesink.analyses.statistics.drift import mean_changes
 from timesink.model import units, vendors
 from timesink.model.diagnosis import Component, CycleJudgement, CycleTime, Diagnosis, ProgramChange
@@ -182,7 +187,9 @@ def judge(pair: Pair) -> CycleJudgement:
 
 
 def _judged(pair: Pair) -> CycleJudgement:
-    """The verdict on cycles that hold the same work."""
+    """The verdict on cycles that hold the same work: those without the profiler before others."""
+    if pair.plain is not None:
+        return judge_plain(pair.plain)
     found = judge_lengths(pair.cycle_times)
     if found.verdict == "incomparable":
         return found

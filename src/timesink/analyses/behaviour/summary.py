@@ -11,6 +11,9 @@ from timesink.analyses.columns import encode
 from timesink.model.trace import Trace
 from timesink.model.units import counted
 
+NOTHING_RECORDED = "(nothing recorded)"
+"""Function of a cycle in which nothing ran, so that every cycle has a row."""
+
 
 @dataclass(frozen=True, slots=True)
 class BehaviourCounts:

@@ -37,6 +37,7 @@ from timesink.analyses.behaviour.functions import (
     Classes,
     load_classes,
 )
+from timesink.analyses.behaviour.summary import NOTHING_RECORDED
 from timesink.analyses.behaviour.untraced import classes_with_waits, with_untraced
 from timesink.analyses.columns import encode
 from timesink.analyses.cycles.cycles import Cycles
@@ -171,10 +172,6 @@ def notes_of(
 def _listed(thing: str, names: Sequence[str]) -> str:
     plural = thing if len(names) == 1 else thing + ("es" if thing.endswith("s") else "s")
     return f"{plural} {units.listed(names, _MOST_NAMES)}"
-
-
-NOTHING_RECORDED = "(nothing recorded)"
-"""Function of a cycle in which nothing ran, so that every cycle has a row."""
 
 
 def behaviour_table(trace: Trace, cycles: Cycles, classes: Classes | None = None) -> Behaviour:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from timesink.analyses.anatomy.anatomy import Anatomy
+from timesink.analyses.statistics.repeats import Decision, TimedRun
 from timesink.model.diagnosis import SteadyTimes
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class Role:
     """Counters that were sampled beside a behaviour table, rows of `model.schema.COUNTERS`."""
     program: Program | None = None
     """What its cycles call, where a timeline tells."""
+    plain: tuple[TimedRun, ...] = ()
+    """Cycles without the profiler: of its own run, and of other runs of the same side."""
 
     @property
     def cycles(self) -> int:
@@ -149,6 +152,17 @@ class CycleTimes:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class PlainTimes:
+    """What cycle time is judged by where both sides have it: cycles without the profiler."""
+
+    runs: tuple[TimedRun, ...]
+    lengths: CycleTimes | None = None
+    """Of one run a side, cycle by cycle."""
+    decision: Decision | None = None
+    """Of several, run by run."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Workload:
     """Whether both sides did the same work per cycle."""
 
@@ -190,6 +204,7 @@ class Pair:
     equal_work: Pair | None = None
     """The same pair with the cycles of one side put together until both hold the same work; only
     where that was needed and possible."""
+    plain: PlainTimes | None = None
     known_rows: pl.DataFrame | None = None
     """`rows` one by one with counters as far as they are known, where that is another thing."""
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
-from timesink.analyses.comparison.pair import FAMILIES, TIMES, CycleTimes, Role, cycle_lengths
+from timesink.analyses.comparison.pair import (
+    FAMILIES,
+    TIMES,
+    CycleTimes,
+    PlainTimes,
+    Role,
+    cycle_lengths,
+)
 from timesink.analyses.comparison.sides import Sides, is_related, meeting, side_by_side
 from timesink.analyses.statistics.drift import (
     mean_changes,
@@ -19,6 +27,7 @@ from timesink.analyses.statistics.drift import (
 )
 from timesink.analyses.statistics.means import QUIETLY, moments, moments_with_zeros, welch_p
 from timesink.analyses.statistics.ranks import ALPHA, permutation_p, rank_p, rank_test, trimmed_mean
+from timesink.analyses.statistics.repeats import DETECT_PCT, SIDES, decide
 from timesink.model import intervals
 from timesink.model.arrays import Floats, Ints
 from timesink.model.diagnosis import SteadyTimes
@@ -264,10 +273,35 @@ def cycle_times(base: pl.DataFrame, new: pl.DataFrame, *, one_run: bool = False)
     `one_run` says that both are parts of one run.
     """
     lengths = [cycle_lengths(side).to_numpy().astype(np.float64) for side in (base, new)]
+    drift = _drift_p(base, new) if one_run else None
+    return replace(_compared_lengths(lengths, drift), one_run=one_run)
+
+
+def plain_times(base: Role, new: Role, *, detect_pct: float | None = None) -> PlainTimes | None:
+    """What cycles without the profiler say of two sides; None where one of them has none.
+
+    `detect_pct` is what runs were made for that were looked at after each; None of others.
+    """
+    if not (base.plain and new.plain):
+        return None
+    runs = tuple(
+        replace(run, side=side)
+        for side, role in zip(SIDES, (base, new), strict=True)
+        for run in role.plain
+    )
+    if max(len(base.plain), len(new.plain)) > 1:
+        looking = detect_pct is not None
+        decision = decide(runs, detect_pct or DETECT_PCT, looking=looking)
+        return PlainTimes(runs, decision=decision)
+    lengths = _compared_lengths([run.cycles_ns for run in runs], None)
+    return PlainTimes(runs, lengths=lengths)
+
+
+@QUIETLY
+def _compared_lengths(lengths: list[Floats], drift: float | None) -> CycleTimes:
     base_mean, new_mean = (_mean(side) for side in lengths)
     warm = [warm_up(side) for side in lengths]
     steady = [side[first:] for side, first in zip(lengths, warm, strict=True)]
-    drift = _drift_p(base, new) if one_run else None
     interval, p, tested = _tested_change(steady[0], steady[1], new_mean - base_mean, drift)
     return CycleTimes(
         base_ns=tuple(int(length) for length in lengths[0]),
@@ -280,7 +314,6 @@ def cycle_times(base: pl.DataFrame, new: pl.DataFrame, *, one_run: bool = False)
         p_value=p,
         warm_up=(warm[0], warm[1]),
         levels_ns=(_levels(steady[0]), _levels(steady[1])),
-        one_run=one_run,
         steady=tested,
     )
 

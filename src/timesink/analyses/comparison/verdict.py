@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from math import log
@@ -11,7 +12,15 @@ import polars as pl
 
 from timesink.analyses.behaviour.functions import SIDE_WAIT, UNTRACED, WAITING
 from timesink.analyses.columns import once_per_trace
-from timesink.analyses.comparison.pair import CycleTimes, Pair, Role, Workload, key_findings
+from timesink.analyses.comparison.pair import (
+    WITHIN,
+    CycleTimes,
+    Pair,
+    PlainTimes,
+    Role,
+    Workload,
+    key_findings,
+)
 from timesink.analyses.comparison.recorded import Unrecorded, unrecorded
 from timesink.analyses.comparison.sides import (
     comparison_rows,
@@ -25,12 +34,14 @@ from timesink.analyses.comparison.times import (
     are_parts_of_one_run,
     cycle_times,
     family_rows,
+    plain_times,
     time_rows,
 )
 from timesink.analyses.comparison.workload import check_workload, with_equal_work
 from timesink.analyses.statistics.ranks import ALPHA, false_discovery
+from timesink.analyses.statistics.repeats import Decision
 from timesink.model import units
-from timesink.model.diagnosis import CycleJudgement, CycleTime
+from timesink.model.diagnosis import PLAIN, CycleJudgement, CycleTime, SteadyTimes
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.units import change, interval_pct, quantity, times
 
@@ -189,8 +200,8 @@ def either_p(*columns: str) -> pl.Expr:
     return (pl.min_horizontal(known) * len(columns)).clip(upper_bound=1)
 
 
-def compare_roles(base: Role, new: Role, kind: str) -> Pair:
-    """The pair of two roles; `kind` is as in `Pair`.
+def compare_roles(base: Role, new: Role, kind: str, *, detect_pct: float | None = None) -> Pair:
+    """The pair of two roles; `kind` is as in `Pair`, `detect_pct` as in `plain_times`.
 
     Devices and units that only differ in name are brought together first.  Where the cycles of both
     sides do not hold the same work, the pair has a second one in it, of cycles put together until
@@ -211,6 +222,8 @@ def compare_roles(base: Role, new: Role, kind: str) -> Pair:
     remarks += [note] if note else []
     workload = replace(workload, reasons=(*workload.reasons, *remarks))
     pair = _pair(placed[0], matched, kind, workload, unlike)
+    if workload.comparable and kind != WITHIN and not pair.cycle_times.one_run:
+        pair = replace(pair, plain=plain_times(base, new, detect_pct=detect_pct))
     regrouped = with_equal_work(pair.base, pair.new, workload)
     if regrouped is not None:
         equal = _pair(*regrouped, kind, check_workload(*regrouped), unlike)
@@ -274,6 +287,83 @@ def judge_lengths(lengths: CycleTimes, unit: str = "cycle") -> CycleJudgement:
     else:
         reason = f"{name}s are too uneven to tell a change: {_amounts(lengths)}."
     return CycleJudgement(verdict, reason, cycle_time)
+
+
+_VERDICTS = {"slower": "regression", "faster": "improvement"}
+_CYCLES = {"mean": "Cycles, rare slow ones included,", "fast": "Fast cycles"}
+_ONE_RUN = (
+    "Judged by the {} before the profiler, of one run a side: runs of one program "
+    "differ too, which one of each cannot show."
+)
+
+
+def judge_plain(plain: PlainTimes) -> CycleJudgement:
+    """The verdict on cycles without the profiler."""
+    found = plain.decision
+    if found is None and plain.lengths is not None:
+        judged = judge_lengths(plain.lengths)
+        cycles = units.counted(plain.lengths.fewest, "plain cycles")
+        time = replace(judged.cycle_time, by=PLAIN)
+        return replace(judged, cycle_time=time, notes=(_ONE_RUN.format(cycles),))
+    if found is None:
+        return CycleJudgement("incomparable", "", CycleTime(0.0, 0.0, None, None, None))
+    told = found.leading
+    scale = told.base_ns / 100
+    bounds = told.interval_pct
+    interval_ns = None if bounds is None else (scale * bounds[0], scale * bounds[1])
+    mean = found.mean
+    time = CycleTime(
+        mean.base_ns,
+        mean.new_ns,
+        mean.change_pct,
+        mean.interval_pct,
+        None,
+        SteadyTimes(told.base_ns, told.new_ns, interval_ns),
+        plain.runs[0].by,
+        found.runs,
+        found.outcome,
+        found.more_runs,
+    )
+    verdict = _VERDICTS.get(found.outcome, "no_change")
+    return CycleJudgement(verdict, decided(found), time, tuple(_plain_notes(found)))
+
+
+def decided(found: Decision) -> str:
+    """What runs of both sides say, in a sentence or two."""
+    told, runs = found.leading, found.runs
+    many = f"{runs[0]}" if runs[0] == runs[1] else f"{runs[0]} and {runs[1]}"
+    of = f"{many} runs a side"
+    what = _CYCLES.get(told.statistic, "Cycles")
+    by = change(told.base_ns, told.new_ns)
+    amounts = f"{times(told.base_ns, told.new_ns)} ({by}"
+    if told.interval_pct is not None:
+        amounts += f", 99 % interval {interval_pct(*told.interval_pct)}"
+    amounts += f"; {of})"
+    if found.outcome in _VERDICTS:
+        longer = "longer" if found.outcome == "slower" else "less"
+        return f"{what} take {longer}: {amounts}."
+    if found.outcome == "same":
+        return f"Cycle time is the same within {found.detect_pct:g} %: {amounts}."
+    return f"Whether cycles take longer is not decided: {amounts}.{_what_decides(found)}"
+
+
+def _what_decides(found: Decision) -> str:
+    bounds = found.typical.interval_pct
+    if bounds is not None and max(-bounds[0], bounds[1]) <= found.detect_pct:
+        rare = change(found.mean.base_ns, found.mean.new_ns)
+        return f" Most cycles take as long, and rare slow ones make it {rare} in the mean."
+    more = found.more_runs
+    return "" if more is None else f" About {units.counted(more, 'more runs')} a side would decide."
+
+
+def _plain_notes(found: Decision) -> Iterator[str]:
+    if not found.pairs:
+        yield (
+            "Runs of both sides did not take turns: what changed about the machine meanwhile "
+            "counts as a change of the program."
+        )
+    if found.leading.by_speed:
+        yield "The speed of the host, probed beside the cycles, is taken into account."
 
 
 def _amounts(lengths: CycleTimes) -> str:

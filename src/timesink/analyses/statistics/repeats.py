@@ -4,9 +4,11 @@ Processes of one program differ by a percent or more, however many cycles each h
 lies, hash seeds and neighbours on the machine are drawn anew.  So a run is one measurement.  Runs
 that ran in turn are paired with their neighbours in time, which takes slow drift out.
 
-Two figures of a run are judged: its *typical* cycle (without the fastest and slowest tenth), which
-is precise, and the *mean* of all its cycles, which also holds rare slow ones.  Differences between
-runs are judged by a t-test without the outermost tenth of the pairs (Tukey and McLaughlin).
+Three figures of a run are judged: its *typical* cycle (without the fastest and slowest tenth), its
+*fast* cycle (a tenth is faster), which neighbours that keep a core busy hardly change, and the
+*mean* of all its cycles, which also holds rare slow ones.  A change of any of them is one; cycles
+are the same where typical ones are.  Differences between runs are judged by a t-test without the
+outermost tenth of the pairs (Tukey and McLaughlin).
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ import numpy as np
 
 from timesink.analyses.statistics.means import two_sided_limits
 from timesink.model.arrays import Floats
+from timesink.model.diagnosis import PLAIN
+from timesink.model.recorded_run import RecordedRun
 
 SIDES = ("base", "new")
 DETECT_PCT = 1.0
@@ -28,11 +32,12 @@ _TRIM = 0.1
 """Part of the cycles of a run, and of the pairs, left out at either end."""
 _FEWEST = 3
 """Pairs from which on anything is said."""
-_LOOKS = {"typical": 3e-4, "mean": 7e-5}
+_LOOKS = {"typical": 2e-4, "fast": 1.2e-4, "mean": 6e-5}
 """Chance of an error at one look.  Looked at after every pair, up to 256 of them, that makes 1 % in
 all for normal differences and less for those with heavier tails: `benchmarks/ab_accuracy.py`."""
-_ONCE = {"typical": 8e-3, "mean": 2e-3}
+_ONCE = {"typical": 5e-3, "fast": 3e-3, "mean": 2e-3}
 """The same where runs are judged once."""
+_FAST = 0.1
 _SURE = 1.645
 """Standard errors between what is certain in half of all cases and in 95 of 100."""
 _DOUBT = 0.05
@@ -59,6 +64,8 @@ class TimedRun:
     probe_ns: float | None = None
     """How long a fixed piece of work took beside them: the speed of the host."""
     name: str = ""
+    by: str = PLAIN
+    """What its cycles are, as in `CycleTime.by`."""
 
     @property
     def typical_ns(self) -> float:
@@ -66,9 +73,28 @@ class TimedRun:
         return _trimmed(self.cycles_ns)[0]
 
     @property
+    def fast_ns(self) -> float:
+        """A tenth of its cycles takes less."""
+        return float(np.quantile(self.cycles_ns, _FAST))
+
+    @property
     def mean_ns(self) -> float:
         """Mean of all its cycles."""
         return float(self.cycles_ns.mean())
+
+
+def timed_runs(recorded: RecordedRun | None, name: str, side: str = "") -> tuple[TimedRun, ...]:
+    """The plain cycles of a recorded run, where it has any.
+
+    A recorder times those of one process; of several ranks these are not all of the run.
+    """
+    if recorded is None or len(recorded.processes) > 1 or not recorded.plain_ns:
+        return ()
+    overhead, cycles_ns = recorded.overhead, np.array(recorded.plain_ns, dtype=np.float64)
+    probes_us = [one for one in overhead.plain_probe_us[-len(cycles_ns) :] if one]
+    speed_ns = 1000 * float(np.median(probes_us)) if probes_us else None
+    started_us = overhead.plain_started_us or recorded.started_us or 0
+    return (TimedRun(side, cycles_ns, started_us, speed_ns, name),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +102,12 @@ class RepeatedChange:
     """What became of one figure of runs."""
 
     statistic: str
-    """`typical` or `mean`."""
+    """`typical`, `fast` or `mean`."""
     base_ns: float
     new_ns: float
     change_pct: float
     interval_pct: tuple[float, float] | None
-    """Holds the change with 99 %, both figures together; None with too few runs to say."""
+    """Holds the change with 99 %, all figures together; None with too few runs to say."""
     error_pct: float | None = None
     """Standard error of the change."""
     by_speed: bool = False
@@ -101,6 +127,7 @@ class Decision:
     outcome: str
     """`slower`, `faster`, `same` (within `detect_pct`) or `undecided`."""
     typical: RepeatedChange
+    fast: RepeatedChange
     mean: RepeatedChange
     runs: tuple[int, int]
     """Runs of either side."""
@@ -112,8 +139,9 @@ class Decision:
 
     @property
     def leading(self) -> RepeatedChange:
-        """The figure that decides: the mean where only that is certain."""
-        return self.mean if self.mean.certain and not self.typical.certain else self.typical
+        """The figure that decides: the first that is certain, else the typical cycle."""
+        figures = (self.typical, self.fast, self.mean)
+        return next((one for one in figures if one.certain), self.typical)
 
 
 def decide(
@@ -148,13 +176,13 @@ def decide(
             estimate = _of_sides(sides, statistic, chance)
         found[statistic] = _change(statistic, means, estimate)
     typical, mean = found["typical"], found["mean"]
-    outcome = _outcome(typical, mean, sides, detect_pct)
+    certain = {one.certain for one in found.values()} - {0}
+    outcome = _outcome(certain, typical, mean, sides, detect_pct)
     number = len(pairs) if in_turn else min(map(len, sides))
     decided = outcome in ("slower", "faster", "same")
     return Decision(
         outcome=outcome,
-        typical=typical,
-        mean=mean,
+        **found,
         runs=(len(sides[0]), len(sides[1])),
         pairs=len(pairs) if in_turn else 0,
         more_runs=None if decided else _more_runs(typical, number, detect_pct, chances["typical"]),
@@ -163,12 +191,12 @@ def decide(
 
 
 def _outcome(
+    certain: set[int],
     typical: RepeatedChange,
     mean: RepeatedChange,
     sides: Sequence[Sequence[TimedRun]],
     detect_pct: float,
 ) -> str:
-    certain = {typical.certain, mean.certain} - {0}
     if len(certain) == 2:
         return "undecided"  # rare slow cycles became more, and the others faster, or less
     if certain:
@@ -235,7 +263,7 @@ _Estimate = tuple[float, float, float, bool]
 
 
 def _figure(run: TimedRun, statistic: str) -> float:
-    return run.typical_ns if statistic == "typical" else run.mean_ns
+    return float(getattr(run, f"{statistic}_ns"))
 
 
 def _level(values: Sequence[float]) -> float:

@@ -12,6 +12,7 @@ import polars as pl
 
 from timesink.analyses.anatomy.anatomy import Anatomy
 from timesink.analyses.anatomy.places import with_calls
+from timesink.analyses.behaviour.summary import NOTHING_RECORDED
 from timesink.answers.ahead import CycleSearch, Helpers
 from timesink.answers.comparison.runs import (
     CycleUnit,
@@ -27,11 +28,13 @@ from timesink.answers.comparison.sides import LEFT_OUT, SideSource
 from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.formats.registry import read_trace
 from timesink.model.recorded_run import RecordedRun, recorded_run
+from timesink.model.schema import BEHAVIOUR, HOST_DEVICE
 from timesink.model.trace import Trace
 from timesink.sources.cache import Cache, wait_until_saved
 from timesink.sources.kept_answers import KeptAnswer, Tables, from_bytes, to_bytes
 from timesink.sources.opening import Opened, key_of, open_each, open_recording, open_trace
 from timesink.sources.recordings import Recording
+from timesink.sources.sidecars import run_file_in
 
 if TYPE_CHECKING:
     from timesink.analyses.diff.program import Program
@@ -261,7 +264,9 @@ class Runs:
         """The runs of files, and what came to nothing."""
         recorded = {}
         for source in (one for one in sources if one.key not in self._read):
-            if source.is_table or source.is_export or source.trace is not None:
+            if source.is_plain:
+                self._read[source.key] = _plain_run(source)
+            elif source.is_table or source.is_export or source.trace is not None:
                 self._read[source.key] = _from_file(source, self.reading.finding)
             else:
                 recorded[source.recording] = source
@@ -283,6 +288,37 @@ def _from_file(source: SideSource, finding: CycleSearch) -> SideRun | Failure:
     except TimesinkError as error:
         return Failure(source, error)
     return run_or_failure(source, trace, finding)
+
+
+def _plain_run(source: SideSource) -> SideRun | Failure:
+    """Plain cycles of a run as behaviour in which nothing but their length was recorded."""
+    found = run_file_in(source.path.parent)
+    if found is None or found.run is None:
+        return Failure(source, UnreadableError.empty(source.path))
+    run = found.run
+    lengths_ns = pl.Series(run.plain_ns, dtype=pl.Int64)
+    start_ns = 1000 * (run.overhead.plain_started_us or run.started_us or 0)
+    pids = [str(one.pid) for one in run.processes if one.pid is not None]
+    table = pl.DataFrame(
+        {
+            "cycle": pl.Series(range(len(lengths_ns)), dtype=pl.Int64),
+            "cycle_ts_ns": start_ns + lengths_ns.cum_sum() - lengths_ns,
+            "cycle_dur_ns": lengths_ns,
+        }
+    ).with_columns(
+        pid=pl.lit(pids[0] if pids else None, pl.String),
+        anchor=pl.lit(run.cycles.name, pl.String),
+        function=pl.lit(NOTHING_RECORDED),
+        device=pl.lit(HOST_DEVICE),
+        dur_ns=pl.lit(0),
+        calls=pl.lit(0),
+        beta_pct=pl.lit(0.0),
+    )
+    missing = [pl.lit(None).alias(name) for name in BEHAVIOUR.schema if name not in table.columns]
+    typed = table.with_columns(missing).select(
+        pl.col(name).cast(kind) for name, kind in BEHAVIOUR.schema.items()
+    )
+    return SideRun(source, typed, CycleUnit(None, run.cycles.name), recorded=run)
 
 
 def read_sides(

@@ -12,6 +12,7 @@ import polars as pl
 
 from timesink.analyses.anatomy.anatomy import only_cycles
 from timesink.analyses.comparison.pair import Pair, Role
+from timesink.analyses.statistics.repeats import timed_runs
 from timesink.answers.comparison.pairing import Compared, Match, RoleMember
 from timesink.answers.comparison.runs import SideRun
 from timesink.answers.comparison.sides import stem_of
@@ -224,6 +225,7 @@ def _members(run: SideRun, *, ignore_hosts: bool) -> Iterator[RoleMember]:
                 anatomy=None if only is None else only_cycles(run.anatomies[only], rows["cycle"]),
                 program=None if only is None else run.programs.get(only),
                 beside=run.beside,
+                plain=timed_runs(run.recorded, str(run.source.path.parent)),
             )
             yield RoleMember(role, run.source.job, suffix, run.source.key)
 

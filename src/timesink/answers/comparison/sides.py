@@ -23,6 +23,7 @@ from timesink.sources.run_facts import (
     may_be_tables,
     why_no_table,
 )
+from timesink.sources.sidecars import RUN_FILE, run_file_in
 
 CASE_SIDES = (("normal_perf_data", "abnormal_perf_data"), ("normal", "abnormal"))
 """Folders whose names say which side of a case they are; the first pair that is there counts."""
@@ -65,6 +66,8 @@ class SideSource:
     suffix: str = ""
     """Which cycles it holds, as its name says."""
     is_export: bool = False
+    is_plain: bool = False
+    """Whether it is the description of a run without a timeline: plain cycles alone."""
     trace: Trace | None = None
     """What was given opened."""
 
@@ -165,6 +168,10 @@ def find_side(path: Path, rank: int | None = None) -> RunSide:
         recording = Recording(path, path.name, None, rank_in_name(path.name))
         export = SideSource(recording, is_table=False, job=path.name, is_export=True)
         side = RunSide(path, (export,))
+    elif is_plain_recording(path):
+        described = path / RUN_FILE
+        recording = Recording(described, path.name, None, None)
+        side = RunSide(path, (SideSource(recording, False, path.name, is_plain=True),))
     elif path.is_dir():
         side = _side_in_folder(path)
     elif is_behaviour_table(path):
@@ -173,6 +180,14 @@ def find_side(path: Path, rank: int | None = None) -> RunSide:
         traces = tuple(_trace(one, path.parent) for one in find_recordings(path))
         side = RunSide(path, traces)
     return _of_rank(side, rank)
+
+
+def is_plain_recording(folder: Path) -> bool:
+    """Whether a folder holds plain cycles of a run, and no timeline."""
+    found = run_file_in(folder) if folder.is_dir() else None
+    if found is None or found.run is None or not found.run.plain_ns:
+        return False
+    return not any(process.trace for process in found.run.processes)
 
 
 def _side_in_folder(folder: Path) -> RunSide:

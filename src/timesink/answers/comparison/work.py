@@ -15,6 +15,7 @@ import polars as pl
 from timesink.analyses.comparison.pair import Pair, key_findings
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.analyses.ranks.rank_set import RankSet, ranks_of_traces
+from timesink.analyses.statistics.repeats import TimedRun
 from timesink.answers.ahead import CycleSearch
 from timesink.answers.comparison import naming, rank_sets, sides
 from timesink.answers.comparison.baseline_store import is_reference
@@ -28,6 +29,13 @@ from timesink.answers.comparison.pairing import (
     pair_members,
     pairs_of_type,
 )
+from timesink.answers.comparison.repeated import (
+    ONE_PROCESS,
+    RepeatedRuns,
+    expanded,
+    runs_of_ab,
+    timed_sides,
+)
 from timesink.answers.comparison.report import Comparison, joined, labelled
 from timesink.answers.comparison.runs import SideReadOptions, SideRun
 from timesink.answers.rank_reading import read_ranks
@@ -38,6 +46,7 @@ from timesink.model.trace import Trace
 from timesink.model.units import listed
 from timesink.output.names import told_apart
 from timesink.runtime.engine import Engine, engine_of
+from timesink.sources.ab_folder import is_ab
 
 if TYPE_CHECKING:
     from timesink.answers.comparison.baseline_store import Baseline
@@ -66,6 +75,10 @@ class ComparisonWork:
     """Where many ranks are summarised."""
     ignore: re.Pattern[str] | None = None
     """Calls that are no part of the program."""
+    timed: tuple[Sequence[TimedRun], Sequence[TimedRun]] | None = None
+    """Cycles of several runs of either side."""
+    detect_pct: float | None = None
+    """What these were made for; None of others."""
 
     def compared_cases(self, cases: Sequence[sides.CaseFolder], first: Path) -> _Case:
         """Every case; one that cannot be compared is named, and the others stand."""
@@ -144,6 +157,13 @@ class ComparisonWork:
             len({(one.role.host, one.role.pid) for one in members}) == 1
             for members in (pick_base, pick_new)
         )
+        if self.timed is not None:
+            if not are_single:
+                raise UsageError(f"{identifier}: several processes in a run", ONE_PROCESS)
+            pick_base, pick_new = (
+                [replace(one, role=replace(one.role, plain=tuple(timed))) for one in members]
+                for members, timed in zip((pick_base, pick_new), self.timed, strict=True)
+            )
         pairing = pairs_of_type(pair_members(pick_base, pick_new), self.cycle_type)
         if not pairing.matches:
             raise NotFoundError(
@@ -158,7 +178,7 @@ class ComparisonWork:
         plain = names == SIDES and are_single
         found = Comparison(
             (),
-            tuple(_pairs(pairing.matches, names, identifier, plain=plain)),
+            tuple(_pairs(pairing.matches, names, identifier, self.detect_pct, plain=plain)),
             (),
             notes=(
                 *base.notes,
@@ -204,7 +224,12 @@ class ComparisonWork:
 
 
 def _pairs(
-    matches: Sequence[Match], names: tuple[str, str], identifier: str, *, plain: bool
+    matches: Sequence[Match],
+    names: tuple[str, str],
+    identifier: str,
+    detect_pct: float | None,
+    *,
+    plain: bool,
 ) -> Iterator[Compared]:
     """Every pair compared; `plain` names of sides do not say the process."""
     names_of = naming.match_identifiers(identifier, matches)
@@ -214,7 +239,10 @@ def _pairs(
     for match, own, stem in zip(matches, names_of, stems, strict=True):
         base, new = names if plain else naming.side_labels(match, names)
         pair = compare_roles(
-            replace(match.base.role, label=base), replace(match.new.role, label=new), match.kind
+            replace(match.base.role, label=base),
+            replace(match.new.role, label=new),
+            match.kind,
+            detect_pct=detect_pct,
         )
         yield Compared(own, match.base.suffix, pair, stem)
 
@@ -224,6 +252,7 @@ def _pairs(
 
 def compare(
     *sources: str | Path | Trace | Baseline,
+    against: Sequence[str | Path] = (),
     pid: str | int | None = None,
     rank: int | None = None,
     device: str | int | None = None,
@@ -244,6 +273,8 @@ def compare(
     """What changed between two runs, or how many roles differ.
 
     Two sources are the base and the new run: recordings, folders of them, or behaviour tables.
+    `against` are runs of the new side, where all others are runs of the base; patterns stand for
+    several.  A folder of `timesink ab` holds runs of both.
     One is a folder with both sides (`normal_perf_data` and `abnormal_perf_data`), or with several
     such cases.  More, or `explore`, are roles to be told apart.  `pid` is one process, or two as
     `"1,2"` for base and new; `device` keeps the tables of one device, `cycle_type` the pairs of one
@@ -258,6 +289,9 @@ def compare(
     >>> same.headline.startswith("The program is the same.")
     True
     """
+    repeated = _repeated(sources, against, rank)
+    if repeated is not None:
+        sources = tuple(side[0].path for side in repeated.sides)
     opened = [_opened(one, store) for one in sources]
     kept = [one for one in opened if not isinstance(one, Path | Trace)]
     given = [one if isinstance(one, Path | Trace) else one.side for one in opened]
@@ -275,7 +309,9 @@ def compare(
         _ignored(ignore),
     )
     cases = [sides.find_cases(one) if isinstance(one, Path) else [] for one in given]
-    if explore or (len(given) != 2 and not all(cases)):
+    if repeated is not None:
+        found = _compared_repeats(work, repeated)
+    elif explore or (len(given) != 2 and not all(cases)):
         found = work.explored([sides.side_of(one, rank) for one in given])
     else:
         if any(cases):
@@ -301,6 +337,34 @@ def compare(
         roles_left_out=tuple(dict.fromkeys(found.roles_left_out)),
     )
     return whole if device is None else _only_device(whole, str(device))
+
+
+def _repeated(
+    sources: Sequence[str | Path | Trace | Baseline],
+    against: Sequence[str | Path],
+    rank: int | None,
+) -> RepeatedRuns | None:
+    """Several runs of either side, where such are given."""
+    paths = [one for one in sources if isinstance(one, str | Path)]
+    if len(sources) == 1 and len(paths) == 1 and not against and is_ab(Path(paths[0])):
+        return runs_of_ab(Path(paths[0]))
+    if not against:
+        return None
+    if len(paths) < len(sources) or any(is_reference(str(one)) for one in (*paths, *against)):
+        raise UsageError("--against takes recordings", "give paths of runs on both sides")
+    base, new = (
+        [sides.find_side(one, rank) for one in expanded(side)] for side in (paths, against)
+    )
+    return RepeatedRuns((tuple(base), tuple(new)))
+
+
+def _compared_repeats(work: ComparisonWork, repeated: RepeatedRuns) -> Comparison:
+    several = timed_sides(repeated, work.runs)
+    base, new = several.leading
+    work = replace(work, timed=several.timed, detect_pct=repeated.detect_pct)
+    identifier = naming.pair_identifier(base.path, new.path)
+    found, members = work.compared(base, new, SIDES, identifier)
+    return replace(found, roles=labelled(members), notes=(*several.notes, *found.notes))
 
 
 def _ignored(pattern: str | None) -> re.Pattern[str] | None:

@@ -263,9 +263,7 @@ class CycleEngine:
         """
         if self._source is not None and self._source.by != by:
             return
-        if self.is_recording:
-            self.end(UNMARKED)
-        elif self.has_begun and self.plan.plain_only:
+        if self.is_recording or (self.has_begun and self.plan.plain_only):
             self.end(UNMARKED)
         elif self.has_begun:
             self._forget()
