@@ -9,7 +9,7 @@ import pytest
 
 from ab_runs import RUN_S, Bench, begun
 from timesink.analyses.statistics.repeats import next_sides
-from timesink.answers.turns import timed_runs
+from timesink.answers.turns import runs_of
 from timesink.errors import CollectError
 from timesink.sources.ab_folder import read_ab
 
@@ -69,7 +69,7 @@ def test_a_run_that_fails_is_made_again_and_not_counted(tmp_path: Path):
     ab = read_ab(tmp_path)
     assert [run.failed for run in ab.runs if run.failed] == ["exit code 1"] * 3
     assert len(bench.failed_runs) == 3
-    assert not {run.name for run in timed_runs(ab, tmp_path)} & {
+    assert not {run.name for run in runs_of(ab, tmp_path)} & {
         run.folder for run in ab.runs if run.failed
     }
     assert [run.side for run in ab.counted] == [*islice(next_sides(3), len(ab.counted))]

@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
+import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -321,7 +322,8 @@ class _Progress:
 
     def _show(self, text: str) -> None:
         if self._is_line:
-            sys.stderr.write(f"\r\x1b[K{text}")
+            # A line that is too long would be left behind.
+            sys.stderr.write(f"\r\x1b[K{text[: shutil.get_terminal_size().columns - 1]}")
             sys.stderr.flush()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -116,8 +117,9 @@ class AbRuns:
 
 def is_ab(folder: Path) -> bool:
     """Whether a folder holds runs of two versions."""
-    path = folder / AB_FILE
-    return path.is_file() and AB_SCHEMA.encode() in path.read_bytes()[:400]
+    with suppress(OSError), (folder / AB_FILE).open("rb") as file:
+        return AB_SCHEMA.encode() in file.read(400)
+    return False
 
 
 def read_ab(folder: Path) -> AbRuns:
