@@ -57,12 +57,12 @@ def test_a_program_that_is_not_there_leaves_nothing(decline, tmp_path: Path):
 
 
 def decided(outcome: str, change: float, interval: tuple[float, float] | None) -> Decision:
-    typical, mean = (
+    typical, fast, mean = (
         RepeatedChange(name, 5e6, 5e6 * (1 + change / 100), change, interval)
-        for name in ("typical", "mean")
+        for name in ("typical", "fast", "mean")
     )
     more = 4 if outcome == "undecided" else None
-    return Decision(outcome, typical, mean, (6, 6), 6, more, 1.0)
+    return Decision(outcome, typical, fast, mean, (6, 6), 6, more, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -91,6 +91,7 @@ def test_the_answer_in_a_few_lines(tmp_path: Path, capsys: pytest.CaptureFixture
     assert capsys.readouterr().out.splitlines() == [
         "The new side is slower.",
         "Typical cycle: +1.8 % (+1.1 to +2.5 %), 5.00 → 5.09 ms",
+        "Fast cycle: +1.8 % (+1.1 to +2.5 %), 5.00 → 5.09 ms",
         "Mean cycle: +1.8 % (+1.1 to +2.5 %), 5.00 → 5.09 ms",
         "0 runs in 0 pairs, in runs/pr",
         "Next: timesink compare runs/pr",

@@ -431,8 +431,9 @@ def print_decision(ab: AbRuns, decision: Decision | None, root: Path) -> None:
         print("Not decided: no pair of runs; give it more time with --budget")
     else:
         print(f"{_OUTCOMES[decision.outcome].format(detect=decision.detect_pct)}.")
-        for what, change in (("Typical cycle", decision.typical), ("Mean cycle", decision.mean)):
-            print(f"{what}: {change_in_words(change)}, {times(change.base_ns, change.new_ns)}")
+        for change in (decision.typical, decision.fast, decision.mean):
+            said = f"{change_in_words(change)}, {times(change.base_ns, change.new_ns)}"
+            print(f"{change.statistic.capitalize()} cycle: {said}")
     runs = f"{counted(len(ab.counted), 'runs')} in {counted(ab.pairs, 'pairs')}"
     more = ""
     if decision is not None and decision.more_runs is not None:
