@@ -100,7 +100,7 @@ def test_annotation_that_cannot_be_counted(engines: Any, tmp_path: Path, monkeyp
 
 
 def test_call_that_cannot_be_shown(engines: Any, tmp_path: Path, monkeypatch: Any):
-    engine = engines(marker="step", skip=0, cycles=3)
+    engine = engines(marker="step", skip=0, plain=0, cycles=3)
     calls = MarkedCalls(torch, engine, "step")
     with calls.call():
         pass
@@ -137,12 +137,12 @@ def test_cycles_under_the_programs_own_profiler_are_not_timed(engines: Any):
         with profiler:
             decode_one()
         engine.boundary("step()", "", begins=False)
-    assert len(engine._source.before_ns) == 3
+    assert len(engine._plain._rows) == 3
     assert engine._source.seen == 6
 
 
 def test_only_what_counted_can_be_gone(engines: Any):
-    engine = engines(by_hand=True, skip=0, cycles=2)
+    engine = engines(by_hand=True, skip=0, plain=0, cycles=2)
     engine.begin_by_hand()
     engine.restart("optimizer step")
     assert engine.is_recording
