@@ -168,7 +168,7 @@ def unexplained(one: Diagnosis) -> str:
     """What of the change no cause explains, and where it sits; empty where that is nothing."""
     if not (one.causes or one.verdict in _CHANGED or is_open(one)):
         return ""
-    if abs(one.unexplained_ns) < _LEAST * max(one.cycle_time.base_ns, 1.0):
+    if abs(one.unexplained_ns) < _LEAST * max(one.cycle_time.parted_ns[0], 1.0):
         return ""
     least = _WORTH_SAYING * abs(one.unexplained_ns)
     parts = [each for each in one.unexplained if abs(each[1]) >= least]
@@ -333,15 +333,16 @@ def attribution_block(one: Diagnosis, *, attributed: bool = False) -> blocks.Att
         names = dict.fromkeys(part_name(each.name) for each in rest if not attributed)
         other = units.counted(len(rest), "other parts")
         rows.append(_together("other", other, ", ".join(names), base, new))
-    lengths = one.cycle_time
+    before, after = one.cycle_time.parted_ns
     # What no part holds, so that rows add up.
-    base = lengths.base_ns - fsum(row.base for row in rows)
-    new = lengths.new_ns - fsum(row.new for row in rows)
+    base = before - fsum(row.base for row in rows)
+    new = after - fsum(row.new for row in rows)
     if not attributed and abs(new - base) >= _LEAST_NS:
         rows.append(_together("unattributed", _NOT_ATTRIBUTED, "", base, new))
-    change = lengths.new_ns - lengths.base_ns
+    change = after - before
     doubt = ", which may be noise" if is_open(one) else ""
-    total = f"{signed_ns(change)} per cycle, {times(lengths.base_ns, lengths.new_ns)}{doubt}"
+    doubt = ", as recorded with the profiler" if one.cycle_time.recorded_ns else doubt
+    total = f"{signed_ns(change)} per cycle, {times(before, after)}{doubt}"
     return blocks.Attribution(f"Where the change is ({total})", "time_ns", change, tuple(rows))
 
 
@@ -372,7 +373,8 @@ def causes_block(
     one: Diagnosis, link: Callable[[str], blocks.Link] | None = None, *, brief: bool = False
 ) -> blocks.Causes:
     """Causes, most time first, then what else is different around it."""
-    change = one.cycle_time.new_ns - one.cycle_time.base_ns
+    before, after = one.cycle_time.parted_ns
+    change = after - before
     most = _MOST_EVIDENCE_BRIEFLY if brief else _MOST_EVIDENCE
     others = [each for each in one.anomalies if not any(_tells(c, each) for c in one.causes)]
     cards = [_card(each, link, most, change, one.anomalies if brief else ()) for each in one.causes]

@@ -57,6 +57,13 @@ class CycleTime:
     """Of several runs a side: `slower`, `faster`, `same` or `undecided`."""
     more_runs: int | None = None
     """Of several that do not decide: how many more of either side probably would."""
+    recorded_ns: tuple[float, float] | None = None
+    """Means of the recorded cycles, which parts and causes are of, where others are judged."""
+
+    @property
+    def parted_ns(self) -> tuple[float, float]:
+        """Cycles that parts of a cycle add up to."""
+        return self.recorded_ns or (self.base_ns, self.new_ns)
 
     @property
     def tested_pct(self) -> float | None:

@@ -45,7 +45,8 @@ def diagnose(pair: Pair) -> Diagnosis:
     judged = judge(pair)
     compared = pair.equal_work or pair
     base, new = anatomy_of_role(compared.base), anatomy_of_role(compared.new)
-    parts = attribution(compared, base, new)
+    # Of plain cycles alone there is nothing but their length.
+    parts = attribution(compared, base, new) if compared.times.height else ()
     anomalies, symptoms = find_anomalies(compared, base, new)
     relieved: tuple[Finding, ...] = ()
     if judged.verdict == "improvement":
@@ -189,7 +190,9 @@ def judge(pair: Pair) -> CycleJudgement:
 def _judged(pair: Pair) -> CycleJudgement:
     """The verdict on cycles that hold the same work: those without the profiler before others."""
     if pair.plain is not None:
-        return judge_plain(pair.plain)
+        found = judge_plain(pair.plain)
+        recorded = pair.cycle_times.means_ns if pair.times.height else None
+        return replace(found, cycle_time=replace(found.cycle_time, recorded_ns=recorded))
     found = judge_lengths(pair.cycle_times)
     if found.verdict == "incomparable":
         return found

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from timesink.analyses.behaviour.functions import SIDE_WAIT, UNTRACED, WAITING
+from timesink.analyses.behaviour.summary import NOTHING_RECORDED
 from timesink.analyses.columns import once_per_trace
 from timesink.analyses.comparison.pair import (
     WITHIN,
@@ -243,7 +244,7 @@ def _pair(base: Role, new: Role, kind: str, workload: Workload, unlike: Abstract
         new=new,
         cycle_times=cycle_times(*sides, one_run=are_parts_of_one_run(base, new)),
         workload=workload,
-        times=time_rows(*sides),
+        times=time_rows(*sides).filter(pl.col("function") != NOTHING_RECORDED),
         families=family_rows(*sides),
         **_rows(*sides, unlike),
     )
@@ -304,7 +305,9 @@ def judge_plain(plain: PlainTimes) -> CycleJudgement:
         judged = judge_lengths(plain.lengths)
         cycles = units.counted(plain.lengths.fewest, "plain cycles")
         time = replace(judged.cycle_time, by=PLAIN)
-        return replace(judged, cycle_time=time, notes=(_ONE_RUN.format(cycles),))
+        reason = f"{judged.reason} Plain cycles, of one run a side."
+        notes = (_ONE_RUN.format(cycles),)
+        return replace(judged, reason=reason, cycle_time=time, notes=notes)
     if found is None:
         return CycleJudgement("incomparable", "", CycleTime(0.0, 0.0, None, None, None))
     told = found.leading

@@ -194,12 +194,20 @@ def _type_clash(base: Role, new: Role) -> str | None:
     return f"Prefill and decode cycles are different work: of the cycles {' and '.join(words)}."
 
 
+_PLAIN = (
+    "Neither side has a timeline: that cycles hold the same work is taken for granted, and why "
+    "they differ cannot be told."
+)
+
+
 def _uncounted(base: Role, new: Role) -> Workload:
     anchors = _anchors(base, new)
     if base.behaviour.is_empty() or new.behaviour.is_empty():
         empty = base if base.behaviour.is_empty() else new
         return Workload(False, (f"{empty.label} has no cycles.",), None)
     silent = [role.label for role in (base, new) if not (role.behaviour["calls"] > 0).any()]
+    if len(silent) == 2 and base.plain and new.plain:
+        return Workload(True, (_PLAIN,), None)
     told = "No function runs on both sides"
     if silent:
         told = f"Calls are not recorded in {' and '.join(silent)}"

@@ -39,6 +39,11 @@ class CycleBars:
         return fmean(self.lengths_ns)
 
 
+def scale_of(longest_ns: float) -> tuple[float, str]:
+    """The unit that suits times up to this one, and its nanoseconds."""
+    return next((found for found in _SCALES if longest_ns >= found[0]), _SCALES[-1])
+
+
 def side(
     name: str, lengths_ns: Sequence[float], colour: draw.Colour, warm_up: int = 0
 ) -> CycleBars:
@@ -49,7 +54,7 @@ def side(
 def cycle_picture(sides: Sequence[CycleBars]) -> draw.Drawing:
     """A bar for every cycle; each side is as wide as it has cycles."""
     longest = max(length for one in sides for length in one.lengths_ns)
-    scale, unit = next((found for found in _SCALES if longest >= found[0]), _SCALES[-1])
+    scale, unit = scale_of(longest)
     ticks = draw.nice_ticks(0, 1.08 * longest / scale, 5)
     # Sides from left to right; none is too narrow for its name.
     room = WIDTH - _LEFT - _RIGHT - _BETWEEN * (len(sides) - 1)

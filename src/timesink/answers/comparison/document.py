@@ -30,6 +30,7 @@ from timesink.answers.comparison.program import (
 from timesink.answers.comparison.published_report import comparison_md, pair_md, ranks_md
 from timesink.answers.comparison.published_tables import table_csv
 from timesink.answers.comparison.report import SCHEMA, Comparison
+from timesink.answers.comparison.run_section import run_sections
 from timesink.errors import NotFoundError, TimesinkError
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
@@ -192,6 +193,7 @@ def _of_one(
     opening = (*edits_blocks(found.program), *why, *_warnings(told, found))
     yield Section("verdict", _VERDICT, opening)
     yield from () if gate is None else (gate_section(gate),)
+    yield from run_sections(one.pair.plain, brief=brief)
     yield from rank_sections(comparison.ranks, top)
     yield from causes.next_sections(found)
     yield from program_section(found.program, top, _sides(one, told))

@@ -95,7 +95,7 @@ def timed_sides(given: RepeatedRuns, runs: Runs) -> TimedSides:
         chosen or _leading(side, own)
         for chosen, side, own in zip(given.leading, given.sides, known, strict=True)
     ]
-    names = [side.path.name for side in leading]
+    names = ["/".join(side.path.parts[-2:]) for side in leading]
     notes.append(
         f"{counted(len(known[0]), 'runs')} of base and {len(known[1])} of new: cycle time is "
         f"that of all of them, everything else is of {names[0]} and {names[1]}."

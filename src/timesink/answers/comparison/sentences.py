@@ -40,6 +40,7 @@ _WORDS = {
     "cannot tell": "cycles too uneven to tell",
     "unknown": "too few cycles to tell",
 }
+_LONGER = {"regression": True, "improvement": False}
 _UNEQUAL = "cycles that do not hold the same work"
 _MOST_NAMED = 3
 _FAR = 1.5
@@ -70,6 +71,8 @@ def answer(told: Told, why: Diagnosis | None = None) -> list[str]:
     said = _cycle_words(told)
     program = None if why is None else why.program
     longer = {"longer": True, "shorter": False}.get(told.verdict.cycles)
+    if why is not None and told.pair.plain is not None:
+        said, longer = why.reason, _LONGER.get(why.verdict)
     first = [] if program is None else program_lines(program, longer=longer)
     if told.whole.equal_work is not None:
         said = f"Put together to equal work, {said[0].lower()}{said[1:]}"

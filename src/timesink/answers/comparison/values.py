@@ -13,7 +13,7 @@ import polars as pl
 
 from timesink.analyses.behaviour.summary import distinct_texts
 from timesink.analyses.clustering.groups import Exploration
-from timesink.analyses.comparison.pair import Pair, Role
+from timesink.analyses.comparison.pair import Pair, PlainTimes, Role
 from timesink.analyses.comparison.verdict import verdict
 from timesink.analyses.ranks.changes import RankChanges
 from timesink.analyses.ranks.rank_set import rank_groups
@@ -88,7 +88,8 @@ def diagnosis(one: Diagnosis | None) -> dict[str, Any]:
         "verdict": one.verdict,
         "reason": one.reason,
         "cycle_time": {
-            **_told(one.cycle_time, *_CYCLE_TIME, "p_value"),
+            **_told(one.cycle_time, *_CYCLE_TIME, "p_value", "by", "runs", "outcome", "more_runs"),
+            "recorded_ns": _plain(one.cycle_time.recorded_ns),
             "steady": None if steady is None else _told(steady, *_CYCLE_TIME),
         },
         "attribution": [
@@ -175,12 +176,25 @@ def pair(one: Pair, found: Diagnosis | None = None) -> dict[str, Any]:
             for name, value in lengths.items()
             if name != "steady"
         },
+        # Only where cycles without the profiler were timed: everything else has no such key.
+        **({} if one.plain is None else {"plain": _plain_times(one.plain)}),
         "changes": _plain(verdict(one)),
         "findings": _plain(one.findings),
         "rows": rows(one.rows),
         "times": rows(one.times),
         "families": rows(one.families),
         "equal_work": None if one.equal_work is None else pair(one.equal_work),
+    }
+
+
+def _plain_times(plain: PlainTimes) -> dict[str, Any]:
+    """Every run in the order in which they ran, and what all of them say."""
+    found = plain.decision
+    ordered = sorted(plain.runs, key=lambda run: run.started_us)
+    told = ("side", "name", "started_us", "by", "typical_ns", "fast_ns", "mean_ns", "probe_ns")
+    return {
+        "decision": None if found is None else _plain(found),
+        "runs": [{**_told(run, *told), "cycles": len(run.cycles_ns)} for run in ordered],
     }
 
 
