@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from ab_runs import Bench, begun
 from timesink.analyses.statistics.repeats import Decision, RepeatedChange
 from timesink.answers.comparison.gate_result import Limit
 from timesink.cli.ab import _Progress, exit_code, print_decision
-from timesink.sources.ab_folder import AbRun, clear_ab, read_ab, write_ab
+from timesink.sources.ab_folder import AbLook, AbRun, clear_ab, read_ab, write_ab
 
 REFUSED = {
     "nothing differs": ["--", "python", "train.py"],
@@ -106,7 +107,8 @@ def test_progress_shows_the_interval_and_failures(
     tell = _Progress(tmp_path, is_quiet=False)
     tell.begins("base/01", "warm-up")
     tell.begins("base/02", "")
-    tell.looked(begun(), decided("undecided", 0.4, (-0.9, 1.7)))
+    known = replace(begun(), history=(AbLook(6, 0.4, (-0.9, 1.7)),))
+    tell.looked(known, decided("undecided", 0.4, (-0.9, 1.7)))
     (tmp_path / "base" / "03").mkdir(parents=True)
     (tmp_path / "base" / "03" / "output.txt").write_text("".join(f"line {n}\n" for n in range(9)))
     tell.failed(AbRun("base", "base/03", 0, 1, 1, "exit code 1"))

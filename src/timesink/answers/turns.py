@@ -21,7 +21,7 @@ from timesink.analyses.statistics.repeats import (
 from timesink.errors import CollectError, TimesinkError
 from timesink.recorder.counter_probes import wanted
 from timesink.recorder.folder import DEFAULT_INTERVAL_MS, RecordingFolder, RecordPlan
-from timesink.recorder.recording import Request, record_program
+from timesink.recorder.recording import TIMED_OUT, Request, record_program
 from timesink.recorder.run_file import ProgramEnd
 from timesink.recorder.versions import Version
 from timesink.sources.ab_folder import SIDES, AbLook, AbPlan, AbRun, AbRuns, write_ab
@@ -49,6 +49,8 @@ class RecordedTurn:
     say: Callable[[str], None]
     interruptions: list[int]
     shows_output: bool = False
+    limit_s: float | None = None
+    """One run may take so long: it may hang."""
 
     def __call__(self, side: str, folder: str, what: str) -> AbRun:
         """Run the program, leave a recording."""
@@ -65,6 +67,7 @@ class RecordedTurn:
             environment=version.environment,
             log=None if self.shows_output else place / LOG_FILE,
             is_alone=True,
+            limit_s=self.limit_s,
         )
         told, _, ended = record_program(request, self.say, self.interruptions)
         why = "interrupted" if self.interruptions else _why_failed(told, ended, timeline=timeline)
@@ -78,6 +81,8 @@ class RecordedTurn:
 
 
 def _why_failed(told: Mapping[str, Any], ended: ProgramEnd, *, timeline: bool) -> str:
+    if ended.status == TIMED_OUT and ended.code != TIMED_OUT:
+        return "took longer than all runs should"
     if ended.status:
         return f"killed by {ended.signal}" if ended.signal else f"exit code {ended.status}"
     if told["cycles"]["recorded" if timeline else "plain"]:
@@ -124,6 +129,10 @@ _IN_A_ROW = 3
 """So many failures of a side one after the other are no accident."""
 _AT_FIRST = 2
 """So many where no run of the side has worked."""
+
+
+_FEWEST = 3
+"""Of fewer pairs the interval says nothing."""
 
 
 @dataclass
@@ -243,7 +252,8 @@ class Turns:
         decision = self._decision()
         if decision is not None:
             typical = decision.typical
-            look = AbLook(self.ab.pairs, typical.change_pct, typical.interval_pct)
+            known = typical.interval_pct if self.ab.pairs >= _FEWEST else None
+            look = AbLook(self.ab.pairs, typical.change_pct, known)
             self.ab = replace(self.ab, history=(*self.ab.history, look))
             self._write()
             self.onlooker.looked(self.ab, decision)

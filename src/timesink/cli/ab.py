@@ -39,6 +39,7 @@ from timesink.cli.options import (
     add_force,
     add_option,
     add_program,
+    cycles_or_none,
     file_only,
     percentage,
     program_in,
@@ -68,6 +69,8 @@ from timesink.sources.ab_folder import (
 
 _FOLDER = Path("timesink-ab")
 _DETECT_PCT, _BUDGET_S = 1.0, 600.0
+_LEAST_LIMIT_S = 60.0
+"""A run that takes longer than this and the budget hangs."""
 _NO_RESUME = (
     "output", "force", "base", "new", "base_ref", "new_ref", "base_python", "new_python", "setup",
     "detect", "plain", "seconds", "skip", "marker", "no_timeline", "counters", "seed", "program",
@@ -103,7 +106,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(one, "--plain N", plain, type=cycles)
     least = f"measured seconds of a run, at least (default: {default.plain_s:g})"
     add_option(one, "--seconds S", least, type=_least)
-    add_option(one, "--skip N", "cycles to let pass first", type=_skipped)
+    add_option(one, "--skip N", "cycles to let pass first", type=cycles_or_none)
     marker = "what begins a cycle, as for  timesink record (default: a step of an optimizer)"
     add_option(one, "--marker NAME", marker)
     add_option(one, "--no-timeline", "no last run of each side with a timeline")
@@ -140,10 +143,6 @@ def _least(text: str) -> float:
     if not re.fullmatch(r"\d{1,6}(\.\d+)?", text):
         raise refused(text, "a number of seconds")
     return float(text)
-
-
-def _skipped(text: str) -> int:
-    return 0 if text.strip("0") == "" and text else whole_number(text, "cycles")
 
 
 def _seed(text: str) -> int:
@@ -302,7 +301,8 @@ class _Progress:
         more = ""
         if decision.more_runs is not None:
             more = f", about {counted(2 * decision.more_runs, 'more runs')}"
-        self._said = f"{runs}: {change_in_words(decision.typical)}{more}"
+        change = replace(decision.typical, interval_pct=ab.history[-1].interval_pct)
+        self._said = f"{runs}: {change_in_words(change)}{more}"
         if not self._is_line:
             self.note(self._said)
         self._show(self._said)
@@ -357,7 +357,13 @@ def run(options: argparse.Namespace) -> int:
             tell.note(f"new: {_said_of(ab.new, ab)}")
             with _versions(ab, folder, tell, interruptions) as versions:
                 make = RecordedTurn(
-                    folder, versions, ab.plan, tell.note, interruptions, options.show_output
+                    folder,
+                    versions,
+                    ab.plan,
+                    tell.note,
+                    interruptions,
+                    options.show_output,
+                    limit_s=max(ab.budget_s, _LEAST_LIMIT_S),
                 )
                 kept = _without_secrets(ab)
                 turns = Turns(kept, folder, make, tell, lambda: bool(interruptions))

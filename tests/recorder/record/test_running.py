@@ -16,7 +16,7 @@ from timesink.recorder import recording
 from timesink.recorder.counter_probes import wanted
 from timesink.recorder.folder import RecordingFolder, RecordPlan
 from timesink.recorder.processes import is_alive
-from timesink.recorder.recording import Request, Running, record_program
+from timesink.recorder.recording import TIMED_OUT, Request, Running, record_program
 from timesink.recorder.run_file import ProgramEnd, ProgramRun, Watched
 
 pytestmark = pytest.mark.whole
@@ -80,6 +80,15 @@ def test_program_in_a_folder_of_its_own_reads_nothing(tmp_path: Path):
     )  # fmt: skip
     record_program(request, lambda _: None)
     assert (tmp_path / "run" / "output.txt").read_text() == f"{tmp_path}/there yes ''\n"
+
+
+def test_program_that_hangs_is_ended(tmp_path: Path):
+    request = Request(
+        (sys.executable, "-c", "import time; time.sleep(300)"), RecordPlan(),
+        RecordingFolder(tmp_path / "run"), wanted("none"), 50, "1", limit_s=0.3,
+    )  # fmt: skip
+    _, _, ended = record_program(request, lambda _: None)
+    assert (ended.signal, ended.status) == ("SIGTERM", TIMED_OUT)
 
 
 def test_program_is_not_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
