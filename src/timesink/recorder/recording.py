@@ -287,7 +287,9 @@ def _run(
                 has_asked = is_late = time.monotonic() - begun_at > request.limit_s
                 if is_late:
                     running.ask_to_stop()
-            if not request.plan.stop or not watch.is_over or has_asked:
+            # Workers that time plain cycles by the clock do not all end with the same one.
+            is_over = watch.is_over or (request.plan.plain_only and watch.has_one_ended)
+            if not request.plan.stop or not is_over or has_asked:
                 return
             now = time.monotonic()
             over_at = now if over_at is None else over_at

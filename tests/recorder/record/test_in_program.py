@@ -26,7 +26,8 @@ import os, threading, torch, timesink
 def workers(rank):
     told = {"WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2, "RANK": rank, "LOCAL_RANK": rank}
     os.environ.update({name: str(number) for name, number in told.items()})
-    with timesink.record("ranks", cycles=2, skip=1, plain=0, counters="none", force=True) as recording:
+    options = {"plain": 0, "counters": "none", "force": True}
+    with timesink.record("ranks", cycles=2, skip=1, **options) as recording:
         os.write(entered, b".") if rank else os.read(has_entered, 1)
         for _ in range(4):
             step(torch.ones(2))
