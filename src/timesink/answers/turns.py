@@ -21,7 +21,7 @@ from timesink.analyses.statistics.repeats import (
 from timesink.errors import CollectError, TimesinkError
 from timesink.recorder.counter_probes import wanted
 from timesink.recorder.folder import DEFAULT_INTERVAL_MS, RecordingFolder, RecordPlan
-from timesink.recorder.recording import Request, record_program
+from timesink.recorder.recording import TIMED_OUT, Request, record_program
 from timesink.recorder.run_file import ProgramEnd
 from timesink.recorder.versions import Version
 from timesink.sources.ab_folder import SIDES, AbLook, AbPlan, AbRun, AbRuns, write_ab
@@ -32,8 +32,11 @@ UNDECIDED = "undecided"
 
 # One run.
 
-Make = Callable[[str, str, bool], AbRun]
-"""Make a run of a side in a folder, with or without a timeline; one that failed says why."""
+WARM_UP, MEASURED, TIMELINE = "warm-up", "", "timeline"
+"""What a run is for."""
+
+Make = Callable[[str, str, str], AbRun]
+"""Make a run of a side, in a folder, for something; one that failed says why."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,12 @@ class RecordedTurn:
     say: Callable[[str], None]
     interruptions: list[int]
     shows_output: bool = False
+    limit_s: float | None = None
+    """One run may take so long: it may hang."""
 
-    def __call__(self, side: str, folder: str, timeline: bool) -> AbRun:  # noqa: FBT001 - as `Make`
+    def __call__(self, side: str, folder: str, what: str) -> AbRun:
+        """Run the program, leave a recording."""
+        timeline = what == TIMELINE
         version, place = self.versions[side], self.root / folder
         request = Request(
             command=version.command,
@@ -60,12 +67,11 @@ class RecordedTurn:
             environment=version.environment,
             log=None if self.shows_output else place / LOG_FILE,
             is_alone=True,
+            limit_s=self.limit_s,
         )
         told, _, ended = record_program(request, self.say, self.interruptions)
         why = "interrupted" if self.interruptions else _why_failed(told, ended, timeline=timeline)
-        return AbRun(
-            side, folder, told["started_us"], told["ended_us"], ended.status, why, timeline
-        )
+        return AbRun(side, folder, told["started_us"], told["ended_us"], ended.status, why)
 
     def _plan(self, *, timeline: bool) -> RecordPlan:
         plan = RecordPlan(plain=self.plan.plain, marker=self.plan.marker, stop=True)
@@ -75,6 +81,8 @@ class RecordedTurn:
 
 
 def _why_failed(told: Mapping[str, Any], ended: ProgramEnd, *, timeline: bool) -> str:
+    if ended.status == TIMED_OUT and ended.code != TIMED_OUT:
+        return "took longer than all runs should"
     if ended.status:
         return f"killed by {ended.signal}" if ended.signal else f"exit code {ended.status}"
     if told["cycles"]["recorded" if timeline else "plain"]:
@@ -104,7 +112,7 @@ class Onlooker(Protocol):
     """Is told how it goes."""
 
     def begins(self, folder: str, what: str) -> None:
-        """A run begins: `warm-up`, `timeline` or one that counts."""
+        """A run begins; `what` it is for is empty where it counts."""
 
     def failed(self, run: AbRun) -> None:
         """A run failed; it is kept, and others go on."""
@@ -123,6 +131,10 @@ _AT_FIRST = 2
 """So many where no run of the side has worked."""
 
 
+_FEWEST = 3
+"""Of fewer pairs the interval says nothing."""
+
+
 @dataclass
 class Turns:
     """Makes runs of both sides, looks after each pair, and keeps `ab.json` true all the time."""
@@ -134,6 +146,7 @@ class Turns:
     is_stopped: Callable[[], bool]
     now_s: Callable[[], float] = time.monotonic
     _timed: list[TimedRun] = field(default_factory=list)
+    _until_s: float = 0.0
     _took_s: dict[str, list[float]] = field(default_factory=dict)
     """Of this sitting, for each side."""
     _worked: dict[str, list[bool]] = field(default_factory=dict)
@@ -145,6 +158,7 @@ class Turns:
         One that was begun before is gone on with.  What stops it early is in `ab.why_partial`.
         """
         decision = None
+        self._until_s = self.now_s() + self.ab.budget_s
         try:
             self._drop_half_pair()
             self._timed = runs_of(self.ab, self.folder)
@@ -171,15 +185,14 @@ class Turns:
 
     def _measure(self, decision: Decision | None) -> Decision | None:
         """Pairs of runs, after one of each side that compiles and fills caches."""
-        until_s = self.now_s() + self.ab.budget_s
         for side in SIDES:
-            self._take(side, warm_up=True)
+            self._take(side, WARM_UP)
         sides = islice(next_sides(self.ab.seed), len(self.ab.counted), None)
         most = self.ab.plan.most_runs
         while not is_decided(decision):
             pair = list(islice(sides, 2))
             # Half a pair would be of no use.
-            if self.now_s() + sum(median(self._took_s[side]) for side in pair) > until_s:
+            if self._would_be_late(*pair):
                 break
             if most is not None and len(self.ab.counted) >= 2 * most:
                 break
@@ -188,21 +201,28 @@ class Turns:
             decision = self._look()
         return decision
 
+    def _would_be_late(self, *sides: str) -> bool:
+        """Whether runs of these sides would probably end after the budget."""
+        took_s = sum(median(self._took_s[side]) for side in sides if side in self._took_s)
+        return self.now_s() + took_s > self._until_s
+
     def _add_timelines(self) -> None:
         """One run more of each side, with a timeline: where that fails the times are still good."""
         for side in SIDES if self.ab.plan.has_timeline else ():
             if side not in self.ab.timelines():
-                self._take(side, timeline=True)
+                self._take(side, TIMELINE)
 
-    def _take(self, side: str, *, warm_up: bool = False, timeline: bool = False) -> None:
+    def _take(self, side: str, what: str = MEASURED) -> None:
         """Make a run; one that fails is made again, and again, unless it always fails."""
         while True:
             if self.is_stopped():
                 raise _StoppedError
             folder = f"{side}/{1 + sum(run.side == side for run in self.ab.runs):02d}"
-            self.onlooker.begins(folder, "timeline" * timeline or "warm-up" * warm_up)
+            is_late = what == TIMELINE and self._would_be_late(side)
+            self.onlooker.begins(folder, f"{what}{', beyond the budget' * is_late}")
             begun_s = self.now_s()
-            run = replace(self.make(side, folder, timeline), warm_up=warm_up)
+            made = self.make(side, folder, what)
+            run = replace(made, warm_up=what == WARM_UP, timeline=what == TIMELINE)
             self._took_s.setdefault(side, []).append(self.now_s() - begun_s)
             self.ab = replace(self.ab, runs=(*self.ab.runs, run))
             timed = timed_run(run, self.folder) if run.counts else None
@@ -212,7 +232,7 @@ class Turns:
                 raise _StoppedError
             if run.failed:
                 self.onlooker.failed(run)
-            if not run.failed or timeline:
+            if not run.failed or run.timeline:
                 self._worked.setdefault(side, []).append(True)
                 return
             self._worked.setdefault(side, []).append(False)
@@ -232,7 +252,8 @@ class Turns:
         decision = self._decision()
         if decision is not None:
             typical = decision.typical
-            look = AbLook(decision.pairs, typical.change_pct, typical.interval_pct)
+            known = typical.interval_pct if self.ab.pairs >= _FEWEST else None
+            look = AbLook(self.ab.pairs, typical.change_pct, known)
             self.ab = replace(self.ab, history=(*self.ab.history, look))
             self._write()
             self.onlooker.looked(self.ab, decision)

@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
+import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -38,6 +39,7 @@ from timesink.cli.options import (
     add_force,
     add_option,
     add_program,
+    cycles_or_none,
     file_only,
     percentage,
     program_in,
@@ -67,6 +69,8 @@ from timesink.sources.ab_folder import (
 
 _FOLDER = Path("timesink-ab")
 _DETECT_PCT, _BUDGET_S = 1.0, 600.0
+_LEAST_LIMIT_S = 60.0
+"""A run that takes longer than this and the budget hangs."""
 _NO_RESUME = (
     "output", "force", "base", "new", "base_ref", "new_ref", "base_python", "new_python", "setup",
     "detect", "plain", "seconds", "skip", "marker", "no_timeline", "counters", "seed", "program",
@@ -102,7 +106,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(one, "--plain N", plain, type=cycles)
     least = f"measured seconds of a run, at least (default: {default.plain_s:g})"
     add_option(one, "--seconds S", least, type=_least)
-    add_option(one, "--skip N", "cycles to let pass first", type=_skipped)
+    add_option(one, "--skip N", "cycles to let pass first", type=cycles_or_none)
     marker = "what begins a cycle, as for  timesink record (default: a step of an optimizer)"
     add_option(one, "--marker NAME", marker)
     add_option(one, "--no-timeline", "no last run of each side with a timeline")
@@ -139,10 +143,6 @@ def _least(text: str) -> float:
     if not re.fullmatch(r"\d{1,6}(\.\d+)?", text):
         raise refused(text, "a number of seconds")
     return float(text)
-
-
-def _skipped(text: str) -> int:
-    return 0 if text.strip("0") == "" and text else whole_number(text, "cycles")
 
 
 def _seed(text: str) -> int:
@@ -297,11 +297,12 @@ class _Progress:
 
     def looked(self, ab: AbRuns, decision: Decision) -> None:
         """Another pair of runs."""
-        runs = f"{counted(len(ab.counted), 'runs')}, {counted(len(ab.counted) // 2, 'pairs')}"
+        runs = f"{counted(len(ab.counted), 'runs')}, {counted(ab.pairs, 'pairs')}"
         more = ""
         if decision.more_runs is not None:
             more = f", about {counted(2 * decision.more_runs, 'more runs')}"
-        self._said = f"{runs}: {change_in_words(decision.typical)}{more}"
+        change = replace(decision.typical, interval_pct=ab.history[-1].interval_pct)
+        self._said = f"{runs}: {change_in_words(change)}{more}"
         if not self._is_line:
             self.note(self._said)
         self._show(self._said)
@@ -321,7 +322,8 @@ class _Progress:
 
     def _show(self, text: str) -> None:
         if self._is_line:
-            sys.stderr.write(f"\r\x1b[K{text}")
+            # A line that is too long would be left behind.
+            sys.stderr.write(f"\r\x1b[K{text[: shutil.get_terminal_size().columns - 1]}")
             sys.stderr.flush()
 
 
@@ -355,7 +357,13 @@ def run(options: argparse.Namespace) -> int:
             tell.note(f"new: {_said_of(ab.new, ab)}")
             with _versions(ab, folder, tell, interruptions) as versions:
                 make = RecordedTurn(
-                    folder, versions, ab.plan, tell.note, interruptions, options.show_output
+                    folder,
+                    versions,
+                    ab.plan,
+                    tell.note,
+                    interruptions,
+                    options.show_output,
+                    limit_s=max(ab.budget_s, _LEAST_LIMIT_S),
                 )
                 kept = _without_secrets(ab)
                 turns = Turns(kept, folder, make, tell, lambda: bool(interruptions))
@@ -366,7 +374,7 @@ def run(options: argparse.Namespace) -> int:
         raise error from None
     finally:
         tell.end()
-        place.clear_control()
+        place.discard()
     if not turns.ab.complete:
         _tell_how_to_go_on(root)
         raise interruption(interruptions) or CollectError("interrupted", "")
@@ -429,9 +437,10 @@ def print_decision(ab: AbRuns, decision: Decision | None, root: Path) -> None:
         print("Not decided: no pair of runs; give it more time with --budget")
     else:
         print(f"{_OUTCOMES[decision.outcome].format(detect=decision.detect_pct)}.")
-        for what, change in (("Typical cycle", decision.typical), ("Mean cycle", decision.mean)):
-            print(f"{what}: {change_in_words(change)}, {times(change.base_ns, change.new_ns)}")
-    runs = f"{counted(len(ab.counted), 'runs')} in {counted(len(ab.counted) // 2, 'pairs')}"
+        for change in (decision.typical, decision.fast, decision.mean):
+            said = f"{change_in_words(change)}, {times(change.base_ns, change.new_ns)}"
+            print(f"{change.statistic.capitalize()} cycle: {said}")
+    runs = f"{counted(len(ab.counted), 'runs')} in {counted(ab.pairs, 'pairs')}"
     more = ""
     if decision is not None and decision.more_runs is not None:
         more = f"; about {counted(2 * decision.more_runs, 'more runs')} would decide it"

@@ -60,6 +60,11 @@ def whole_number(text: str, things: str) -> int:
     return int(text.lstrip("0")[:20])
 
 
+def cycles_or_none(text: str) -> int:
+    """A number of cycles, which may be 0."""
+    return 0 if text.strip("0") == "" and text else whole_number(text, "cycles")
+
+
 def fraction(text: str) -> float:
     """A part of a whole between 0 and 1: a decimal, a fraction or a percentage."""
     value = fraction_or_all(text)

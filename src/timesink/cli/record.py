@@ -36,6 +36,7 @@ from timesink.cli.options import (
     add_force,
     add_option,
     add_program,
+    cycles_or_none,
     file_only,
     program_in,
     refused,
@@ -68,9 +69,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     cycles = "cycles to record (default: %(default)s)"
     add_option(parser, "--cycles N", cycles, type=count, default=DEFAULT_CYCLES)
     skip = "cycles to let pass first (default: %(default)s)"
-    add_option(parser, "--skip N", skip, type=_skipped, default=DEFAULT_SKIP)
+    add_option(parser, "--skip N", skip, type=cycles_or_none, default=DEFAULT_SKIP)
     plain = "cycles to time next, before the profiler is there (default: %(default)s)"
-    add_option(parser, "--plain N", plain, type=_skipped, default=DEFAULT_PLAIN)
+    add_option(parser, "--plain N", plain, type=cycles_or_none, default=DEFAULT_PLAIN)
     only = "no timeline: time plain cycles to the end, or with --stop until there are N"
     add_option(parser, "--plain-only", only)
     events = "time plain cycles on the device too, by events at their borders"
@@ -91,10 +92,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     between = "milliseconds between samples of counters (default: %(default)g)"
     add_option(parser, "--interval MS", between, type=_interval, default=DEFAULT_INTERVAL_MS)
     add_program(parser, "record")
-
-
-def _skipped(text: str) -> int:
-    return 0 if text.strip("0") == "" and text else whole_number(text, "cycles")
 
 
 def _interval(text: str) -> float:

@@ -133,6 +133,9 @@ def _check(plan: RecordPlan, interval_ms: float) -> None:
         raise UsageError(
             "cycles is 1 or more, skip and plain 0 or more", "change cycles, skip or plain"
         )
+    if plan.plain_only and (plan.extras or plan.where):
+        other = "extras" if plan.extras else "where"
+        raise UsageError(f"plain_only and {other} cannot go together", f"leave out {other}")
     if plan.whole and (plan.marker or plan.plain_only):
         other = "marker" if plan.marker else "plain_only"
         raise UsageError(f"whole and {other} cannot go together", "leave out one of them")

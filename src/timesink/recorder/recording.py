@@ -153,6 +153,10 @@ _ENDS_ITSELF_S = 10.0
 """A program with --stop ends itself; where it does not it is asked to."""
 
 
+TIMED_OUT = 124
+"""As `timeout` has it."""
+
+
 @dataclass(frozen=True)
 class Request:
     """What to run, and what to record of it."""
@@ -172,6 +176,8 @@ class Request:
     """Where its output goes; None: to ours."""
     is_alone: bool = False
     """It reads no input, and after an interruption it has `LEAVES_S` to end: nobody minds it."""
+    limit_s: float | None = None
+    """One that runs longer is ended, with the status `TIMED_OUT`."""
 
 
 def record_program(
@@ -269,14 +275,21 @@ def _run(
         )
         patience_s = LEAVES_S if request.is_alone else None
         running = Running(process, interruptions, watch.is_ending, say, urgency, patience_s)
+        begun_at = time.monotonic()
         over_at: float | None = None
-        has_asked = False
+        has_asked = is_late = False
 
         def tick() -> None:
             """Follow the program, and end it after its recording where that was asked for."""
-            nonlocal over_at, has_asked
+            nonlocal over_at, has_asked, is_late
             watch.look()
-            if not request.plan.stop or not watch.is_over or has_asked:
+            if request.limit_s is not None and not has_asked:
+                has_asked = is_late = time.monotonic() - begun_at > request.limit_s
+                if is_late:
+                    running.ask_to_stop()
+            # Workers that time plain cycles by the clock do not all end with the same one.
+            is_over = watch.is_over or (request.plan.plain_only and watch.has_one_ended)
+            if not request.plan.stop or not is_over or has_asked:
                 return
             now = time.monotonic()
             over_at = now if over_at is None else over_at
@@ -286,7 +299,8 @@ def _run(
 
         ended = running.to_the_end(tick)
         # A program that ended because it was asked to has not failed.
-        return replace(ended, status=0) if has_asked else ended, watch
+        told = TIMED_OUT if is_late else 0
+        return replace(ended, status=told) if has_asked else ended, watch
     except BaseException:
         # Nobody would wait for it, and pass signals on.
         end_family(family(process.pid), 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -98,6 +99,11 @@ class AbRuns:
         """Runs that are compared."""
         return tuple(run for run in self.runs if run.counts)
 
+    @property
+    def pairs(self) -> int:
+        """How often both sides ran and are compared."""
+        return len(self.counted) // 2
+
     def timelines(self) -> dict[str, str]:
         """The folder of the run with a timeline, for each side that has one.
 
@@ -111,8 +117,9 @@ class AbRuns:
 
 def is_ab(folder: Path) -> bool:
     """Whether a folder holds runs of two versions."""
-    path = folder / AB_FILE
-    return path.is_file() and AB_SCHEMA.encode() in path.read_bytes()[:400]
+    with suppress(OSError), (folder / AB_FILE).open("rb") as file:
+        return AB_SCHEMA.encode() in file.read(400)
+    return False
 
 
 def read_ab(folder: Path) -> AbRuns:

@@ -16,7 +16,7 @@ from timesink.recorder import recording
 from timesink.recorder.counter_probes import wanted
 from timesink.recorder.folder import RecordingFolder, RecordPlan
 from timesink.recorder.processes import is_alive
-from timesink.recorder.recording import Request, Running, record_program
+from timesink.recorder.recording import TIMED_OUT, Request, Running, record_program
 from timesink.recorder.run_file import ProgramEnd, ProgramRun, Watched
 
 pytestmark = pytest.mark.whole
@@ -61,6 +61,34 @@ def test_second_ctrl_c_stops_at_once():
             came.append(signal.SIGINT)
 
     assert run(came, tick) == ProgramEnd(None, "SIGKILL", 137)
+
+
+def test_program_that_nobody_minds_is_not_waited_for():
+    came: list[int] = [signal.SIGINT]
+    with subprocess.Popen([sys.executable, "-c", WRITES_AND_GOES], stdout=subprocess.PIPE) as one:
+        running = Running(one, came, lambda: False, lambda _: None, patience_s=0.2)
+        assert running.to_the_end(lambda: None) == ProgramEnd(None, "SIGKILL", 137)
+
+
+def test_program_in_a_folder_of_its_own_reads_nothing(tmp_path: Path):
+    text = "import os, sys; print(os.getcwd(), os.environ['MINE'], repr(sys.stdin.read()))"
+    (tmp_path / "there").mkdir()
+    request = Request(
+        (sys.executable, "-c", text), RecordPlan(), RecordingFolder(tmp_path / "run"),
+        wanted("none"), 50, "1", directory=tmp_path / "there", environment={"MINE": "yes"},
+        log=tmp_path / "run" / "output.txt", is_alone=True,
+    )  # fmt: skip
+    record_program(request, lambda _: None)
+    assert (tmp_path / "run" / "output.txt").read_text() == f"{tmp_path}/there yes ''\n"
+
+
+def test_program_that_hangs_is_ended(tmp_path: Path):
+    request = Request(
+        (sys.executable, "-c", "import time; time.sleep(300)"), RecordPlan(),
+        RecordingFolder(tmp_path / "run"), wanted("none"), 50, "1", limit_s=0.3,
+    )  # fmt: skip
+    _, _, ended = record_program(request, lambda _: None)
+    assert (ended.signal, ended.status) == ("SIGTERM", TIMED_OUT)
 
 
 def test_program_is_not_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

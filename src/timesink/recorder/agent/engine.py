@@ -316,7 +316,9 @@ class CycleEngine:
     def _end_plain(self, why: str) -> None:
         """The end of a recording without a timeline; all of it is there where cycles suffice."""
         enough = self._plain.settled >= max(1, self.plan.plain)
-        is_all = enough and why in ("", ENDED, BLOCK_ENDED, UNMARKED)
+        # Of several workers that stop by the clock, some wait for others until they are ended.
+        is_stopped = self.plan.stop and why.endswith("SIGTERM")
+        is_all = enough and (is_stopped or why in ("", ENDED, BLOCK_ENDED, UNMARKED))
         self._notebook.add(
             "exported",
             cycles=0,

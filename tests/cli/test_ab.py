@@ -1,0 +1,131 @@
+"""`timesink ab`: what it takes, what it says, and how it exits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ab_runs import Bench, begun
+from timesink.analyses.statistics.repeats import Decision, RepeatedChange
+from timesink.answers.comparison.gate_result import Limit
+from timesink.cli.ab import _Progress, exit_code, print_decision
+from timesink.sources.ab_folder import AbLook, AbRun, clear_ab, read_ab, write_ab
+
+REFUSED = {
+    "nothing differs": ["--", "python", "train.py"],
+    "no program to run": ["--base-ref", "main"],
+    "--base without --new": ["--base", "python train.py"],
+    "--new-python without --base-python": ["--new-python", "python3", "--", "train.py"],
+    "--base and --new are whole commands": ["--base", "a", "--new", "b", "--", "c"],
+    "--base 'a \"b': No closing quotation": ["--base", 'a "b', "--new", "c"],
+    "--new-ref without --base-ref": ["--new-ref", "HEAD", "--base", "a", "--new", "b"],
+    "--setup is for work trees": ["--setup", "make", "--base", "a", "--new", "b"],
+    "--resume goes on with the plan of runs": ["--resume", "runs", "--detect", "2%"],
+}
+
+
+@pytest.mark.parametrize("said", REFUSED)
+def test_what_cannot_be_meant_is_refused(decline, said: str):
+    message, hint = decline("ab", *REFUSED[said], code=2)
+    assert said in message
+    assert hint
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--budget", "10"), ("--budget", "0s"), ("--detect", "0"), ("--seconds", "-1"),
+     ("--undecided", "256"), ("--seed", "x"), ("--plain", "0")],
+)  # fmt: skip
+def test_values_are_checked(run, option: str, value: str):
+    told = run("ab", f"{option}={value}", "--base", "a", "--new", "b")
+    assert told.code == 2
+    assert value in told.err
+
+
+def test_a_folder_without_runs_is_not_gone_on_with(decline, tmp_path: Path):
+    message, hint = decline("ab", "--resume", tmp_path)
+    assert message.endswith("no ab.json in this folder")
+    assert "timesink ab -o DIR" in hint
+
+
+def test_a_program_that_is_not_there_leaves_nothing(decline, tmp_path: Path):
+    folder = tmp_path / "runs"
+    message, _ = decline("ab", "--quiet", "-o", folder, "--base", "no-such-a", "--new", "b")
+    assert "no-such-a: no such program" in message
+    assert not folder.exists()
+
+
+def decided(outcome: str, change: float, interval: tuple[float, float] | None) -> Decision:
+    typical, fast, mean = (
+        RepeatedChange(name, 5e6, 5e6 * (1 + change / 100), change, interval)
+        for name in ("typical", "fast", "mean")
+    )
+    more = 4 if outcome == "undecided" else None
+    return Decision(outcome, typical, fast, mean, (6, 6), 6, more, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("decision", "limit", "code"),
+    [
+        (decided("slower", 2.0, (1.0, 3.0)), None, 0),
+        (decided("slower", 2.0, (1.0, 3.0)), "regression", 3),
+        (decided("slower", 2.0, (1.0, 3.0)), "5%", 0),
+        (decided("slower", 7.0, (6.0, 8.0)), "5%", 3),
+        (decided("same", 0.1, (-0.5, 0.7)), "regression", 0),
+        (decided("faster", -2.0, (-3.0, -1.0)), "regression", 0),
+        (decided("undecided", 0.4, (-0.9, 1.7)), "regression", 125),
+        (decided("undecided", 0.4, (-0.9, 1.7)), "2%", 0),
+        (decided("undecided", 0.4, (-0.9, 1.7)), "1%", 125),
+        (decided("undecided", 0.4, None), "9%", 125),
+        (None, "regression", 125),
+        (None, None, 0),
+    ],
+)
+def test_exit_codes(decision: Decision | None, limit: str | None, code: int):
+    assert exit_code(decision, Limit.of(limit) if limit else None, 125) == code
+
+
+def test_the_answer_in_a_few_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    print_decision(begun(), decided("slower", 1.8, (1.1, 2.5)), Path("runs/pr"))
+    assert capsys.readouterr().out.splitlines() == [
+        "The new side is slower.",
+        "Typical cycle: +1.8 % (+1.1 to +2.5 %), 5.00 → 5.09 ms",
+        "Fast cycle: +1.8 % (+1.1 to +2.5 %), 5.00 → 5.09 ms",
+        "Mean cycle: +1.8 % (+1.1 to +2.5 %), 5.00 → 5.09 ms",
+        "0 runs in 0 pairs, in runs/pr",
+        "Next: timesink compare runs/pr",
+    ]
+    print_decision(begun(), None, tmp_path)
+    assert "more time with --budget" in capsys.readouterr().out
+
+
+def test_progress_shows_the_interval_and_failures(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    tell = _Progress(tmp_path, is_quiet=False)
+    tell.begins("base/01", "warm-up")
+    tell.begins("base/02", "")
+    known = replace(begun(), history=(AbLook(6, 0.4, (-0.9, 1.7)),))
+    tell.looked(known, decided("undecided", 0.4, (-0.9, 1.7)))
+    (tmp_path / "base" / "03").mkdir(parents=True)
+    (tmp_path / "base" / "03" / "output.txt").write_text("".join(f"line {n}\n" for n in range(9)))
+    tell.failed(AbRun("base", "base/03", 0, 1, 1, "exit code 1"))
+    assert capsys.readouterr().err.splitlines() == [
+        "timesink: base/01 (warm-up)",
+        "timesink: 0 runs, 0 pairs: +0.4 % (-0.9 to +1.7 %), about 8 more runs",
+        "timesink: base/03 failed: exit code 1",
+        f"  ... of {tmp_path}/base/03/output.txt:",
+        *(f"  line {n}" for n in range(4, 9)),
+    ]
+
+
+def test_a_new_plan_takes_the_place_of_an_old_one_and_of_nothing_else(tmp_path: Path):
+    Bench(tmp_path).turns(begun(most_runs=3)).to_the_end()
+    (tmp_path / "mine.txt").touch()
+    (tmp_path / "base" / "mine").mkdir()
+    clear_ab(tmp_path)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["base", "mine", "mine.txt", "new"]
+    write_ab(begun(), tmp_path)
+    assert read_ab(tmp_path) == begun()
