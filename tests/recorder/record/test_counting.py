@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
+
 import pytest
 
+from timesink.recorder import folder
+from timesink.recorder.agent import plain
 from timesink.recorder.agent.engine import Counting, Due
-from timesink.recorder.folder import RecordPlan
+from timesink.recorder.agent.plain import PlainCycles, last_plain
+from timesink.recorder.folder import Notebook, RecordPlan, read_notes, read_plain
 
 
 def dues(plan: RecordPlan, count: int, *, begins: bool) -> list[str]:
@@ -86,3 +92,30 @@ def test_plain_cycles_last_so_long():
 def test_plain_cycles_alone_need_no_profiler(last: str, *, stop: bool):
     plan = RecordPlan(skip=1, plain=2, plain_only=True, stop=stop)
     assert dues(plan, 3, begins=False) == ["TIME", "NOTHING", last]
+
+
+def test_workers_end_with_the_same_plain_cycle(tmp_path: Path):
+    """The first that has timed for long enough says which it is, early enough for the others."""
+    asked = partial(last_plain, tmp_path, is_alone=False)
+    assert asked(30, is_long=False) is None
+    assert asked(31, is_long=True) == 39
+    assert asked(32, is_long=False) == asked(33, is_long=True) == 39
+    assert last_plain(tmp_path, 33, is_long=True, is_alone=True) == 33
+
+
+def test_long_programs_keep_their_last_cycles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for module in (plain, folder):
+        monkeypatch.setattr(module, "MOST_PLAIN", 10)
+    monkeypatch.setattr(plain, "_WRITES_EVERY_NS", 1)
+    notebook = Notebook(tmp_path)
+    cycles = PlainCycles(notebook, None, device_events=False)
+    notebook.add("torch")
+    for number in range(1, 36):
+        cycles.border([(number, True)], number * plain.PROBES_EVERY_NS // 2)
+    cycles.end()
+    (process,) = read_notes(tmp_path)
+    kept = read_plain(tmp_path, process)
+    assert kept.cycles_ns == tuple(range(26, 36))
+    assert kept.dropped == 25
+    # Every other border is too soon after a probe.
+    assert [probe is None for probe in kept.probe_ns] == [False, True] * 5

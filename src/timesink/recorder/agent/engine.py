@@ -20,7 +20,7 @@ from timesink.recorder.agent.endings import (
     devices,
     identity,
 )
-from timesink.recorder.agent.plain import PlainCycles
+from timesink.recorder.agent.plain import PlainCycles, last_plain
 from timesink.recorder.agent.profiling import ForeignProfilers, RecordedWindow, Stage
 from timesink.recorder.folder import Notebook, RecordPlan
 
@@ -53,8 +53,14 @@ class Counting:
         *,
         begins: bool,
         since_ns: int | None = None,
+        last_plain: Callable[[int, bool], int | None] = lambda now, is_long: (
+            now if is_long else None
+        ),
     ) -> None:
+        """`last_plain` says which cycle is the last plain one, given this one and the time."""
         self._plan = plan
+        self._last_plain = last_plain
+        self._until: int | None = None
         self.by = by
         """What tells one cycle from the next, and what that is called."""
         self.name = name
@@ -118,8 +124,7 @@ class Counting:
         if is_timing and self._plain_since_ns is None and completed >= self._warm_up:
             self._plain_since_ns = now_ns
             return Due.TIME
-        since_ns = now_ns if self._plain_since_ns is None else self._plain_since_ns
-        is_long = now_ns - since_ns >= plan.plain_s * 1e9
+        is_long = self._is_long(completed, now_ns)
         if plan.plain_only:
             is_enough = is_long and self._settled >= max(1, plan.plain)
             return Due.FINISH if plan.stop and is_enough else Due.NOTHING
@@ -134,6 +139,14 @@ class Counting:
             self._is_prepared = True
             return Due.PREPARE
         return Due.NOTHING
+
+    def _is_long(self, completed: int, now_ns: int) -> bool:
+        since_ns, plan = self._plain_since_ns, self._plan
+        if not plan.plain_s or since_ns is None:
+            return True
+        if self._until is None and completed >= self._warm_up + plan.plain:
+            self._until = self._last_plain(completed, now_ns - since_ns >= plan.plain_s * 1e9)
+        return self._until is not None and completed >= self._until
 
     @property
     def is_timing(self) -> bool:
@@ -218,7 +231,7 @@ class CycleEngine:
             return
         now_ns = time.perf_counter_ns()
         if self._source is None:
-            self._source = Counting(self.plan, by, name, begins=begins)
+            self._source = Counting(self.plan, by, name, begins=begins, last_plain=self._last_plain)
             with self.program_goes_on():
                 self._endings.watch()
         due, is_before = Due.NOTHING, self._window.stage is Stage.AHEAD
@@ -244,7 +257,9 @@ class CycleEngine:
             self._plain.forget()
             self._endings.watch()
             now_ns = time.perf_counter_ns()
-            self._source = Counting(self.plan, BY_HAND, begins=False, since_ns=now_ns)
+            self._source = Counting(
+                self.plan, BY_HAND, begins=False, since_ns=now_ns, last_plain=self._last_plain
+            )
             if self.plan.skip == 0:
                 # Timing or recording begins with the very first cycle.
                 self._do(self._source.due(0, now_ns), self._source)
@@ -304,6 +319,11 @@ class CycleEngine:
         elif due is Due.FINISH:
             self._finish(source, "")
             self._forget()
+
+    def _last_plain(self, completed: int, is_long: bool) -> int | None:  # noqa: FBT001
+        is_alone = (identity(self._torch)["world_size"] or 1) <= 1
+        control = self._notebook.control
+        return last_plain(control, completed, is_long=is_long, is_alone=is_alone)
 
     def _begin_plain(self, source: Counting) -> None:
         facts = {"by": source.by, "name": source.name, "skipped": source.seen}

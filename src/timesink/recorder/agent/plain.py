@@ -6,6 +6,7 @@ import os
 import time
 from collections import deque
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from timesink.recorder.folder import MOST_PLAIN, Notebook, plain_files
@@ -38,7 +39,8 @@ class PlainCycles:
     def __init__(self, notebook: Notebook, torch: Any, *, device_events: bool) -> None:
         self._notebook = notebook
         self._rows: list[str] = []
-        self._written = self._dropped = 0
+        self._written = self._older = self._dropped = 0
+        """Rows in the newer file, in the older one, and in none any more."""
         self._probed_at_ns = self._wrote_at_ns = 0
         self._events = _DeviceEvents(torch, notebook) if device_events else None
         self.settled = 0
@@ -68,7 +70,7 @@ class PlainCycles:
     def forget(self) -> None:
         """What was timed were no cycles."""
         self._rows.clear()
-        self._written = self._dropped = self.settled = 0
+        self._written = self._older = self._dropped = self.settled = 0
         if self._events is not None:
             self._events.forget()
         for path in plain_files(self._notebook.control, os.getpid()):
@@ -80,15 +82,38 @@ class PlainCycles:
         older, newer = plain_files(self._notebook.control, os.getpid())
         with suppress(OSError):
             if self._written >= MOST_PLAIN:
-                self._dropped += self._written if older.exists() else 0
                 newer.replace(older)
-                self._written = 0
+                self._dropped += self._older
+                self._older, self._written = self._written, 0
                 self._notebook.add("dropped", cycles=self._dropped)
             if self._rows:
                 with newer.open("a") as file:
                     file.writelines(self._rows)
                 self._written += len(self._rows)
         self._rows.clear()
+
+
+_AHEAD = 8
+"""No worker is so many cycles ahead of another."""
+
+
+def last_plain(control: Path, completed: int, *, is_long: bool, is_alone: bool) -> int | None:
+    """After which cycle plain ones have lasted long enough; None where nobody has said so.
+
+    Workers that wait for each other have to end with the same one: the first that finds it long
+    enough says which, and leaves the others time to hear of it.
+    """
+    if is_alone:
+        return completed if is_long else None
+    agreed, own = control / "last-plain", control / f"last-plain.{os.getpid()}"
+    try:
+        if is_long and not agreed.exists():
+            own.write_text(str(completed + _AHEAD))
+            with suppress(FileExistsError):
+                agreed.hardlink_to(own)
+        return int(agreed.read_text()) if agreed.exists() else None
+    except (OSError, ValueError):
+        return completed if is_long else None
 
 
 class _DeviceEvents:
