@@ -152,7 +152,7 @@ class CycleTimes:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PlainTimes:
+class ComparedRuns:
     """What cycle time is judged by where both sides have it: cycles without the profiler."""
 
     runs: tuple[TimedRun, ...]
@@ -204,7 +204,7 @@ class Pair:
     equal_work: Pair | None = None
     """The same pair with the cycles of one side put together until both hold the same work; only
     where that was needed and possible."""
-    plain: PlainTimes | None = None
+    plain: ComparedRuns | None = None
     known_rows: pl.DataFrame | None = None
     """`rows` one by one with counters as far as they are known, where that is another thing."""
 

@@ -13,7 +13,7 @@ from timesink.analyses.comparison.pair import (
     FAMILIES,
     TIMES,
     CycleTimes,
-    PlainTimes,
+    ComparedRuns,
     Role,
     cycle_lengths,
 )
@@ -277,7 +277,7 @@ def cycle_times(base: pl.DataFrame, new: pl.DataFrame, *, one_run: bool = False)
     return replace(_compared_lengths(lengths, drift), one_run=one_run)
 
 
-def plain_times(base: Role, new: Role, *, detect_pct: float | None = None) -> PlainTimes | None:
+def plain_times(base: Role, new: Role, *, detect_pct: float | None = None) -> ComparedRuns | None:
     """What cycles without the profiler say of two sides; None where one of them has none.
 
     `detect_pct` is what runs were made for that were looked at after each; None of others.
@@ -292,9 +292,9 @@ def plain_times(base: Role, new: Role, *, detect_pct: float | None = None) -> Pl
     if max(len(base.plain), len(new.plain)) > 1:
         looking = detect_pct is not None
         decision = decide(runs, detect_pct or DETECT_PCT, looking=looking)
-        return PlainTimes(runs, decision=decision)
+        return ComparedRuns(runs, decision=decision)
     lengths = _compared_lengths([run.cycles_ns for run in runs], None)
-    return PlainTimes(runs, lengths=lengths)
+    return ComparedRuns(runs, lengths=lengths)
 
 
 @QUIETLY

@@ -17,7 +17,7 @@ from timesink.analyses.comparison.pair import (
     WITHIN,
     CycleTimes,
     Pair,
-    PlainTimes,
+    ComparedRuns,
     Role,
     Workload,
     key_findings,
@@ -298,7 +298,7 @@ _ONE_RUN = (
 )
 
 
-def judge_plain(plain: PlainTimes) -> CycleJudgement:
+def judge_plain(plain: ComparedRuns) -> CycleJudgement:
     """The verdict on cycles without the profiler."""
     found = plain.decision
     if found is None and plain.lengths is not None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from timesink.analyses.comparison.pair import PlainTimes
+from timesink.analyses.comparison.pair import ComparedRuns
 from timesink.analyses.statistics.repeats import SIDES, Decision, TimedRun, neighbours
 from timesink.answers.comparison.cycle_picture import OTHER, USUAL, WIDTH, scale_of
 from timesink.model import units
@@ -27,7 +27,7 @@ _FIGURES = {
 }
 
 
-def run_sections(plain: PlainTimes | None, *, brief: bool) -> Iterator[Section]:
+def run_sections(plain: ComparedRuns | None, *, brief: bool) -> Iterator[Section]:
     """What runs say, where there are several of a side; on pages every run as well."""
     if plain is None or plain.decision is None:
         return

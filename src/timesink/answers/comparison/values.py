@@ -13,7 +13,7 @@ import polars as pl
 
 from timesink.analyses.behaviour.summary import distinct_texts
 from timesink.analyses.clustering.groups import Exploration
-from timesink.analyses.comparison.pair import Pair, PlainTimes, Role
+from timesink.analyses.comparison.pair import Pair, ComparedRuns, Role
 from timesink.analyses.comparison.verdict import verdict
 from timesink.analyses.ranks.changes import RankChanges
 from timesink.analyses.ranks.rank_set import rank_groups
@@ -187,7 +187,7 @@ def pair(one: Pair, found: Diagnosis | None = None) -> dict[str, Any]:
     }
 
 
-def _plain_times(plain: PlainTimes) -> dict[str, Any]:
+def _plain_times(plain: ComparedRuns) -> dict[str, Any]:
     """Every run in the order in which they ran, and what all of them say."""
     found = plain.decision
     ordered = sorted(plain.runs, key=lambda run: run.started_us)
