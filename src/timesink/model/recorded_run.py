@@ -174,6 +174,11 @@ class RecordedRun:
     exit: RunExit = RunExit()
 
     @property
+    def plain_ns(self) -> tuple[int, ...]:
+        """Settled cycles without the profiler, in order; empty where none were timed."""
+        return tuple(round(1000 * one) for one in self.overhead.settled_us)
+
+    @property
     def why_no_calls(self) -> str:
         """Why a recording may have counters alone."""
         if self.why_partial:
