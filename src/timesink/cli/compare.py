@@ -5,7 +5,7 @@ by `timesink baseline` (@NAME).  Runs of many ranks are compared as a whole, too
 that came or went, collectives.  One path is a folder that holds both sides, normal and abnormal,
 or several such cases.  More paths, or `--explore`, are roles to be told apart: which behave alike,
 and how the groups differ.  With `--fail-on` or `--budget` the exit code is 3 where NEW does not
-pass, and 1 where that cannot be judged.
+pass, and 1 where that is not decided.
 
   timesink compare before.json.gz after.json.gz
   timesink compare before.json.gz after.json.gz -o report.html
