@@ -89,7 +89,7 @@ class TestPipeline:
     def test_a_missing_baseline_is_no_pass(self, tmp_path: Path):
         done = pipeline(Path("@main"), timesink.sample_runs()[0], tmp_path)
         assert done.returncode == 1
-        assert "cannot be judged" in (tmp_path / "summary.md").read_text(encoding="utf-8")
+        assert "not decided" in (tmp_path / "summary.md").read_text(encoding="utf-8")
 
     def test_results_of_an_earlier_run_never_stay(self, tmp_path: Path):
         """Not even where nothing was compared: a wrong limit is wrong usage."""
@@ -190,4 +190,4 @@ def test_a_rank_that_is_missing_is_no_pass(
     comment, log = capfd.readouterr()
     check_screen(log)
     assert "Not compared: rank1 pid " in log
-    assert comment.startswith("## timesink: cannot be judged (`--fail-on regression`)\n")
+    assert comment.startswith("## timesink: not decided (`--fail-on regression`)\n")

@@ -83,8 +83,8 @@ class TestExitCodes:
         one = write_table(tmp_path / "b.csv", process_table(7, cycles=1))
         outcome = run("compare", base, one, "--fail-on", "50%", "--format", "md")
         assert outcome.code == 1
-        assert outcome.out.startswith("## timesink: cannot be judged (`--fail-on 50%`)\n")
-        assert outcome.err.startswith("timesink: CANNOT BE JUDGED (--fail-on 50%)")
+        assert outcome.out.startswith("## timesink: not decided (`--fail-on 50%`)\n")
+        assert outcome.err.startswith("timesink: NOT DECIDED (--fail-on 50%)")
 
     def test_a_recording_that_ended_early_is_named(self, run: Run, tmp_path: Path):
         whole = recorded(tmp_path / "whole")
@@ -160,7 +160,7 @@ class TestExitCodes:
     ):
         file, gone = tmp_path / "x.md", (tmp_path / "a", tmp_path / "b")
         assert unheard("compare", *gone, "--fail-on", "5%", "-o", file) == 1
-        assert "cannot be judged" in file.read_text()
+        assert "not decided" in file.read_text()
 
     def test_a_baseline_is_as_good_as_its_recording(
         self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -239,7 +239,7 @@ class TestRunsThatCannotBeRead:
         assert run("compare", case, *options).code == 0
         assert run("compare", "@never-saved", case, *options, "--store", tmp_path).code == 1
         assert results(folder / "junit.xml").attrib["errors"] == "1"
-        assert "cannot be judged" in (folder / "comment.md").read_text()
+        assert "not decided" in (folder / "comment.md").read_text()
         whole = json.loads((folder / "comparison.json").read_text())
         assert whole["gate"]["outcome"] == "unjudged"
         assert whole["error"]["message"].startswith("@never-saved: no such baseline")
@@ -248,7 +248,7 @@ class TestRunsThatCannotBeRead:
         file, options = tmp_path / "x.html", ("--fail-on", "5%", "--store", tmp_path)
         assert run("compare", "@never-saved", case, *options, "-o", file).code == 1
         page = file.read_text()
-        assert "Cannot be judged (--fail-on 5%): @never-saved: no such baseline" in page
+        assert "Not decided (--fail-on 5%): @never-saved: no such baseline" in page
 
     @pytest.mark.parametrize("name", ["x.json", "x.md", "x.xml", "x.csv", "x.txt", "x.html"])
     def test_nor_does_an_old_file(self, run: Run, case: Path, tmp_path: Path, name: str):

@@ -70,7 +70,7 @@ class Increase:
         if self.number is not None:
             return f"+{self.number:g}"
         if self.size is not None:
-            return f"+{size_bytes(self.size)}"
+            return f"+{size_bytes(self.size)}" if self.size else "+0"
         return signed_ns(self.ns or 0) or "+0 ns"
 
     def most(self, base: float) -> float:

@@ -65,6 +65,7 @@ _MOST_PAIRS = 8
 _MOST_FUNCTIONS = 5
 _MOST_NOTES = 3
 _LONGEST_COMMAND = 400
+_LONGEST_HEADLINE = 600
 _NOT_COMPARED = (LEFT_OUT, ALONE)
 """What notes hold that say so."""
 _KEPT = ("checks", "subject", "command")
@@ -229,7 +230,11 @@ def comment_md(
         reason = found[0].sentence if found else why.reason
         # What is certain, what is precise, then cycle time; of several cases that told first.
         certain = opening_lines(why) if gate is None else [*_failed_first(gate), *gate.leading]
-        headline = " ".join([*(certain or [f"{word}."]), reason])
+        headline = " ".join(certain or [f"{word}."])
+        told = f"{headline} {reason}"
+        # A long one loses its end: why cycles pass or not then stands in a paragraph of its own.
+        if len(told) <= _LONGEST_HEADLINE or gate is None or not gate.asked:
+            headline = told
         sections = [*_checks(gate, headline), _subject(comparison), *_why(why)]
     sections += _rest(comparison, gate, command)
     shown = _document(title, short_names(headline), sections)
@@ -256,16 +261,17 @@ def _judged(gate: Gate) -> str:
 
 
 def _failed_first(gate: Gate) -> list[str]:
-    """What is certain, or precise, and does not pass."""
+    """What is certain, or precise, and fails."""
     checks = [one for kind in (EXACT, PRECISE) for one in gate.of_kind(kind)]
-    return [one.sentence for one in checks if one.outcome != PASSED]
+    return [one.sentence for one in checks if one.outcome == FAILED]
 
 
 def _checks(gate: Gate | None, told: str) -> Iterator[Section]:
     """What does not pass and was not told, budgets that are kept, and what cannot be seen."""
     if gate is None or not gate.asked:
         return
-    lines = [line for line in gate.reasons if line not in told]
+    cycles = [] if gate.outcome != PASSED else [one.sentence for one in gate.of_kind(CYCLE_TIME)]
+    lines = [line for line in [*gate.reasons, *cycles[:1]] if line not in told]
     more = len(lines) - _MOST_REASONS
     lines = lines[:_MOST_REASONS] + ([f"and {units.count(more)} more"] if more > 0 else [])
     lines += [gate.kept, gate.unseen if gate.outcome == PASSED else ""]

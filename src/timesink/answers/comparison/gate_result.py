@@ -149,6 +149,7 @@ class Gate:
             "outcome": self.outcome,
             "asked": sayable(self.asked),
             "unseen": sayable(self.unseen),
+            "certain": [sayable(one) for one in self.leading],
             "checks": [
                 {
                     "kind": one.kind,

@@ -45,7 +45,8 @@ def signal_checks(budgets: Sequence[Budget], comparison: Comparison) -> tuple[Fi
             found.append(_program(comparison.pairs))
             continue
         judge = _device_time if one.name == DEVICE_TIME else _amount
-        checks = [judge(pair, one) for pair in comparison.pairs]
+        every = comparison.pairs
+        checks = [judge(pair, one, _where(pair, every)) for pair in every]
         found.append(min(checks, key=lambda check: (check.urgency, -check.new)))
     return tuple(found)
 
@@ -57,7 +58,10 @@ def _check(name: str, outcome: str, said: str, beyond: float = 0.0) -> Finding:
     return Finding(kind, f"{said}.", name=name, outcome=outcome, new=beyond)
 
 
-def _where(pair: Compared) -> str:
+def _where(pair: Compared, pairs: Sequence[Compared]) -> str:
+    """Which processes, where there are others."""
+    if len(pairs) == 1:
+        return ""
     place = ", ".join(filter(None, (pair.cycles, processes(pair.whole or pair.pair))))
     return f" in {place}" if place else ""
 
@@ -78,20 +82,21 @@ def _program(pairs: Sequence[Compared]) -> Finding:
     return _check(PROGRAM, PASSED, "The program is the same")
 
 
-def _amount(pair: Compared, budget: Budget) -> Finding:
+def _amount(pair: Compared, budget: Budget, where: str) -> Finding:
     """Beyond where all cycles are; not decided where some are, as counts differ among cycles."""
     name, what, allowed = budget.name, AMOUNTS[budget.name], budget.max_increase or Increase(0.0)
     sides = signals_of_pair(pair)
     base, new = (getattr(one, what.signal) for one in sides)
     if base is None or new is None:
         side = "the base" if base is None else "the new run"
-        return _check(name, UNJUDGED, f"in {side}{_where(pair)} {what.missing}")
+        return _check(name, UNJUDGED, f"in {side}{where} {what.missing}")
     spans = [
         one.ranges.get(what.signal, (middle, middle))
         for one, middle in zip(sides, (base, new), strict=True)
     ]
     (_, usual), (least, most) = spans
-    said = f"{what.of(base, new)}{_where(pair)}; {allowed.said} allowed"
+    may = "" if base == new else f"; {allowed.said} allowed"
+    said = f"{what.of(base, new)}{where}{may}"
     if not allowed.is_below(most - usual, usual):
         return _check(name, PASSED, said, new - base)
     if not allowed.is_below(least - usual, usual):
@@ -102,7 +107,7 @@ def _amount(pair: Compared, budget: Budget) -> Finding:
     return _check(name, FAILED, said, new - base)
 
 
-def _device_time(pair: Compared, budget: Budget) -> Finding:
+def _device_time(pair: Compared, budget: Budget, where: str) -> Finding:
     """Beyond for sure, within for sure, or the interval holds the limit."""
     program, allowed = pair.diagnosis.program, budget.max_increase or Increase(0.0)
     took = None if program is None else program.device_time
@@ -114,7 +119,7 @@ def _device_time(pair: Compared, budget: Budget) -> Finding:
     said = (
         f"Device time: {times(took.base_ns, took.new_ns)} per cycle "
         f"({change(took.base_ns, took.new_ns)}, 95 % interval "
-        f"{interval_pct(low / scale, high / scale)}){_where(pair)}; {allowed.said} allowed"
+        f"{interval_pct(low / scale, high / scale)}){where}; {allowed.said} allowed"
     )
     if allowed.is_below(low, took.base_ns):
         return _check(DEVICE_TIME, FAILED, said, delta)

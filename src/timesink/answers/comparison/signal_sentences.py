@@ -9,7 +9,7 @@ from timesink.analyses.comparison.signals import Signals, signals_of
 from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.program import opening_lines
 from timesink.model.diagnosis import Diagnosis
-from timesink.model.units import count, from_to, size_bytes
+from timesink.model.units import from_to, per_cycle, size_bytes
 
 PROGRAM, COUNTS, DEVICE_TIME = "program", "counts", "device_time"
 _NO_DEVICE = (
@@ -25,32 +25,34 @@ class ExactAmount:
     signal: str
     """Field of `Signals`."""
     things: str
-    """What is counted; of sizes, what became of the bytes."""
+    """What is counted; nothing of sizes."""
+    rest: str
+    """What it is of, or what became of the bytes."""
     is_size: bool = False
     missing: str = _NO_DEVICE
     """What to record where it is not known."""
 
     def said(self, value: float) -> str:
         """One side of it."""
-        if self.is_size:
-            return size_bytes(value)
-        return count(round(value)) if value == round(value) else f"{value:g}"
+        return size_bytes(value) if self.is_size else per_cycle(value)
 
     def of(self, base: float, new: float) -> str:
         """Both sides of it."""
+        things = self.things[:-1] if base == new == 1 else self.things
+        what = " ".join(filter(None, (things, self.rest)))
         if base == new:
-            return f"{self.said(new)} {self.things}, as before"
-        sign = "+" if new > base else "-"
-        by = f"{sign}{self.said(abs(new - base))}"
-        return f"{from_to(self.said(base), self.said(new))} {self.things} ({by})"
+            return f"{self.said(new)} {what}, as before"
+        by = f"{'+' if new > base else '-'}{self.said(abs(new - base))}"
+        return f"{from_to(self.said(base), self.said(new))} {what} ({by})"
 
 
 AMOUNTS: Mapping[str, ExactAmount] = {
-    "launches": ExactAmount("launches", "launches per cycle"),
-    "syncs": ExactAmount("syncs", "waits for the device per cycle"),
-    "bytes_copied": ExactAmount("copied_bytes", "copied per cycle", is_size=True),
+    "launches": ExactAmount("launches", "launches", "per cycle"),
+    "syncs": ExactAmount("syncs", "waits", "for the device per cycle"),
+    "bytes_copied": ExactAmount("copied_bytes", "", "copied per cycle", is_size=True),
     "peak_memory": ExactAmount(
         "peak_memory_bytes",
+        "",
         "of memory at its peak",
         is_size=True,
         missing="allocations were not recorded: record with --with memory",
