@@ -233,7 +233,7 @@ def comment_md(
         headline = " ".join(certain or [f"{word}."])
         told = f"{headline} {reason}"
         # A long one loses its end: why cycles pass or not then stands in a paragraph of its own.
-        if len(told) <= _LONGEST_HEADLINE or gate is None or not gate.asked:
+        if len(told) <= _LONGEST_HEADLINE or not certain or gate is None or not gate.asked:
             headline = told
         sections = [*_checks(gate, headline), _subject(comparison), *_why(why)]
     sections += _rest(comparison, gate, command)
