@@ -244,13 +244,20 @@ def gate_of(
         subject=units.listed([one.pairs[0].title for one, _ in cases], _MOST_NAMED, "; "),
         asked=asked,
         checks=(*signals, *checks, *others, _recordings(comparison, doubts)),
-        certain={} if several else certain_lines(first[0].pairs[0], first[1], told),
+        certain=_certain(first, told, several=several),
         why=first[1],
         unseen=_unseen(cases, limit),
         doubts=doubts,
         notes=tuple(dict.fromkeys(notes)),
         command=tuple(command),
     )
+
+
+def _certain(case: _Case, told: frozenset[str], *, several: bool) -> dict[str, str]:
+    """What is certain of one case, with its title where there are others."""
+    lines = certain_lines(case[0].pairs[0], case[1], told)
+    title = case[0].pairs[0].title
+    return {name: f"{title}: {line}" for name, line in lines.items()} if several else lines
 
 
 def gate_of_error(
