@@ -156,18 +156,20 @@ def remember_pairs() -> None:
     pairs: dict[bytes, tuple[Pair, Role, Role]] = {}
     diagnoses: dict[tuple[int, ...], tuple[Pair, Diagnosis]] = {}
 
-    def remembered_pair(base: Role, new: Role, kind: str) -> Pair:
+    def remembered_pair(
+        base: Role, new: Role, kind: str, *, detect_pct: float | None = None
+    ) -> Pair:
         sides = replace(base, source=""), replace(new, source="")
         content = BytesIO()
         try:
-            _Contents(content).dump((*sides, kind, base.source == new.source))
+            _Contents(content).dump((*sides, kind, detect_pct, base.source == new.source))
         except (AttributeError, TypeError, pickle.PicklingError):
-            return compare_roles(base, new, kind)
+            return compare_roles(base, new, kind, detect_pct=detect_pct)
         key = sha256(content.getbuffer()).digest()
         if key not in pairs:
             _forget(pairs)
             # Both roles stay, and so does whoever they name.
-            pairs[key] = compare_roles(base, new, kind), base, new
+            pairs[key] = compare_roles(base, new, kind, detect_pct=detect_pct), base, new
         pair = pairs[key][0]
         return replace(
             pair,

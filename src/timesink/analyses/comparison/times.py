@@ -12,8 +12,8 @@ from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.comparison.pair import (
     FAMILIES,
     TIMES,
-    CycleTimes,
     ComparedRuns,
+    CycleTimes,
     Role,
     cycle_lengths,
 )

@@ -15,9 +15,9 @@ from timesink.analyses.behaviour.summary import NOTHING_RECORDED
 from timesink.analyses.columns import once_per_trace
 from timesink.analyses.comparison.pair import (
     WITHIN,
+    ComparedRuns,
     CycleTimes,
     Pair,
-    ComparedRuns,
     Role,
     Workload,
     key_findings,

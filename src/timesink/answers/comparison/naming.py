@@ -226,6 +226,7 @@ def _members(run: SideRun, *, ignore_hosts: bool) -> Iterator[RoleMember]:
                 program=None if only is None else run.programs.get(only),
                 beside=run.beside,
                 plain=timed_runs(run.recorded, str(run.source.path.parent)),
+                peak_memory_bytes=run.peak_memory_bytes,
             )
             yield RoleMember(role, run.source.job, suffix, run.source.key)
 
