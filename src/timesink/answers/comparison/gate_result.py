@@ -21,7 +21,7 @@ from timesink.answers.comparison.signal_sentences import (
 )
 from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.model import units
-from timesink.model.diagnosis import CycleTime, Diagnosis
+from timesink.model.diagnosis import PLAIN, CycleTime, Diagnosis
 from timesink.model.findings import Finding
 from timesink.model.health import RULES
 from timesink.model.units import change, interval_pct, times
@@ -216,7 +216,9 @@ def gate_of(
     for case, why in cases:
         title, said = case.pairs[0].title, sentence(why, limit, is_budgeted=is_budgeted)
         outcome = _outcome(why, limit)
-        if limit is not None and (unequal := _unequal(case)) and why.verdict != "incomparable":
+        if why.cycle_time.outcome:
+            outcome, said = _of_several_runs(why, limit)
+        elif limit is not None and (unequal := _unequal(case)) and why.verdict != "incomparable":
             outcome, said = UNJUDGED, f"{unequal} {said} {_WHAT_TO_DO}"
         elif limit is not None and outcome == FAILED and (same := same_program(case, why, limit)):
             outcome, said = UNJUDGED, f"{said} {same}"
@@ -251,6 +253,18 @@ def gate_of(
         notes=tuple(dict.fromkeys(notes)),
         command=tuple(command),
     )
+
+
+def _of_several_runs(why: Diagnosis, limit: Limit | None) -> tuple[str, str]:
+    """What several runs a side say: they decide it, or need more of them."""
+    lengths, allowed = why.cycle_time, (limit or Limit()).allowed_pct
+    bounds = lengths.tested_interval_pct
+    if lengths.outcome == "slower" and (limit or Limit()).is_exceeded(lengths.tested_pct):
+        return FAILED, why.reason if allowed is None else f"{why.reason} Allowed: {allowed:g} %."
+    within = allowed is not None and bounds is not None and bounds[1] <= allowed
+    if lengths.outcome == "undecided" and not within:
+        return UNJUDGED, why.reason
+    return PASSED, why.reason
 
 
 def _certain(case: _Case, told: frozenset[str], *, several: bool) -> dict[str, str]:
@@ -374,6 +388,8 @@ def same_program(case: Comparison, why: Diagnosis, limit: Limit) -> str:
         same = f"device time is the same ({took} per cycle), and so are the counts of calls"
     elif all(_runs_on_the_host_alone(one) for one in case.pairs):
         same = "the program is the same, call by call"
+    elif lengths.by == PLAIN and why.program is None:
+        same = "nothing but the time of cycles was recorded"
     else:
         return ""
     return (
