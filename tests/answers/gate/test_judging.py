@@ -42,7 +42,15 @@ class TestLimit:
     @pytest.mark.parametrize("limit", [Limit(5.0), Limit(0.0), Limit()])
     def test_what_is_beyond_it_and_not_certain_is_not_passed(self, limit: Limit):
         assert outcome(limit, 40.0, "no_change") == "unjudged"
-        assert outcome(limit, 4.0, "no_change") == "passed"
+        assert outcome(limit, 2.0, "no_change") == "passed"
+
+    def test_a_limit_that_cannot_be_ruled_out_is_not_decided(self):
+        why = unchanged(cycle_time=lengths(2.0, half_pct=7.0))
+        gate = gate_of(comparison_of({"case": why}), Limit(8.0))
+        assert gate.exit_code == 1
+        said = "Not decided: 8 % more is allowed, and up to 9.0 % cannot be ruled out."
+        assert said in gate.checks[0].sentence
+        assert "timesink ab" in gate.checks[0].sentence
 
     def test_a_gain_passes(self):
         assert outcome(Limit(), -40.0, "improvement") == "passed"
@@ -75,12 +83,6 @@ class TestSentences:
         assert (near.outcome, far.outcome) == ("passed", "passed")
         assert near.checks[0].sentence.endswith("more cannot be ruled out.")
         assert far.checks[0].sentence.endswith("within what is allowed: 60 % more.")
-
-    def test_so_does_one_without_a_certain_change(self):
-        why = unchanged(cycle_time=lengths(2.0, half_pct=7.0))
-        gate = gate_of(comparison_of({"case": why}), Limit(8.0))
-        assert "The interval reaches beyond 8 %" in gate.checks[0].sentence
-        assert "may pass" not in gate.unseen
 
     def test_a_limit_of_nothing_is_that_of_any_regression(self):
         noisy = comparison_of({"case": unchanged(cycle_time=lengths(1.0, half_pct=12.0))})
@@ -142,7 +144,7 @@ class TestUnevenCycles:
         longer = comparison_of({"case": slow_clock(cycle_time=shown)})
         assert gate_of(longer, Limit(10.0)).exit_code == 1
         # Any regression has to be certain, and what was tested is within.
-        assert gate_of(unclear, Limit(20.0)).exit_code == 0
+        assert gate_of(unclear, Limit(30.0)).exit_code == 0
 
     def test_a_pass_names_the_mean_of_all_cycles_and_of_those_tested(self):
         shown = replace(lengths(16.7), steady=SteadyTimes(100.0, 101.0, (-1.0, 3.0)))

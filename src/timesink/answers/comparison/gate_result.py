@@ -332,7 +332,14 @@ def _is_open(why: Diagnosis, limit: Limit) -> bool:
     """
     allowed = limit.allowed_pct or 100 * NARROW
     is_tested_beyond = (why.cycle_time.tested_pct or 0.0) > allowed
-    return (why.verdict == "no_change" and is_tested_beyond) or _is_shown_beyond(why, limit)
+    unsure = is_tested_beyond or _is_wide(why, limit)
+    return (why.verdict == "no_change" and unsure) or _is_shown_beyond(why, limit)
+
+
+def _is_wide(why: Diagnosis, limit: Limit) -> bool:
+    """Whether more than a limit cannot be ruled out of cycles in which no change is certain."""
+    bounds = why.cycle_time.tested_interval_pct
+    return bool(limit.allowed_pct) and bounds is not None and bounds[1] > (limit.allowed_pct or 0)
 
 
 def _is_shown_beyond(why: Diagnosis, limit: Limit) -> bool:
@@ -436,13 +443,19 @@ def doubt(why: Diagnosis, limit: Limit) -> str:
         return f"{_steady_told(why)}: means say the opposite of most cycles. {_SLOW_FIRST}"
     if not _is_open(why, limit):
         return ""
-    estimate = f"{_steady_told(why)}. " if _differs(why.cycle_time) else ""
-    shown = _is_shown_beyond(why, limit)
-    allowed = f"{limit.allowed_pct or (_SHOWN_PCT if shown else 100 * NARROW):g} %"
+    lengths, shown = why.cycle_time, _is_shown_beyond(why, limit)
+    estimate = f"{_steady_told(why)}. " if _differs(lengths) else ""
+    allowed = limit.allowed_pct or (_SHOWN_PCT if shown else 100 * NARROW)
+    runs = _runs(lengths)
+    bounds = lengths.tested_interval_pct
+    if not shown and bounds is not None and (lengths.tested_pct or 0.0) <= allowed:
+        most = _rounded(bounds[1])
+        ruled_out = f"{allowed:g} % more is allowed, and up to {most} cannot be ruled out"
+        return f"{estimate}Not decided: {ruled_out}. {runs}"
     what = "the mean of all cycles" if shown else "that"
     return (
-        f"{estimate}Not decided: {what} is beyond {allowed}, and cycles are too uneven to be "
-        f"certain of it. {_runs(why.cycle_time)}{f' {_SLOW_FIRST}' if shown else ''}"
+        f"{estimate}Not decided: {what} is beyond {allowed:g} %, and cycles are too uneven to be "
+        f"certain of it. {runs}{f' {_SLOW_FIRST}' if shown else ''}"
     )
 
 
