@@ -39,6 +39,10 @@ class Role:
     """Counters that were sampled beside a behaviour table, rows of `model.schema.COUNTERS`."""
     program: Program | None = None
     """What its cycles call, where a timeline tells."""
+    peak_memory_bytes: int | None = None
+    """Most that was allocated at a time in the recording; None where that was not recorded."""
+    plain_ns: tuple[int, ...] = ()
+    """Settled cycles before the profiler, where a recorder timed them."""
 
     @property
     def cycles(self) -> int:

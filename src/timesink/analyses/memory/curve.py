@@ -211,6 +211,14 @@ def peak_records(trace: Trace) -> dict[str, int]:
     return {str(device): int(record) for device, record in peaks.iter_rows()}
 
 
+def peak_memory(trace: Trace) -> int | None:
+    """Most that was allocated at a time on one accelerator, else on the host; None if unknown."""
+    peaks = _curve(trace).group_by("device").agg(pl.col("allocated_bytes").max())
+    found = {str(device): int(most) for device, most in peaks.iter_rows()}
+    on_devices = [most for name, most in found.items() if name != CPU]
+    return max(on_devices or found.values(), default=None)
+
+
 @once_per_trace
 def _curve(trace: Trace) -> pl.DataFrame:
     records = memory_records(trace).with_row_index("record")

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _BEHAVIOUR = "behaviour"
 _BESIDE = "beside"
 _OF_PROGRAM = ("sites", "counts", "nodes")
-_PLAIN = ("rank", "confidence", "notes")
+_PLAIN = ("rank", "confidence", "notes", "peak_memory_bytes")
 _NOT_THE_PROGRAM = frozenset({"timesink"})
 """Versions of what the program does not run on."""
 _NAMED = ("function", "annotation")
@@ -96,6 +96,7 @@ def run_of_tables(kept: Tables, source: SideSource, trace: Trace | None = None) 
         programs=_programs(kept),
         beside=kept.tables.get(_BESIDE),
         recorded=None if recorded is None else recorded_run(recorded)[0],
+        peak_memory_bytes=about.get("peak_memory_bytes"),  # older baselines do not say
     )
 
 

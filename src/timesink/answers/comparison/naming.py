@@ -224,6 +224,8 @@ def _members(run: SideRun, *, ignore_hosts: bool) -> Iterator[RoleMember]:
                 anatomy=None if only is None else only_cycles(run.anatomies[only], rows["cycle"]),
                 program=None if only is None else run.programs.get(only),
                 beside=run.beside,
+                peak_memory_bytes=run.peak_memory_bytes,
+                plain_ns=() if run.recorded is None else run.recorded.plain_ns,
             )
             yield RoleMember(role, run.source.job, suffix, run.source.key)
 

@@ -68,6 +68,8 @@ class SideRun:
     """Counters that were sampled beside a behaviour table."""
     recorded: RecordedRun | None = None
     """What the recorder says about the run."""
+    peak_memory_bytes: int | None = None
+    """Most that was allocated at a time, where allocations were recorded."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,7 +159,7 @@ def _of_timeline(source: SideSource, trace: Trace, finding: CycleSearch) -> Side
     from timesink.analyses.cycles.annotations import mark_note  # noqa: PLC0415
     from timesink.analyses.cycles.search import find_cycles  # noqa: PLC0415
     from timesink.analyses.diff.program import programs  # noqa: PLC0415
-    from timesink.analyses.memory.curve import recording_start  # noqa: PLC0415
+    from timesink.analyses.memory.curve import peak_memory, recording_start  # noqa: PLC0415
 
     cycles = find_cycles(trace, marker=finding.marker, by=finding.by)
     program = without_recorders_ranges(trace, cycles)
@@ -179,6 +181,7 @@ def _of_timeline(source: SideSource, trace: Trace, finding: CycleSearch) -> Side
         anatomies=anatomies(program, cycles),
         programs=programs(program, cycles, recording_start(trace)),
         recorded=trace.metadata.run,
+        peak_memory_bytes=peak_memory(trace),
     )
 
 
