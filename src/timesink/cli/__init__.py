@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "and what to try.",
     "whatif": "Say what a cycle would take if parts of the program took another time, or none.",
     "compare": "Say what changed between two runs, cycle by cycle, and why.",
+    "ab": "Run two versions of a program in turn until it is decided whether one is slower.",
     "baseline": "Keep what a run says under a name, to compare others with it.",
     "diagnose": "Say which cycles of a run take longer than its others, and why.",
     "behaviour": "Say what functions cost cycle by cycle, and how loaded the hardware was "

@@ -186,7 +186,9 @@ class RecordedRun:
         """
         every, settled = self.overhead.plain_cycles_us, self.cycles.plain
         # Older recordings do not say: the twenty before the recording, less two of the program.
-        kept = every[2:][-20:] if settled is None else every[len(every) - min(settled, len(every)) :]
+        kept = (
+            every[2:][-20:] if settled is None else every[len(every) - min(settled, len(every)) :]
+        )
         return tuple(round(1000 * time_us) for time_us in kept)
 
     @property

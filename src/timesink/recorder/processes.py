@@ -177,9 +177,9 @@ _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 @contextmanager
-def noticed() -> Iterator[list[int]]:
+def noticed(came: list[int] | None = None) -> Iterator[list[int]]:
     """Signals that ask to stop, in the order they came, instead of what they do by default."""
-    came: list[int] = []
+    came = [] if came is None else came
     with answered(came.append):
         yield came
 
@@ -243,12 +243,13 @@ def interruption(came: list[int]) -> CollectError | None:
 # The program a user gives to run.
 
 
-def check_program(words: Sequence[str]) -> None:
-    """Refuse a program that cannot be started, before a tool says so in its own way."""
+def check_program(words: Sequence[str], directory: Path = Path()) -> None:
+    """Refuse a program that cannot be started in a folder, before a tool says so in its own way."""
     program = words[0]
-    if shutil.which(program) is not None:
+    place = directory / program
+    if shutil.which(place if Path(program).name != program else program) is not None:
         return
-    if not Path(program).is_file():
+    if not place.is_file():
         raise CollectError(f"{program}: no such program", "check the name and PATH")
     remedy = f"put python before it, or chmod +x {program}"
     if Path(program).suffix != ".py":

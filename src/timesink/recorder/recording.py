@@ -9,8 +9,8 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,7 @@ class Urgency:
 _TICK_S = 0.1
 _REACTS_S = 1.0
 """A terminal's signals reach the program by themselves; without a sign of that we pass them on."""
-_LEAVES_S = 10.0
+LEAVES_S = 10.0
 """A program that was asked to stop gets so long before it is killed."""
 
 
@@ -78,6 +78,8 @@ class Running:
     """Whether the program is seen to end by itself."""
     say: Callable[[str], None]
     urgency: Urgency = field(default_factory=Urgency)
+    patience_s: float | None = None
+    """How long one that was interrupted may take to end; None: as long as it likes."""
     _handled: int = 0
     _pass_on_at: float | None = None
     _kill_at: float | None = None
@@ -101,7 +103,7 @@ class Running:
     def ask_to_stop(self) -> None:
         """End the program, which has all the time it needs to leave in order."""
         signal_family(family(self.process.pid), signal.SIGTERM)
-        self._kill_at = time.monotonic() + _LEAVES_S
+        self._kill_at = time.monotonic() + LEAVES_S
 
     def _mind_interruptions(self) -> None:
         new = self.interruptions[self._handled :]
@@ -112,6 +114,8 @@ class Running:
             end_family(family(self.process.pid), 0)
             return
         self.say(f"stopping; what was recorded is kept {AGAIN}")
+        if self.patience_s is not None:
+            self._kill_at = time.monotonic() + self.patience_s
         if not (self.interruptions[0] == signal.SIGINT and _is_in_foreground()):
             self._pass_on_at = time.monotonic() + _REACTS_S
 
@@ -158,30 +162,40 @@ class Request:
     interval_ms: float
     timesink: str
     """The version of the recorder."""
+    directory: Path | None = None
+    """Where it runs; None: where we do."""
+    environment: Mapping[str, str] | None = None
+    """Its variables; None: ours."""
+    log: Path | None = None
+    """Where its output goes; None: to ours."""
+    is_alone: bool = False
+    """It reads no input, and after an interruption it has `LEAVES_S` to end: nobody minds it."""
 
 
 def record_program(
-    request: Request, say: Callable[[str], None]
+    request: Request, say: Callable[[str], None], interruptions: list[int] | None = None
 ) -> tuple[dict[str, Any], str, run_file.ProgramEnd]:
-    """Run a program to its end and leave a recording, however it ends: as `conclude` says it."""
+    """Run a program to its end and leave a recording, however it ends: as `conclude` says it.
+
+    Signals that ask to stop are added to `interruptions`.
+    """
     urgency = Urgency()
-    with noticed() as interruptions:
+    with noticed(interruptions) as came:
         started_us = time.time_ns() // 1000
-        ended, watch = _run(request, interruptions, urgency, say)
+        ended, watch = _run(request, came, urgency, say)
         ended_us = time.time_ns() // 1000
         program = run_file.ProgramRun(
             request.timesink, request.command, request.plan, started_us, ended_us, ended
         )
-        with _stopped_at_once(urgency, request.place, say):
+        with _stopped_at_once(urgency, came, request.place, say):
             return *conclude(program, watch.watched(), request.place), ended
 
 
 @contextmanager
 def _stopped_at_once(
-    urgency: Urgency, place: RecordingFolder, say: Callable[[str], None]
+    urgency: Urgency, came: list[int], place: RecordingFolder, say: Callable[[str], None]
 ) -> Iterator[None]:
     """What happens within is the end of a recording: only a second signal breaks it off."""
-    came: list[int] = []
 
     def answer(number: int) -> None:
         came.append(number)
@@ -202,16 +216,40 @@ def _stopped_at_once(
         raise stopped from None
 
 
+def start(
+    command: Sequence[str],
+    variables: Mapping[str, str],
+    *,
+    directory: Path | None = None,
+    log: Path | None = None,
+    is_alone: bool = False,
+) -> subprocess.Popen[bytes]:
+    """Begin a program; without more than its words it has our input and our outputs."""
+    with nullcontext() if log is None else log.open("wb") as output:
+        return subprocess.Popen(  # noqa: S603 - the user's
+            list(command),
+            env=dict(variables),
+            cwd=directory,
+            stdin=subprocess.DEVNULL if is_alone else None,
+            stdout=output,
+            stderr=output,
+        )
+
+
 def _run(
     request: Request, interruptions: list[int], urgency: Urgency, say: Callable[[str], None]
 ) -> tuple[run_file.ProgramEnd, Watch]:
     place = request.place
     place.prepare()
     write_plan(request.plan, place.control)
+    variables = os.environ if request.environment is None else request.environment
     try:
-        # With our own input and outputs.
-        process = subprocess.Popen(  # noqa: S603 - the user's
-            list(request.command), env=recorded_environment(os.environ, place.control)
+        process = start(
+            request.command,
+            recorded_environment(variables, place.control),
+            directory=request.directory,
+            log=request.log,
+            is_alone=request.is_alone,
         )
     except OSError as error:
         place.discard()
@@ -227,7 +265,8 @@ def _run(
             wanted=request.counters,
             interval_ms=request.interval_ms,
         )
-        running = Running(process, interruptions, watch.is_ending, say, urgency)
+        patience_s = LEAVES_S if request.is_alone else None
+        running = Running(process, interruptions, watch.is_ending, say, urgency, patience_s)
         over_at: float | None = None
         has_asked = False
 

@@ -1,0 +1,454 @@
+"""Run two versions of a program in turn until it is decided whether one is slower.
+
+  timesink ab -o runs/pr --base 'python train.py' --new 'python train.py --fused'
+  timesink ab -o runs/pr --base-ref main -- python train.py          a commit, and the work tree
+  timesink ab -o runs/pr --base-ref v1 --new-ref HEAD --setup 'make ext' -- python train.py
+  timesink ab -o runs/pr --base-python old/bin/python --new-python new/bin/python -- train.py
+  timesink ab --resume runs/pr                                       go on with one that was stopped
+
+Runs of one program differ by a percent or more.  So both versions run many times, briefly, in
+turn; cycles are timed without a profiler, and neighbours in time are compared.  It ends when the
+change is certain, when it is certain to be smaller than --detect, or when the budget is used up.
+One run more of each side has a timeline, for  timesink compare DIR.
+
+Commits are checked out into temporary folders, which go again in the end; your own work tree is
+left alone.  Ctrl-C keeps what there is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from timesink import __version__
+from timesink.analyses.statistics.repeats import Decision, RepeatedChange
+from timesink.answers.comparison.gate_result import Limit
+from timesink.answers.turns import LOG_FILE, RecordedTurn, Turns, is_decided
+from timesink.cli import say
+from timesink.cli.options import (
+    add_force,
+    add_option,
+    add_program,
+    file_only,
+    percentage,
+    program_in,
+    refused,
+    whole_number,
+)
+from timesink.errors import CollectError, TimesinkError, UsageError
+from timesink.model.units import counted, interval_pct, signed_pct, times
+from timesink.recorder.counter_probes import wanted
+from timesink.recorder.folder import RecordingFolder
+from timesink.recorder.processes import MASK, check_program, interruption, masked, noticed
+from timesink.recorder.versions import Repository, Version, as_it_is, set_up
+from timesink.sources.ab_folder import (
+    AB_SCHEMA,
+    BASE,
+    NEW,
+    SIDES,
+    AbPlan,
+    AbRun,
+    AbRuns,
+    AbSide,
+    clear_ab,
+    read_ab,
+)
+
+# Options.  Without defaults of argparse: a plan that is gone on with has its own.
+
+_FOLDER = Path("timesink-ab")
+_DETECT_PCT, _BUDGET_S = 1.0, 600.0
+_NO_RESUME = (
+    "output", "force", "base", "new", "base_ref", "new_ref", "base_python", "new_python", "setup",
+    "detect", "plain", "seconds", "skip", "marker", "no_timeline", "counters", "seed", "program",
+)  # fmt: skip
+"""What stays as it was begun."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `timesink ab`."""
+    what = f"the folder of all runs (default: {_FOLDER})"
+    add_option(parser, "-o --output DIR", what, completed="folder", type=file_only)
+    add_force(parser)
+    add_option(parser, "--resume DIR", "go on with runs that were stopped", completed="folder")
+    sides = parser.add_argument_group("what differs")
+    add_option(sides, "--base CMD", "the command of the base, in quotes; no shell runs it")
+    add_option(sides, "--new CMD", "that of the new side")
+    add_option(sides, "--base-ref REF", "the commit of the base")
+    add_option(sides, "--new-ref REF", "that of the new side (default: the work tree as it is)")
+    add_option(sides, "--setup CMD", "run it once in each work tree of a commit, before all")
+    python = "the Python of the base, which runs what follows the dashes"
+    add_option(sides, "--base-python PY", python, completed="file")
+    add_option(sides, "--new-python PY", "that of the new side", completed="file")
+    until = parser.add_argument_group("when it ends")
+    smallest = f"the smallest change that matters, in percent (default: {_DETECT_PCT:g}%%)"
+    add_option(until, "--detect PERCENT", smallest, type=_detect)
+    add_option(until, "--budget TIME", "as 90s, 10min or 1h (default: 10min)", type=_seconds)
+    runs = "most runs of each side (default: as many as the budget allows)"
+    add_option(until, "--runs N", runs, type=partial(whole_number, things="runs"))
+    one = parser.add_argument_group("one run")
+    cycles = partial(whole_number, things="cycles")
+    default = AbPlan()
+    plain = f"cycles of a run, at least (default: {default.plain})"
+    add_option(one, "--plain N", plain, type=cycles)
+    least = f"measured seconds of a run, at least (default: {default.plain_s:g})"
+    add_option(one, "--seconds S", least, type=_least)
+    add_option(one, "--skip N", "cycles to let pass first", type=_skipped)
+    marker = "what begins a cycle, as for  timesink record (default: a step of an optimizer)"
+    add_option(one, "--marker NAME", marker)
+    add_option(one, "--no-timeline", "no last run of each side with a timeline")
+    add_option(one, "--counters LIST", "counters of the runs with a timeline (default: all)")
+    add_option(one, "--seed N", "of the order of runs", type=_seed)
+    add_option(one, "--show-output", f"show what programs say, instead of {LOG_FILE} of each run")
+    passes = parser.add_argument_group("whether the new side passes")
+    limit = "exit with 3 where the new side is slower: regression, or by more than N%%"
+    add_option(passes, "--fail-on LIMIT", limit, type=Limit.of)
+    code = "the exit code where --fail-on cannot be decided (default: 1)"
+    add_option(passes, "--undecided CODE", code, type=_code, default=1)
+    add_option(parser, "--quiet", "say nothing until the end")
+    add_program(parser, "ab")
+
+
+def _detect(text: str) -> float:
+    value = percentage(text)
+    if not value:
+        raise refused(text, "a percentage above 0")
+    return value
+
+
+_UNITS = {"s": 1, "min": 60, "h": 3600}
+
+
+def _seconds(text: str) -> float:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) *(s|min|h)", text.strip())
+    if not found or not float(found[1]):
+        raise refused(text, "a time such as 90s, 10min or 1h")
+    return float(found[1]) * _UNITS[found[2]]
+
+
+def _least(text: str) -> float:
+    if not re.fullmatch(r"\d{1,6}(\.\d+)?", text):
+        raise refused(text, "a number of seconds")
+    return float(text)
+
+
+def _skipped(text: str) -> int:
+    return 0 if text.strip("0") == "" and text else whole_number(text, "cycles")
+
+
+def _seed(text: str) -> int:
+    if not re.fullmatch(r"\d{1,9}", text):
+        raise refused(text, "a whole number")
+    return int(text)
+
+
+def _code(text: str) -> int:
+    if not re.fullmatch(r"\d{1,3}", text) or int(text) > 255:
+        raise refused(text, "an exit code from 0 to 255")
+    return int(text)
+
+
+# What to run.
+
+
+def _begun(options: argparse.Namespace) -> AbRuns:
+    """The plan that the options ask for."""
+    commands = _commands(options)
+    default = AbPlan()
+    plan = AbPlan(
+        plain=options.plain or default.plain,
+        plain_s=default.plain_s if options.seconds is None else options.seconds,
+        skip=options.skip,
+        marker=options.marker or "",
+        most_runs=options.runs,
+        has_timeline=not options.no_timeline,
+        counters=options.counters or default.counters,
+        setup=options.setup or "",
+        directory=str(Path.cwd()),
+    )
+    wanted(plan.counters)
+    refs = _commits(options)
+    pythons = {BASE: options.base_python, NEW: options.new_python}
+    base, new = (AbSide(commands[side], refs[side], pythons[side]) for side in SIDES)
+    return AbRuns(
+        schema=AB_SCHEMA,
+        timesink=__version__,
+        base=base,
+        new=new,
+        detect_pct=options.detect or _DETECT_PCT,
+        budget_s=options.budget or _BUDGET_S,
+        seed=time.time_ns() % 10_000 if options.seed is None else options.seed,
+        plan=plan,
+    )
+
+
+def _commands(options: argparse.Namespace) -> dict[str, tuple[str, ...]]:
+    own = {BASE: options.base, NEW: options.new}
+    pythons = {BASE: options.base_python, NEW: options.new_python}
+    for given, name in ((own, ""), (pythons, "-python")):
+        if None in given.values() and any(given.values()):
+            lacking = next(side for side in SIDES if given[side] is None)
+            other = next(side for side in SIDES if given[side] is not None)
+            raise UsageError(f"--{other}{name} without --{lacking}{name}", f"add --{lacking}{name}")
+    if any(own.values()):
+        if options.program or any(pythons.values()):
+            raise UsageError(
+                "--base and --new are whole commands",
+                "leave out what follows the dashes, --base-python and --new-python",
+            )
+        return {side: _words(own[side], f"--{side}") for side in SIDES}
+    program = program_in(options, "ab --base-ref main", "run")
+    if not (options.base_ref or any(pythons.values())):
+        raise UsageError(
+            "nothing differs between base and new",
+            "add --base-ref REF, --base-python and --new-python, or --base CMD and --new CMD",
+        )
+    return {side: (*filter(None, [pythons[side]]), *program) for side in SIDES}
+
+
+def _words(text: str, option: str) -> tuple[str, ...]:
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        raise UsageError(f"{option} {text!r}: {error}", "close the quotes") from None
+    if not words:
+        raise UsageError(f"{option}: no program to run", f"try {option} 'python train.py'")
+    return words
+
+
+def _commits(options: argparse.Namespace) -> dict[str, str | None]:
+    refs = {BASE: options.base_ref, NEW: options.new_ref}
+    if not any(refs.values()):
+        if options.setup:
+            hint = "leave it out, or add --base-ref REF"
+            raise UsageError("--setup is for work trees of commits", hint)
+        return dict.fromkeys(SIDES)
+    if not refs[BASE]:
+        raise UsageError("--new-ref without --base-ref", "add --base-ref REF")
+    if options.setup:
+        _words(options.setup, "--setup")
+    repository = Repository.around(Path.cwd())
+    return {
+        side: repository.commit(ref, f"--{side}-ref") if ref else None for side, ref in refs.items()
+    }
+
+
+@contextmanager
+def _versions(
+    ab: AbRuns, folder: Path, tell: _Progress, interruptions: list[int]
+) -> Iterator[Mapping[str, Version]]:
+    """Both sides, ready to run; work trees of commits go in the end."""
+    directory = Path(ab.plan.directory)
+    sides = {BASE: ab.base, NEW: ab.new}
+    with ExitStack() as trees:
+        if not ab.base.ref:
+            versions = {side: as_it_is(one.command, directory) for side, one in sides.items()}
+        else:
+            repository = Repository.around(directory)
+            versions = {}
+            for side, one in sides.items():
+                tree = repository.top
+                if one.ref:
+                    tree = trees.enter_context(repository.tree(one.ref, side))
+                versions[side] = repository.version(one.command, tree)
+        for side, version in versions.items():
+            check_program(version.command, version.directory)
+            if ab.plan.setup and sides[side].ref and not interruptions:
+                tell.note(f"{side}: {ab.plan.setup}")
+                log = folder / side / "setup.txt"
+                set_up(ab.plan.setup, version, log, tell.note, interruptions)
+        yield versions
+
+
+# How it goes.
+
+
+class _Progress:
+    """One line on a terminal, rewritten; lines elsewhere."""
+
+    def __init__(self, folder: Path, *, is_quiet: bool) -> None:
+        self._folder = folder
+        self._is_quiet = is_quiet
+        self._is_line = sys.stderr.isatty() and not is_quiet
+        self._said = ""
+
+    def begins(self, folder: str, what: str) -> None:
+        """A run begins."""
+        if what and not self._is_line:
+            self.note(f"{folder} ({what})")
+        self._show(f"{f'{self._said}; ' if self._said else ''}{folder} {f'({what}) ' * bool(what)}")
+
+    def failed(self, run: AbRun) -> None:
+        """A run failed: the last it said."""
+        self._say(f"timesink: {run.folder} failed: {run.failed}")
+        log = self._folder / run.folder / LOG_FILE
+        if log.exists():
+            lines = log.read_text(errors="replace").rstrip().splitlines()[-5:]
+            self._say("\n".join([f"  ... of {log}:", *(f"  {line}" for line in lines)]))
+
+    def looked(self, ab: AbRuns, decision: Decision) -> None:
+        """Another pair of runs."""
+        runs = f"{counted(len(ab.counted), 'runs')}, {counted(len(ab.counted) // 2, 'pairs')}"
+        more = ""
+        if decision.more_runs is not None:
+            more = f", about {counted(2 * decision.more_runs, 'more runs')}"
+        self._said = f"{runs}: {change_in_words(decision.typical)}{more}"
+        if not self._is_line:
+            self.note(self._said)
+        self._show(self._said)
+
+    def note(self, text: str) -> None:
+        """Something to know, for those who want to."""
+        if not self._is_quiet:
+            self._say(f"timesink: {text}")
+
+    def end(self) -> None:
+        """Leave the line."""
+        self._show("")
+
+    def _say(self, text: str) -> None:
+        self._show("")
+        say(text)
+
+    def _show(self, text: str) -> None:
+        if self._is_line:
+            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.flush()
+
+
+def change_in_words(change: RepeatedChange) -> str:
+    """A change in percent with its interval.
+
+    >>> change_in_words(RepeatedChange("typical", 1e6, 1.004e6, 0.4, (-0.9, 1.7)))
+    '+0.4 % (-0.9 to +1.7 %)'
+    """
+    bounds = f" ({interval_pct(*change.interval_pct)})" if change.interval_pct else ""
+    return f"{signed_pct(change.change_pct)}{bounds}"
+
+
+# The command.
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run both versions in turn, say what came of it."""
+    options.program = options.program[1:] if options.program[:1] == ["--"] else options.program
+    ab, root = _asked(options)
+    folder = root.absolute()
+    place = RecordingFolder(folder)
+    place.check(force=options.force or options.resume is not None)
+    if options.force:
+        clear_ab(folder)
+    place.prepare()
+    tell = _Progress(folder, is_quiet=options.quiet)
+    try:
+        with noticed() as interruptions:
+            tell.note(f"base: {_said_of(ab.base, ab)}")
+            tell.note(f"new: {_said_of(ab.new, ab)}")
+            with _versions(ab, folder, tell, interruptions) as versions:
+                make = RecordedTurn(
+                    folder, versions, ab.plan, tell.note, interruptions, options.show_output
+                )
+                kept = _without_secrets(ab)
+                turns = Turns(kept, folder, make, tell, lambda: bool(interruptions))
+                decision = turns.to_the_end()
+    except TimesinkError as error:
+        tell.end()
+        _tell_how_to_go_on(root)
+        raise error from None
+    finally:
+        tell.end()
+        place.clear_control()
+    if not turns.ab.complete:
+        _tell_how_to_go_on(root)
+        raise interruption(interruptions) or CollectError("interrupted", "")
+    print_decision(turns.ab, decision, root)
+    return exit_code(decision, options.fail_on, options.undecided)
+
+
+def _asked(options: argparse.Namespace) -> tuple[AbRuns, Path]:
+    """What to run, and the folder: of a new plan, or of one that was begun."""
+    if options.resume is None:
+        return _begun(options), options.output or _FOLDER
+    for name in _NO_RESUME:
+        if getattr(options, name):
+            said = "a program" if name == "program" else f"--{name.replace('_', '-')}"
+            raise UsageError(
+                f"--resume goes on with the plan of {options.resume}", f"leave out {said}"
+            )
+    root = Path(options.resume)
+    ab = read_ab(root)
+    if any(MASK in word for side in (ab.base, ab.new) for word in side.command):
+        hint = "begin anew with another -o"
+        raise UsageError(f"{root}: its command held a secret, which is not kept", hint)
+    plan = ab.plan
+    return replace(
+        ab,
+        budget_s=options.budget or ab.budget_s,
+        plan=replace(plan, most_runs=options.runs or plan.most_runs),
+    ), root
+
+
+def _without_secrets(ab: AbRuns) -> AbRuns:
+    base, new = (replace(one, command=tuple(masked(one.command))) for one in (ab.base, ab.new))
+    return replace(ab, base=base, new=new)
+
+
+def _said_of(side: AbSide, ab: AbRuns) -> str:
+    command = shlex.join(masked(side.command))
+    if not ab.base.ref:
+        return command
+    return f"{command}, {f'commit {side.ref[:10]}' if side.ref else 'the work tree as it is'}"
+
+
+def _tell_how_to_go_on(root: Path) -> None:
+    if (root / "ab.json").exists():
+        said = shlex.quote(str(root))
+        say(f"timesink: what there is lies in {said}; go on with  timesink ab --resume {said}")
+
+
+_OUTCOMES = {
+    "slower": "The new side is slower",
+    "faster": "The new side is faster",
+    "same": "No change of {detect:g} % or more",
+    "undecided": "Not decided",
+}
+
+
+def print_decision(ab: AbRuns, decision: Decision | None, root: Path) -> None:
+    """The answer in a few lines."""
+    if decision is None:
+        print("Not decided: no pair of runs; give it more time with --budget")
+    else:
+        print(f"{_OUTCOMES[decision.outcome].format(detect=decision.detect_pct)}.")
+        for what, change in (("Typical cycle", decision.typical), ("Mean cycle", decision.mean)):
+            print(f"{what}: {change_in_words(change)}, {times(change.base_ns, change.new_ns)}")
+    runs = f"{counted(len(ab.counted), 'runs')} in {counted(len(ab.counted) // 2, 'pairs')}"
+    more = ""
+    if decision is not None and decision.more_runs is not None:
+        more = f"; about {counted(2 * decision.more_runs, 'more runs')} would decide it"
+    print(f"{runs}, in {root}{more}")
+    print(f"Next: timesink compare {shlex.quote(str(root))}")
+
+
+def exit_code(decision: Decision | None, limit: Limit | None, undecided: int) -> int:
+    """0 passes, 3 does not, `undecided` where that cannot be told; 0 where nobody asks."""
+    if limit is None:
+        return 0
+    if decision is None:
+        return undecided
+    if decision.outcome == "slower":
+        return 3 if limit.is_exceeded(decision.leading.change_pct) else 0
+    bounds: Any = decision.typical.interval_pct
+    is_below = bounds is not None and limit.allowed_pct is not None
+    if is_decided(decision) or (is_below and bounds[1] <= limit.allowed_pct):
+        return 0
+    return undecided

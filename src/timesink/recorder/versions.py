@@ -1,0 +1,174 @@
+"""Versions of a program to run in turn: commands, and commits in work trees of their own.
+
+The user's own work tree and index are left alone.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from timesink.errors import CollectError, UsageError
+from timesink.recorder.recording import LEAVES_S, Running, start
+
+
+@dataclass(frozen=True)
+class Version:
+    """How one version of a program is run."""
+
+    command: tuple[str, ...]
+    directory: Path
+    environment: Mapping[str, str]
+
+
+def as_it_is(command: tuple[str, ...], directory: Path) -> Version:
+    """The program where it is, with our variables.
+
+    >>> as_it_is(("python", "train.py"), Path("/code")).directory.name
+    'code'
+    """
+    return Version(command, directory, os.environ)
+
+
+# Commits.
+
+_OF_ANOTHER = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
+"""Variables that a hook of git is called with; they would lead us astray."""
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A git repository, and the folder of it that we are in."""
+
+    top: Path
+    directory: Path
+
+    @classmethod
+    def around(cls, directory: Path) -> Repository:
+        """The repository that a folder belongs to."""
+        hint = "leave out --base-ref and --new-ref, or start in a git repository"
+        try:
+            top = _git(directory, "rev-parse", "--show-toplevel")
+        except FileNotFoundError:
+            raise CollectError("git is not installed, or not on PATH", hint) from None
+        except subprocess.CalledProcessError:
+            raise UsageError(f"{directory}: not in a git repository", hint) from None
+        return cls(Path(top).resolve(), directory.resolve())
+
+    def commit(self, ref: str, option: str = "--base-ref") -> str:
+        """The full name of a commit."""
+        try:
+            return _git(self.top, "rev-parse", "--verify", "--end-of-options", f"{ref}^{{commit}}")
+        except subprocess.CalledProcessError:
+            raise UsageError(
+                f"{option} {ref}: no such commit in {self.top}",
+                "name a branch, a tag or a commit; git fetch gets those of others",
+            ) from None
+
+    @contextmanager
+    def tree(self, commit: str, name: str) -> Iterator[Path]:
+        """A work tree of a commit in a temporary folder; it goes again, whatever happens."""
+        place = Path(tempfile.mkdtemp(prefix="timesink-ab-")).resolve()
+        tree = place / name
+        try:
+            try:
+                _git(self.top, "worktree", "add", "--force", "--detach", str(tree), commit)
+            except subprocess.CalledProcessError as error:
+                said = (error.stderr.strip().splitlines() or ["git says nothing"])[-1]
+                hint = "try  git worktree add --detach /tmp/tree  with it"
+                raise CollectError(f"no work tree of {commit[:10]} ({said})", hint) from None
+            yield tree
+        finally:
+            with suppress(subprocess.CalledProcessError):
+                _git(self.top, "worktree", "remove", "--force", "--force", str(tree))
+            shutil.rmtree(place, ignore_errors=True)
+            with suppress(subprocess.CalledProcessError):
+                _git(self.top, "worktree", "prune")
+
+    def version(self, command: tuple[str, ...], tree: Path) -> Version:
+        """The command as it is run in a work tree, in the same folder below its top."""
+        directory = tree / self.directory.relative_to(self.top)
+        if not directory.is_dir():
+            raise CollectError(
+                f"{self.directory.relative_to(self.top)}: no such folder in that commit",
+                "start in a folder that both commits have",
+            )
+        words = tuple(self._placed(word, directory, tree) for word in command)
+        return Version(words, directory, self._variables(tree))
+
+    def _placed(self, word: str, directory: Path, tree: Path) -> str:
+        """A word whose path means the same as before, or its like in the tree.
+
+        What is not in git, such as data or an environment, stays where it is.
+        """
+        option, equals, text = word.rpartition("=")
+        path = Path(text)
+        there = self.directory / path
+        if not text or not there.exists():
+            return word
+        if path.is_absolute():
+            inside = self._in_tree(path, tree)
+            return f"{option}{equals}{inside}" if inside and inside.exists() else word
+        # A word that only looks like the name of a folder is none.
+        is_path = there.is_file() or "/" in text
+        return word if (directory / path).exists() or not is_path else f"{option}{equals}{there}"
+
+    def _variables(self, tree: Path) -> dict[str, str]:
+        """Ours, in which modules of the repository are found in the tree.
+
+        First of all, so that an editable install does not lead back to the user's own.
+        """
+        before = [one for one in os.environ.get("PYTHONPATH", "").split(os.pathsep) if one]
+        moved = [str(self._in_tree(Path(one), tree) or one) for one in before]
+        roots = [str(one) for one in (tree / "src", tree) if one.is_dir()]
+        return {**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys([*moved, *roots]))}
+
+    def _in_tree(self, path: Path, tree: Path) -> Path | None:
+        """Where something of the repository is in the tree; None for what is not of it."""
+        for own in (path, path.resolve()):
+            if path.is_absolute() and own.is_relative_to(self.top):
+                return tree / own.relative_to(self.top)
+        return None
+
+
+def _git(directory: Path, *words: str) -> str:
+    variables = {name: value for name, value in os.environ.items() if name not in _OF_ANOTHER}
+    # Hooks are for checkouts of people.  In a group of its own: Ctrl-C must not stop a clean-up.
+    command = ["git", "-c", f"core.hooksPath={os.devnull}", *words]
+    told = subprocess.run(  # noqa: S603 - as written here
+        command, cwd=directory, env=variables, capture_output=True, text=True, check=True,
+        stdin=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    return told.stdout.strip()
+
+
+def set_up(
+    words: str,
+    version: Version,
+    log: Path,
+    say: Callable[[str], None],
+    interruptions: list[int],
+) -> None:
+    """Run what prepares a version, in its folder; what it says goes to a file."""
+    command = shlex.split(words)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        process = start(
+            command, version.environment, directory=version.directory, log=log, is_alone=True
+        )
+    except OSError as error:
+        said = f"--setup: {command[0]} cannot be started ({error.strerror or error})"
+        raise CollectError(said, "check the name and PATH; no shell runs it") from None
+    running = Running(process, interruptions, lambda: False, say, patience_s=LEAVES_S)
+    ended = running.to_the_end(lambda: None)
+    if ended.status and not interruptions:
+        raise CollectError(
+            f"--setup failed with exit code {ended.status}", f"what it said is in {log}"
+        )

@@ -1,0 +1,167 @@
+"""`ab.json`: runs of two versions in turn, as `timesink ab` leaves them in a folder."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from timesink.errors import OutputError, UnreadableError
+
+AB_FILE = "ab.json"
+AB_SCHEMA = "timesink/ab/1"
+BASE, NEW = SIDES = ("base", "new")
+
+
+@dataclass(frozen=True, slots=True)
+class AbSide:
+    """One version of the program."""
+
+    command: tuple[str, ...] = ()
+    """As given, what is secret in it masked."""
+    ref: str | None = None
+    """The commit; None: as it was in its folder."""
+    python: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AbPlan:
+    """How the runs are made."""
+
+    plain: int = 20
+    """Cycles of a run, at least."""
+    plain_s: float = 2.0
+    """Measured time of a run, at least."""
+    skip: int | None = None
+    """Cycles let pass first; None: as the recorder does."""
+    marker: str = ""
+    most_runs: int | None = None
+    """Of each side."""
+    has_timeline: bool = True
+    counters: str = "all"
+    setup: str = ""
+    directory: str = ""
+    """Where the command was given."""
+
+
+@dataclass(frozen=True, slots=True)
+class AbRun:
+    """One run of one side."""
+
+    side: str
+    folder: str
+    """Below the folder of all: `base/03`."""
+    started_us: int
+    ended_us: int
+    exit: int
+    failed: str = ""
+    """Why it does not count; empty where it has not failed."""
+    timeline: bool = False
+    warm_up: bool = False
+
+    @property
+    def counts(self) -> bool:
+        """Whether its plain cycles are compared."""
+        return not (self.failed or self.timeline or self.warm_up)
+
+
+@dataclass(frozen=True, slots=True)
+class AbLook:
+    """What was known after a pair of runs."""
+
+    pairs: int
+    change_pct: float | None
+    interval_pct: tuple[float, float] | None
+
+
+@dataclass(frozen=True, slots=True)
+class AbRuns:
+    """All runs of both versions, in the order in which they ran."""
+
+    schema: str
+    timesink: str
+    base: AbSide
+    new: AbSide
+    detect_pct: float
+    budget_s: float
+    seed: int
+    plan: AbPlan = field(default_factory=AbPlan)
+    complete: bool = False
+    why_partial: str = "it has not ended"
+    runs: tuple[AbRun, ...] = ()
+    history: tuple[AbLook, ...] = ()
+
+    @property
+    def counted(self) -> tuple[AbRun, ...]:
+        """Runs that are compared."""
+        return tuple(run for run in self.runs if run.counts)
+
+    def timelines(self) -> dict[str, str]:
+        """The folder of the run with a timeline, for each side that has one.
+
+        >>> from timesink.sources.ab_folder import AbRun, AbRuns, AbSide
+        >>> runs = (AbRun("new", "new/09", 0, 1, 0, timeline=True),)
+        >>> AbRuns("timesink/ab/1", "", AbSide(), AbSide(), 1, 600, 1, runs=runs).timelines()
+        {'new': 'new/09'}
+        """
+        return {run.side: run.folder for run in self.runs if run.timeline and not run.failed}
+
+
+def is_ab(folder: Path) -> bool:
+    """Whether a folder holds runs of two versions."""
+    path = folder / AB_FILE
+    return path.is_file() and AB_SCHEMA.encode() in path.read_bytes()[:400]
+
+
+def read_ab(folder: Path) -> AbRuns:
+    """The runs of a folder that `timesink ab` has made.
+
+    >>> import tempfile
+    >>> from timesink.sources.ab_folder import AbRuns, AbSide, read_ab, write_ab
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     command = AbSide(("python", "train.py"), ref="5740c1d5")
+    ...     ab = AbRuns("timesink/ab/1", "0.1.0", command, command, 1.0, 600.0, seed=1)
+    ...     write_ab(ab, Path(place))
+    ...     read_ab(Path(place)) == ab
+    True
+    """
+    path = folder / AB_FILE
+    hint = "name a folder that  timesink ab -o DIR  has made"
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise UnreadableError(f"{folder}: no {AB_FILE} in this folder", hint) from None
+    except OSError as error:
+        raise UnreadableError.denied(path, error.strerror or str(error)) from None
+    try:
+        ab = msgspec.json.decode(content, type=AbRuns)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise UnreadableError(f"{path}: cannot be read ({error})", hint) from None
+    if ab.schema != AB_SCHEMA:
+        raise UnreadableError(f"{path}: is {ab.schema!r}, and {AB_SCHEMA} is known here", hint)
+    return ab
+
+
+def write_ab(ab: AbRuns, folder: Path) -> None:
+    """Write `ab.json`; it is there whole or not at all."""
+    path = folder / AB_FILE
+    unfinished = folder / f".{AB_FILE}.new"
+    try:
+        text = msgspec.json.format(msgspec.json.encode(asdict(ab)), indent=1)
+        unfinished.write_bytes(text + b"\n")
+        unfinished.replace(path)
+    except OSError as error:
+        raise OutputError.unwritable(path, error.strerror or str(error)) from None
+
+
+def clear_ab(folder: Path) -> None:
+    """Remove what an earlier one left, and nothing else."""
+    if not is_ab(folder):
+        return
+    for side in SIDES:
+        for path in list((folder / side).glob("*")):
+            if path.name.isdigit():
+                shutil.rmtree(path, ignore_errors=True)
+    (folder / AB_FILE).unlink()
