@@ -27,18 +27,14 @@ from timesink.answers.comparison.kept_runs import run_of_tables, tables_of
 from timesink.answers.comparison.runs import SideRun
 from timesink.answers.comparison.sides import LEFT_OUT, RunSide, SideSource
 from timesink.errors import OutputError, TimesinkError, UnreadableError, UsageError
-from timesink.formats.written_files import BASELINE_ENDING
+from timesink.formats.written_files import BASELINE_ENDING, SERIES, STORE
 from timesink.sources.kept_answers import Tables, from_bytes, to_bytes
 from timesink.sources.places import without_password
 from timesink.sources.recordings import Recording
 from timesink.sources.remote import connected, saying
 
-DEFAULT = Path(".timesink") / "baselines"
-"""Below the working directory."""
 VARIABLE = "TIMESINK_BASELINES"
 """Names another store for all commands."""
-SERIES = ".history"
-"""Of folders with the rows of a series."""
 FORMAT = 1
 """Raised whenever what is kept of a run, or what it means, changes."""
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -80,7 +76,7 @@ def reference(name: str) -> str:
 
 def store_at(place: str | Path | None = None) -> FolderStore:
     """The store of a folder or URL; without one that of the environment, or of this folder."""
-    chosen = os.environ.get(VARIABLE) or DEFAULT if place is None else place
+    chosen = os.environ.get(VARIABLE) or STORE if place is None else place
     if isinstance(chosen, str) and "://" in chosen:
         return RemoteStore(chosen)
     if not str(chosen):

@@ -23,7 +23,6 @@ from timesink import __version__
 from timesink.analyses.comparison.signals import PLAIN, RECORDED, Signals, signals_of
 from timesink.analyses.statistics.repeats import TimedRun
 from timesink.answers.comparison.baseline_store import (
-    SERIES,
     FolderStore,
     checked_name,
     facts_of,
@@ -36,13 +35,15 @@ from timesink.answers.comparison.naming import members_of
 from timesink.answers.comparison.runs import SideReadOptions
 from timesink.answers.comparison.sides import find_side
 from timesink.errors import NotFoundError, UnreadableError, UsageError
+from timesink.formats.written_files import SERIES
 from timesink.model.recorded_run import RecordedRun
 from timesink.model.units import counted, listed
 from timesink.sources.ab_folder import NEW, is_ab, read_ab
 from timesink.sources.sidecars import run_file_in
 
 SCHEMA = "timesink/history-row/1"
-_ROW = ".json"
+_ROW = ".row"
+"""JSON inside; a name that nobody takes for a trace."""
 _COMMIT = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{3,79}")
 _OF_ANOTHER = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
 _BETWEEN = "\x1f"
