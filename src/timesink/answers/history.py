@@ -26,7 +26,7 @@ from timesink.answers.comparison.baseline_store import reference
 from timesink.answers.comparison.history_rows import Commit, HistoryRow, history_rows
 from timesink.errors import UsageError
 from timesink.model import units
-from timesink.output.blocks import Curve, Curves, Document, Facts, Kind, Mark, Section, Text, Tone
+from timesink.output.blocks import Curve, Curves, Document, Kind, Mark, Section, Table, Text, Tone
 from timesink.output.numbers import column, table, worded
 
 SCHEMA = "timesink/history/1"
@@ -144,7 +144,7 @@ class History:
     ...     found = timesink.history("@main", store=place)
     >>> change = found.changes[0]
     >>> change.signal, change.commit.sha, change.before.sha, round(change.change_pct)
-    ('cycle_ns', 'made-up-5', 'made-up-4', 22)
+    ('cycle_ns', 'made-up-5', 'made-up-4', 28)
     """
 
     name: str
@@ -181,10 +181,12 @@ class History:
         notes = list(self.left_out)
         if len(self.machines) > 1:
             each = units.listed(self.machines, 4, "; ")
-            notes.append(f"rows are of {len(self.machines)} machines, each judged by itself: {each}")
+            notes.append(
+                f"rows are of {len(self.machines)} machines, each judged by itself: {each}"
+            )
         if self.signal in (None, *_OF_CYCLES) and len({row.by for row in self.rows}) > 1:
             notes.append("cycle times of plain cycles and of recorded ones are judged apart")
-        return tuple([*notes, *dict.fromkeys(one.note for one in self.series if one.note)])
+        return (*notes, *dict.fromkeys(one.note for one in self.series if one.note))
 
     @property
     def headline(self) -> str:
@@ -193,7 +195,7 @@ class History:
 
     @property
     def bisect(self) -> tuple[str, ...]:
-        """Lines for a shell that find the commit behind the newest rise; none where nothing rose."""
+        """Lines for a shell that find the commit behind the newest rise; none without a rise."""
         newest = next((one for one in self.changes if one.rises and one.certain), None)
         return () if newest is None else tuple(_bisect(newest, self.rows))
 
@@ -234,9 +236,7 @@ class History:
         return f"<History of {len(self.rows)} rows: {self.headline}>"
 
 
-def history(
-    name: str, *, store: str | Path | None = None, signal: str | None = None
-) -> History:
+def history(name: str, *, store: str | Path | None = None, signal: str | None = None) -> History:
     """When cycle time, device time and counts of a series of commits changed.
 
     Rows are added by `timesink baseline add NAME RUN`; `signal` is one of those of
@@ -250,7 +250,9 @@ def history(
     '@main has 1 row: 6 tell a change of times from noise, 2 a change of counts.'
     """
     if signal is not None and signal not in HISTORY_SIGNALS:
-        raise UsageError(f"no signal is named {signal!r}", f"there are {', '.join(HISTORY_SIGNALS)}")
+        raise UsageError(
+            f"no signal is named {signal!r}", f"there are {', '.join(HISTORY_SIGNALS)}"
+        )
     rows, left_out = history_rows(name, store)
     return History(name.removeprefix(reference("")), rows, signal, left_out)
 
@@ -352,15 +354,17 @@ def _headline(found: History) -> Iterator[str]:
             yield f"{name} has {count}: {few}."
         else:
             what = HISTORY_SIGNALS[found.signal].title if found.signal else "No level"
-            yield f"{what} of {name} has not changed in {count}." if found.signal else (
-                f"{what} of {name} has changed in {count}."
+            yield (
+                f"{what} of {name} has not changed in {count}."
+                if found.signal
+                else (f"{what} of {name} has changed in {count}.")
             )
         return
     newest = found.changes[0].commit
     here = [one for one in found.changes if one.commit.sha == newest.sha]
-    said = f" ({units_cut(newest.subject)})" if newest.subject else ""
-    first = here[0].sentence
-    yield f"{first[0].upper()}{first[1:]} at {newest.short}{said}; last before: {here[0].before.short}."
+    said = f" ({cut_subject(newest.subject)})" if newest.subject else ""
+    first, before = here[0].sentence, here[0].before.short
+    yield f"{first[0].upper()}{first[1:]} at {newest.short}{said}; last before: {before}."
     if here[1:]:
         yield f"There, too: {'; '.join(one.sentence for one in here[1:])}."
     if here[0].versions:
@@ -370,7 +374,7 @@ def _headline(found: History) -> Iterator[str]:
         yield f"{units.counted(len(older), 'commits')} before it changed a level as well."
 
 
-def units_cut(subject: str) -> str:
+def cut_subject(subject: str) -> str:
     """The beginning of a subject."""
     return subject if len(subject) <= _SUBJECT else f"{subject[: _SUBJECT - 3].rstrip()}..."
 
@@ -416,10 +420,15 @@ def history_document(found: History) -> Document:
     """The history as blocks that every writer serves."""
     newest = found.changes[0] if found.changes else None
     tone: Tone = "plain" if newest is None else "bad" if newest.rises else "notice"
-    sections = [_changes_section(found)]
+    sections = [*_changes_sections(found)]
     if found.bisect:
-        lines = tuple((str(number), line) for number, line in enumerate(found.bisect, 1))
-        sections.append(Section("bisect", _BISECT, (Facts(lines),), lead=_BISECT_LEAD))
+        lines, code = (
+            tuple(Text(f"{mark}{line}{mark}") for line in found.bisect) for mark in ("", "`")
+        )
+        sections += [
+            Section("bisect", _BISECT, lines, lead=_BISECT_LEAD, medium="text"),
+            Section("bisect", _BISECT, code, lead=_BISECT_LEAD, medium="page"),
+        ]
     curves = tuple(_curves(one, found) for one in found.series if _is_drawn(one))
     if curves:
         sections.append(Section("levels", "Levels, commit by commit", curves))
@@ -435,27 +444,30 @@ def history_document(found: History) -> Document:
 
 
 _BISECT = "Find the commit behind the newest rise"
-_BISECT_LEAD = "Where more commits lie between: the gate ends with 0 for good, 3 for bad, 125 to skip."
+_BISECT_LEAD = (
+    "Where more commits lie between: the gate ends with 0 for good, 3 for bad, 125 to skip."
+)
 
 
-def _changes_section(found: History) -> Section:
+def _changes_sections(found: History) -> tuple[Section, ...]:
     changes, apart = found.changes, len(found.machines) > 1
-    if not changes:
-        return Section("changes", "Changes", (Text(found.headline), *map(Text, found.notes)))
-    subjects = [units_cut(one.commit.subject) for one in changes]
+    commits = [one.commit.short for one in changes]
+    subjects = [cut_subject(one.commit.subject) for one in changes]
+    numbers = [[getattr(one, name) for one in changes] for name in ("base_rows", "new_rows")]
     pct = [None if one.change_pct is None else one.change_pct for one in changes]
     told = table(
         "changes",
         "",
-        (
-            column("commit", "commit", "text", [one.commit.short for one in changes], cut="nothing"),
+        note="" if changes else "No level has changed.",
+        columns=(
+            column("commit", "commit", "text", commits, cut="nothing"),
             column("signal", "what", "text", [_title(one) for one in changes], cut="nothing"),
             column("change_pct", "change", "percent", pct, signed=True),
             column("values", "level", "text", [one.values for one in changes], cut="nothing"),
             column("sure", "sure", "text", [one.sure for one in changes], cut="nothing"),
             column("before", "last before", "text", [one.before.short for one in changes], spare=1),
-            column("base_rows", "rows before", "count", [one.base_rows for one in changes], spare=4),
-            column("new_rows", "rows since", "count", [one.new_rows for one in changes], spare=4),
+            column("base_rows", "rows before", "count", numbers[0], spare=4),
+            column("new_rows", "rows since", "count", numbers[1], spare=4),
             column("subject", "subject", "text", subjects, spare=2),
             column("versions", "other versions", "text",
                    [", ".join(one.versions) or None for one in changes], spare=3),
@@ -464,7 +476,10 @@ def _changes_section(found: History) -> Section:
         ),
     )  # fmt: skip
     notes = tuple(Text(f"{note[0].upper()}{note[1:]}.") for note in found.notes)
-    return Section("changes", "Changes, the newest first", (told, *notes))
+    return (
+        Section("changes", "Changes, the newest first", (told,), medium="text"),
+        Section("changes", "Changes, the newest first", (told, *notes), medium="page"),
+    )
 
 
 def _title(one: LevelChange) -> str:
@@ -479,7 +494,9 @@ def _is_drawn(one: SignalSeries) -> bool:
 def _curves(one: SignalSeries, found: History) -> Curves:
     about = HISTORY_SIGNALS[one.signal]
     where = f", {one.machine}" if len(found.machines) > 1 else ""
-    numbers = tuple(value if isinstance(value, float) else None for value in map(_number, one.values))
+    numbers = tuple(
+        value if isinstance(value, float) else None for value in map(_number, one.values)
+    )
     places = {row.commit.sha: place for place, row in enumerate(one.rows)}
     return Curves(
         f"{one.signal}-{found.machines.index(one.machine)}",
@@ -497,7 +514,7 @@ def _number(value: float | str) -> float | None:
     return None if isinstance(value, str) else float(value)
 
 
-def _rows(found: History, most: int | None) -> Any:
+def _rows(found: History, most: int | None) -> Table:
     rows = list(reversed(found.rows))[:most]
     apart = len(found.machines) > 1
     names = [found.signal] if found.signal else list(HISTORY_SIGNALS)
@@ -515,7 +532,7 @@ def _rows(found: History, most: int | None) -> Any:
                 for one in names
             ),
             column("subject", "subject", "text",
-                   [units_cut(row.commit.subject) or None for row in rows], spare=1),
+                   [cut_subject(row.commit.subject) or None for row in rows], spare=1),
             column("machine", "machine", "text",
                    [row.machine if apart else None for row in rows], spare=4),
         ),

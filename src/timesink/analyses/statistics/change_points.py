@@ -1,13 +1,14 @@
 """Where the level of a series changed: by noise, as far as chance does not explain it, or exactly.
 
 E-divisive (Matteson and James): a stretch is cut where the values of both sides are farthest apart
-by their energy distance, if few of its permutations are cut as well; then so is either side.
-Nothing is assumed of the noise but that its order means nothing.
+by their energy distance, if few of its permutations are cut as well; then so is either side.  What
+comes and goes again is hardly seen by one cut, so values inside two cuts are set against the others
+as well.  Nothing is assumed of the noise but that its order means nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -19,6 +20,12 @@ from timesink.model.arrays import Floats, Ints
 FEWEST = 3
 """Values a level has at least: fewer are outliers, or not known yet."""
 ALPHA = 0.05
+"""Chance that a change is found in a series that has none."""
+_OF_PARTS = 0.025
+"""The same in a stretch of a series that has some: there are several of these."""
+_OF_CUT = 0.6
+"""Part of the chance that is left to one cut, in stretches long enough for two."""
+_LONG = 5 * FEWEST
 _PERMUTATIONS = 399
 _AT_ONCE = 2_000_000
 """Distances held at a time."""
@@ -46,7 +53,9 @@ class ChangePoint:
     """Whether there are values enough; else more may show that it is none."""
 
 
-def level_changes(values: Floats, least_pct: float = _LEAST_PCT, seed: int = 1) -> list[ChangePoint]:
+def level_changes(
+    values: Floats, least_pct: float = _LEAST_PCT, seed: int = 1
+) -> list[ChangePoint]:
     """Where the level of noisy values changed, in order; the last may be uncertain.
 
     >>> level_changes(np.array([10.0, 10.1, 9.9, 10.0, 10.1, 12.0, 12.1, 11.9, 12.0, 12.1]))
@@ -56,11 +65,12 @@ def level_changes(values: Floats, least_pct: float = _LEAST_PCT, seed: int = 1) 
     stretches = [(0, len(values))]
     while stretches:
         start, end = stretches.pop()
-        cut = _cut(values[start:end], seed)
-        if cut is not None:
-            found.append(ChangePoint(start + cut.at, cut.p))
-            stretches += [(start, start + cut.at), (start + cut.at, end)]
-    found = _worth_telling(values, sorted(found, key=lambda one: one.at), least_pct)
+        cuts = _cuts(values[start:end], seed, _OF_PARTS if found else ALPHA)
+        found += [ChangePoint(start + one.at, one.p) for one in cuts]
+        if cuts:
+            stretches += pairwise([start, *(start + one.at for one in cuts), end])
+    found = _between_neighbours(values, sorted(found, key=lambda one: one.at), seed)
+    found = _worth_telling(values, found, least_pct)
     last = found[-1].at if found else 0
     fresh = _may_have_changed(values[last:], least_pct)
     return found if fresh is None else [*found, ChangePoint(last + fresh, certain=False)]
@@ -76,14 +86,30 @@ def exact_changes(values: Sequence[Hashable | None]) -> list[ChangePoint] | None
     """
     known = [place for place, value in enumerate(values) if value is not None]
     changed = [at for before, at in pairwise(known) if values[before] != values[at]]
-    if len(changed) > max(1, len(known) // _OFTEN):
+    if len(changed) > max(2, len(known) // _OFTEN):
         return None
     return [ChangePoint(at) for at in changed]
 
 
-def _worth_telling(
-    values: Floats, found: list[ChangePoint], least_pct: float
-) -> list[ChangePoint]:
+def _between_neighbours(values: Floats, found: list[ChangePoint], seed: int) -> list[ChangePoint]:
+    """Every cut once more, between those beside it: what was cut first was cut among others.
+
+    Its place and its chance are those of its two levels alone; what these do not tell apart goes.
+    """
+    for _ in range(len(found)):
+        before, place = list(found), 0
+        while place < len(found):
+            start = found[place - 1].at if place else 0
+            end = found[place + 1].at if place + 1 < len(found) else len(values)
+            cut = _cut(values[start:end], seed, ALPHA)
+            found[place : place + 1] = [] if cut is None else [ChangePoint(start + cut.at, cut.p)]
+            place += cut is not None
+        if found == before:
+            break
+    return found
+
+
+def _worth_telling(values: Floats, found: list[ChangePoint], least_pct: float) -> list[ChangePoint]:
     """Without the changes that are too small, the smallest first: levels grow together then."""
     while found:
         ends = [0, *(one.at for one in found), len(values)]
@@ -96,26 +122,81 @@ def _worth_telling(
     return found
 
 
-def _cut(values: Floats, seed: int) -> ChangePoint | None:
-    """Where to cut a stretch; None where chance would cut it as well."""
+def _cuts(values: Floats, seed: int, alpha: float) -> list[ChangePoint]:
+    """Where to cut a stretch: once, else around what comes and goes; nowhere where chance would."""
+    is_long = len(values) >= _LONG
+    cut = _cut(values, seed, _OF_CUT * alpha if is_long else alpha)
+    if cut is not None:
+        return [cut]
+    if not is_long or not np.ptp(values):
+        return []
+    distances = np.abs(values[:, None] - values[None, :])
+    (largest,), (start,), (end,) = _inner(distances, np.arange(len(values))[None, :])
+    p = _chance(distances, largest, seed, (1 - _OF_CUT) * alpha, lambda *one: _inner(*one)[0])
+    return [] if p is None else [ChangePoint(int(start), p), ChangePoint(int(end), p)]
+
+
+def _cut(values: Floats, seed: int, alpha: float) -> ChangePoint | None:
+    """Where to cut a stretch once; None where chance would cut it as well."""
     number = len(values)
     if number < 2 * FEWEST or not np.ptp(values):
         return None
     distances = np.abs(values[:, None] - values[None, :])
-    own = _energies(distances, np.arange(number)[None, :])
     weights = _weights(number)
-    largest = float((own * weights).max()) * (1 - 1e-9)
-    random = np.random.default_rng(seed)
+
+    def largest_of(distances: Floats, orders: Ints) -> Floats:
+        return np.asarray((_energies(distances, orders) * weights).max(axis=1))
+
+    own = _energies(distances, np.arange(number)[None, :])
+    p = _chance(distances, float((own * weights).max()), seed, alpha, largest_of)
+    return None if p is None else ChangePoint(FEWEST + int(np.argmax(own[0])), p)
+
+
+def _chance(
+    distances: Floats,
+    largest: float,
+    seed: int,
+    alpha: float,
+    largest_of: Callable[[Floats, Ints], Floats],
+) -> float | None:
+    """Part of the orders of the values that are as far apart somewhere; None from `alpha` on."""
+    number, random = len(distances), np.random.default_rng(seed)
     beyond = done = 0
     batch = max(1, min(_PERMUTATIONS, _AT_ONCE // number**2))
     while done < _PERMUTATIONS:
         size = min(batch, _PERMUTATIONS - done)
         orders = random.permuted(np.tile(np.arange(number), (size, 1)), axis=1)
-        beyond += int(((_energies(distances, orders) * weights).max(axis=1) >= largest).sum())
+        beyond += int((largest_of(distances, orders) >= largest * (1 - 1e-9)).sum())
         done += size
-        if beyond + 1 >= ALPHA * (_PERMUTATIONS + 1):
+        if beyond + 1 >= alpha * (_PERMUTATIONS + 1):
             return None
-    return ChangePoint(FEWEST + int(np.argmax(own[0])), (beyond + 1) / (_PERMUTATIONS + 1))
+    return (beyond + 1) / (_PERMUTATIONS + 1)
+
+
+def _inner(distances: Floats, orders: Ints) -> tuple[Floats, Ints, Ints]:
+    """Per order: how far what is inside two cuts is from what is outside at most, and these."""
+    number = len(distances)
+    ordered = distances[orders[:, :, None], orders[:, None, :]]
+    sums = np.zeros((len(orders), number + 1, number + 1))
+    np.cumsum(np.cumsum(ordered, axis=1), axis=2, out=sums[:, 1:, 1:])
+    square = np.einsum("rii->ri", sums)
+    every = sums[:, :, -1]
+    largest = np.full(len(orders), -1.0)
+    starts, ends = (np.zeros(len(orders), dtype=np.int64) for _ in range(2))
+    for length in range(FEWEST, min(number // 2, number - 2 * FEWEST) + 1):
+        start = np.arange(FEWEST, number - FEWEST - length + 1)
+        end, others = start + length, number - length
+        inside = square[:, end] - 2 * sums[:, start, end] + square[:, start]
+        across = every[:, end] - every[:, start] - inside
+        outside = every[:, -1:] - inside - 2 * across
+        apart = 2 * across / (length * others) - inside / length**2 - outside / others**2
+        apart *= length * others / number
+        best = apart.argmax(axis=1)
+        value = apart[np.arange(len(orders)), best]
+        is_more = value > largest
+        largest = np.where(is_more, value, largest)
+        starts, ends = np.where(is_more, start[best], starts), np.where(is_more, end[best], ends)
+    return largest, starts, ends
 
 
 def _energies(distances: Floats, orders: Ints) -> Floats:

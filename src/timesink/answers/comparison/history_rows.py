@@ -200,7 +200,7 @@ def _measured(folder: Path, reading: SideReadOptions) -> MeasuredRun:
                 f"{folder}: has neither a timeline nor plain cycles ({why})",
                 "record it again, with more cycles: --plain N",
             )
-        return _with_recorded(MeasuredRun(folder.name), recorded, Signals())
+        return _with_recorded(MeasuredRun(folder.name), recorded)
     side = find_side(folder, None)
     (read,), _, _ = read_sides(Runs(reading), [side.sources])
     found = _together([signals_of(one.role) for one in members_of(read)])
@@ -219,10 +219,10 @@ def _measured(folder: Path, reading: SideReadOptions) -> MeasuredRun:
         versions=facts["versions"],
     )
     recorders = [one.recorded for one in read if one.recorded is not None]
-    return _with_recorded(told, recorders[0], found) if recorders else told
+    return _with_recorded(told, recorders[0]) if recorders else told
 
 
-def _with_recorded(told: MeasuredRun, recorded: RecordedRun, found: Signals) -> MeasuredRun:
+def _with_recorded(told: MeasuredRun, recorded: RecordedRun) -> MeasuredRun:
     """A run with what its recorder says; plain cycles tell its speed, where there are any."""
     plain = np.array(recorded.plain_ns, dtype=np.float64)
     if len(plain):
@@ -250,11 +250,17 @@ def _together(found: Sequence[Signals]) -> Signals:
     def known(name: str) -> list[float]:
         return [getattr(one, name) for one in found if getattr(one, name) is not None]
 
-    programs = [one.program or "" for one in found]
+    def total(name: str) -> float | None:
+        return sum(known(name)) if known(name) else None
+
+    programs = "".join(one.program or "" for one in found)
     peak = max(known("peak_memory_bytes"), default=None)
     return Signals(
-        program=hashlib.sha256("".join(programs).encode()).hexdigest()[:16] if any(programs) else None,
-        **{name: sum(known(name)) if known(name) else None for name in _SUMMED},
+        program=hashlib.sha256(programs.encode()).hexdigest()[:16] if programs else None,
+        launches=total("launches"),
+        syncs=total("syncs"),
+        copied_bytes=total("copied_bytes"),
+        device_ns=total("device_ns"),
         peak_memory_bytes=None if peak is None else int(peak),
         cycle_ns=max(known("cycle_ns"), default=None),
     )
@@ -328,11 +334,15 @@ def history_rows(
     if not files:
         above = store_at(store)
         known = [reference(one) for one in above.series()]
-        hint = f"there are {listed(known)}" if known else f"timesink baseline add {name} RUN  begins it"
+        hint = (
+            f"there are {listed(known)}"
+            if known
+            else f"timesink baseline add {name} RUN  begins it"
+        )
         raise NotFoundError(f"{reference(name)}: no history in {above.place}", hint)
     notes: list[str] = []
     commits: dict[str, Commit] = {}
-    found: dict[tuple[str, str, str], dict[object, MeasuredRun]] = {}
+    found: dict[tuple[str, str, str], dict[bytes, MeasuredRun]] = {}
     for file in files:
         added = _added(place.read(file))
         if added is None:
@@ -342,18 +352,20 @@ def history_rows(
         dirty = added.commit.dirty or (sha in commits and commits[sha].dirty)
         commits[sha] = replace(commits.get(sha, added.commit), dirty=dirty)
         for run in added.runs:
-            own = run.name, run.started_us, run.mean_ns, run.device_ns
-            found.setdefault((sha, run.machine, _by(added, run)), {})[own] = run
+            row = found.setdefault((sha, run.machine, _by(added, run)), {})
+            row[msgspec.json.encode(run)] = run
     if not found:
-        raise UnreadableError(f"{reference(name)} in {place.place}: {notes[0]}", "add the runs again")
+        raise UnreadableError(
+            f"{reference(name)} in {place.place}: {notes[0]}", "add the runs again"
+        )
     rows = [
         HistoryRow(commits[sha], machine, by, tuple(runs.values()))
         for (sha, machine, by), runs in found.items()
     ]
     rows.sort(key=lambda row: (row.commit.time_us, min(one.started_us or 0 for one in row.runs)))
     if any(row.commit.dirty for row in rows):
-        dirty = listed(list(dict.fromkeys(row.commit.short for row in rows if row.commit.dirty)))
-        notes.append(f"measured with changes that are in no commit: {dirty}")
+        changed = listed(list(dict.fromkeys(row.commit.short for row in rows if row.commit.dirty)))
+        notes.append(f"measured with changes that are in no commit: {changed}")
     return tuple(rows), tuple(notes)
 
 
