@@ -125,7 +125,12 @@ def _cycle_table(path: Path, by: float, first_ns: float | None, fifth_ns: float 
         lengths[0] = first_ns
     if fifth_ns is not None:
         lengths[4::5] = [fifth_ns] * 8
-    table = process_table(7, cycles=40)
+    return length_table(path, lengths)
+
+
+def length_table(path: Path, lengths: Sequence[float]) -> Path:
+    """A run whose cycles have these lengths, in ns."""
+    table = process_table(7, cycles=len(lengths))
     place = table["cycle"].rank("dense").cast(pl.Int64) - 1
     length = pl.Series(lengths).cast(pl.Int64).gather(place)
     kind = table.schema["cycle_dur_ns"]

@@ -16,6 +16,8 @@ from rich.cells import cell_len
 
 import timesink
 from compared_runs import rank_fields, write_timeline
+from recorded import needs_torch, record
+from recorded import write as write_program
 from timesink.cli import build_parser, main
 
 pytestmark = pytest.mark.whole
@@ -89,7 +91,7 @@ class TestPipeline:
     def test_a_missing_baseline_is_no_pass(self, tmp_path: Path):
         done = pipeline(Path("@main"), timesink.sample_runs()[0], tmp_path)
         assert done.returncode == 1
-        assert "cannot be judged" in (tmp_path / "summary.md").read_text(encoding="utf-8")
+        assert "not decided" in (tmp_path / "summary.md").read_text(encoding="utf-8")
 
     def test_results_of_an_earlier_run_never_stay(self, tmp_path: Path):
         """Not even where nothing was compared: a wrong limit is wrong usage."""
@@ -190,4 +192,55 @@ def test_a_rank_that_is_missing_is_no_pass(
     comment, log = capfd.readouterr()
     check_screen(log)
     assert "Not compared: rank1 pid " in log
-    assert comment.startswith("## timesink: cannot be judged (`--fail-on regression`)\n")
+    assert comment.startswith("## timesink: not decided (`--fail-on regression`)\n")
+
+
+PROGRAM = """
+import torch
+model = torch.nn.Linear(64, 64)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for _ in range(20):
+    loss = torch.nn.functional.{activation}(model(torch.ones(8, 64))).sum()
+    loss.backward()
+    optimizer.step()
+    {more}
+"""
+EXACT = 'program = "same"\npeak_memory = "2%"\n'
+
+
+@pytest.fixture(scope="module")
+def edited_programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("programs")
+    edits = {
+        "base": ("relu", "pass"),
+        "again": ("relu", "pass"),
+        "item": ("relu", "loss.item()"),
+        "kernel": ("gelu", "pass"),
+    }
+    options = ["--skip", "4", "--cycles", "8", "--stop", "--with", "memory"]
+    options += ["--counters", "none"]
+    for name, (activation, more) in edits.items():
+        (folder / name).mkdir()
+        text = PROGRAM.format(activation=activation, more=more)
+        command = [sys.executable, write_program(folder / name, text)]
+        told = record(folder / name / "run", options, command)
+        assert told.code == 0, told.err
+    (folder / "budgets.toml").write_text(EXACT)
+    return folder
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("new", "code", "said"),
+    [
+        ("again", 0, "The program is the same."),
+        ("item", 3, "aten::item"),
+        ("kernel", 3, "aten::gelu"),
+    ],
+)
+def test_one_run_a_side_catches_a_single_edit(
+    edited_programs: Path, capsys: pytest.CaptureFixture[str], new: str, code: int, said: str
+):
+    sides = [str(edited_programs / name / "run") for name in ("base", new)]
+    assert main(["gate", *sides, "--budget", str(edited_programs / "budgets.toml")]) == code
+    assert said in capsys.readouterr().err

@@ -3,12 +3,13 @@
 #
 #   gate.sh BASE NEW [RESULTS]
 #
-# BASE and NEW are what `timesink compare` takes: a recording, a folder of one per rank, or @NAME
+# BASE and NEW are what `timesink gate` takes: a recording, a folder of one per rank, or @NAME
 # for BASE.  RESULTS is a folder: junit.xml and comment.md for the CI system, whole reports and
-# tables for those who look.  Exit code: 0 passed, 3 slower, 1 cannot be judged, 2 wrong usage.
+# tables for those who look.  Exit code: 0 passed, 3 failed, 1 not decided, 2 wrong usage.
 #
 # FAIL_ON   regression (any certain slow-down, the default), or a percentage such as 5%
-# BUDGET    a TOML file with limits of operators, modules and kernels
+# BUDGET    a TOML file with limits (default: ./budgets.toml, where there is one)
+# UNDECIDED exit code where it is not decided, e.g. 0 to let it pass
 # TIMESINK  how timesink is called, e.g. "python -m timesink"
 set -u
 
@@ -24,7 +25,7 @@ finish() {
     code=$?
     mkdir -p "$results"
     [ -s "$comment" ] ||
-        printf '## timesink: could not be judged\n\nSee the log of this run.\n' >"$comment"
+        printf '## timesink: not decided\n\nSee the log of this run.\n' >"$comment"
     # The first line, which nobody sees, is how the next run finds the comment to replace.
     printf '<!-- timesink gate -->\n' | cat - "$comment" >"$comment.marked"
     mv "$comment.marked" "$comment"
@@ -39,6 +40,6 @@ trap 'exit 1' HUP INT TERM
 rm -f "$comment" "$results/junit.xml" "$results/comparison.json"
 
 # One comparison writes everything; the reason is on standard error, at the end of the log.
-${TIMESINK:-timesink} compare "$1" "$2" \
+${TIMESINK:-timesink} gate "$1" "$2" \
     --fail-on "${FAIL_ON:-regression}" ${BUDGET:+--budget "$BUDGET"} \
-    -o "$results" --force
+    ${UNDECIDED:+--undecided "$UNDECIDED"} -o "$results" --force

@@ -194,5 +194,5 @@ class TestGate:
         error = NotFoundError("no such baseline", "save one")
         document = error_document(gate_of_error(error, "@main vs run", asked="--fail-on 5%"), error)
         assert document.tone == "warning"
-        assert document.headline == "Cannot be judged (--fail-on 5%): no such baseline"
+        assert document.headline == "Not decided (--fail-on 5%): no such baseline"
         assert section(document, "hint").blocks == (Text("save one"),)

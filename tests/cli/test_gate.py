@@ -83,8 +83,8 @@ class TestExitCodes:
         one = write_table(tmp_path / "b.csv", process_table(7, cycles=1))
         outcome = run("compare", base, one, "--fail-on", "50%", "--format", "md")
         assert outcome.code == 1
-        assert outcome.out.startswith("## timesink: cannot be judged (`--fail-on 50%`)\n")
-        assert outcome.err.startswith("timesink: CANNOT BE JUDGED (--fail-on 50%)")
+        assert outcome.out.startswith("## timesink: not decided (`--fail-on 50%`)\n")
+        assert outcome.err.startswith("timesink: NOT DECIDED (--fail-on 50%)")
 
     def test_a_recording_that_ended_early_is_named(self, run: Run, tmp_path: Path):
         whole = recorded(tmp_path / "whole")
@@ -160,7 +160,7 @@ class TestExitCodes:
     ):
         file, gone = tmp_path / "x.md", (tmp_path / "a", tmp_path / "b")
         assert unheard("compare", *gone, "--fail-on", "5%", "-o", file) == 1
-        assert "cannot be judged" in file.read_text()
+        assert "not decided" in file.read_text()
 
     def test_a_baseline_is_as_good_as_its_recording(
         self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -239,7 +239,7 @@ class TestRunsThatCannotBeRead:
         assert run("compare", case, *options).code == 0
         assert run("compare", "@never-saved", case, *options, "--store", tmp_path).code == 1
         assert results(folder / "junit.xml").attrib["errors"] == "1"
-        assert "cannot be judged" in (folder / "comment.md").read_text()
+        assert "not decided" in (folder / "comment.md").read_text()
         whole = json.loads((folder / "comparison.json").read_text())
         assert whole["gate"]["outcome"] == "unjudged"
         assert whole["error"]["message"].startswith("@never-saved: no such baseline")
@@ -248,7 +248,7 @@ class TestRunsThatCannotBeRead:
         file, options = tmp_path / "x.html", ("--fail-on", "5%", "--store", tmp_path)
         assert run("compare", "@never-saved", case, *options, "-o", file).code == 1
         page = file.read_text()
-        assert "Cannot be judged (--fail-on 5%): @never-saved: no such baseline" in page
+        assert "Not decided (--fail-on 5%): @never-saved: no such baseline" in page
 
     @pytest.mark.parametrize("name", ["x.json", "x.md", "x.xml", "x.csv", "x.txt", "x.html"])
     def test_nor_does_an_old_file(self, run: Run, case: Path, tmp_path: Path, name: str):
@@ -287,6 +287,63 @@ class TestRunsThatCannotBeRead:
         assert run("compare", case, "--budget", tmp_path / "b.toml", "-o", folder).code == 1
         assert results(folder / "junit.xml").attrib["errors"] == "1"
         assert "no pair to judge" in (folder / "comment.md").read_text()
+
+
+class TestGateCommand:
+    """`timesink gate` is `compare --fail-on` with less to write."""
+
+    @pytest.fixture(autouse=True)
+    def elsewhere(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+
+    def sides(self, case: Path) -> tuple[Path, Path]:
+        base, new = (
+            case / f"{name}_perf_data" / "result_perf_data.csv" for name in ("normal", "abnormal")
+        )
+        return base, new
+
+    def test_any_regression_fails_where_no_limit_is_given(self, run: Run, case: Path):
+        outcome = run("gate", *self.sides(case))
+        assert outcome.code == 3
+        assert outcome.out == ""
+        assert outcome.err.startswith("timesink: FAILED (--fail-on regression): ")
+
+    def test_budgets_of_the_working_directory_are_taken(self, run: Run, case: Path, tmp_path: Path):
+        (tmp_path / "budgets.toml").write_text('[cycle]\nmax_increase = "90%"\n')
+        outcome = run("gate", *self.sides(case))
+        assert outcome.code == 0
+        assert outcome.err.startswith("timesink: passed (--budget budgets.toml): ")
+        assert run("gate", *self.sides(case), "--fail-on", "5%").code == 3
+
+    def test_what_is_not_decided_has_a_code_of_ones_own(
+        self, run: Run, tmp_path: Path, same: tuple[Path, Path]
+    ):
+        budget = tmp_path / "limits.toml"
+        budget.write_text('program = "same"\n')
+        asked = ("gate", *same, "--budget", budget)
+        assert run(*asked).code == 1
+        outcome = run(*asked, "--undecided", "125")
+        assert outcome.code == 125
+        assert "program not decided: no timeline tells it" in outcome.err
+        assert run("gate", *same, "--undecided", "125").code == 0
+        gone = run("gate", same[0], tmp_path / "gone", "--undecided", "125")
+        assert gone.code == 125
+        assert run("compare", *same, "--budget", budget, "--undecided", "7").code == 7
+
+    def test_wrong_usage_stays_wrong_usage(self, run: Run, same: tuple[Path, Path]):
+        for words in ("--undecided=256", "--undecided=skip", "--undecided=125 --fail-on=5"):
+            assert run("gate", *same, *words.split()).code == 2
+
+    @pytest.mark.parametrize(
+        ("name", "begins"),
+        [("comment.md", "## timesink: failed"), ("junit.xml", "<?xml"), ("gate.json", "{")],
+    )
+    def test_it_writes_what_a_pipeline_shows(
+        self, run: Run, case: Path, tmp_path: Path, name: str, begins: str
+    ):
+        file = tmp_path / name
+        assert run("gate", *self.sides(case), "-o", file).code == 3
+        assert file.read_text().startswith(begins)
 
 
 class TestUsage:

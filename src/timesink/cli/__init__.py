@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "whatif": "Say what a cycle would take if parts of the program took another time, or none.",
     "compare": "Say what changed between two runs, cycle by cycle, and why.",
     "ab": "Run two versions of a program in turn until it is decided whether one is slower.",
+    "gate": "Say whether a run passes beside another one: the exit code is 3 where it does not.",
     "baseline": "Keep what a run says under a name, to compare others with it.",
     "history": "Say at which commits of a series cycle time, device time and counts changed.",
     "diagnose": "Say which cycles of a run take longer than its others, and why.",

@@ -5,7 +5,7 @@ by `timesink baseline` (@NAME).  Runs of many ranks are compared as a whole, too
 that came or went, collectives.  One path is a folder that holds both sides, normal and abnormal,
 or several such cases.  More paths, or `--explore`, are roles to be told apart: which behave alike,
 and how the groups differ.  With `--fail-on` or `--budget` the exit code is 3 where NEW does not
-pass, and 1 where that cannot be judged.
+pass, and 1 where that is not decided.
 
   timesink compare before.json.gz after.json.gz
   timesink compare before.json.gz after.json.gz -o report.html
@@ -382,6 +382,7 @@ def _check_file(path: Path, *, force: bool) -> None:
 TABLES = ("rows", "times", "families")
 VIEWS = ("program", "edits", "kinds")
 _FORMATS = ("text", "csv", "md", "report", "json", "junit", "html")
+_MOST_CODE = 255
 _ENDINGS = ("text", "csv", "md", "json", "xml", "html")
 _WITHOUT_CHOICE = ("md", "report", "json", "junit", "html")
 """Formats that hold what they hold, whatever rows or tables are asked for."""
@@ -391,20 +392,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink compare`."""
     what = "BASE and NEW, a case, or roles"
     add_option(parser, "paths PATH", what, completed="file", nargs="+")
-    which = parser.add_argument_group("what to compare")
-    add_option(which, "--pid P", "one process, or BASE,NEW")
-    add_option(which, "--rank N", "one rank", type=int)
-    add_option(which, "--device D", "one device: Host, 7, 'GPU 7'", type=not_empty)
-    add_option(which, "--cycles", "one sort of cycle", choices=CYCLE_TYPES)
+    which = add_choices(parser)
+    parser.set_defaults(screen_only=False)
     add_option(which, "--explore", "tell roles apart, pair none")
-    add_option(which, "--ignore-hosts", "processes by number alone")
-    add_option(which, "--ignore PATTERN", "calls that are no part of the program", type=not_empty)
-    add_cycle_options(parser)
-    passes = parser.add_argument_group("whether it passes: exit code 3 where it does not")
-    limit = "regression: a certain slow-down; or 5%%: one by more than that, as best estimated"
-    add_option(passes, "--fail-on LIMIT", limit, type=Limit.of)
-    add_option(passes, "--budget FILE", "TOML: how long operators, ... may take", completed="file")
-    add_option(passes, "--store DIR", "folder or URL of baselines, for @NAME", type=not_empty)
     add_option(parser, "--table", "one table: text or csv", choices=TABLES)
     what = "both programs as a tree, their edits, or kinds of cycles"
     add_option(parser, "--view", what, choices=VIEWS)
@@ -413,6 +403,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_engine_options(parser)
     place = "write to a file (.txt, .csv, .md, .json, .xml, .html), or to a folder"
     add_output(parser, place, _FORMATS)
+
+
+def add_choices(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Options that say what is compared and whether it passes; the group of the former."""
+    which = parser.add_argument_group("what to compare")
+    add_option(which, "--pid P", "one process, or BASE,NEW")
+    add_option(which, "--rank N", "one rank", type=int)
+    add_option(which, "--device D", "one device: Host, 7, 'GPU 7'", type=not_empty)
+    add_option(which, "--cycles", "one sort of cycle", choices=CYCLE_TYPES)
+    add_option(which, "--ignore-hosts", "processes by number alone")
+    add_option(which, "--ignore PATTERN", "calls that are no part of the program", type=not_empty)
+    add_cycle_options(parser)
+    passes = parser.add_argument_group("whether it passes: exit code 3 where it does not")
+    limit = "regression: a certain slow-down; or 5%%: one by more than that, as best estimated"
+    add_option(passes, "--fail-on LIMIT", limit, type=Limit.of)
+    what = "TOML: limits of program, counts, device time, operators, ..."
+    add_option(passes, "--budget FILE", what, completed="file")
+    code = "exit code where it is not decided (default: 1; git bisect skips with 125)"
+    add_option(passes, "--undecided CODE", code, type=_exit_code)
+    add_option(passes, "--store DIR", "folder or URL of baselines, for @NAME", type=not_empty)
+    return which
+
+
+def _exit_code(text: str) -> int:
+    if not text.isdigit() or int(text) > _MOST_CODE:
+        raise argparse.ArgumentTypeError(f"{text!r}: an exit code is a number from 0 to 255")
+    return int(text)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -434,17 +451,25 @@ def run(options: argparse.Namespace) -> int:
         gate = _gate_for(comparison, options, budgets) if _needs_gate(options, form) else None
     except TimesinkError as error:
         _give_error(error, options, form, folder)
+        if _is_asked(options) and error.exit_code == TimesinkError.exit_code:
+            # What cannot be read or compared is not decided either.
+            error.exit_code = _code_of_undecided(options)
         raise
-    if folder is None:
-        _give_answer(form, comparison, gate, options)
-    else:
+    if folder is not None:
         _write_folder(comparison, gate, options, form, folder)
+    elif not options.screen_only:
+        _give_answer(form, comparison, gate, options)
     if gate is None or not _is_asked(options):
         return 0
     from timesink.answers.comparison.gate import screen  # noqa: PLC0415
 
     _say([screen(gate)])
-    return gate.exit_code
+    is_open = gate.exit_code == TimesinkError.exit_code
+    return _code_of_undecided(options) if is_open else gate.exit_code
+
+
+def _code_of_undecided(options: argparse.Namespace) -> int:
+    return TimesinkError.exit_code if options.undecided is None else int(options.undecided)
 
 
 def _give_error(

@@ -197,7 +197,7 @@ class Finding:
 
     @property
     def kind(self) -> str:
-        """The id, of checks: `cycle time`, `budget` or `recordings`."""
+        """The id, of checks: `exact`, `device time`, `cycle time`, `budget` or `recordings`."""
         return self.id
 
     @property
@@ -217,7 +217,7 @@ class Finding:
 
     @property
     def urgency(self) -> int:
-        """The lower, the sooner a check is told: failed, cannot be judged, passed."""
+        """The lower, the sooner a check is told: failed, not decided, passed."""
         return ("failed", "unjudged", "passed", "").index(self.outcome)
 
     @property

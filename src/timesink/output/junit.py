@@ -17,7 +17,7 @@ _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 """What XML 1.0 cannot hold, not even written as a number."""
 _SUITE = "timesink compare"
 _TYPES = {"cycle time": "regression"}
-_UNJUDGED = "cannot be judged"
+_UNJUDGED = "not decided"
 _NS_PER_S = 1e9
 
 

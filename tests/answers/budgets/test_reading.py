@@ -45,6 +45,27 @@ def test_every_key(tmp_path):
     )  # fmt: skip
 
 
+SIGNALS = """
+program = "same"
+device_time = "1%"
+launches = "+3"
+syncs = "5%"
+bytes_copied = "+4 KiB"
+peak_memory = "1.5 MB"
+"""
+
+
+def test_limits_on_single_runs(tmp_path):
+    assert [(one.name, one.max_increase) for one in load_budgets(write(tmp_path, SIGNALS))] == [
+        ("program", None),
+        ("device_time", Increase(pct=1.0)),
+        ("launches", Increase(number=3.0)),
+        ("syncs", Increase(pct=5.0)),
+        ("bytes_copied", Increase(size=4096.0)),
+        ("peak_memory", Increase(size=1.5e6)),
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "said", "hint"),
     [
@@ -68,6 +89,14 @@ def test_every_key(tmp_path):
         ('[operators]\n"a" = { max = "1 s", of = "gpu" }', 'of = "gpu": write device or host', ""),
         ('[operators]\n"a" = { max = "1 s", optional = 1 }', "write true or false", ""),
         ('[operators]\n" " = { max = "1 s" }', "has no name", "an entry is"),
+        ('program = "equal"', 'toml: program = "equal": write "same"', "docs"),
+        ('launches = "0.1 ms"', 'launches = "0.1 ms": an increase is a number', "docs"),
+        ("syncs = 0", "syncs = 0: an increase is a number or a percentage", "docs"),
+        ('peak_memory = "2 parsec"', "an increase is a size or a percentage", "docs"),
+        ('device_time = "+0"', "an increase is a percentage or a time", "docs"),
+        ('launch = "+0"', "toml: unknown key 'launch'", "did you mean launches?"),
+        ('[cycle]\nmax = "1 s"\nsyncs = "+0"', "unknown key 'syncs'", "above the first [table]"),
+        ('[kernels]\nlaunches = "+0"', "is no table", "above the first [table]"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(tmp_path, text, said, hint):

@@ -167,7 +167,7 @@ def test_error_document() -> None:
     error = TimesinkError("no such baseline")
     assert (
         error_document(gate_of_error(error, "@main vs run"), error).headline
-        == "Cannot be judged: no such baseline"
+        == "Not decided: no such baseline"
     )
 
 
@@ -410,5 +410,5 @@ def test_comment_md() -> None:
 
 def test_gate_md() -> None:
     gate = gate_of_error(TimesinkError("no such baseline"), "@main vs run")
-    told = ["## timesink: cannot be judged", "", "no such baseline", "", "`@main vs run`"]
+    told = ["## timesink: not decided", "", "no such baseline", "", "`@main vs run`"]
     assert gate_md(gate).splitlines() == told

@@ -128,15 +128,17 @@ class TestUnevenCycles:
         gate = gate_of(compare(*tables, cache=False), Limit(10.0))
         assert gate.exit_code == 1
         assert "1.00 → 7.40 ms (7.4 x" in gate.reasons[0]
-        assert "Not judged: that is beyond 10 %, and cycles are too uneven" in gate.reasons[0]
-        assert "4 runs of each side, recorded in turn, would decide" in gate.reasons[0]
+        assert "Not decided: that is beyond 10 %, and cycles are too uneven" in gate.reasons[0]
+        assert (
+            "About 4 runs of each side in turn would decide: timesink ab --base" in gate.reasons[0]
+        )
 
     def test_a_mean_beyond_the_limit_does_not_pass_where_tested_cycles_may_be_beyond_it(self):
         shown = replace(lengths(16.7), steady=SteadyTimes(100.0, 109.5, (-10.7, 29.7)))
         unclear = comparison_of({"case": unchanged(cycle_time=shown)})
         gate = gate_of(unclear, Limit(10.0))
         assert gate.exit_code == 1
-        assert "(+9.5 %). Not judged: the mean of all cycles is beyond 10 %" in gate.reasons[0]
+        assert "(+9.5 %). Not decided: the mean of all cycles is beyond 10 %" in gate.reasons[0]
         longer = comparison_of({"case": slow_clock(cycle_time=shown)})
         assert gate_of(longer, Limit(10.0)).exit_code == 1
         # Any regression has to be certain, and what was tested is within.
@@ -168,7 +170,7 @@ class TestUnevenCycles:
         why = unchanged(cycle_time=lengths(40.0, half_pct=60.0))
         gate = gate_of(comparison_of({"case": why}))
         assert gate.outcome == "passed"
-        assert "Not judged" not in gate.checks[0].sentence
+        assert "Not decided" not in gate.checks[0].sentence
 
 
 class TestRerunsOfOneProgram:

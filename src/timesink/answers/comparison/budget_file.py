@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from timesink.analyses.statistics.drift import warm_up
 from timesink.answers.comparison.baseline_store import Baseline
 from timesink.answers.comparison.naming import members_of
 from timesink.errors import UnreadableError, UsageError, own_text
-from timesink.model.units import brief_ns, counted, signed_ns
+from timesink.model.units import brief_ns, counted, signed_ns, size_bytes
 from timesink.rules.case_functions import family_of
 
 if sys.version_info >= (3, 11):
@@ -32,6 +33,7 @@ else:
 
 _NS_OF = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9}
 _AMOUNT = re.compile(r"\+?\s*((?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,2})?)\s*(\S+)", re.IGNORECASE)
+_PLAIN = re.compile(r"\+?\s*(\d+\.?\d*|\.\d+)\s*([A-Za-z%]*)")
 _TIME = 'a time is a number and its unit, as in "1.5 ms" (ns, us, ms, s)'
 _INCREASE = 'an increase is a percentage or a time, as in "10%" or "0.2 ms"'
 _FORM = 'an entry is  "aten::mm" = { max = "1.5 ms", max_increase = "10%" }  below [operators]'
@@ -40,25 +42,48 @@ KINDS = ("cycle", "operators", "modules", "kernels")
 """Tables of a file of budgets."""
 TIMES = ("device", "host")
 """What an operator or a module is measured by."""
+SIGNAL = "signal"
+"""Kind of a limit above all tables, on what single runs tell."""
+_SAME = "same"
+_COUNT = 'an increase is a number or a percentage, as in "+0" or "5%"'
+_SIZE = 'an increase is a size or a percentage, as in "+0", "+4 KiB" or "2%"'
+_BYTES_OF = {
+    "": 1, "B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9,
+    "KiB": 2**10, "MiB": 2**20, "GiB": 2**30,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Increase:
-    """How much longer something may take: a part of what it took, or a time."""
+    """How much more something may be: a part of what it was, a time, a number, or a size."""
 
     pct: float | None = None
     ns: float | None = None
+    number: float | None = None
+    size: float | None = None
 
     @property
     def said(self) -> str:
-        """As people read it: `+10 %`, `+200.0 us`."""
-        return f"+{self.pct:g} %" if self.pct is not None else signed_ns(self.ns or 0) or "+0 ns"
+        """As people read it: `+10 %`, `+200.0 us`, `+3`, `+4.0 KiB`."""
+        if self.pct is not None:
+            return f"+{self.pct:g} %"
+        if self.number is not None:
+            return f"+{self.number:g}"
+        if self.size is not None:
+            return f"+{size_bytes(self.size)}" if self.size else "+0"
+        return signed_ns(self.ns or 0) or "+0 ns"
 
-    def is_below(self, delta_ns: float, base_ns: float) -> bool:
+    def most(self, base: float) -> float:
+        """The most that is within it."""
+        if self.pct is not None:
+            return base + self.pct * base / 100
+        return base + (self.ns or self.number or self.size or 0.0)
+
+    def is_below(self, delta: float, base: float) -> bool:
         """Whether a change is more than this."""
         if self.pct is not None:
-            return 100 * delta_ns > self.pct * base_ns
-        return delta_ns > (self.ns or 0)
+            return 100 * delta > self.pct * base
+        return delta > (self.ns or self.number or self.size or 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +91,10 @@ class Budget:
     """One entry of a file of budgets."""
 
     kind: str
-    """One of `KINDS`."""
+    """One of `KINDS`, or `SIGNAL`."""
     name: str
-    """A name, a pattern with * and ?, or a family of kernels; `cycle` for the cycle itself."""
+    """A name, a pattern with * and ?, or a family of kernels; `cycle` for the cycle itself; the key
+    of a signal."""
     max_ns: float | None = None
     """Mean time per cycle."""
     max_increase: Increase | None = None
@@ -117,6 +143,34 @@ def time_ns(value: object) -> float:
     return found
 
 
+def _same_program(value: object) -> None:
+    if value != _SAME:
+        raise AmountError(f'write "{_SAME}"')
+
+
+def _more(value: object, form: str, scales: Mapping[str, int], field: str) -> Increase:
+    """A percentage, or an amount with one of these units."""
+    found = _PLAIN.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found is None or found[2] not in (*scales, "%"):
+        raise AmountError(form)
+    number = Decimal(found[1])
+    if found[2] == "%":
+        return Increase(float(number))
+    return Increase(**{field: float(number * scales[found[2]])})
+
+
+SIGNALS: Mapping[str, Callable[[object], Increase | None]] = {
+    "program": _same_program,
+    "device_time": increase,
+    "launches": partial(_more, form=_COUNT, scales={"": 1}, field="number"),
+    "syncs": partial(_more, form=_COUNT, scales={"": 1}, field="number"),
+    "bytes_copied": partial(_more, form=_SIZE, scales=_BYTES_OF, field="size"),
+    "peak_memory": partial(_more, form=_SIZE, scales=_BYTES_OF, field="size"),
+}
+"""Keys above all tables, and how each is read."""
+_ABOVE = "write it above the first [table]"
+
+
 # -- reading --------------------------------------------------------------------------------------
 
 
@@ -132,6 +186,9 @@ def load_budgets(path: str | Path) -> tuple[Budget, ...]:
         raise UsageError(f"{path}: not TOML ({error})", _FORM) from None
     entries: list[Budget] = []
     for kind, content in tables.items():
+        if kind in SIGNALS or not (kind in KINDS or isinstance(content, dict)):
+            entries.append(_signal(str(path), kind, content))
+            continue
         if kind not in KINDS:
             known = ", ".join(f"[{name}]" for name in KINDS)
             raise UsageError(f"{path}: unknown table [{kind}]", _meant(kind, KINDS, known))
@@ -145,6 +202,18 @@ def load_budgets(path: str | Path) -> tuple[Budget, ...]:
     if not entries:
         raise UsageError(f"{path}: holds no budget", _FORM)
     return tuple(entries)
+
+
+def _signal(path: str, key: str, value: object) -> Budget:
+    """A limit on what single runs tell."""
+    if key not in SIGNALS:
+        hint = _meant(key, (*SIGNALS, *KINDS), ", ".join(SIGNALS))
+        raise UsageError(f"{path}: unknown key {key!r}", hint)
+    try:
+        return Budget(SIGNAL, key, max_increase=SIGNALS[key](value))
+    except AmountError as error:
+        shown = f'"{value}"' if isinstance(value, str) else str(value)
+        raise UsageError(f"{path}: {key} = {shown}: {error}", _HELP) from None
 
 
 def _flag(value: object) -> bool:
@@ -179,11 +248,11 @@ _KNOWN = {
 def _budget(place: str, kind: str, name: str, entry: object) -> Budget:
     """One entry; `place` is where it stands, for words about what is wrong."""
     if not isinstance(entry, dict):
-        raise UsageError(f"{place}: is no table", _FORM)
+        raise UsageError(f"{place}: is no table", _ABOVE if name in SIGNALS else _FORM)
     found: dict[str, Any] = {}
     for key, value in entry.items():
         if key not in _KNOWN[kind]:
-            hint = _meant(key, _KNOWN[kind], ", ".join(_KNOWN[kind]))
+            hint = _ABOVE if key in SIGNALS else _meant(key, _KNOWN[kind], ", ".join(_KNOWN[kind]))
             raise UsageError(f"{place}: unknown key {key!r}", hint)
         field, read = _READERS[key]
         shown = f'"{value}"' if isinstance(value, str) else str(value)

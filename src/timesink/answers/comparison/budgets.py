@@ -14,6 +14,7 @@ from timesink.analyses.statistics.means import column_means
 from timesink.analyses.statistics.ranks import ALPHA, false_discovery
 from timesink.answers.comparison.budget_file import (
     DEVICE_TIME,
+    SIGNAL,
     Budget,
     Increase,
     has_device_work,
@@ -21,10 +22,18 @@ from timesink.answers.comparison.budget_file import (
     measured,
 )
 from timesink.answers.comparison.changes import Told
-from timesink.answers.comparison.gate_result import FAILED, PASSED, UNJUDGED
+from timesink.answers.comparison.gate_result import (
+    FAILED,
+    PASSED,
+    UNJUDGED,
+    Limit,
+    doubt,
+    same_program,
+)
 from timesink.answers.comparison.naming import processes
 from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.report import Comparison
+from timesink.answers.comparison.signal_checks import signal_checks
 from timesink.model.arrays import Floats
 from timesink.model.diagnosis import SteadyTimes
 from timesink.model.findings import Finding, Interval
@@ -87,13 +96,13 @@ class Amount:
 
 
 def evaluate(budgets: Sequence[Budget], comparison: Comparison) -> tuple[Finding, ...]:
-    """One check per limit of each entry, in the order of the file.
+    """One check per limit of each entry: those on single runs first, others as in the file.
 
     `max` is of the new side, `max_increase` of the change; warm-up counts for neither.  Of many
     names or ranks that an entry matches each has the limit to itself, and the worst is told.
     """
-    found: list[Finding] = []
-    for one in budgets:
+    found = list(signal_checks([one for one in budgets if one.kind == SIGNAL], comparison))
+    for one in (one for one in budgets if one.kind != SIGNAL):
         found += (_of_cycle if one.kind == "cycle" else _of_names)(one, comparison)
     return tuple(found)
 
@@ -119,7 +128,7 @@ def _of_cycle(budget: Budget, comparison: Comparison) -> Iterator[Finding]:
 
 def _cycle_increase(budget: Budget, allowed: Increase, comparison: Comparison) -> Finding:
     """As the verdict goes: of each run and sort of cycle the ranks together."""
-    amounts, reason = [], None
+    amounts, reason, doubts = [], None, []
     for case in comparison.cases:
         found = case.diagnosis
         if found is None or found.verdict == "incomparable":
@@ -133,9 +142,17 @@ def _cycle_increase(budget: Budget, allowed: Increase, comparison: Comparison) -
         certain = found.verdict == "regression" if interval is None else interval[0] > 0
         where = case.pairs[0].title if len(comparison.cases) > 1 else ""
         beyond = allowed.is_below(new - base, base)
-        amounts.append(Amount("cycle", where, "cycle", base, new, beyond, certain, interval))
+        amount = Amount("cycle", where, "cycle", base, new, beyond, certain, interval)
+        limit = Limit(100 * (allowed.most(base) / base - 1) if base else 0.0)
+        open_ = same_program(case, found, limit) if amount.is_over else doubt(found, limit)
+        doubts += [open_] if open_ else []
+        amounts.append(replace(amount, is_certain=False) if open_ else amount)
     ordered = sorted(amounts, key=lambda one: (not one.is_beyond, -one.delta_ns))
-    return _increase_result(budget, 1, ordered, reason)
+    result = _increase_result(budget, 1, ordered, reason)
+    if not doubts or result.outcome != PASSED:
+        return result
+    said = result.sentence.removesuffix(", which may be noise.").rstrip(".")
+    return replace(result, outcome=UNJUDGED, sentence=f"{said}. {doubts[0]}")
 
 
 # -- operators, modules and kernels ----------------------------------------------------------------
@@ -293,9 +310,9 @@ def _judged(
 
 
 def _unjudged(budget: Budget, rule: str, why: str) -> Finding:
-    """The result of what cannot be judged; `why` is said as the end of a sentence."""
+    """The result of what is not decided; `why` is said as the end of a sentence."""
     text = why.strip().rstrip(".") or "there is nothing to compare"
-    said = f"{rule} cannot be judged: {text[:1].lower()}{text[1:]}"
+    said = f"{rule} not decided: {text[:1].lower()}{text[1:]}"
     return _check(budget, rule, UNJUDGED, said)
 
 

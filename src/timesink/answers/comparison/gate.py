@@ -18,7 +18,15 @@ from timesink.answers import causes
 from timesink.answers.causes import paragraphs
 from timesink.answers.comparison.changes import Told
 from timesink.answers.comparison.exploration import APART, apart_lines, groups_block, threshold
-from timesink.answers.comparison.gate_result import FAILED, PASSED, UNJUDGED, Gate
+from timesink.answers.comparison.gate_result import (
+    CYCLE_TIME,
+    EXACT,
+    FAILED,
+    PASSED,
+    PRECISE,
+    UNJUDGED,
+    Gate,
+)
 from timesink.answers.comparison.pair_tables import pairs_block, times_block
 from timesink.answers.comparison.program import (
     edits_blocks,
@@ -40,11 +48,11 @@ from timesink.output.names import as_code, printable, short_names
 from timesink.output.numbers import column, table
 from timesink.output.terminal import wrapped
 
-OUTCOMES = {PASSED: "Passed", FAILED: "Failed", UNJUDGED: "Cannot be judged"}
+OUTCOMES = {PASSED: "Passed", FAILED: "Failed", UNJUDGED: "Not decided"}
 TONES: dict[str, Tone] = {PASSED: "good", FAILED: "bad", UNJUDGED: "warning"}
 """Outcomes in words, and what they mean for the reader."""
 _WIDTH, _HEIGHT = 80, 24
-_IN_A_LOG = {PASSED: "passed", FAILED: "FAILED", UNJUDGED: "CANNOT BE JUDGED"}
+_IN_A_LOG = {PASSED: "passed", FAILED: "FAILED", UNJUDGED: "NOT DECIDED"}
 _MOST_PARTS = 3
 _MOST_DOUBTS = 2
 _MOST_ROWS = 5
@@ -57,6 +65,7 @@ _MOST_PAIRS = 8
 _MOST_FUNCTIONS = 5
 _MOST_NOTES = 3
 _LONGEST_COMMAND = 400
+_LONGEST_HEADLINE = 600
 _NOT_COMPARED = (LEFT_OUT, ALONE)
 """What notes hold that say so."""
 _KEPT = ("checks", "subject", "command")
@@ -115,9 +124,9 @@ def screen(gate: Gate) -> str:
     asked = f" ({gate.asked})" if gate.asked else ""
     head = _lines([f"timesink: {_IN_A_LOG[gate.outcome]}{asked}: {gate.subject}"], 0, 3)
     doubts = [f"{doubt}." for doubt in gate.doubts[:_MOST_DOUBTS]]
-    said = gate.reasons
+    said, first = gate.reasons, _lines([" ".join(gate.leading)], 2, 5) if gate.leading else []
     if gate.outcome == PASSED:
-        said = [one.sentence for one in gate.of_kind("cycle time")]
+        said = [one.sentence for one in gate.of_kind(CYCLE_TIME)]
         said += [gate.kept] if gate.kept else []
     # Of many reasons, how many more there are.
     more = len(said) - _MOST_REASONS_IN_LOG
@@ -126,13 +135,13 @@ def screen(gate: Gate) -> str:
     if gate.outcome == PASSED:
         unseen = [gate.unseen] if gate.unseen else []
         return "\n".join(
-            fitted([([*head, *_lines([*reasons, *unseen, *doubts], 2, 14)], 0)], _HEIGHT)
+            fitted([([*head, *first, *_lines([*reasons, *unseen, *doubts], 2, 14)], 0)], _HEIGHT)
         )
     # A line for a shell; none where a terminal does not show all of it, or it leaves no room.
     command = f"  {shlex.join(gate.command)}" if gate.command else ""
     if not command.isprintable() or cell_len(command) > _MOST_ROWS * _WIDTH:
         command = ""
-    parts: list[_Lines] = [([*head, *_lines(reasons, 2, 10), *_lines(doubts, 2, 3)], 0)]
+    parts: list[_Lines] = [([*head, *first, *_lines(reasons, 2, 10), *_lines(doubts, 2, 3)], 0)]
     parts += _why_lines(gate.why) if gate.outcome == FAILED else ()
     parts.append((("Reproduce", command) if command else (), 1))
     more_rows = max(0, cell_len(command) - 1) // _WIDTH
@@ -217,10 +226,16 @@ def comment_md(
         word = causes.verdict(why)
         title = "the program changed" if only_edited(why) else word.lower()
         title = _judged(gate) if gate is not None and gate.asked else title
-        found = [] if gate is None else gate.of_kind("cycle time")
+        found = [] if gate is None else gate.of_kind(CYCLE_TIME)
         reason = found[0].sentence if found else why.reason
-        headline = " ".join([*(opening_lines(why) or [f"{word}."]), reason])
-        sections = [*_checks(gate, reason), _subject(comparison), *_why(why)]
+        # What is certain, what is precise, then cycle time; of several cases that told first.
+        certain = opening_lines(why) if gate is None else [*_failed_first(gate), *gate.leading]
+        headline = " ".join(certain or [f"{word}."])
+        told = f"{headline} {reason}"
+        # A long one loses its end: why cycles pass or not then stands in a paragraph of its own.
+        if len(told) <= _LONGEST_HEADLINE or not certain or gate is None or not gate.asked:
+            headline = told
+        sections = [*_checks(gate, headline), _subject(comparison), *_why(why)]
     sections += _rest(comparison, gate, command)
     shown = _document(title, short_names(headline), sections)
     return to_comment(shown, _MOST_LINES, _KEPT)
@@ -245,11 +260,18 @@ def _judged(gate: Gate) -> str:
     return f"{OUTCOMES[gate.outcome].lower()}{asked}"
 
 
+def _failed_first(gate: Gate) -> list[str]:
+    """What is certain, or precise, and fails."""
+    checks = [one for kind in (EXACT, PRECISE) for one in gate.of_kind(kind)]
+    return [one.sentence for one in checks if one.outcome == FAILED]
+
+
 def _checks(gate: Gate | None, told: str) -> Iterator[Section]:
     """What does not pass and was not told, budgets that are kept, and what cannot be seen."""
     if gate is None or not gate.asked:
         return
-    lines = [line for line in gate.reasons if line != told]
+    cycles = [] if gate.outcome != PASSED else [one.sentence for one in gate.of_kind(CYCLE_TIME)]
+    lines = [line for line in [*gate.reasons, *cycles[:1]] if line not in told]
     more = len(lines) - _MOST_REASONS
     lines = lines[:_MOST_REASONS] + ([f"and {units.count(more)} more"] if more > 0 else [])
     lines += [gate.kept, gate.unseen if gate.outcome == PASSED else ""]

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from timesink.analyses.comparison.recorded import only_the_host_is_slower
 from timesink.analyses.comparison.verdict import NARROW
 from timesink.answers.comparison.changes import Told
+from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.report import Comparison
+from timesink.answers.comparison.signal_sentences import (
+    AMOUNTS,
+    COUNTS,
+    DEVICE_TIME,
+    PROGRAM,
+    certain_lines,
+)
 from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.model import units
 from timesink.model.diagnosis import CycleTime, Diagnosis
@@ -21,6 +29,9 @@ from timesink.sources.recordings import sayable
 
 REGRESSION = "regression"
 PASSED, FAILED, UNJUDGED = "passed", "failed", "unjudged"
+EXACT, PRECISE, CYCLE_TIME = "exact", "device time", "cycle time"
+"""Kinds of checks that lead: what is certain, what is precise, then how long cycles take."""
+_LEADING = (PROGRAM, *AMOUNTS, COUNTS, DEVICE_TIME)
 _CODES = {PASSED: 0, FAILED: 3, UNJUDGED: 1}
 
 
@@ -29,7 +40,7 @@ class Limit:
     """What fails: any certain slow-down, or one by more than some percent in its best estimate.
 
     Certain is that cycles became longer at all, not that they did by more than that.  What is
-    beyond the limit and not certain is not judged.
+    beyond the limit and not certain is not decided.
     """
 
     allowed_pct: float | None = None
@@ -72,6 +83,9 @@ class Gate:
     asked: str
     """Options that ask for it: `--fail-on 5% --budget limits.toml`; empty where none do."""
     checks: tuple[Finding, ...]
+    """What is certain first, then what is precise, then cycle time and all else."""
+    certain: Mapping[str, str] = field(default_factory=dict)
+    """What no check is about, of program, counts and device time."""
     why: Diagnosis | None = None
     """The diagnosis behind the cycle time that is told first: one that failed, if any did."""
     unseen: str = ""
@@ -85,18 +99,27 @@ class Gate:
 
     @property
     def outcome(self) -> str:
-        """`passed`, `failed` or `unjudged`; a failure is said whatever else cannot be judged."""
+        """`passed`, `failed` or `unjudged`; a failure is said whatever else is not decided."""
         found = {check.outcome for check in self.checks if check.counts}
         return next((one for one in (FAILED, UNJUDGED) if one in found), PASSED)
 
     @property
     def exit_code(self) -> int:
-        """0 passed, 3 failed, 1 cannot be judged."""
+        """0 passed, 3 failed, 1 not decided."""
         return _CODES[self.outcome]
 
     @property
+    def leading(self) -> list[str]:
+        """What is certain, then what is precise, where that does not fail."""
+        told = dict(self.certain)
+        for one in self.checks:
+            if one.kind in (EXACT, PRECISE) and one.outcome == PASSED:
+                told[one.name] = one.sentence
+        return [told[name] for name in sorted(told, key=_LEADING.index)]
+
+    @property
     def reasons(self) -> list[str]:
-        """Why it does not pass: what failed, then what cannot be judged; empty where it does."""
+        """Why it does not pass: what failed, then what is not decided; empty where it does."""
         return [
             one.sentence
             for outcome in (FAILED, UNJUDGED)
@@ -126,6 +149,7 @@ class Gate:
             "outcome": self.outcome,
             "asked": sayable(self.asked),
             "unseen": sayable(self.unseen),
+            "certain": [sayable(one) for one in self.leading],
             "checks": [
                 {
                     "kind": one.kind,
@@ -158,6 +182,11 @@ _WHAT_TO_DO = (
 _SLOW_FIRST = "Skip warm-up when recording (--skip)."
 _FEWEST_RUNS = 4
 """Runs of each side that can be told apart at all: of fewer, one order in ten is all of them."""
+_MOST_RUNS = 200
+_IN_TURN = "timesink ab --base '...' --new '...'"
+_SHOWN_PCT = 50.0
+"""A mean of all cycles that grew by more does not pass, where nothing but a regression fails."""
+_TWICE_PCT = 100.0
 _LITTLE = 0.1
 """Causes that explain a smaller part of a change do not explain it."""
 
@@ -189,11 +218,11 @@ def gate_of(
         outcome = _outcome(why, limit)
         if limit is not None and (unequal := _unequal(case)) and why.verdict != "incomparable":
             outcome, said = UNJUDGED, f"{unequal} {said} {_WHAT_TO_DO}"
-        elif limit is not None and outcome == FAILED and (same := _same_program(case, why, limit)):
+        elif limit is not None and outcome == FAILED and (same := same_program(case, why, limit)):
             outcome, said = UNJUDGED, f"{said} {same}"
         checks.append(
             Finding(
-                "cycle time",
+                CYCLE_TIME,
                 f"{title}: {said}" if several else said,
                 cost_ns=why.cycle_time.new_ns,
                 name=f"cycle time of {title}" if several else "cycle time",
@@ -202,6 +231,9 @@ def gate_of(
             )
         )
     first = min(zip(checks, cases, strict=True), key=lambda one: one[0].urgency)[1]
+    signals = [one for one in budgets if one.kind in (EXACT, PRECISE)]
+    others = [one for one in budgets if one.kind not in (EXACT, PRECISE)]
+    told = frozenset(one.name for one in signals)
     # What is known of the test, of what was left out, and of the recordings.
     notes = [*(note for _, why in cases for note in why.notes), *comparison.notes]
     for one in comparison.pairs:
@@ -211,7 +243,8 @@ def gate_of(
     return Gate(
         subject=units.listed([one.pairs[0].title for one, _ in cases], _MOST_NAMED, "; "),
         asked=asked,
-        checks=(*checks, *budgets, _recordings(comparison, doubts)),
+        checks=(*signals, *checks, *others, _recordings(comparison, doubts)),
+        certain=_certain(first, told, several=several),
         why=first[1],
         unseen=_unseen(cases, limit),
         doubts=doubts,
@@ -220,13 +253,20 @@ def gate_of(
     )
 
 
+def _certain(case: _Case, told: frozenset[str], *, several: bool) -> dict[str, str]:
+    """What is certain of one case, with its title where there are others."""
+    lines = certain_lines(case[0].pairs[0], case[1], told)
+    title = case[0].pairs[0].title
+    return {name: f"{title}: {line}" for name, line in lines.items()} if several else lines
+
+
 def gate_of_error(
     error: TimesinkError, subject: str, *, asked: str = "", command: Sequence[str] = ()
 ) -> Gate:
     """The gate of runs that could not be compared at all."""
     hint = f" (hint: {error.hint})" if error.hint else ""
     said = f"{error.message}{hint}"
-    check = Finding("cycle time", said, name="cycle time", outcome=UNJUDGED)
+    check = Finding(CYCLE_TIME, said, name=CYCLE_TIME, outcome=UNJUDGED)
     return Gate(subject, asked, (check,), command=tuple(command))
 
 
@@ -282,23 +322,31 @@ def _is_open(why: Diagnosis, limit: Limit) -> bool:
 
 
 def _is_shown_beyond(why: Diagnosis, limit: Limit) -> bool:
-    """Whether the mean of all cycles is beyond the limit, and the cycles tested may be as well."""
-    lengths, allowed = why.cycle_time, limit.allowed_pct
-    if not allowed or why.verdict not in {"no_change", "regression"}:
+    """Whether the mean of all cycles is beyond the limit, and the cycles tested may be as well.
+
+    Whatever was tested, nothing passes whose mean cycle is more than twice as long.
+    """
+    lengths, allowed = why.cycle_time, limit.allowed_pct or _SHOWN_PCT
+    if why.verdict not in {"no_change", "regression"}:
         return False
-    is_beyond = (lengths.tested_pct or 0.0) <= allowed < (lengths.change_pct or 0.0)
+    shown = lengths.change_pct or 0.0
     bounds = lengths.tested_interval_pct
-    return is_beyond and (bounds is None or bounds[1] > allowed)
+    is_open = bounds is None or bounds[1] > allowed or shown > _TWICE_PCT
+    return (lengths.tested_pct or 0.0) <= allowed < shown and is_open
 
 
 def _runs(lengths: CycleTime) -> str:
-    """How many runs would decide, as far as their cycles tell, and how."""
-    half, found = unseen_pct(lengths) or 0.0, abs(lengths.tested_pct or lengths.change_pct or 0.0)
+    """How many runs would decide, as far as their cycles tell."""
+    found = lengths.tested_pct or lengths.change_pct or 0.0
+    return runs_told(unseen_pct(lengths) or 0.0, found)
+
+
+def runs_told(half: float, found: float) -> str:
+    """How many runs would decide, and how: by half an interval and how far off its middle is."""
     many = max(_FEWEST_RUNS, math.ceil((half / found) ** 2) if found else 0)
-    return (
-        f"{units.count(many)} runs of each side, recorded in turn, would decide: it is a change "
-        "where all new ones take longer than all old ones."
-    )
+    if many > _MOST_RUNS:
+        return f"More runs in turn may decide: {_IN_TURN}."
+    return f"About {units.count(many)} runs of each side in turn would decide: {_IN_TURN}."
 
 
 def _unequal(case: Comparison) -> str:
@@ -308,7 +356,7 @@ def _unequal(case: Comparison) -> str:
     return " ".join(["Cycles do not hold the same work.", *reasons[0]]) if reasons else ""
 
 
-def _same_program(case: Comparison, why: Diagnosis, limit: Limit) -> str:
+def same_program(case: Comparison, why: Diagnosis, limit: Limit) -> str:
     """That nothing shows a change of the program where only the pace of its host changed.
 
     Empty where that is not so, or where causes alone go beyond the limit.
@@ -321,14 +369,26 @@ def _same_program(case: Comparison, why: Diagnosis, limit: Limit) -> str:
         return ""
     device = [only_the_host_is_slower(Told(one.pair).pair.times) for one in case.pairs]
     known = [one for one in device if one is not None]
-    if not known or len(known) < len(device):
+    if known and len(known) == len(device):
+        took = times(*(sum(side) / len(known) for side in zip(*known, strict=True)))
+        same = f"device time is the same ({took} per cycle), and so are the counts of calls"
+    elif all(_runs_on_the_host_alone(one) for one in case.pairs):
+        same = "the program is the same, call by call"
+    else:
         return ""
-    took = times(*(sum(side) / len(known) for side in zip(*known, strict=True)))
     return (
-        f"Not judged: device time is the same ({took} per cycle), and so are the counts of calls. "
+        f"Not decided: {same}. "
         "The host was slower at the same program, as machines are from one run to the next: that "
         f"alone is no regression of the code. {_runs(lengths)}"
     )
+
+
+def _runs_on_the_host_alone(one: Compared) -> bool:
+    """Whether the program is the same for sure, and nothing of it ran on a device."""
+    found = one.diagnosis.program
+    if found is None or not (found.same and found.certain):
+        return False
+    return not found.device_time.base_ns and not found.device_time.new_ns
 
 
 def sentence(why: Diagnosis, limit: Limit | None, *, is_budgeted: bool = False) -> str:
@@ -342,8 +402,8 @@ def sentence(why: Diagnosis, limit: Limit | None, *, is_budgeted: bool = False) 
     # The reason of several processes does not name the interval itself.
     if bounds is not None and _INTERVAL not in said and said.endswith(")."):
         said = f"{said.removesuffix(').')}, {_INTERVAL} {interval_pct(*bounds)})."
-    if limit is not None and (doubt := _doubt(why, limit)):
-        return f"{said} {doubt}"
+    if limit is not None and (open_ := doubt(why, limit)):
+        return f"{said} {open_}"
     if why.verdict != "regression":
         # What passes names both figures: of all cycles, and of those that were tested.
         steady = f" {_steady_told(why)}." if limit and _differs(why.cycle_time) else ""
@@ -354,18 +414,19 @@ def sentence(why: Diagnosis, limit: Limit | None, *, is_budgeted: bool = False) 
     return said if limit.allowed_pct is None else f"{said} {_held(why, limit)}"
 
 
-def _doubt(why: Diagnosis, limit: Limit) -> str:
-    """Why a change that is not certain is not judged; empty where it is."""
+def doubt(why: Diagnosis, limit: Limit) -> str:
+    """Why a change that is not certain is not decided; empty where it is."""
     if _is_hidden(why, limit):
         return f"{_steady_told(why)}: means say the opposite of most cycles. {_SLOW_FIRST}"
     if not _is_open(why, limit):
         return ""
     estimate = f"{_steady_told(why)}. " if _differs(why.cycle_time) else ""
-    allowed = f"{limit.allowed_pct or 100 * NARROW:g} %"
-    what = "the mean of all cycles" if _is_shown_beyond(why, limit) else "that"
+    shown = _is_shown_beyond(why, limit)
+    allowed = f"{limit.allowed_pct or (_SHOWN_PCT if shown else 100 * NARROW):g} %"
+    what = "the mean of all cycles" if shown else "that"
     return (
-        f"{estimate}Not judged: {what} is beyond {allowed}, and cycles are too uneven to be "
-        f"certain of it. {_runs(why.cycle_time)}"
+        f"{estimate}Not decided: {what} is beyond {allowed}, and cycles are too uneven to be "
+        f"certain of it. {_runs(why.cycle_time)}{f' {_SLOW_FIRST}' if shown else ''}"
     )
 
 

@@ -96,10 +96,10 @@ def _program_line(found: ProgramChange) -> str:
     first, *others = found.edits
     more = f", and {units.counted(len(others), 'more edits')} below" if others else ""
     changed = _DONE_OTHERWISE if first.cause == "kernel_choice" else "The program changed"
-    return f"{changed}: {_edit_told(first)}{more}."
+    return f"{changed}: {edit_told(first)}{more}."
 
 
-def _edit_told(one: ProgramEdit) -> str:
+def edit_told(one: ProgramEdit) -> str:
     """An edit with its place and what it adds."""
     adds = []
     if units.brief_ns(abs(one.device_ns)) != "0 ns":

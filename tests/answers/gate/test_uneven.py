@@ -1,0 +1,125 @@
+"""Slow-downs that are large and uneven never pass, and runs of one program never fail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import timesink
+from builders import annotation, kineto, operator, write
+from compared_runs import length_table
+from timesink.answers.comparison.budget_file import Budget, Increase
+from timesink.answers.comparison.budgets import evaluate
+from timesink.answers.comparison.gate_result import Gate, Limit, gate_of
+from timesink.answers.comparison.report import Comparison
+from timesink.answers.comparison.work import compare
+
+EVEN_US = [1000, 1012, 995, 1003, 988, 1020, 1007, 991, 1001, 1015] * 2
+LONG_TAIL_US = [
+    310, 95000, 720, 2400, 1100, 18000, 450, 1300, 5200, 900,
+    640, 31000, 2100, 870, 1500, 4100, 380, 7600, 1900, 1050,
+]  # fmt: skip
+"""Over two orders of magnitude; the mean is nine times that of even ones."""
+
+
+def sometimes(every: int, first: int, factor: int = 60, cycles: int = 20) -> list[int]:
+    """Even cycles, of which one in so many takes as many times as long."""
+    return [
+        us * factor if number % every == first else us
+        for number, us in enumerate((EVEN_US * 5)[:cycles])
+    ]
+
+
+def judged(comparison: Comparison) -> list[Gate]:
+    """By every way in which cycle time may have a limit."""
+    gates = [gate_of(comparison, limit) for limit in (Limit(5.0), Limit(50.0), Limit())]
+    for allowed in (Increase(pct=5.0), Increase(pct=50.0), Increase(ns=1e5)):
+        budget = Budget("cycle", "cycle", None, allowed)
+        gates.append(gate_of(comparison, None, evaluate([budget], comparison)))
+    return gates
+
+
+def of_lengths(folder: Path, base: Sequence[int], new: Sequence[int]) -> Comparison:
+    sides = [
+        length_table(folder / f"{name}.csv", [1000 * us for us in lengths])
+        for name, lengths in (("base", base), ("new", new))
+    ]
+    return compare(*sides, cache=False)
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        sometimes(10, 4),
+        sometimes(10, 9),
+        sometimes(10, 0),
+        sometimes(10, 4, cycles=10),
+        sometimes(10, 0, cycles=10),
+        sometimes(10, 4, cycles=40),
+        sometimes(20, 13, factor=130),
+        sometimes(2, 1, factor=13),
+        EVEN_US[:10] + [13 * us for us in EVEN_US[:10]],
+        EVEN_US[:18] + [60 * us for us in EVEN_US[:2]],
+        [60 * us for us in EVEN_US[:2]] + EVEN_US[:18],
+        LONG_TAIL_US,
+    ],
+    ids=[
+        "one in ten", "the last of ten", "the first of ten", "one of ten", "the first alone",
+        "four of forty", "one of twenty", "every other", "the second half", "the last ones",
+        "the first ones", "two orders of magnitude",
+    ],
+)  # fmt: skip
+def test_a_sevenfold_slow_down_never_passes(tmp_path: Path, new: Sequence[int]):
+    base = EVEN_US
+    assert sum(new) / len(new) > 6 * sum(base) / len(base)
+    for gate in judged(of_lengths(tmp_path, base, new)):
+        assert gate.outcome in {"failed", "unjudged"}, gate.checks
+        assert gate.exit_code in {3, 1}
+        if gate.outcome == "unjudged":
+            assert "timesink ab --base" in gate.reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("base", "new"),
+    [
+        (EVEN_US, EVEN_US[7:] + EVEN_US[:7]),
+        (sometimes(10, 4), sometimes(10, 7)),
+        (LONG_TAIL_US, LONG_TAIL_US[11:] + LONG_TAIL_US[:11]),
+        (EVEN_US, sometimes(20, 13, factor=3)),
+        (EVEN_US, [4 * EVEN_US[0], *EVEN_US[1:]]),
+    ],
+    ids=["even", "one in ten on both sides", "long tails", "one hiccup", "a slow first cycle"],
+)
+def test_runs_of_one_program_never_fail(tmp_path: Path, base: Sequence[int], new: Sequence[int]):
+    for gate in judged(of_lengths(tmp_path, base, new)):
+        assert gate.outcome != "failed"
+
+
+@pytest.mark.parametrize(("base", "new"), [("normal", "normal_b"), ("normal_b", "normal")])
+def test_nor_do_recordings_of_one_program(shared: Path, base: str, new: str):
+    faults = shared / "data/h200/faults"
+    for gate in judged(timesink.compare(faults / base, faults / new)):
+        assert gate.outcome != "failed"
+
+
+def test_nor_do_those_of_a_host_alone(tmp_path: Path):
+    """The same calls, all of which take 1.3 times as long: another machine does that."""
+
+    def recorded(name: str, by: float) -> Path:
+        events = [
+            one
+            for number in range(20)
+            for one in (
+                annotation("step", 2000.0 * number, 1000 * by + number % 3),
+                operator("aten::mm", 2000.0 * number + 10, 400 * by),
+                operator("aten::add", 2000.0 * number + 410 * by + 10, 300 * by),
+            )
+        ]
+        return write(tmp_path / name, kineto(events))
+
+    both = compare(recorded("base.json", 1.0), recorded("new.json", 1.3), cache=False)
+    gate = gate_of(both, Limit(5.0))
+    assert gate.exit_code == 1
+    assert "Not decided: the program is the same, call by call." in gate.reasons[0]
