@@ -88,7 +88,7 @@ def pages(series: int) -> str:
     lines = [
         f"Flat series, {series} of each:",
         "",
-        "| noise of 1 % | rows | a change, certain | \"may have changed\" |",
+        '| noise of 1 % | rows | a change, certain | "may have changed" |',
         "|---|---:|---:|---:|",
     ]
     for seed, (name, noise) in enumerate(NOISES.items()):
@@ -98,7 +98,7 @@ def pages(series: int) -> str:
             print(lines[-1], flush=True)
     lines += [
         "",
-        f"Series with changes, {series} of each; \"found\" is each of them within one row:",
+        f'Series with changes, {series} of each; "found" is each of them within one row:',
         "",
         "| rows at each level | noise of 1 % | found | one more than there are |",
         "|---|---|---:|---:|",
@@ -112,7 +112,9 @@ def pages(series: int) -> str:
         [(0.0, 15), (0.03, 15), (0.06, 15)],
     ]
     for number, shape in enumerate(shapes):
-        said = ", ".join(f"{rows} at {100 * rise:+.0f} %".replace("+0 %", "0") for rise, rows in shape)
+        said = ", ".join(
+            f"{rows} at {100 * rise:+.0f} %".replace("+0 %", "0") for rise, rows in shape
+        )
         for name in ("Gaussian", "heavy tails (t, 3)")[: 2 if number in TWICE else 1]:
             hit, more = steps(NOISES[name], shape, series, 5000 + number)
             lines.append(f"| {said} | {name} | {100 * hit:.1f} % | {100 * more:.1f} % |")
