@@ -129,7 +129,8 @@ def measure(task: Task, place: Path) -> None:
     with record(
         place,
         cycles=task.cycles,
-        skip=plain + 1,
+        skip=0,
+        plain=plain,
         extras=task.extras,
         where=task.option == "where",
         counters="none",

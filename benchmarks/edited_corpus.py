@@ -54,7 +54,7 @@ def tasks(half: str, only: list[str]) -> list[Task]:
 def command(task: Task, place: Path, cycles: int, skip: int) -> list[str]:
     program = PROGRAMS[task.model]
     recorder = [sys.executable, "-m", "timesink", "record", "-o", str(place), "--stop"]
-    recorder += ["--cycles", str(cycles), "--skip", str(skip)]
+    recorder += ["--cycles", str(cycles), "--skip", str(skip), "--plain", "10"]
     if program.detail:
         recorder += ["--with", program.detail]
     if program.does in MARKERS:

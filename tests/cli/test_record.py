@@ -57,7 +57,8 @@ for token in range(20):
 
 @pytest.fixture(scope="module")
 def training(common_cache: Path) -> Recording:
-    options = ["--cycles", "6", "--skip", "7", "--interval", "20", "--with", "shapes"]
+    options = ["--cycles", "6", "--skip", "2", "--plain", "4", "--interval", "20"]
+    options += ["--with", "shapes"]
 
     def make(place: Path) -> Recording:
         # Secrets live in the environment and on the command line.
@@ -82,7 +83,8 @@ class TestTraining:
         run = training.run
         assert (run["complete"], run["why_partial"]) == (True, "")
         assert run["cycles"] == {
-            "by": "optimizer step", "name": "AdamW", "asked": 6, "skipped": 7, "recorded": 6,
+            "by": "optimizer step", "name": "AdamW", "asked": 6, "skipped": 3, "recorded": 6,
+            "plain": 4,
         }  # fmt: skip
         marks = [name for name in training.marks() if name.startswith("ProfilerStep")]
         assert marks == [f"ProfilerStep#{number}" for number in range(7, 13)]
@@ -100,9 +102,12 @@ class TestTraining:
         assert run["options"].items() >= {"shapes": True, "stack": False, "where": False}.items()
         overhead = run["overhead"]
         # The first cycle ends with the first step, and in the last the profiler warms up.
-        assert len(overhead["plain_cycles_us"]) == 5
+        assert len(overhead["plain_cycles_us"]) == len(overhead["plain_probe_us"]) == 5
         assert len(overhead["profiled_cycles_us"]) == 6
-        assert overhead["cycle_us"] == statistics.median(overhead["plain_cycles_us"][2:])
+        assert overhead["plain_probe_us"][0] > 0
+        middle_us = statistics.median(overhead["plain_cycles_us"][1:])
+        assert overhead["cycle_us"] == pytest.approx(middle_us, abs=0.001)
+        assert run["started_us"] < overhead["plain_started_us"] < run["ended_us"]
         assert overhead["cycle_profiled_us"] > 0
         assert "correct.horse" not in (training.folder / "run.json").read_text()
 
@@ -160,7 +165,7 @@ def overlapping(spans: list[dict[str, object]]) -> list[object]:
 def test_function_as_marker_in_a_program_that_fails(tmp_path: Path):
     told = record(
         tmp_path / "run",
-        ["--marker", "next_token", "--skip", "2", "--counters", "none"],
+        ["--marker", "next_token", "--skip", "2", "--plain", "0", "--counters", "none"],
         [sys.executable, write(tmp_path, DECODE)],
     )
     # The tenth call is under way when it fails: it began the eighth recorded cycle.
@@ -196,11 +201,53 @@ print(any(event.name.startswith("Optimizer.step") for event in profiler.events()
 
 @needs_torch
 def test_profiler_of_the_program_goes_first(tmp_path: Path):
-    told = plain(tmp_path, OWN_PROFILER, "--skip", "2", "--counters", "none")
+    told = plain(tmp_path, OWN_PROFILER, "--skip", "2", "--plain", "0", "--counters", "none")
     assert (told.code, told.out) == (0, "True\n")
     why = "the program started torch.profiler itself, after 4 of 20 cycles"
     assert told.run["why_partial"] == why
     assert len(told.events()) > 100
+
+
+PLAIN = """
+import os, time, torch
+optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(2))], lr=0.1)
+for _ in range(9):
+    optimizer.step()
+    time.sleep(0.001)
+"""
+
+
+@needs_torch
+def test_plain_cycles_alone(tmp_path: Path, run, decline):
+    options = ["--plain-only", "--skip", "2", "--plain", "5", "--counters", "none"]
+    told = plain(tmp_path, PLAIN, *options)
+    assert (told.files, told.run["complete"]) == (["run.json"], True)
+    assert told.run["cycles"]["plain"] == 7
+    assert "profiler" not in told.err
+    said = told.err.splitlines()[-1]
+    assert said.startswith("Recorded 7 plain cycles of ")
+    assert said.endswith(f"(median), no timeline in {told.folder}")
+    info = " ".join(run("info", told.folder).out.split())
+    assert "7 plain cycles by optimizer step SGD, 2 before them skipped, complete" in info
+    assert "Nothing odd was found" in info
+    message, hint = decline("analyze", told.folder)
+    assert message == f"{told.folder}: 7 plain cycles without a timeline"
+    assert "timesink info" in hint
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("end", "why"),
+    [
+        ("os.kill(os.getpid(), 9)", "the program was killed, after 4 of 5 plain cycles"),
+        ("os._exit(1)", "the program ended with os._exit, after 4 of 5 plain cycles"),
+    ],
+)
+def test_program_that_ends_among_its_plain_cycles(tmp_path: Path, end: str, why: str):
+    """What is killed has written them some time ago."""
+    text = PLAIN.replace("range(9)", "range(6)").replace("0.001", "0.3 * (_ == 4)") + end
+    options = ["--plain-only", "--skip", "2", "--plain", "5", "--counters", "none"]
+    assert plain(tmp_path, text, *options).run["why_partial"] == why
 
 
 # -- usage ---------------------------------------------------------------------------------------
@@ -230,6 +277,7 @@ def test_no_program(decline, tmp_path: Path):
     [
         ([], "no program to record"),
         (["--whole", "--marker", "a", "--", "x"], "--whole and --marker"),
+        (["--plain-only", "--where", "--", "x"], "--plain-only and --where"),
         (["--counters", "zork", "--", "x"], "zork"),
     ],
 )

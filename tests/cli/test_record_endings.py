@@ -39,7 +39,7 @@ while True:
 
 KILLED_IN_ITS_BLOCK = """
 import os, time, torch, timesink
-with timesink.record("run", cycles=9, skip=1, counters="cpu", interval_ms=20) as recording:
+with timesink.record("run", cycles=9, skip=1, plain=0, counters="cpu", interval_ms=20) as recording:
     for _ in range(4):
         recording.step()
         time.sleep(0.1)
@@ -61,7 +61,9 @@ def started(folder: Path, text: str, *options: str) -> subprocess.Popen[str]:
 @needs_torch
 def test_interruption_keeps_what_was_recorded(tmp_path: Path):
     """Sent to the recorder alone, which passes it on."""
-    process = started(tmp_path, FOREVER, "--cycles", "1000000", "--skip", "2", "--counters", "cpu")
+    process = started(
+        tmp_path, FOREVER, "--cycles", "1000000", "--skip", "2", "--plain", "0", "--counters", "cpu"
+    )
     process.send_signal(signal.SIGINT)
     _, err = process.communicate()
     assert process.returncode == 130

@@ -43,7 +43,7 @@ def test_ranks_of_torchrun(tmp_path: Path):
     pytest.importorskip("torch.distributed.run")
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
     command = [*launcher, "--nproc-per-node", "2", write(tmp_path, DISTRIBUTED, as_it_is=True)]
-    options = ["--cycles", "3", "--skip", "2", "--stop", "--counters", "cpu"]
+    options = ["--cycles", "3", "--skip", "2", "--plain", "0", "--stop", "--counters", "cpu"]
     told = record(tmp_path / "run", options, command)
     assert told.code == 0, told.err
     traces = ["trace.rank0.json.gz", "trace.rank1.json.gz"]

@@ -150,7 +150,7 @@ def test_annotations_name_fits():
 
 
 def test_counting_counting():
-    counting = Counting(RecordPlan(cycles=1, skip=2), begins=False)
+    counting = Counting(RecordPlan(cycles=1, skip=2, plain=0), begins=False)
     assert [counting.boundary(at).name for at in (10, 20, 30)] == ["PREPARE", "START", "FINISH"]
     assert counting.recorded_ns == [10]
 

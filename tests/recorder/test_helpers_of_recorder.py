@@ -7,7 +7,7 @@ from timesink.recorder.recording import RecordPlan
 
 
 def test_cycles_a_plan_skips() -> None:
-    assert RecordPlan(cycles=3).skip == 15
+    assert RecordPlan(cycles=3).skip == 5
 
 
 def test_shown_briefly() -> None:

@@ -19,6 +19,7 @@ from timesink.model.trace import Device, Metadata
 from timesink.model.vendors import TITLES
 from timesink.output.blocks import Column, Document, Facts, Health, HealthItem, Section, Table, Text
 from timesink.output.numbers import column, table
+from timesink.sources.run_facts import PLAIN_CYCLES
 
 
 def info_document(info: info_report.Info) -> Document:
@@ -92,8 +93,9 @@ def _headline(info: info_report.Info, title: str) -> str:
     tables = [summary.behaviour for summary in summaries if summary.behaviour is not None]
     if tables:
         return f"{title}: {_behaviour_text(tables)}; no timeline"
-    if all(trace.has_only_counters for trace in info.traces):
-        return f"{title}: {info_report.counters_headline(info.traces)}; no timeline"
+    if all(trace.has_only_counters or _is_plain(trace) for trace in info.traces):
+        plain = info_report.plain_headline(info.traces[0].metadata.run)
+        return f"{title}: {plain or info_report.counters_headline(info.traces)}; no timeline"
     if any(summary.kernel_calls for summary in summaries):
         return f"{title}: {_measured(info.traces)}; no timeline"
     if not span:
@@ -104,6 +106,10 @@ def _headline(info: info_report.Info, title: str) -> str:
         return said
     # Without steps `analyze` takes all that was recorded as one.
     return f"{said}, {units.share(busy, recorded)} of the recorded {units.duration_ns(recorded)}"
+
+
+def _is_plain(trace: info_report.TraceInfo) -> bool:
+    return trace.metadata.format == PLAIN_CYCLES
 
 
 def _behaviour_text(tables: Sequence[BehaviourCounts]) -> str:
@@ -137,6 +143,9 @@ def facts(trace: info_report.TraceInfo) -> list[tuple[str, str]]:
         return _counter_facts(trace)
     if trace.has_only_counters:
         return info_report.counter_facts(trace)
+    if _is_plain(trace):
+        versions = _versions_text(metadata.versions)
+        return [*info_report.recording_facts(metadata.run), ("versions", versions)]
     busy, span = summary.device_busy_ns, summary.device_span.length_ns
     framework = metadata.framework, _versions_text(metadata.versions)
     listed = [

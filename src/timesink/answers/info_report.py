@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import statistics
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -283,6 +284,7 @@ def recording_facts(run: RecordedRun | None) -> list[Fact]:
             f"{command[:_LONGEST_COMMAND]} ..." if len(command) > _LONGEST_COMMAND else command,
         ),
         ("recorded", _recorded(run)),
+        ("plain cycles", plain_text(run)),
         ("machine", ", ".join(filter(None, (host.cpu, cores, memory, host.system)))),
         ("profiler", _overhead(run.overhead)),
         ("sampler", _sampler(run)),
@@ -290,6 +292,25 @@ def recording_facts(run: RecordedRun | None) -> list[Fact]:
         *(("note", note) for note in run.notes),
     ]
     return [(label, value) for label, value in listed if value]
+
+
+def plain_headline(run: RecordedRun | None) -> str:
+    """How many plain cycles there are, and how long they take; empty where they do not count."""
+    if run is None or not run.cycles.plain or not run.plain_ns:
+        return ""
+    middle = units.brief_ns(statistics.median(run.plain_ns))
+    return f"{units.counted(len(run.plain_ns), 'plain cycles')} of {middle} (median)"
+
+
+def plain_text(run: RecordedRun) -> str:
+    """Plain cycles with the range of their lengths, and the device's share where it was timed."""
+    said, plain = plain_headline(run).replace(" plain cycles", "", 1), run.plain_ns
+    if said:
+        said += f", {units.brief_ns(min(plain))} to {units.brief_ns(max(plain))}"
+        device = [one for one in run.overhead.plain_device_us[-len(plain) :] if one is not None]
+        if device:
+            said += f"; by events of the device {units.brief_ns(1000 * statistics.median(device))}"
+    return said
 
 
 def _recorded(run: RecordedRun) -> str:
@@ -302,6 +323,8 @@ def _recorded(run: RecordedRun) -> str:
     counted = " ".join(filter(None, (count, f"by {by}" if by else "")))
     if cycles.by == WHOLE_PROGRAM:
         counted = f"the {WHOLE_PROGRAM}"
+    if run.is_plain:
+        counted = f"{units.counted(cycles.plain or 0, 'plain cycles')}{f' by {by}' if by else ''}"
     if run.complete and cycles.by is None and cycles.recorded == 0:
         # A program without PyTorch has no cycles to lose.
         counted = "counters alone"

@@ -30,9 +30,13 @@ def run(options: argparse.Namespace) -> int:
     from timesink.formats.written_files import is_folder  # noqa: PLC0415
     from timesink.sources.opening import find_chosen, open_each, open_trace  # noqa: PLC0415
     from timesink.sources.places import place_of, shown  # noqa: PLC0415
+    from timesink.sources.run_facts import plain_recording  # noqa: PLC0415
 
     place = place_of(options.path)
-    if isinstance(place, Path) and is_folder(place):
+    plain = plain_recording(place) if isinstance(place, Path) else None
+    if plain is not None:
+        described = Info(options.path, (describe_trace(plain),))
+    elif isinstance(place, Path) and is_folder(place):
         described = Info(options.path, (describe_trace(open_trace(place)),))
     else:
         chosen = find_chosen(place, worker=options.worker, span=options.span, rank=options.rank)

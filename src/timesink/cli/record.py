@@ -1,15 +1,17 @@
 """Run a program and record some of its cycles: a timeline, and counters on the same clock.
 
-  timesink record -- python train.py                    20 cycles, after the first 15
+  timesink record -- python train.py                    20 cycles, after 5 skipped and 20 plain
   timesink record -o runs/base --cycles 50 --skip 10 -- torchrun --nproc-per-node 8 train.py
   timesink record --marker generate_token -- python serve.py
   timesink record --counters gpu,cpu --interval 20 -- python train.py
+  timesink record --plain-only --stop -- python train.py    how fast it is, without a timeline
   timesink record --whole -- python infer.py            a short program without cycles
 
 The program is not edited.  A cycle is a step of its optimizer; with --marker it is a call of a
 Python function (train_step, Model.forward, package.module:function, *_step) or a range that the
 program marks with torch.profiler.record_function.  torch.profiler runs during the cycles asked for
-and not before or after.  The program runs on to its end, unless --stop is given.
+and not before or after; cycles before it are timed, and say how fast the program is by itself.  The
+program runs on to its end, unless --stop is given.
 
 Writes a folder with trace.json.gz (one per rank where there are several), counters.csv and
 run.json, for  timesink analyze, compare, cycles and diagnose.  A program that fails or is
@@ -40,11 +42,12 @@ from timesink.cli.options import (
     whole_number,
 )
 from timesink.errors import UsageError
-from timesink.model.units import counted, more
+from timesink.model.units import brief_ns, counted, more
 from timesink.recorder.counter_probes import Missing, missing_in_words, wanted
 from timesink.recorder.folder import (
     DEFAULT_CYCLES,
     DEFAULT_INTERVAL_MS,
+    DEFAULT_PLAIN,
     DEFAULT_SKIP,
     EXTRAS,
     INTERVALS,
@@ -66,6 +69,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "--cycles N", cycles, type=count, default=DEFAULT_CYCLES)
     skip = "cycles to let pass first (default: %(default)s)"
     add_option(parser, "--skip N", skip, type=_skipped, default=DEFAULT_SKIP)
+    plain = "cycles to time next, before the profiler is there (default: %(default)s)"
+    add_option(parser, "--plain N", plain, type=_skipped, default=DEFAULT_PLAIN)
+    only = "no timeline: time plain cycles to the end, or with --stop until there are N"
+    add_option(parser, "--plain-only", only)
+    events = "time plain cycles on the device too, by events at their borders"
+    add_option(parser, "--device-events", events)
     marker = (
         "what begins a cycle: a Python function or an annotation; * and ? fit any text "
         "(default: a step of an optimizer ends one)"
@@ -110,10 +119,15 @@ def run(options: argparse.Namespace) -> int:
     if options.whole and (options.marker or options.stop):
         other = "--marker" if options.marker else "--stop"
         raise UsageError(f"--whole and {other} cannot go together", f"leave out {other}")
-    names = ("cycles", "skip", "marker", "whole", "stop", "extras", "where")
+    if options.plain_only:
+        others = {"--whole": options.whole, "--with": options.extras, "--where": options.where}
+        for other in (name for name, given in others.items() if given):
+            raise UsageError(f"--plain-only and {other} cannot go together", f"leave out {other}")
+    names = ("cycles", "skip", "plain", "plain_only", "device_events", "marker", "whole", "stop")
+    asked = {name: getattr(options, name) for name in (*names, "extras", "where")}
     request = Request(
         command=program,
-        plan=RecordPlan(**{name: getattr(options, name) for name in names}),
+        plan=RecordPlan(**asked),
         place=RecordingFolder(options.output.absolute()),
         counters=wanted(options.counters),
         interval_ms=options.interval,
@@ -146,17 +160,22 @@ def _tell(run: dict[str, Any], advice: str, folder: Path) -> None:
 def _content(run: dict[str, Any]) -> str:
     cycles = run["cycles"]
     processes = [process for process in run["processes"] if process["trace"]]
-    parts = []
+    parts, lacking = [], ""
     if cycles["by"] == "whole program" and processes:
         parts.append("the whole program")
     elif processes:
         what = f" {cycles['name']}" if cycles["name"] else ""
         parts.append(f"{counted(cycles['recorded'], 'cycles')} (by {cycles['by']}{what})")
+    elif cycles["plain"]:
+        middle_us, length, lacking = run["overhead"]["cycle_us"], "", ", no timeline"
+        if middle_us is not None:
+            length = f" of {brief_ns(1000 * middle_us)} (median)"
+        parts.append(f"{counted(cycles['plain'], 'plain cycles')}{length}")
     if len(processes) > 1:
         parts[-1] += f" of {len(processes)} processes"
     if run["counters"]["file"]:
         parts.append(counted(len(run["counters"]["recorded"]), "counters"))
-    return " and ".join(parts) or "nothing"
+    return (" and ".join(parts) or "nothing") + lacking
 
 
 def _say(text: str) -> None:

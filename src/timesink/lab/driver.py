@@ -144,9 +144,12 @@ def recorder_command(run: LabRun, how: How, folder: Path) -> list[str]:
     """The command that records a run."""
     marker = ["--marker", run.workload.marker] if run.workload.marker else []
     cycles = how.skip + how.cycles + SPARE_CYCLES
+    # Of those before the recording two warm up, and the profiler gets ready in the last.
+    plain = max(0, how.skip - 3)
     return [
         *(sys.executable, "-m", "timesink", "record", "-o", str(folder), "--force"),
-        *("--cycles", str(how.cycles), "--skip", str(how.skip)),
+        *("--cycles", str(how.cycles), "--skip", str(2 if plain else how.skip)),
+        *("--plain", str(plain)),
         *("--interval", f"{how.interval_ms:g}", *marker, "--"),
         *(sys.executable, "-m", run.workload.module, "--device", how.device),
         *("--size", how.size, "--cycles", str(cycles)),

@@ -186,19 +186,24 @@ class RecordedRun:
         """
         every, settled = self.overhead.plain_cycles_us, self.cycles.plain
         # Older recordings do not say: the twenty before the recording, less two of the program.
-        kept = (
-            every[2:][-20:] if settled is None else every[len(every) - min(settled, len(every)) :]
-        )
+        kept = every[2:][-20:] if settled is None else every[max(0, len(every) - settled) :]
         return tuple(round(1000 * time_us) for time_us in kept)
 
     @property
     def why_no_calls(self) -> str:
         """Why a recording may have counters alone."""
+        if self.is_plain:
+            return "plain cycles were timed, and no timeline was asked for"
         if self.why_partial:
             return self.why_partial
         if self.uses_torch:
             return "the recorder left no trace"
         return "the program did not use PyTorch"
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether plain cycles are all that was asked for."""
+        return self.cycles.asked == 0 and bool(self.cycles.plain)
 
     @property
     def uses_torch(self) -> bool:

@@ -244,6 +244,55 @@ def _notes_in(path: Path) -> list[Note]:
     return [note for note in notes if isinstance(note, dict) and "event" in note]
 
 
+# Cycles without the profiler, one line each: how long, the probe after it, whether it is settled.
+
+MOST_PLAIN = 200_000
+"""So many of a program that runs for long are kept, the last ones."""
+
+
+def plain_files(control: Path, pid: int) -> tuple[Path, Path]:
+    """Where a process keeps its plain cycles, the older ones first."""
+    return control / f"{pid}.cycles.old", control / f"{pid}.cycles"
+
+
+@dataclass(frozen=True)
+class PlainTimes:
+    """The plain cycles of one process, in order, warm-up first."""
+
+    cycles_ns: tuple[int, ...] = ()
+    probe_ns: tuple[int | None, ...] = ()
+    device_us: tuple[float | None, ...] = ()
+    """Empty where no events of the device were asked for."""
+    settled: int = 0
+    """The last so many of them count."""
+    started_us: int | None = None
+    dropped: int = 0
+    """Earlier ones that are not kept."""
+
+
+def read_plain(control: Path, process: ProcessNotes) -> PlainTimes:
+    """What a process has left of its plain cycles."""
+    rows: list[tuple[int, int | None, bool]] = []
+    for path in plain_files(control, process.pid):
+        with suppress(OSError):
+            for line in path.read_text(errors="replace").splitlines():
+                # A process that was killed while it wrote leaves half a line.
+                with suppress(ValueError):
+                    lasted, probe, settled = line.split(" ")
+                    rows.append((int(lasted), None if probe == "-" else int(probe), settled == "1"))
+    kept = rows[-MOST_PLAIN:]
+    known = ((process.last("device") or {}).get("cycles_us") or ())[-len(kept) :] if kept else ()
+    begun = process.last("plain") or {}
+    return PlainTimes(
+        tuple(row[0] for row in kept),
+        tuple(row[1] for row in kept),
+        (None,) * (len(kept) - len(known)) + tuple(known) if known else (),
+        sum(row[2] for row in kept),
+        begun.get("started_us"),
+        (process.last("dropped") or {}).get("cycles", 0) + len(rows) - len(kept),
+    )
+
+
 # Names of what the recorder puts into a timeline.
 
 STEP_MARK = "timesink cycle "

@@ -25,6 +25,7 @@ from timesink.recorder.folder import (
     CONTROL_VARIABLE,
     DEFAULT_CYCLES,
     DEFAULT_INTERVAL_MS,
+    DEFAULT_PLAIN,
     DEFAULT_SKIP,
     EXTRAS,
     INTERVALS,
@@ -64,6 +65,9 @@ def record(
     *,
     cycles: int = DEFAULT_CYCLES,
     skip: int = DEFAULT_SKIP,
+    plain: int = DEFAULT_PLAIN,
+    plain_only: bool = False,
+    device_events: bool = False,
     marker: str = "",
     whole: bool = False,
     extras: Iterable[str] = (),
@@ -76,11 +80,13 @@ def record(
 
     `step()` ends a cycle; with `marker` a function or an annotation begins one; `whole` records
     all of the block.  The folder is complete when the block is left, however that happens.
+    `skip` cycles are let pass and `plain` ones timed before the profiler is there; with
+    `plain_only` it never is.
 
     >>> import tempfile, timesink
     >>> folder = tempfile.mkdtemp()
-    >>> with timesink.record(folder, cycles=2, skip=1, counters="none") as recording:
-    ...     for _ in range(4):
+    >>> with timesink.record(folder, cycles=2, skip=1, plain=3, counters="none") as recording:
+    ...     for _ in range(7):
     ...         recording.step()
     >>> (recording.path / "run.json").exists()
     True
@@ -88,6 +94,9 @@ def record(
     plan = RecordPlan(
         cycles=cycles,
         skip=skip,
+        plain=plain,
+        plain_only=plain_only,
+        device_events=device_events,
         marker=marker,
         whole=whole,
         extras=tuple(extras),
@@ -120,10 +129,16 @@ def _check(plan: RecordPlan, interval_ms: float) -> None:
     unknown = [name for name in plan.extras if name not in EXTRAS]
     if unknown:
         raise UsageError(f"extras: {unknown[0]!r} is not known", f"known are {', '.join(EXTRAS)}")
-    if plan.cycles < 1 or plan.skip < 0:
-        raise UsageError("cycles is 1 or more, and skip 0 or more", "change cycles or skip")
-    if plan.whole and plan.marker:
-        raise UsageError("whole and marker cannot go together", "leave out one of them")
+    if plan.cycles < 1 or plan.skip < 0 or plan.plain < 0:
+        raise UsageError(
+            "cycles is 1 or more, skip and plain 0 or more", "change cycles, skip or plain"
+        )
+    if plan.plain_only and (plan.extras or plan.where):
+        other = "extras" if plan.extras else "where"
+        raise UsageError(f"plain_only and {other} cannot go together", f"leave out {other}")
+    if plan.whole and (plan.marker or plan.plain_only):
+        other = "marker" if plan.marker else "plain_only"
+        raise UsageError(f"whole and {other} cannot go together", "leave out one of them")
     if not is_interval(interval_ms):
         raise UsageError(f"interval_ms is {INTERVALS}, not {interval_ms:g}", "change interval_ms")
 

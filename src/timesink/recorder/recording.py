@@ -19,9 +19,11 @@ from timesink.errors import CollectError
 from timesink.recorder import run_file
 from timesink.recorder.folder import (
     CONTROL_VARIABLE,
+    PlainTimes,
     RecordingFolder,
     RecordPlan,
     read_notes,
+    read_plain,
     write_plan,
 )
 from timesink.recorder.processes import answered, end_family, family, noticed, signal_family
@@ -274,7 +276,9 @@ def _run(
             """Follow the program, and end it after its recording where that was asked for."""
             nonlocal over_at, has_asked
             watch.look()
-            if not request.plan.stop or not watch.is_over or has_asked:
+            # Workers that time plain cycles by the clock do not all end with the same one.
+            is_over = watch.is_over or (request.plan.plain_only and watch.has_one_ended)
+            if not request.plan.stop or not is_over or has_asked:
                 return
             now = time.monotonic()
             over_at = now if over_at is None else over_at
@@ -301,13 +305,20 @@ def conclude(
     """
     processes = read_notes(place.control)
     recorded = collect_traces(processes, place)
+    # Of the process that is shown first; where none came so far, of the one that came farthest.
+    shown = [one for one in processes if not recorded or one.pid == recorded[0].pid]
+    plain = max(
+        (read_plain(place.control, one) for one in shown),
+        key=lambda one: (one.settled, len(one.cycles_ns)),
+        default=PlainTimes(),
+    )
     trouble = ""
     if recorded and recorded[0].offset is not None:
         try:
             shift_counters(place.counters, recorded[0].offset, place.control)
         except OSError as error:
             trouble = f"the counters are not on the timeline's clock: {error.strerror or error}"
-    run = run_file.describe(program, recorded, processes, watched, trouble)
+    run = run_file.describe(program, recorded, processes, watched, plain=plain, trouble=trouble)
     run_file.write_run_file(run, place)
     place.clear_control()
     return run, run_file.advice(recorded, processes, program.plan)

@@ -14,21 +14,17 @@ from timesink.recorder.counter_sampler import SampledCounters
 from timesink.recorder.folder import (
     COUNTERS_FILE,
     EXTRAS,
+    MOST_PLAIN,
+    PlainTimes,
     ProcessNotes,
     RecordingFolder,
     RecordPlan,
 )
 from timesink.recorder.processes import masked
-from timesink.recorder.traces import Recorded
+from timesink.recorder.traces import KILLED_PLAIN, Recorded
 
 SCHEMA = "timesink/run/1"
 _OF_PROCESS = ("pid", "rank", "world_size", "trace", "cycles")
-_UNSETTLED = 2
-"""So many cycles at the beginning are not like those that follow."""
-
-_NEAR = 20
-"""So many cycles right before the recording count."""
-
 _ENOUGH = 3
 """Fewer cycles say nothing of what the profiler costs."""
 
@@ -73,14 +69,16 @@ def describe(
     recorded: Sequence[Recorded],
     processes: Sequence[ProcessNotes],
     watched: Watched,
+    *,
+    plain: PlainTimes,
     trouble: str = "",
 ) -> dict[str, Any]:
     """The content of run.json; what is not known is None.
 
-    `trouble` is what went wrong after the program.
+    `plain` is of the first process recorded; `trouble` is what went wrong after the program.
     """
     sampled = watched.sampled
-    why, notes = _said_of(recorded, processes, program, sampled)
+    why, notes = _said_of(recorded, processes, program, sampled, plain)
     first = recorded[0] if recorded else None
     ended = program.ended
     return {
@@ -92,7 +90,7 @@ def describe(
         "complete": not (why or trouble),
         "why_partial": why or trouble,
         "notes": notes,
-        "cycles": _cycles(program.plan, first),
+        "cycles": _cycles(program.plan, first, processes, plain),
         "options": {name: name in program.plan.extras for name in EXTRAS}
         | {"where": program.plan.where},
         "processes": [
@@ -112,7 +110,7 @@ def describe(
             "missing": [asdict(one) for one in sampled.missing],
         },
         "clock": asdict(first.offset) if first and first.offset else None,
-        "overhead": _overhead(first, sampled.cpu_pct),
+        "overhead": _overhead(first, plain, sampled.cpu_pct),
         "host": watched.host,
         "devices": watched.devices,
         "versions": _versions(first, processes),
@@ -132,24 +130,37 @@ def write_run_file(content: dict[str, Any], place: RecordingFolder) -> None:
         raise OutputError.unwritable(place.run_file, error.strerror or str(error)) from None
 
 
-def _cycles(plan: RecordPlan, first: Recorded | None) -> dict[str, Any]:
+def _cycles(
+    plan: RecordPlan, first: Recorded | None, processes: Sequence[ProcessNotes], plain: PlainTimes
+) -> dict[str, Any]:
     if plan.whole:
-        return dict.fromkeys(("asked", "skipped", "recorded")) | {
+        return dict.fromkeys(("asked", "skipped", "recorded", "plain")) | {
             "by": "whole program",
             "name": None,
         }
+    # A program that ended before its recording has told what its cycles are.
+    timed = next((note for one in processes if (note := one.last("plain"))), {})
+    skipped = first.skipped if first else timed.get("skipped")
+    if first and not plan.plain_only:
+        skipped = first.skipped - plain.settled
     return {
-        "by": first.by if first else None,
-        "name": first.name or None if first else None,
-        "asked": plan.cycles,
-        "skipped": first.skipped if first else None,
+        "by": first.by if first else timed.get("by"),
+        "name": (first.name if first else timed.get("name")) or None,
+        "asked": 0 if plan.plain_only else plan.cycles,
+        "skipped": skipped,
         "recorded": first.cycles if first else 0,
+        "plain": plain.settled,
     }
 
 
-def _overhead(first: Recorded | None, sampler_cpu_pct: float | None) -> dict[str, Any]:
-    before_ns: Sequence[int] = first.pace.get("before_ns", []) if first else []
-    plain_ns, profiled_ns = _settled(before_ns), first.recorded_ns if first else []
+def _overhead(
+    first: Recorded | None, plain: PlainTimes, sampler_cpu_pct: float | None
+) -> dict[str, Any]:
+    # Earlier ones compile, load kernels and fill caches; after the profiler CUPTI stays attached,
+    # in the way of every launch.
+    settled = plain.cycles_ns[len(plain.cycles_ns) - plain.settled :]
+    plain_ns = settled if len(settled) >= _ENOUGH else ()
+    profiled_ns = first.recorded_ns if first else ()
     slower = None
     # How much longer cycles take with the profiler, where they are not too uneven to tell.
     if _is_even(plain_ns) and _is_even(profiled_ns):
@@ -158,8 +169,11 @@ def _overhead(first: Recorded | None, sampler_cpu_pct: float | None) -> dict[str
         "cycle_us": _median_us(plain_ns),
         "cycle_profiled_us": _median_us(profiled_ns),
         "profiler_pct": None if slower is None else round(100 * slower, 2),
-        "plain_cycles_us": [time_ns / 1000 for time_ns in before_ns],
-        "profiled_cycles_us": [time_ns / 1000 for time_ns in profiled_ns],
+        "plain_cycles_us": _in_us(plain.cycles_ns),
+        "plain_probe_us": _in_us(plain.probe_ns),
+        "plain_device_us": list(plain.device_us),
+        "plain_started_us": plain.started_us,
+        "profiled_cycles_us": _in_us(profiled_ns),
         "sampler_cpu_pct": sampler_cpu_pct,
     }
 
@@ -172,14 +186,8 @@ def _is_even(times_ns: Sequence[int]) -> bool:
     return lower > 0 and upper <= _UNEVEN * lower
 
 
-def _settled(before_ns: Sequence[int]) -> Sequence[int]:
-    """Cycles that show how fast the program is by itself: right before the profiler.
-
-    Earlier ones compile, load kernels and fill caches; after it CUPTI stays attached, in the way
-    of every launch.
-    """
-    settled = before_ns[_UNSETTLED:][-_NEAR:]
-    return settled if len(settled) >= _ENOUGH else []
+def _in_us(times_ns: Sequence[int | None]) -> list[float | None]:
+    return [None if time_ns is None else time_ns / 1000 for time_ns in times_ns]
 
 
 def _median_us(times_ns: Sequence[int]) -> float | None:
@@ -223,6 +231,7 @@ def _said_of(
     processes: Sequence[ProcessNotes],
     program: ProgramRun,
     sampled: SampledCounters,
+    plain: PlainTimes,
 ) -> tuple[str, list[str]]:
     """Whether all that was asked for is there, in words: why it is not, and what else to know.
 
@@ -231,8 +240,8 @@ def _said_of(
     Counters are all there is of a program without torch, unless its cycles were named.
     """
     plan = program.plan
-    why = why_partial(recorded, processes, plan, program.ended)
-    if why == NO_TORCH and sampled.samples and not (plan.marker or plan.whole):
+    why = why_partial(recorded, processes, plan, program.ended, plain.settled)
+    if why == NO_TORCH and sampled.samples and not (plan.marker or plan.whole or plan.plain_only):
         return "", [why]
     dropped = [
         f"{one.dropped + 1} processes recorded as rank {one.rank}: "
@@ -240,6 +249,8 @@ def _said_of(
         for one in recorded
         if one.dropped
     ]
+    if plain.dropped:
+        dropped.append(f"the last {MOST_PLAIN} plain cycles are kept, {plain.dropped} are not")
     remarks = _remarks(processes) if recorded else []
     return why, [*dropped, *dict.fromkeys(remarks)]
 
@@ -249,6 +260,7 @@ def why_partial(
     processes: Sequence[ProcessNotes],
     plan: RecordPlan,
     ended: ProgramEnd | None = None,
+    plain: int = 0,
 ) -> str:
     """One sentence on what is missing; empty where nothing is."""
     if not recorded:
@@ -262,6 +274,9 @@ def why_partial(
     if first.why_partial == ENDED and ended is not None and ended.code:
         # Seen from inside, it just ended.
         why += f" with exit code {ended.code}"
+    if plan.plain_only:
+        asked = f" of {plan.plain}" if plain < plan.plain else ""
+        return f"{why}, after {plain}{asked} plain cycles"
     if plan.whole or first.trace is None:
         return why
     return f"{why}, after {first.cycles} of {plan.cycles} cycles"
@@ -277,8 +292,14 @@ def _why_nothing(processes: Sequence[ProcessNotes], plan: RecordPlan) -> tuple[s
     elif in_the_way:
         why, remedy = in_the_way[0]
     elif most:
-        why = f"the program ended after {most} cycles; the first {plan.skip} are skipped"
+        why = next((pace["why"] for pace in paces if pace.get("why")), ENDED)
+        why = f"{why} after {most} cycles; the first {plan.skip} are skipped"
         remedy = "record earlier cycles with --skip N"
+        if plan.plain and not plan.plain_only:
+            why += f", and {plan.plain} timed before the timeline"
+            remedy += " and --plain N"
+    elif any(process.last("plain") for process in processes):
+        why, remedy = f"{KILLED_PLAIN} before its timeline began", ""
     elif plan.marker:
         why = f"no cycle was seen: nothing called {plan.marker!r} ran"
         if paces:

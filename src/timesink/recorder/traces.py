@@ -234,6 +234,8 @@ def shift_counters(path: Path, offset: Offset, beside: Path) -> bool:
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 KILLED = "the program was killed before its recording was written"
+KILLED_PLAIN = "the program was killed"
+"""Plain cycles are written as they come."""
 
 
 @dataclass(frozen=True)
@@ -252,7 +254,6 @@ class Recorded:
     why_partial: str
     offset: Offset | None
     recorded_ns: tuple[int, ...]
-    pace: Note
     versions: Note
     devices: tuple[str, ...]
     """UUIDs of the GPUs it sees, in its order."""
@@ -275,9 +276,10 @@ def collect_traces(processes: Sequence[ProcessNotes], place: RecordingFolder) ->
             rank = _rank(process)
             workers[("rank", rank) if rank >= 0 else ("pid", process.pid)].append(process)
 
-    def worth(process: ProcessNotes) -> tuple[int, int]:
-        exported, window = process.last("exported"), process.last("window") or {}
-        return exported["cycles"] if exported else -1, window.get("started_us", 0)
+    def worth(process: ProcessNotes) -> tuple[int, int, int]:
+        exported, window = process.last("exported") or {}, process.last("window") or {}
+        cycles, plain = exported.get("cycles", -1), exported.get("plain", 0)
+        return cycles, plain, window.get("started_us", 0)
 
     best = [(max(rivals, key=worth), len(rivals) - 1) for rivals in workers.values()]
     recorded: list[Recorded] = []
@@ -299,6 +301,7 @@ def _collected(process: ProcessNotes, packed: Path, control: Path, dropped: int)
     window, exported = process.last("window") or {}, process.last("exported") or {}
     found, problem = _packed(process, exported, packed, control)
     ended = process.last("exported") or process.last("failed")
+    killed = KILLED_PLAIN if window.get("plain_only") else KILLED
     marks = [(name, before, after) for name, before, after in exported.get("clock", ())]
     return Recorded(
         pid=process.pid,
@@ -309,10 +312,9 @@ def _collected(process: ProcessNotes, packed: Path, control: Path, dropped: int)
         name=window["name"],
         skipped=window["skipped"],
         cycles=exported.get("cycles", 0),
-        why_partial=problem or str(ended["why"] if ended is not None else KILLED),
+        why_partial=problem or str(ended["why"] if ended is not None else killed),
         offset=measure_offset(marks, found) if found is not None else None,
         recorded_ns=tuple(exported.get("recorded_ns", ())),
-        pace=process.last("pace") or {},
         versions=process.last("torch") or {},
         devices=tuple(exported.get("devices", ())),
         dropped=dropped,

@@ -107,6 +107,8 @@ class Watch:
         self._looked_at = 0.0
         self._trimmed_at = time.monotonic()
         self._over_since: float | None = None
+        self.has_one_ended = False
+        """Whether any process that recorded has written its recording."""
         self._known: frozenset[int] = frozenset()
         """All that ever were workers: one that is not among them may still record."""
 
@@ -135,6 +137,7 @@ class Watch:
         if self._sampled is None and not self._is_kept:
             self._keep(processes, now)
         recording = [process for process in processes if process.last("window")]
+        self.has_one_ended = any(process.last("exported") for process in recording)
         if not recording or not all(
             process.last("exported") or process.last("failed") for process in recording
         ):

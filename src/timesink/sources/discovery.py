@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -14,7 +15,7 @@ from pathlib import Path
 from timesink.errors import AmbiguousError, UnreadableError
 from timesink.formats.file_names import is_named_as_table, is_profiler_name, rank_in_head, stem_of
 from timesink.formats.packing import open_source
-from timesink.model.units import listed, natural
+from timesink.model.units import counted, listed, natural
 from timesink.recorder.folder import CONTROL_FOLDER
 from timesink.sources.places import Place, folders_below, is_pattern, is_url, place_of, shown
 from timesink.sources.recordings import Recording, numbered, recording_of, sayable, told_runs
@@ -45,6 +46,11 @@ def files_at(path: Path) -> list[Path]:
             "wait until `timesink record` says so; if it was killed, record again",
         )
     run = run_file_in(path)
+    if run is not None and run.run is not None and run.run.plain_ns:
+        raise UnreadableError(
+            f"{path}: {counted(len(run.run.plain_ns), 'plain cycles')} without a timeline",
+            f"timesink info {shlex.quote(str(path))}  shows them",
+        )
     if run is not None:
         raise UnreadableError(
             f"{path}: a recording without a trace and without counters",

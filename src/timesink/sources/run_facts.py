@@ -23,13 +23,22 @@ from timesink.formats.registry import read_trace, reader_of
 from timesink.model import units
 from timesink.model.health import HealthEntry, merge_entries
 from timesink.model.recorded_run import OVERHEAD_TOLD, WHOLE_PROGRAM, RecordedRun, RunProcess
-from timesink.model.trace import Device, Trace
+from timesink.model.trace import Device, Metadata, Trace
+from timesink.model.vendors import NO_ACCELERATOR
 from timesink.recorder.counter_probes import Missing, missing_in_words
 from timesink.sources.places import folders_below
-from timesink.sources.sidecars import RunFile, find_topology
+from timesink.sources.sidecars import (
+    RunFile,
+    counters_of_run,
+    find_topology,
+    is_trace_file,
+    run_file_in,
+)
 
 OVERHEAD_HEAVY = 1.5
 """Profiled cycles longer than plain ones by this factor say too much about the profiler."""
+PLAIN_CYCLES = "plain cycles"
+"""The format of a recording that has nothing else."""
 _US, _MS = 1_000, 1_000_000
 
 
@@ -46,7 +55,7 @@ def _partial(run: RecordedRun, own: RunProcess | None) -> Iterator[HealthEntry]:
     if not ended_early:
         return
     recorded = run.cycles.recorded if own is None or own.cycles is None else own.cycles
-    nothing = recorded == 0 and run.cycles.by != WHOLE_PROGRAM
+    nothing = recorded == 0 and run.cycles.by != WHOLE_PROGRAM and not run.is_plain
     said = run.why_partial or (own and own.why_partial)
     if not said and run.exit.signal:
         said = f"the program was ended by {run.exit.signal}"
@@ -106,8 +115,10 @@ def with_run(trace: Trace, file: RunFile) -> Trace:
     )
     health = [*trace.health, *broken, *run_health(file.run, own)]
     if trace.metadata.format == "counters":
-        # Why there are counters alone; a program without PyTorch has no cycles to lose.
+        # Why there are counters alone; a program without PyTorch has no cycles to lose, and one
+        # whose plain cycles were asked for has what was asked for.
         lost = "" if file.run.uses_torch else "lost_recording"
+        lost = "counters_only" if file.run.is_plain else lost
         health = [
             replace(entry, example=file.run.why_no_calls)
             if entry.code == "counters_only"
@@ -119,6 +130,17 @@ def with_run(trace: Trace, file: RunFile) -> Trace:
         # A process without a rank, as its recorder saw it, is no part of a larger job.
         health = [entry for entry in health if entry.code != "rank_assumed"]
     return replace(trace, metadata=metadata, health=merge_entries(health))
+
+
+def plain_recording(folder: Path) -> Trace | None:
+    """A recording of plain cycles alone, as a trace without tables; None where there is more."""
+    file = run_file_in(folder) if folder.is_dir() else None
+    if file is None or file.run is None or not file.run.plain_ns:
+        return None
+    if counters_of_run(file) is not None or any(map(is_trace_file, folder.iterdir())):
+        return None
+    metadata = Metadata(source=str(folder), format=PLAIN_CYCLES, vendor=NO_ACCELERATOR, events=0)
+    return with_run(Trace(metadata), file)
 
 
 def samples_of_process(samples: pl.DataFrame, run: RecordedRun | None, trace: str) -> pl.DataFrame:

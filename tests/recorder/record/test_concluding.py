@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from timesink.errors import OutputError
-from timesink.recorder import traces
+from timesink.recorder import folder, traces
 from timesink.recorder.counter_sampler import SampledCounters
 from timesink.recorder.folder import RecordingFolder, RecordPlan, read_notes
 from timesink.recorder.recording import conclude
@@ -23,6 +23,7 @@ PROGRAM = ProgramRun("1", ("python", "a.py"), RecordPlan(cycles=3), 1, 2, Progra
 NO_COUNTERS = Watched(SampledCounters(50, 0, (), (), None), {}, None)
 COUNTERS = Watched(SampledCounters(50, 9, ("gpu_usage",), (), 0.1), {}, [])
 WINDOW = {"event": "window", "by": "step()", "name": "", "skipped": 1}
+PLAIN = {**WINDOW, "event": "plain", "started_us": 77}
 TRACE = f"""{{"baseTimeNanoseconds": {BASE_NS}, "traceEvents": [
 {{"ph": "X", "cat": "user_annotation", "name": "timesink clock 0", "pid": 1, "tid": 1,
   "ts": 1000.000, "dur": 10.000}},
@@ -40,6 +41,14 @@ def leave(place: RecordingFolder, pid: int, *notes: dict[str, Any]) -> None:
     lines = "".join(f"{json.dumps(note)}\n" for note in notes)
     (place.control / f"{pid}.jsonl").write_text(lines)
     (place.control / f"trace-{pid}.json").write_text(TRACE)
+
+
+def time_plain(
+    place: RecordingFolder, pid: int, warm_up_ns: list[int], settled_ns: list[int], rest: str = ""
+) -> None:
+    rows = [f"{time_ns} 8000 0\n" for time_ns in warm_up_ns]
+    rows += [f"{time_ns} - 1\n" for time_ns in settled_ns]
+    (place.control / f"{pid}.cycles").write_text("".join(rows) + rest)
 
 
 def exported(pid: int, **more: object) -> dict[str, Any]:
@@ -73,25 +82,58 @@ def test_counters_are_put_on_the_clock_of_the_timeline(place: RecordingFolder):
 
 
 @pytest.mark.parametrize(
-    ("before_ns", "cycle_us", "profiler_pct"),
+    ("settled_ns", "cycle_us", "profiler_pct"),
     [
-        # The first two are not settled, and so are three needed.
-        ([9000, 9000, 1000, 1100, 1200], 1.1, 172.73),
-        ([9000, 9000, 1000, 1100], None, None),
-        ([9000, 9000, 1000, 1000, 9000, 9000], 5.0, None),
-        # The nearest twenty count.
-        ([5000] * 30 + [1000] * 20, 1.0, 200.0),
+        ([1000, 1100, 1200], 1.1, 172.73),
+        # Two say nothing, and uneven ones say nothing of the profiler.
+        ([1000, 1100], None, None),
+        ([1000, 1000, 9000, 9000], 5.0, None),
     ],
 )
 def test_plain_cycles_are_those_before_the_profiler(
-    before_ns: list[int], cycle_us: float | None, profiler_pct: float | None, place: RecordingFolder
+    settled_ns: list[int],
+    cycle_us: float | None,
+    profiler_pct: float | None,
+    place: RecordingFolder,
 ):
-    pace = {"event": "pace", "seen": 9, "before_ns": before_ns}
-    leave(place, 7, WINDOW, exported(7, recorded_ns=[3000, 3000, 3001]), pace)
-    overhead = concluded(place)["overhead"]
+    time_plain(place, 7, [9000], settled_ns)
+    leave(place, 7, WINDOW, PLAIN, exported(7, recorded_ns=[3000, 3000, 3001]))
+    run = concluded(place)
+    overhead = run["overhead"]
     assert (overhead["cycle_us"], overhead["profiler_pct"]) == (cycle_us, profiler_pct)
-    assert overhead["plain_cycles_us"] == [time_ns / 1000 for time_ns in before_ns]
+    assert overhead["plain_cycles_us"] == [9.0, *(time_ns / 1000 for time_ns in settled_ns)]
+    assert overhead["plain_probe_us"] == [8.0, *(None for _ in settled_ns)]
+    assert (overhead["plain_started_us"], overhead["plain_device_us"]) == (77, [])
     assert overhead["profiled_cycles_us"] == [3.0, 3.0, 3.001]
+    assert run["cycles"]["plain"] == len(settled_ns)
+
+
+def test_events_of_the_device_are_of_the_last_cycles(place: RecordingFolder):
+    time_plain(place, 7, [9000], [1000, 1100, 1200])
+    leave(place, 7, WINDOW, {"event": "device", "cycles_us": [0.9, None, 1.1]}, exported(7))
+    assert concluded(place)["overhead"]["plain_device_us"] == [None, 0.9, None, 1.1]
+
+
+def test_program_killed_among_its_plain_cycles(place: RecordingFolder):
+    """The last line is not whole; nothing else says that it ended."""
+    time_plain(place, 7, [9000], [1000, 1100, 1200], rest="11")
+    leave(place, 7, {"event": "torch"}, PLAIN)
+    run = concluded(place)
+    assert run["why_partial"] == "the program was killed before its timeline began"
+    assert (run["cycles"]["by"], run["cycles"]["plain"]) == ("step()", 3)
+    assert run["overhead"]["cycle_us"] == 1.1
+
+
+def test_only_the_last_plain_cycles_are_kept(place: RecordingFolder, monkeypatch: Any):
+    monkeypatch.setattr(folder, "MOST_PLAIN", 2)
+    time_plain(place, 7, [9000], [1000, 1100, 1200])
+    window = {**WINDOW, "plain_only": True}
+    leave(place, 7, window, PLAIN, {"event": "exported", "cycles": 0, "plain": 3, "why": ""})
+    run = concluded(place, replace(PROGRAM, plan=RecordPlan(plain_only=True)))
+    assert run["complete"]
+    assert run["overhead"]["plain_cycles_us"] == [1.1, 1.2]
+    assert run["cycles"]["plain"] == 2
+    assert "plain cycles are kept, 2 are not" in run["notes"][0]
 
 
 def test_timeline_that_cannot_be_kept(place: RecordingFolder):

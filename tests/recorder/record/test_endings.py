@@ -42,7 +42,7 @@ for end in (lambda: os._exit(7), terminate, lambda: sys.exit(4)):
 for child in children:
     print(child, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
-OPTIONS = ("--skip", "2", "--counters", "none")
+OPTIONS = ("--skip", "2", "--plain", "0", "--counters", "none")
 
 
 @needs_torch

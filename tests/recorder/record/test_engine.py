@@ -100,7 +100,7 @@ def test_annotation_that_cannot_be_counted(engines: Any, tmp_path: Path, monkeyp
 
 
 def test_call_that_cannot_be_shown(engines: Any, tmp_path: Path, monkeypatch: Any):
-    engine = engines(marker="step", skip=0, cycles=3)
+    engine = engines(marker="step", skip=0, plain=0, cycles=3)
     calls = MarkedCalls(torch, engine, "step")
     with calls.call():
         pass
@@ -137,12 +137,49 @@ def test_cycles_under_the_programs_own_profiler_are_not_timed(engines: Any):
         with profiler:
             decode_one()
         engine.boundary("step()", "", begins=False)
-    assert len(engine._source.before_ns) == 3
+    assert len(engine._plain._rows) == 3
     assert engine._source.seen == 6
 
 
+class Event:
+    """An event of a device on which every cycle takes 3 ms."""
+
+    recorded = 0
+
+    def __init__(self, *, enable_timing: bool) -> None:
+        assert enable_timing
+
+    def record(self) -> None:
+        Event.recorded += 1
+        self.at_ms = 3.0 * Event.recorded
+
+    def synchronize(self) -> None:
+        assert self.at_ms == 3.0 * Event.recorded
+
+    def query(self) -> bool:
+        return True
+
+    def elapsed_time(self, other: Event) -> float:
+        return other.at_ms - self.at_ms
+
+
+def test_device_is_asked_once_plain_cycles_are_over(engines: Any, tmp_path: Path, monkeypatch: Any):
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
+    monkeypatch.setattr(torch.cuda, "Event", Event)
+    engine = engines(by_hand=True, skip=1, plain=3, plain_only=True, device_events=True, stop=True)
+    for _ in range(3):
+        engine.boundary("step()", "", begins=False)
+    assert notes(tmp_path).last("device") is None
+    with pytest.raises(SystemExit):
+        engine.boundary("step()", "", begins=False)
+    assert (notes(tmp_path).last("device") or {})["cycles_us"] == [3000.0] * 3
+    assert (notes(tmp_path).last("exported") or {})["plain"] == 3
+    assert engine.is_over
+
+
 def test_only_what_counted_can_be_gone(engines: Any):
-    engine = engines(by_hand=True, skip=0, cycles=2)
+    engine = engines(by_hand=True, skip=0, plain=0, cycles=2)
     engine.begin_by_hand()
     engine.restart("optimizer step")
     assert engine.is_recording

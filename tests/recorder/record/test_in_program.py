@@ -26,7 +26,8 @@ import os, threading, torch, timesink
 def workers(rank):
     told = {"WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2, "RANK": rank, "LOCAL_RANK": rank}
     os.environ.update({name: str(number) for name, number in told.items()})
-    with timesink.record("ranks", cycles=2, skip=1, counters="none", force=True) as recording:
+    options = {"plain": 0, "counters": "none", "force": True}
+    with timesink.record("ranks", cycles=2, skip=1, **options) as recording:
         os.write(entered, b".") if rank else os.read(has_entered, 1)
         for _ in range(4):
             step(torch.ones(2))
@@ -46,7 +47,7 @@ os.waitpid(second, 0)
 
 read, write = os.pipe()
 child = 0
-with timesink.record("fork", cycles=3, skip=1, counters="none") as recording:
+with timesink.record("fork", cycles=3, skip=1, plain=0, counters="none") as recording:
     for _ in range(3):
         step(torch.ones(2))
         recording.step()
@@ -60,10 +61,10 @@ with timesink.record("fork", cycles=3, skip=1, counters="none") as recording:
 os.write(write, b".")
 os.waitpid(child, 0)
 
-with timesink.record("marker", cycles=2, skip=1, marker="step", counters="none"):
+with timesink.record("marker", cycles=2, skip=1, plain=0, marker="step", counters="none"):
     for _ in range(5):
         step(torch.ones(2))
-with timesink.record("annotation", cycles=2, skip=1, marker="part", counters="none"):
+with timesink.record("annotation", cycles=2, skip=1, plain=0, marker="part", counters="none"):
     for number in range(5):
         with torch.profiler.record_function(f"part {number}"):
             step(torch.ones(2))
@@ -71,13 +72,13 @@ with timesink.record("whole", whole=True, counters="none"):
     step(torch.ones(2))
 
 model = torch.nn.Linear(8, 8)
-with timesink.record("run", cycles=3, skip=1, counters="cpu", interval_ms=20) as recording:
+with timesink.record("run", cycles=3, skip=1, plain=0, counters="cpu", interval_ms=20) as recording:
     for _ in range(6):
         model(torch.randn(2, 8))
         recording.step()
 print(sorted(path.name for path in recording.path.iterdir()))
 try:
-    with timesink.record("broken", cycles=3, skip=0, counters="none") as recording:
+    with timesink.record("broken", cycles=3, skip=0, plain=0, counters="none") as recording:
         recording.step()
         model(torch.randn(2, 8))
         raise ValueError
@@ -85,7 +86,7 @@ except ValueError:
     print(recording.path.name)
 
 def in_thread():
-    recording = timesink.record("thread", cycles=9, skip=0, counters="none").__enter__()
+    recording = timesink.record("thread", cycles=9, skip=0, plain=0, counters="none").__enter__()
     recording.step()
     left_open.append(recording)
 
@@ -187,7 +188,9 @@ def test_worker_joins_no_recording_whose_recorder_was_killed(
 @needs_torch
 def test_block_of_a_program_that_is_recorded(tmp_path: Path):
     """One recording, in the folder of the command line, whose cycles end with `step()`."""
-    told = plain(tmp_path, OUTER, "--cycles", "3", "--skip", "2", "--counters", "none")
+    told = plain(
+        tmp_path, OUTER, "--cycles", "3", "--skip", "2", "--plain", "0", "--counters", "none"
+    )
     assert (told.code, told.out) == (0, "run\n")
     assert told.files == ["run.json", "trace.json.gz"]
     assert told.run["complete"] is True

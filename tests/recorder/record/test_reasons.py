@@ -35,8 +35,8 @@ def pace(**more: object) -> dict[str, object]:
         (
             (TORCH, pace(seen=2)),
             RecordPlan(),
-            "ended after 2 cycles; the first 15 are skipped",
-            "--skip",
+            "ended after 2 cycles; the first 5 are skipped, and 20 timed before the timeline",
+            "--skip N and --plain N",
         ),
         (
             (TORCH, pace(own_profiler=True)),

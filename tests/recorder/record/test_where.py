@@ -186,7 +186,7 @@ for _ in range(9):
 @pytest.mark.whole
 def test_compare_names_the_module(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     program = write(tmp_path, PROGRAM)
-    options = ["--counters", "none", "--cycles", "4", "--skip", "3"]
+    options = ["--counters", "none", "--cycles", "4", "--skip", "3", "--plain", "0"]
     command = [sys.executable, program]
     # A recording without modules is compared with one that has them.
     assert record(tmp_path / "base", options, command).code == 0

@@ -11,7 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from timesink.errors import TimesinkError
-from timesink.recorder.agent.endings import BLOCK_ENDED, ENDED, Endings, RecordedThread
+from timesink.recorder.agent.endings import (
+    BLOCK_ENDED,
+    ENDED,
+    UNMARKED,
+    Endings,
+    RecordedThread,
+    devices,
+    identity,
+)
+from timesink.recorder.agent.plain import PlainCycles, last_plain
 from timesink.recorder.agent.profiling import ForeignProfilers, RecordedWindow, Stage
 from timesink.recorder.folder import Notebook, RecordPlan
 
@@ -22,6 +31,7 @@ class Due(Enum):
     """What to do between two cycles."""
 
     NOTHING = "nothing"
+    TIME = "time plain cycles"
     PREPARE = "prepare the profiler"
     START = "start recording"
     NEXT = "mark the next cycle"
@@ -43,8 +53,14 @@ class Counting:
         *,
         begins: bool,
         since_ns: int | None = None,
+        last_plain: Callable[[int, bool], int | None] = lambda now, is_long: (
+            now if is_long else None
+        ),
     ) -> None:
+        """`last_plain` says which cycle is the last plain one, given this one and the time."""
         self._plan = plan
+        self._last_plain = last_plain
+        self._until: int | None = None
         self.by = by
         """What tells one cycle from the next, and what that is called."""
         self.name = name
@@ -53,9 +69,15 @@ class Counting:
         """Marks of the same kind that other threads made."""
         self._completed = 0 if begins else 1
         self._last_ns = since_ns
+        # When the first cycle began nobody knows, where marks end cycles.
+        self._warm_up = max(plan.skip, int(not begins and since_ns is None))
+        self._plain_since_ns: int | None = None
+        self._settled = 0
         self._is_prepared = False
         self.skipped: int | None = None
-        self.before_ns: list[int] = []
+        """All cycles before the recording."""
+        self.timed: list[tuple[int, bool]] = []
+        """Cycles without the profiler that nobody has taken yet, and whether they are settled."""
         self.recorded_ns: list[int] = []
         self.had_to_wait = False
         """Whether something was in the way of the recording."""
@@ -65,7 +87,7 @@ class Counting:
         lasted_ns = now_ns - self._last_ns if self._last_ns is not None and is_plain else None
         self._last_ns = now_ns
         if self.skipped is None:
-            return self._before(lasted_ns)
+            return self._before(lasted_ns, now_ns)
         self.recorded_ns.append(lasted_ns or 0)
         if len(self.recorded_ns) < self._plan.cycles:
             return Due.NEXT
@@ -87,18 +109,49 @@ class Counting:
         self._is_prepared = False
         self.had_to_wait = True
 
-    def _before(self, lasted_ns: int | None) -> Due:
+    def _before(self, lasted_ns: int | None, now_ns: int) -> Due:
+        completed, self._completed = self._completed, self._completed + 1
         # Where a profiler was on already, CUPTI stays attached.
         if lasted_ns is not None and not (self._is_prepared or self.had_to_wait):
-            self.before_ns.append(lasted_ns)
-        completed, self._completed = self._completed, self._completed + 1
-        if completed >= self._plan.skip:
+            is_settled = completed > self._warm_up
+            self._settled += is_settled
+            self.timed.append((lasted_ns, is_settled))
+        return self.due(completed, now_ns)
+
+    def due(self, completed: int, now_ns: int) -> Due:
+        """What is due after so many cycles of the program."""
+        plan, is_timing = self._plan, self._plan.plain > 0 or self._plan.plain_only
+        if is_timing and self._plain_since_ns is None and completed >= self._warm_up:
+            self._plain_since_ns = now_ns
+            return Due.TIME
+        is_long = self._is_long(completed, now_ns)
+        if plan.plain_only:
+            is_enough = is_long and self._settled >= max(1, plan.plain)
+            return Due.FINISH if plan.stop and is_enough else Due.NOTHING
+        if is_timing and not (self._is_prepared or self.had_to_wait):
+            # The profiler warms up in a cycle of its own, after the plain ones.
+            self._is_prepared = is_long and completed >= self._warm_up + plan.plain
+            return Due.PREPARE if self._is_prepared else Due.NOTHING
+        if completed >= self._warm_up:
             self.skipped = completed
             return Due.START
-        if completed == self._plan.skip - 1:
+        if completed == self._warm_up - 1:
             self._is_prepared = True
             return Due.PREPARE
         return Due.NOTHING
+
+    def _is_long(self, completed: int, now_ns: int) -> bool:
+        since_ns, plan = self._plain_since_ns, self._plan
+        if not plan.plain_s or since_ns is None:
+            return True
+        if self._until is None and completed >= self._warm_up + plan.plain:
+            self._until = self._last_plain(completed, now_ns - since_ns >= plan.plain_s * 1e9)
+        return self._until is not None and completed >= self._until
+
+    @property
+    def is_timing(self) -> bool:
+        """Whether warm-up is over, and plain cycles count."""
+        return self._plain_since_ns is not None
 
     @property
     def number(self) -> int:
@@ -121,7 +174,6 @@ class Counting:
         """How many cycles there were, how long they took without the profiler, what disturbed."""
         return {
             "seen": self.seen,
-            "before_ns": self.before_ns,
             "elsewhere": self._elsewhere,
             "own_profiler": self.had_to_wait,
         }
@@ -142,7 +194,9 @@ class CycleEngine:
         self.is_over = False
         """Whether nothing is left to count."""
         self._notebook = Notebook(control)
+        self._torch = torch
         self._window = RecordedWindow(torch, plan.extras, self._notebook, where=plan.where)
+        self._plain = PlainCycles(self._notebook, torch, device_events=plan.device_events)
         self._source: Counting | None = None
         self._own_thread = RecordedThread(self._end_of_thread)
         self._foreign = ForeignProfilers(torch, self._give_way)
@@ -163,8 +217,9 @@ class CycleEngine:
 
     @property
     def has_begun(self) -> bool:
-        """Whether the profiler is on, or was."""
-        return self._window.stage not in (Stage.AHEAD, Stage.PREPARED)
+        """Whether the profiler is on, or was; without one, whether plain cycles count."""
+        is_timing = self.plan.plain_only and self._source is not None and self._source.is_timing
+        return is_timing or self._window.stage not in (Stage.AHEAD, Stage.PREPARED)
 
     def when_over(self, leave: Callable[[], None]) -> None:
         """Have a hook taken back once nothing is left to count."""
@@ -176,13 +231,18 @@ class CycleEngine:
             return
         now_ns = time.perf_counter_ns()
         if self._source is None:
-            self._source = Counting(self.plan, by, name, begins=begins)
-        due = Due.NOTHING
+            self._source = Counting(self.plan, by, name, begins=begins, last_plain=self._last_plain)
+            with self.program_goes_on():
+                self._endings.watch()
+        due, is_before = Due.NOTHING, self._window.stage is Stage.AHEAD
         with self.program_goes_on():
             is_plain = not self._foreign.was_active()
             due = self._source.boundary(now_ns, is_plain=is_plain)
+            if is_before:
+                self._plain.border(self._source.timed, now_ns)
             if due is not Due.NOTHING:
                 self._do(due, self._source)
+            self._source.resume(time.perf_counter_ns())
         if self.is_recording and self._own_thread.asked:
             self.end(self._own_thread.asked)
         if due is Due.FINISH and self.plan.stop:
@@ -194,12 +254,16 @@ class CycleEngine:
             return
         with self.program_goes_on():
             self._window.put_off()
+            self._plain.forget()
+            self._endings.watch()
             now_ns = time.perf_counter_ns()
-            self._source = Counting(self.plan, BY_HAND, begins=False, since_ns=now_ns)
+            self._source = Counting(
+                self.plan, BY_HAND, begins=False, since_ns=now_ns, last_plain=self._last_plain
+            )
             if self.plan.skip == 0:
-                # Recording begins with the very first cycle.
-                self._source.skipped = 0
-                self._do(Due.START, self._source)
+                # Timing or recording begins with the very first cycle.
+                self._do(self._source.due(0, now_ns), self._source)
+            self._source.resume(time.perf_counter_ns())
 
     def begin_whole(self) -> None:
         """Record from here to the end, without cycles."""
@@ -214,12 +278,13 @@ class CycleEngine:
         """
         if self._source is not None and self._source.by != by:
             return
-        if self.is_recording:
-            self.end("what marked its cycles stopped doing so")
+        if self.is_recording or (self.has_begun and self.plan.plain_only):
+            self.end(UNMARKED)
         elif self.has_begun:
             self._forget()
         elif not self.is_over:
             self._window.put_off()
+            self._plain.forget()
             self._source = None
 
     def remark(self, text: str) -> None:
@@ -240,7 +305,10 @@ class CycleEngine:
     def _do(self, due: Due, source: Counting) -> None:
         if due in (Due.PREPARE, Due.START) and self._foreign.is_active:
             source.wait_longer()
+        elif due is Due.TIME:
+            self._begin_plain(source)
         elif due is Due.PREPARE:
+            self._plain.end(wait=True)
             with self._foreign.ours():
                 self._window.prepare()
         elif due is Due.START:
@@ -251,7 +319,33 @@ class CycleEngine:
         elif due is Due.FINISH:
             self._finish(source, "")
             self._forget()
-        source.resume(time.perf_counter_ns())
+
+    def _last_plain(self, completed: int, is_long: bool) -> int | None:  # noqa: FBT001
+        is_alone = (identity(self._torch)["world_size"] or 1) <= 1
+        control = self._notebook.control
+        return last_plain(control, completed, is_long=is_long, is_alone=is_alone)
+
+    def _begin_plain(self, source: Counting) -> None:
+        facts = {"by": source.by, "name": source.name, "skipped": source.seen}
+        began = {"started_us": time.time_ns() // 1000, **facts, **identity(self._torch)}
+        self._notebook.add("plain", **began)
+        if self.plan.plain_only:
+            # Others follow a recording by its window.
+            self._notebook.add("window", plain_only=True, **began)
+
+    def _end_plain(self, why: str) -> None:
+        """The end of a recording without a timeline; all of it is there where cycles suffice."""
+        enough = self._plain.settled >= max(1, self.plan.plain)
+        # Of several workers that stop by the clock, some wait for others until they are ended.
+        is_stopped = self.plan.stop and why.endswith("SIGTERM")
+        is_all = enough and (is_stopped or why in ("", ENDED, BLOCK_ENDED, UNMARKED))
+        self._notebook.add(
+            "exported",
+            cycles=0,
+            plain=self._plain.settled,
+            why="" if is_all else why,
+            devices=devices(self._torch),
+        )
 
     def _start(self, source: Counting) -> None:
         with self._foreign.ours():
@@ -260,6 +354,8 @@ class CycleEngine:
         self._endings.watch()
 
     def _finish(self, source: Counting, why: str) -> None:
+        if self.plan.plain_only:
+            self._end_plain(why)
         self._window.close(source.recorded_ns, why)
         self._own_thread.ended()
 
@@ -287,7 +383,9 @@ class CycleEngine:
             elif self.is_recording and self._source is not None:
                 is_all = self.plan.whole and why in (ENDED, BLOCK_ENDED)
                 self._finish(self._source, "" if is_all else why)
-            self._forget()
+            elif self.has_begun and self.plan.plain_only and not self.is_over:
+                self._end_plain(why)
+            self._forget(why)
             self._notebook.add("left")
 
     def _is_elsewhere(self) -> bool:
@@ -307,10 +405,11 @@ class CycleEngine:
             self.is_over = True
             self._window.forget()
 
-    def _forget(self) -> None:
+    def _forget(self, why: str = "") -> None:
         self._leave()
         if self._source is not None:
-            self._notebook.add("pace", **self._source.pace)
+            self._plain.end(wait=not why)
+            self._notebook.add("pace", why=why, **self._source.pace)
 
     def _leave(self) -> None:
         self.is_over = True
@@ -326,5 +425,6 @@ class CycleEngine:
         self._window.abandon()
         with suppress(Exception):
             self._leave()
+            self._plain.end()
         self._own_thread.ended()
         self._notebook.add("failed", why=why)
