@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import doctest
+import tempfile
 from typing import Any
 
 import pytest
 
 import timesink
+from timesink.answers.comparison.history_rows import add_runs
+
+
+def _history() -> Any:
+    with tempfile.TemporaryDirectory() as place:
+        add_runs("main", [timesink.sample_runs()[0]], place, commit="0123abcd")
+        return timesink.history("@main", store=place)
+
 
 pytestmark = pytest.mark.usefixtures("reads_here")
 
@@ -19,6 +28,7 @@ ANSWERS = {
     "cycles": lambda: timesink.cycles(timesink.sample()),
     "diagnose": lambda: timesink.diagnose(timesink.sample_runs()[0]),
     "find_recordings": lambda: timesink.find_recordings(timesink.sample())[0],
+    "history": _history,
     "kernels": lambda: timesink.kernels(timesink.sample(counters=True)),
     "whatif": lambda: timesink.whatif(timesink.sample()),
 }

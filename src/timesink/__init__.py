@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from timesink.answers.comparison.work import compare
     from timesink.answers.cycles import cycles
     from timesink.answers.diagnosis_report import diagnose
+    from timesink.answers.history import history
     from timesink.answers.kernels.reading import kernels
     from timesink.answers.what_if import whatif
     from timesink.errors import TimesinkError
@@ -37,6 +38,7 @@ _PUBLIC = {
     "compare": ("timesink.answers.comparison.work", "compare"),
     "cycles": ("timesink.answers.cycles", "cycles"),
     "diagnose": ("timesink.answers.diagnosis_report", "diagnose"),
+    "history": ("timesink.answers.history", "history"),
     "kernels": ("timesink.answers.kernels.reading", "kernels"),
     "whatif": ("timesink.answers.what_if", "whatif"),
     "record": ("timesink.recorder.in_program", "record"),
@@ -54,6 +56,7 @@ __all__ = [
     "cycles",
     "diagnose",
     "find_recordings",
+    "history",
     "kernels",
     "record",
     "sample",

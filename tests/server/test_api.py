@@ -16,6 +16,7 @@ import pytest
 import timesink
 from asking import Browser, told
 from builders import kineto, launch, operator, training_trace, write
+from timesink.answers.comparison.history_rows import add_runs
 from timesink.recorder.folder import RecordingFolder
 from timesink.server.library import RunLibrary
 from timesink.server.replies import Asked
@@ -243,3 +244,18 @@ def test_long_work_is_told_and_small_requests_do_not_wait_for_it(
         go_on.set()
         for page in pages:
             browser.site.reply(page)
+
+
+# -- histories -------------------------------------------------------------------------------------
+
+
+def test_histories_of_the_store_below_or_beside_have_a_page(tmp_path: Path):
+    served = tmp_path / "runs"
+    served.mkdir()
+    store = tmp_path / ".timesink" / "baselines"
+    add_runs("main", [timesink.sample_runs()[0]], store, commit="0123abcd")
+    beside = Browser.of(served)
+    assert beside.get("api/runs")["histories"] == ["main"]
+    assert beside.get("api/history", name="main")["headline"].startswith("@main has 1 row")
+    add_runs("own", [timesink.sample_runs()[0]], served / ".timesink" / "baselines", commit="0123")
+    assert Browser.of(served).get("api/runs")["histories"] == ["own"]

@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "ab": "Run two versions of a program in turn until it is decided whether one is slower.",
     "gate": "Say whether a run passes beside another one: the exit code is 3 where it does not.",
     "baseline": "Keep what a run says under a name, to compare others with it.",
+    "history": "Say at which commits of a series cycle time, device time and counts changed.",
     "diagnose": "Say which cycles of a run take longer than its others, and why.",
     "behaviour": "Say what functions cost cycle by cycle, and how loaded the hardware was "
     "meanwhile.",

@@ -5,6 +5,7 @@ in .timesink/baselines, in the folder or URL of TIMESINK_BASELINES, or where --s
 
   timesink baseline save main runs/main
   timesink compare @main runs/new --fail-on regression
+  timesink baseline add main runs/new
   timesink baseline list --store s3://bucket/baselines
   timesink baseline budgets @main --headroom 10% > budgets.toml
 """
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 _FORMATS = ("text", "json")
 _ACTIONS = {
     "save": "keep a recording, or a folder of one per rank",
+    "add": "keep what runs of a commit measured, as a row of a history",
     "list": "say which baselines there are",
     "show": "say what is in one",
     "remove": "take one away",
@@ -50,10 +52,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     made = add_actions(parser, _ACTIONS)
     for one in made.values():
         add_option(one, "--store DIR", "folder or URL that holds baselines", type=not_empty)
-    for name in ("save", "show", "remove"):
+    for name in ("save", "add", "show", "remove"):
         add_option(made[name], "name NAME", "letters, digits, . _ and -; @ may lead")
     _add_run(made["save"], "the recording to keep, or a folder of them")
     add_force(made["save"])
+    runs = "recordings of one commit, with a timeline or plain, or folders of  timesink ab"
+    add_option(made["add"], "runs RUN", runs, completed="file", nargs="+")
+    whose = "what was measured (default: that of the git work tree)"
+    add_option(made["add"], "--commit SHA", whose, type=not_empty)
+    add_option(made["add"], "--time ISO", "when it was made (default: as git says)")
+    add_cycle_options(made["add"], counters=False)
+    add_reading(made["add"])
     for name in ("list", "show"):
         made[name].add_argument("--format", choices=_FORMATS, default="text")
     _add_run(made["budgets"], "a recording, a folder of them, or @NAME")
@@ -100,6 +109,8 @@ def run(options: argparse.Namespace) -> int:
             )
         place = store_at(store).place
         print(baselines.saved(kept, place, place if store else None))
+    elif options.action == "add":
+        _add(options)
     elif options.action == "list":
         _list(baselines.list_baselines(store), options)
     elif options.action == "show":
@@ -122,6 +133,24 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _add(options: argparse.Namespace) -> None:
+    from timesink.answers.comparison import history_rows  # noqa: PLC0415 - as above
+    from timesink.answers.comparison.baseline_store import checked_name, store_at  # noqa: PLC0415
+
+    moment = None if options.time is None else history_rows.moment_us(options.time)
+    with _reading(options) as reading:
+        added, new = history_rows.add_runs(
+            options.name,
+            options.runs,
+            options.store,
+            commit=options.commit,
+            time_us=moment,
+            reading=reading,
+        )
+    place = store_at(options.store).place
+    print(history_rows.added_words(added, checked_name(options.name), place, new=new))
+
+
 @contextmanager
 def _reading(options: argparse.Namespace) -> Iterator[SideReadOptions]:
     """How recordings are read, with a bar meanwhile."""
@@ -134,18 +163,22 @@ def _reading(options: argparse.Namespace) -> Iterator[SideReadOptions]:
 
 
 def _list(found: Sequence[Listed], options: argparse.Namespace) -> None:
-    from timesink.answers.comparison.baseline_store import store_at  # noqa: PLC0415
+    from timesink.answers.comparison.baseline_store import reference, store_at  # noqa: PLC0415
     from timesink.answers.comparison.baselines import plain, row  # noqa: PLC0415
 
+    series = store_at(options.store).series()
     if options.format == "json":
         known = [plain(one.baseline) for one in found if one.baseline is not None]
         lost = {one.name: one.problem.message for one in found if one.problem is not None}
-        print(json.dumps({"baselines": known, "unreadable": lost}, indent=2))
-    elif not found:
+        told = {"baselines": known, "unreadable": lost, "histories": series}
+        print(json.dumps(told, indent=2))
+    elif not found and not series:
         print(f"No baseline in {store_at(options.store).place}")
-    else:
+    elif found:
         rows = [row(one) for one in found]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for cells in rows:
             padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
             print("  ".join(padded).rstrip())
+    if series and options.format != "json":
+        print(f"Histories: {', '.join(map(reference, series))}")

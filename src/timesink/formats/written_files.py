@@ -13,6 +13,10 @@ from timesink.errors import OutputError
 
 BASELINE_ENDING = ".baseline"
 """Of files of baselines; no other result is called so."""
+SERIES = ".history"
+"""Of folders with the rows of a series of commits."""
+STORE = Path(".timesink") / "baselines"
+"""Where both are kept, unless a store is named: below the working directory."""
 
 
 def replace_file(file: Path, blocks: Iterable[bytes | memoryview]) -> None:

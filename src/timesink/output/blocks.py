@@ -231,7 +231,7 @@ class Table(msgspec.Struct, frozen=True, tag_field="type", tag="table"):
 class Curve(msgspec.Struct, frozen=True):
     name: str
     values: tuple[float | None, ...]
-    shape: Literal["line", "step", "area"] = "line"
+    shape: Literal["line", "step", "area", "dots"] = "line"
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -248,6 +248,10 @@ class Curves(msgspec.Struct, frozen=True, tag_field="type", tag="curves"):
     x: tuple[float, ...]
     series: tuple[Curve, ...]
     marks: tuple[Mark, ...] = ()
+    labels: tuple[str, ...] = ()
+    """What each x is called, where it is no moment."""
+    from_zero: bool = True
+    """Whether zero is in sight; of levels, differences matter."""
 
 
 class Picture(msgspec.Struct, frozen=True, tag_field="type", tag="picture"):
@@ -402,6 +406,7 @@ class Document(msgspec.Struct, frozen=True):
         "behaviour",
         "table",
         "whatif",
+        "history",
     ]
     title: str
     subject: str

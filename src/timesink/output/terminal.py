@@ -297,15 +297,19 @@ def _curves(block: blocks.Curves, width: int) -> Iterator[RenderableType]:
     label = max((cell_len(one.name) for one in block.series), default=0)
     for one in block.series:
         values = [value or 0.0 for value in one.values]
-        top = max(values, default=0.0) or 1.0
+        least = 0.0 if block.from_zero else min(values, default=0.0)
+        top = (max(values, default=0.0) - least) or 1.0
         groups = min(_STRIP, width - label - 24, len(values))
         ends = [len(values) * place // groups for place in range(groups + 1)] if groups else []
         largest_of = (max(values[start:end]) for start, end in pairwise(ends))
         strip = "".join(
-            _LEVELS[min(int(value / top * len(_LEVELS)), len(_LEVELS) - 1)] for value in largest_of
+            _LEVELS[min(int((value - least) / top * len(_LEVELS)), len(_LEVELS) - 1)]
+            for value in largest_of
         )
-        largest = worded(max(values, default=None), block.kind)
-        yield text(f"  {one.name:<{label}}  {strip}  {largest} at most")
+        largest = f"{worded(max(values, default=None), block.kind)} at most"
+        if not block.from_zero:
+            largest = f"{worded(least, block.kind)} to {largest.removesuffix(' at most')}"
+        yield text(f"  {one.name:<{label}}  {strip}  {largest}")
 
 
 def _icicle(block: blocks.Icicle, _: int) -> Iterator[RenderableType]:

@@ -102,6 +102,19 @@ def utilisation(desk: Desk, query: Query) -> Encoded:
     return desk.document(("utilisation", run.state), make)
 
 
+def history_page(desk: Desk, query: Query) -> Encoded:
+    """What `timesink history @NAME` says, as a document."""
+    name, store = query.required("name"), desk.library.baselines
+
+    def make(report: Report) -> Any:
+        from timesink.answers.history import history, history_document  # noqa: PLC0415
+
+        report.start(f"looking when @{name} changed")
+        return history_document(history(name, store=store))
+
+    return desk.document(("history", name, desk.library.histories()), make)
+
+
 @dataclass(frozen=True)
 class _Chosen:
     """Which recording a request is about."""
@@ -218,12 +231,15 @@ def runs(desk: Desk, _query: Query) -> dict[str, Any]:
     found = desk.library.all_runs()
     now = time.time()
     listed = [_listed(run, now) for run in found]
-    state = repr([(run.state, one["growing"]) for run, one in zip(found, listed, strict=True)])
+    histories = desk.library.histories()
+    states = [(run.state, one["growing"]) for run, one in zip(found, listed, strict=True)]
+    state = repr((states, histories))
     return {
         "logdir": sayable(str(desk.library.logdir)),
         "version": __version__,
         "generation": blake2b(state.encode("utf-8", "backslashreplace"), digest_size=8).hexdigest(),
         "runs": listed,
+        "histories": [name for name, _ in histories],
     }
 
 
@@ -281,6 +297,7 @@ API: Mapping[str, Answer] = {
     "stacks": stacks,
     "compare": comparison,
     "utilisation": utilisation,
+    "history": history_page,
     **{
         f"timeline/{name}": partial(_of_timeline, name) for name in (*_OF_TIMELINE, *_OVER_TIMELINE)
     },

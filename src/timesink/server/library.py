@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 from timesink.answers.plugin import Query
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError
 from timesink.formats.options import Progress
+from timesink.formats.written_files import SERIES, STORE
 from timesink.model.units import count, counted
 from timesink.server.jobs import Jobs, Report
 from timesink.server.replies import Encoded
@@ -217,6 +218,21 @@ class RunLibrary:
     def all_runs(self) -> list[ServedRun]:
         """Whatever was recorded, sorted by name."""
         return [run for _, run in sorted(self._look().items())]
+
+    @property
+    def baselines(self) -> Path:
+        """The store of baselines below the served folder, else beside it."""
+        inside = self._scans[0].inside if self._scans else Inside(Path(self.logdir))
+        root = inside.root if inside.root.is_dir() else inside.root.parent
+        below = root / STORE
+        return below if below.is_dir() and inside.holds(below) else root.absolute().parent / STORE
+
+    def histories(self) -> tuple[tuple[str, int], ...]:
+        """Series of commits in that store, each with when it changed last."""
+        with suppress(OSError):
+            found = sorted(self.baselines.glob(f"*{SERIES}"))
+            return tuple((one.stem, one.stat().st_mtime_ns) for one in found if one.is_dir())
+        return ()
 
     def holds_runs(self) -> bool:
         """Whether there are runs, as far as is known; a long search goes on in the background."""

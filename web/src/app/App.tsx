@@ -8,6 +8,7 @@ import { Help } from "./layout/Help";
 import { useKeys } from "./layout/keyboard";
 import { Failure, Working } from "./layout/Shown";
 import { Compare } from "./pages/Compare";
+import { History } from "./pages/History";
 import { Home } from "./pages/Home";
 import { NotFound } from "./pages/NotFound";
 import { RunPage } from "./pages/RunPage";
@@ -66,6 +67,8 @@ function Page({ route }: { route: Route }) {
       return <Home />;
     case "compare":
       return <Compare />;
+    case "history":
+      return <History key={route.name} name={route.name} />;
     case "run":
       return <RunPage route={route} />;
     case "unknown":

@@ -4,13 +4,14 @@ import type uPlot from "uplot";
 import type { Curves as CurvesBlock } from "../document/types";
 import { format } from "../format/format";
 import { Caption } from "./Caption";
+import { placeWord } from "./curves/axes";
 import { moveView, seriesColour } from "./curves/plotting";
 import { curvesTold } from "./curves/telling";
 import { usePlot } from "./curves/usePlot";
 import { Icon } from "./Icon";
 import { LinksContext } from "./links";
 
-/** Values over time: drag to zoom, or focus and use the arrow keys, + and -. */
+/** Values over time, or from commit to commit: drag to zoom, or focus and use the arrow keys, + and -. */
 export function Curves({ block }: { block: CurvesBlock }) {
   const element = useRef<HTMLDivElement>(null);
   const [hidden, setHidden] = useState<ReadonlySet<number>>(new Set());
@@ -19,7 +20,7 @@ export function Curves({ block }: { block: CurvesBlock }) {
   const plot = usePlot(element, block, { hidden, onCursor: setCursor, onZoom: setZoomed });
   const links = useContext(LinksContext);
   const hrefAt = (index: number | null) => {
-    const x = index === null ? undefined : block.x[index];
+    const x = index === null || block.labels.length ? undefined : block.x[index];
     return x === undefined ? null : links.hrefOfCell("moment", String(Math.round(x)), {});
   };
   const follow = () => {
@@ -63,7 +64,7 @@ export function Curves({ block }: { block: CurvesBlock }) {
               </button>
             </li>
           ))}
-          {cursor !== null && <li class="at">at {format("moment_ns", block.x[cursor])}</li>}
+          {cursor !== null && <li class="at">at {placeWord(block, cursor)}</li>}
         </ul>
         {zoomed && (
           <button type="button" class="button" onClick={reset}>

@@ -19,7 +19,7 @@ export type Tone = "plain" | "good" | "notice" | "warning" | "bad";
 
 export interface Document {
   schema: "timesink/document/1";
-  kind: "analysis" | "kernels" | "comparison" | "diagnosis" | "info" | "whatif";
+  kind: "analysis" | "kernels" | "comparison" | "diagnosis" | "info" | "whatif" | "history";
   /** For the title of the window. */
   title: string;
   /** What was read: file, worker, device. */
@@ -258,11 +258,15 @@ export interface Curves {
   type: "curves";
   id: string;
   title: string;
-  /** Of the values; x is always nanoseconds since the start of the recording. */
+  /** Of the values; x is nanoseconds since the start of the recording, unless it has labels. */
   kind: Kind;
   x: number[];
-  series: { name: string; values: (number | null)[]; shape: "line" | "step" | "area" }[];
+  series: { name: string; values: (number | null)[]; shape: "line" | "step" | "area" | "dots" }[];
   marks: { x: number; label: string }[];
+  /** What each x is called, where it is no moment. */
+  labels: string[];
+  /** Whether zero is in sight; of levels, differences matter. */
+  from_zero: boolean;
 }
 
 /** A drawing made by timesink itself (never by a trace). */

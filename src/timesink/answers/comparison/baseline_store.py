@@ -13,6 +13,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -26,14 +27,12 @@ from timesink.answers.comparison.kept_runs import run_of_tables, tables_of
 from timesink.answers.comparison.runs import SideRun
 from timesink.answers.comparison.sides import LEFT_OUT, RunSide, SideSource
 from timesink.errors import OutputError, TimesinkError, UnreadableError, UsageError
-from timesink.formats.written_files import BASELINE_ENDING
+from timesink.formats.written_files import BASELINE_ENDING, SERIES, STORE
 from timesink.sources.kept_answers import Tables, from_bytes, to_bytes
 from timesink.sources.places import without_password
 from timesink.sources.recordings import Recording
 from timesink.sources.remote import connected, saying
 
-DEFAULT = Path(".timesink") / "baselines"
-"""Below the working directory."""
 VARIABLE = "TIMESINK_BASELINES"
 """Names another store for all commands."""
 FORMAT = 1
@@ -77,7 +76,7 @@ def reference(name: str) -> str:
 
 def store_at(place: str | Path | None = None) -> FolderStore:
     """The store of a folder or URL; without one that of the environment, or of this folder."""
-    chosen = os.environ.get(VARIABLE) or DEFAULT if place is None else place
+    chosen = os.environ.get(VARIABLE) or STORE if place is None else place
     if isinstance(chosen, str) and "://" in chosen:
         return RemoteStore(chosen)
     if not str(chosen):
@@ -93,14 +92,27 @@ class FolderStore:
 
     place: str
     """Where it is, as the user knows it."""
+    ending = BASELINE_ENDING
+    """Of its files."""
 
     def __init__(self, folder: Path) -> None:
         self._folder, self.place = folder, str(folder)
 
+    def below(self, folder: str, ending: str) -> FolderStore:
+        """The store in a folder of this one, of files with another ending."""
+        inside = copy(self)
+        inside._move(folder)  # noqa: SLF001 - a copy of this one
+        inside.ending = ending
+        return inside
+
+    def _move(self, folder: str) -> None:
+        self._folder /= folder
+        self.place = str(self._folder)
+
     def read(self, name: str) -> bytes | None:
         """The content of a baseline; None where there is none."""
         try:
-            return self._read(f"{name}{BASELINE_ENDING}")
+            return self._read(f"{name}{self.ending}")
         except _MISSING:
             return None
 
@@ -118,27 +130,34 @@ class FolderStore:
 
     def names(self) -> list[str]:
         """All baselines, in order; what is being written is none."""
+        return self._ending_in(self.ending)
+
+    def series(self) -> list[str]:
+        """All series of rows (`history_rows`), in order."""
+        return self._ending_in(SERIES)
+
+    def _ending_in(self, ending: str) -> list[str]:
         try:
-            files = list(self._files())
+            found = list(self._files())
         except _MISSING:
             return []
         return sorted(
-            file.removesuffix(BASELINE_ENDING)
-            for file in files
-            if file.endswith(BASELINE_ENDING) and not file.startswith(".")
+            one.removesuffix(ending)
+            for one in found
+            if one.endswith(ending) and not one.startswith(".")
         )
 
     def remove(self, name: str) -> bool:
         """Take a baseline away; False where there is none."""
         try:
-            self._remove(f"{name}{BASELINE_ENDING}")
+            self._remove(f"{name}{self.ending}")
         except _MISSING:
             return False
         return True
 
     def _put(self, name: str, content: bytes, move: Callable[[Path, Path], object]) -> None:
         """Write aside and move: a reader sees all of it, or what was there before."""
-        file = self._folder / f"{name}{BASELINE_ENDING}"
+        file = self._folder / f"{name}{self.ending}"
         aside = self._folder / f".writing-{uuid.uuid4().hex}"
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -161,7 +180,8 @@ class FolderStore:
 
     def _files(self) -> Iterable[str]:
         with _refused(lambda why: UnreadableError.denied(self._folder, why)):
-            return [one.name for one in self._folder.iterdir() if one.is_file()]
+            shown = (one for one in self._folder.iterdir() if one.is_file() or one.suffix == SERIES)
+            return [one.name for one in shown]
 
     def _remove(self, file: str) -> None:
         message, hint = f"{self._folder / file}: cannot be removed", "the permissions of the folder"
@@ -203,8 +223,11 @@ class RemoteStore(FolderStore):
         self.place = without_password(url)
         self._system, self._root = connected(url, otherwise="name a folder with --store")
 
+    def _move(self, folder: str) -> None:
+        self.place, self._root = f"{self.place}/{folder}", f"{self._root}/{folder}"
+
     def write(self, name: str, content: bytes) -> None:
-        file = f"{self._root}/{name}{BASELINE_ENDING}"
+        file = f"{self._root}/{name}{self.ending}"
         names = self._system.protocol
         with saying(self.place, "cannot be written", OutputError):
             self._system.makedirs(self._root, exist_ok=True)

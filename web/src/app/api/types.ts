@@ -5,6 +5,8 @@ export interface RunsAnswer {
   /** Another one whenever anything changed. */
   generation: string | number;
   runs: Run[];
+  /** Series of commits in the store of baselines. */
+  histories: string[];
 }
 
 export interface Run {

@@ -12,10 +12,31 @@ const ORDERS: readonly Order[] = ["name", "bytes", "changed_s"];
 export function Home() {
   const { listing, route } = useApp();
   if (!listing) return null;
-  return listing.runs.length ? (
-    <Runs listing={listing} query={route.query} />
-  ) : (
-    <NoRuns listing={listing} />
+  return (
+    <>
+      {listing.runs.length ? (
+        <Runs listing={listing} query={route.query} />
+      ) : (
+        <NoRuns listing={listing} />
+      )}
+      {listing.histories.length > 0 && <Histories names={listing.histories} />}
+    </>
+  );
+}
+
+/** Series of commits, each with a page of when levels changed. */
+function Histories({ names }: { names: string[] }) {
+  return (
+    <section class="home">
+      <header class="home-head">
+        <h2>Histories</h2>
+        {names.map((name) => (
+          <a key={name} class="button" href={formatRoute({ at: "history", name, query: {} })}>
+            @{name}
+          </a>
+        ))}
+      </header>
+    </section>
   );
 }
 

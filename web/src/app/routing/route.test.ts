@@ -13,6 +13,7 @@ describe("addresses", () => {
       page: "operators",
       query: { worker: "rank 0", q: "aten::&" },
     },
+    { at: "history", name: "main", query: {} },
     { at: "run", run: "100% #1?", page: "trace", query: { from: "0", to: "1500", select: "17" } },
   ])("are read back as they were written: %j", (route) => {
     expect(parseRoute(formatRoute(route))).toEqual(route);
@@ -65,6 +66,7 @@ test.each([
   ["#/", "Runs · timesink"],
   ["#/run/faults%2Fnormal/kernels?open=gemm", "Kernels · faults/normal · timesink"],
   ["#/compare?base=a&new=b", "a → b · timesink"],
+  ["#/history/main", "@main · timesink"],
   ["#/nonsense", "No such page · timesink"],
 ])("the title of the window says where one is: %s", (hash, title) => {
   expect(titleOf(parseRoute(hash))).toBe(title);

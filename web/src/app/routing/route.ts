@@ -21,6 +21,7 @@ export type Route =
   | { at: "home"; query: Query }
   | { at: "run"; run: string; page: RunPage; query: Query }
   | { at: "compare"; query: Query }
+  | { at: "history"; name: string; query: Query }
   | { at: "unknown"; path: string; query: Query };
 
 /** The place a hash names; one that names none is `unknown`, never an error. */
@@ -33,6 +34,8 @@ export function parseRoute(hash: string): Route {
   const [first, ...rest] = parts as string[];
   if (first === undefined) return { at: "home", query };
   if (first === "compare" && rest.length === 0) return { at: "compare", query };
+  if (first === "history" && rest.length === 1)
+    return { at: "history", name: rest[0] as string, query };
   if (first === "run" && rest.length > 0) return runRoute(rest, query) ?? unknown;
   return unknown;
 }
@@ -45,6 +48,8 @@ export function formatRoute(route: Route): string {
       return `#/${search}`;
     case "compare":
       return `#/compare${search}`;
+    case "history":
+      return `#/history/${encodeURIComponent(route.name)}${search}`;
     case "run":
       return `#/run/${encodeURIComponent(route.run)}/${route.page}${search}`;
     case "unknown":
@@ -66,6 +71,7 @@ export function changedQuery(query: Query, changes: Query): Query {
 /** What the reader would call another page: focus and scrolling begin anew there. */
 export function placeOf(route: Route): string {
   if (route.at === "run") return `run ${route.run} ${route.page}`;
+  if (route.at === "history") return `history ${route.name}`;
   return route.at === "unknown" ? `unknown ${route.path}` : route.at;
 }
 

@@ -12,6 +12,8 @@ export function titleOf(route: Route): string {
       const { base, new: second } = route.query;
       return base && second ? `${base} → ${second} · timesink` : "Compare · timesink";
     }
+    case "history":
+      return `@${route.name} · timesink`;
     case "unknown":
       return "No such page · timesink";
   }

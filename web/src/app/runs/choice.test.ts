@@ -98,7 +98,13 @@ test("a run that grew is another version", () => {
 });
 
 describe("looking for runs", () => {
-  const answer = (generation: string) => ({ logdir: "/runs", version: "1", generation, runs: [] });
+  const answer = (generation: string) => ({
+    logdir: "/runs",
+    version: "1",
+    generation,
+    runs: [],
+    histories: [],
+  });
   const found = withAnswer({ listing: undefined, error: null, contact: 0 }, answer("1"));
 
   test("changes nothing while the server has nothing new", () => {

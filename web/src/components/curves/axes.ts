@@ -1,6 +1,6 @@
 // Where lines of a grid stand: at round numbers of the unit people read, not of bytes or nanoseconds.
 
-import type { Kind } from "../../document/types";
+import type { Curves, Kind } from "../../document/types";
 import { format } from "../../format/format";
 
 /** Steps of a grid over bytes: powers of two. */
@@ -24,6 +24,16 @@ const SECONDS: [size: number, unit: string][] = [
   [1e3, "us"],
   [1, "ns"],
 ];
+
+/** What an x is called: by its label, else as a moment. */
+export function placeWord(block: Curves, index: number): string {
+  return block.labels[index] ?? format("moment_ns", block.x[index]);
+}
+
+/** Labels at lines of a grid; those between two have none. */
+export function labelWords(labels: string[], places: number[]): string[] {
+  return places.map((place) => labels[place] ?? "");
+}
 
 /** Words for moments, all in the unit that suits the distance between them. */
 export function momentWords(moments: number[]): string[] {

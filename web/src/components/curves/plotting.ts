@@ -3,7 +3,7 @@
 import uPlot from "uplot";
 import type { Curves } from "../../document/types";
 import { colourOf } from "../theme";
-import { gridSteps, gridWord, momentWords } from "./axes";
+import { gridSteps, gridWord, labelWords, momentWords } from "./axes";
 
 /** Height of the words above a mark, in pixels: above the plot, where they hide no curve. */
 const LABEL = 18;
@@ -33,10 +33,16 @@ export function plotOptions(block: Curves, wishes: PlotWishes): uPlot.Options {
     legend: { show: false },
     padding: [block.marks.length ? LABEL + 4 : 12, 12, 0, 0],
     cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false, setScale: true } },
-    scales: { x: { time: false }, y: { range: { min: { soft: 0, mode: 1 }, max: { pad: 0.08 } } } },
-    series: [{}, ...block.series.map((series, index) => seriesLooks(series, index, wishes.hidden))],
+    scales: { x: { time: false }, y: { range: heights(block) } },
+    series: [{}, ...block.series.map((_, index) => seriesLooks(block, index, wishes.hidden))],
     axes: [
-      { ...axis, space: 62, size: 32, values: (_, moments) => momentWords(moments) },
+      {
+        ...axis,
+        space: block.labels.length ? 96 : 62,
+        size: 32,
+        values: (_, places) =>
+          block.labels.length ? labelWords(block.labels, places) : momentWords(places),
+      },
       {
         ...axis,
         size: 76,
@@ -63,13 +69,25 @@ function axisLooks(): uPlot.Axis {
   };
 }
 
-function seriesLooks(
-  { name, shape }: Curves["series"][number],
-  index: number,
-  hidden: ReadonlySet<number>,
-): uPlot.Series {
+function heights({ from_zero }: Curves): uPlot.Range.Config {
+  const pad = 0.08;
+  return from_zero
+    ? { min: { soft: 0, mode: 1 }, max: { pad } }
+    : { min: { pad }, max: { pad: 2 * pad } };
+}
+
+function seriesLooks(block: Curves, index: number, hidden: ReadonlySet<number>): uPlot.Series {
+  const { name, shape } = block.series[index] as Curves["series"][number];
   const stroke = colourOf(seriesColour(index));
-  const { linear, stepped } = uPlot.paths;
+  const { linear, stepped, points } = uPlot.paths;
+  if (shape === "dots")
+    return {
+      label: name,
+      show: !hidden.has(index),
+      stroke,
+      points: { show: true, size: 6, fill: stroke },
+      ...(points ? { paths: points() } : {}),
+    };
   const paths = shape === "step" ? stepped?.({ align: 1 }) : linear?.();
   return {
     label: name,
@@ -77,7 +95,7 @@ function seriesLooks(
     stroke,
     width: 1.5,
     // The first series is what the plot is about; others are lines above it.
-    ...(shape === "area" || index === 0 ? { fill: `${stroke}26` } : {}),
+    ...(shape === "area" || (index === 0 && block.from_zero) ? { fill: `${stroke}26` } : {}),
     ...(index % 2 ? { dash: [6, 3] } : {}),
     ...(paths ? { paths } : {}),
     points: { show: false },

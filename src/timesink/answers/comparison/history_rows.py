@@ -1,0 +1,396 @@
+"""Rows of a history: what runs of a commit measured, kept in a store beside the baselines.
+
+A series is a folder `NAME.history`.  Every addition is a file of its own, named by its commit and
+content: two who add at once lose nothing, and the same run added twice counts once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from timesink import __version__
+from timesink.analyses.comparison.signals import Signals, signals_of
+from timesink.analyses.statistics.repeats import TimedRun
+from timesink.answers.comparison.baseline_store import (
+    FolderStore,
+    checked_name,
+    facts_of,
+    is_reference,
+    reference,
+    store_at,
+)
+from timesink.answers.comparison.kept_runs import Runs, read_sides
+from timesink.answers.comparison.naming import members_of
+from timesink.answers.comparison.runs import SideReadOptions
+from timesink.answers.comparison.sides import find_side
+from timesink.errors import NotFoundError, UnreadableError, UsageError
+from timesink.formats.written_files import SERIES
+from timesink.model.diagnosis import PLAIN, RECORDED
+from timesink.model.recorded_run import RecordedRun
+from timesink.model.units import counted, listed
+from timesink.sources.ab_folder import NEW, is_ab, read_ab
+from timesink.sources.sidecars import run_file_in
+
+SCHEMA = "timesink/history-row/1"
+_ROW = ".row"
+"""JSON inside; a name that nobody takes for a trace."""
+_COMMIT = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{3,79}")
+_OF_ANOTHER = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
+_BETWEEN = "\x1f"
+_SUMMED = ("launches", "syncs", "copied_bytes", "device_ns")
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRun:
+    """What one run says of its version of the program; None for what it does not tell."""
+
+    name: str
+    started_us: int | None = None
+    cycles: int = 0
+    by: str = PLAIN
+    """Which cycles the times are of."""
+    cycle_ns: float | None = None
+    """A typical cycle: the mean without the outermost ones."""
+    mean_ns: float | None = None
+    device_ns: float | None = None
+    launches: float | None = None
+    syncs: float | None = None
+    copied_bytes: float | None = None
+    peak_memory_bytes: int | None = None
+    program: str | None = None
+    processor: str | None = None
+    cores: float | None = None
+    devices: tuple[str, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+    command: tuple[str, ...] = ()
+
+    @property
+    def machine(self) -> str:
+        """What its times depend on beside the program, in words."""
+        cores = "" if self.cores is None else f"{self.cores:g} cores"
+        host = " with ".join(filter(None, (self.processor, cores)))
+        return ", ".join(filter(None, (host, *sorted(self.devices)))) or "an unknown machine"
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A version of the program."""
+
+    sha: str
+    time_us: int
+    subject: str = ""
+    dirty: bool = False
+    """Whether files in its work tree were changed."""
+
+    @property
+    def short(self) -> str:
+        """As people say it."""
+        return self.sha[:10]
+
+
+@dataclass(frozen=True, slots=True)
+class AddedRuns:
+    """Runs that were added to a commit at once: the content of a file."""
+
+    schema: str
+    timesink: str
+    commit: Commit
+    runs: tuple[MeasuredRun, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRow:
+    """All runs of one commit on one machine."""
+
+    commit: Commit
+    machine: str
+    by: str
+    """Which cycles its times are of."""
+    runs: tuple[MeasuredRun, ...]
+
+    def value(self, signal: str) -> float | str | None:
+        """What its runs say of a signal: the middle of times, and counts that are equal in all."""
+        told = [one for one in (getattr(run, signal) for run in self.runs) if one is not None]
+        if not told:
+            return None
+        if signal.endswith("_ns"):
+            return float(np.median(told))
+        return told[0] if len(set(told)) == 1 else None
+
+    def disagree(self, signal: str) -> bool:
+        """Whether a count is another one from run to run."""
+        return len({getattr(run, signal) for run in self.runs} - {None}) > 1
+
+
+def series_store(name: str, store: str | Path | None = None) -> FolderStore:
+    """Where the rows of a series are kept."""
+    return store_at(store).below(f"{checked_name(name)}{SERIES}", _ROW)
+
+
+# -- adding ----------------------------------------------------------------------------------------
+
+
+def add_runs(
+    name: str,
+    runs: Sequence[str | Path],
+    store: str | Path | None = None,
+    *,
+    commit: str | None = None,
+    time_us: int | None = None,
+    reading: SideReadOptions | None = None,
+) -> tuple[AddedRuns, bool]:
+    """Keep what runs measured as a row of a series; and whether they were not there before."""
+    place = series_store(name, store)
+    options = reading or SideReadOptions()
+    measured = _with_devices([one for run in runs for one in measured_runs(run, options)])
+    refs = {read_ab(Path(run)).new.ref for run in runs if is_ab(Path(run))} - {None}
+    chosen = commit or (str(refs.pop()) if len(refs) == 1 and len(runs) == 1 else None)
+    started = min((one.started_us for one in measured if one.started_us), default=None)
+    version = commit_of(chosen, time_us, started)
+    added = AddedRuns(SCHEMA, __version__, version, measured)
+    content = msgspec.json.format(msgspec.json.encode(added), indent=1)
+    digest = hashlib.blake2b(msgspec.json.encode(measured), digest_size=8).hexdigest()
+    return added, place.add(f"{version.sha}-{digest}", content)
+
+
+def _with_devices(measured: Sequence[MeasuredRun]) -> tuple[MeasuredRun, ...]:
+    """Runs with the devices that others of the same host name: without counters they name none."""
+    named = {(one.processor, one.cores): one.devices for one in measured if one.devices}
+    return tuple(
+        replace(one, devices=one.devices or named.get((one.processor, one.cores), ()))
+        for one in measured
+    )
+
+
+def measured_runs(run: str | Path, reading: SideReadOptions) -> Iterator[MeasuredRun]:
+    """What a recording, or each new run of `timesink ab`, measured."""
+    if isinstance(run, str) and is_reference(run):
+        raise UsageError(f"{run}: is a baseline", "give recordings, or a folder of  timesink ab")
+    folder = Path(run)
+    if not is_ab(folder):
+        yield _measured(folder, reading)
+        return
+    ab = read_ab(folder)
+    for one in ab.counted:
+        if one.side == NEW:
+            yield _measured(folder / one.folder, reading)
+    if NEW in ab.timelines():
+        # Its cycles were not timed in turn with the others: counts alone.
+        told = _measured(folder / ab.timelines()[NEW], reading)
+        yield replace(told, cycles=0, cycle_ns=None, mean_ns=None)
+
+
+def _measured(folder: Path, reading: SideReadOptions) -> MeasuredRun:
+    file = run_file_in(folder) if folder.is_dir() else None
+    recorded = None if file is None else file.run
+    if recorded is not None and not any(one.trace for one in recorded.processes):
+        if not recorded.plain_ns:
+            why = recorded.why_partial or "the recorder timed no cycle"
+            raise UnreadableError(
+                f"{folder}: has neither a timeline nor plain cycles ({why})",
+                "record it again, with more cycles: --plain N",
+            )
+        return _with_recorded(MeasuredRun(folder.name), recorded)
+    side = find_side(folder, None)
+    (read,), _, _ = read_sides(Runs(reading), [side.sources])
+    found = _together([signals_of(one.role) for one in members_of(read)])
+    facts = facts_of(read)
+    told = MeasuredRun(
+        folder.name,
+        cycles=max((one.role.cycles for one in members_of(read)), default=0),
+        by=RECORDED,
+        cycle_ns=found.cycle_ns,
+        mean_ns=max((one.role.mean_cycle_ns for one in members_of(read)), default=None),
+        **{name: getattr(found, name) for name in _SUMMED},
+        peak_memory_bytes=found.peak_memory_bytes,
+        program=found.program,
+        processor=facts["processor"],
+        devices=tuple(facts["devices"]),
+        versions=facts["versions"],
+    )
+    recorders = [one.recorded for one in read if one.recorded is not None]
+    return _with_recorded(told, recorders[0]) if recorders else told
+
+
+def _with_recorded(told: MeasuredRun, recorded: RecordedRun) -> MeasuredRun:
+    """A run with what its recorder says; plain cycles tell its speed, where there are any."""
+    plain = np.array(recorded.plain_ns, dtype=np.float64)
+    if len(plain):
+        timed = TimedRun(NEW, plain)
+        told = replace(
+            told, by=PLAIN, cycles=len(plain), cycle_ns=timed.typical_ns, mean_ns=timed.mean_ns
+        )
+    devices = tuple(sorted({one.name for one in recorded.devices if one.name}))
+    return replace(
+        told,
+        started_us=recorded.started_us,
+        processor=recorded.host.cpu,
+        cores=recorded.host.cores,
+        devices=devices or told.devices,
+        versions={**told.versions, **recorded.versions},
+        command=recorded.command,
+    )
+
+
+def _together(found: Sequence[Signals]) -> Signals:
+    """Signals of all processes of a run: work adds up, the slowest and largest count."""
+    if len(found) == 1:
+        return found[0]
+
+    def known(name: str) -> list[float]:
+        return [getattr(one, name) for one in found if getattr(one, name) is not None]
+
+    def total(name: str) -> float | None:
+        return sum(known(name)) if known(name) else None
+
+    programs = "".join(one.program or "" for one in found)
+    peak = max(known("peak_memory_bytes"), default=None)
+    return Signals(
+        program=hashlib.sha256(programs.encode()).hexdigest()[:16] if programs else None,
+        launches=total("launches"),
+        syncs=total("syncs"),
+        copied_bytes=total("copied_bytes"),
+        device_ns=total("device_ns"),
+        peak_memory_bytes=None if peak is None else int(peak),
+        cycle_ns=max(known("cycle_ns"), default=None),
+    )
+
+
+# -- commits ---------------------------------------------------------------------------------------
+
+
+def commit_of(
+    given: str | None, time_us: int | None = None, started_us: int | None = None
+) -> Commit:
+    """The commit that was given, or that of the work tree around the current folder."""
+    found = _from_git(given or "HEAD")
+    if found is None:
+        if given is None:
+            hint = "name the commit with --commit SHA"
+            raise UsageError(f"{Path.cwd()}: not in a git work tree with a commit", hint)
+        if _COMMIT.fullmatch(given) is None:
+            hint = "4 to 80 letters, digits, . _ and - name one"
+            raise UsageError(f"{given!r} cannot be a commit", hint)
+        return Commit(given, time_us or started_us or time.time_ns() // 1000)
+    if given is None:
+        found = replace(found, dirty=bool(_git("status", "--porcelain", "--untracked-files=no")))
+    return found if time_us is None else replace(found, time_us=time_us)
+
+
+def _from_git(revision: str) -> Commit | None:
+    form = _BETWEEN.join(("%H", "%ct", "%s"))
+    told = _git("log", "-1", f"--format={form}", "--end-of-options", revision)
+    parts = told.split(_BETWEEN, 2)
+    return Commit(parts[0], int(parts[1]) * 1_000_000, parts[2]) if len(parts) == 3 else None
+
+
+def _git(*words: str) -> str:
+    """What git says; nothing where it refuses, or is not installed."""
+    variables = {name: value for name, value in os.environ.items() if name not in _OF_ANOTHER}
+    try:
+        told = subprocess.run(  # noqa: S603 - as written here
+            ["git", *words],  # noqa: S607 - the user's own
+            env=variables, capture_output=True, text=True, errors="replace", check=True,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return told.stdout.strip()
+
+
+def moment_us(text: str) -> int:
+    """A moment as ISO 8601 says it, in Unix microseconds; without a zone it is UTC.
+
+    >>> moment_us("2026-01-01T00:00:00Z")
+    1767225600000000
+    """
+    try:
+        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        raise UsageError(f"{text!r} is no time", "write it as 2026-01-31T12:00:00Z") from None
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+    return round(aware.timestamp() * 1e6)
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def history_rows(
+    name: str, store: str | Path | None = None
+) -> tuple[tuple[HistoryRow, ...], tuple[str, ...]]:
+    """The rows of a series in the order of commits, and notes on what could not be read."""
+    name, place = checked_name(name), series_store(name, store)
+    files = place.names()
+    if not files:
+        above = store_at(store)
+        known = [reference(one) for one in above.series()]
+        hint = (
+            f"there are {listed(known)}"
+            if known
+            else f"timesink baseline add {name} RUN  begins it"
+        )
+        raise NotFoundError(f"{reference(name)}: no history in {above.place}", hint)
+    notes: list[str] = []
+    commits: dict[str, Commit] = {}
+    found: dict[tuple[str, str, str], dict[bytes, MeasuredRun]] = {}
+    for file in files:
+        added = _added(place.read(file))
+        if added is None:
+            notes.append(f"left out {file}{_ROW}: cannot be read by timesink {__version__}")
+            continue
+        sha = added.commit.sha
+        dirty = added.commit.dirty or (sha in commits and commits[sha].dirty)
+        commits[sha] = replace(commits.get(sha, added.commit), dirty=dirty)
+        for run in added.runs:
+            row = found.setdefault((sha, run.machine, _by(added, run)), {})
+            row[msgspec.json.encode(run)] = run
+    if not found:
+        raise UnreadableError(
+            f"{reference(name)} in {place.place}: {notes[0]}", "add the runs again"
+        )
+    rows = [
+        HistoryRow(commits[sha], machine, by, tuple(runs.values()))
+        for (sha, machine, by), runs in found.items()
+    ]
+    rows.sort(key=lambda row: (row.commit.time_us, min(one.started_us or 0 for one in row.runs)))
+    if any(row.commit.dirty for row in rows):
+        changed = listed(list(dict.fromkeys(row.commit.short for row in rows if row.commit.dirty)))
+        notes.append(f"measured with changes that are in no commit: {changed}")
+    return tuple(rows), tuple(notes)
+
+
+def _by(added: AddedRuns, run: MeasuredRun) -> str:
+    """A timeline beside runs in turn belongs to their row."""
+    timed = (one.by for one in added.runs if one.cycle_ns is not None)
+    return run.by if run.cycle_ns is not None else next(timed, run.by)
+
+
+def _added(content: bytes | None) -> AddedRuns | None:
+    try:
+        added = msgspec.json.decode(content or b"", type=AddedRuns)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return added if added.schema == SCHEMA and added.runs else None
+
+
+def added_words(added: AddedRuns, name: str, place: str, *, new: bool) -> str:
+    """That runs were added, in lines."""
+    runs, commit = counted(len(added.runs), "runs"), added.commit
+    what = f" ({commit.subject})" if commit.subject else ""
+    if not new:
+        return f"{reference(name)} has this already: {runs} of {commit.short}{what}"
+    lines = [f"Added {runs} of {commit.short}{what} to {reference(name)} in {place}"]
+    if commit.dirty:
+        lines.append("note: the work tree has changes that are in no commit; the row says so")
+    return "\n".join([*lines, f"See what changed:  timesink history {reference(name)}"])

@@ -1,0 +1,540 @@
+"""When a level changed: rows of a series, judged signal by signal, machine by machine."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from timesink.analyses.comparison.signals import SIGNALS, SignalName
+from timesink.analyses.statistics.change_points import (
+    FEWEST,
+    ChangePoint,
+    exact_changes,
+    level_changes,
+)
+from timesink.answers.comparison.baseline_store import reference
+from timesink.answers.comparison.history_rows import Commit, HistoryRow, history_rows
+from timesink.errors import UsageError
+from timesink.model import units
+from timesink.output.blocks import Curve, Curves, Document, Kind, Mark, Section, Table, Text, Tone
+from timesink.output.numbers import column, table, worded
+
+SCHEMA = "timesink/history/1"
+HISTORY_SIGNALS = {
+    **{name: SIGNALS[name] for name in ("cycle_ns", "device_ns")},
+    **{name: one for name, one in SIGNALS.items() if one.exact},
+    "mean_ns": SignalName("mean cycle", "time_ns", exact=False),
+}
+"""What a history may be asked about; the mean only where it is asked for by name."""
+_OF_CYCLES = ("cycle_ns", "mean_ns")
+_MOST_ROWS = 12
+"""Rows of the table in text; pages have all."""
+_SUBJECT = 60
+
+
+@dataclass(frozen=True, slots=True)
+class LevelChange:
+    """One change of one signal on one machine."""
+
+    signal: str
+    machine: str
+    commit: Commit
+    """The first at the new level."""
+    before: Commit
+    """The last at the old one."""
+    base: float | str
+    new: float | str
+    p: float | None
+    """Chance of such a change by noise; None where no test tells."""
+    exact: bool
+    certain: bool
+    base_rows: int
+    new_rows: int
+    versions: tuple[str, ...] = ()
+    """Libraries that changed at the same time."""
+
+    @property
+    def change_pct(self) -> float | None:
+        """By how much; None for a text, or from nothing."""
+        if isinstance(self.base, str) or isinstance(self.new, str) or not self.base:
+            return None
+        return 100 * (self.new / self.base - 1)
+
+    @property
+    def sure(self) -> str:
+        """How sure that is, in words."""
+        if self.exact:
+            return "exact"
+        if not self.certain:
+            return "may have changed: add more"
+        return f"p = {units.chance(self.p)}"
+
+    @property
+    def rises(self) -> bool:
+        """Whether more time, work or memory is needed."""
+        return isinstance(self.base, float) and isinstance(self.new, float) and self.new > self.base
+
+    @property
+    def values(self) -> str:
+        """From which level to which."""
+        kind = HISTORY_SIGNALS[self.signal].unit
+        return units.from_to(*(_worded(one, kind) for one in (self.base, self.new)))
+
+    @property
+    def sentence(self) -> str:
+        """What changed, by how much."""
+        title = HISTORY_SIGNALS[self.signal].title
+        if self.change_pct is None:
+            return f"{title} {'is another one' if self.signal == 'program' else self.values}"
+        may = "" if self.certain else "may have "
+        verb = "rose" if self.rises else "fell"
+        verb = {"may have rose": "may have risen", "may have fell": "may have fallen"}.get(
+            f"{may}{verb}", verb
+        )
+        return f"{title} {verb} by {abs(self.change_pct):.1f} % ({self.values})"
+
+
+@dataclass(frozen=True, slots=True)
+class SignalSeries:
+    """One signal of the rows of one machine, as far as they tell it."""
+
+    signal: str
+    machine: str
+    rows: tuple[HistoryRow, ...]
+    values: tuple[float | str, ...]
+    changes: tuple[LevelChange, ...]
+    note: str = ""
+
+    @property
+    def levels(self) -> list[float | None]:
+        """The level each row is at; numbers only."""
+        starts = [0, *(self._place(one.commit) for one in self.changes), len(self.rows)]
+        first = [self.changes[0].base] if self.changes else [_level(self.values)]
+        levels = [*first, *(one.new for one in self.changes)]
+        return [
+            level if isinstance(level, float) else None
+            for level, (start, end) in zip(levels, pairwise(starts), strict=True)
+            for _ in range(start, end)
+        ]
+
+    def _place(self, commit: Commit) -> int:
+        return next(place for place, row in enumerate(self.rows) if row.commit is commit)
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """What rows of a series say of when levels changed.
+
+    >>> import tempfile, timesink
+    >>> from timesink.answers.comparison.history_rows import add_runs
+    >>> old, new = timesink.sample_runs()
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     for day, run in enumerate([old] * 5 + [new] * 5):
+    ...         _ = add_runs("main", [run], place, commit=f"made-up-{day}", time_us=day)
+    ...     found = timesink.history("@main", store=place)
+    >>> change = found.changes[0]
+    >>> change.signal, change.commit.sha, change.before.sha, round(change.change_pct)
+    ('cycle_ns', 'made-up-5', 'made-up-4', 28)
+    """
+
+    name: str
+    rows: tuple[HistoryRow, ...]
+    """In the order of commits, the oldest first."""
+    signal: str | None = None
+    """The one that was asked for; None for all."""
+    left_out: tuple[str, ...] = ()
+
+    @cached_property
+    def series(self) -> tuple[SignalSeries, ...]:
+        """Every signal that rows tell, machine by machine."""
+        asked = [one for one in HISTORY_SIGNALS if one != "mean_ns"]
+        return tuple(
+            one
+            for signal in ([self.signal] if self.signal else asked)
+            for one in _series(signal, self.rows)
+        )
+
+    @cached_property
+    def changes(self) -> tuple[LevelChange, ...]:
+        """All changes, the newest first; what is certain first of those at one commit."""
+        every = [one for series in self.series for one in series.changes]
+        return tuple(sorted(every, key=lambda one: (-one.commit.time_us, not one.certain)))
+
+    @property
+    def machines(self) -> list[str]:
+        """What the rows were measured on."""
+        return list(dict.fromkeys(row.machine for row in self.rows))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know of the rows."""
+        notes = list(self.left_out)
+        if len(self.machines) > 1:
+            each = units.listed(self.machines, 4, "; ")
+            notes.append(
+                f"rows are of {len(self.machines)} machines, each judged by itself: {each}"
+            )
+        if self.signal in (None, *_OF_CYCLES) and len({row.by for row in self.rows}) > 1:
+            notes.append("cycle times of plain cycles and of recorded ones are judged apart")
+        return (*notes, *dict.fromkeys(one.note for one in self.series if one.note))
+
+    @property
+    def headline(self) -> str:
+        """The answer in a sentence or two."""
+        return " ".join(_headline(self))
+
+    @property
+    def bisect(self) -> tuple[str, ...]:
+        """Lines for a shell that find the commit behind the newest rise; none without a rise."""
+        newest = next((one for one in self.changes if one.rises and one.certain), None)
+        return () if newest is None else tuple(_bisect(newest, self.rows))
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """The rows with what each measured, the oldest first."""
+        names = [self.signal] if self.signal else list(HISTORY_SIGNALS)
+        known: dict[str, list[Any]] = {
+            "commit": [row.commit.sha for row in self.rows],
+            "time": [_moment(row.commit) for row in self.rows],
+            "subject": [row.commit.subject for row in self.rows],
+            "machine": [row.machine for row in self.rows],
+            "by": [row.by for row in self.rows],
+            "runs": [len(row.runs) for row in self.rows],
+        }
+        return pl.DataFrame(known | {one: [row.value(one) for row in self.rows] for one in names})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole answer, ready for JSON; `docs/history.md` describes every key."""
+        return {
+            "schema": SCHEMA,
+            "name": reference(self.name),
+            "headline": self.headline,
+            "changes": [
+                {**asdict(one), "change_pct": _rounded(one.change_pct)} for one in self.changes
+            ],
+            "rows": self.table.to_dicts(),
+            "bisect": list(self.bisect),
+            "notes": list(self.notes),
+        }
+
+    def to_json(self) -> bytes:
+        """The whole answer as JSON, on one line."""
+        return msgspec.json.encode(self.to_dict())
+
+    def __repr__(self) -> str:
+        """One line: the series, and the answer."""
+        return f"<History of {len(self.rows)} rows: {self.headline}>"
+
+
+def history(name: str, *, store: str | Path | None = None, signal: str | None = None) -> History:
+    """When cycle time, device time and counts of a series of commits changed.
+
+    Rows are added by `timesink baseline add NAME RUN`; `signal` is one of those of
+    `timesink history --signal`.
+
+    >>> import tempfile, timesink
+    >>> from timesink.answers.comparison.history_rows import add_runs
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     _ = add_runs("main", [timesink.sample_runs()[0]], place, commit="0123abcd")
+    ...     timesink.history("@main", store=place, signal="cycle_ns").headline
+    '@main has 1 row: 6 tell a change of times from noise, 2 a change of counts.'
+    """
+    if signal is not None and signal not in HISTORY_SIGNALS:
+        raise UsageError(
+            f"no signal is named {signal!r}", f"there are {', '.join(HISTORY_SIGNALS)}"
+        )
+    rows, left_out = history_rows(name, store)
+    return History(name.removeprefix(reference("")), rows, signal, left_out)
+
+
+# -- judging ---------------------------------------------------------------------------------------
+
+
+def _series(signal: str, rows: Sequence[HistoryRow]) -> Iterator[SignalSeries]:
+    apart: dict[tuple[str, str], list[HistoryRow]] = {}
+    for row in rows:
+        key = row.machine, row.by if signal in _OF_CYCLES else ""
+        apart.setdefault(key, []).append(row)
+    for (machine, _), every in apart.items():
+        told = [(row, value) for row in every if (value := row.value(signal)) is not None]
+        if not told and not any(row.disagree(signal) for row in every):
+            continue
+        yield _judged(signal, machine, every, told)
+
+
+def _judged(
+    signal: str,
+    machine: str,
+    every: Sequence[HistoryRow],
+    told: Sequence[tuple[HistoryRow, float | str]],
+) -> SignalSeries:
+    rows, values = [row for row, _ in told], [value for _, value in told]
+    about, found, exact = HISTORY_SIGNALS[signal], None, HISTORY_SIGNALS[signal].exact
+    unequal = sum(row.disagree(signal) for row in every) if exact else 0
+    note = f"{about.title} is not the same in all runs of {units.counted(unequal, 'rows')}"
+    notes = [note] if unequal else []
+    if exact:
+        found = exact_changes(values)
+    if found is None:
+        if exact:
+            notes.append(f"{about.title} changes too often to be exact, and is judged as times are")
+        numbers = [value for value in values if isinstance(value, (int, float))]
+        exact, found = False, []
+        if len(numbers) == len(values):
+            found = level_changes(np.array(numbers, dtype=np.float64))
+    changes = _changes(signal, machine, rows, values, found, exact=exact)
+    return SignalSeries(signal, machine, tuple(rows), tuple(values), changes, "; ".join(notes))
+
+
+def _changes(
+    signal: str,
+    machine: str,
+    rows: Sequence[HistoryRow],
+    values: Sequence[float | str],
+    found: Sequence[ChangePoint],
+    *,
+    exact: bool,
+) -> tuple[LevelChange, ...]:
+    ends = [0, *(one.at for one in found), len(rows)]
+    stretches = list(pairwise(ends))
+    return tuple(
+        LevelChange(
+            signal,
+            machine,
+            rows[one.at].commit,
+            rows[one.at - 1].commit,
+            _level(values[before[0] : before[1]]),
+            _level(values[after[0] : after[1]]),
+            one.p,
+            exact,
+            one.certain,
+            before[1] - before[0],
+            after[1] - after[0],
+            tuple(_other_versions(rows[one.at - 1], rows[one.at])),
+        )
+        for one, before, after in zip(found, stretches, stretches[1:], strict=False)
+    )
+
+
+def _level(values: Sequence[float | str]) -> float | str:
+    """What is usual of them; exact ones are all the same."""
+    numbers = [value for value in values if isinstance(value, (int, float))]
+    return float(np.median(numbers)) if numbers else values[-1]
+
+
+def _other_versions(old: HistoryRow, new: HistoryRow) -> Iterator[str]:
+    before, after = (
+        {name: text for run in row.runs for name, text in run.versions.items()}
+        for row in (old, new)
+    )
+    for name in before:
+        if name in after and before[name] != after[name]:
+            yield f"{name} {before[name]} → {after[name]}"
+
+
+# -- in words --------------------------------------------------------------------------------------
+
+
+def _headline(found: History) -> Iterator[str]:
+    name, count = reference(found.name), units.counted(len(found.rows), "rows")
+    if not found.changes:
+        most = max((len(one.rows) for one in found.series), default=0)
+        if most < 2 * FEWEST:
+            few = f"{2 * FEWEST} tell a change of times from noise, 2 a change of counts"
+            yield f"{name} has {count}: {few}."
+        else:
+            what = HISTORY_SIGNALS[found.signal].title if found.signal else "No level"
+            yield (
+                f"{what} of {name} has not changed in {count}."
+                if found.signal
+                else (f"{what} of {name} has changed in {count}.")
+            )
+        return
+    newest = found.changes[0].commit
+    here = [one for one in found.changes if one.commit.sha == newest.sha]
+    said = f" ({cut_subject(newest.subject)})" if newest.subject else ""
+    first, before = here[0].sentence, here[0].before.short
+    yield f"{first[0].upper()}{first[1:]} at {newest.short}{said}; last before: {before}."
+    if here[1:]:
+        yield f"There, too: {'; '.join(one.sentence for one in here[1:])}."
+    if here[0].versions:
+        yield f"It was measured with other versions: {units.listed(here[0].versions, 3)}."
+    older = {one.commit.sha for one in found.changes} - {newest.sha}
+    if older:
+        yield f"{units.counted(len(older), 'commits')} before it changed a level as well."
+
+
+def cut_subject(subject: str) -> str:
+    """The beginning of a subject."""
+    return subject if len(subject) <= _SUBJECT else f"{subject[: _SUBJECT - 3].rstrip()}..."
+
+
+def _bisect(change: LevelChange, rows: Sequence[HistoryRow]) -> Iterator[str]:
+    commands = (run.command for row in reversed(rows) for run in row.runs if run.command)
+    program = shlex.join(next(commands, ("python", "train.py")))
+    good, bad = change.before.short, change.commit.short
+    trial = f"timesink record -o run --force -- {program} || exit 125\n"
+    trial += "timesink gate @good run --undecided 125"
+    yield f"git checkout {good}"
+    yield f"timesink record -o good --force -- {program}"
+    yield "timesink baseline save good good --force"
+    yield f"git bisect start {bad} {good}"
+    yield from f"git bisect run sh -c {shlex.quote(trial)}".split("\n")
+    yield "git bisect reset"
+
+
+def _moment(commit: Commit) -> str:
+    moment = datetime.fromtimestamp(commit.time_us / 1e6, tz=timezone.utc)
+    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _worded(value: float | str, kind: str) -> str:
+    if isinstance(value, str):
+        return value
+    return units.brief_ns(value) if kind == "time_ns" else worded(value, _kind(kind))
+
+
+def _kind(unit: str) -> Kind:
+    kinds: dict[str, Kind] = {"time_ns": "time_ns", "count": "count", "bytes": "bytes"}
+    return kinds.get(unit, "text")
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
+
+
+# -- the document ----------------------------------------------------------------------------------
+
+
+def history_document(found: History) -> Document:
+    """The history as blocks that every writer serves."""
+    newest = found.changes[0] if found.changes else None
+    tone: Tone = "plain" if newest is None else "bad" if newest.rises else "notice"
+    sections = [*_changes_sections(found)]
+    if found.bisect:
+        lines, code = (
+            tuple(Text(f"{mark}{line}{mark}") for line in found.bisect) for mark in ("", "`")
+        )
+        sections += [
+            Section("bisect", _BISECT, lines, lead=_BISECT_LEAD, medium="text"),
+            Section("bisect", _BISECT, code, lead=_BISECT_LEAD, medium="page"),
+        ]
+    curves = tuple(_curves(one, found) for one in found.series if _is_drawn(one))
+    if curves:
+        sections.append(Section("levels", "Levels, commit by commit", curves))
+    sections += [
+        Section("rows", "Rows", (_rows(found, None),), medium="page"),
+        Section("rows", "Rows", (_rows(found, _MOST_ROWS),), medium="text"),
+    ]
+    name = reference(found.name)
+    return Document(
+        "history", f"timesink: {name}", name, found.headline, sections=tuple(sections), tone=tone,
+        notes=found.notes,
+    )  # fmt: skip
+
+
+_BISECT = "Find the commit behind the newest rise"
+_BISECT_LEAD = (
+    "Where more commits lie between: the gate ends with 0 for good, 3 for bad, 125 to skip."
+)
+
+
+def _changes_sections(found: History) -> tuple[Section, ...]:
+    changes, apart = found.changes, len(found.machines) > 1
+    commits = [one.commit.short for one in changes]
+    subjects = [cut_subject(one.commit.subject) for one in changes]
+    numbers = [[getattr(one, name) for one in changes] for name in ("base_rows", "new_rows")]
+    pct = [None if one.change_pct is None else one.change_pct for one in changes]
+    told = table(
+        "changes",
+        "",
+        note="" if changes else "No level has changed.",
+        columns=(
+            column("commit", "commit", "text", commits, cut="nothing"),
+            column("signal", "what", "text", [_title(one) for one in changes], cut="nothing"),
+            column("change_pct", "change", "percent", pct, signed=True),
+            column("values", "level", "text", [one.values for one in changes], cut="nothing"),
+            column("sure", "sure", "text", [one.sure for one in changes], cut="nothing"),
+            column("before", "last before", "text", [one.before.short for one in changes], spare=1),
+            column("base_rows", "rows before", "count", numbers[0], spare=4),
+            column("new_rows", "rows since", "count", numbers[1], spare=4),
+            column("subject", "subject", "text", subjects, spare=2),
+            column("versions", "other versions", "text",
+                   [", ".join(one.versions) or None for one in changes], spare=3),
+            column("machine", "machine", "text",
+                   [one.machine if apart else None for one in changes], spare=3),
+        ),
+    )  # fmt: skip
+    notes = tuple(Text(f"{note[0].upper()}{note[1:]}.") for note in found.notes)
+    return (
+        Section("changes", "Changes, the newest first", (told,), medium="text"),
+        Section("changes", "Changes, the newest first", (told, *notes), medium="page"),
+    )
+
+
+def _title(one: LevelChange) -> str:
+    return HISTORY_SIGNALS[one.signal].title
+
+
+def _is_drawn(one: SignalSeries) -> bool:
+    """What never changed at all is in the table of rows."""
+    return len(set(one.values)) > 1 and not isinstance(one.values[0], str)
+
+
+def _curves(one: SignalSeries, found: History) -> Curves:
+    about = HISTORY_SIGNALS[one.signal]
+    where = f", {one.machine}" if len(found.machines) > 1 else ""
+    numbers = tuple(
+        value if isinstance(value, float) else None for value in map(_number, one.values)
+    )
+    places = {row.commit.sha: place for place, row in enumerate(one.rows)}
+    return Curves(
+        f"{one.signal}-{found.machines.index(one.machine)}",
+        f"{about.title[0].upper()}{about.title[1:]}{where}",
+        _kind(about.unit),
+        tuple(map(float, range(len(one.rows)))),
+        (Curve("row", numbers, "dots"), Curve("level", tuple(one.levels), "step")),
+        tuple(Mark(places[each.commit.sha], each.commit.short) for each in one.changes),
+        tuple(row.commit.short for row in one.rows),
+        from_zero=False,
+    )
+
+
+def _number(value: float | str) -> float | None:
+    return None if isinstance(value, str) else float(value)
+
+
+def _rows(found: History, most: int | None) -> Table:
+    rows = list(reversed(found.rows))[:most]
+    apart = len(found.machines) > 1
+    names = [found.signal] if found.signal else list(HISTORY_SIGNALS)
+    minor = {"syncs": 3, "copied_bytes": 4, "peak_memory_bytes": 3, "program": 5, "mean_ns": 5}
+    return table(
+        "rows",
+        "",
+        (
+            column("commit", "commit", "text", [row.commit.short for row in rows], cut="nothing"),
+            column("time", "time", "text", [_moment(row.commit) for row in rows], spare=3),
+            column("runs", "runs", "count", [len(row.runs) for row in rows], spare=2),
+            *(
+                column(one, HISTORY_SIGNALS[one].title, _kind(HISTORY_SIGNALS[one].unit),
+                       [row.value(one) for row in rows], spare=minor.get(one, 0))
+                for one in names
+            ),
+            column("subject", "subject", "text",
+                   [cut_subject(row.commit.subject) or None for row in rows], spare=1),
+            column("machine", "machine", "text",
+                   [row.machine if apart else None for row in rows], spare=4),
+        ),
+        total_rows=len(found.rows),
+    )  # fmt: skip
