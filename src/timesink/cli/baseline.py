@@ -4,6 +4,7 @@ A baseline is a small file: what `compare` needs of a recording, without the rec
 in .timesink/baselines, in the folder or URL of TIMESINK_BASELINES, or where --store says.
 
   timesink baseline save main runs/main
+  timesink baseline save main runs/main1 runs/main2 runs/main3
   timesink compare @main runs/new --fail-on regression
   timesink baseline add main runs/new
   timesink baseline list --store s3://bucket/baselines
@@ -54,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_option(one, "--store DIR", "folder or URL that holds baselines", type=not_empty)
     for name in ("save", "add", "show", "remove"):
         add_option(made[name], "name NAME", "letters, digits, . _ and -; @ may lead")
-    _add_run(made["save"], "the recording to keep, or a folder of them")
+    _add_run(made["save"], "the recording to keep, or a folder of them; several runs", many=True)
     add_force(made["save"])
     runs = "recordings of one commit, with a timeline or plain, or folders of  timesink ab"
     add_option(made["add"], "runs RUN", runs, completed="file", nargs="+")
@@ -71,8 +72,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(made["budgets"], "write to a file")
 
 
-def _add_run(parser: argparse.ArgumentParser, what: str) -> None:
-    add_option(parser, "run RUN", what, completed="file")
+def _add_run(parser: argparse.ArgumentParser, what: str, *, many: bool = False) -> None:
+    add_option(parser, "run RUN", what, completed="file", nargs="+" if many else None)
     add_option(parser, "--rank N", "one rank", type=int)
     add_cycle_options(parser, counters=False)
     add_reading(parser)

@@ -19,9 +19,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from timesink import __version__
+from timesink.analyses.statistics.repeats import TimedRun
 from timesink.answers.ahead import CycleSearch
 from timesink.answers.comparison.kept_runs import run_of_tables, tables_of
 from timesink.answers.comparison.runs import SideRun
@@ -50,6 +52,8 @@ _BEGIN, _END = r"(?<![\w./-])", r"(?![\w-]|[./]\w)"
 _RECORDING = ("worker", "span", "rank")
 _SOURCE = ("is_table", "job", "suffix")
 """What is kept of a file beside its name."""
+_TIMED = ("started_us", "probe_ns", "name", "by")
+"""The same of several runs."""
 _AGAIN = "save it again from its recording, with --force"
 
 
@@ -289,6 +293,8 @@ class Baseline:
     notes: tuple[str, ...]
     """What was left out when it was saved."""
     size_bytes: int
+    timed: tuple[TimedRun, ...] = ()
+    """Cycles of every run, where several were kept; everything else is of one of them."""
 
     @cached_property
     def side(self) -> RunSide:
@@ -341,7 +347,11 @@ class Baseline:
 
 
 def content_of(
-    runs: Sequence[SideRun], root: Path, finding: CycleSearch, notes: Iterable[str]
+    runs: Sequence[SideRun],
+    root: Path,
+    finding: CycleSearch,
+    notes: Iterable[str],
+    timed: Sequence[TimedRun] = (),
 ) -> bytes:
     """Runs of files at or below a path as bytes that name no other place."""
     plain: list[dict[str, Any]] = []
@@ -365,6 +375,10 @@ def content_of(
         "facts": facts_of(runs),
         "notes": [_without_place(note, root) for note in notes],
         "runs": plain,
+        "timed": [
+            {name: getattr(one, name) for name in _TIMED} | {"cycles_ns": one.cycles_ns.tolist()}
+            for one in timed
+        ],
     }
     packed = to_bytes(about, tables, small=True)
     return b"".join([_MARK, f"{FORMAT}\n".encode(), _digest(packed), packed])
@@ -395,6 +409,10 @@ def baseline_of(content: bytes, name: str, place: str) -> Baseline:
             facts=about["facts"],
             notes=tuple(about["notes"]),
             size_bytes=len(content),
+            timed=tuple(
+                TimedRun("", np.array(one["cycles_ns"]), *(one[name] for name in _TIMED))
+                for one in about.get("timed", ())  # older ones have one run
+            ),
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         # Whole, but not what this version writes: a field more, or less.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -10,9 +11,11 @@ from typing import Any
 
 from timesink.analyses.comparison.pair import cycle_lengths
 from timesink.analyses.names import short_kernel_name
+from timesink.analyses.statistics.repeats import TimedRun
 from timesink.answers.comparison import baseline_store
 from timesink.answers.comparison.gate_result import doubts_of
 from timesink.answers.comparison.kept_runs import Runs, read_sides
+from timesink.answers.comparison.repeated import expanded, timed_side
 from timesink.answers.comparison.runs import SideReadOptions, SideRun
 from timesink.answers.comparison.sides import find_cases, find_side
 from timesink.errors import NotFoundError, OutputError, TimesinkError, UsageError
@@ -33,19 +36,24 @@ class Listed:
 
 def save_baseline(
     name: str,
-    run: str | Path,
+    run: str | Path | Sequence[str | Path],
     store: StorePlace = None,
     *,
     rank: int | None = None,
     reading: SideReadOptions | None = None,
     force: bool = False,
 ) -> baseline_store.Baseline:
-    """Keep what a run says cycle by cycle, to compare others with; its recordings may then go."""
+    """Keep what a run says cycle by cycle, to compare others with; its recordings may then go.
+
+    Of several runs the times of all are kept, and the rest of one of them.
+    """
     name, place = baseline_store.checked_name(name), baseline_store.store_at(store)
-    _check_run(run)
+    runs = [run] if isinstance(run, str | Path) else list(run)
+    for one in runs:
+        _check_run(one)
     if not force and name in place.names():
         raise _taken(name, place.place)
-    content = _content(Path(run), rank, reading or SideReadOptions())
+    content = _content(runs, rank, reading or SideReadOptions())
     # What cannot be read again must not take the place of what can.
     baseline = baseline_store.baseline_of(content, name, place.place)
     if force:
@@ -68,14 +76,19 @@ def unsaved_baseline(
 ) -> baseline_store.Baseline:
     """What would be kept of a run."""
     _check_run(run)
-    content = _content(Path(run), rank, reading or SideReadOptions())
+    content = _content([run], rank, reading or SideReadOptions())
     return baseline_store.baseline_of(content, "run", str(run))
 
 
-def _content(run: Path, rank: int | None, reading: SideReadOptions) -> bytes:
-    side = find_side(run, rank)
-    (runs,), noted, _ = read_sides(Runs(reading), [side.sources])
-    return baseline_store.content_of(runs, run, reading.finding, (*side.notes, *noted))
+def _content(given: Sequence[str | Path], rank: int | None, reading: SideReadOptions) -> bytes:
+    sides = tuple(find_side(path, rank) for path in expanded(given))
+    runs, side, timed, notes = Runs(reading), sides[0], tuple[TimedRun, ...](), tuple[str, ...]()
+    if len(sides) > 1:
+        several = timed_side(sides, runs)
+        side, timed, notes = several.leading, several.timed, several.notes
+    (read,), noted, _ = read_sides(runs, [side.sources])
+    every = (*side.notes, *notes, *noted)
+    return baseline_store.content_of(read, side.path, reading.finding, every, timed)
 
 
 def _check_run(run: str | Path) -> None:

@@ -17,35 +17,47 @@ from timesink.answers.comparison.kept_runs import Runs, read_sides
 from timesink.answers.comparison.naming import members_of
 from timesink.answers.comparison.sides import RunSide, find_side
 from timesink.errors import UsageError
-from timesink.model.diagnosis import RECORDED
+from timesink.model.diagnosis import PLAIN, RECORDED
 from timesink.model.units import counted
 from timesink.sources.ab_folder import read_ab
 from timesink.sources.places import place_of
 from timesink.sources.sidecars import find_run, run_file_in
 
+_UNDER_PROFILER = (
+    "Not every run has plain cycles: cycle time is that under the profiler, on both sides."
+)
 ONE_PROCESS = "compare runs of one process a side, or one run a side"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RepeatedSide:
+    """Runs of one side."""
+
+    runs: tuple[RunSide, ...]
+    leading: RunSide | None = None
+    """The one that is compared in full; None where any may be."""
+    timed: tuple[TimedRun, ...] = ()
+    """Cycles of all of them, where these are known: those of a baseline."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RepeatedRuns:
     """Runs of both sides."""
 
-    sides: tuple[tuple[RunSide, ...], tuple[RunSide, ...]]
-    """Of the base, and of the new side."""
-    leading: tuple[RunSide | None, RunSide | None] = (None, None)
-    """Which of either is compared in full; None where any may be."""
+    base: RepeatedSide
+    new: RepeatedSide
     detect_pct: float | None = None
     """What they were made for, until they decided; None of others."""
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TimedSides:
-    """How long the cycles of all runs are, and the run of each side that is compared in full."""
+class TimedSide:
+    """How long the cycles of all runs of a side are, and the run that is compared in full."""
 
-    timed: tuple[tuple[TimedRun, ...], tuple[TimedRun, ...]]
-    leading: tuple[RunSide, RunSide]
-    notes: tuple[str, ...]
+    timed: tuple[TimedRun, ...]
+    leading: RunSide
+    notes: tuple[str, ...] = ()
 
 
 def expanded(paths: Sequence[str | Path]) -> Iterator[Path]:
@@ -63,44 +75,59 @@ def expanded(paths: Sequence[str | Path]) -> Iterator[Path]:
 
 def runs_of_ab(folder: Path) -> RepeatedRuns:
     """The runs of a folder of `timesink ab`, and what to know of them."""
-    ab = read_ab(folder)
-    counted_runs = [
-        tuple(find_side(folder / run.folder) for run in ab.counted if run.side == side)
+    ab, lines = read_ab(folder), read_ab(folder).timelines()
+    base, new = (
+        RepeatedSide(
+            tuple(find_side(folder / run.folder) for run in ab.counted if run.side == side),
+            find_side(folder / lines[side]) if side in lines else None,
+        )
         for side in SIDES
-    ]
-    if not all(counted_runs):
+    )
+    if not (base.runs and new.runs):
         hint = f"go on with  timesink ab --resume {folder}"
         raise UsageError(f"{folder}: holds no run of both sides", hint)
-    lines = ab.timelines()
-    base, new = (find_side(folder / lines[side]) if side in lines else None for side in SIDES)
     failed = [run.folder for run in ab.runs if run.failed]
     notes = [] if ab.complete else [f"{folder} is not complete: {ab.why_partial}"]
     notes += [f"runs that failed are left out: {', '.join(failed)}"] if failed else []
-    return RepeatedRuns(
-        (counted_runs[0], counted_runs[1]), (base, new), ab.detect_pct, tuple(notes)
-    )
+    return RepeatedRuns(base, new, ab.detect_pct, tuple(notes))
 
 
-def timed_sides(given: RepeatedRuns, runs: Runs) -> TimedSides:
+def timed_sides(given: RepeatedRuns, runs: Runs) -> tuple[TimedSide, TimedSide, tuple[str, ...]]:
     """Cycles of every run: plain ones where all have them, else those that were recorded."""
-    timed = [[_plain(one) for one in side] for side in given.sides]
-    notes: list[str] = []
-    if not all(one is not None for side in timed for one in side):
-        timed = [[_recorded(one, runs) for one in side] for side in given.sides]
-        notes.append(
-            "Not every run has plain cycles: cycle time is that under the profiler, on both sides."
-        )
-    known = [tuple(one for one in side if one is not None) for side in timed]
-    leading = [
-        chosen or _leading(side, own)
-        for chosen, side, own in zip(given.leading, given.sides, known, strict=True)
-    ]
-    names = ["/".join(side.path.parts[-2:]) for side in leading]
-    notes.append(
-        f"{counted(len(known[0]), 'runs')} of base and {len(known[1])} of new: cycle time is "
+    every = [_timed(one) for one in (given.base, given.new)]
+    is_plain = all(one is not None and one.by == PLAIN for side in every for one in side)
+    base, new = (timed_side(one, runs, is_plain=is_plain) for one in (given.base, given.new))
+    names = ["/".join(side.leading.path.parts[-2:]) for side in (base, new)]
+    said = (
+        f"{counted(len(base.timed), 'runs')} of base and {len(new.timed)} of new: cycle time is "
         f"that of all of them, everything else is of {names[0]} and {names[1]}."
     )
-    return TimedSides((known[0], known[1]), (leading[0], leading[1]), (*given.notes, *notes))
+    notes = dict.fromkeys((*given.notes, *base.notes, *new.notes, said))
+    return base, new, tuple(notes)
+
+
+def timed_side(
+    given: RepeatedSide | tuple[RunSide, ...], runs: Runs, *, is_plain: bool | None = None
+) -> TimedSide:
+    """The same of one side."""
+    side = given if isinstance(given, RepeatedSide) else RepeatedSide(given)
+    timed, notes = _timed(side), tuple[str, ...]()
+    if is_plain is None:
+        is_plain = all(one is not None for one in timed)
+    if not is_plain and any(one.by == PLAIN for one in side.timed):
+        raise UsageError(
+            f"{side.runs[0].path}: has plain cycles, and a run of the other side has none",
+            "record that one with --plain 20, or compare recordings on both sides",
+        )
+    if not is_plain and not side.timed:
+        timed = [_recorded(one, runs) for one in side.runs]
+        notes = (_UNDER_PROFILER,)
+    known = tuple(one for one in timed if one is not None)
+    return TimedSide(known, side.leading or _leading(side.runs, known), notes)
+
+
+def _timed(side: RepeatedSide) -> list[TimedRun | None]:
+    return list(side.timed) or [_plain(one) for one in side.runs]
 
 
 def _plain(side: RunSide) -> TimedRun | None:

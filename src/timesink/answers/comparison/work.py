@@ -15,7 +15,7 @@ import polars as pl
 from timesink.analyses.comparison.pair import Pair, key_findings
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.analyses.ranks.rank_set import RankSet, ranks_of_traces
-from timesink.analyses.statistics.repeats import TimedRun
+from timesink.analyses.statistics.repeats import TimedRun, timed_runs
 from timesink.answers.ahead import CycleSearch
 from timesink.answers.comparison import naming, rank_sets, sides
 from timesink.answers.comparison.baseline_store import is_reference
@@ -32,6 +32,7 @@ from timesink.answers.comparison.pairing import (
 from timesink.answers.comparison.repeated import (
     ONE_PROCESS,
     RepeatedRuns,
+    RepeatedSide,
     expanded,
     runs_of_ab,
     timed_sides,
@@ -252,7 +253,7 @@ def _pairs(
 
 def compare(
     *sources: str | Path | Trace | Baseline,
-    against: Sequence[str | Path] = (),
+    against: Sequence[str | Path | Trace | Baseline] = (),
     pid: str | int | None = None,
     rank: int | None = None,
     device: str | int | None = None,
@@ -289,10 +290,10 @@ def compare(
     >>> same.headline.startswith("The program is the same.")
     True
     """
-    repeated = _repeated(sources, against, rank)
-    if repeated is not None:
-        sources = tuple(side[0].path for side in repeated.sides)
     opened = [_opened(one, store) for one in sources]
+    several = [_opened(one, store) for one in against]
+    repeated = _repeated(opened, several, rank)
+    opened += several
     kept = [one for one in opened if not isinstance(one, Path | Trace)]
     given = [one if isinstance(one, Path | Trace) else one.side for one in opened]
     sides.check_given(given)
@@ -340,31 +341,45 @@ def compare(
 
 
 def _repeated(
-    sources: Sequence[str | Path | Trace | Baseline],
-    against: Sequence[str | Path],
+    given: Sequence[Path | Trace | Baseline],
+    against: Sequence[Path | Trace | Baseline],
     rank: int | None,
 ) -> RepeatedRuns | None:
     """Several runs of either side, where such are given."""
-    paths = [one for one in sources if isinstance(one, str | Path)]
-    if len(sources) == 1 and len(paths) == 1 and not against and is_ab(Path(paths[0])):
-        return runs_of_ab(Path(paths[0]))
-    if not against:
-        return None
-    if len(paths) < len(sources) or any(is_reference(str(one)) for one in (*paths, *against)):
-        raise UsageError("--against takes recordings", "give paths of runs on both sides")
-    base, new = (
-        [sides.find_side(one, rank) for one in expanded(side)] for side in (paths, against)
-    )
-    return RepeatedRuns((tuple(base), tuple(new)))
+    first = given[0] if given else None
+    if len(given) == 1 and not against and isinstance(first, Path) and is_ab(first):
+        return runs_of_ab(first)
+    if against:
+        return RepeatedRuns(_side_of(given, rank), _side_of(against, rank))
+    kept = [one for one in given if not isinstance(one, Path | Trace) and one.timed]
+    if len(given) == 2 and kept:
+        return RepeatedRuns(_side_of(given[:1], rank), _side_of(given[1:], rank))
+    return None
+
+
+def _side_of(given: Sequence[Path | Trace | Baseline], rank: int | None) -> RepeatedSide:
+    """Runs of one side: recordings, or a baseline."""
+    paths = [one for one in given if isinstance(one, Path)]
+    if len(paths) == len(given):
+        return RepeatedSide(tuple(sides.find_side(one, rank) for one in expanded(paths)))
+    if len(given) > 1 or isinstance(given[0], Path):
+        raise UsageError(
+            "a side is one baseline or open trace, or paths of recordings",
+            "give BASE runs, then --against and NEW runs",
+        )
+    if isinstance(given[0], Trace):
+        return RepeatedSide((sides.side_of_trace(given[0]),))
+    side, recorded = given[0].side, given[0].runs[0].recorded
+    timed = given[0].timed or timed_runs(recorded, str(side.path))
+    return RepeatedSide((side,), side, timed)
 
 
 def _compared_repeats(work: ComparisonWork, repeated: RepeatedRuns) -> Comparison:
-    several = timed_sides(repeated, work.runs)
-    base, new = several.leading
-    work = replace(work, timed=several.timed, detect_pct=repeated.detect_pct)
-    identifier = naming.pair_identifier(base.path, new.path)
-    found, members = work.compared(base, new, SIDES, identifier)
-    return replace(found, roles=labelled(members), notes=(*several.notes, *found.notes))
+    base, new, notes = timed_sides(repeated, work.runs)
+    work = replace(work, timed=(base.timed, new.timed), detect_pct=repeated.detect_pct)
+    identifier = naming.pair_identifier(base.leading.path, new.leading.path)
+    found, members = work.compared(base.leading, new.leading, SIDES, identifier)
+    return replace(found, roles=labelled(members), notes=(*notes, *found.notes))
 
 
 def _ignored(pattern: str | None) -> re.Pattern[str] | None:
