@@ -77,12 +77,16 @@ def part_name(component: str) -> str:
 
 def verdict(one: Diagnosis) -> str:
     """The verdict in words."""
+    if one.cycle_time.outcome == "undecided":
+        return "Not decided"
     return "No certain change" if is_open(one) else VERDICTS[one.verdict]
 
 
 def is_open(one: Diagnosis) -> bool:
     """Whether cycles are too uneven to say that their length is the same."""
     lengths = one.cycle_time
+    if lengths.outcome:
+        return lengths.outcome == "undecided"
     if one.verdict != "no_change" or lengths.interval_pct is None or not lengths.change_pct:
         return False
     low, high = lengths.interval_pct

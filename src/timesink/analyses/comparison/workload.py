@@ -195,7 +195,7 @@ def _type_clash(base: Role, new: Role) -> str | None:
 
 
 _PLAIN = (
-    "Neither side has a timeline: that cycles hold the same work is taken for granted, and why "
+    "Not both sides have a timeline: that cycles hold the same work is taken for granted, and why "
     "they differ cannot be told."
 )
 
@@ -206,7 +206,7 @@ def _uncounted(base: Role, new: Role) -> Workload:
         empty = base if base.behaviour.is_empty() else new
         return Workload(False, (f"{empty.label} has no cycles.",), None)
     silent = [role.label for role in (base, new) if not (role.behaviour["calls"] > 0).any()]
-    if len(silent) == 2 and base.plain and new.plain:
+    if silent and base.plain and new.plain:
         return Workload(True, (_PLAIN,), None)
     told = "No function runs on both sides"
     if silent:
