@@ -30,7 +30,12 @@ from timesink.rules.causes_host import local_changes
 from timesink.rules.counter_levels import impossible_levels
 from timesink.rules.environment import find_anomalies
 from timesink.rules.ledger import Ledger, known_interval, largest_first
-from timesink.rules.program_change import OF_PROGRAM, program_change, settled_edits
+from timesink.rules.program_change import (
+    OF_PROGRAM,
+    device_time_of_runs,
+    program_change,
+    settled_edits,
+)
 from timesink.rules.registry import finding, rules_for
 
 FEWEST_PUT_TOGETHER = 3
@@ -126,7 +131,11 @@ def program_of(pair: Pair) -> ProgramChange | None:
         [cycle for cycle in program.cycles if cycle in known]
         for program, known in zip((base.program, new.program), cycles, strict=True)
     ]
-    return program_change(base.program, new.program, *own) if all(own) else None
+    if not all(own):
+        return None
+    found = program_change(base.program, new.program, *own)
+    runs = base.device_runs_ns, new.device_runs_ns
+    return replace(found, device_time=device_time_of_runs(*runs)) if all(runs) else found
 
 
 def change_ns(parts: Sequence[Component], lengths: CycleTime) -> float:

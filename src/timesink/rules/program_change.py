@@ -9,6 +9,7 @@ import numpy as np
 
 from timesink.analyses.diff.edits import ProgramDifference, call_tree, difference
 from timesink.analyses.diff.program import Program
+from timesink.analyses.statistics.means import moments, welch_interval
 from timesink.model.arrays import Floats
 from timesink.model.diagnosis import CycleKinds, ProgramChange, SteadyTimes
 from timesink.model.findings import Finding
@@ -96,6 +97,14 @@ def _device_time(base: Floats, new: Floats) -> SteadyTimes:
     half = _NORMAL * float(np.hypot(*errors)) + _BETWEEN_RUNS * middle[0]
     delta = middle[1] - middle[0]
     return SteadyTimes(middle[0], middle[1], (delta - half, delta + half))
+
+
+def device_time_of_runs(base: Sequence[float], new: Sequence[float]) -> SteadyTimes:
+    """Device time over several runs: its interval holds by how much those of one side differ."""
+    sides = [np.array(side, dtype=np.float64) for side in (base, new)]
+    known = [moments(np.zeros(len(side), dtype=np.int64), side, 1) for side in sides]
+    means = [float(one.mean[0]) for one in known]
+    return SteadyTimes(means[0], means[1], welch_interval(known[0], known[1]))
 
 
 # -- edits as causes of a change -------------------------------------------------------------------

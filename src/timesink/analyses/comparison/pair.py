@@ -42,6 +42,8 @@ class Role:
     """What its cycles call, where a timeline tells."""
     plain: tuple[TimedRun, ...] = ()
     """Cycles without the profiler: of its own run, and of other runs of the same side."""
+    device_runs_ns: tuple[float, ...] = ()
+    """Device time per cycle of every run of the side that has a timeline, where several have."""
     peak_memory_bytes: int | None = None
     """Most that was allocated at a time in the recording; None where that was not recorded."""
 

@@ -208,6 +208,8 @@ def compare_roles(base: Role, new: Role, kind: str, *, detect_pct: float | None 
     sides do not hold the same work, the pair has a second one in it, of cycles put together until
     they do, if that is possible.
     """
+    if base.plain and new.plain and {_is_silent(base), _is_silent(new)} == {True, False}:
+        base, new = _without_calls(base), _without_calls(new)
     unlike = unlike_metrics(base.behaviour, new.behaviour)
     base, new, unlike_units = with_common_units(base, new)
     placed = with_places(base, new)
@@ -234,6 +236,26 @@ def compare_roles(base: Role, new: Role, kind: str, *, detect_pct: float | None 
     if published and (note or placed != (base, new)):
         return replace(pair, **_rows(base.behaviour, new.behaviour, unlike))
     return pair
+
+
+def _is_silent(role: Role) -> bool:
+    """Whether nothing but the length of cycles is known."""
+    return not (role.behaviour["calls"] > 0).any()
+
+
+def _without_calls(role: Role) -> Role:
+    """A role of which nothing but the length of cycles is known, as of the other side."""
+    kept = ("cycle", "cycle_type", "pid", "host", "anchor", "cycle_ts_ns", "cycle_dur_ns")
+    table = role.behaviour.unique("cycle", keep="first", maintain_order=True)
+    known = {
+        "function": pl.lit(NOTHING_RECORDED), "device": pl.lit(HOST_DEVICE),
+        "dur_ns": pl.lit(0), "calls": pl.lit(0), "beta_pct": pl.lit(0.0),
+    }  # fmt: skip
+    columns = [
+        (pl.col(name) if name in kept else known.get(name, pl.lit(None)).alias(name)).cast(kind)
+        for name, kind in table.schema.items()
+    ]
+    return replace(role, behaviour=table.select(columns), anatomy=None, program=None)
 
 
 def _pair(base: Role, new: Role, kind: str, workload: Workload, unlike: AbstractSet[str]) -> Pair:

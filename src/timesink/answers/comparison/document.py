@@ -205,10 +205,12 @@ def _of_one(
         pair_tables.pair_blocks(told, top or pair_tables.MOST_ROWS, brief=found if top else None)
     )
     functions = [block for block in tables if block.id.startswith("functions")]
-    yield Section(
-        _TIMES, "Functions", (*_changed(told, found, top), *functions),
-        "Time per cycle, over all cycles; a cycle in which a function did not run counts as zero.",
-    )  # fmt: skip
+    if one.pair.times.height:
+        yield Section(
+            _TIMES, "Functions", (*_changed(told, found, top), *functions),
+            "Time per cycle, over all cycles; a cycle in which a function did not run counts as "
+            "zero.",
+        )  # fmt: skip
     for block in tables[len(functions) :]:
         yield Section(block.id, block.title if top else _HEADINGS[block.id], (block,))
     if not brief:

@@ -11,6 +11,7 @@ from statistics import median
 import numpy as np
 
 from timesink.analyses.comparison.pair import cycle_lengths
+from timesink.analyses.comparison.signals import signals_of
 from timesink.analyses.statistics.drift import warm_up
 from timesink.analyses.statistics.repeats import SIDES, TimedRun, timed_runs
 from timesink.answers.comparison.kept_runs import Runs, read_sides
@@ -104,6 +105,23 @@ def timed_sides(given: RepeatedRuns, runs: Runs) -> tuple[TimedSide, TimedSide, 
     )
     notes = dict.fromkeys((*given.notes, *base.notes, *new.notes, said))
     return base, new, tuple(notes)
+
+
+def device_times(given: RepeatedRuns, runs: Runs) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Device time per cycle of every run with a timeline, where either side has several of them."""
+    lines = [
+        [one for one in side.runs if not any(source.is_plain for source in one.sources)]
+        for side in (given.base, given.new)
+    ]
+    if min(map(len, lines)) < 2:
+        return (), ()
+    found = []
+    for side in lines:
+        read = [read_sides(runs, [one.sources])[0][0] for one in side]
+        roles = [member.role for one in read for member in members_of(one)]
+        known = [signals_of(role).device_ns for role in roles]
+        found.append(tuple(one for one in known if one))
+    return (found[0], found[1]) if all(found) else ((), ())
 
 
 def timed_side(

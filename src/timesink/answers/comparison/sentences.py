@@ -79,7 +79,7 @@ def answer(told: Told, why: Diagnosis | None = None) -> list[str]:
     lines = [*first, said] if told.whole.workload.comparable else [unequal, *first, said]
     if why is not None and (why.causes or why.anomalies):
         lines.append(_why_line(why))
-    elif not told.verdict.nothing:
+    elif not told.verdict.nothing and told.pair.times.height:
         # Counters and devices that a diagnosis gives figures of.
         symptoms = () if why is None else why.symptoms
         lines.append(_changed_line(told, {(one.metric, one.device) for one in symptoms}))

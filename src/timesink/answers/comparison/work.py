@@ -33,6 +33,7 @@ from timesink.answers.comparison.repeated import (
     ONE_PROCESS,
     RepeatedRuns,
     RepeatedSide,
+    device_times,
     expanded,
     runs_of_ab,
     timed_sides,
@@ -78,6 +79,8 @@ class ComparisonWork:
     """Calls that are no part of the program."""
     timed: tuple[Sequence[TimedRun], Sequence[TimedRun]] | None = None
     """Cycles of several runs of either side."""
+    device_ns: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
+    """Device time per cycle of those with a timeline."""
     detect_pct: float | None = None
     """What these were made for; None of others."""
 
@@ -162,8 +165,15 @@ class ComparisonWork:
             if not are_single:
                 raise UsageError(f"{identifier}: several processes in a run", ONE_PROCESS)
             pick_base, pick_new = (
-                [replace(one, role=replace(one.role, plain=tuple(timed))) for one in members]
-                for members, timed in zip((pick_base, pick_new), self.timed, strict=True)
+                [
+                    replace(
+                        one, role=replace(one.role, plain=tuple(timed), device_runs_ns=device_ns)
+                    )
+                    for one in members
+                ]
+                for members, timed, device_ns in zip(
+                    (pick_base, pick_new), self.timed, self.device_ns, strict=True
+                )
             )
         pairing = pairs_of_type(pair_members(pick_base, pick_new), self.cycle_type)
         if not pairing.matches:
@@ -376,7 +386,12 @@ def _side_of(given: Sequence[Path | Trace | Baseline], rank: int | None) -> Repe
 
 def _compared_repeats(work: ComparisonWork, repeated: RepeatedRuns) -> Comparison:
     base, new, notes = timed_sides(repeated, work.runs)
-    work = replace(work, timed=(base.timed, new.timed), detect_pct=repeated.detect_pct)
+    work = replace(
+        work,
+        timed=(base.timed, new.timed),
+        device_ns=device_times(repeated, work.runs),
+        detect_pct=repeated.detect_pct,
+    )
     identifier = naming.pair_identifier(base.leading.path, new.leading.path)
     found, members = work.compared(base.leading, new.leading, SIDES, identifier)
     return replace(found, roles=labelled(members), notes=(*notes, *found.notes))
