@@ -61,7 +61,7 @@ def check_results(folder: Path, outcome: str, failures: int, limit: str = "regre
 def check_stub(comment: Path) -> None:
     lines = comment.read_text(encoding="utf-8").splitlines()
     assert lines[0] == MARK
-    assert "be judged" in lines[1]
+    assert "not decided" in lines[1]
 
 
 def check_screen(log: str) -> None:
