@@ -102,13 +102,13 @@ class TestPipeline:
         assert pipeline(base, base, tmp_path, FAIL_ON="quickly").returncode == 2
         assert [path.name for path in (tmp_path / "results").iterdir()] == ["comment.md"]
         check_stub(tmp_path / "results" / "comment.md")
-        assert "be judged" in (tmp_path / "summary.md").read_text(encoding="utf-8")
+        assert "not decided" in (tmp_path / "summary.md").read_text(encoding="utf-8")
 
     def test_there_is_a_comment_where_the_program_is_not_installed(self, tmp_path: Path):
         base, _ = timesink.sample_runs()
         assert pipeline(base, base, tmp_path, TIMESINK="no-such-program").returncode == 127
         check_stub(tmp_path / "results" / "comment.md")
-        assert "be judged" in (tmp_path / "summary.md").read_text(encoding="utf-8")
+        assert "not decided" in (tmp_path / "summary.md").read_text(encoding="utf-8")
 
 
 class TestWorkflow:
