@@ -44,6 +44,8 @@ _SURE = 1.645
 _DOUBT = 0.05
 _UNEVEN = 1.1
 """Runs are not the same whose cycles all in all take this many times as long."""
+_WIDEST = math.log(10)
+"""An interval that reaches farther says nothing."""
 _MOST_PAIRS = 100_000
 _INTERLEAVED = 0.8
 """Part of the runs that has a neighbour of the other side where both ran in turn."""
@@ -278,7 +280,9 @@ def _change(statistic: str, means: Sequence[float], estimate: _Estimate | None) 
         change = 100 * (new / base - 1) if base else 0.0
         return RepeatedChange(statistic, base, new, change, None)
     middle, reach, error, by_speed = estimate
-    bounds = 100 * math.expm1(middle - reach), 100 * math.expm1(middle + reach)
+    bounds = None
+    if reach < _WIDEST:
+        bounds = 100 * math.expm1(middle - reach), 100 * math.expm1(middle + reach)
     change = 100 * math.expm1(middle)
     return RepeatedChange(
         statistic, base, base * math.exp(middle), change, bounds, 100 * error, by_speed
