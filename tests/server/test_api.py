@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from threading import Event as Signal
 from typing import Any
@@ -14,12 +15,14 @@ from urllib.parse import urlencode
 import pytest
 
 import timesink
+from ab_runs import Bench, begun
 from asking import Browser, told
 from builders import kineto, launch, operator, training_trace, write
 from timesink.answers.comparison.history_rows import add_runs
 from timesink.recorder.folder import RecordingFolder
 from timesink.server.library import RunLibrary
 from timesink.server.replies import Asked
+from timesink.sources.ab_folder import read_ab, write_ab
 
 UNET = {"run": "unet", "worker": "unet_train", "span": "default"}
 LONG_AGO = 1_700_000_000
@@ -244,6 +247,49 @@ def test_long_work_is_told_and_small_requests_do_not_wait_for_it(
         go_on.set()
         for page in pages:
             browser.site.reply(page)
+
+
+# -- two versions in turn --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def in_turn(tmp_path: Path) -> Path:
+    """A folder of `timesink ab` in which the last run of each side has a timeline."""
+    folder = tmp_path / "served" / "pr"
+    folder.mkdir(parents=True)
+    Bench(folder, ratio=1.03).turns(begun()).to_the_end()
+    for run in read_ab(folder).timelines().values():
+        write(folder / run / "trace.json", training_trace())
+    return folder
+
+
+def test_runs_in_turn_are_one_comparison(in_turn: Path):
+    browser = Browser.of(in_turn.parent)
+    listed = browser.get("api/runs")
+    (one,) = listed["ab"]
+    assert (one["name"], one["complete"]) == ("pr", True)
+    # Runs without a timeline are nothing to look at; those with one stay runs.
+    assert sorted(one["timelines"].values()) == [run["name"] for run in listed["runs"]]
+    document = browser.get("api/compare", ab="pr")
+    assert document["headline"].startswith("Regression")
+    runs = next(part for part in document["sections"] if part["id"] == "runs")
+    assert [block["type"] for block in runs["blocks"]] == ["table", "picture", "table"]
+
+
+def test_the_served_folder_itself_may_hold_runs_in_turn(in_turn: Path):
+    browser = Browser.of(in_turn)
+    (one,) = browser.get("api/runs")["ab"]
+    assert one["name"] == "pr"
+    assert one["timelines"]["base"].startswith("base/")
+    assert browser.get("api/compare", ab="pr")["headline"]
+
+
+def test_runs_in_turn_do_not_lead_out_of_the_folder(in_turn: Path):
+    ab = read_ab(in_turn)
+    write_ab(replace(ab, runs=(replace(ab.runs[0], folder="../../secret"), *ab.runs[1:])), in_turn)
+    browser = Browser.of(in_turn.parent)
+    assert "outside of its folder" in browser.fails("api/compare", 422, ab="pr")
+    assert "no runs in turn" in browser.fails("api/compare", 404, ab="../pr")
 
 
 # -- histories -------------------------------------------------------------------------------------

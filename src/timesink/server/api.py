@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
@@ -16,7 +16,7 @@ from timesink.errors import NotFoundError, UsageError
 from timesink.server.jobs import Report
 from timesink.server.library import WAIT_SECONDS, Answer, Desk, TimelineSort
 from timesink.server.replies import Download, Encoded, row_limit
-from timesink.server.runs import ServedRun
+from timesink.server.runs import ServedAb, ServedRun
 from timesink.sources.recordings import sayable
 
 if TYPE_CHECKING:
@@ -40,14 +40,8 @@ _PAGE_ROWS = 1000
 
 
 def comparison(desk: Desk, query: Query) -> Encoded:
-    """What `timesink compare BASE NEW` finds, as a document."""
-    base, new = (desk.library.run(query.required(side)) for side in ("base", "new"))
-    for run in (base, new):
-        if not run.recordings and not run.tables:
-            raise NotFoundError(
-                f"{run.name}: has neither a timeline nor a behaviour table",
-                "choose a run that has one of them",
-            )
+    """What `timesink compare BASE NEW`, or of a folder of `timesink ab`, finds, as a document."""
+    sides = _compared(desk, query)
     marker = query.text("marker") or None
     if marker and len(marker) > _LONGEST_MARKER:
         raise UsageError("the parameter 'marker' is too long", "name one annotation or function")
@@ -56,12 +50,11 @@ def comparison(desk: Desk, query: Query) -> Encoded:
         from timesink.answers.comparison.document import comparison_document  # noqa: PLC0415
         from timesink.answers.comparison.work import compare  # noqa: PLC0415
 
-        both = f"{base.name} and {new.name}"
-        for run in (base, new):
-            run.inside.check_below(run.folder)
+        both = " and ".join(one.name for one in sides)
+        for one in sides:
+            one.inside.check_below(one.folder)
         found = compare(
-            base.folder,
-            new.folder,
+            *(one.folder for one in sides),
             marker=marker,
             cache=desk.library.cache,
             jobs=desk.library.jobs,
@@ -69,7 +62,22 @@ def comparison(desk: Desk, query: Query) -> Encoded:
         )
         return comparison_document(found)
 
-    return desk.document(("compare", base.state, new.state, marker), make)
+    states = tuple((one.name, one.files) for one in sides)
+    return desk.document(("compare", states, marker), make)
+
+
+def _compared(desk: Desk, query: Query) -> Sequence[ServedRun | ServedAb]:
+    """Base and new, or the one folder that holds runs of both."""
+    if name := query.text("ab"):
+        return [desk.library.ab(name)]
+    found = [desk.library.run(query.required(side)) for side in ("base", "new")]
+    for run in found:
+        if not run.recordings and not run.tables:
+            raise NotFoundError(
+                f"{run.name}: has neither a timeline nor a behaviour table",
+                "choose a run that has one of them",
+            )
+    return found
 
 
 def utilisation(desk: Desk, query: Query) -> Encoded:
@@ -233,12 +241,14 @@ def runs(desk: Desk, _query: Query) -> dict[str, Any]:
     listed = [_listed(run, now) for run in found]
     histories = desk.library.histories()
     states = [(run.state, one["growing"]) for run, one in zip(found, listed, strict=True)]
-    state = repr((states, histories))
+    in_turn = desk.library.in_turn()
+    state = repr((states, histories, [(one.name, one.files) for one in in_turn]))
     return {
         "logdir": sayable(str(desk.library.logdir)),
         "version": __version__,
         "generation": blake2b(state.encode("utf-8", "backslashreplace"), digest_size=8).hexdigest(),
         "runs": listed,
+        "ab": [_listed_ab(one) for one in in_turn],
         "histories": [name for name, _ in histories],
     }
 
@@ -254,6 +264,17 @@ def _listed(run: ServedRun, now: float) -> dict[str, Any]:
         "timeline": bool(run.recordings),
         "behaviour": bool(run.tables),
         "counters": [sayable(path.name) for path in run.counters],
+    }
+
+
+def _listed_ab(one: ServedAb) -> dict[str, Any]:
+    counted = () if one.ab is None else one.ab.counted
+    return {
+        "name": one.name,
+        "runs": len(counted),
+        "complete": one.ab is not None and one.ab.complete,
+        "changed_s": round(max((time_ns for _, _, time_ns in one.files), default=0) / 1e9, 3),
+        "timelines": one.timelines,
     }
 
 

@@ -20,7 +20,7 @@ from timesink.formats.written_files import SERIES, STORE
 from timesink.model.units import count, counted
 from timesink.server.jobs import Jobs, Report
 from timesink.server.replies import Encoded
-from timesink.server.runs import ALL_WORKERS, Inside, Scan, ServedRun
+from timesink.server.runs import ALL_WORKERS, Inside, Scan, ServedAb, ServedRun
 from timesink.sources.cache import return_free_memory
 from timesink.sources.opening import files_beside
 from timesink.sources.recordings import Recording
@@ -206,6 +206,7 @@ class RunLibrary:
         folders = {"": Path(logdir)} if folders is None else folders
         self._scans = [Scan(Inside(place, follow_links), name) for name, place in folders.items()]
         self._runs: dict[str, ServedRun] = {}
+        self._in_turn: dict[str, ServedAb] = {}
         self._next_look = 0.0
         self._looking = Lock()
         self._opened: Shelf[Trace] = Shelf(MOST_EVENTS, _FEWEST_TRACES)
@@ -218,6 +219,21 @@ class RunLibrary:
     def all_runs(self) -> list[ServedRun]:
         """Whatever was recorded, sorted by name."""
         return [run for _, run in sorted(self._look().items())]
+
+    def in_turn(self) -> list[ServedAb]:
+        """Runs of two versions in turn, sorted by name."""
+        self._look()
+        return [one for _, one in sorted(self._in_turn.items())]
+
+    def ab(self, name: str) -> ServedAb:
+        """One of them."""
+        found = next((one for one in self.in_turn() if one.name == name), None)
+        if found is None:
+            raise NotFoundError(
+                f"{self.logdir}: no runs in turn are named {name!r}",
+                "the runs route lists those there are",
+            )
+        return found
 
     @property
     def baselines(self) -> Path:
@@ -240,7 +256,7 @@ class RunLibrary:
             searching = Thread(target=self._look, name="timesink search", daemon=True)
             searching.start()
             searching.join(_PATIENCE_SECONDS)
-        return bool(self._runs)
+        return bool(self._runs or self._in_turn)
 
     def run(self, name: str) -> ServedRun:
         runs = self._look()
@@ -368,6 +384,9 @@ class RunLibrary:
             if started >= self._next_look:
                 self._runs = {
                     name: run for scan in self._scans for name, run in scan.runs().items()
+                }
+                self._in_turn = {
+                    name: one for scan in self._scans for name, one in scan.in_turn().items()
                 }
                 ended = time.monotonic()
                 pause = max(_LOOK_AGAIN_SECONDS, (ended - started) / _SHARE_OF_LOOKING)

@@ -11,11 +11,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
-from timesink.errors import NotFoundError, UnreadableError
+from timesink.errors import NotFoundError, TimesinkError, UnreadableError
 from timesink.formats.file_names import is_named_as_table, is_profiler_name
 from timesink.formats.packing import open_source
 from timesink.model.units import natural
 from timesink.recorder.folder import CONTROL_FOLDER, RecordingFolder
+from timesink.sources.ab_folder import AB_FILE, AbRuns, is_ab, read_ab
 from timesink.sources.discovery import find_recordings, recordings_in, runs_among, told_apart
 from timesink.sources.places import folder_of
 from timesink.sources.recordings import Recording, sayable, told_runs
@@ -145,6 +146,20 @@ class ServedRun:
         return found
 
 
+@dataclass(frozen=True)
+class ServedAb:
+    """Runs of two versions in turn, which are one comparison."""
+
+    name: str
+    folder: Path
+    inside: Inside
+    files: Files = ()
+    ab: AbRuns | None = None
+    """None where it cannot be read."""
+    timelines: dict[str, str] = field(default_factory=dict)
+    """The run with a timeline of each side that has one."""
+
+
 def _shown(names: list[str]) -> str:
     return ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
 
@@ -235,11 +250,35 @@ class Scan:
         ]
         runs = with_ranks_joined(runs, root)
         # The run that is the folder itself takes its name, unless a run below has it already.
-        own = sayable(Path(os.path.abspath(root)).name)  # noqa: PTH100 - a link keeps its own name
+        own = _own_name(root)
         taken = {run.name for run in runs} | {""}
         found_as = [own if run.name == "." and own not in taken else run.name for run in runs]
         named = zip(map(self._named, found_as), runs, strict=True)
         return {name: replace(run, name=name) for name, run in named}
+
+    def in_turn(self) -> dict[str, ServedAb]:
+        """Folders of `timesink ab` among those that were looked at last, by name."""
+        found = (
+            self._ab(folder, run)
+            for folder, run in self._known.items()
+            if any(name == AB_FILE for name, _, _ in run.files)
+            and self.inside.holds(folder / AB_FILE)
+            and is_ab(folder)
+        )
+        return {one.name: one for one in found}
+
+    def _ab(self, folder: Path, run: ServedRun) -> ServedAb:
+        ab, lines = None, dict[str, str]()
+        with suppress(TimesinkError):
+            ab = read_ab(folder)
+            below = {side: folder / one for side, one in ab.timelines().items()}
+            lines = {
+                side: self._named(self._known[one].name)
+                for side, one in below.items()
+                if one in self._known
+            }
+        name = _own_name(self.inside.root) if run.name == "." else run.name
+        return ServedAb(self._named(name), folder, self.inside, run.files, ab, lines)
 
     def _named(self, name: str) -> str:
         return f"{self.prefix}/{name}" if self.prefix else name
@@ -253,6 +292,10 @@ class Scan:
             RecordingFolder(folder).recorder() if (folder / CONTROL_FOLDER).is_dir() else None
         )
         return replace(known, recorded_now=recorder is not None)
+
+
+def _own_name(root: Path) -> str:
+    return sayable(Path(os.path.abspath(root)).name)  # noqa: PTH100 - a link keeps its own name
 
 
 def folders(root: Path, inside: Inside) -> Iterator[tuple[Path, Files]]:

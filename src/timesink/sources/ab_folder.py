@@ -146,6 +146,8 @@ def read_ab(folder: Path) -> AbRuns:
         ab = msgspec.json.decode(content, type=AbRuns)
     except (msgspec.DecodeError, RecursionError) as error:
         raise UnreadableError(f"{path}: cannot be read ({error})", hint) from None
+    if any(Path(run.folder).is_absolute() or ".." in Path(run.folder).parts for run in ab.runs):
+        raise UnreadableError(f"{path}: names runs outside of its folder", hint)
     if ab.schema != AB_SCHEMA:
         raise UnreadableError(f"{path}: is {ab.schema!r}, and {AB_SCHEMA} is known here", hint)
     return ab

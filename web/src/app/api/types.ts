@@ -5,8 +5,20 @@ export interface RunsAnswer {
   /** Another one whenever anything changed. */
   generation: string | number;
   runs: Run[];
+  /** Runs of two versions in turn: each folder is one comparison. */
+  ab: RunsInTurn[];
   /** Series of commits in the store of baselines. */
   histories: string[];
+}
+
+export interface RunsInTurn {
+  name: string;
+  /** How many are compared. */
+  runs: number;
+  complete: boolean;
+  changed_s: number;
+  /** The run with a timeline of each side that has one. */
+  timelines: { base?: string; new?: string };
 }
 
 export interface Run {

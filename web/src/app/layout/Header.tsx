@@ -1,6 +1,6 @@
 import { Icon } from "../../components/Icon";
 import { ThemeToggle } from "../../components/ThemeToggle";
-import type { Run } from "../api/types";
+import type { Run, RunsAnswer } from "../api/types";
 import { useApp } from "../context";
 import { isFramed } from "../routing/frame";
 import { navigate } from "../routing/navigation";
@@ -23,7 +23,8 @@ export function Header({ onHelp }: { onHelp: () => void }) {
         </a>
         <div class="subject-pickers">
           {route.at === "run" && <OfRun route={route} runs={runs} />}
-          {route.at === "compare" && <OfPair route={route} runs={runs} />}
+          {route.at === "compare" && !route.query.ab && <OfPair route={route} runs={runs} />}
+          {route.at === "compare" && <span class="logdir">{route.query.ab}</span>}
           {route.at === "home" && listing && <span class="logdir">{listing.logdir}</span>}
         </div>
         <div class="app-tools">
@@ -51,7 +52,7 @@ export function Header({ onHelp }: { onHelp: () => void }) {
           </button>
         </div>
       </div>
-      <Tabs route={route} runs={runs} />
+      <Tabs route={route} listing={listing} />
     </header>
   );
 }
@@ -105,9 +106,12 @@ function OfPair({ route, runs }: { route: Route; runs: readonly Run[] }) {
   );
 }
 
-function Tabs({ route, runs }: { route: Route; runs: readonly Run[] }) {
+function Tabs({ route, listing }: { route: Route; listing: RunsAnswer | undefined }) {
+  const runs = listing?.runs ?? [];
+  const inTurn = listing?.ab.find(({ name }) => name === route.query.ab)?.timelines;
   // The pages of a comparison's new run are those one goes to from there.
-  const run = route.at === "run" ? route.run : route.query.new || route.query.base;
+  const pairOf = inTurn ?? { base: route.query.base, new: route.query.new };
+  const run = route.at === "run" ? route.run : pairOf.new || pairOf.base;
   if ((route.at !== "run" && route.at !== "compare") || !run) return null;
   const known = runs.find(({ name }) => name === run);
   if (runs.length > 0 && !known) return null;

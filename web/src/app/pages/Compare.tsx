@@ -7,40 +7,59 @@ import { useApp } from "../context";
 import { ChangedBar } from "../layout/ChangedBar";
 import { LoadedDocument } from "../layout/LoadedDocument";
 import { linksOfComparison } from "../links";
-import { formatRoute } from "../routing/route";
+import { formatRoute, type Query } from "../routing/route";
 import { suggestedPartner, versionOf } from "../runs/choice";
 import { UnknownRun } from "./NotFound";
 
 /** Two runs, what changed between them, and why. */
 export function Compare() {
   const { route, listing } = useApp();
-  const { base = "", new: second = "" } = route.query;
+  const { base = "", new: second = "", ab = "" } = route.query;
   if (!listing) return null;
   const { runs } = listing;
+  const inTurn = listing.ab.find(({ name }) => name === ab);
+  if (ab && !inTurn) return <UnknownRun name={ab} />;
+  if (inTurn) {
+    const version = `${inTurn.runs}@${inTurn.changed_s}`;
+    const pair = { base: inTurn.timelines.base ?? "", second: inTurn.timelines.new ?? "" };
+    return <Comparison key={`ab ${ab}`} params={{ ab }} {...pair} runs={runs} now={version} />;
+  }
   const unknown = [base, second].find((name) => name && !runs.some((run) => run.name === name));
   if (unknown) return <UnknownRun name={unknown} />;
   if (!base || !second)
     return <ChooseTwo chosen={base || second} runs={runs} isBase={Boolean(base)} />;
-  return <Comparison key={`${base}\n${second}`} base={base} second={second} runs={runs} />;
+  const pair = [base, second].map((name) => runs.find((run) => run.name === name));
+  return (
+    <Comparison
+      key={`${base}\n${second}`}
+      params={{ base, new: second }}
+      base={base}
+      second={second}
+      runs={runs}
+      now={pair.map(versionOf).join(" ")}
+    />
+  );
 }
 
-function Comparison({
-  base,
-  second,
-  runs,
-}: {
+interface ComparisonProps {
+  /** What the request names. */
+  params: Query;
+  /** The runs whose timelines are linked to. */
   base: string;
   second: string;
   runs: readonly Run[];
-}) {
+  /** Another one when what is compared has changed. */
+  now: string;
+}
+
+function Comparison({ params, base, second, runs, now }: ComparisonProps) {
   const { route } = useApp();
   const { marker } = route.query;
   const [before, after] = [base, second].map((name) => runs.find((run) => run.name === name));
-  const now = [before, after].map(versionOf).join(" ");
   const [version, setVersion] = useState(now);
   const loaded = useLoaded<Document>({
     path: "compare",
-    params: { base, new: second, marker },
+    params: { ...params, marker },
     version,
   });
   const links = useMemo(

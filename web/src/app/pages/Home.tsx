@@ -1,5 +1,5 @@
 import { Icon } from "../../components/Icon";
-import type { RunsAnswer } from "../api/types";
+import type { RunsAnswer, RunsInTurn } from "../api/types";
 import { useApp } from "../context";
 import { navigate } from "../routing/navigation";
 import { changedQuery, formatRoute, type Query } from "../routing/route";
@@ -14,13 +14,35 @@ export function Home() {
   if (!listing) return null;
   return (
     <>
-      {listing.runs.length ? (
-        <Runs listing={listing} query={route.query} />
-      ) : (
-        <NoRuns listing={listing} />
-      )}
+      {listing.ab.length > 0 && <InTurn folders={listing.ab} />}
+      {listing.runs.length > 0 && <Runs listing={listing} query={route.query} />}
+      {!listing.runs.length && !listing.ab.length && <NoRuns listing={listing} />}
       {listing.histories.length > 0 && <Histories names={listing.histories} />}
     </>
+  );
+}
+
+/** Runs of two versions in turn, each folder one comparison; the youngest first. */
+function InTurn({ folders }: { folders: readonly RunsInTurn[] }) {
+  return (
+    <section class="home">
+      <header class="home-head">
+        <h2>Two versions in turn</h2>
+        {folders
+          .toSorted((a, b) => b.changed_s - a.changed_s)
+          .map(({ name, runs, complete }) => (
+            <a
+              key={name}
+              class="button"
+              href={formatRoute({ at: "compare", query: { ab: name } })}
+              title={`Compare ${runs} runs of ${name}`}
+            >
+              {name} <span class="quiet">{runs} runs</span>
+              {!complete && <span class="tag recording">not complete</span>}
+            </a>
+          ))}
+      </header>
+    </section>
   );
 }
 

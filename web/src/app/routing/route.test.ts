@@ -66,6 +66,7 @@ test.each([
   ["#/", "Runs · timesink"],
   ["#/run/faults%2Fnormal/kernels?open=gemm", "Kernels · faults/normal · timesink"],
   ["#/compare?base=a&new=b", "a → b · timesink"],
+  ["#/compare?ab=runs%2Fpr", "runs/pr · timesink"],
   ["#/history/main", "@main · timesink"],
   ["#/nonsense", "No such page · timesink"],
 ])("the title of the window says where one is: %s", (hash, title) => {

@@ -9,7 +9,8 @@ export function titleOf(route: Route): string {
     case "run":
       return `${pageTitle(route.page)} · ${route.run} · timesink`;
     case "compare": {
-      const { base, new: second } = route.query;
+      const { base, new: second, ab } = route.query;
+      if (ab) return `${ab} · timesink`;
       return base && second ? `${base} → ${second} · timesink` : "Compare · timesink";
     }
     case "history":

@@ -103,6 +103,7 @@ describe("looking for runs", () => {
     version: "1",
     generation,
     runs: [],
+    ab: [],
     histories: [],
   });
   const found = withAnswer({ listing: undefined, error: null, contact: 0 }, answer("1"));
