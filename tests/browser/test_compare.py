@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ab_runs import Bench, begun
 from browser.driving import DESKTOP, LONG, serve
 
 pytestmark = pytest.mark.whole
@@ -42,10 +43,12 @@ def test_two_runs_are_picked_and_compared(page: Page, site: str):
 def faults(
     shared: Path, tmp_path_factory: pytest.TempPathFactory, common_cache: Path
 ) -> Iterator[str]:
-    """A server of recorded faults."""
+    """A server of recorded faults, and of two versions that ran in turn."""
     folder = tmp_path_factory.mktemp("faults")
     for name in ("normal", "sync_bug", *FIRST_CAUSE):
         shutil.copytree(shared / "data" / "h200" / "faults" / name, folder / name)
+    (folder / "pr").mkdir()
+    Bench(folder / "pr", ratio=1.03).turns(begun(has_timeline=False)).to_the_end()
     with serve(folder, common_cache) as address:
         yield address
 
@@ -58,6 +61,13 @@ def test_the_answer_needs_no_scrolling(page: Page, faults: str, fault: str):
     parts = page.get_by_role("figure", name="Where the change is")
     assert is_seen(parts)
     assert is_seen(page.get_by_text(FIRST_CAUSE[fault]).first)
+
+
+def test_runs_in_turn_are_one_click_away(page: Page, faults: str):
+    page.goto(faults)
+    page.get_by_role("link", name="pr").filter(has_text="runs").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Regression", timeout=LONG)
+    expect(page.get_by_role("figure", name="Every run")).to_be_visible()
 
 
 def test_both_programs_are_a_tree_that_leads_to_their_timelines(page: Page, faults: str):
