@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,8 +11,9 @@ import pytest
 from ab_runs import Bench, begun
 from timesink.analyses.statistics.repeats import Decision, RepeatedChange
 from timesink.answers.comparison.gate_result import Limit
-from timesink.cli.ab import _Progress, exit_code, print_decision
-from timesink.sources.ab_folder import AbLook, AbRun, clear_ab, read_ab, write_ab
+from timesink.cli.ab import _Progress, _told
+from timesink.errors import CollectError
+from timesink.sources.ab_folder import AbLook, AbRun, AbRuns, clear_ab, read_ab, write_ab
 
 REFUSED = {
     "nothing differs": ["--", "python", "train.py"],
@@ -66,39 +68,53 @@ def decided(outcome: str, change: float, interval: tuple[float, float] | None) -
     return Decision(outcome, typical, fast, mean, (6, 6), 6, more, 1.0)
 
 
+def ended(folder: Path, ratio: float = 1.0, **plan: int) -> AbRuns:
+    """Runs that were made to the end, without a timeline."""
+    turns = Bench(folder, ratio).turns(begun(has_timeline=False, **plan))
+    turns.to_the_end()
+    return turns.ab
+
+
+def asked(limit: str | None) -> Namespace:
+    return Namespace(fail_on=Limit.of(limit) if limit else None, undecided=125)
+
+
 @pytest.mark.parametrize(
-    ("decision", "limit", "code"),
+    ("ratio", "most_runs", "limit", "code"),
     [
-        (decided("slower", 2.0, (1.0, 3.0)), None, 0),
-        (decided("slower", 2.0, (1.0, 3.0)), "regression", 3),
-        (decided("slower", 2.0, (1.0, 3.0)), "5%", 0),
-        (decided("slower", 7.0, (6.0, 8.0)), "5%", 3),
-        (decided("same", 0.1, (-0.5, 0.7)), "regression", 0),
-        (decided("faster", -2.0, (-3.0, -1.0)), "regression", 0),
-        (decided("undecided", 0.4, (-0.9, 1.7)), "regression", 125),
-        (decided("undecided", 0.4, (-0.9, 1.7)), "2%", 0),
-        (decided("undecided", 0.4, (-0.9, 1.7)), "1%", 125),
-        (decided("undecided", 0.4, None), "9%", 125),
-        (None, "regression", 125),
-        (None, None, 0),
+        (1.03, 9, None, 0),
+        (1.03, 9, "regression", 3),
+        (1.03, 9, "5%", 0),
+        (0.97, 9, "regression", 0),
+        (1.0, 9, "regression", 0),
+        (1.0, 3, "regression", 125),
+        (1.0, 4, "9%", 0),
     ],
 )
-def test_exit_codes(decision: Decision | None, limit: str | None, code: int):
-    assert exit_code(decision, Limit.of(limit) if limit else None, 125) == code
+def test_exit_codes_are_those_of_the_gate(
+    tmp_path: Path, ratio: float, most_runs: int, limit: str | None, code: int
+):
+    ab = ended(tmp_path, ratio, most_runs=most_runs)
+    assert _told(ab, tmp_path, asked(limit)) == code
 
 
-def test_the_answer_in_a_few_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    print_decision(begun(), decided("slower", 1.8, (1.1, 2.5)), Path("runs/pr"))
-    assert capsys.readouterr().out.splitlines() == [
-        "The new side is slower.",
-        "Typical cycle: +1.8 % (+1.1 to +2.5 %), 5.00 → 5.09 ms",
-        "Fast cycle: +1.8 % (+1.1 to +2.5 %), 5.00 → 5.09 ms",
-        "Mean cycle: +1.8 % (+1.1 to +2.5 %), 5.00 → 5.09 ms",
-        "0 runs in 0 pairs, in runs/pr",
-        "Next: timesink compare runs/pr",
-    ]
-    print_decision(begun(), None, tmp_path)
-    assert "more time with --budget" in capsys.readouterr().out
+def test_the_answer_is_that_of_compare(run, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    ab = ended(tmp_path, 1.03)
+    _told(ab, tmp_path, asked(None))
+    lines = capsys.readouterr().out.splitlines()
+    compared = run("compare", tmp_path).out.splitlines()
+    assert lines[0].startswith("Regression. Cycles take longer: 5.00 → 5.14 ms (+2.8 %, 99 %")
+    assert lines[0] == compared[0]
+    assert lines[lines.index("Cycle time over 5 runs a side") + 2].startswith("cycle time ")
+    assert set(lines[:-1]) <= set(compared)
+    assert lines[-1] == f"All runs are in {tmp_path}.  Next: timesink compare {tmp_path}"
+
+
+def test_without_a_pair_nothing_is_decided(tmp_path: Path):
+    with pytest.raises(CollectError, match="no pair of runs") as found:
+        _told(begun(), tmp_path, asked("regression"))
+    assert found.value.exit_code == 125
+    assert "--resume" in found.value.hint
 
 
 def test_progress_shows_the_interval_and_failures(

@@ -11,7 +11,7 @@ from math import fsum
 from timesink.analyses.comparison.verdict import NARROW
 from timesink.analyses.statistics.ranks import ALPHA
 from timesink.model import units
-from timesink.model.diagnosis import Component, Diagnosis
+from timesink.model.diagnosis import Component, CycleTime, Diagnosis, SteadyTimes
 from timesink.model.findings import Finding
 from timesink.model.units import amounts, interval_ns, signed_ns, times
 from timesink.output import blocks
@@ -21,6 +21,7 @@ from timesink.rules.registry import catalogue
 
 AROUND = "Anomalies: what is different around it"
 NEXT = "What to check next"
+UNDECIDED = "undecided"
 """Headings."""
 _WHY = "Causes: what explains the change"
 _DID_CHANGE = "Causes: what did change"
@@ -77,7 +78,7 @@ def part_name(component: str) -> str:
 
 def verdict(one: Diagnosis) -> str:
     """The verdict in words."""
-    if one.cycle_time.outcome == "undecided":
+    if one.cycle_time.outcome == UNDECIDED:
         return "Not decided"
     return "No certain change" if is_open(one) else VERDICTS[one.verdict]
 
@@ -86,7 +87,7 @@ def is_open(one: Diagnosis) -> bool:
     """Whether cycles are too uneven to say that their length is the same."""
     lengths = one.cycle_time
     if lengths.outcome:
-        return lengths.outcome == "undecided"
+        return lengths.outcome == UNDECIDED
     if one.verdict != "no_change" or lengths.interval_pct is None or not lengths.change_pct:
         return False
     low, high = lengths.interval_pct
@@ -278,14 +279,20 @@ def why_blocks(
     if not brief:
         # Cycle time of both sides and its change, with how sure that is.
         lengths = one.cycle_time
-        percents = map(known, (lengths.change_pct, *(lengths.interval_pct or (None, None))))
+        means: CycleTime | SteadyTimes = lengths
+        if lengths.outcome:
+            # Of several runs a side: what decides, and is said.
+            means = lengths.steady or lengths
+            before, after = (units.counted(many, "runs") for many in lengths.runs)
+            sides = f"{sides[0]}, {before}", f"{sides[1]}, {after}"
+        percents = map(known, (means.change_pct, *(means.interval_pct or (None, None))))
         changed, low, high = (None if percent is None else percent / 100 for percent in percents)
         yield blocks.Verdict(
-            one.verdict,
+            UNDECIDED if lengths.outcome == UNDECIDED else one.verdict,
             word or verdict(one),
             short_names(one.reason),
-            blocks.Measured(sides[0], known(lengths.base_ns) or None),
-            blocks.Measured(sides[1], known(lengths.new_ns) or None),
+            blocks.Measured(sides[0], known(means.base_ns) or None),
+            blocks.Measured(sides[1], known(means.new_ns) or None),
             "time_ns",
             changed,
             low,

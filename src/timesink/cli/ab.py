@@ -28,13 +28,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from timesink import __version__
 from timesink.analyses.statistics.repeats import Decision, RepeatedChange
 from timesink.answers.comparison.gate_result import Limit
-from timesink.answers.turns import LOG_FILE, RecordedTurn, Turns, is_decided
-from timesink.cli import say
+from timesink.answers.turns import LOG_FILE, RecordedTurn, Turns
+from timesink.cli import compare, say
 from timesink.cli.options import (
     add_force,
     add_option,
@@ -47,7 +46,7 @@ from timesink.cli.options import (
     whole_number,
 )
 from timesink.errors import CollectError, TimesinkError, UsageError
-from timesink.model.units import counted, interval_pct, signed_pct, times
+from timesink.model.units import counted, interval_pct, signed_pct
 from timesink.recorder.counter_probes import wanted
 from timesink.recorder.folder import RecordingFolder
 from timesink.recorder.processes import MASK, check_program, interruption, masked, noticed
@@ -113,11 +112,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(one, "--counters LIST", "counters of the runs with a timeline (default: all)")
     add_option(one, "--seed N", "of the order of runs", type=_seed)
     add_option(one, "--show-output", f"show what programs say, instead of {LOG_FILE} of each run")
-    passes = parser.add_argument_group("whether the new side passes")
-    limit = "exit with 3 where the new side is slower: regression, or by more than N%%"
-    add_option(passes, "--fail-on LIMIT", limit, type=Limit.of)
-    code = "the exit code where --fail-on cannot be decided (default: 1)"
-    add_option(passes, "--undecided CODE", code, type=_code, default=1)
+    passes = parser.add_argument_group("whether it passes: exit code 3 where it does not")
+    compare.add_limit(passes)
     add_option(parser, "--quiet", "say nothing until the end")
     add_program(parser, "ab")
 
@@ -148,12 +144,6 @@ def _least(text: str) -> float:
 def _seed(text: str) -> int:
     if not re.fullmatch(r"\d{1,9}", text):
         raise refused(text, "a whole number")
-    return int(text)
-
-
-def _code(text: str) -> int:
-    if not re.fullmatch(r"\d{1,3}", text) or int(text) > 255:
-        raise refused(text, "an exit code from 0 to 255")
     return int(text)
 
 
@@ -367,7 +357,7 @@ def run(options: argparse.Namespace) -> int:
                 )
                 kept = _without_secrets(ab)
                 turns = Turns(kept, folder, make, tell, lambda: bool(interruptions))
-                decision = turns.to_the_end()
+                turns.to_the_end()
     except TimesinkError as error:
         tell.end()
         _tell_how_to_go_on(root)
@@ -378,8 +368,7 @@ def run(options: argparse.Namespace) -> int:
     if not turns.ab.complete:
         _tell_how_to_go_on(root)
         raise interruption(interruptions) or CollectError("interrupted", "")
-    print_decision(turns.ab, decision, root)
-    return exit_code(decision, options.fail_on, options.undecided)
+    return _told(turns.ab, root, options)
 
 
 def _asked(options: argparse.Namespace) -> tuple[AbRuns, Path]:
@@ -423,41 +412,39 @@ def _tell_how_to_go_on(root: Path) -> None:
         say(f"timesink: what there is lies in {said}; go on with  timesink ab --resume {said}")
 
 
-_OUTCOMES = {
-    "slower": "The new side is slower",
-    "faster": "The new side is faster",
-    "same": "No change of {detect:g} % or more",
-    "undecided": "Not decided",
-}
+def _told(ab: AbRuns, root: Path, options: argparse.Namespace) -> int:
+    """What `timesink compare` says of the runs, shortened; the exit code is that of its gate."""
+    said = shlex.quote(str(root))
+    try:
+        if not ab.pairs:
+            hint = f"go on with  timesink ab --resume {said} --budget 20min"
+            raise CollectError("no pair of runs within the budget: nothing is decided", hint)
+        return _compared(root, options)
+    except TimesinkError as error:
+        say(f"timesink: what there is lies in {said}")
+        error.exit_code = compare.code_of_undecided(options)
+        raise
 
 
-def print_decision(ab: AbRuns, decision: Decision | None, root: Path) -> None:
-    """The answer in a few lines."""
-    if decision is None:
-        print("Not decided: no pair of runs; give it more time with --budget")
-    else:
-        print(f"{_OUTCOMES[decision.outcome].format(detect=decision.detect_pct)}.")
-        for change in (decision.typical, decision.fast, decision.mean):
-            said = f"{change_in_words(change)}, {times(change.base_ns, change.new_ns)}"
-            print(f"{change.statistic.capitalize()} cycle: {said}")
-    runs = f"{counted(len(ab.counted), 'runs')} in {counted(ab.pairs, 'pairs')}"
-    more = ""
-    if decision is not None and decision.more_runs is not None:
-        more = f"; about {counted(2 * decision.more_runs, 'more runs')} would decide it"
-    print(f"{runs}, in {root}{more}")
-    print(f"Next: timesink compare {shlex.quote(str(root))}")
+def _compared(root: Path, options: argparse.Namespace) -> int:
+    # Nobody waits for this before runs begin.
+    from msgspec import structs  # noqa: PLC0415
 
+    from timesink.answers.comparison.document import TOP, comparison_document  # noqa: PLC0415
+    from timesink.answers.comparison.gate_result import gate_of  # noqa: PLC0415
+    from timesink.answers.comparison.work import compare as compared  # noqa: PLC0415
+    from timesink.output.terminal import print_text  # noqa: PLC0415
 
-def exit_code(decision: Decision | None, limit: Limit | None, undecided: int) -> int:
-    """0 passes, 3 does not, `undecided` where that cannot be told; 0 where nobody asks."""
+    found = compared(root)
+    whole = comparison_document(found, top=TOP)
+    runs = tuple(one for one in whole.sections if one.id == "runs")
+    print_text(structs.replace(whole, subject="", sections=runs))
+    said = shlex.quote(str(root))
+    print(f"\nAll runs are in {said}.  Next: timesink compare {said}")
+    limit: Limit | None = options.fail_on
     if limit is None:
         return 0
-    if decision is None:
-        return undecided
-    if decision.outcome == "slower":
-        return 3 if limit.is_exceeded(decision.leading.change_pct) else 0
-    bounds: Any = decision.typical.interval_pct
-    is_below = bounds is not None and limit.allowed_pct is not None
-    if is_decided(decision) or (is_below and bounds[1] <= limit.allowed_pct):
-        return 0
-    return undecided
+    asked = ("--fail-on", limit.text)
+    command = ("timesink", "gate", str(root), *asked)
+    gate = gate_of(found, limit, asked=" ".join(asked), command=command)
+    return compare.say_gate(gate, options)

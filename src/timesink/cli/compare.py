@@ -420,14 +420,19 @@ def add_choices(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     add_option(which, "--ignore PATTERN", "calls that are no part of the program", type=not_empty)
     add_cycle_options(parser)
     passes = parser.add_argument_group("whether it passes: exit code 3 where it does not")
-    limit = "regression: a certain slow-down; or 5%%: one by more than that, as best estimated"
-    add_option(passes, "--fail-on LIMIT", limit, type=Limit.of)
+    add_limit(passes)
     what = "TOML: limits of program, counts, device time, operators, ..."
     add_option(passes, "--budget FILE", what, completed="file")
-    code = "exit code where it is not decided (default: 1; git bisect skips with 125)"
-    add_option(passes, "--undecided CODE", code, type=_exit_code)
     add_option(passes, "--store DIR", "folder or URL of baselines, for @NAME", type=not_empty)
     return which
+
+
+def add_limit(passes: argparse._ArgumentGroup) -> None:
+    """How much slower NEW may be, and the exit code where that is not decided."""
+    limit = "regression: a certain slow-down; or 5%%: one by more than that, as best estimated"
+    add_option(passes, "--fail-on LIMIT", limit, type=Limit.of)
+    code = "exit code where it is not decided (default: 1; git bisect skips with 125)"
+    add_option(passes, "--undecided CODE", code, type=_exit_code)
 
 
 def _exit_code(text: str) -> int:
@@ -457,22 +462,26 @@ def run(options: argparse.Namespace) -> int:
         _give_error(error, options, form, folder)
         if _is_asked(options) and error.exit_code == TimesinkError.exit_code:
             # What cannot be read or compared is not decided either.
-            error.exit_code = _code_of_undecided(options)
+            error.exit_code = code_of_undecided(options)
         raise
     if folder is not None:
         _write_folder(comparison, gate, options, form, folder)
     elif not options.screen_only:
         _give_answer(form, comparison, gate, options)
-    if gate is None or not _is_asked(options):
-        return 0
+    return 0 if gate is None or not _is_asked(options) else say_gate(gate, options)
+
+
+def say_gate(gate: Gate, options: argparse.Namespace) -> int:
+    """Say whether it passes, on standard error; the exit code that says it as well."""
     from timesink.answers.comparison.gate import screen  # noqa: PLC0415
 
     _say([screen(gate)])
     is_open = gate.exit_code == TimesinkError.exit_code
-    return _code_of_undecided(options) if is_open else gate.exit_code
+    return code_of_undecided(options) if is_open else gate.exit_code
 
 
-def _code_of_undecided(options: argparse.Namespace) -> int:
+def code_of_undecided(options: argparse.Namespace) -> int:
+    """The exit code where it is not decided."""
     return TimesinkError.exit_code if options.undecided is None else int(options.undecided)
 
 

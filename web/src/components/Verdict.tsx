@@ -8,6 +8,7 @@ const LOOKS: Record<VerdictBlock["verdict"], [IconName, tone: string]> = {
   regression: ["slower", "bad"],
   improvement: ["faster", "good"],
   no_change: ["same", "notice"],
+  undecided: ["unknown", "notice"],
   incomparable: ["unknown", "warning"],
 };
 

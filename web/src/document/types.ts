@@ -152,7 +152,7 @@ export interface Link {
 
 export interface Verdict {
   type: "verdict";
-  verdict: "regression" | "improvement" | "no_change" | "incomparable";
+  verdict: "regression" | "improvement" | "no_change" | "undecided" | "incomparable";
   /** The verdict for people, e.g. "slower", "no real difference". */
   word: string;
   sentence: string;

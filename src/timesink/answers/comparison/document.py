@@ -224,7 +224,7 @@ def _sides(one: Compared, told: Told) -> tuple[str, str]:
     """What both sides are called: as the runs are, where the title names two."""
     names = one.identifier.split(VERSUS)
     roles = told.pair.base.label, told.pair.new.label
-    if len(names) != len(roles) or roles != ("base", "new"):
+    if len(names) != len(roles) or roles != ("base", "new") or tuple(names) == roles:
         return roles
     return f"base: {names[0]}", f"new: {names[1]}"
 

@@ -169,7 +169,8 @@ def _why_lines(why: Diagnosis | None) -> Iterator[_Lines]:
     if is_longer:
         rows = causes.attribution_block(why, attributed=True).rows[:_MOST_PARTS]
         parts = [f"{row.name}: {signed_ns(row.change)}" for row in rows]
-        yield ("Where the change is, per cycle", *_lines(parts, 2, _MOST_PARTS)), 4
+        told = ("Where the change is, per cycle", *_lines(parts, 2, _MOST_PARTS))
+        yield told if parts else (), 4
     checks = causes.checks(replace(why, causes=tuple(slower)))[:2] if slower or is_longer else []
     yield ("What to check next", *_lines(checks, 2, 5)) if checks else (), 3
 

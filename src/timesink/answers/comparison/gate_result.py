@@ -517,7 +517,9 @@ def _unseen(cases: Sequence[_Case], limit: Limit | None) -> str:
     known = [
         (smallest, case)
         for case, why in cases
-        if why.verdict == "no_change" and (smallest := unseen_pct(why.cycle_time)) is not None
+        if why.verdict == "no_change"
+        and not why.cycle_time.outcome  # of several runs the interval is said
+        and (smallest := unseen_pct(why.cycle_time)) is not None
     ]
     if not known:
         return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from pathlib import PurePath
 
 import numpy as np
 
@@ -20,6 +21,10 @@ _HEIGHT = 220
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 20, 40, 46
 _ROUND = 4.0
 _SLOW = 0.9
+_APART = 8
+"""Runs further from the middle than so many usual distances do not fit into the picture."""
+_BEYOND = " Arrows are runs that do not fit, with their time."
+_LEAD = "Each run is one measurement; the 99 % interval holds what runs of one side differ by."
 _FIGURES = {
     "typical": "typical cycle",
     "fast": "fast cycle (a tenth is faster)",
@@ -32,20 +37,27 @@ def run_sections(plain: ComparedRuns | None, *, brief: bool) -> Iterator[Section
     if plain is None or plain.decision is None:
         return
     ordered = sorted(plain.runs, key=lambda run: run.started_us)
-    blocks: list[Block] = [_figures(plain.decision)]
-    if not brief:
-        blocks += [picture(run_picture(ordered)), _runs(ordered)]
-    lead = "Each run is one measurement; the 99 % interval holds what runs of one side differ by."
-    yield Section("runs", "Runs", tuple(blocks), lead)
+    counts = plain.decision.runs
+    many = " and ".join(map(str, dict.fromkeys(counts)))
+    title = f"Cycle time over {many} runs{' a side' * (len(set(counts)) == 1)}"
+    if brief:
+        yield Section("runs", title, (_figures(plain.decision, "", ""),), _LEAD)
+        return
+    blocks = (
+        _figures(plain.decision, "run-figures", title),
+        picture(run_picture(ordered)),
+        _runs(ordered),
+    )
+    yield Section("runs", "Runs", blocks, _LEAD)
 
 
-def _figures(found: Decision) -> Block:
+def _figures(found: Decision, id_: str, title: str) -> Block:
     changes = (found.typical, found.fast, found.mean)
     bounds = [(None, None) if one.interval_pct is None else one.interval_pct for one in changes]
     lows, highs = zip(*bounds, strict=True)
     return table(
-        "run-figures",
-        f"Cycle time over {found.runs[0]} and {found.runs[1]} runs",
+        id_,
+        title,
         [
             column("figure", "cycle time", "text", [_FIGURES[one.statistic] for one in changes]),
             column("base_ns", "base", "time_ns", [one.base_ns for one in changes]),
@@ -68,7 +80,7 @@ def _runs(ordered: Sequence[TimedRun]) -> Block:
         "run-list",
         "Runs in the order they ran",
         [
-            column("run", "run", "text", [run.name for run in ordered]),
+            column("run", "run", "text", _names(ordered)),
             column("side", "side", "text", [run.side for run in ordered]),
             column("cycles", "cycles", "count", [len(run.cycles_ns) for run in ordered]),
             column("typical_ns", "typical", "time_ns", [run.typical_ns for run in ordered]),
@@ -78,15 +90,22 @@ def _runs(ordered: Sequence[TimedRun]) -> Block:
     )
 
 
+def _names(ordered: Sequence[TimedRun]) -> list[str]:
+    """Names of runs without the folders that all of them are in."""
+    every = [PurePath(run.name).parts for run in ordered]
+    same = 0
+    while all(len(one) > same + 1 for one in every) and len({one[same] for one in every}) == 1:
+        same += 1
+    return ["/".join(one[same:]) for one in every]
+
+
 def run_picture(ordered: Sequence[TimedRun]) -> draw.Drawing:
     """A dot per run at its typical cycle, a line from its fast to its slow cycles.
 
     The dashed line is the mean of each pair of neighbours: where that moves, the machine drifts.
     """
     spans = [(run.fast_ns, float(np.quantile(run.cycles_ns, _SLOW))) for run in ordered]
-    low, high = min(one[0] for one in spans), max(one[1] for one in spans)
-    # Few runs that were held up must not press all others together.
-    high = min(high, 3 * float(np.median([run.typical_ns for run in ordered])))
+    low, high = _shown(ordered, spans)
     scale, unit = scale_of(high)
     room = 0.08 * (high - low) or 0.01 * high
     frame = draw.Frame(_LEFT, _TOP, WIDTH - _LEFT - _RIGHT, _HEIGHT)
@@ -115,7 +134,10 @@ def run_picture(ordered: Sequence[TimedRun]) -> draw.Drawing:
         colour = USUAL if run.side == SIDES[0] else OTHER
         place = places[id(run)]
         shapes.append(draw.Line(place, height(fast), place, height(slow), colour, width=1.6))
-        shapes.append(draw.Circle(place, height(run.typical_ns), _ROUND, fill=colour))
+        if bottom <= run.typical_ns / scale <= top:
+            shapes.append(draw.Circle(place, height(run.typical_ns), _ROUND, fill=colour))
+        else:
+            shapes += _beyond(frame, place, run.typical_ns, colour, is_up=run.typical_ns > high)
     numbers = [one for one in draw.nice_ticks(1, len(ordered), 10) if one == round(one) and one]
     shapes += draw.x_axis(frame, across, numbers or [1], "run")
     shapes += _legend(ordered)
@@ -126,8 +148,34 @@ def run_picture(ordered: Sequence[TimedRun]) -> draw.Drawing:
     about = (
         f"Cycle time of every run in the order they ran ({', '.join(said)}): a dot at the typical "
         "cycle, a line from fast to slow cycles, dashed the mean of neighbours."
+        f"{_BEYOND if any(isinstance(one, draw.Polygon) for one in shapes) else ''}"
     )
     return draw.Drawing(WIDTH, _TOP + _HEIGHT + _BOTTOM, tuple(shapes), "Every run", about)
+
+
+def _shown(
+    ordered: Sequence[TimedRun], spans: Sequence[tuple[float, float]]
+) -> tuple[float, float]:
+    """Which times fit: few runs that were held up must not press all others together."""
+    typical = np.array([run.typical_ns for run in ordered])
+    middle = float(np.median(typical))
+    apart = _APART * float(np.median(np.abs(typical - middle)))
+    half = max(apart, 2 * float(np.median([slow - fast for fast, slow in spans])), 0.01 * middle)
+    lows, highs = zip(*spans, strict=True)
+    return max(min(lows), middle - half), min(max(highs), middle + half)
+
+
+def _beyond(
+    frame: draw.Frame, place: float, time_ns: float, colour: draw.Colour, *, is_up: bool
+) -> Iterator[draw.Shape]:
+    """A run that does not fit: an arrow at the border, and its time."""
+    tip, foot = (frame.top, frame.top + 9) if is_up else (frame.bottom, frame.bottom - 9)
+    yield draw.Polygon(((place, tip), (place - 5, foot), (place + 5, foot)), colour)
+    is_right = place > frame.left + 0.9 * frame.width
+    beside = place - 9 if is_right else place + 9
+    anchor: draw.Anchor = "end" if is_right else "start"
+    height = (tip + foot) / 2 + 4
+    yield draw.Label(beside, height, units.brief_ns(time_ns), 11, anchor, halo=draw.PAPER)
 
 
 def _legend(ordered: Sequence[TimedRun]) -> Iterator[draw.Shape]:
