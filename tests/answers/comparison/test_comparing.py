@@ -39,7 +39,7 @@ def _who_meets_whom(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(
             work,
             "compare_roles",
-            lambda base, new, kind: pair_of(base=base, new=new, kind=kind),
+            lambda base, new, kind, **_: pair_of(base=base, new=new, kind=kind),
         )
 
 

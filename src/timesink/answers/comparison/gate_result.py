@@ -248,7 +248,7 @@ def gate_of(
         checks=(*signals, *checks, *others, _recordings(comparison, doubts)),
         certain=_certain(first, told, several=several),
         why=first[1],
-        unseen=_unseen(cases, limit),
+        unseen=_unseen([one for one in cases if not one[1].cycle_time.outcome], limit),
         doubts=doubts,
         notes=tuple(dict.fromkeys(notes)),
         command=tuple(command),
@@ -517,9 +517,7 @@ def _unseen(cases: Sequence[_Case], limit: Limit | None) -> str:
     known = [
         (smallest, case)
         for case, why in cases
-        if why.verdict == "no_change"
-        and not why.cycle_time.outcome  # of several runs the interval is said
-        and (smallest := unseen_pct(why.cycle_time)) is not None
+        if why.verdict == "no_change" and (smallest := unseen_pct(why.cycle_time)) is not None
     ]
     if not known:
         return ""

@@ -1,0 +1,45 @@
+"""Several runs of either side on a page: the verdict, and every run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ab_runs import Bench, begun
+from timesink.analyses.statistics.repeats import TimedRun
+from timesink.answers.comparison.document import comparison_document
+from timesink.answers.comparison.run_section import run_picture
+from timesink.answers.comparison.work import compare
+from timesink.output import drawing as draw
+from timesink.output.blocks import Table, Verdict
+
+
+def test_the_card_says_what_decides_and_of_how_many_runs(tmp_path: Path):
+    Bench(tmp_path).turns(begun(most_runs=4, has_timeline=False)).to_the_end()
+    document = comparison_document(compare(tmp_path))
+    (card,) = (one for part in document.sections for one in part.blocks if isinstance(one, Verdict))
+    assert (card.verdict, card.word) == ("undecided", "Not decided")
+    assert (card.base.label, card.new.label) == ("base, 4 runs", "new, 4 runs")
+    (runs,) = (part for part in document.sections if part.id == "runs")
+    figures, _, listed = runs.blocks
+    assert isinstance(figures, Table)
+    assert isinstance(listed, Table)
+    typical = {column.key: column.values[0] for column in figures.columns}
+    assert (card.base.value, card.new.value) == (typical["base_ns"], typical["new_ns"])
+    assert {str(name).split("/")[0] for name in listed.columns[0].values} == {"base", "new"}
+
+
+def test_a_run_that_was_held_up_leaves_room_for_the_others():
+    runs = [
+        TimedRun(side, np.full(9, time_ns), place, None, f"{side}/{place}")
+        for place, (side, time_ns) in enumerate(
+            [("base", 5.00e6), ("new", 5.05e6), ("new", 5.06e6), ("base", 5.01e6), ("new", 40e6)]
+        )
+    ]
+    drawing = run_picture(runs)
+    dots = [one.y for one in drawing.shapes if isinstance(one, draw.Circle)][-4:]
+    assert max(dots) - min(dots) > 20
+    assert sum(isinstance(one, draw.Polygon) for one in drawing.shapes) == 1
+    assert any(isinstance(one, draw.Label) and one.text == "40.0 ms" for one in drawing.shapes)
+    assert drawing.description.endswith("Arrows are runs that do not fit, with their time.")
