@@ -27,6 +27,8 @@ _OF_CUT = 0.6
 """Part of the chance that is left to one cut, in stretches long enough for two."""
 _LONG = 5 * FEWEST
 _PERMUTATIONS = 399
+_FEW, _MORE = 20, 1999
+"""So few values have so few orders that more of them are drawn: 399 would miss steps."""
 _AT_ONCE = 2_000_000
 """Distances held at a time."""
 _CENTRE = 6.5
@@ -162,15 +164,16 @@ def _chance(
     """Part of the orders of the values that are as far apart somewhere; None from `alpha` on."""
     number, random = len(distances), np.random.default_rng(seed)
     beyond = done = 0
-    batch = max(1, min(_PERMUTATIONS, _AT_ONCE // number**2))
-    while done < _PERMUTATIONS:
-        size = min(batch, _PERMUTATIONS - done)
+    draws = _MORE if number <= _FEW else _PERMUTATIONS
+    batch = max(1, min(draws, _AT_ONCE // number**2))
+    while done < draws:
+        size = min(batch, draws - done)
         orders = random.permuted(np.tile(np.arange(number), (size, 1)), axis=1)
         beyond += int((largest_of(distances, orders) >= largest * (1 - 1e-9)).sum())
         done += size
-        if beyond + 1 >= alpha * (_PERMUTATIONS + 1):
+        if beyond + 1 >= alpha * (draws + 1):
             return None
-    return (beyond + 1) / (_PERMUTATIONS + 1)
+    return (beyond + 1) / (draws + 1)
 
 
 def _inner(distances: Floats, orders: Ints) -> tuple[Floats, Ints, Ints]:
