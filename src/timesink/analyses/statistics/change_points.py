@@ -27,14 +27,13 @@ _OF_CUT = 0.6
 """Part of the chance that is left to one cut, in stretches long enough for two."""
 _LONG = 5 * FEWEST
 _PERMUTATIONS = 399
-_FEW, _MORE = 20, 1999
-"""So few values have so few orders that more of them are drawn: 399 would miss steps."""
+_MORE = 1999
+"""Orders of stretches that are not long: they cost little, and 399 would miss some steps."""
 _AT_ONCE = 2_000_000
 """Distances held at a time."""
-_CENTRE = 6.5
+_CENTRE, _CENTRE_OF_FEW = 6.5, 20.0
 """Few values hardly tell an end from chance, so cuts near the middle count more, by this much over
-the number of values: with five values on each side 91 % of steps of three spreads are found, and
-88 % without."""
+the number of values; the less, the more of them there are."""
 _MAY = 0.01
 """How seldom the newest values of a level are so far from it by chance."""
 _LEAST_PCT = 0.5
@@ -164,7 +163,7 @@ def _chance(
     """Part of the orders of the values that are as far apart somewhere; None from `alpha` on."""
     number, random = len(distances), np.random.default_rng(seed)
     beyond = done = 0
-    draws = _MORE if number <= _FEW else _PERMUTATIONS
+    draws = _PERMUTATIONS if number >= _LONG else _MORE
     batch = max(1, min(draws, _AT_ONCE // number**2))
     while done < draws:
         size = min(batch, draws - done)
@@ -221,7 +220,8 @@ def _energies(distances: Floats, orders: Ints) -> Floats:
 
 def _weights(number: int) -> Floats:
     before = np.arange(FEWEST, number - FEWEST + 1)
-    return np.asarray((4 * before * (number - before) / number**2) ** (_CENTRE / number))
+    centre = _CENTRE if number >= _LONG else _CENTRE_OF_FEW
+    return np.asarray((4 * before * (number - before) / number**2) ** (centre / number))
 
 
 def _may_have_changed(values: Floats, least_pct: float) -> int | None:
