@@ -12,7 +12,6 @@ import timesink
 from timesink.answers.comparison.history_rows import add_runs
 
 
-
 def _history() -> Any:
     with tempfile.TemporaryDirectory() as place:
         add_runs("main", [timesink.sample_runs()[0]], place, commit="0123abcd")

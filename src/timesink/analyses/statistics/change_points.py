@@ -60,7 +60,7 @@ def level_changes(
     """Where the level of noisy values changed, in order; the last may be uncertain.
 
     >>> level_changes(np.array([10.0, 10.1, 9.9, 10.0, 10.1, 12.0, 12.1, 11.9, 12.0, 12.1]))
-    [ChangePoint(at=5, p=0.0075, certain=True)]
+    [ChangePoint(at=5, p=0.0095, certain=True)]
     """
     found: list[ChangePoint] = []
     stretches = [(0, len(values))]
