@@ -1,5 +1,7 @@
 """How often `timesink ab` finds a planted change, and how often it finds one that is not there.
 
+    python benchmarks/ab_accuracy.py real DIR wide:0 wide:5  decisions here, percent planted
+    python benchmarks/ab_accuracy.py decided DIR             a table of them
     python benchmarks/ab_accuracy.py noise DIR [DIR ...]     keep the noise of recorded runs
     python benchmarks/ab_accuracy.py simulate                both, from the kept noise: a table
     python benchmarks/ab_accuracy.py calibrate               the chances of `repeats.decide`
@@ -14,6 +16,10 @@ new side; what is planted is a factor on its cycles.
 from __future__ import annotations
 
 import argparse
+import shlex
+import subprocess
+import sys
+from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -22,6 +28,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.statistics.repeats import (
+    Decision,
     TimedRun,
     decide,
     neighbours,
@@ -29,6 +36,7 @@ from timesink.analyses.statistics.repeats import (
     runs_needed,
     timed_runs,
 )
+from timesink.sources.ab_folder import read_ab
 from timesink.sources.sidecars import run_file_in
 
 NOISE = Path(__file__).with_name("ab_noise.parquet")
@@ -36,6 +44,7 @@ _STRETCH_RUNS, _STRETCH_CYCLES = 8, 25
 _DRAWS = 24
 """Ways in which the cycles of each run are drawn."""
 _MOST_PAIRS = 256
+_PLANTED, _MOST_STATED = (1.0, 2.0, 5.0, 10.0), 90
 _SEED = 23
 
 
@@ -46,7 +55,10 @@ def keep_noise(folders: list[Path]) -> None:
     """Keep the plain cycles of recorded runs, and the speed of the host beside them."""
     rows = []
     for folder in folders:
-        for run in sorted(path.parent for path in folder.glob("*/run.json")):
+        # Runs of one program, or of folders of decisions of equal ones.
+        found_runs = [*folder.glob("*/run.json"), *folder.glob("*/*/run.json")]
+        by_start = {path.parent: _started_us(path.parent) for path in found_runs}
+        for run in sorted(by_start, key=lambda one: by_start[one]):
             found = run_file_in(run)
             for timed in timed_runs(None if found is None else found.run, run.name):
                 rows.append(
@@ -60,6 +72,11 @@ def keep_noise(folders: list[Path]) -> None:
                 )
     pl.DataFrame(rows).write_parquet(NOISE, compression="zstd", compression_level=19)
     print(f"{len(rows)} runs in {NOISE.name}, {NOISE.stat().st_size // 1024} KiB")
+
+
+def _started_us(folder: Path) -> int:
+    found = run_file_in(folder)
+    return 0 if found is None or found.run is None else found.run.started_us or 0
 
 
 @dataclass
@@ -124,6 +141,54 @@ def _figures(run: TimedRun, cycles: np.ndarray) -> DrawnRun:
     return DrawnRun("", 0, cycles, run.probe_ns, timed.typical_ns, timed.fast_ns, timed.mean_ns)
 
 
+# -- real ones ------------------------------------------------------------------------------------
+
+
+def make_decisions(folder: Path, wanted: list[str], seconds: float, detect: str, most: int) -> None:
+    """Run `timesink ab` on programs of `ab_programs.py`, each as slow as it says, one by one."""
+    program = str(Path(__file__).with_name("ab_programs.py"))
+    for number, one in enumerate(wanted):
+        name, _, planted = one.partition(":")
+        place = folder / f"{number:02d}_{name}_{planted}"
+        base = [sys.executable, program, name]
+        command = [
+            *(sys.executable, "-m", "timesink", "ab", "-o", str(place), "--force", "--quiet"),
+            *("--no-timeline", "--skip", "40", "--seconds", str(seconds), "--detect", detect),
+            *("--runs", str(most), "--budget", "20min", "--seed", str(1000 + number)),
+            *("--base", shlex.join(base), "--new", shlex.join([*base, planted])),
+        ]
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
+        print(f"{place.name}: {done.stdout.splitlines()[:1] or done.stderr[-200:]}", flush=True)
+
+
+def table_of_decisions(folder: Path) -> None:
+    """What was decided, a row per program and planted change."""
+    rows: dict[tuple[str, float], list[Decision]] = {}
+    for place in sorted(folder.iterdir()):
+        _, name, planted = place.name.split("_")
+        ab = read_ab(place)
+        runs = [
+            timed
+            for run in ab.counted
+            for found in [run_file_in(place / run.folder)]
+            for timed in timed_runs(None if found is None else found.run, run.folder, run.side)
+        ]
+        rows.setdefault((name, float(planted)), []).append(decide(runs, ab.detect_pct))
+    print(
+        "| program | planted | decisions | slower | faster | same | not decided | change found | "
+        "runs a side |\n|---|---|---|---|---|---|---|---|---|"
+    )
+    for (name, planted), found in sorted(rows.items()):
+        outcomes = Counter(one.outcome for one in found)
+        changes = sorted(one.leading.change_pct for one in found)
+        used = sorted(one.runs[0] for one in found)
+        print(
+            f"| {name} | {planted:g} % | {len(found)} | {outcomes['slower']} | "
+            f"{outcomes['faster']} | {outcomes['same']} | {outcomes['undecided']} | "
+            f"{changes[0]:+.1f} to {changes[-1]:+.1f} % | {used[0]} to {used[-1]} |"
+        )
+
+
 # -- simulated comparisons ------------------------------------------------------------------------
 
 
@@ -159,21 +224,22 @@ def scatter_pct(noise: Noise) -> float:
     return 100 * float(np.clip(apart, low, high).std(ddof=1)) / 0.8
 
 
-def simulate(many: int, detect_pct: float) -> None:
+def simulate(many: int) -> None:
     """A row per program: planted changes that were found, and equal sides that alarmed."""
     print(
-        "| noise of | recorded runs | pairs differ by | runs a side, stated | +1 % found | "
-        "decided otherwise | equal sides: alarms | said to be the same | runs a side, median |\n"
-        "|---|---|---|---|---|---|---|---|---|"
+        "| noise of | recorded runs | pairs differ by | planted | runs a side, stated | found | "
+        "said to be the same, or faster | runs a side, median | equal sides: alarms | same |\n"
+        "|---|---|---|---|---|---|---|---|---|---|"
     )
     for noise in noises():
         scatter = scatter_pct(noise)
-        stated = min(max(runs_needed(scatter, detect_pct), 6), _MOST_PAIRS)
-        planted = [compared(noise, 1 + detect_pct / 100, seed, stated, detect_pct)
-                   for seed in range(many)]  # fmt: skip
-        equal = [compared(noise, 1.0, many + seed, stated, detect_pct) for seed in range(many)]
+        # The smallest change that a few dozen runs can show.
+        detect = next((one for one in _PLANTED if runs_needed(scatter, one) <= _MOST_STATED), 20.0)
+        stated = max(runs_needed(scatter, detect), 6)
+        planted = [compared(noise, 1 + detect / 100, seed, stated, detect) for seed in range(many)]
+        equal = [compared(noise, 1.0, many + seed, stated, detect) for seed in range(many)]
         shares = [
-            100 * sum(outcome in wanted for outcome, _ in drawn) / many
+            f"{100 * sum(outcome in wanted for outcome, _ in drawn) / many:.1f} %"
             for drawn, wanted in (
                 (planted, {"slower"}),
                 (planted, {"same", "faster"}),
@@ -183,9 +249,8 @@ def simulate(many: int, detect_pct: float) -> None:
         ]
         used = np.median([pairs for _, pairs in planted])
         print(
-            f"| {noise.program} | {len(noise.recorded)} | {scatter:.2f} % | {stated} | "
-            + " | ".join(f"{share:.1f} %" for share in shares)
-            + f" | {used:.0f} |",
+            f"| {noise.program} | {len(noise.recorded)} | {scatter:.2f} % | +{detect:g} % | "
+            f"{stated} | {shares[0]} | {shares[1]} | {used:.0f} | {shares[2]} | {shares[3]} |",
             flush=True,
         )
 
@@ -214,15 +279,24 @@ def calibrate(many: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("noise", "simulate", "calibrate"))
-    parser.add_argument("folders", nargs="*", type=Path)
+    parser.add_argument("what", choices=("real", "decided", "noise", "simulate", "calibrate"))
+    parser.add_argument("folders", nargs="*")
+    parser.add_argument("--seconds", type=float, default=0.5, help="measured time of a run")
+    parser.add_argument("--detect", default="2%")
+    parser.add_argument("--runs", type=int, default=10, help="most runs a side")
     parser.add_argument("--many", type=int, default=2000)
-    parser.add_argument("--detect", type=float, default=1.0, help="percent")
     options = parser.parse_args()
-    if options.what == "noise":
-        keep_noise(options.folders)
+    folders = [Path(one) for one in options.folders]
+    if options.what == "real":
+        make_decisions(
+            folders[0], options.folders[1:], options.seconds, options.detect, options.runs
+        )
+    elif options.what == "decided":
+        table_of_decisions(folders[0])
+    elif options.what == "noise":
+        keep_noise(folders)
     elif options.what == "simulate":
-        simulate(options.many, options.detect)
+        simulate(options.many)
     else:
         calibrate(options.many)
 

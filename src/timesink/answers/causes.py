@@ -11,7 +11,7 @@ from math import fsum
 from timesink.analyses.comparison.verdict import NARROW
 from timesink.analyses.statistics.ranks import ALPHA
 from timesink.model import units
-from timesink.model.diagnosis import Component, CycleTime, Diagnosis, SteadyTimes
+from timesink.model.diagnosis import PLAIN, Component, CycleTime, Diagnosis, SteadyTimes
 from timesink.model.findings import Finding
 from timesink.model.units import amounts, interval_ns, signed_ns, times
 from timesink.output import blocks
@@ -164,14 +164,21 @@ def no_cause(one: Diagnosis) -> str:
     """That nothing explains the change; empty where something does."""
     if one.causes or not has_changed(one) or one.verdict == "incomparable":
         return ""
+    if _is_timed_alone(one):
+        return "Without a timeline of both sides nothing says why."
     if one.verdict in _CHANGED:
         return "No cause has evidence."
     return _OPEN if is_open(one) else _SAME
 
 
+def _is_timed_alone(one: Diagnosis) -> bool:
+    """Whether nothing but the length of cycles is known."""
+    return one.cycle_time.by == PLAIN and one.cycle_time.recorded_ns is None
+
+
 def unexplained(one: Diagnosis) -> str:
     """What of the change no cause explains, and where it sits; empty where that is nothing."""
-    if not (one.causes or one.verdict in _CHANGED or is_open(one)):
+    if not (one.causes or one.verdict in _CHANGED or is_open(one)) or _is_timed_alone(one):
         return ""
     if abs(one.unexplained_ns) < _LEAST * max(one.cycle_time.parted_ns[0], 1.0):
         return ""

@@ -132,7 +132,7 @@ class TestUnevenCycles:
         assert "1.00 → 7.40 ms (7.4 x" in gate.reasons[0]
         assert "Not decided: that is beyond 10 %, and cycles are too uneven" in gate.reasons[0]
         assert (
-            "About 4 runs of each side in turn would decide: timesink ab --base" in gate.reasons[0]
+            "About 5 runs of each side in turn would decide: timesink ab --base" in gate.reasons[0]
         )
 
     def test_a_mean_beyond_the_limit_does_not_pass_where_tested_cycles_may_be_beyond_it(self):

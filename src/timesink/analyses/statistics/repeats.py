@@ -33,6 +33,9 @@ _TRIM = 0.1
 """Part of the cycles of a run, and of the pairs, left out at either end."""
 _FEWEST = 3
 """Pairs from which on anything is said."""
+_FEWEST_LOOKED = 5
+"""Pairs from which on it is decided while runs are made.  Noise may have few levels, so that three
+or four pairs are alike by chance, which no test of their scatter allows for."""
 _LOOKS = {"typical": 2e-4, "fast": 1.2e-4, "mean": 6e-5}
 """Chance of an error at one look.  Looked at after every pair, up to 256 of them, that makes 1 % in
 all for normal differences and less for those with heavier tails: `benchmarks/ab_accuracy.py`."""
@@ -181,8 +184,10 @@ def decide(
         found[statistic] = _change(statistic, means, estimate)
     typical, mean = found["typical"], found["mean"]
     certain = {one.certain for one in found.values()} - {0}
-    outcome = _outcome(certain, typical, mean, sides, detect_pct)
     number = len(pairs) if in_turn else min(map(len, sides))
+    outcome = "undecided"
+    if not looking or number >= _FEWEST_LOOKED:
+        outcome = _outcome(certain, typical, mean, sides, detect_pct)
     decided = outcome in ("slower", "faster", "same")
     return Decision(
         outcome=outcome,

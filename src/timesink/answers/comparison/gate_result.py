@@ -180,8 +180,8 @@ _WHAT_TO_DO = (
     "to do other work, compare it with a new base."
 )
 _SLOW_FIRST = "Skip warm-up when recording (--skip)."
-_FEWEST_RUNS = 4
-"""Runs of each side that can be told apart at all: of fewer, one order in ten is all of them."""
+_FEWEST_RUNS = 5
+"""Runs of each side that decide anything in turn."""
 _MOST_RUNS = 200
 _IN_TURN = "timesink ab --base '...' --new '...'"
 _SHOWN_PCT = 50.0

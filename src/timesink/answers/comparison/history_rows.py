@@ -282,7 +282,8 @@ def commit_of(
         if _COMMIT.fullmatch(given) is None:
             hint = "4 to 80 letters, digits, . _ and - name one"
             raise UsageError(f"{given!r} cannot be a commit", hint)
-        return Commit(given, time_us or started_us or time.time_ns() // 1000)
+        moments = (time_us, started_us, time.time_ns() // 1000)
+        return Commit(given, next(one for one in moments if one is not None))
     if given is None:
         found = replace(found, dirty=bool(_git("status", "--porcelain", "--untracked-files=no")))
     return found if time_us is None else replace(found, time_us=time_us)

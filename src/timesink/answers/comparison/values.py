@@ -89,7 +89,7 @@ def diagnosis(one: Diagnosis | None) -> dict[str, Any]:
         "reason": one.reason,
         "cycle_time": {
             **_told(one.cycle_time, *_CYCLE_TIME, "p_value", "by", "runs", "outcome", "more_runs"),
-            "recorded_ns": _plain(one.cycle_time.recorded_ns),
+            "recorded_us": [ns / 1000 for ns in one.cycle_time.recorded_ns or ()] or None,
             "steady": None if steady is None else _told(steady, *_CYCLE_TIME),
         },
         "attribution": [
@@ -193,7 +193,18 @@ def _plain_times(plain: ComparedRuns) -> dict[str, Any]:
     ordered = sorted(plain.runs, key=lambda run: run.started_us)
     told = ("side", "name", "started_us", "by", "typical_ns", "fast_ns", "mean_ns", "probe_ns")
     return {
-        "decision": None if found is None else _plain(found),
+        "decision": None
+        if found is None
+        else {
+            **_told(found, "outcome", "pairs", "more_runs", "detect_pct"),
+            **{
+                one.statistic: {
+                    **_told(one, "base_ns", "new_ns", "change_pct", "by_speed"),
+                    "ci99_pct": _plain(one.interval_pct),
+                }
+                for one in (found.typical, found.fast, found.mean)
+            },
+        },
         "runs": [{**_told(run, *told), "cycles": len(run.cycles_ns)} for run in ordered],
     }
 
