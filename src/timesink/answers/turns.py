@@ -85,6 +85,8 @@ def _why_failed(told: Mapping[str, Any], ended: ProgramEnd, *, timeline: bool) -
         return "took longer than all runs should"
     if ended.status:
         return f"killed by {ended.signal}" if ended.signal else f"exit code {ended.status}"
+    if len(told["processes"]) > 1 and not timeline:
+        return f"{len(told['processes'])} processes were timed: ab takes programs of one"
     if told["cycles"]["recorded" if timeline else "plain"]:
         return ""
     return told["why_partial"] or "no cycle was timed"
@@ -144,6 +146,8 @@ class Turns:
     make: Make
     onlooker: Onlooker
     is_stopped: Callable[[], bool]
+    allowed_pct: float | None = None
+    """A limit that is to be decided as well."""
     now_s: Callable[[], float] = time.monotonic
     _timed: list[TimedRun] = field(default_factory=list)
     _until_s: float = 0.0
@@ -163,7 +167,7 @@ class Turns:
             self._drop_half_pair()
             self._timed = runs_of(self.ab, self.folder)
             decision = self._decision()
-            if not is_decided(decision):
+            if not self._is_decided(decision):
                 decision = self._measure(decision)
             self._add_timelines()
         except _StoppedError:
@@ -189,7 +193,7 @@ class Turns:
             self._take(side, WARM_UP)
         sides = islice(next_sides(self.ab.seed), len(self.ab.counted), None)
         most = self.ab.plan.most_runs
-        while not is_decided(decision):
+        while not self._is_decided(decision):
             pair = list(islice(sides, 2))
             # Half a pair would be of no use.
             if self._would_be_late(*pair):
@@ -268,7 +272,8 @@ class Turns:
         self.ab = replace(self.ab, **facts)
         write_ab(self.ab, self.folder)
 
-
-def is_decided(decision: Decision | None) -> bool:
-    """Whether more runs would say nothing more."""
-    return decision is not None and decision.outcome != UNDECIDED
+    def _is_decided(self, decision: Decision | None) -> bool:
+        """Whether more runs would say nothing more, of a limit either."""
+        if decision is None or decision.outcome == UNDECIDED:
+            return False
+        return self.allowed_pct is None or decision.is_beyond(self.allowed_pct) is not None

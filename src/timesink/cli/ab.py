@@ -356,7 +356,8 @@ def run(options: argparse.Namespace) -> int:
                     limit_s=max(ab.budget_s, _LEAST_LIMIT_S),
                 )
                 kept = _without_secrets(ab)
-                turns = Turns(kept, folder, make, tell, lambda: bool(interruptions))
+                allowed = None if options.fail_on is None else options.fail_on.allowed_pct
+                turns = Turns(kept, folder, make, tell, lambda: bool(interruptions), allowed)
                 turns.to_the_end()
     except TimesinkError as error:
         tell.end()

@@ -262,6 +262,8 @@ _LASTING = 3
 """Cycles a level lasts that is worth mentioning ..."""
 _APART = 1.1
 """... as are levels of which the highest is this many times the lowest."""
+_ENOUGH_PLAIN = 10
+"""Cycles of one run a side that are judged instead of recorded ones."""
 _Tested: TypeAlias = tuple[tuple[float, float] | None, float | None, SteadyTimes | None]
 """Interval of the change, its p-value and what was tested; none of these with too few cycles."""
 
@@ -293,6 +295,8 @@ def plain_times(base: Role, new: Role, *, detect_pct: float | None = None) -> Co
         looking = detect_pct is not None
         decision = decide(runs, detect_pct or DETECT_PCT, looking=looking)
         return ComparedRuns(runs, decision=decision)
+    if min(len(run.cycles_ns) for run in runs) < _ENOUGH_PLAIN:
+        return None  # recorded ones tell more
     lengths = _compared_lengths([run.cycles_ns for run in runs], None)
     return ComparedRuns(runs, lengths=lengths)
 

@@ -387,8 +387,6 @@ def _plain_notes(found: Decision) -> Iterator[str]:
             "Runs of both sides did not take turns: what changed about the machine meanwhile "
             "counts as a change of the program."
         )
-    if found.leading.by_speed:
-        yield "The speed of the host, probed beside the cycles, is taken into account."
 
 
 def _amounts(lengths: CycleTimes) -> str:

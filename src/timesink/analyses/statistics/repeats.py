@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from random import Random
 
 import numpy as np
 
+from timesink.analyses.statistics.drift import warm_up
 from timesink.analyses.statistics.means import two_sided_limits
 from timesink.model.arrays import Floats
 from timesink.model.diagnosis import PLAIN
@@ -31,22 +32,25 @@ DETECT_PCT = 1.0
 """Changes that are to be found, unless asked otherwise."""
 _TRIM = 0.1
 """Part of the cycles of a run, and of the pairs, left out at either end."""
+_FEWEST_CYCLES = 3
+"""A run of fewer says nothing."""
 _FEWEST = 3
 """Pairs from which on anything is said."""
 _FEWEST_LOOKED = 5
 """Pairs from which on it is decided while runs are made.  Noise may have few levels, so that three
 or four pairs are alike by chance, which no test of their scatter allows for."""
-_LOOKS = {"typical": 2e-4, "fast": 1.2e-4, "mean": 6e-5}
-"""Chance of an error at one look.  Looked at after every pair, up to 256 of them, that makes 1 % in
-all for normal differences and less for those with heavier tails: `benchmarks/ab_accuracy.py`."""
+_LOOKS = {"typical": 5e-3, "fast": 2e-3, "mean": 1e-3}
+"""Chance of an error at one look, times the number of pairs by then: the first looks, which most
+comparisons end at, may err most.  Looked at after every pair, up to 160 of them, that makes 1 % in
+all for normal differences, and less for those with heavier tails (`benchmarks/ab_accuracy.py`)."""
 _ONCE = {"typical": 5e-3, "fast": 3e-3, "mean": 2e-3}
 """The same where runs are judged once."""
 _FAST = 0.1
 _SURE = 1.645
 """Standard errors between what is certain in half of all cases and in 95 of 100."""
 _DOUBT = 0.05
-_UNEVEN = 1.1
-"""Runs are not the same whose cycles all in all take this many times as long."""
+_UNEVEN_PCT = 10.0
+"""Runs are not the same whose cycles all in all take so much longer."""
 _WIDEST = math.log(10)
 """An interval that reaches farther says nothing."""
 _MOST_PAIRS = 100_000
@@ -95,9 +99,13 @@ def timed_runs(recorded: RecordedRun | None, name: str, side: str = "") -> tuple
 
     A recorder times those of one process; of several ranks these are not all of the run.
     """
-    if recorded is None or len(recorded.processes) > 1 or not recorded.plain_ns:
+    if recorded is None or len(recorded.processes) > 1:
         return ()
     overhead, cycles_ns = recorded.overhead, np.array(recorded.plain_ns, dtype=np.float64)
+    if recorded.cycles.plain is None:
+        cycles_ns = cycles_ns[warm_up(cycles_ns) :]  # older recorders let few pass before
+    if len(cycles_ns) < _FEWEST_CYCLES:
+        return ()
     probes_us = [one for one in overhead.plain_probe_us[-len(cycles_ns) :] if one]
     speed_ns = 1000 * float(np.median(probes_us)) if probes_us else None
     started_us = overhead.plain_started_us or recorded.started_us or 0
@@ -117,8 +125,6 @@ class RepeatedChange:
     """Holds the change with 99 %, all figures together; None with too few runs to say."""
     error_pct: float | None = None
     """Standard error of the change."""
-    by_speed: bool = False
-    """Whether the speed of the host was taken into account."""
 
     @property
     def certain(self) -> int:
@@ -143,12 +149,52 @@ class Decision:
     more_runs: int | None
     """Runs of either side that would probably decide it; None where it is, or nobody can tell."""
     detect_pct: float
+    whole_pct: float = 0.0
+    """Change of the mean of all cycles of all runs."""
+
+    @property
+    def figures(self) -> tuple[RepeatedChange, RepeatedChange, RepeatedChange]:
+        """All three."""
+        return self.typical, self.fast, self.mean
+
+    @property
+    def certain(self) -> frozenset[int]:
+        """Which ways figures certainly went, 1 or -1; what is within `detect_pct` is none."""
+        return frozenset(one.certain for one in self.figures if self._matters(one)) - {0}
 
     @property
     def leading(self) -> RepeatedChange:
         """The figure that decides: the first that is certain, else the typical cycle."""
-        figures = (self.typical, self.fast, self.mean)
-        return next((one for one in figures if one.certain), self.typical)
+        told = (one for one in self.figures if one.certain and self._matters(one))
+        return next(told, self.typical)
+
+    def _matters(self, one: RepeatedChange) -> bool:
+        low, high = one.interval_pct or (0.0, 0.0)
+        return max(-low, high) > self.detect_pct
+
+    def is_uneven(self, allowed_pct: float) -> bool:
+        """Whether slow cycles or runs, too rare to be certain of, add more than is allowed."""
+        error = self.mean.error_pct or 0.0
+        rare = self.mean.change_pct > max(allowed_pct, _normal_limit(_DOUBT) * error)
+        return rare or self.whole_pct > max(allowed_pct, _UNEVEN_PCT)
+
+    def is_beyond(self, allowed_pct: float | None) -> bool | None:
+        """Whether the new side takes more than is allowed; None where that is not decided.
+
+        It does where a figure certainly grew, by more than that as best estimated; it does not
+        where that is ruled out of the typical cycle and nothing rare adds as much.  Without an
+        amount any certain slow-down is too much.
+        """
+        if allowed_pct is None:
+            return {"slower": True, "undecided": None}.get(self.outcome, False)
+        if self.pairs < _FEWEST_LOOKED and self.outcome == "undecided" and self.pairs:
+            return None
+        if any(one.certain > 0 and one.change_pct > allowed_pct for one in self.figures):
+            return True
+        bounds = self.typical.interval_pct
+        if bounds is None or bounds[1] > allowed_pct or self.is_uneven(allowed_pct):
+            return None
+        return False
 
 
 def decide(
@@ -159,7 +205,7 @@ def decide(
     With `looking` the answer may be asked for after every run, and the first that is certain taken;
     without, it is asked once.
 
-    >>> levels = {"base": (10.0, 10.1, 9.9, 10.0), "new": (11.0, 11.1, 10.9, 11.0)}
+    >>> levels = {"base": (10.0, 10.1, 9.9, 10.0, 10.1), "new": (11.0, 11.1, 10.9, 11.0, 11.0)}
     >>> runs = [
     ...     TimedRun(side, np.full(20, 1e6 * level), started_us=2 * number + (side == "new"))
     ...     for side, own in levels.items() for number, level in enumerate(own)
@@ -168,12 +214,14 @@ def decide(
     >>> found.outcome, round(found.typical.change_pct)
     ('slower', 10)
     """
-    known = [run for run in runs if len(run.cycles_ns) and run.mean_ns > 0]
+    known = [run for run in runs if len(run.cycles_ns) and run.fast_ns > 0]
     ordered = sorted(known, key=lambda run: run.started_us)
     sides = [[run for run in ordered if run.side == side] for side in SIDES]
     pairs = neighbours(ordered)
     in_turn = len(pairs) >= _INTERLEAVED * min(map(len, sides)) and len(pairs) >= _FEWEST
-    chances = _LOOKS if looking else _ONCE
+    number = len(pairs) if in_turn else min(map(len, sides))
+    chances = {name: chance / max(number, 1) for name, chance in _LOOKS.items()}
+    chances = chances if looking else _ONCE
     found = {}
     for statistic, chance in chances.items():
         means = [_level([_figure(run, statistic) for run in side]) for side in sides]
@@ -182,43 +230,39 @@ def decide(
         else:
             estimate = _of_sides(sides, statistic, chance)
         found[statistic] = _change(statistic, means, estimate)
-    typical, mean = found["typical"], found["mean"]
-    certain = {one.certain for one in found.values()} - {0}
-    number = len(pairs) if in_turn else min(map(len, sides))
-    outcome = "undecided"
-    if not looking or number >= _FEWEST_LOOKED:
-        outcome = _outcome(certain, typical, mean, sides, detect_pct)
-    decided = outcome in ("slower", "faster", "same")
-    return Decision(
-        outcome=outcome,
+    whole = [float(np.concatenate([run.cycles_ns for run in side]).mean()) if side else 0.0
+             for side in sides]  # fmt: skip
+    decision = Decision(
+        outcome="undecided",
         **found,
         runs=(len(sides[0]), len(sides[1])),
         pairs=len(pairs) if in_turn else 0,
-        more_runs=None if decided else _more_runs(typical, number, detect_pct, chances["typical"]),
+        more_runs=None,
         detect_pct=detect_pct,
+        whole_pct=100 * (whole[1] / whole[0] - 1) if whole[0] else 0.0,
     )
+    if number >= _FEWEST_LOOKED or (not looking and _are_enough(sides)):
+        decision = replace(decision, outcome=_outcome(decision))
+    if decision.outcome == "undecided" and len(decision.certain) < 2:
+        more = _more_runs(found["typical"], number, detect_pct, looking=looking)
+        decision = replace(decision, more_runs=more)
+    return decision
 
 
-def _outcome(
-    certain: set[int],
-    typical: RepeatedChange,
-    mean: RepeatedChange,
-    sides: Sequence[Sequence[TimedRun]],
-    detect_pct: float,
-) -> str:
-    if len(certain) == 2:
+def _are_enough(sides: Sequence[Sequence[TimedRun]]) -> bool:
+    few, many = sorted(map(len, sides))
+    return few >= _FEWEST or (few > 0 and many >= _FEWEST_LOOKED)
+
+
+def _outcome(found: Decision) -> str:
+    if len(found.certain) == 2:
         return "undecided"  # rare slow cycles became more, and the others faster, or less
-    if certain:
-        return "slower" if certain == {1} else "faster"
-    bounds = typical.interval_pct
-    if bounds is None or max(-bounds[0], bounds[1]) > detect_pct:
+    if found.certain:
+        return "slower" if found.certain == {1} else "faster"
+    bounds = found.typical.interval_pct
+    if bounds is None or max(-bounds[0], bounds[1]) > found.detect_pct:
         return "undecided"
-    # Slow cycles or runs that are too rare to be certain of are no reason to fail, nor to pass.
-    whole = [float(np.concatenate([run.cycles_ns for run in side]).mean()) for side in sides]
-    doubtful = mean.error_pct is not None and mean.change_pct > max(
-        detect_pct, _normal_limit(_DOUBT) * mean.error_pct
-    )
-    return "undecided" if doubtful or whole[1] > _UNEVEN * whole[0] else "same"
+    return "undecided" if found.is_uneven(found.detect_pct) else "same"
 
 
 def neighbours(ordered: Sequence[TimedRun]) -> list[tuple[TimedRun, TimedRun]]:
@@ -260,15 +304,15 @@ def runs_needed(scatter_pct: float, detect_pct: float = DETECT_PCT) -> int:
     `scatter_pct` is the standard deviation of the change between the two runs of a pair.
 
     >>> runs_needed(0.5)
-    13
+    15
     """
-    return _pairs_until(scatter_pct, detect_pct, _LOOKS["typical"], _SURE)
+    return _pairs_until(scatter_pct, detect_pct, _SURE, looking=True)
 
 
 # -- one figure ------------------------------------------------------------------------------------
 
-_Estimate = tuple[float, float, float, bool]
-"""Change and its reach, as logarithms; its standard error; whether the host's speed counted."""
+_Estimate = tuple[float, float, float]
+"""Change and its reach, as logarithms, and its standard error."""
 
 
 def _figure(run: TimedRun, statistic: str) -> float:
@@ -284,14 +328,12 @@ def _change(statistic: str, means: Sequence[float], estimate: _Estimate | None) 
     if estimate is None:
         change = 100 * (new / base - 1) if base else 0.0
         return RepeatedChange(statistic, base, new, change, None)
-    middle, reach, error, by_speed = estimate
+    middle, reach, error = estimate
     bounds = None
     if reach < _WIDEST:
         bounds = 100 * math.expm1(middle - reach), 100 * math.expm1(middle + reach)
     change = 100 * math.expm1(middle)
-    return RepeatedChange(
-        statistic, base, base * math.exp(middle), change, bounds, 100 * error, by_speed
-    )
+    return RepeatedChange(statistic, base, base * math.exp(middle), change, bounds, 100 * error)
 
 
 def _of_pairs(
@@ -299,65 +341,55 @@ def _of_pairs(
 ) -> _Estimate | None:
     apart = np.array([math.log(_figure(new, statistic) / _figure(base, statistic))
                       for base, new in pairs])  # fmt: skip
-    rest, widening, spent, by_speed = apart, 1.0, 0, False
-    if len(pairs) >= _FEWEST_TO_EXPLAIN:
-        # Which side ran first, where the machine drifts; then how fast the host was.
-        first = np.array([1.0 if base.started_us < new.started_us else -1.0 for base, new in pairs])
-        for known in (first, _host_apart(pairs)):
-            found = None if known is None else _explained(rest, known, signed=known is first)
-            if found is not None:
-                rest, widening, spent = found[0], widening * found[1], spent + 1
-                by_speed = known is not first
-    middle, error, freedom = _trimmed(rest)
-    error *= widening
-    reach = error * _limit(chance, max(freedom - spent, 1.0))
-    return middle, reach, error, by_speed
-
-
-def _host_apart(pairs: Sequence[tuple[TimedRun, TimedRun]]) -> Floats | None:
-    """How much slower the host was in the new run of each pair; None where that is not known.
-
-    Neither where it was slower for one side all along: the program may have made it so.
-    """
-    known = [(base.probe_ns, new.probe_ns) for base, new in pairs]
-    if not all(base and new for base, new in known):
-        return None
-    apart = np.array([math.log((new or 1.0) / (base or 1.0)) for base, new in known])
     middle, error, freedom = _trimmed(apart)
-    return None if abs(middle) > error * _limit(_DOUBT, freedom) else apart
+    if len(pairs) >= _FEWEST_TO_EXPLAIN:
+        # Which side ran first tells much of the change where the machine drifts.
+        first = np.array([1.0 if base.started_us < new.started_us else -1.0 for base, new in pairs])
+        found = _without_drift(apart, first)
+        if found is not None:
+            middle, error, freedom = found
+    return middle, error * _limit(chance, freedom), error
 
 
-def _explained(apart: Floats, known: Floats, *, signed: bool) -> tuple[Floats, float] | None:
-    """Changes without what something known explains of them, and how much less sure they are.
-
-    None where it explains little, or a slower host would have made cycles faster (not `signed`).
-    """
-    centred = known - known.mean()
+def _without_drift(apart: Floats, first: Floats) -> tuple[float, float, float] | None:
+    """Changes without what the order of a pair explains of them; None where that is little."""
+    centred = first - first.mean()
     squares = float(centred @ centred)
     if not squares:
         return None
-    slope = float(centred @ apart) / squares
-    rest = apart - slope * known
-    if (slope <= 0 and not signed) or rest.var() > (1 - _EXPLAINS) * apart.var():
+    rest = apart - float(centred @ apart) / squares * first
+    if rest.var() > (1 - _EXPLAINS) * apart.var():
         return None
-    # The slope is an estimate as well.
-    return rest, math.sqrt(1 + len(apart) * float(known.mean()) ** 2 / squares)
+    middle, error, freedom = _trimmed(rest)
+    # What the order explains is an estimate as well.
+    wider = math.sqrt(1 + len(apart) * float(first.mean()) ** 2 / squares)
+    return middle, error * wider, max(freedom - 1, 1.0)
 
 
 def _of_sides(
     sides: Sequence[Sequence[TimedRun]], statistic: str, chance: float
 ) -> _Estimate | None:
-    """Of sides that did not run in turn: all runs of one against all of the other (Welch)."""
-    if min(map(len, sides)) < 2:
+    """Of sides that did not run in turn: all runs of one against all of the other (Welch).
+
+    A single run is taken to scatter as those of the other side do.
+    """
+    few, many = sorted(map(len, sides))
+    if many < 2 or not few:
         return None
     levels = [np.log([_figure(run, statistic) for run in side]) for side in sides]
-    (base, base_error, base_free), (new, new_error, new_free) = map(_trimmed, levels)
+    known = [_trimmed(one) for one in levels]
+    if few == 1:
+        several = max(levels, key=len)
+        spread = _trimmed(several)[1] * math.sqrt(many)
+        known = [one if len(own) > 1 else (one[0], spread, math.inf)
+                 for one, own in zip(known, levels, strict=True)]  # fmt: skip
+    (base, base_error, base_free), (new, new_error, new_free) = known
     parts = base_error**2, new_error**2
     error = math.sqrt(sum(parts))
     freedom = min(base_free, new_free)
-    if error:
+    if error and few > 1:
         freedom = error**4 / (parts[0] ** 2 / base_free + parts[1] ** 2 / new_free)
-    return new - base, error * _limit(chance, freedom), error, False
+    return new - base, error * _limit(chance, freedom), error
 
 
 def _trimmed(values: Floats) -> tuple[float, float, float]:
@@ -386,7 +418,7 @@ def _normal_limit(chance: float) -> float:
 
 
 def _more_runs(
-    typical: RepeatedChange, number: int, detect_pct: float, chance: float
+    typical: RepeatedChange, number: int, detect_pct: float, *, looking: bool
 ) -> int | None:
     """Runs more of either side until the change, or that there is none, shows."""
     if typical.error_pct is None or not math.isfinite(typical.error_pct) or not number:
@@ -395,18 +427,21 @@ def _more_runs(
     scatter = typical.error_pct * math.sqrt(number)
     # Whichever comes first: nothing is left within the interval, or it is within what matters.
     target = max(change, detect_pct - change)
-    return max(1, _pairs_until(scatter, target, chance, 0.0) - number)
+    return max(1, _pairs_until(scatter, target, 0.0, looking=looking) - number)
 
 
-def _pairs_until(scatter_pct: float, reach_pct: float, chance: float, sure: float) -> int:
+def _pairs_until(scatter_pct: float, reach_pct: float, sure: float, *, looking: bool) -> int:
     """Pairs until the interval reaches no farther, with so many standard errors to spare."""
 
     def reaches(number: int) -> bool:
         freedom = number - 2 * int(_TRIM * number) - 1
-        error = scatter_pct / math.sqrt(number)
-        return error * (_limit(chance, freedom) + sure) <= reach_pct
+        chance = _LOOKS["typical"] / number if looking else _ONCE["typical"]
+        error, limit = scatter_pct / math.sqrt(number), _limit(chance, freedom)
+        # The error is an estimate as well: of few pairs it is often too large.
+        spare = sure * math.sqrt(1 + limit**2 / (2 * freedom))
+        return error * (limit + spare) <= reach_pct
 
-    few, many = _FEWEST, _FEWEST
+    few, many = _FEWEST_LOOKED - 1, _FEWEST_LOOKED
     while not reaches(many):
         few, many = many, 2 * many
         if many > _MOST_PAIRS:

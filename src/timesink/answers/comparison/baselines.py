@@ -15,7 +15,7 @@ from timesink.analyses.statistics.repeats import TimedRun
 from timesink.answers.comparison import baseline_store
 from timesink.answers.comparison.gate_result import doubts_of
 from timesink.answers.comparison.kept_runs import Runs, read_sides
-from timesink.answers.comparison.repeated import expanded, timed_side
+from timesink.answers.comparison.repeated import distinct, expanded, timed_side
 from timesink.answers.comparison.runs import SideReadOptions, SideRun
 from timesink.answers.comparison.sides import find_cases, find_side
 from timesink.errors import NotFoundError, OutputError, TimesinkError, UsageError
@@ -81,7 +81,7 @@ def unsaved_baseline(
 
 
 def _content(given: Sequence[str | Path], rank: int | None, reading: SideReadOptions) -> bytes:
-    sides = tuple(find_side(path, rank) for path in expanded(given))
+    sides = tuple(find_side(path, rank) for path in distinct(expanded(given)))
     runs, side, timed, notes = Runs(reading), sides[0], tuple[TimedRun, ...](), tuple[str, ...]()
     if len(sides) > 1:
         several = timed_side(sides, runs)

@@ -9,6 +9,7 @@ from typing import Any
 
 from timesink.analyses.comparison.recorded import only_the_host_is_slower
 from timesink.analyses.comparison.verdict import NARROW
+from timesink.analyses.statistics.repeats import Decision
 from timesink.answers.comparison.changes import Told
 from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.report import Comparison
@@ -216,8 +217,9 @@ def gate_of(
     for case, why in cases:
         title, said = case.pairs[0].title, sentence(why, limit, is_budgeted=is_budgeted)
         outcome = _outcome(why, limit)
-        if why.cycle_time.outcome:
-            outcome, said = _of_several_runs(why, limit)
+        plain = case.pairs[0].pair.plain
+        if plain is not None and plain.decision is not None and why.cycle_time.outcome:
+            outcome, said = _of_several_runs(why, plain.decision, limit)
         elif limit is not None and (unequal := _unequal(case)) and why.verdict != "incomparable":
             outcome, said = UNJUDGED, f"{unequal} {said} {_WHAT_TO_DO}"
         elif limit is not None and outcome == FAILED and (same := same_program(case, why, limit)):
@@ -255,16 +257,14 @@ def gate_of(
     )
 
 
-def _of_several_runs(why: Diagnosis, limit: Limit | None) -> tuple[str, str]:
+def _of_several_runs(why: Diagnosis, decision: Decision, limit: Limit | None) -> tuple[str, str]:
     """What several runs a side say: they decide it, or need more of them."""
-    lengths, allowed = why.cycle_time, (limit or Limit()).allowed_pct
-    bounds = lengths.tested_interval_pct
-    if lengths.outcome == "slower" and (limit or Limit()).is_exceeded(lengths.tested_pct):
-        return FAILED, why.reason if allowed is None else f"{why.reason} Allowed: {allowed:g} %."
-    within = allowed is not None and bounds is not None and bounds[1] <= allowed
-    if lengths.outcome == "undecided" and not within:
-        return UNJUDGED, why.reason
-    return PASSED, why.reason
+    allowed = None if limit is None else limit.allowed_pct or None
+    beyond = decision.is_beyond(allowed)
+    said = why.reason if allowed is None else f"{why.reason} Allowed: {allowed:g} %."
+    if beyond is None and decision.outcome != "undecided":
+        said = f"{said} That much more is not ruled out: more runs in turn would decide."
+    return {True: FAILED, False: PASSED, None: UNJUDGED}[beyond], said
 
 
 def _certain(case: _Case, told: frozenset[str], *, several: bool) -> dict[str, str]:

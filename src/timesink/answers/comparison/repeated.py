@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from glob import has_magic, iglob
 from pathlib import Path
@@ -74,6 +74,11 @@ def expanded(paths: Sequence[str | Path]) -> Iterator[Path]:
         yield from found
 
 
+def distinct(paths: Iterable[Path]) -> list[Path]:
+    """Each run once: given twice it is no second measurement."""
+    return list({path.resolve(): path for path in paths}.values())
+
+
 def runs_of_ab(folder: Path) -> RepeatedRuns:
     """The runs of a folder of `timesink ab`, and what to know of them."""
     ab, lines = read_ab(folder), read_ab(folder).timelines()
@@ -121,7 +126,7 @@ def device_times(given: RepeatedRuns, runs: Runs) -> tuple[tuple[float, ...], tu
         roles = [member.role for one in read for member in members_of(one)]
         known = [signals_of(role).device_ns for role in roles]
         found.append(tuple(one for one in known if one))
-    return (found[0], found[1]) if all(found) else ((), ())
+    return (found[0], found[1]) if min(map(len, found)) > 1 else ((), ())
 
 
 def timed_side(

@@ -97,7 +97,8 @@ def _amount(pair: Compared, budget: Budget, where: str) -> Finding:
     (_, usual), (least, most) = spans
     may = "" if base == new else f"; {allowed.said} allowed"
     said = f"{what.of(base, new)}{where}{may}"
-    if not allowed.is_below(most - usual, usual):
+    grew = allowed.is_below(new - base, base)
+    if not allowed.is_below(most - usual, usual) and not grew:
         return _check(name, PASSED, said, new - base)
     if not allowed.is_below(least - usual, usual):
         told = " and ".join(f"{what.said(low)} to {what.said(high)}" for low, high in spans)
@@ -114,7 +115,9 @@ def _device_time(pair: Compared, budget: Budget, where: str) -> Finding:
     if took is None or not (took.base_ns and took.new_ns):
         return _check(DEVICE_TIME, UNJUDGED, _NO_TIMELINE if took is None else _NO_DEVICE)
     delta = took.new_ns - took.base_ns
-    low, high = took.interval_ns or (delta, delta)
+    if took.interval_ns is None:
+        return _check(DEVICE_TIME, UNJUDGED, _NO_TIMELINE, delta)
+    low, high = took.interval_ns
     scale = took.base_ns / 100
     said = (
         f"Device time: {times(took.base_ns, took.new_ns)} per cycle "

@@ -199,7 +199,7 @@ def _plain_times(plain: ComparedRuns) -> dict[str, Any]:
             **_told(found, "outcome", "pairs", "more_runs", "detect_pct"),
             **{
                 one.statistic: {
-                    **_told(one, "base_ns", "new_ns", "change_pct", "by_speed"),
+                    **_told(one, "base_ns", "new_ns", "change_pct"),
                     "ci99_pct": _plain(one.interval_pct),
                 }
                 for one in (found.typical, found.fast, found.mean)

@@ -34,6 +34,7 @@ from timesink.answers.comparison.repeated import (
     RepeatedRuns,
     RepeatedSide,
     device_times,
+    distinct,
     expanded,
     runs_of_ab,
     timed_sides,
@@ -48,7 +49,7 @@ from timesink.model.trace import Trace
 from timesink.model.units import listed
 from timesink.output.names import told_apart
 from timesink.runtime.engine import Engine, engine_of
-from timesink.sources.ab_folder import is_ab
+from timesink.sources.ab_folder import is_ab, read_ab
 
 if TYPE_CHECKING:
     from timesink.answers.comparison.baseline_store import Baseline
@@ -360,7 +361,17 @@ def _repeated(
     if len(given) == 1 and not against and isinstance(first, Path) and is_ab(first):
         return runs_of_ab(first)
     if against:
-        return RepeatedRuns(_side_of(given, rank), _side_of(against, rank))
+        base, new = _side_of(given, rank), _side_of(against, rank)
+        shared = {one.path.resolve() for one in base.runs} & {
+            one.path.resolve() for one in new.runs
+        }
+        if shared:
+            raise UsageError(f"{min(shared)}: is on both sides", "give each run once")
+        # Runs that were made until they decided are judged so, however they are named.
+        folders = {one.path.resolve().parents[1] for one in (*base.runs, *new.runs)}
+        made = folders.pop() if len(folders) == 1 else None
+        detect = read_ab(made).detect_pct if made is not None and is_ab(made) else None
+        return RepeatedRuns(base, new, detect)
     kept = [one for one in given if not isinstance(one, Path | Trace) and one.timed]
     if len(given) == 2 and kept:
         return RepeatedRuns(_side_of(given[:1], rank), _side_of(given[1:], rank))
@@ -371,7 +382,8 @@ def _side_of(given: Sequence[Path | Trace | Baseline], rank: int | None) -> Repe
     """Runs of one side: recordings, or a baseline."""
     paths = [one for one in given if isinstance(one, Path)]
     if len(paths) == len(given):
-        return RepeatedSide(tuple(sides.find_side(one, rank) for one in expanded(paths)))
+        runs = distinct(expanded(paths))
+        return RepeatedSide(tuple(sides.find_side(one, rank) for one in runs))
     if len(given) > 1 or isinstance(given[0], Path):
         raise UsageError(
             "a side is one baseline or open trace, or paths of recordings",
