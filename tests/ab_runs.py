@@ -68,4 +68,4 @@ class Bench:
         def is_stopped() -> bool:
             return len(self.made) >= self.stops_after
 
-        return Turns(ab, self.folder, self.make, self, is_stopped, lambda: self.now)
+        return Turns(ab, self.folder, self.make, self, is_stopped, now_s=lambda: self.now)

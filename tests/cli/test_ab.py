@@ -88,7 +88,7 @@ def asked(limit: str | None) -> Namespace:
         (0.97, 9, "regression", 0),
         (1.0, 9, "regression", 0),
         (1.0, 3, "regression", 125),
-        (1.0, 4, "9%", 0),
+        (1.0, 7, "9%", 0),
     ],
 )
 def test_exit_codes_are_those_of_the_gate(
