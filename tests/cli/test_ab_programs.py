@@ -72,12 +72,14 @@ def test_a_slower_commit_is_found(repository: Path):
     out = repository.parent / "runs"
     process = started(
         repository / "jobs", "-o", str(out), "--base-ref", "HEAD~1", "--new-ref", "main",
-        "--setup", f"{sys.executable} -c 'import os; print(os.getcwd())'", "--runs", "3",
+        "--setup", f"{sys.executable} -c 'import os; print(os.getcwd())'", "--runs", "6",
         "--fail-on", "regression", "--", sys.executable, "program.py",
     )  # fmt: skip
     said, err = process.communicate()
     assert process.returncode == 3, err
-    assert said.startswith("The new side is slower.\n")
+    assert said.startswith("Regression. ")
+    assert said.endswith(f"Next: timesink compare {out}\n")
+    assert "timesink: FAILED (--fail-on regression)" in err
     assert f"base: {sys.executable} program.py, commit " in err
     assert left_of_trees(repository) == []
     assert git(repository, "status", "--porcelain") == before
