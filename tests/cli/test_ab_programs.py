@@ -72,7 +72,7 @@ def test_a_slower_commit_is_found(repository: Path):
     out = repository.parent / "runs"
     process = started(
         repository / "jobs", "-o", str(out), "--base-ref", "HEAD~1", "--new-ref", "main",
-        "--setup", f"{sys.executable} -c 'import os; print(os.getcwd())'", "--runs", "6",
+        "--setup", f"{sys.executable} -c 'import os; print(os.getcwd())'", "--runs", "5",
         "--fail-on", "regression", "--", sys.executable, "program.py",
     )  # fmt: skip
     said, err = process.communicate()
