@@ -54,7 +54,8 @@ def repository(tmp_path: Path) -> Path:
 
 def started(folder: Path, *words: str) -> subprocess.Popen[str]:
     # Work trees go to a place of their own, so that what is left of them is seen.
-    places = environment(TMPDIR=str(folder.parent), TIMESINK_CACHE_DIR=str(folder.parent / "cache"))
+    cache = folder.parents[1] / "cache"
+    places = environment(TMPDIR=str(folder.parent), TIMESINK_CACHE_DIR=str(cache))
     return subprocess.Popen(
         [*TIMESINK, "ab", *BRIEF, *words], cwd=folder, env=places, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
