@@ -54,7 +54,8 @@ def repository(tmp_path: Path) -> Path:
 
 def started(folder: Path, *words: str) -> subprocess.Popen[str]:
     # Work trees go to a place of their own, so that what is left of them is seen.
-    places = environment(TMPDIR=str(folder.parent), TIMESINK_CACHE_DIR=str(folder.parent / "cache"))
+    cache = folder.parents[1] / "cache"
+    places = environment(TMPDIR=str(folder.parent), TIMESINK_CACHE_DIR=str(cache))
     return subprocess.Popen(
         [*TIMESINK, "ab", *BRIEF, *words], cwd=folder, env=places, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
@@ -72,12 +73,14 @@ def test_a_slower_commit_is_found(repository: Path):
     out = repository.parent / "runs"
     process = started(
         repository / "jobs", "-o", str(out), "--base-ref", "HEAD~1", "--new-ref", "main",
-        "--setup", f"{sys.executable} -c 'import os; print(os.getcwd())'", "--runs", "3",
+        "--setup", f"{sys.executable} -c 'import os; print(os.getcwd())'", "--runs", "5",
         "--fail-on", "regression", "--", sys.executable, "program.py",
     )  # fmt: skip
     said, err = process.communicate()
     assert process.returncode == 3, err
-    assert said.startswith("The new side is slower.\n")
+    assert said.startswith("Regression. ")
+    assert said.endswith(f"Next: timesink compare {out}\n")
+    assert "timesink: FAILED (--fail-on regression)" in err
     assert f"base: {sys.executable} program.py, commit " in err
     assert left_of_trees(repository) == []
     assert git(repository, "status", "--porcelain") == before
