@@ -7,10 +7,9 @@
     python benchmarks/ab_accuracy.py calibrate               the chances of `repeats.decide`
 
 A folder of noise holds runs of one program, made one after the other with
-`timesink record --plain-only`.  A simulated comparison draws its runs from stretches of these in
-their order, so levels, drift and tails between runs stay as they were, and the cycles of each from
-stretches of its own, so their autocorrelation stays.  Every second run of a pair, by lot, is the
-new side; what is planted is a factor on its cycles.
+`timesink record --plain-only` or `timesink ab`.  A simulated comparison draws its runs from
+stretches of these in their order, cycles as they were: levels, drift, tails and autocorrelation
+stay.  Which run of a pair is the new side is drawn; what is planted is a factor on its cycles.
 """
 
 from __future__ import annotations
@@ -40,9 +39,7 @@ from timesink.sources.ab_folder import read_ab
 from timesink.sources.sidecars import run_file_in
 
 NOISE = Path(__file__).with_name("ab_noise.parquet")
-_STRETCH_RUNS, _STRETCH_CYCLES = 8, 25
-_DRAWS = 24
-"""Ways in which the cycles of each run are drawn."""
+_STRETCH_RUNS = 8
 _MOST_PAIRS = 256
 _PLANTED, _MOST_STATED = (1.0, 2.0, 5.0, 10.0), 90
 _SEED = 23
@@ -55,10 +52,7 @@ def keep_noise(folders: list[Path]) -> None:
     """Keep the plain cycles of recorded runs, and the speed of the host beside them."""
     rows = []
     for folder in folders:
-        # Runs of one program, or of folders of decisions of equal ones.
-        found_runs = [*folder.glob("*/run.json"), *folder.glob("*/*/run.json")]
-        by_start = {path.parent: _started_us(path.parent) for path in found_runs}
-        for run in sorted(by_start, key=lambda one: by_start[one]):
+        for run in sorted(path.parent for path in folder.glob("*/run.json")):
             found = run_file_in(run)
             for timed in timed_runs(None if found is None else found.run, run.name):
                 rows.append(
@@ -72,11 +66,6 @@ def keep_noise(folders: list[Path]) -> None:
                 )
     pl.DataFrame(rows).write_parquet(NOISE, compression="zstd", compression_level=19)
     print(f"{len(rows)} runs in {NOISE.name}, {NOISE.stat().st_size // 1024} KiB")
-
-
-def _started_us(folder: Path) -> int:
-    found = run_file_in(folder)
-    return 0 if found is None or found.run is None else found.run.started_us or 0
 
 
 @dataclass
@@ -95,26 +84,25 @@ class DrawnRun:
 
 @dataclass(frozen=True)
 class Noise:
-    """Runs of one program in their order, the cycles of each drawn in many ways."""
+    """Runs of one program in their order."""
 
     program: str
-    drawn: list[list[TimedRun]]
+    drawn: list[DrawnRun]
     recorded: list[TimedRun]
 
-    def sequence(self, many: int, random: np.random.Generator) -> list[TimedRun]:
-        """So many runs: stretches of the recorded ones, each with other draws of its cycles."""
-        found: list[TimedRun] = []
+    def sequence(self, many: int, random: np.random.Generator) -> list[DrawnRun]:
+        """So many runs: stretches of the recorded ones in their order."""
+        found: list[DrawnRun] = []
         while len(found) < many:
             start, length = random.integers(len(self.drawn)), random.geometric(1 / _STRETCH_RUNS)
-            for place in range(start, start + length + 1):
-                ways = self.drawn[place % len(self.drawn)]
-                found.append(ways[random.integers(len(ways))])
+            found += [
+                self.drawn[place % len(self.drawn)] for place in range(start, start + length + 1)
+            ]
         return found[:many]
 
 
 def noises() -> list[Noise]:
     """What was kept, a program after the other."""
-    random = np.random.default_rng(_SEED)
     found = []
     for (program,), runs in pl.read_parquet(NOISE).group_by("program", maintain_order=True):
         recorded = [
@@ -123,22 +111,13 @@ def noises() -> list[Noise]:
                 "started_us", "probe_ns", "cycles_ns"
             ).iter_rows()
         ]
-        drawn = [[_figures(run, _drawn(run.cycles_ns, random)) for _ in range(_DRAWS)]
-                 for run in recorded]  # fmt: skip
+        drawn = [_figures(run) for run in recorded]
         found.append(Noise(str(program), drawn, recorded))
     return found
 
 
-def _drawn(cycles: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """As many cycles from stretches of these."""
-    starts = random.integers(0, len(cycles), -(-len(cycles) // _STRETCH_CYCLES))
-    places = (starts[:, None] + np.arange(_STRETCH_CYCLES)) % len(cycles)
-    return cycles[places.reshape(-1)[: len(cycles)]]
-
-
-def _figures(run: TimedRun, cycles: np.ndarray) -> DrawnRun:
-    timed = TimedRun("", cycles)
-    return DrawnRun("", 0, cycles, run.probe_ns, timed.typical_ns, timed.fast_ns, timed.mean_ns)
+def _figures(run: TimedRun) -> DrawnRun:
+    return DrawnRun("", 0, run.cycles_ns, run.probe_ns, run.typical_ns, run.fast_ns, run.mean_ns)
 
 
 # -- real ones ------------------------------------------------------------------------------------

@@ -39,15 +39,16 @@ _FEWEST = 3
 _FEWEST_LOOKED = 5
 """Pairs from which on it is decided while runs are made.  Noise may have few levels, so that three
 or four pairs are alike by chance, which no test of their scatter allows for."""
-_LOOKS = {"typical": 5e-3, "fast": 2e-3, "mean": 1e-3}
+_LOOKS = {"typical": 4e-3, "fast": 1.5e-3, "mean": 8e-4}
 """Chance of an error at one look, times the number of pairs by then: the first looks, which most
 comparisons end at, may err most.  Looked at after every pair, up to 160 of them, that makes 1 % in
 all for normal differences, and less for those with heavier tails (`benchmarks/ab_accuracy.py`)."""
 _ONCE = {"typical": 5e-3, "fast": 3e-3, "mean": 2e-3}
 """The same where runs are judged once."""
 _FAST = 0.1
-_SURE = 1.645
-"""Standard errors between what is certain in half of all cases and in 95 of 100."""
+_SURE = 2.0
+"""Standard errors between what is certain in half of all cases and in 95 of 100, and some more:
+the scatter is an estimate."""
 _DOUBT = 0.05
 _UNEVEN_PCT = 10.0
 """Runs are not the same whose cycles all in all take so much longer."""
@@ -304,7 +305,7 @@ def runs_needed(scatter_pct: float, detect_pct: float = DETECT_PCT) -> int:
     `scatter_pct` is the standard deviation of the change between the two runs of a pair.
 
     >>> runs_needed(0.5)
-    15
+    16
     """
     return _pairs_until(scatter_pct, detect_pct, _SURE, looking=True)
 
