@@ -17,6 +17,7 @@ from timesink.formats.file_names import is_named_as_table, is_profiler_name, ran
 from timesink.formats.packing import open_source
 from timesink.model.units import counted, listed, natural
 from timesink.recorder.folder import CONTROL_FOLDER
+from timesink.sources.ab_folder import refuse_ab
 from timesink.sources.places import Place, folders_below, is_pattern, is_url, place_of, shown
 from timesink.sources.recordings import Recording, numbered, recording_of, sayable, told_runs
 from timesink.sources.sidecars import counters_of_run, is_trace_file, run_file_in
@@ -45,6 +46,7 @@ def files_at(path: Path) -> list[Path]:
             f"{path}: a recording that has not ended",
             "wait until `timesink record` says so; if it was killed, record again",
         )
+    refuse_ab(path)
     run = run_file_in(path)
     if run is not None and run.run is not None and run.run.plain_ns:
         raise UnreadableError(

@@ -153,3 +153,10 @@ def test_the_commit_is_that_of_the_work_tree(git: Callable[..., None], tmp_path:
     assert commit_of(None).dirty
     assert commit_of(found.sha[:8]).sha == found.sha
     assert not commit_of(found.sha).dirty
+
+
+def test_a_pattern_stands_for_several_runs(tmp_path: Path):
+    for number in (1, 2):
+        plain_run(tmp_path / f"run{number}", [*CYCLES_US, 100.0 + number])
+    added, _ = add_runs("main", [tmp_path / "run*"], tmp_path, commit="0123abcd")
+    assert [one.name for one in added.runs] == ["run1", "run2"]

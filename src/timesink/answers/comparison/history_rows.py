@@ -32,6 +32,7 @@ from timesink.answers.comparison.baseline_store import (
 )
 from timesink.answers.comparison.kept_runs import Runs, read_sides
 from timesink.answers.comparison.naming import members_of
+from timesink.answers.comparison.repeated import expanded
 from timesink.answers.comparison.runs import SideReadOptions
 from timesink.answers.comparison.sides import find_side
 from timesink.errors import NotFoundError, UnreadableError, UsageError
@@ -153,9 +154,10 @@ def add_runs(
     """Keep what runs measured as a row of a series; and whether they were not there before."""
     place = series_store(name, store)
     options = reading or SideReadOptions()
-    measured = _with_devices([one for run in runs for one in measured_runs(run, options)])
-    refs = {read_ab(Path(run)).new.ref for run in runs if is_ab(Path(run))} - {None}
-    chosen = commit or (str(refs.pop()) if len(refs) == 1 and len(runs) == 1 else None)
+    paths = list(expanded(runs))
+    measured = _with_devices([one for run in paths for one in measured_runs(run, options)])
+    refs = {read_ab(run).new.ref for run in paths if is_ab(run)} - {None}
+    chosen = commit or (str(refs.pop()) if len(refs) == 1 and len(paths) == 1 else None)
     started = min((one.started_us for one in measured if one.started_us), default=None)
     version = commit_of(chosen, time_us, started)
     added = AddedRuns(SCHEMA, __version__, version, measured)
@@ -175,7 +177,7 @@ def _with_devices(measured: Sequence[MeasuredRun]) -> tuple[MeasuredRun, ...]:
 
 def measured_runs(run: str | Path, reading: SideReadOptions) -> Iterator[MeasuredRun]:
     """What a recording, or each new run of `timesink ab`, measured."""
-    if isinstance(run, str) and is_reference(run):
+    if is_reference(str(run)):
         raise UsageError(f"{run}: is a baseline", "give recordings, or a folder of  timesink ab")
     folder = Path(run)
     if not is_ab(folder):

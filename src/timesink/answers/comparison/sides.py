@@ -14,6 +14,7 @@ from timesink.formats.file_names import is_named_as_table, rank_in_name
 from timesink.formats.written_files import is_folder
 from timesink.model.trace import Trace
 from timesink.model.units import counted
+from timesink.sources.ab_folder import refuse_ab
 from timesink.sources.discovery import find_recordings, recordings_in
 from timesink.sources.places import folders_below, place_of, shown
 from timesink.sources.recordings import Recording
@@ -159,6 +160,7 @@ def _of_rank(side: RunSide, rank: int | None) -> RunSide:
 def find_side(path: Path, rank: int | None = None) -> RunSide:
     """Every recording or behaviour table at a path, or those that may be of a rank; never none."""
     place = place_of(path)
+    refuse_ab(path)
     if not isinstance(place, Path):
         # Recordings that a pattern fits, or that are behind a URL.
         found = find_recordings(place)

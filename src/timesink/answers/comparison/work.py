@@ -300,6 +300,10 @@ def compare(
     >>> same.headline.startswith("The program is the same.")
     True
     """
+    if explore and against:
+        raise UsageError(
+            "--explore tells paths apart, and --against compares two sides", "leave out one of them"
+        )
     opened = [_opened(one, store) for one in sources]
     several = [_opened(one, store) for one in against]
     repeated = _repeated(opened, several, rank)
