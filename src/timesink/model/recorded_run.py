@@ -190,6 +190,11 @@ class RecordedRun:
         return tuple(round(1000 * time_us) for time_us in kept)
 
     @property
+    def own_plain_ns(self) -> tuple[int, ...]:
+        """The same where they are all of the run: those of one of several ranks are not."""
+        return self.plain_ns if len(self.processes) <= 1 else ()
+
+    @property
     def why_no_calls(self) -> str:
         """Why a recording may have counters alone."""
         if self.is_plain:

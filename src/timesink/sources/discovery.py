@@ -49,8 +49,11 @@ def files_at(path: Path) -> list[Path]:
     refuse_ab(path)
     run = run_file_in(path)
     if run is not None and run.run is not None and run.run.plain_ns:
+        ranks = len(run.run.processes)
+        of_one = f" of one of {ranks} processes," if ranks > 1 else ""
+        cycles = counted(len(run.run.plain_ns), "plain cycles")
         raise UnreadableError(
-            f"{path}: {counted(len(run.run.plain_ns), 'plain cycles')} without a timeline",
+            f"{path}: {cycles}{of_one} without a timeline",
             f"timesink info {shlex.quote(str(path))}  shows them",
         )
     if run is not None:

@@ -95,7 +95,7 @@ def timed_runs(recorded: RecordedRun | None, name: str, side: str = "") -> tuple
 
     A recorder times those of one process; of several ranks these are not all of the run.
     """
-    if recorded is None or len(recorded.processes) > 1 or not recorded.plain_ns:
+    if recorded is None or not recorded.own_plain_ns:
         return ()
     overhead, cycles_ns = recorded.overhead, np.array(recorded.plain_ns, dtype=np.float64)
     probes_us = [one for one in overhead.plain_probe_us[-len(cycles_ns) :] if one]

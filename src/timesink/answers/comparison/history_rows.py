@@ -197,8 +197,10 @@ def _measured(folder: Path, reading: SideReadOptions) -> MeasuredRun:
     file = run_file_in(folder) if folder.is_dir() else None
     recorded = None if file is None else file.run
     if recorded is not None and not any(one.trace for one in recorded.processes):
-        if not recorded.plain_ns:
-            why = recorded.why_partial or "the recorder timed no cycle"
+        if not recorded.own_plain_ns:
+            ranks = counted(len(recorded.processes), "processes")
+            why = f"those it has are of one of {ranks}" if recorded.plain_ns else ""
+            why = why or recorded.why_partial or "the recorder timed no cycle"
             raise UnreadableError(
                 f"{folder}: has neither a timeline nor plain cycles ({why})",
                 "record it again, with more cycles: --plain N",
@@ -227,7 +229,7 @@ def _measured(folder: Path, reading: SideReadOptions) -> MeasuredRun:
 
 def _with_recorded(told: MeasuredRun, recorded: RecordedRun) -> MeasuredRun:
     """A run with what its recorder says; plain cycles tell its speed, where there are any."""
-    plain = np.array(recorded.plain_ns, dtype=np.float64)
+    plain = np.array(recorded.own_plain_ns, dtype=np.float64)
     if len(plain):
         timed = TimedRun(NEW, plain)
         told = replace(

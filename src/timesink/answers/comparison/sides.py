@@ -187,7 +187,7 @@ def find_side(path: Path, rank: int | None = None) -> RunSide:
 def is_plain_recording(folder: Path) -> bool:
     """Whether a folder holds plain cycles of a run, and no timeline."""
     found = run_file_in(folder) if folder.is_dir() else None
-    if found is None or found.run is None or not found.run.plain_ns:
+    if found is None or found.run is None or not found.run.own_plain_ns:
         return False
     return not any(process.trace for process in found.run.processes)
 
