@@ -197,7 +197,7 @@ class RecordedRun:
     @property
     def why_no_calls(self) -> str:
         """Why a recording may have counters alone."""
-        if self.is_plain:
+        if self.asked_plain:
             return "plain cycles were timed, and no timeline was asked for"
         if self.why_partial:
             return self.why_partial
@@ -206,7 +206,7 @@ class RecordedRun:
         return "the program did not use PyTorch"
 
     @property
-    def is_plain(self) -> bool:
+    def asked_plain(self) -> bool:
         """Whether plain cycles are all that was asked for."""
         return self.cycles.asked == 0 and bool(self.cycles.plain)
 

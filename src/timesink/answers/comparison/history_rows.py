@@ -7,7 +7,6 @@ content: two who add at once lose nothing, and the same run added twice counts o
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import subprocess
 import time
@@ -40,6 +39,7 @@ from timesink.formats.written_files import SERIES
 from timesink.model.diagnosis import PLAIN, RECORDED
 from timesink.model.recorded_run import RecordedRun
 from timesink.model.units import counted, listed
+from timesink.recorder.versions import git
 from timesink.sources.ab_folder import NEW, is_ab, read_ab
 from timesink.sources.sidecars import run_file_in
 
@@ -47,7 +47,6 @@ SCHEMA = "timesink/history-row/1"
 _ROW = ".row"
 """JSON inside; a name that nobody takes for a trace."""
 _COMMIT = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{3,79}")
-_OF_ANOTHER = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
 _BETWEEN = "\x1f"
 _SUMMED = ("launches", "syncs", "copied_bytes", "device_ns")
 
@@ -302,16 +301,10 @@ def _from_git(revision: str) -> Commit | None:
 
 def _git(*words: str) -> str:
     """What git says; nothing where it refuses, or is not installed."""
-    variables = {name: value for name, value in os.environ.items() if name not in _OF_ANOTHER}
     try:
-        told = subprocess.run(  # noqa: S603 - as written here
-            ["git", *words],  # noqa: S607 - the user's own
-            env=variables, capture_output=True, text=True, errors="replace", check=True,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        return git(Path.cwd(), *words)
     except (OSError, subprocess.CalledProcessError):
         return ""
-    return told.stdout.strip()
 
 
 def moment_us(text: str) -> int:

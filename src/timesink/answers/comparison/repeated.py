@@ -14,16 +14,16 @@ import numpy as np
 from timesink.analyses.comparison.pair import cycle_lengths
 from timesink.analyses.comparison.signals import signals_of
 from timesink.analyses.statistics.drift import warm_up
-from timesink.analyses.statistics.repeats import SIDES, TimedRun, timed_runs
+from timesink.analyses.statistics.repeats import SIDES, TimedRun
 from timesink.answers.comparison.kept_runs import Runs, read_sides
 from timesink.answers.comparison.naming import members_of
 from timesink.answers.comparison.sides import RunSide, find_side
+from timesink.answers.turns import plain_times
 from timesink.errors import UnreadableError, UsageError
 from timesink.model.diagnosis import PLAIN, RECORDED
 from timesink.model.units import counted
 from timesink.sources.ab_folder import read_ab
 from timesink.sources.places import place_of
-from timesink.sources.sidecars import find_run, run_file_in
 
 _UNDER_PROFILER = (
     "Not every run has plain cycles: cycle time is that under the profiler, on both sides."
@@ -163,9 +163,7 @@ def _plain(side: RunSide) -> TimedRun | None:
     place = place_of(side.path)
     if not isinstance(place, Path) or not place.exists():
         return None
-    found = run_file_in(place) if place.is_dir() else find_run(place)
-    timed = timed_runs(None if found is None else found.run, str(side.path))
-    return timed[0] if timed else None
+    return plain_times(place, str(side.path))
 
 
 def _recorded(side: RunSide, runs: Runs) -> TimedRun:

@@ -22,9 +22,10 @@ from timesink.sources.run_facts import (
     find_behaviour_tables,
     is_behaviour_table,
     may_be_tables,
+    plain_run_in,
     why_no_table,
 )
-from timesink.sources.sidecars import RUN_FILE, run_file_in
+from timesink.sources.sidecars import RUN_FILE
 
 CASE_SIDES = (("normal_perf_data", "abnormal_perf_data"), ("normal", "abnormal"))
 """Folders whose names say which side of a case they are; the first pair that is there counts."""
@@ -185,11 +186,9 @@ def find_side(path: Path, rank: int | None = None) -> RunSide:
 
 
 def is_plain_recording(folder: Path) -> bool:
-    """Whether a folder holds plain cycles of a run, and no timeline."""
-    found = run_file_in(folder) if folder.is_dir() else None
-    if found is None or found.run is None or not found.run.own_plain_ns:
-        return False
-    return not any(process.trace for process in found.run.processes)
+    """Whether a folder holds plain cycles of a whole run, and no timeline."""
+    found = plain_run_in(folder)
+    return found is not None and found.run is not None and bool(found.run.own_plain_ns)
 
 
 def _side_in_folder(folder: Path) -> RunSide:
