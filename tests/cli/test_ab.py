@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
+from shutil import rmtree
 
 import pytest
 
@@ -145,3 +146,33 @@ def test_a_new_plan_takes_the_place_of_an_old_one_and_of_nothing_else(tmp_path: 
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["base", "mine", "mine.txt", "new"]
     write_ab(begun(), tmp_path)
     assert read_ab(tmp_path) == begun()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("info", "AB"),
+        ("analyze", "AB"),
+        ("baseline", "save", "m", "AB", "--store", "AB"),
+        ("compare", "AB", "AB"),
+        ("compare", "AB", "--against", "AB"),
+    ],
+)
+def test_runs_in_turn_are_no_recording(decline, tmp_path: Path, words: tuple[str, ...]):
+    ended(tmp_path, most_runs=3)
+    what, hint = decline(*(str(tmp_path) if word == "AB" else word for word in words))
+    assert f"{tmp_path}: runs of two versions in turn, 4 of base and 4 of new" in what
+    assert f"timesink compare {tmp_path} compares them" in hint
+
+
+def test_runs_that_are_gone_are_left_out(run, tmp_path: Path):
+    ended(tmp_path, 1.03, most_runs=6)
+    rmtree(tmp_path / "base" / "03")
+    told = run("compare", tmp_path).out
+    assert "4 runs of base and 5 of new" in told
+    assert "runs that are gone, or damaged, are left out: base/03" in told
+
+
+def test_sides_are_not_told_apart_as_well(decline, tmp_path: Path):
+    what, _ = decline("compare", tmp_path, "--against", tmp_path, "--explore", code=2)
+    assert "--explore tells paths apart, and --against compares two sides" in what

@@ -14,12 +14,12 @@ from timesink.analyses.summary import Summary
 from timesink.answers import info_report
 from timesink.answers.views import meanings_of
 from timesink.model import units
+from timesink.model.diagnosis import PLAIN
 from timesink.model.health import HealthEntry, Severity
 from timesink.model.trace import Device, Metadata
 from timesink.model.vendors import TITLES
 from timesink.output.blocks import Column, Document, Facts, Health, HealthItem, Section, Table, Text
 from timesink.output.numbers import column, table
-from timesink.sources.run_facts import PLAIN_CYCLES
 
 
 def info_document(info: info_report.Info) -> Document:
@@ -109,7 +109,7 @@ def _headline(info: info_report.Info, title: str) -> str:
 
 
 def _is_plain(trace: info_report.TraceInfo) -> bool:
-    return trace.metadata.format == PLAIN_CYCLES
+    return trace.metadata.format == PLAIN
 
 
 def _behaviour_text(tables: Sequence[BehaviourCounts]) -> str:

@@ -323,7 +323,7 @@ def _recorded(run: RecordedRun) -> str:
     counted = " ".join(filter(None, (count, f"by {by}" if by else "")))
     if cycles.by == WHOLE_PROGRAM:
         counted = f"the {WHOLE_PROGRAM}"
-    if run.is_plain:
+    if run.asked_plain:
         counted = f"{units.counted(cycles.plain or 0, 'plain cycles')}{f' by {by}' if by else ''}"
     if run.complete and cycles.by is None and cycles.recorded == 0:
         # A program without PyTorch has no cycles to lose.

@@ -25,7 +25,7 @@ from timesink.recorder.recording import TIMED_OUT, Request, record_program
 from timesink.recorder.run_file import ProgramEnd
 from timesink.recorder.versions import Version
 from timesink.sources.ab_folder import SIDES, AbLook, AbPlan, AbRun, AbRuns, write_ab
-from timesink.sources.sidecars import run_file_in
+from timesink.sources.sidecars import find_run, run_file_in
 
 LOG_FILE = "output.txt"
 UNDECIDED = "undecided"
@@ -97,8 +97,13 @@ def _why_failed(told: Mapping[str, Any], ended: ProgramEnd, *, timeline: bool) -
 
 def timed_run(run: AbRun, folder: Path) -> TimedRun | None:
     """The plain cycles of a run; None where there are none."""
-    found = run_file_in(folder / run.folder)
-    timed = timed_runs(None if found is None else found.run, run.folder, run.side)
+    return plain_times(folder / run.folder, run.folder, run.side)
+
+
+def plain_times(place: Path, name: str, side: str = "") -> TimedRun | None:
+    """The same of a recording: its folder, or a file of it."""
+    found = run_file_in(place) if place.is_dir() else find_run(place)
+    timed = timed_runs(None if found is None else found.run, name, side)
     return timed[0] if timed else None
 
 

@@ -30,7 +30,7 @@ from functools import partial
 from pathlib import Path
 
 from timesink import __version__
-from timesink.analyses.statistics.repeats import Decision, RepeatedChange
+from timesink.analyses.statistics.repeats import DETECT_PCT, Decision, RepeatedChange
 from timesink.answers.comparison.gate_result import Limit
 from timesink.answers.turns import LOG_FILE, RecordedTurn, Turns
 from timesink.cli import compare, say
@@ -67,7 +67,7 @@ from timesink.sources.ab_folder import (
 # Options.  Without defaults of argparse: a plan that is gone on with has its own.
 
 _FOLDER = Path("timesink-ab")
-_DETECT_PCT, _BUDGET_S = 1.0, 600.0
+_BUDGET_S = 600.0
 _LEAST_LIMIT_S = 60.0
 """A run that takes longer than this and the budget hangs."""
 _NO_RESUME = (
@@ -93,7 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(sides, "--base-python PY", python, completed="file")
     add_option(sides, "--new-python PY", "that of the new side", completed="file")
     until = parser.add_argument_group("when it ends")
-    smallest = f"the smallest change that matters, in percent (default: {_DETECT_PCT:g}%%)"
+    smallest = f"the smallest change that matters, in percent (default: {DETECT_PCT:g}%%)"
     add_option(until, "--detect PERCENT", smallest, type=_detect)
     add_option(until, "--budget TIME", "as 90s, 10min or 1h (default: 10min)", type=_seconds)
     runs = "most runs of each side (default: as many as the budget allows)"
@@ -174,7 +174,7 @@ def _begun(options: argparse.Namespace) -> AbRuns:
         timesink=__version__,
         base=base,
         new=new,
-        detect_pct=options.detect or _DETECT_PCT,
+        detect_pct=options.detect or DETECT_PCT,
         budget_s=options.budget or _BUDGET_S,
         seed=time.time_ns() % 10_000 if options.seed is None else options.seed,
         plan=plan,

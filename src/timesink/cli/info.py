@@ -28,11 +28,13 @@ def run(options: argparse.Namespace) -> int:
     from timesink.answers.info import info_document  # noqa: PLC0415
     from timesink.answers.info_report import Info, describe_folder, describe_trace  # noqa: PLC0415
     from timesink.formats.written_files import is_folder  # noqa: PLC0415
+    from timesink.sources.ab_folder import refuse_ab  # noqa: PLC0415
     from timesink.sources.opening import find_chosen, open_each, open_trace  # noqa: PLC0415
     from timesink.sources.places import place_of, shown  # noqa: PLC0415
     from timesink.sources.run_facts import plain_recording  # noqa: PLC0415
 
     place = place_of(options.path)
+    refuse_ab(Path(options.path))
     plain = plain_recording(place) if isinstance(place, Path) else None
     if plain is not None:
         described = Info(options.path, (describe_trace(plain),))

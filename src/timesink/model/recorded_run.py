@@ -190,9 +190,14 @@ class RecordedRun:
         return tuple(round(1000 * time_us) for time_us in kept)
 
     @property
+    def own_plain_ns(self) -> tuple[int, ...]:
+        """The same where they are all of the run: those of one of several ranks are not."""
+        return self.plain_ns if len(self.processes) <= 1 else ()
+
+    @property
     def why_no_calls(self) -> str:
         """Why a recording may have counters alone."""
-        if self.is_plain:
+        if self.asked_plain:
             return "plain cycles were timed, and no timeline was asked for"
         if self.why_partial:
             return self.why_partial
@@ -201,7 +206,7 @@ class RecordedRun:
         return "the program did not use PyTorch"
 
     @property
-    def is_plain(self) -> bool:
+    def asked_plain(self) -> bool:
         """Whether plain cycles are all that was asked for."""
         return self.cycles.asked == 0 and bool(self.cycles.plain)
 

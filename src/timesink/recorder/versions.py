@@ -55,7 +55,7 @@ class Repository:
         """The repository that a folder belongs to."""
         hint = "leave out --base-ref and --new-ref, or start in a git repository"
         try:
-            top = _git(directory, "rev-parse", "--show-toplevel")
+            top = git(directory, "rev-parse", "--show-toplevel")
         except FileNotFoundError:
             raise CollectError("git is not installed, or not on PATH", hint) from None
         except subprocess.CalledProcessError:
@@ -65,7 +65,7 @@ class Repository:
     def commit(self, ref: str, option: str = "--base-ref") -> str:
         """The full name of a commit."""
         try:
-            return _git(self.top, "rev-parse", "--verify", "--end-of-options", f"{ref}^{{commit}}")
+            return git(self.top, "rev-parse", "--verify", "--end-of-options", f"{ref}^{{commit}}")
         except subprocess.CalledProcessError:
             raise UsageError(
                 f"{option} {ref}: no such commit in {self.top}",
@@ -79,7 +79,7 @@ class Repository:
         tree = place / name
         try:
             try:
-                _git(self.top, "worktree", "add", "--force", "--detach", str(tree), commit)
+                git(self.top, "worktree", "add", "--force", "--detach", str(tree), commit)
             except subprocess.CalledProcessError as error:
                 said = (error.stderr.strip().splitlines() or ["git says nothing"])[-1]
                 hint = "try  git worktree add --detach /tmp/tree  with it"
@@ -87,10 +87,10 @@ class Repository:
             yield tree
         finally:
             with suppress(subprocess.CalledProcessError):
-                _git(self.top, "worktree", "remove", "--force", "--force", str(tree))
+                git(self.top, "worktree", "remove", "--force", "--force", str(tree))
             shutil.rmtree(place, ignore_errors=True)
             with suppress(subprocess.CalledProcessError):
-                _git(self.top, "worktree", "prune")
+                git(self.top, "worktree", "prune")
 
     def version(self, command: tuple[str, ...], tree: Path) -> Version:
         """The command as it is run in a work tree, in the same folder below its top."""
@@ -138,13 +138,18 @@ class Repository:
         return None
 
 
-def _git(directory: Path, *words: str) -> str:
+def git(directory: Path, *words: str) -> str:
+    """What git says in a folder.
+
+    >>> git(Path(), "--version").split()[0]
+    'git'
+    """
     variables = {name: value for name, value in os.environ.items() if name not in _OF_ANOTHER}
     # Hooks are for checkouts of people.  In a group of its own: Ctrl-C must not stop a clean-up.
     command = ["git", "-c", f"core.hooksPath={os.devnull}", *words]
     told = subprocess.run(  # noqa: S603 - as written here
-        command, cwd=directory, env=variables, capture_output=True, text=True, check=True,
-        stdin=subprocess.DEVNULL, start_new_session=True,
+        command, cwd=directory, env=variables, capture_output=True, text=True, errors="replace",
+        check=True, stdin=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
     return told.stdout.strip()
 

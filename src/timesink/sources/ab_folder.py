@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -115,11 +116,28 @@ class AbRuns:
         return {run.side: run.folder for run in self.runs if run.timeline and not run.failed}
 
 
+class _Named(msgspec.Struct):
+    schema: str
+
+
 def is_ab(folder: Path) -> bool:
     """Whether a folder holds runs of two versions."""
-    with suppress(OSError), (folder / AB_FILE).open("rb") as file:
-        return AB_SCHEMA.encode() in file.read(400)
+    with suppress(OSError, msgspec.DecodeError, RecursionError):
+        named = msgspec.json.decode((folder / AB_FILE).read_bytes(), type=_Named)
+        return named.schema.startswith(AB_SCHEMA.rpartition("/")[0] + "/")
     return False
+
+
+def refuse_ab(folder: Path) -> None:
+    """Refuse the runs of two versions where one recording is meant."""
+    if not is_ab(folder):
+        return
+    ab, said = read_ab(folder), shlex.quote(str(folder))
+    sides = " and ".join(f"{sum(run.side == side for run in ab.runs)} of {side}" for side in SIDES)
+    raise UnreadableError(
+        f"{folder}: runs of two versions in turn, {sides}, and not one recording",
+        f"timesink compare {said}  compares them; or name one run, such as {said}/{BASE}/01",
+    )
 
 
 def read_ab(folder: Path) -> AbRuns:

@@ -17,6 +17,7 @@ from timesink.formats.file_names import is_named_as_table, is_profiler_name, ran
 from timesink.formats.packing import open_source
 from timesink.model.units import counted, listed, natural
 from timesink.recorder.folder import CONTROL_FOLDER
+from timesink.sources.ab_folder import refuse_ab
 from timesink.sources.places import Place, folders_below, is_pattern, is_url, place_of, shown
 from timesink.sources.recordings import Recording, numbered, recording_of, sayable, told_runs
 from timesink.sources.sidecars import counters_of_run, is_trace_file, run_file_in
@@ -45,10 +46,14 @@ def files_at(path: Path) -> list[Path]:
             f"{path}: a recording that has not ended",
             "wait until `timesink record` says so; if it was killed, record again",
         )
+    refuse_ab(path)
     run = run_file_in(path)
     if run is not None and run.run is not None and run.run.plain_ns:
+        ranks = len(run.run.processes)
+        of_one = f" of one of {ranks} processes," if ranks > 1 else ""
+        cycles = counted(len(run.run.plain_ns), "plain cycles")
         raise UnreadableError(
-            f"{path}: {counted(len(run.run.plain_ns), 'plain cycles')} without a timeline",
+            f"{path}: {cycles}{of_one} without a timeline",
             f"timesink info {shlex.quote(str(path))}  shows them",
         )
     if run is not None:

@@ -21,6 +21,7 @@ from timesink.formats.file_names import is_named_as_table
 from timesink.formats.packing import open_source
 from timesink.formats.registry import read_trace, reader_of
 from timesink.model import units
+from timesink.model.diagnosis import PLAIN
 from timesink.model.health import HealthEntry, merge_entries
 from timesink.model.recorded_run import OVERHEAD_TOLD, WHOLE_PROGRAM, RecordedRun, RunProcess
 from timesink.model.trace import Device, Metadata, Trace
@@ -37,8 +38,6 @@ from timesink.sources.sidecars import (
 
 OVERHEAD_HEAVY = 1.5
 """Profiled cycles longer than plain ones by this factor say too much about the profiler."""
-PLAIN_CYCLES = "plain cycles"
-"""The format of a recording that has nothing else."""
 _US, _MS = 1_000, 1_000_000
 
 
@@ -55,7 +54,7 @@ def _partial(run: RecordedRun, own: RunProcess | None) -> Iterator[HealthEntry]:
     if not ended_early:
         return
     recorded = run.cycles.recorded if own is None or own.cycles is None else own.cycles
-    nothing = recorded == 0 and run.cycles.by != WHOLE_PROGRAM and not run.is_plain
+    nothing = recorded == 0 and run.cycles.by != WHOLE_PROGRAM and not run.asked_plain
     said = run.why_partial or (own and own.why_partial)
     if not said and run.exit.signal:
         said = f"the program was ended by {run.exit.signal}"
@@ -118,7 +117,7 @@ def with_run(trace: Trace, file: RunFile) -> Trace:
         # Why there are counters alone; a program without PyTorch has no cycles to lose, and one
         # whose plain cycles were asked for has what was asked for.
         lost = "" if file.run.uses_torch else "lost_recording"
-        lost = "counters_only" if file.run.is_plain else lost
+        lost = "counters_only" if file.run.asked_plain else lost
         health = [
             replace(entry, example=file.run.why_no_calls)
             if entry.code == "counters_only"
@@ -132,14 +131,20 @@ def with_run(trace: Trace, file: RunFile) -> Trace:
     return replace(trace, metadata=metadata, health=merge_entries(health))
 
 
-def plain_recording(folder: Path) -> Trace | None:
-    """A recording of plain cycles alone, as a trace without tables; None where there is more."""
+def plain_run_in(folder: Path) -> RunFile | None:
+    """The run of a folder that holds plain cycles and no timeline; None where there is one."""
     file = run_file_in(folder) if folder.is_dir() else None
     if file is None or file.run is None or not file.run.plain_ns:
         return None
-    if counters_of_run(file) is not None or any(map(is_trace_file, folder.iterdir())):
+    return None if any(map(is_trace_file, folder.iterdir())) else file
+
+
+def plain_recording(folder: Path) -> Trace | None:
+    """A recording of plain cycles alone, as a trace without tables; None where there is more."""
+    file = plain_run_in(folder)
+    if file is None or counters_of_run(file) is not None:
         return None
-    metadata = Metadata(source=str(folder), format=PLAIN_CYCLES, vendor=NO_ACCELERATOR, events=0)
+    metadata = Metadata(source=str(folder), format=PLAIN, vendor=NO_ACCELERATOR, events=0)
     return with_run(Trace(metadata), file)
 
 

@@ -153,3 +153,19 @@ def test_the_commit_is_that_of_the_work_tree(git: Callable[..., None], tmp_path:
     assert commit_of(None).dirty
     assert commit_of(found.sha[:8]).sha == found.sha
     assert not commit_of(found.sha).dirty
+
+
+def test_a_pattern_stands_for_several_runs(tmp_path: Path):
+    for number in (1, 2):
+        plain_run(tmp_path / f"run{number}", [*CYCLES_US, 100.0 + number])
+    added, _ = add_runs("main", [tmp_path / "run*"], tmp_path, commit="0123abcd")
+    assert [one.name for one in added.runs] == ["run1", "run2"]
+
+
+def test_plain_cycles_of_one_of_several_ranks_are_not_those_of_the_run(tmp_path: Path):
+    ranks = [{"pid": 1, "rank": 0}, {"pid": 2, "rank": 1}]
+    run = plain_run(tmp_path / "run", processes=ranks)
+    with pytest.raises(UnreadableError, match="those it has are of one of 2 processes"):
+        add_runs("main", [run], tmp_path, commit="0123abcd")
+    with pytest.raises(UnreadableError, match="4 plain cycles of one of 2 processes, without a"):
+        timesink.compare(run, run)

@@ -22,6 +22,7 @@ from timesink.analyses.diff.program import (
     Program,
 )
 from timesink.analyses.statistics.drift import warm_up
+from timesink.analyses.statistics.repeats import TimedRun
 from timesink.model import vendors
 from timesink.model.arrays import Ints
 from timesink.model.diagnosis import RECORDED
@@ -70,6 +71,7 @@ class Signals:
     device_ns: float | None = None
     """All work of the device, parallel streams each."""
     cycle_ns: float | None = None
+    """A typical cycle: the mean without the outermost ones."""
     by: str = RECORDED
     """Which cycles `cycle_ns` is of: plain ones where there are any."""
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
@@ -92,13 +94,13 @@ def signals_of(role: Role) -> Signals:
     amounts = _amounts(role, cycles)
     spans = {name: _range(values) for name, values in amounts.items()}
     middle = {name: float(np.median(values)) for name, values in amounts.items()}
-    plain = role.plain[0].cycles_ns if role.plain else lengths
+    timed = role.plain[0] if role.plain else TimedRun("", lengths, by=RECORDED)
     return Signals(
         program=None if role.program is None else digest(role.program, cycles),
         **middle,
         peak_memory_bytes=role.peak_memory_bytes,
-        cycle_ns=float(np.median(plain)) if len(plain) else None,
-        by=role.plain[0].by if role.plain else RECORDED,
+        cycle_ns=timed.typical_ns if len(timed.cycles_ns) else None,
+        by=timed.by,
         ranges=spans,
     )
 

@@ -100,7 +100,7 @@ def timed_runs(recorded: RecordedRun | None, name: str, side: str = "") -> tuple
 
     A recorder times those of one process; of several ranks these are not all of the run.
     """
-    if recorded is None or len(recorded.processes) > 1:
+    if recorded is None or not recorded.own_plain_ns:
         return ()
     overhead, cycles_ns = recorded.overhead, np.array(recorded.plain_ns, dtype=np.float64)
     if recorded.cycles.plain is None:

@@ -7,7 +7,6 @@ content: two who add at once lose nothing, and the same run added twice counts o
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import subprocess
 import time
@@ -32,6 +31,7 @@ from timesink.answers.comparison.baseline_store import (
 )
 from timesink.answers.comparison.kept_runs import Runs, read_sides
 from timesink.answers.comparison.naming import members_of
+from timesink.answers.comparison.repeated import expanded
 from timesink.answers.comparison.runs import SideReadOptions
 from timesink.answers.comparison.sides import find_side
 from timesink.errors import NotFoundError, UnreadableError, UsageError
@@ -39,6 +39,7 @@ from timesink.formats.written_files import SERIES
 from timesink.model.diagnosis import PLAIN, RECORDED
 from timesink.model.recorded_run import RecordedRun
 from timesink.model.units import counted, listed
+from timesink.recorder.versions import git
 from timesink.sources.ab_folder import NEW, is_ab, read_ab
 from timesink.sources.sidecars import run_file_in
 
@@ -46,7 +47,6 @@ SCHEMA = "timesink/history-row/1"
 _ROW = ".row"
 """JSON inside; a name that nobody takes for a trace."""
 _COMMIT = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{3,79}")
-_OF_ANOTHER = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
 _BETWEEN = "\x1f"
 _SUMMED = ("launches", "syncs", "copied_bytes", "device_ns")
 
@@ -153,9 +153,10 @@ def add_runs(
     """Keep what runs measured as a row of a series; and whether they were not there before."""
     place = series_store(name, store)
     options = reading or SideReadOptions()
-    measured = _with_devices([one for run in runs for one in measured_runs(run, options)])
-    refs = {read_ab(Path(run)).new.ref for run in runs if is_ab(Path(run))} - {None}
-    chosen = commit or (str(refs.pop()) if len(refs) == 1 and len(runs) == 1 else None)
+    paths = list(expanded(runs))
+    measured = _with_devices([one for run in paths for one in measured_runs(run, options)])
+    refs = {read_ab(run).new.ref for run in paths if is_ab(run)} - {None}
+    chosen = commit or (str(refs.pop()) if len(refs) == 1 and len(paths) == 1 else None)
     started = min((one.started_us for one in measured if one.started_us), default=None)
     version = commit_of(chosen, time_us, started)
     added = AddedRuns(SCHEMA, __version__, version, measured)
@@ -175,7 +176,7 @@ def _with_devices(measured: Sequence[MeasuredRun]) -> tuple[MeasuredRun, ...]:
 
 def measured_runs(run: str | Path, reading: SideReadOptions) -> Iterator[MeasuredRun]:
     """What a recording, or each new run of `timesink ab`, measured."""
-    if isinstance(run, str) and is_reference(run):
+    if is_reference(str(run)):
         raise UsageError(f"{run}: is a baseline", "give recordings, or a folder of  timesink ab")
     folder = Path(run)
     if not is_ab(folder):
@@ -195,8 +196,10 @@ def _measured(folder: Path, reading: SideReadOptions) -> MeasuredRun:
     file = run_file_in(folder) if folder.is_dir() else None
     recorded = None if file is None else file.run
     if recorded is not None and not any(one.trace for one in recorded.processes):
-        if not recorded.plain_ns:
-            why = recorded.why_partial or "the recorder timed no cycle"
+        if not recorded.own_plain_ns:
+            ranks = counted(len(recorded.processes), "processes")
+            why = f"those it has are of one of {ranks}" if recorded.plain_ns else ""
+            why = why or recorded.why_partial or "the recorder timed no cycle"
             raise UnreadableError(
                 f"{folder}: has neither a timeline nor plain cycles ({why})",
                 "record it again, with more cycles: --plain N",
@@ -225,7 +228,7 @@ def _measured(folder: Path, reading: SideReadOptions) -> MeasuredRun:
 
 def _with_recorded(told: MeasuredRun, recorded: RecordedRun) -> MeasuredRun:
     """A run with what its recorder says; plain cycles tell its speed, where there are any."""
-    plain = np.array(recorded.plain_ns, dtype=np.float64)
+    plain = np.array(recorded.own_plain_ns, dtype=np.float64)
     if len(plain):
         timed = TimedRun(NEW, plain)
         told = replace(
@@ -298,16 +301,10 @@ def _from_git(revision: str) -> Commit | None:
 
 def _git(*words: str) -> str:
     """What git says; nothing where it refuses, or is not installed."""
-    variables = {name: value for name, value in os.environ.items() if name not in _OF_ANOTHER}
     try:
-        told = subprocess.run(  # noqa: S603 - as written here
-            ["git", *words],  # noqa: S607 - the user's own
-            env=variables, capture_output=True, text=True, errors="replace", check=True,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        return git(Path.cwd(), *words)
     except (OSError, subprocess.CalledProcessError):
         return ""
-    return told.stdout.strip()
 
 
 def moment_us(text: str) -> int:

@@ -297,7 +297,7 @@ def _plain_run(source: SideSource) -> SideRun | Failure:
     if found is None or found.run is None:
         return Failure(source, UnreadableError.empty(source.path))
     run = found.run
-    lengths_ns = pl.Series(run.plain_ns, dtype=pl.Int64)
+    lengths_ns = pl.Series(run.own_plain_ns, dtype=pl.Int64)
     start_ns = 1000 * (run.overhead.plain_started_us or run.started_us or 0)
     pids = [str(one.pid) for one in run.processes if one.pid is not None]
     table = pl.DataFrame(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from glob import has_magic, iglob
 from pathlib import Path
@@ -13,16 +14,16 @@ import numpy as np
 from timesink.analyses.comparison.pair import cycle_lengths
 from timesink.analyses.comparison.signals import signals_of
 from timesink.analyses.statistics.drift import warm_up
-from timesink.analyses.statistics.repeats import SIDES, TimedRun, timed_runs
+from timesink.analyses.statistics.repeats import SIDES, TimedRun
 from timesink.answers.comparison.kept_runs import Runs, read_sides
 from timesink.answers.comparison.naming import members_of
 from timesink.answers.comparison.sides import RunSide, find_side
-from timesink.errors import UsageError
+from timesink.answers.turns import plain_times
+from timesink.errors import UnreadableError, UsageError
 from timesink.model.diagnosis import PLAIN, RECORDED
 from timesink.model.units import counted
 from timesink.sources.ab_folder import read_ab
 from timesink.sources.places import place_of
-from timesink.sources.sidecars import find_run, run_file_in
 
 _UNDER_PROFILER = (
     "Not every run has plain cycles: cycle time is that under the profiler, on both sides."
@@ -82,10 +83,18 @@ def distinct(paths: Iterable[Path]) -> list[Path]:
 def runs_of_ab(folder: Path) -> RepeatedRuns:
     """The runs of a folder of `timesink ab`, and what to know of them."""
     ab, lines = read_ab(folder), read_ab(folder).timelines()
+    wanted = [*(run.folder for run in ab.counted), *lines.values()]
+    found: dict[str, RunSide] = {}
+    for one in wanted:
+        with suppress(UnreadableError):
+            found[one] = find_side(folder / one)
+    lost = [one for one in wanted if one not in found]
     base, new = (
         RepeatedSide(
-            tuple(find_side(folder / run.folder) for run in ab.counted if run.side == side),
-            find_side(folder / lines[side]) if side in lines else None,
+            tuple(
+                found[run.folder] for run in ab.counted if run.side == side and run.folder in found
+            ),
+            found.get(lines.get(side, "")),
         )
         for side in SIDES
     )
@@ -95,6 +104,7 @@ def runs_of_ab(folder: Path) -> RepeatedRuns:
     failed = [run.folder for run in ab.runs if run.failed]
     notes = [] if ab.complete else [f"{folder} is not complete: {ab.why_partial}"]
     notes += [f"runs that failed are left out: {', '.join(failed)}"] if failed else []
+    notes += [f"runs that are gone, or damaged, are left out: {', '.join(lost)}"] if lost else []
     return RepeatedRuns(base, new, ab.detect_pct, tuple(notes))
 
 
@@ -158,9 +168,7 @@ def _plain(side: RunSide) -> TimedRun | None:
     place = place_of(side.path)
     if not isinstance(place, Path) or not place.exists():
         return None
-    found = run_file_in(place) if place.is_dir() else find_run(place)
-    timed = timed_runs(None if found is None else found.run, str(side.path))
-    return timed[0] if timed else None
+    return plain_times(place, str(side.path))
 
 
 def _recorded(side: RunSide, runs: Runs) -> TimedRun:

@@ -14,6 +14,7 @@ from timesink.formats.file_names import is_named_as_table, rank_in_name
 from timesink.formats.written_files import is_folder
 from timesink.model.trace import Trace
 from timesink.model.units import counted
+from timesink.sources.ab_folder import refuse_ab
 from timesink.sources.discovery import find_recordings, recordings_in
 from timesink.sources.places import folders_below, place_of, shown
 from timesink.sources.recordings import Recording
@@ -21,9 +22,10 @@ from timesink.sources.run_facts import (
     find_behaviour_tables,
     is_behaviour_table,
     may_be_tables,
+    plain_run_in,
     why_no_table,
 )
-from timesink.sources.sidecars import RUN_FILE, run_file_in
+from timesink.sources.sidecars import RUN_FILE
 
 CASE_SIDES = (("normal_perf_data", "abnormal_perf_data"), ("normal", "abnormal"))
 """Folders whose names say which side of a case they are; the first pair that is there counts."""
@@ -159,6 +161,7 @@ def _of_rank(side: RunSide, rank: int | None) -> RunSide:
 def find_side(path: Path, rank: int | None = None) -> RunSide:
     """Every recording or behaviour table at a path, or those that may be of a rank; never none."""
     place = place_of(path)
+    refuse_ab(path)
     if not isinstance(place, Path):
         # Recordings that a pattern fits, or that are behind a URL.
         found = find_recordings(place)
@@ -183,11 +186,9 @@ def find_side(path: Path, rank: int | None = None) -> RunSide:
 
 
 def is_plain_recording(folder: Path) -> bool:
-    """Whether a folder holds plain cycles of a run, and no timeline."""
-    found = run_file_in(folder) if folder.is_dir() else None
-    if found is None or found.run is None or not found.run.plain_ns:
-        return False
-    return not any(process.trace for process in found.run.processes)
+    """Whether a folder holds plain cycles of a whole run, and no timeline."""
+    found = plain_run_in(folder)
+    return found is not None and found.run is not None and bool(found.run.own_plain_ns)
 
 
 def _side_in_folder(folder: Path) -> RunSide:

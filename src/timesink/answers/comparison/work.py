@@ -15,7 +15,7 @@ import polars as pl
 from timesink.analyses.comparison.pair import Pair, key_findings
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.analyses.ranks.rank_set import RankSet, ranks_of_traces
-from timesink.analyses.statistics.repeats import TimedRun, timed_runs
+from timesink.analyses.statistics.repeats import SIDES, TimedRun, timed_runs
 from timesink.answers.ahead import CycleSearch
 from timesink.answers.comparison import naming, rank_sets, sides
 from timesink.answers.comparison.baseline_store import is_reference
@@ -55,8 +55,6 @@ if TYPE_CHECKING:
     from timesink.answers.comparison.baseline_store import Baseline
 
 
-SIDES = ("base", "new")
-"""What two runs are called that are no case."""
 _HOST_NAMES = ("host", "cpu")
 _VIRTUAL = re.compile(r" \(virtual\)$", re.IGNORECASE)
 
@@ -301,6 +299,10 @@ def compare(
     >>> same.headline.startswith("The program is the same.")
     True
     """
+    if explore and against:
+        raise UsageError(
+            "--explore tells paths apart, and --against compares two sides", "leave out one of them"
+        )
     opened = [_opened(one, store) for one in sources]
     several = [_opened(one, store) for one in against]
     repeated = _repeated(opened, several, rank)
