@@ -114,11 +114,15 @@ def test_the_newest_change_comes_first_with_a_way_to_find_its_commit(tmp_path: P
     assert "It was measured with other versions: torch 2.6 → 2.7." in found.headline
     assert "git bisect start 0010abcdef 0009abcdef" in found.bisect
     script = "\n".join(found.bisect)
-    assert (
-        "git bisect run sh -c 'timesink record -o run --force -- python train.py || exit 125\n"
-        in (script)
-    )
-    assert "timesink gate @good run --undecided 125'" in script
+    assert "git bisect run timesink ab -o ../bisect --force --base-ref 0009abcdef " in script
+    assert "--fail-on regression --undecided 125 -- python train.py" in script
+
+
+def test_a_count_that_rose_is_bisected_by_its_budget(tmp_path: Path):
+    rows = [measured(launches=500.0 if day < 5 else 510.0) for day in range(10)]
+    script = "\n".join(kept(tmp_path, rows).bisect)
+    assert "echo 'launches = \"+0\"' > ../budgets.toml" in script
+    assert "timesink gate @good run --budget ../budgets.toml --undecided 125'" in script
 
 
 def test_one_document_for_every_writer(tmp_path: Path):

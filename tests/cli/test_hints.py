@@ -23,6 +23,7 @@ _OF_OTHER_TOOLS = {
     *("--launch-skip", "--kernel-name", "--kernel-id"),
     *("--type", "--output-format", "--cap-add", "--pause"),  # nsys, rocprofv3, docker
     *("--head", "--num-cpus", "--logdir", "--no-deps", "--nproc-per-node"),  # ray, TensorBoard
+    *("--force", "--detach", "--prune"),  # git
     *("--max-tokens", "--tokenizer", "--key-size", "--use-auth-token", "--lr"),  # of programs
 }
 _COMMAND = re.compile(r"(?<![\w./-])timesink ([a-z]+)\b((?:(?!timesink )[^`;\n])*)")

@@ -379,12 +379,34 @@ def cut_subject(subject: str) -> str:
     return subject if len(subject) <= _SUBJECT else f"{subject[: _SUBJECT - 3].rstrip()}..."
 
 
+_BUDGETS = {
+    "program": 'program = "same"',
+    "launches": 'launches = "+0"',
+    "syncs": 'syncs = "+0"',
+    "copied_bytes": 'bytes_copied = "+0"',
+    "peak_memory_bytes": 'peak_memory = "2%"',
+    "device_ns": 'device_time = "1%"',
+}
+"""What decides about each signal from one run a side; cycle time needs more."""
+
+
 def _bisect(change: LevelChange, rows: Sequence[HistoryRow]) -> Iterator[str]:
     commands = (run.command for row in reversed(rows) for run in row.runs if run.command)
     program = shlex.join(next(commands, ("python", "train.py")))
     good, bad = change.before.short, change.commit.short
+    budget = _BUDGETS.get(change.signal)
+    if budget is None:
+        # Cycle time needs runs of both commits in turn.
+        yield f"git bisect start {bad} {good}"
+        yield (
+            f"git bisect run timesink ab -o ../bisect --force --base-ref {good} "
+            f"--fail-on regression --undecided 125 -- {program}"
+        )
+        yield "git bisect reset"
+        return
     trial = f"timesink record -o run --force -- {program} || exit 125\n"
-    trial += "timesink gate @good run --undecided 125"
+    trial += "timesink gate @good run --budget ../budgets.toml --undecided 125"
+    yield f"echo {shlex.quote(budget)} > ../budgets.toml"
     yield f"git checkout {good}"
     yield f"timesink record -o good --force -- {program}"
     yield "timesink baseline save good good --force"

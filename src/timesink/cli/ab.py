@@ -1,6 +1,6 @@
 """Run two versions of a program in turn until it is decided whether one is slower.
 
-  timesink ab -o runs/pr --base 'python train.py' --new 'python train.py --fused'
+  timesink ab -o runs/pr --base 'python train.py' --new 'python fused.py'
   timesink ab -o runs/pr --base-ref main -- python train.py          a commit, and the work tree
   timesink ab -o runs/pr --base-ref v1 --new-ref HEAD --setup 'make ext' -- python train.py
   timesink ab -o runs/pr --base-python old/bin/python --new-python new/bin/python -- train.py
@@ -337,8 +337,6 @@ def run(options: argparse.Namespace) -> int:
     folder = root.absolute()
     place = RecordingFolder(folder)
     place.check(force=options.force or options.resume is not None)
-    if options.force:
-        clear_ab(folder)
     place.prepare()
     tell = _Progress(folder, is_quiet=options.quiet)
     try:
@@ -355,6 +353,8 @@ def run(options: argparse.Namespace) -> int:
                     options.show_output,
                     limit_s=max(ab.budget_s, _LEAST_LIMIT_S),
                 )
+                if options.force:
+                    clear_ab(folder)  # not before it is known that both versions can run
                 kept = _without_secrets(ab)
                 allowed = None if options.fail_on is None else options.fail_on.allowed_pct
                 turns = Turns(kept, folder, make, tell, lambda: bool(interruptions), allowed)
@@ -377,13 +377,18 @@ def _asked(options: argparse.Namespace) -> tuple[AbRuns, Path]:
     if options.resume is None:
         return _begun(options), options.output or _FOLDER
     for name in _NO_RESUME:
-        if getattr(options, name):
+        given = getattr(options, name)
+        # A number that is 0 was given.
+        if given or (given == 0 and given is not False):
             said = "a program" if name == "program" else f"--{name.replace('_', '-')}"
             raise UsageError(
                 f"--resume goes on with the plan of {options.resume}", f"leave out {said}"
             )
     root = Path(options.resume)
     ab = read_ab(root)
+    if ab.plan.directory and not Path(ab.plan.directory).is_dir():
+        hint = "begin anew with another -o"
+        raise UsageError(f"{ab.plan.directory}: the folder of the plan is gone", hint)
     if any(MASK in word for side in (ab.base, ab.new) for word in side.command):
         hint = "begin anew with another -o"
         raise UsageError(f"{root}: its command held a secret, which is not kept", hint)
