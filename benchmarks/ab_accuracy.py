@@ -146,6 +146,8 @@ def table_of_decisions(folder: Path) -> None:
     for place in sorted(folder.iterdir()):
         _, name, planted = place.name.split("_")
         ab = read_ab(place)
+        if not ab.complete:
+            continue
         runs = [
             timed
             for run in ab.counted
