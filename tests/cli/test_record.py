@@ -104,7 +104,8 @@ class TestTraining:
         # The first cycle ends with the first step, and in the last the profiler warms up.
         assert len(overhead["plain_cycles_us"]) == len(overhead["plain_probe_us"]) == 5
         assert len(overhead["profiled_cycles_us"]) == 6
-        assert overhead["plain_probe_us"][0] > 0
+        # At most one probe in five milliseconds.
+        assert all(one is None or one > 0 for one in overhead["plain_probe_us"])
         middle_us = statistics.median(overhead["plain_cycles_us"][1:])
         assert overhead["cycle_us"] == pytest.approx(middle_us, abs=0.001)
         assert run["started_us"] < overhead["plain_started_us"] < run["ended_us"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
@@ -23,7 +22,12 @@ from timesink.analyses.statistics.change_points import (
     level_changes,
 )
 from timesink.answers.comparison.baseline_store import reference
-from timesink.answers.comparison.history_rows import Commit, HistoryRow, history_rows
+from timesink.answers.comparison.history_rows import (
+    Commit,
+    HistoryRow,
+    bisect_lines,
+    history_rows,
+)
 from timesink.errors import UsageError
 from timesink.model import units
 from timesink.output.blocks import Curve, Curves, Document, Kind, Mark, Section, Table, Text, Tone
@@ -168,7 +172,9 @@ class History:
     def changes(self) -> tuple[LevelChange, ...]:
         """All changes, the newest first; what is certain first of those at one commit."""
         every = [one for series in self.series for one in series.changes]
-        return tuple(sorted(every, key=lambda one: (-one.commit.time_us, not one.certain)))
+        # Commits of one second are in the order of their rows.
+        places = {row.commit: place for place, row in enumerate(self.rows)}
+        return tuple(sorted(every, key=lambda one: (-places[one.commit], not one.certain)))
 
     @property
     def machines(self) -> list[str]:
@@ -197,7 +203,11 @@ class History:
     def bisect(self) -> tuple[str, ...]:
         """Lines for a shell that find the commit behind the newest rise; none without a rise."""
         newest = next((one for one in self.changes if one.rises and one.certain), None)
-        return () if newest is None else tuple(_bisect(newest, self.rows))
+        return (
+            ()
+            if newest is None
+            else tuple(bisect_lines(newest.signal, newest.before, newest.commit, self.rows))
+        )
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -377,42 +387,6 @@ def _headline(found: History) -> Iterator[str]:
 def cut_subject(subject: str) -> str:
     """The beginning of a subject."""
     return subject if len(subject) <= _SUBJECT else f"{subject[: _SUBJECT - 3].rstrip()}..."
-
-
-_BUDGETS = {
-    "program": 'program = "same"',
-    "launches": 'launches = "+0"',
-    "syncs": 'syncs = "+0"',
-    "copied_bytes": 'bytes_copied = "+0"',
-    "peak_memory_bytes": 'peak_memory = "2%"',
-    "device_ns": 'device_time = "1%"',
-}
-"""What decides about each signal from one run a side; cycle time needs more."""
-
-
-def _bisect(change: LevelChange, rows: Sequence[HistoryRow]) -> Iterator[str]:
-    commands = (run.command for row in reversed(rows) for run in row.runs if run.command)
-    program = shlex.join(next(commands, ("python", "train.py")))
-    good, bad = change.before.short, change.commit.short
-    budget = _BUDGETS.get(change.signal)
-    if budget is None:
-        # Cycle time needs runs of both commits in turn.
-        yield f"git bisect start {bad} {good}"
-        yield (
-            f"git bisect run timesink ab -o ../bisect --force --base-ref {good} "
-            f"--fail-on regression --undecided 125 -- {program}"
-        )
-        yield "git bisect reset"
-        return
-    trial = f"timesink record -o run --force -- {program} || exit 125\n"
-    trial += "timesink gate @good run --budget ../budgets.toml --undecided 125"
-    yield f"echo {shlex.quote(budget)} > ../budgets.toml"
-    yield f"git checkout {good}"
-    yield f"timesink record -o good --force -- {program}"
-    yield "timesink baseline save good good --force"
-    yield f"git bisect start {bad} {good}"
-    yield from f"git bisect run sh -c {shlex.quote(trial)}".split("\n")
-    yield "git bisect reset"
 
 
 def _moment(commit: Commit) -> str:

@@ -291,7 +291,7 @@ def plain_times(base: Role, new: Role, *, detect_pct: float | None = None) -> Co
         for side, role in zip(SIDES, (base, new), strict=True)
         for run in role.plain
     )
-    if max(len(base.plain), len(new.plain)) > 1:
+    if max(len(base.plain), len(new.plain)) > 1 or detect_pct is not None:
         looking = detect_pct is not None
         decision = decide(runs, detect_pct or DETECT_PCT, looking=looking)
         return ComparedRuns(runs, decision=decision)

@@ -40,7 +40,7 @@ from timesink.analyses.comparison.times import (
 )
 from timesink.analyses.comparison.workload import check_workload, with_equal_work
 from timesink.analyses.statistics.ranks import ALPHA, false_discovery
-from timesink.analyses.statistics.repeats import Decision
+from timesink.analyses.statistics.repeats import FEWEST_RUNS, Decision
 from timesink.model import units
 from timesink.model.diagnosis import PLAIN, CycleJudgement, CycleTime, SteadyTimes
 from timesink.model.schema import HOST_DEVICE
@@ -315,8 +315,8 @@ def judge_lengths(lengths: CycleTimes, unit: str = "cycle") -> CycleJudgement:
 _VERDICTS = {"slower": "regression", "faster": "improvement"}
 _CYCLES = {"mean": "Cycles, rare slow ones included,", "fast": "Fast cycles"}
 _ONE_RUN = (
-    "Judged by the {} before the profiler, of one run a side: runs of one program "
-    "differ too, which one of each cannot show."
+    "Judged by plain cycles, without the profiler, of one run a side: runs of one program differ "
+    "too, which one of each cannot show."
 )
 
 
@@ -325,10 +325,9 @@ def judge_plain(plain: ComparedRuns) -> CycleJudgement:
     found = plain.decision
     if found is None and plain.lengths is not None:
         judged = judge_lengths(plain.lengths)
-        cycles = units.counted(plain.lengths.fewest, "plain cycles")
         time = replace(judged.cycle_time, by=PLAIN)
         reason = f"{judged.reason} Plain cycles, of one run a side."
-        notes = (_ONE_RUN.format(cycles),)
+        notes = (_ONE_RUN,)
         return replace(judged, reason=reason, cycle_time=time, notes=notes)
     if found is None:
         return CycleJudgement("incomparable", "", CycleTime(0.0, 0.0, None, None, None))
@@ -378,6 +377,9 @@ def _what_decides(found: Decision) -> str:
         rare = change(found.mean.base_ns, found.mean.new_ns)
         return f" Most cycles take as long, and rare slow ones make it {rare} in the mean."
     more = found.more_runs
+    if any(one.certain for one in found.figures):
+        least = f" Too few runs to be certain of it: {FEWEST_RUNS} of each side are the least."
+        return least if found.runs[0] != found.runs[1] or min(found.runs) < FEWEST_RUNS else ""
     return "" if more is None else f" About {units.counted(more, 'more runs')} a side would decide."
 
 

@@ -41,6 +41,9 @@ _LEAST_PCT = 0.5
 _OFTEN = 3
 """A count that is another one at more than every so many rows is no exact one."""
 
+_FAR_OFF, _FAR_OFF_PART = 12.0, 0.1
+"""So many times as far from those around it as rows usually are, and by this part of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class ChangePoint:
@@ -62,6 +65,7 @@ def level_changes(
     >>> level_changes(np.array([10.0, 10.1, 9.9, 10.0, 10.1, 12.0, 12.1, 11.9, 12.0, 12.1]))
     [ChangePoint(at=5, p=0.0095, certain=True)]
     """
+    whole, values = values, _calm(values)
     found: list[ChangePoint] = []
     stretches = [(0, len(values))]
     while stretches:
@@ -73,8 +77,19 @@ def level_changes(
     found = _between_neighbours(values, sorted(found, key=lambda one: one.at), seed)
     found = _worth_telling(values, found, least_pct)
     last = found[-1].at if found else 0
-    fresh = _may_have_changed(values[last:], least_pct)
+    fresh = _may_have_changed(whole[last:], least_pct)
     return found if fresh is None else [*found, ChangePoint(last + fresh, certain=False)]
+
+
+def _calm(values: Floats) -> Floats:
+    """Values of which single ones far from all around them are as these: one row is no level."""
+    if len(values) < FEWEST:
+        return values
+    padded = np.concatenate([np.full(2, np.nan), values, np.full(2, np.nan)])
+    middle = np.nanmedian(np.lib.stride_tricks.sliding_window_view(padded, 5), axis=1)
+    apart = np.abs(values - middle)
+    far = (apart > _FAR_OFF * np.median(apart)) & (apart > _FAR_OFF_PART * np.abs(middle))
+    return np.asarray(np.where(far, middle, values))
 
 
 def exact_changes(values: Sequence[Hashable | None]) -> list[ChangePoint] | None:

@@ -36,7 +36,7 @@ _FEWEST_CYCLES = 3
 """A run of fewer says nothing."""
 _FEWEST = 3
 """Pairs from which on anything is said."""
-_FEWEST_LOOKED = 5
+FEWEST_RUNS = 5
 """Pairs from which on it is decided while runs are made.  Noise may have few levels, so that three
 or four pairs are alike by chance, which no test of their scatter allows for."""
 _LOOKS = {"typical": 4e-3, "fast": 1.5e-3, "mean": 8e-4}
@@ -188,7 +188,7 @@ class Decision:
         """
         if allowed_pct is None:
             return {"slower": True, "undecided": None}.get(self.outcome, False)
-        if self.pairs < _FEWEST_LOOKED and self.outcome == "undecided" and self.pairs:
+        if self.pairs < FEWEST_RUNS and self.outcome == "undecided" and self.pairs:
             return None
         if any(one.certain > 0 and one.change_pct > allowed_pct for one in self.figures):
             return True
@@ -219,7 +219,8 @@ def decide(
     ordered = sorted(known, key=lambda run: run.started_us)
     sides = [[run for run in ordered if run.side == side] for side in SIDES]
     pairs = neighbours(ordered)
-    in_turn = len(pairs) >= _INTERLEAVED * min(map(len, sides)) and len(pairs) >= _FEWEST
+    interleaved = len(pairs) >= _INTERLEAVED * min(map(len, sides))
+    in_turn = interleaved and len(pairs) >= _FEWEST
     number = len(pairs) if in_turn else min(map(len, sides))
     chances = {name: chance / max(number, 1) for name, chance in _LOOKS.items()}
     chances = chances if looking else _ONCE
@@ -237,12 +238,12 @@ def decide(
         outcome="undecided",
         **found,
         runs=(len(sides[0]), len(sides[1])),
-        pairs=len(pairs) if in_turn else 0,
+        pairs=len(pairs) if interleaved else 0,
         more_runs=None,
         detect_pct=detect_pct,
         whole_pct=100 * (whole[1] / whole[0] - 1) if whole[0] else 0.0,
     )
-    if number >= _FEWEST_LOOKED or (not looking and _are_enough(sides)):
+    if number >= FEWEST_RUNS or (not looking and _are_enough(sides)):
         decision = replace(decision, outcome=_outcome(decision))
     if decision.outcome == "undecided" and len(decision.certain) < 2:
         more = _more_runs(found["typical"], number, detect_pct, looking=looking)
@@ -252,7 +253,7 @@ def decide(
 
 def _are_enough(sides: Sequence[Sequence[TimedRun]]) -> bool:
     few, many = sorted(map(len, sides))
-    return few >= _FEWEST or (few > 0 and many >= _FEWEST_LOOKED)
+    return few >= _FEWEST or (few > 0 and many >= FEWEST_RUNS)
 
 
 def _outcome(found: Decision) -> str:
@@ -442,7 +443,7 @@ def _pairs_until(scatter_pct: float, reach_pct: float, sure: float, *, looking: 
         spare = sure * math.sqrt(1 + limit**2 / (2 * freedom))
         return error * (limit + spare) <= reach_pct
 
-    few, many = _FEWEST_LOOKED - 1, _FEWEST_LOOKED
+    few, many = FEWEST_RUNS - 1, FEWEST_RUNS
     while not reaches(many):
         few, many = many, 2 * many
         if many > _MOST_PAIRS:

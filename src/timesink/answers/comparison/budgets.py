@@ -12,6 +12,7 @@ import polars as pl
 from timesink.analyses.statistics.drift import mean_changes
 from timesink.analyses.statistics.means import column_means
 from timesink.analyses.statistics.ranks import ALPHA, false_discovery
+from timesink.analyses.statistics.repeats import SIDES
 from timesink.answers.comparison.budget_file import (
     DEVICE_TIME,
     SIGNAL,
@@ -103,8 +104,23 @@ def evaluate(budgets: Sequence[Budget], comparison: Comparison) -> tuple[Finding
     """
     found = list(signal_checks([one for one in budgets if one.kind == SIGNAL], comparison))
     for one in (one for one in budgets if one.kind != SIGNAL):
-        found += (_of_cycle if one.kind == "cycle" else _of_names)(one, comparison)
+        results = (_of_cycle if one.kind == "cycle" else _of_names)(one, comparison)
+        found += (_unless_the_host(result, one, comparison) for result in results)
     return tuple(found)
+
+
+def _unless_the_host(result: Finding, budget: Budget, comparison: Comparison) -> Finding:
+    """A longer time of the host is not decided where only the pace of the host changed."""
+    names_rule = budget.kind not in ("cycle", "kernels") and "max_increase" in result.name
+    if result.outcome != FAILED or not names_rule or "of host time" not in result.sentence:
+        return result
+    for case in comparison.cases:
+        why = case.diagnosis
+        same = "" if why is None else same_program(case, why, Limit())
+        if not same:
+            return result
+    said = result.sentence.rstrip(".")
+    return replace(result, outcome=UNJUDGED, sentence=f"{said}. {same}")
 
 
 def _of_cycle(budget: Budget, comparison: Comparison) -> Iterator[Finding]:
@@ -112,9 +128,12 @@ def _of_cycle(budget: Budget, comparison: Comparison) -> Iterator[Finding]:
     if budget.max_ns is not None:
         lengths = []
         for one in comparison.pairs:
-            # The mean cycle of the new side after warm-up, as recorded.
+            # The mean cycle of the new side after warm-up: of plain cycles where these are judged.
             pair = one.whole or one.pair
-            after = pair.cycle_times.new_ns[pair.cycle_times.warm_up[1] :]
+            after: Sequence[float] = pair.cycle_times.new_ns[pair.cycle_times.warm_up[1] :]
+            if pair.plain is not None:
+                own = [run.cycles_ns for run in pair.plain.runs if run.side == SIDES[1]]
+                after = np.concatenate(own).tolist()
             where = ", ".join(filter(None, (one.cycles, processes(pair))))
             if after:
                 mean = fmean(after)

@@ -396,7 +396,10 @@ def same_program(case: Comparison, why: Diagnosis, limit: Limit) -> str:
     elif all(_runs_on_the_host_alone(one) for one in case.pairs):
         same = "the program is the same, call by call"
     elif lengths.by == PLAIN and why.program is None:
-        same = "nothing but the time of cycles was recorded"
+        return (
+            "Not decided: nothing but the time of cycles was recorded, of one run a side, which "
+            f"cannot tell the code from the machine. {_runs(lengths)}"
+        )
     else:
         return ""
     return (
@@ -430,8 +433,7 @@ def sentence(why: Diagnosis, limit: Limit | None, *, is_budgeted: bool = False) 
     if why.verdict != "regression":
         # What passes names both figures: of all cycles, and of those that were tested.
         steady = f" {_steady_told(why)}." if limit and _differs(why.cycle_time) else ""
-        beyond = _beyond(why, limit) if limit and why.verdict == "no_change" else ""
-        return f"{said}{steady}{beyond}"
+        return f"{said}{steady}"
     if limit is None:
         return said if is_budgeted else f"{said} Without --fail-on that fails nothing."
     return said if limit.allowed_pct is None else f"{said} {_held(why, limit)}"
@@ -492,8 +494,6 @@ def _beyond(why: Diagnosis, limit: Limit) -> str:
     bounds, allowed = why.cycle_time.tested_interval_pct, limit.allowed_pct
     if not allowed or bounds is None or bounds[1] <= allowed:
         return ""
-    if why.verdict == "no_change" and (unseen_pct(why.cycle_time) or 0.0) > allowed:
-        return ""  # what cannot be seen is told of these
     return f" The interval reaches beyond {allowed:g} %: more cannot be ruled out."
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shlex
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -392,3 +393,44 @@ def added_words(added: AddedRuns, name: str, place: str, *, new: bool) -> str:
     if commit.dirty:
         lines.append("note: the work tree has changes that are in no commit; the row says so")
     return "\n".join([*lines, f"See what changed:  timesink history {reference(name)}"])
+
+
+# -- which commit it was --------------------------------------------------------------------------
+
+_BUDGETS = {
+    "program": 'program = "same"',
+    "launches": 'launches = "+0"',
+    "syncs": 'syncs = "+0"',
+    "copied_bytes": 'bytes_copied = "+0"',
+    "peak_memory_bytes": 'peak_memory = "2%"',
+    "device_ns": 'device_time = "1%"',
+}
+"""What decides about each signal from one run a side; cycle time needs more."""
+
+
+def bisect_lines(
+    signal: str, before: Commit, after: Commit, rows: Sequence[HistoryRow]
+) -> Iterator[str]:
+    """Lines for a shell that find the commit between two at which a signal rose."""
+    commands = (run.command for row in reversed(rows) for run in row.runs if run.command)
+    program = shlex.join(next(commands, ("python", "train.py")))
+    good, bad = before.short, after.short
+    budget = _BUDGETS.get(signal)
+    if budget is None:
+        # Cycle time needs runs of both commits in turn.
+        yield f"git bisect start {bad} {good}"
+        yield (
+            f"git bisect run timesink ab -o ../bisect --force --base-ref {good} "
+            f"--fail-on regression --undecided 125 -- {program}"
+        )
+        yield "git bisect reset"
+        return
+    trial = f"timesink record -o run --force -- {program} || exit 125\n"
+    trial += "timesink gate @good run --budget ../budgets.toml --undecided 125"
+    yield f"echo {shlex.quote(budget)} > ../budgets.toml"
+    yield f"git checkout {good}"
+    yield f"timesink record -o good --force -- {program}"
+    yield "timesink baseline save good good --force"
+    yield f"git bisect start {bad} {good}"
+    yield from f"git bisect run sh -c {shlex.quote(trial)}".split("\n")
+    yield "git bisect reset"
