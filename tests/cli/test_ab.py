@@ -106,7 +106,8 @@ def test_the_answer_is_that_of_compare(run, tmp_path: Path, capsys: pytest.Captu
     compared = run("compare", tmp_path).out.splitlines()
     assert lines[0].startswith("Regression. Cycles take longer: 5.00 → 5.14 ms (+2.8 %, 99 %")
     assert lines[0] == compared[0]
-    assert lines[lines.index("Cycle time over 5 runs a side") + 2].startswith("cycle time ")
+    assert "Cycle time over 5 runs a side" in lines
+    assert any(line.startswith("typical cycle ") for line in lines)
     assert set(lines[:-1]) <= set(compared)
     assert lines[-1] == f"All runs are in {tmp_path}.  Next: timesink compare {tmp_path}"
 

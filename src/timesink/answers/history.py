@@ -148,7 +148,7 @@ class History:
     ...     found = timesink.history("@main", store=place)
     >>> change = found.changes[0]
     >>> change.signal, change.commit.sha, change.before.sha, round(change.change_pct)
-    ('cycle_ns', 'made-up-5', 'made-up-4', 28)
+    ('cycle_ns', 'made-up-5', 'made-up-4', 25)
     """
 
     name: str

@@ -225,7 +225,10 @@ def compare_roles(base: Role, new: Role, kind: str, *, detect_pct: float | None 
     remarks += [note] if note else []
     workload = replace(workload, reasons=(*workload.reasons, *remarks))
     pair = _pair(placed[0], matched, kind, workload, unlike)
-    if workload.comparable and kind != WITHIN and not pair.cycle_times.one_run:
+    # Of several runs it does not matter whether those with a timeline are parts of one.
+    several = max(len(base.plain), len(new.plain)) > 1
+    judged = several or not pair.cycle_times.one_run
+    if workload.comparable and kind != WITHIN and judged:
         pair = replace(pair, plain=plain_times(base, new, detect_pct=detect_pct))
     regrouped = with_equal_work(pair.base, pair.new, workload)
     if regrouped is not None:
