@@ -11,7 +11,14 @@ from math import fsum
 from timesink.analyses.comparison.verdict import NARROW
 from timesink.analyses.statistics.ranks import ALPHA
 from timesink.model import units
-from timesink.model.diagnosis import PLAIN, Component, CycleTime, Diagnosis, SteadyTimes
+from timesink.model.diagnosis import (
+    PLAIN,
+    UNDECIDED,
+    Component,
+    CycleTime,
+    Diagnosis,
+    SteadyTimes,
+)
 from timesink.model.findings import Finding
 from timesink.model.units import amounts, interval_ns, signed_ns, times
 from timesink.output import blocks
@@ -21,7 +28,6 @@ from timesink.rules.registry import catalogue
 
 AROUND = "Anomalies: what is different around it"
 NEXT = "What to check next"
-UNDECIDED = "undecided"
 """Headings."""
 _WHY = "Causes: what explains the change"
 _DID_CHANGE = "Causes: what did change"

@@ -19,16 +19,16 @@ from timesink.analyses.statistics.repeats import (
     timed_runs,
 )
 from timesink.errors import CollectError, TimesinkError
+from timesink.model.diagnosis import SIDES, UNDECIDED
 from timesink.recorder.counter_probes import wanted
 from timesink.recorder.folder import DEFAULT_INTERVAL_MS, RecordingFolder, RecordPlan
 from timesink.recorder.recording import TIMED_OUT, Request, record_program
 from timesink.recorder.run_file import ProgramEnd
 from timesink.recorder.versions import Version
-from timesink.sources.ab_folder import SIDES, AbLook, AbPlan, AbRun, AbRuns, write_ab
-from timesink.sources.sidecars import find_run, run_file_in
+from timesink.sources.ab_folder import AbLook, AbPlan, AbRun, AbRuns, write_ab
+from timesink.sources.sidecars import recorded_at
 
 LOG_FILE = "output.txt"
-UNDECIDED = "undecided"
 
 # One run.
 
@@ -97,14 +97,7 @@ def _why_failed(told: Mapping[str, Any], ended: ProgramEnd, *, timeline: bool) -
 
 def timed_run(run: AbRun, folder: Path) -> TimedRun | None:
     """The plain cycles of a run; None where there are none."""
-    return plain_times(folder / run.folder, run.folder, run.side)
-
-
-def plain_times(place: Path, name: str, side: str = "") -> TimedRun | None:
-    """The same of a recording: its folder, or a file of it."""
-    found = run_file_in(place) if place.is_dir() else find_run(place)
-    timed = timed_runs(None if found is None else found.run, name, side)
-    return timed[0] if timed else None
+    return next(iter(timed_runs(recorded_at(folder / run.folder), run.folder, run.side)), None)
 
 
 def runs_of(ab: AbRuns, folder: Path) -> list[TimedRun]:

@@ -46,6 +46,7 @@ from timesink.cli.options import (
     whole_number,
 )
 from timesink.errors import CollectError, TimesinkError, UsageError
+from timesink.model.diagnosis import SIDES
 from timesink.model.units import counted, interval_pct, signed_pct
 from timesink.recorder.counter_probes import wanted
 from timesink.recorder.folder import RecordingFolder
@@ -55,7 +56,6 @@ from timesink.sources.ab_folder import (
     AB_SCHEMA,
     BASE,
     NEW,
-    SIDES,
     AbPlan,
     AbRun,
     AbRuns,

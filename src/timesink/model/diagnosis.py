@@ -8,6 +8,10 @@ import polars as pl
 
 from timesink.model.findings import Evidence, Finding, Interval
 
+SIDES = ("base", "new")
+"""What two runs are called that are compared."""
+UNDECIDED = "undecided"
+"""Outcome of several runs a side that are too few."""
 RECORDED, PLAIN = "recorded cycles", "plain cycles"
 """What cycle time is judged by."""
 VERDICTS = ("regression", "improvement", "no_change", "incomparable")

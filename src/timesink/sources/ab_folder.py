@@ -11,10 +11,11 @@ from pathlib import Path
 import msgspec
 
 from timesink.errors import OutputError, UnreadableError
+from timesink.model.diagnosis import SIDES
 
 AB_FILE = "ab.json"
 AB_SCHEMA = "timesink/ab/1"
-BASE, NEW = SIDES = ("base", "new")
+BASE, NEW = SIDES
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,6 +178,12 @@ def find_run(path: Path) -> RunFile | None:
     return run if run.names(path.name) or _is_only_trace(path) else None
 
 
+def recorded_at(place: Path) -> RecordedRun | None:
+    """What a recorder says about the recording of a folder, or of a file."""
+    found = run_file_in(place) if place.is_dir() else find_run(place)
+    return None if found is None else found.run
+
+
 def counters_of_run(run: RunFile) -> Path | None:
     """The counters of a recorded run, where they are there."""
     return _first_beside(run.path, counters_name(run.run))

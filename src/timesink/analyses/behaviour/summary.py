@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from timesink.analyses.columns import encode
+from timesink.model.schema import BEHAVIOUR, HOST_DEVICE
 from timesink.model.trace import Trace
 from timesink.model.units import counted
 
@@ -190,3 +191,15 @@ def _weighted_mean() -> pl.Expr:
     weighted = pl.when(weight.sum() > 0).then((mu * weight).sum() / weight.sum())
     # The mean of equal values may differ from them in the last digit.
     return pl.when(mu.min() == mu.max()).then(mu.min()).otherwise(weighted.otherwise(mu.mean()))
+
+
+def of_cycles_alone(cycles: pl.DataFrame) -> pl.DataFrame:
+    """Behaviour of cycles, a row each, of which nothing but what these columns say is known."""
+    known = {
+        "function": NOTHING_RECORDED, "device": HOST_DEVICE,
+        "dur_ns": 0, "calls": 0, "beta_pct": 0.0,
+    }  # fmt: skip
+    return cycles.select(
+        (pl.col(name) if name in cycles.columns else pl.lit(known.get(name)).alias(name)).cast(kind)
+        for name, kind in BEHAVIOUR.schema.items()
+    )

@@ -160,10 +160,13 @@ class ComparedRuns:
     """What cycle time is judged by where both sides have it: cycles without the profiler."""
 
     runs: tuple[TimedRun, ...]
-    lengths: CycleTimes | None = None
-    """Of one run a side, cycle by cycle."""
-    decision: Decision | None = None
-    """Of several, run by run."""
+    found: CycleTimes | Decision
+    """Of one run a side, cycle by cycle; of several, run by run."""
+
+    @property
+    def decision(self) -> Decision | None:
+        """What several runs a side say; None of one."""
+        return self.found if isinstance(self.found, Decision) else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

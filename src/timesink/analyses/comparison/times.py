@@ -27,10 +27,10 @@ from timesink.analyses.statistics.drift import (
 )
 from timesink.analyses.statistics.means import QUIETLY, moments, moments_with_zeros, welch_p
 from timesink.analyses.statistics.ranks import ALPHA, permutation_p, rank_p, rank_test, trimmed_mean
-from timesink.analyses.statistics.repeats import DETECT_PCT, SIDES, decide
+from timesink.analyses.statistics.repeats import DETECT_PCT, decide
 from timesink.model import intervals
 from timesink.model.arrays import Floats, Ints
-from timesink.model.diagnosis import SteadyTimes
+from timesink.model.diagnosis import SIDES, SteadyTimes
 
 _KEY = ["function", "device"]
 _AMOUNTS = ["dur_ns", "calls", "beta_pct"]
@@ -293,12 +293,10 @@ def plain_times(base: Role, new: Role, *, detect_pct: float | None = None) -> Co
     )
     if max(len(base.plain), len(new.plain)) > 1 or detect_pct is not None:
         looking = detect_pct is not None
-        decision = decide(runs, detect_pct or DETECT_PCT, looking=looking)
-        return ComparedRuns(runs, decision=decision)
+        return ComparedRuns(runs, decide(runs, detect_pct or DETECT_PCT, looking=looking))
     if min(len(run.cycles_ns) for run in runs) < _ENOUGH_PLAIN:
         return None  # recorded ones tell more
-    lengths = _compared_lengths([run.cycles_ns for run in runs], None)
-    return ComparedRuns(runs, lengths=lengths)
+    return ComparedRuns(runs, _compared_lengths([run.cycles_ns for run in runs], None))
 
 
 @QUIETLY

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from timesink.analyses.behaviour.functions import SIDE_WAIT, UNTRACED, WAITING
-from timesink.analyses.behaviour.summary import NOTHING_RECORDED
+from timesink.analyses.behaviour.summary import NOTHING_RECORDED, of_cycles_alone
 from timesink.analyses.columns import once_per_trace
 from timesink.analyses.comparison.pair import (
     WITHIN,
@@ -241,6 +241,9 @@ def compare_roles(base: Role, new: Role, kind: str, *, detect_pct: float | None 
     return pair
 
 
+_OF_CYCLES = ("cycle", "cycle_type", "pid", "host", "anchor", "cycle_ts_ns", "cycle_dur_ns")
+
+
 def _is_silent(role: Role) -> bool:
     """Whether nothing but the length of cycles is known."""
     return not (role.behaviour["calls"] > 0).any()
@@ -248,17 +251,8 @@ def _is_silent(role: Role) -> bool:
 
 def _without_calls(role: Role) -> Role:
     """A role of which nothing but the length of cycles is known, as of the other side."""
-    kept = ("cycle", "cycle_type", "pid", "host", "anchor", "cycle_ts_ns", "cycle_dur_ns")
-    table = role.behaviour.unique("cycle", keep="first", maintain_order=True)
-    known = {
-        "function": pl.lit(NOTHING_RECORDED), "device": pl.lit(HOST_DEVICE),
-        "dur_ns": pl.lit(0), "calls": pl.lit(0), "beta_pct": pl.lit(0.0),
-    }  # fmt: skip
-    columns = [
-        (pl.col(name) if name in kept else known.get(name, pl.lit(None)).alias(name)).cast(kind)
-        for name, kind in table.schema.items()
-    ]
-    return replace(role, behaviour=table.select(columns), anatomy=None, program=None)
+    table = role.behaviour.unique("cycle", keep="first", maintain_order=True).select(_OF_CYCLES)
+    return replace(role, behaviour=of_cycles_alone(table), anatomy=None, program=None)
 
 
 def _pair(base: Role, new: Role, kind: str, workload: Workload, unlike: AbstractSet[str]) -> Pair:
@@ -325,15 +319,13 @@ _ONE_RUN = (
 
 def judge_plain(plain: ComparedRuns) -> CycleJudgement:
     """The verdict on cycles without the profiler."""
-    found = plain.decision
-    if found is None and plain.lengths is not None:
-        judged = judge_lengths(plain.lengths)
+    found = plain.found
+    if isinstance(found, CycleTimes):
+        judged = judge_lengths(found)
         time = replace(judged.cycle_time, by=PLAIN)
         reason = f"{judged.reason} Plain cycles, of one run a side."
         notes = (_ONE_RUN,)
         return replace(judged, reason=reason, cycle_time=time, notes=notes)
-    if found is None:
-        return CycleJudgement("incomparable", "", CycleTime(0.0, 0.0, None, None, None))
     told = found.leading
     scale = told.base_ns / 100
     bounds = told.interval_pct

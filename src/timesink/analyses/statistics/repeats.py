@@ -24,10 +24,9 @@ import numpy as np
 from timesink.analyses.statistics.drift import warm_up
 from timesink.analyses.statistics.means import two_sided_limits
 from timesink.model.arrays import Floats
-from timesink.model.diagnosis import PLAIN
+from timesink.model.diagnosis import PLAIN, SIDES, UNDECIDED
 from timesink.model.recorded_run import RecordedRun
 
-SIDES = ("base", "new")
 DETECT_PCT = 1.0
 """Changes that are to be found, unless asked otherwise."""
 _TRIM = 0.1
@@ -58,7 +57,7 @@ _MOST_PAIRS = 100_000
 _INTERLEAVED = 0.8
 """Part of the runs that has a neighbour of the other side where both ran in turn."""
 _EXPLAINS = 0.4
-"""Part of the scatter between pairs that something known has to explain to be counted ..."""
+"""Part of the scatter between pairs that their order has to explain to be taken out ..."""
 _FEWEST_TO_EXPLAIN = 8
 """... in so many pairs."""
 
@@ -187,8 +186,8 @@ class Decision:
         amount any certain slow-down is too much.
         """
         if allowed_pct is None:
-            return {"slower": True, "undecided": None}.get(self.outcome, False)
-        if self.pairs < FEWEST_RUNS and self.outcome == "undecided" and self.pairs:
+            return {"slower": True, UNDECIDED: None}.get(self.outcome, False)
+        if self.pairs < FEWEST_RUNS and self.outcome == UNDECIDED and self.pairs:
             return None
         if any(one.certain > 0 and one.change_pct > allowed_pct for one in self.figures):
             return True
@@ -227,15 +226,14 @@ def decide(
     found = {}
     for statistic, chance in chances.items():
         means = [_level([_figure(run, statistic) for run in side]) for side in sides]
-        if in_turn:
-            estimate = _of_pairs(pairs, statistic, chance)
-        else:
-            estimate = _of_sides(sides, statistic, chance)
-        found[statistic] = _change(statistic, means, estimate)
+        of_pairs = _of_pairs(pairs, statistic, chance) if in_turn else None
+        found[statistic] = _change(
+            statistic, means, of_pairs or _of_sides(sides, statistic, chance)
+        )
     whole = [float(np.concatenate([run.cycles_ns for run in side]).mean()) if side else 0.0
              for side in sides]  # fmt: skip
     decision = Decision(
-        outcome="undecided",
+        outcome=UNDECIDED,
         **found,
         runs=(len(sides[0]), len(sides[1])),
         pairs=len(pairs) if interleaved else 0,
@@ -245,7 +243,7 @@ def decide(
     )
     if number >= FEWEST_RUNS or (not looking and _are_enough(sides)):
         decision = replace(decision, outcome=_outcome(decision))
-    if decision.outcome == "undecided" and len(decision.certain) < 2:
+    if decision.outcome == UNDECIDED and len(decision.certain) < 2:
         more = _more_runs(found["typical"], number, detect_pct, looking=looking)
         decision = replace(decision, more_runs=more)
     return decision
@@ -258,13 +256,13 @@ def _are_enough(sides: Sequence[Sequence[TimedRun]]) -> bool:
 
 def _outcome(found: Decision) -> str:
     if len(found.certain) == 2:
-        return "undecided"  # rare slow cycles became more, and the others faster, or less
+        return UNDECIDED  # rare slow cycles became more, and the others faster, or less
     if found.certain:
         return "slower" if found.certain == {1} else "faster"
     bounds = found.typical.interval_pct
     if bounds is None or max(-bounds[0], bounds[1]) > found.detect_pct:
-        return "undecided"
-    return "undecided" if found.is_uneven(found.detect_pct) else "same"
+        return UNDECIDED
+    return UNDECIDED if found.is_uneven(found.detect_pct) else "same"
 
 
 def neighbours(ordered: Sequence[TimedRun]) -> list[tuple[TimedRun, TimedRun]]:
@@ -340,7 +338,7 @@ def _change(statistic: str, means: Sequence[float], estimate: _Estimate | None) 
 
 def _of_pairs(
     pairs: Sequence[tuple[TimedRun, TimedRun]], statistic: str, chance: float
-) -> _Estimate | None:
+) -> _Estimate:
     apart = np.array([math.log(_figure(new, statistic) / _figure(base, statistic))
                       for base, new in pairs])  # fmt: skip
     middle, error, freedom = _trimmed(apart)

@@ -15,7 +15,7 @@ from timesink.analyses.statistics.repeats import TimedRun
 from timesink.answers.comparison import baseline_store
 from timesink.answers.comparison.gate_result import doubts_of
 from timesink.answers.comparison.kept_runs import Runs, read_sides
-from timesink.answers.comparison.repeated import distinct, expanded, timed_side
+from timesink.answers.comparison.repeated import RepeatedSide, distinct, expanded, timed_side
 from timesink.answers.comparison.runs import SideReadOptions, SideRun
 from timesink.answers.comparison.sides import find_cases, find_side
 from timesink.errors import NotFoundError, OutputError, TimesinkError, UsageError
@@ -84,7 +84,7 @@ def _content(given: Sequence[str | Path], rank: int | None, reading: SideReadOpt
     sides = tuple(find_side(path, rank) for path in distinct(expanded(given)))
     runs, side, timed, notes = Runs(reading), sides[0], tuple[TimedRun, ...](), tuple[str, ...]()
     if len(sides) > 1:
-        several = timed_side(sides, runs)
+        several = timed_side(RepeatedSide(sides), runs)
         side, timed, notes = several.leading, several.timed, several.notes
     (read,), noted, _ = read_sides(runs, [side.sources])
     every = (*side.notes, *notes, *noted)

@@ -12,7 +12,6 @@ import polars as pl
 from timesink.analyses.statistics.drift import mean_changes
 from timesink.analyses.statistics.means import column_means
 from timesink.analyses.statistics.ranks import ALPHA, false_discovery
-from timesink.analyses.statistics.repeats import SIDES
 from timesink.answers.comparison.budget_file import (
     DEVICE_TIME,
     SIGNAL,
@@ -36,7 +35,7 @@ from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.signal_checks import signal_checks
 from timesink.model.arrays import Floats
-from timesink.model.diagnosis import SteadyTimes
+from timesink.model.diagnosis import SIDES, SteadyTimes
 from timesink.model.findings import Finding, Interval
 from timesink.model.units import brief_ns, change, counted, interval_pct, signed_ns, times
 from timesink.output.names import cut_middle
@@ -104,23 +103,18 @@ def evaluate(budgets: Sequence[Budget], comparison: Comparison) -> tuple[Finding
     """
     found = list(signal_checks([one for one in budgets if one.kind == SIGNAL], comparison))
     for one in (one for one in budgets if one.kind != SIGNAL):
-        results = (_of_cycle if one.kind == "cycle" else _of_names)(one, comparison)
-        found += (_unless_the_host(result, one, comparison) for result in results)
+        found += (_of_cycle if one.kind == "cycle" else _of_names)(one, comparison)
     return tuple(found)
 
 
-def _unless_the_host(result: Finding, budget: Budget, comparison: Comparison) -> Finding:
+def _unless_the_host(result: Finding, comparison: Comparison) -> Finding:
     """A longer time of the host is not decided where only the pace of the host changed."""
-    names_rule = budget.kind not in ("cycle", "kernels") and "max_increase" in result.name
-    if result.outcome != FAILED or not names_rule or "of host time" not in result.sentence:
+    known = [(case, case.diagnosis) for case in comparison.cases]
+    same = ["" if why is None else same_program(case, why, Limit()) for case, why in known]
+    if result.outcome != FAILED or not all(same):
         return result
-    for case in comparison.cases:
-        why = case.diagnosis
-        same = "" if why is None else same_program(case, why, Limit())
-        if not same:
-            return result
     said = result.sentence.rstrip(".")
-    return replace(result, outcome=UNJUDGED, sentence=f"{said}. {same}")
+    return replace(result, outcome=UNJUDGED, sentence=f"{said}. {same[0]}")
 
 
 def _of_cycle(budget: Budget, comparison: Comparison) -> Iterator[Finding]:
@@ -186,7 +180,9 @@ def _of_names(budget: Budget, comparison: Comparison) -> Iterator[Finding]:
     why = "matches nothing in either run" if found else _MISSING[missing or budget.kind]
     for rule in budget.rules:
         if matched:
-            yield _of_rule(budget, rule, matched, found)
+            result = _of_rule(budget, rule, matched, found)
+            of_host = rule == "max_increase" and all(one.of == "host" for one in found)
+            yield _unless_the_host(result, comparison) if of_host else result
         elif budget.optional:
             yield _check(budget, rule, PASSED, f"{why}; it is optional", is_empty=True)
         else:

@@ -21,7 +21,7 @@ import numpy as np
 
 from timesink import __version__
 from timesink.analyses.comparison.signals import Signals, signals_of
-from timesink.analyses.statistics.repeats import TimedRun
+from timesink.analyses.statistics.repeats import timed_runs
 from timesink.answers.comparison.baseline_store import (
     FolderStore,
     checked_name,
@@ -197,7 +197,7 @@ def _measured(folder: Path, reading: SideReadOptions) -> MeasuredRun:
     file = run_file_in(folder) if folder.is_dir() else None
     recorded = None if file is None else file.run
     if recorded is not None and not any(one.trace for one in recorded.processes):
-        if not recorded.own_plain_ns:
+        if not timed_runs(recorded, folder.name):
             ranks = counted(len(recorded.processes), "processes")
             why = f"those it has are of one of {ranks}" if recorded.plain_ns else ""
             why = why or recorded.why_partial or "the recorder timed no cycle"
@@ -229,11 +229,10 @@ def _measured(folder: Path, reading: SideReadOptions) -> MeasuredRun:
 
 def _with_recorded(told: MeasuredRun, recorded: RecordedRun) -> MeasuredRun:
     """A run with what its recorder says; plain cycles tell its speed, where there are any."""
-    plain = np.array(recorded.own_plain_ns, dtype=np.float64)
-    if len(plain):
-        timed = TimedRun(NEW, plain)
+    for timed in timed_runs(recorded, told.name):
+        cycles = len(timed.cycles_ns)
         told = replace(
-            told, by=PLAIN, cycles=len(plain), cycle_ns=timed.typical_ns, mean_ns=timed.mean_ns
+            told, by=PLAIN, cycles=cycles, cycle_ns=timed.typical_ns, mean_ns=timed.mean_ns
         )
     devices = tuple(sorted({one.name for one in recorded.devices if one.name}))
     return replace(

@@ -12,7 +12,7 @@ import polars as pl
 
 from timesink.analyses.anatomy.anatomy import Anatomy
 from timesink.analyses.anatomy.places import with_calls
-from timesink.analyses.behaviour.summary import NOTHING_RECORDED
+from timesink.analyses.behaviour.summary import of_cycles_alone
 from timesink.answers.ahead import CycleSearch, Helpers
 from timesink.answers.comparison.runs import (
     CycleUnit,
@@ -28,7 +28,6 @@ from timesink.answers.comparison.sides import LEFT_OUT, SideSource
 from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.formats.registry import read_trace
 from timesink.model.recorded_run import RecordedRun, recorded_run
-from timesink.model.schema import BEHAVIOUR, HOST_DEVICE
 from timesink.model.trace import Trace
 from timesink.sources.cache import Cache, wait_until_saved
 from timesink.sources.kept_answers import KeptAnswer, Tables, from_bytes, to_bytes
@@ -309,17 +308,9 @@ def _plain_run(source: SideSource) -> SideRun | Failure:
     ).with_columns(
         pid=pl.lit(pids[0] if pids else None, pl.String),
         anchor=pl.lit(run.cycles.name, pl.String),
-        function=pl.lit(NOTHING_RECORDED),
-        device=pl.lit(HOST_DEVICE),
-        dur_ns=pl.lit(0),
-        calls=pl.lit(0),
-        beta_pct=pl.lit(0.0),
     )
-    missing = [pl.lit(None).alias(name) for name in BEHAVIOUR.schema if name not in table.columns]
-    typed = table.with_columns(missing).select(
-        pl.col(name).cast(kind) for name, kind in BEHAVIOUR.schema.items()
-    )
-    return SideRun(source, typed, CycleUnit(None, run.cycles.name), recorded=run)
+    behaviour = of_cycles_alone(table)
+    return SideRun(source, behaviour, CycleUnit(None, run.cycles.name), recorded=run)
 
 
 def read_sides(

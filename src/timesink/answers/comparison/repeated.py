@@ -14,16 +14,16 @@ import numpy as np
 from timesink.analyses.comparison.pair import cycle_lengths
 from timesink.analyses.comparison.signals import signals_of
 from timesink.analyses.statistics.drift import warm_up
-from timesink.analyses.statistics.repeats import SIDES, TimedRun
+from timesink.analyses.statistics.repeats import TimedRun, timed_runs
 from timesink.answers.comparison.kept_runs import Runs, read_sides
 from timesink.answers.comparison.naming import members_of
 from timesink.answers.comparison.sides import RunSide, find_side
-from timesink.answers.turns import plain_times
 from timesink.errors import UnreadableError, UsageError
-from timesink.model.diagnosis import PLAIN, RECORDED
+from timesink.model.diagnosis import PLAIN, RECORDED, SIDES
 from timesink.model.units import counted
 from timesink.sources.ab_folder import read_ab
 from timesink.sources.places import place_of
+from timesink.sources.sidecars import recorded_at
 
 _UNDER_PROFILER = (
     "Not every run has plain cycles: cycle time is that under the profiler, on both sides."
@@ -82,7 +82,8 @@ def distinct(paths: Iterable[Path]) -> list[Path]:
 
 def runs_of_ab(folder: Path) -> RepeatedRuns:
     """The runs of a folder of `timesink ab`, and what to know of them."""
-    ab, lines = read_ab(folder), read_ab(folder).timelines()
+    ab = read_ab(folder)
+    lines = ab.timelines()
     wanted = [*(run.folder for run in ab.counted), *lines.values()]
     found: dict[str, RunSide] = {}
     for one in wanted:
@@ -139,11 +140,8 @@ def device_times(given: RepeatedRuns, runs: Runs) -> tuple[tuple[float, ...], tu
     return (found[0], found[1]) if min(map(len, found)) > 1 else ((), ())
 
 
-def timed_side(
-    given: RepeatedSide | tuple[RunSide, ...], runs: Runs, *, is_plain: bool | None = None
-) -> TimedSide:
+def timed_side(side: RepeatedSide, runs: Runs, *, is_plain: bool | None = None) -> TimedSide:
     """The same of one side."""
-    side = given if isinstance(given, RepeatedSide) else RepeatedSide(given)
     timed, notes = _timed(side), tuple[str, ...]()
     if is_plain is None:
         is_plain = all(one is not None for one in timed)
@@ -168,7 +166,7 @@ def _plain(side: RunSide) -> TimedRun | None:
     place = place_of(side.path)
     if not isinstance(place, Path) or not place.exists():
         return None
-    return plain_times(place, str(side.path))
+    return next(iter(timed_runs(recorded_at(place), str(side.path))), None)
 
 
 def _recorded(side: RunSide, runs: Runs) -> TimedRun:

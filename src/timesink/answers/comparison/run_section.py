@@ -9,9 +9,10 @@ from pathlib import PurePath
 import numpy as np
 
 from timesink.analyses.comparison.pair import ComparedRuns
-from timesink.analyses.statistics.repeats import SIDES, Decision, TimedRun, neighbours
+from timesink.analyses.statistics.repeats import Decision, TimedRun, neighbours
 from timesink.answers.comparison.cycle_picture import OTHER, USUAL, WIDTH, scale_of
 from timesink.model import units
+from timesink.model.diagnosis import SIDES
 from timesink.output import drawing as draw
 from timesink.output.blocks import Block, Section
 from timesink.output.numbers import column, table

@@ -15,7 +15,7 @@ import polars as pl
 from timesink.analyses.comparison.pair import Pair, key_findings
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.analyses.ranks.rank_set import RankSet, ranks_of_traces
-from timesink.analyses.statistics.repeats import SIDES, TimedRun, timed_runs
+from timesink.analyses.statistics.repeats import TimedRun, timed_runs
 from timesink.answers.ahead import CycleSearch
 from timesink.answers.comparison import naming, rank_sets, sides
 from timesink.answers.comparison.baseline_store import is_reference
@@ -44,6 +44,7 @@ from timesink.answers.comparison.runs import SideReadOptions, SideRun
 from timesink.answers.rank_reading import read_ranks
 from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.formats.options import Progress
+from timesink.model.diagnosis import SIDES
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Trace
 from timesink.model.units import listed
