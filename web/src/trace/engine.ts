@@ -70,7 +70,11 @@ export class Engine {
     this.view = fitAll(timeline.length_ns, 1000);
     this.bands = busiest(timeline.tracks);
     this.loader = new Loader(api, timeline.length_ns, this.names, {
-      onData: () => this.redraw(),
+      onData: () => {
+        // What comes late is told of a pointer that rests, too.
+        this.onMoved();
+        this.redraw();
+      },
       onLoading: events.onLoading,
       onError: events.onError,
     });
@@ -100,6 +104,7 @@ export class Engine {
 
   arrange(layout: Layout): void {
     this.layout = layout;
+    this.onMoved();
     this.redraw();
   }
 
