@@ -1,0 +1,199 @@
+"""What a call was given: tensors with shapes, types and strides, lists of them, and plain values.
+
+Recordings hold these as JSON texts, one entry per argument in the order of the operator's schema.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from timesink.model.data_files import csv_rows
+
+_TYPES = {
+    row["type"]: (float(row["bytes"]), row["precision"])
+    for row in csv_rows(Path(__file__).with_name("types.csv"))
+}
+_LISTS = frozenset({"TensorList", "OptionalTensorList"})
+_NUMBER = re.compile(r"-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf)")
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """Shape, type and strides of one tensor; strides are empty where they were not recorded."""
+
+    shape: tuple[int, ...]
+    type: str
+    strides: tuple[int, ...] = ()
+
+    @property
+    def elements(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def element_bytes(self) -> float:
+        """Bytes of one element; half a byte where two share one."""
+        return _TYPES[self.type][0] if self.type in _TYPES else 0.0
+
+    @property
+    def precision(self) -> str:
+        """How it is computed with: `bf16`, `fp32`, `int8`, ...; integers and flags are `int`."""
+        return _TYPES[self.type][1] if self.type in _TYPES else ""
+
+    @property
+    def bytes(self) -> float:
+        """What it occupies: dimensions it was expanded along (stride 0) count once.
+
+        >>> Tensor((8, 1024), "c10::BFloat16").bytes
+        16384.0
+        >>> Tensor((8, 1024), "float", (0, 1)).bytes
+        4096.0
+        """
+        if len(self.strides) != len(self.shape):
+            return self.elements * self.element_bytes
+        held = (n for n, stride in zip(self.shape, self.strides, strict=True) if stride or not n)
+        return math.prod(held) * self.element_bytes
+
+    def sized(self, *shape: int) -> Tensor:
+        """A tensor of the same type with another shape."""
+        return Tensor(shape, self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelLaunch:
+    """A kernel that a call launched, itself or through what it called."""
+
+    kernel: str
+    """Name as recorded."""
+    grid: tuple[int, ...] = ()
+    block: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a whole recording tells that single calls do not."""
+
+    parameters: tuple[Tensor, ...] = ()
+    """Those that gradients were made for in one step; empty where that cannot be told."""
+    usual_type: str = ""
+    """The floating type of most elements: that of lists, whose members' types are not recorded."""
+    world_size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallArguments:
+    """What one call was given; formulas ask by the names that their row of the registry gives."""
+
+    name: str
+    inputs: tuple[Tensor | tuple[Tensor, ...] | None, ...]
+    """By position: a tensor, a list of tensors, or None for a plain value or nothing."""
+    values: tuple[str, ...] = ()
+    """By position: a plain value as recorded, e.g. `[-1]`, `True`, `0.1`; empty for tensors."""
+    places: Mapping[str, int] = field(default_factory=dict)
+    """Position of each argument by the name that formulas use."""
+    extra: Mapping[str, str] = field(default_factory=dict)
+    """Further arguments that few calls have, as recorded: those of Triton kernels."""
+    launches: tuple[KernelLaunch, ...] = ()
+    """The kernels it launched, in order; a call is asked once for all like it."""
+    facts: Facts = Facts()
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """All tensors, those of lists too, in order."""
+        found: list[Tensor] = []
+        for one in self.inputs:
+            found += one if isinstance(one, tuple) else [one] if one else []
+        return tuple(found)
+
+    def tensor(self, name: str | int) -> Tensor | None:
+        """The tensor of a name or at a position; None where there is none."""
+        one = self._at(self.inputs, name)
+        return one if isinstance(one, Tensor) else None
+
+    def tensor_list(self, name: str | int) -> tuple[Tensor, ...]:
+        """The tensors of a list; empty where their shapes were not recorded."""
+        one = self._at(self.inputs, name)
+        return one if isinstance(one, tuple) else ()
+
+    def integers(self, name: str | int) -> tuple[int, ...]:
+        """A list of numbers, or a single one as such a list; empty where none was recorded.
+
+        >>> CallArguments("aten::sum", (None,), ("[0, -1]",)).integers(0)
+        (0, -1)
+        """
+        text = self._at(self.values, name) or ""
+        return tuple(int(float(number)) for number in _NUMBER.findall(text) if number != "inf")
+
+    def integer(self, name: str | int) -> int | None:
+        found = self.integers(name)
+        return found[0] if len(found) == 1 else None
+
+    def number(self, name: str | int) -> float | None:
+        found = _NUMBER.fullmatch((self._at(self.values, name) or "").rstrip("."))
+        return float(found[0]) if found else None
+
+    def flag(self, name: str | int) -> bool | None:
+        return {"True": True, "False": False}.get(self._at(self.values, name) or "")
+
+    def _at(self, of: tuple[Any, ...], name: str | int) -> Any:
+        place = name if isinstance(name, int) else self.places.get(name, -1)
+        return of[place] if 0 <= place < len(of) else None
+
+
+def parse_inputs(
+    dims: str, types: str, strides: str = ""
+) -> tuple[Tensor | tuple[Tensor, ...] | None, ...]:
+    """The tensors of a call from the texts of a recording; none where these are not what they say.
+
+    >>> parse_inputs('[[2, 3], []]', '["float", "Scalar"]')
+    (Tensor(shape=(2, 3), type='float', strides=()), None)
+    """
+    shapes, kinds, steps = _decoded(dims), _decoded(types), _decoded(strides)
+    found: list[Tensor | tuple[Tensor, ...] | None] = []
+    for place, kind in enumerate(kinds):
+        shape = shapes[place] if place < len(shapes) else []
+        step = steps[place] if place < len(steps) else []
+        found.append(_input(shape, kind, step))
+    return tuple(found)
+
+
+def _input(shape: Any, kind: Any, steps: Any) -> Tensor | tuple[Tensor, ...] | None:
+    nested = isinstance(shape, list) and any(isinstance(one, list) for one in shape)
+    if nested or kind in _LISTS:
+        # Types of the members are not recorded with a list: the formula takes another tensor's.
+        many = shape if nested else []
+        steps = steps if isinstance(steps, list) and len(steps) == len(many) else [[]] * len(many)
+        return tuple(
+            Tensor(_whole(one), "" if kind in _LISTS else str(kind), _whole(step))
+            for one, step in zip(many, steps, strict=True)
+        )
+    if not isinstance(kind, str) or kind not in _TYPES or not isinstance(shape, list):
+        return None
+    return Tensor(_whole(shape), kind, _whole(steps))
+
+
+def _whole(numbers: Any) -> tuple[int, ...]:
+    if not isinstance(numbers, list) or not all(isinstance(one, int) for one in numbers):
+        return ()
+    return tuple(numbers)
+
+
+@lru_cache(maxsize=4096)
+def _decoded(text: str) -> list[Any]:
+    try:
+        found = msgspec.json.decode(text) if text else []
+    except msgspec.DecodeError:
+        return []
+    return found if isinstance(found, list) else []
+
+
+def parse_values(text: str) -> tuple[str, ...]:
+    """Plain values of a call from the text of a recording."""
+    return tuple(one if isinstance(one, str) else str(one) for one in _decoded(text))

@@ -1,0 +1,143 @@
+"""What one call of an operator computes and moves at least: operations by kind, bytes by way.
+
+Which formula an operator has stands in `operators.csv`: its name, or a pattern of names (`*`), the
+formula, its family, and where the formula finds its arguments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from fnmatch import translate
+from functools import cache, lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import TypeAlias
+
+from timesink.analyses.work.arguments import CallArguments, Tensor
+from timesink.model.data_files import csv_rows
+
+_MODULES = (
+    *("matmul", "convolution", "attention", "layers"),
+    *("pointwise", "optimizer", "triton", "collective", "serving", "recommendation"),
+)
+"""Files of formulas beside this one; each lists its own under `FORMULAS`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Operations and bytes of one call.
+
+    Bytes are compulsory: each tensor that is read or written counts once, at its own size.
+    """
+
+    matrix_flop: float = 0.0
+    """Multiplications and additions that matrix units can do."""
+    vector_flop: float = 0.0
+    """All other operations on numbers, one each."""
+    precision: str = ""
+    """Of the operands of the matrix operations, else of the vector operations: `bf16`, ..."""
+    read_bytes: float = 0.0
+    written_bytes: float = 0.0
+    wire_bytes: float = 0.0
+    """What this device sends to others."""
+    assumed: str = ""
+    """What the recording does not tell and was taken for granted, in a few words."""
+
+    @property
+    def flop(self) -> float:
+        return self.matrix_flop + self.vector_flop
+
+    @property
+    def bytes(self) -> float:
+        return self.read_bytes + self.written_bytes
+
+    def __add__(self, other: Work) -> Work:
+        return Work(
+            self.matrix_flop + other.matrix_flop,
+            self.vector_flop + other.vector_flop,
+            self.precision or other.precision,
+            self.read_bytes + other.read_bytes,
+            self.written_bytes + other.written_bytes,
+            self.wire_bytes + other.wire_bytes,
+            self.assumed or other.assumed,
+        )
+
+
+Formula: TypeAlias = "Callable[[CallArguments], Work | None]"
+"""Work of a call, or None where its arguments do not tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorFormula:
+    """One row of the registry."""
+
+    operator: str
+    formula: Formula
+    family: str
+    """What such operators are called together: `matmul`, `attention`, `elementwise`, ..."""
+    whole: bool
+    """Whether it stands for all that it calls; else what it calls with formulas is apart."""
+    places: Mapping[str, int]
+
+
+def moved(read: Iterable[Tensor | None], written: Iterable[Tensor | None]) -> Work:
+    """The bytes of tensors read and written; those that are absent count nothing.
+
+    >>> moved([Tensor((4,), "float")], []).read_bytes
+    16.0
+    """
+    return Work(
+        read_bytes=sum(one.bytes for one in read if one),
+        written_bytes=sum(one.bytes for one in written if one),
+    )
+
+
+@cache
+def formulas() -> Mapping[str, Formula]:
+    """All formulas by name."""
+    found: dict[str, Formula] = {}
+    for name in _MODULES:
+        found.update(import_module(f"timesink.analyses.work.{name}").FORMULAS)
+    return found
+
+
+@cache
+def _registry() -> tuple[dict[str, OperatorFormula], tuple[tuple[re.Pattern[str], str], ...]]:
+    rows: dict[str, OperatorFormula] = {}
+    patterns = []
+    for row in csv_rows(Path(__file__).with_name("operators.csv")):
+        places = dict(pair.split("=") for pair in row["arguments"].split())
+        rows[row["operator"]] = OperatorFormula(
+            row["operator"],
+            formulas()[row["formula"]],
+            row["family"],
+            row["whole"] == "yes",
+            {name: int(place) for name, place in places.items()},
+        )
+        if "*" in row["operator"]:
+            patterns.append((re.compile(translate(row["operator"])), row["operator"]))
+    return rows, tuple(patterns)
+
+
+@lru_cache(maxsize=8192)
+def formula_of(operator: str) -> OperatorFormula | None:
+    """The row of an operator; one that names it goes before patterns, and these in order."""
+    rows, patterns = _registry()
+    if operator in rows:
+        return rows[operator]
+    return next((rows[name] for pattern, name in patterns if pattern.match(operator)), None)
+
+
+def work_of(call: CallArguments) -> Work | None:
+    """What a call computes and moves at least; None where there is no formula, or no shapes.
+
+    >>> from timesink.analyses.work.arguments import parse_inputs
+    >>> inputs = parse_inputs("[[64, 32], [32, 16]]", '["float", "float"]')
+    >>> work = work_of(CallArguments("aten::mm", inputs))
+    >>> work.matrix_flop == 2 * 64 * 32 * 16
+    True
+    """
+    row = formula_of(call.name)
+    return None if row is None else row.formula(replace(call, places=row.places))
