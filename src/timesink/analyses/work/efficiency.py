@@ -6,7 +6,8 @@ the bandwidth of the memory, or what it sends at that of the link, whichever is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,6 +19,7 @@ from timesink.analyses.kernels.peaks import DevicePeaks, PeaksChoice, choose_pea
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.replay.path_table import modules_of
 from timesink.analyses.steps import average_step, find_steps
+from timesink.analyses.work.arguments import Tensor, parse_inputs
 from timesink.analyses.work.calls import (
     LIKE,
     MODELLED,
@@ -46,32 +48,32 @@ _MATRIX_PEAKS: Mapping[str, tuple[str, ...]] = {
 }
 """Peaks that matrix products of a precision are held against, the first that is known."""
 _COLLECTIVE = "collective"
+_HEADROOM = {"roof_ns": "headroom_ns", "reachable_ns": "reachable_headroom_ns"}
+_LIST, _NUMBER = re.compile(r"\[[\d, ]*\]"), re.compile(r"\d+")
 
-_WORK = {
-    **dict.fromkeys(("flop", "bytes", "intensity"), pl.Float64()),
-    **dict.fromkeys(("flop_per_s", "median_flop_per_s", "spread_flop_per_s"), pl.Float64()),
-    **dict.fromkeys(("bytes_per_s", "median_bytes_per_s", "spread_bytes_per_s"), pl.Float64()),
+_ROOF = {
     **dict.fromkeys(("bound", "precision"), pl.String()),
     **dict.fromkeys(("roof_pct", "headroom_ns", "reachable_headroom_ns"), pl.Float64()),
 }
 SCHEMA: dict[str, pl.DataType] = {
-    "operator": pl.String(),
-    **dict.fromkeys(("input_dims", "input_types", "family"), pl.String()),
+    **dict.fromkeys(("operator", "shape", "types", "family"), pl.String()),
     "calls": pl.Int64(),
     "device_ns": pl.Int64(),
     "step_ns": pl.Float64(),
-    **_WORK,
+    **dict.fromkeys(("gflop", "mib", "flop_per_byte"), pl.Float64()),
+    **dict.fromkeys(("tflops", "median_tflops", "spread_tflops"), pl.Float64()),
+    **dict.fromkeys(("tb_per_s", "median_tb_per_s", "spread_tb_per_s"), pl.Float64()),
+    **_ROOF,
     "assumed": pl.String(),
 }
 GROUP_SCHEMA: dict[str, pl.DataType] = {
     "name": pl.String(),
     "calls": pl.Int64(),
-    "step_ns": pl.Float64(),
-    "modelled_pct": pl.Float64(),
-    **dict.fromkeys(("flop", "bytes", "intensity", "flop_per_s", "bytes_per_s"), pl.Float64()),
-    **dict.fromkeys(("bound", "precision"), pl.String()),
-    **dict.fromkeys(("roof_pct", "headroom_ns", "reachable_headroom_ns"), pl.Float64()),
+    **dict.fromkeys(("step_ns", "modelled_pct"), pl.Float64()),
+    **dict.fromkeys(("gflop", "mib", "flop_per_byte", "tflops", "tb_per_s"), pl.Float64()),
+    **_ROOF,
 }
+_GIGA, _TERA, _MEBI = 1e9, 1e12, float(2**20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,7 @@ class Efficiency:
     def kernels(self) -> pl.DataFrame:
         """Every kernel with its part of the work of its call, and of its roof."""
         work = self.sets.with_row_index("set").select(
-            *(pl.col("set").cast(pl.Int64), "family", "bound", "peak", "assumed"),
+            *(pl.col("set").cast(pl.Int64), "family", "bound", "precision", "peak"),
             *("matrix_flop", "vector_flop", "wire_bytes", "roof_ns", "peak_ns", "memory_ns"),
             (pl.col("read_bytes") + pl.col("written_bytes")).alias("bytes"),
         )
@@ -266,75 +268,90 @@ def _peak_name(peaks: DevicePeaks, precision: str, *, tf32: bool, uses_matrix: b
     )
 
 
-def _rates(amount: str) -> list[pl.Expr]:
-    """Mean over all time, median and spread over calls, of what is done in a second."""
-    each = 1e9 * pl.col(amount) / pl.col("union_ns").clip(1)
-    mean = 1e9 * pl.col(amount).sum() / pl.col("union_ns").sum().clip(1)
-    return [
-        mean.alias(f"{amount}_per_s"),
-        each.median().alias(f"median_{amount}_per_s"),
-        each.std().fill_null(0.0).alias(f"spread_{amount}_per_s"),
-    ]
-
-
 def operator_efficiency(found: Efficiency) -> pl.DataFrame:
     """One row per operator and what it was given: work of a call, rates, roof and headroom.
 
-    Rates are over the union of the kernels of a call.  Headroom is per step: what would be saved
-    at the roof, and at the share of it that good kernels reach.
+    Rates are over the union of the kernels of a call: over all calls, their median and their
+    standard deviation.  Headroom is per step: what would be saved at the roof, and at the share
+    of it that good kernels reach.
     """
     steps = max(found.steps, 1)
     sets = found.sets.with_row_index("set").with_columns(pl.col("set").cast(pl.Int64))
     work = sets.select(
-        *(
-            "set",
-            "operator",
-            "input_dims",
-            "input_types",
-            "family",
-            "bound",
-            "precision",
-            "assumed",
-        ),
-        "roof_ns",
+        *("set", "operator", "family", "bound", "precision", "assumed", "roof_ns"),
+        _texts(sets["input_dims"], _shape_text).alias("shape"),
+        _texts(sets["input_types"], _type_text).alias("types"),
         flop=pl.col("matrix_flop") + pl.col("vector_flop"),
         bytes=pl.col("read_bytes") + pl.col("written_bytes") + pl.col("wire_bytes"),
     ).filter(pl.col("flop").is_not_null())
     calls = found.modelled.calls.join(work, on="set", how="inner", maintain_order="left")
-    keys = ["operator", "input_dims", "input_types", "family", "bound", "precision"]
+    keys = ["operator", "shape", "types", "family", "bound", "precision"]
     in_steps = pl.col("step") >= 0
-    time, roof = pl.col("union_ns").sum(), pl.col("roof_ns").sum()
-    reached = (
-        pl.col("bound").first().replace_strict(REACHED, default=1.0, return_dtype=pl.Float64())
-    )
-    in_step = pl.col("union_ns").filter(in_steps).sum() / steps
-    roof_in_step = pl.col("roof_ns").filter(in_steps).sum() / steps
+    time, roof = pl.col("union_ns"), pl.col("roof_ns")
+    reached = pl.col("bound").replace_strict(REACHED, default=1.0, return_dtype=pl.Float64())
     rows = (
-        calls.group_by(keys, maintain_order=True)
+        calls.with_columns(reachable_ns=roof / reached)
+        .group_by(keys, maintain_order=True)
         .agg(
             pl.len().alias("calls"),
-            time.alias("device_ns"),
-            in_step.alias("step_ns"),
-            pl.col("flop").mean().alias("mean_flop"),
-            pl.col("bytes").mean().alias("mean_bytes"),
-            *_rates("flop"),
-            *_rates("bytes"),
-            pl.when(pl.col("roof_ns").count() == pl.len())
-            .then(100 * roof / time.clip(1))
-            .alias("roof_pct"),
-            (in_step - roof_in_step).clip(0).alias("headroom_ns"),
-            (in_step - roof_in_step / reached).clip(0).alias("reachable_headroom_ns"),
-            pl.col("assumed").drop_nulls().first().alias("assumed"),
+            time.sum().alias("device_ns"),
+            (time.filter(in_steps).sum() / steps).alias("step_ns"),
+            (pl.col("flop").mean() / _GIGA).alias("gflop"),
+            (pl.col("bytes").mean() / _MEBI).alias("mib"),
+            _ratio(pl.col("flop").sum(), pl.col("bytes").sum()).alias("flop_per_byte"),
+            *_rates("flop", "tflops"),
+            *_rates("bytes", "tb_per_s"),
+            pl.when(roof.count() == pl.len()).then(100 * roof.sum() / time.sum()).alias("roof_pct"),
+            *(
+                ((time - pl.col(at)).filter(in_steps).sum() / steps).clip(0).alias(name)
+                for at, name in _HEADROOM.items()
+            ),
+            pl.col("assumed").first(),
         )
-        .rename({"mean_flop": "flop", "mean_bytes": "bytes"})
-        .with_columns(intensity=_ratio(pl.col("flop"), pl.col("bytes")))
         .with_columns(
             pl.when(pl.col("roof_pct").is_not_null()).then(name).alias(name)
-            for name in ("headroom_ns", "reachable_headroom_ns")
+            for name in _HEADROOM.values()
         )
         .sort("headroom_ns", "device_ns", descending=True, nulls_last=True, maintain_order=True)
     )
     return rows.select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items())
+
+
+def _rates(amount: str, name: str) -> list[pl.Expr]:
+    """What is done in a second, in tera: over all calls, their median and spread."""
+    time = pl.col("union_ns").clip(1)
+    each = 1e9 / _TERA * pl.col(amount) / time
+    return [
+        (1e9 / _TERA * pl.col(amount).sum() / time.sum()).alias(name),
+        each.median().alias(f"median_{name}"),
+        each.std().fill_null(0.0).alias(f"spread_{name}"),
+    ]
+
+
+def _texts(column: pl.Series, told: Callable[[str], str]) -> pl.Series:
+    known = {text: told(text) for text in column.unique() if text is not None}
+    return column.replace_strict(known, default=None, return_dtype=pl.String())
+
+
+def _shape_text(dims: str) -> str:
+    """Shapes as people write them.
+
+    >>> _shape_text("[[8, 16], [16], []]")
+    '8x16, 16'
+    """
+    shapes = _LIST.findall(dims)
+    told = ["x".join(_NUMBER.findall(shape)) for shape in shapes]
+    return ", ".join(one for one in told if one)
+
+
+def _type_text(types: str) -> str:
+    """Types of tensors, each once.
+
+    >>> _type_text('["c10::Half", "c10::Half", "Scalar", ""]')
+    'Half'
+    """
+    found = (one.type for one in parse_inputs("[]", types) if isinstance(one, Tensor))
+    return ", ".join(dict.fromkeys(one.removeprefix("c10::") for one in found))
 
 
 def _ratio(above: pl.Expr, below: pl.Expr) -> pl.Expr:
@@ -371,31 +388,30 @@ def module_efficiency(found: Efficiency) -> pl.DataFrame:
 def _groups(found: Efficiency, keys: pl.Series) -> pl.DataFrame:
     steps = max(found.steps, 1)
     told = pl.col("known").is_in([MODELLED, LIKE])
-    time = pl.col("dur_ns")
+    time, roof = pl.col("dur_ns"), pl.col("roof_ns")
     reached = pl.col("bound").replace_strict(REACHED, default=1.0, return_dtype=pl.Float64())
-    roofed = pl.col("roof_ns").is_not_null()
-    longest = pl.col("bound").sort_by(time).last()
     flop = (pl.col("matrix_flop") + pl.col("vector_flop")).sum()
-    modelled = time.filter(told).sum()
+    moved = (pl.col("bytes") + pl.col("wire_bytes")).sum()
+    modelled, roofed = time.filter(told).sum(), time.filter(roof.is_not_null()).sum()
     rows = (
-        found.kernels.with_columns(keys)
+        found.kernels.with_columns(keys, reachable_ns=roof / reached)
         .filter(pl.col("step") >= 0)
         .group_by("name", maintain_order=True)
         .agg(
             pl.len().alias("calls"),
             (time.sum() / steps).alias("step_ns"),
             (100 * modelled / time.sum().clip(1)).alias("modelled_pct"),
-            (flop / steps).alias("flop"),
-            (pl.col("bytes").sum() / steps).alias("bytes"),
-            _ratio(flop, pl.col("bytes").sum()).alias("intensity"),
-            (1e9 * flop / modelled.clip(1)).alias("flop_per_s"),
-            (1e9 * pl.col("bytes").sum() / modelled.clip(1)).alias("bytes_per_s"),
-            longest.alias("bound"),
-            pl.col("peak").sort_by(time).last().str.strip_suffix("_tensor").alias("precision"),
-            (100 * pl.col("roof_ns").sum() / time.filter(roofed).sum().clip(1)).alias("roof_pct"),
-            ((time - pl.col("roof_ns")).clip(0).sum() / steps).alias("headroom_ns"),
-            ((time - pl.col("roof_ns") / reached).clip(0).sum() / steps).alias(
-                "reachable_headroom_ns"
+            (flop / steps / _GIGA).alias("gflop"),
+            (moved / steps / _MEBI).alias("mib"),
+            _ratio(flop, moved).alias("flop_per_byte"),
+            _ratio(1e9 / _TERA * flop, modelled).alias("tflops"),
+            _ratio(1e9 / _TERA * moved, modelled).alias("tb_per_s"),
+            pl.col("bound").sort_by(time).drop_nulls().last(),
+            pl.col("precision").sort_by(time).drop_nulls().last(),
+            _ratio(100 * roof.sum(), roofed).alias("roof_pct"),
+            *(
+                ((time - pl.col(at)).clip(0).sum() / steps).alias(name)
+                for at, name in _HEADROOM.items()
             ),
         )
         .sort("step_ns", "name", descending=[True, False])
