@@ -34,6 +34,8 @@ MATRIX, VECTOR, MEMORY, LINK = BOUNDS = ("matrix", "vector", "memory", "link")
 REACHED = {MATRIX: 0.80, VECTOR: 0.77, MEMORY: 0.85, LINK: 0.80}
 """Shares of the published peaks that good kernels reach: measured on an H200, docs/roofline.md.
 That of links is what good collectives are said to reach, and was not measured."""
+BEYOND = ("below_ns", "unmodelled_ns", "communication_ns", "copies_ns", "idle_ns")
+"""What a step takes beyond the ideal, as `StepEfficiency` calls it."""
 LEAST_MODELLED = 0.5
 """Of the kernel time of steps: with less, what a step computes is not told."""
 _MATRIX_PEAKS: Mapping[str, tuple[str, ...]] = {
