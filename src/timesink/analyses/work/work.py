@@ -19,7 +19,7 @@ from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.model.data_files import csv_rows
 
 _MODULES = (
-    *("matmul", "convolution", "attention", "normalisation", "layers"),
+    *("matmul", "convolution", "attention", "normalisation", "pooling", "layers"),
     *("pointwise", "copies", "reductions", "indices", "optimizer", "triton", "collective"),
     *("serving", "quantised", "experts", "libraries", "recommendation"),
 )
