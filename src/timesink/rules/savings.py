@@ -12,18 +12,23 @@ from typing import Any
 
 import numpy as np
 
-from timesink.analyses.columns import device_names, once_per_trace
+from timesink.analyses.columns import device_columns, device_names, once_per_trace
 from timesink.analyses.replay.simulation import recorded_play, step_lengths
 from timesink.analyses.replay.what_if import Scenario, changed, parse_change
 from timesink.analyses.steps import find_steps
+from timesink.analyses.work.efficiency import Efficiency
 from timesink.errors import UsageError
-from timesink.model.findings import Finding
+from timesink.model.findings import Finding, gravest_first
 from timesink.model.trace import Trace
+from timesink.rules.efficiency import LEAST_SAVED, ShorterWork, efficiency_findings
 from timesink.rules.registry import catalogue
 from timesink.rules.single_run import find_all
 
 _NOTICED = 0.005
 """A saving below this share of a step is none."""
+LEAST_HIDDEN = 0.05
+"""Part of a step from which on work is told that could be shorter, though that saves nothing."""
+_AT_MOST = {"at_most": True}
 _IDLE_ANYWAY = {
     "work": "the host decides how long a step takes, and the device is idle here anyway",
     "idle": "the device decides how long a step takes, and the host waits for it anyway",
@@ -31,9 +36,14 @@ _IDLE_ANYWAY = {
 
 
 @once_per_trace
-def proven_findings(trace: Trace) -> tuple[Finding, ...]:
-    """Everything the rules find in a timeline, with what a replay says that it saves."""
-    found = find_all(trace)
+def proven_findings(trace: Trace, efficiency: Efficiency | None = None) -> tuple[Finding, ...]:
+    """Everything the rules find in a timeline, with what a replay says that it saves.
+
+    With the roofs of its device, what operators lose against these is among it.
+    """
+    below_roofs = () if efficiency is None else efficiency_findings(efficiency)
+    shorter = {id(one.finding): one for one in below_roofs}
+    found = gravest_first([*find_all(trace), *(one.finding for one in below_roofs)])
     steps = find_steps(trace).filter("complete")
     if steps.is_empty() or not any(one.cost_ns for one in found):
         return found
@@ -46,10 +56,18 @@ def proven_findings(trace: Trace) -> tuple[Finding, ...]:
     all_of_it, so_far, told, joint, is_capped = cycle_ns(base), base, [], 0.0, False
     for one in found:
         said = catalogue()["run"][one.id]
-        alone, both = (_mended(each, one, said) for each in (base, so_far))
+        work = shorter.get(id(one))
+        alone, both = (
+            _mended(each, one, said) if work is None else _shortened(each, work)
+            for each in (base, so_far)
+        )
         saved = None if alone is None else all_of_it - cycle_ns(alone)
+        proven = _with_saving(one, said if work is None else _AT_MOST, saved, whole)
+        if work is not None:
+            proven = replace(proven, share=proven.cost_ns / whole)
+            if max(proven.cost_ns / LEAST_SAVED, one.cost_ns / LEAST_HIDDEN) < whole:
+                continue
         so_far, is_capped = both or so_far, is_capped or bool(said.get("at_most"))
-        proven = _with_saving(one, said, saved, whole)
         if proven.cost_ns:
             # Changes that go further than their finding leave no more than its cost on top.
             most = joint + proven.cost_ns if is_capped or saved is None else whole
@@ -58,6 +76,14 @@ def proven_findings(trace: Trace) -> tuple[Finding, ...]:
             proven = replace(proven, together_ns=joint)
         told.append(proven)
     return tuple(told)
+
+
+def _shortened(scenario: Scenario, work: ShorterWork) -> Scenario:
+    """The program with kernels that take no longer than a finding says."""
+    left = np.full(device_columns(scenario.trace).height, np.inf)
+    left[work.row] = work.left_ns
+    length = np.minimum(scenario.length, left[scenario.graph.work.row])
+    return replace(scenario, length=length)
 
 
 def _mended(scenario: Scenario, one: Finding, said: Mapping[str, Any]) -> Scenario | None:

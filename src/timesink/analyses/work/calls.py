@@ -55,7 +55,8 @@ MODELLED, LIKE, NO_FORMULA, NO_SHAPES, NO_CALL, UNTOLD = (
 """What is known of the work of a kernel."""
 
 SET_SCHEMA: dict[str, pl.DataType] = {
-    **dict.fromkeys(("operator", "family", "input_dims", "input_types"), pl.String()),
+    **dict.fromkeys(("operator", "family"), pl.String()),
+    **dict.fromkeys(("input_dims", "input_types", "input_strides"), pl.String()),
     **dict.fromkeys(("matrix_flop", "vector_flop"), pl.Float64()),
     "precision": pl.String(),
     **dict.fromkeys(("read_bytes", "written_bytes", "wire_bytes"), pl.Float64()),
@@ -283,7 +284,7 @@ def _argument_sets(
         kernels = [one.kernel for one in launched]
         known.append(
             (
-                *(name, row.family if row else "", dims, types, *flop, told.precision),
+                *(name, row.family if row else "", dims, types, strides, *flop, told.precision),
                 *(told.read_bytes, told.written_bytes, told.wire_bytes, told.assumed),
                 any(uses_tensor_cores(one) for one in kernels),
                 any("tf32" in one.lower() or "_s1688" in one for one in kernels),

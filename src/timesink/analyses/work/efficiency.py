@@ -281,7 +281,7 @@ def operator_efficiency(found: Efficiency) -> pl.DataFrame:
     sets = found.sets.with_row_index("set").with_columns(pl.col("set").cast(pl.Int64))
     work = sets.select(
         *("set", "operator", "family", "bound", "precision", "assumed", "roof_ns"),
-        _texts(sets["input_dims"], _shape_text).alias("shape"),
+        _texts(sets["input_dims"], shape_text).alias("shape"),
         _texts(sets["input_types"], _type_text).alias("types"),
         flop=pl.col("matrix_flop") + pl.col("vector_flop"),
         bytes=pl.col("read_bytes") + pl.col("written_bytes") + pl.col("wire_bytes"),
@@ -335,10 +335,10 @@ def _texts(column: pl.Series, told: Callable[[str], str]) -> pl.Series:
     return column.replace_strict(known, default=None, return_dtype=pl.String())
 
 
-def _shape_text(dims: str) -> str:
+def shape_text(dims: str) -> str:
     """Shapes as people write them.
 
-    >>> _shape_text("[[8, 16], [16], []]")
+    >>> shape_text("[[8, 16], [16], []]")
     '8x16, 16'
     """
     shapes = _LIST.findall(dims)

@@ -78,7 +78,10 @@ def _saving(finding: Finding) -> str:
 def _places(item: Evidence, run: Analysed) -> Iterator[Link]:
     """Where a piece of evidence can be looked at, if anywhere."""
     name, kind, numbers = item.name, item.kind, item.numbers
-    if kind == "operator":
+    if kind == "operator" and "roof_pct" in numbers:
+        operator = name.partition(" ")[0]
+        yield Link(operator, "efficiency", operator)
+    elif kind == "operator":
         yield Link(name, "operators", name)
     elif kind == "kernel":
         yield Link(short_kernel_name(name), "kernels", short_kernel_name(name))
@@ -132,6 +135,8 @@ _UNITS: Mapping[str, Callable[[float], str]] = {
     "_ns": lambda value: f"{units.count(int(value))} ns",
     "_bytes": units.size_bytes,
     "_pct": lambda value: f"{value:.1f} %",
+    "_tflops": lambda value: f"{value:.1f} TFLOP/s",
+    "_tb_per_s": lambda value: f"{value:.2f} TB/s",
 }
 
 

@@ -197,7 +197,7 @@ class Analysis:
     def findings(self) -> tuple[Finding, ...]:
         """What costs time and what to try, the gravest first."""
         held_up = [] if self.ranks is None else stragglers(self.ranks)
-        return gravest_first([*proven_findings(self.timeline), *held_up])
+        return gravest_first([*proven_findings(self.timeline, self.efficiency), *held_up])
 
     def table(
         self, view: str, group_by: str | None = None, *, clock: str = RECORDED

@@ -1,0 +1,290 @@
+"""What operators lose against the roofs of their device, and why: from shapes and peaks.
+
+A rule speaks of kernels and how long each would take; a replay then says what that saves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from timesink.analyses.columns import device_columns, device_names
+from timesink.analyses.work.arguments import CallArguments, parse_inputs
+from timesink.analyses.work.efficiency import MATRIX, MEMORY, REACHED, Efficiency, shape_text
+from timesink.analyses.work.work import formula_of
+from timesink.model import units
+from timesink.model.arrays import Floats, Ints
+from timesink.model.findings import Evidence, Finding
+from timesink.model.vendors import UNKNOWN
+from timesink.rules import device_work
+from timesink.rules.registry import fitted, rules_for
+from timesink.rules.single_run import Steps, complete_steps, longest_by_name
+
+LEAST_SAVED = 0.01
+"""Part of a step: what would save less is not told."""
+START_NS = 2_000.0
+"""No kernel is promised to be shorter: about what the smallest take."""
+_MOST_SHOWN = 3
+_REARRANGED = re.compile(r"transpose", re.IGNORECASE)
+_WIDE = ("fp64", "fp32")
+_TERA = 1e12
+_BOUNDS = {
+    "matrix": "matrix units",
+    "vector": "vector units",
+    "memory": "memory",
+    "link": "links",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class ShorterWork:
+    """A finding, and how long the kernels it speaks of take when it is mended."""
+
+    finding: Finding
+    row: Ints
+    """Of the kernels in the table of device work."""
+    left_ns: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class RoofedSteps:
+    """The kernels of complete steps with their roofs, as rules ask for them."""
+
+    found: Efficiency
+    kernels: pl.DataFrame
+    """Those of `Efficiency.kernels` with `operator`, `shape`, `at` (their start), `stream`, the
+    `left_ns` that good kernels take for the work, and what is `lost_ns`."""
+    spoken: bool = False
+    """Whether a rule spoke of others before."""
+
+    @classmethod
+    def of(cls, found: Efficiency) -> RoofedSteps:
+        in_steps = found.kernels.filter((pl.col("step") >= 0) & (pl.col("dur_ns") > 0))
+        rows = in_steps["row"].to_numpy()
+        where = device_columns(found.trace).select(pl.col("ts_ns").alias("at"), "stream")[rows]
+        about = found.sets.with_row_index("set").select(
+            pl.col("set").cast(pl.Int64),
+            "operator",
+            pl.col("input_dims").alias("shape"),
+        )
+        reached = pl.col("bound").replace_strict(REACHED, default=1.0, return_dtype=pl.Float64())
+        time = pl.col("dur_ns").cast(pl.Float64())
+        least = pl.min_horizontal(time, pl.lit(START_NS))
+        left = pl.max_horizontal(pl.col("roof_ns") / reached, least).clip(upper_bound=time)
+        kernels = (
+            in_steps.hstack(where)
+            .join(about, on="set", how="left", maintain_order="left")
+            .with_columns(left_ns=pl.when(pl.col("roof_ns").is_not_null()).then(left))
+            .with_columns(lost_ns=time - pl.col("left_ns"))
+        )
+        return cls(found, kernels)
+
+    @cached_property
+    def steps(self) -> Steps:
+        return complete_steps(self.found.trace)
+
+    @cached_property
+    def each(self) -> int:
+        """What sums are divided by: steps, and devices that do the same in each."""
+        return max(self.steps.count, 1) * max(self.kernels["device"].n_unique(), 1)
+
+    def worth_telling(self, saved_ns: float) -> bool:
+        """Whether a sum over all steps is enough of one to speak of it."""
+        return saved_ns >= LEAST_SAVED * self.steps.length_ns * self.each
+
+    def many(self, number: float, things: str) -> str:
+        """How many of all steps there are in an average one, in words."""
+        return f"{units.counted(max(1, round(number / self.each)), things)}{self.steps.a_step}"
+
+    def told(
+        self,
+        rule: str,
+        sentence: str,
+        chosen: pl.DataFrame,
+        evidence: Iterable[Evidence],
+        words: Mapping[str, str] | None = None,
+        **more: Any,
+    ) -> ShorterWork:
+        """What a rule says of kernels that would take their `left_ns`."""
+        saved = float((chosen["dur_ns"] - chosen["left_ns"]).sum()) / self.each
+        (one,) = self.steps.found(rule, sentence, saved, evidence, words, **more)
+        return ShorterWork(one, chosen["row"].to_numpy(), chosen["left_ns"].to_numpy())
+
+    def shown(self, kernels: pl.DataFrame, most: int = _MOST_SHOWN) -> tuple[Evidence, ...]:
+        """The operators and shapes that lose most, with rates and roofs."""
+        rows = (
+            kernels.group_by("operator", "shape")
+            .agg(
+                calls=pl.col("call").filter(pl.col("call") >= 0).n_unique(),
+                time=pl.col("dur_ns").sum(),
+                lost=(pl.col("dur_ns") - pl.col("left_ns")).sum(),
+                flop=(pl.col("matrix_flop") + pl.col("vector_flop")).sum(),
+                bytes=pl.col("bytes").sum(),
+                roof=pl.col("roof_ns").sum(),
+            )
+            .sort("lost", "time", descending=True)
+            .head(most)
+        )
+        return tuple(
+            Evidence(
+                "operator",
+                f"{row['operator']} {shape_text(row['shape'] or '')}".strip(),
+                numbers={
+                    "calls_per_step": row["calls"] / self.each,
+                    "time_us_per_step": row["time"] / self.each / 1e3,
+                    "computes_tflops": 1e9 * row["flop"] / row["time"] / _TERA,
+                    "moves_tb_per_s": 1e9 * row["bytes"] / row["time"] / _TERA,
+                    "roof_pct": 100 * row["roof"] / row["time"],
+                },
+            )
+            for row in rows.to_dicts()
+        )
+
+
+def efficiency_findings(found: Efficiency) -> tuple[ShorterWork, ...]:
+    """What rules say of the kernels of a run; nothing without peaks, or with little modelled.
+
+    A kernel that one rule speaks of is not there for the next.
+    """
+    if found.peaks is None or found.step is None:
+        return ()
+    run, told = RoofedSteps.of(found), []
+    vendor = found.trace.metadata.vendor or UNKNOWN
+    for rule in rules_for("efficiency"):
+        for one in rule(run):
+            finding = fitted(one.finding, "run", pytorch=True, vendor=vendor)
+            told.append(ShorterWork(finding, one.row, one.left_ns))
+            spoken = pl.Series(one.row).implode()
+            run = RoofedSteps(found, run.kernels.filter(~pl.col("row").is_in(spoken)), spoken=True)
+    return tuple(told)
+
+
+def arguments_of(run: RoofedSteps, number: int) -> CallArguments:
+    """What calls of a set were given, by the names of their formula."""
+    sets = run.found.sets
+    operator, *texts = (
+        sets[name][number] for name in ("operator", "input_dims", "input_types", "input_strides")
+    )
+    row = formula_of(operator)
+    inputs = parse_inputs(*(text or "" for text in texts))
+    return CallArguments(operator, inputs, places=row.places if row else {})
+
+
+# -- rules -----------------------------------------------------------------------------------------
+
+
+def layouts_in_convolutions(run: RoofedSteps) -> list[ShorterWork]:
+    """Kernels that convolutions launch to turn tensors into the layout they want."""
+    if device_work.layout_conversions(run.found.trace):
+        return []  # by their names alone
+    named = device_names(run.found.trace)
+    turned = named.matching(
+        lambda name: bool(device_work.IMAGE_LAYOUT.search(name) or _REARRANGED.search(name))
+    )
+    mine = run.kernels.filter(pl.col("family") == "convolution")
+    mine = mine.filter(pl.Series(turned[mine["row"].to_numpy()], dtype=pl.Boolean))
+    lost = float(mine["dur_ns"].sum())
+    if not run.worth_telling(lost):
+        return []
+    events = device_columns(run.found.trace)[mine["row"].to_numpy()]
+    return [
+        run.told(
+            "layout-conversions",
+            f"{run.many(mine.height, 'kernels')} inside convolutions only turn "
+            f"tensors between memory layouts: {run.steps.part(lost / run.each)}.",
+            mine.with_columns(left_ns=pl.lit(0.0)),
+            longest_by_name("kernel", events),
+        )
+    ]
+
+
+def wide_products(run: RoofedSteps) -> list[ShorterWork]:
+    """Products of matrices in numbers that matrix units are slow at, or cannot take."""
+    peaks = run.found.peaks
+    if peaks is None or device_work.tensor_cores_unused(run.found.trace):
+        return []
+    memory = REACHED[MEMORY]
+    told = []
+    for wide in _WIDE:
+        # Which peak they are held against tells the unit that did them.
+        narrower = ("fp32",) if wide == "fp64" else ("tf32_tensor", "bf16_tensor")
+        names = (wide, "fp64_tensor") if wide == "fp64" else (wide,)
+        peak = next(filter(None, map(peaks.peak, narrower)), None)
+        chosen = run.kernels.filter(
+            pl.col("family").is_in(["matmul", "convolution"]),
+            pl.col("peak").is_in(names),
+            pl.col("matrix_flop") > 0,
+        )
+        if not peak or chosen.is_empty():
+            continue
+        at_peak = 1e9 * pl.col("matrix_flop") / peak / REACHED[MATRIX]
+        left = pl.max_horizontal(at_peak, pl.col("memory_ns") / memory, pl.lit(START_NS))
+        chosen = chosen.with_columns(left_ns=left.clip(upper_bound=pl.col("dur_ns")))
+        if not run.worth_telling(float((chosen["dur_ns"] - chosen["left_ns"]).sum())):
+            continue
+        rate = 1e9 * float(chosen["matrix_flop"].sum()) / float(chosen["dur_ns"].sum()) / _TERA
+        told.append(
+            run.told(
+                "wide-products",
+                f"Matrix products in {wide} take "
+                f"{run.steps.part(float(chosen['dur_ns'].sum()) / run.each)} and reach "
+                f"{rate:,.1f} TFLOP/s; {peaks.device} does {peak / _TERA:,.0f} TFLOP/s in "
+                f"{'fp32' if wide == 'fp64' else narrower[0].removesuffix('_tensor')}.",
+                chosen,
+                run.shown(chosen),
+                {"wide": wide},
+                advice="double" if wide == "fp64" else "advice",
+            )
+        )
+    return told
+
+
+def largest_headroom(run: RoofedSteps) -> list[ShorterWork]:
+    """The operator and shape that loses most against what good kernels reach."""
+    open_work = run.kernels.filter(
+        pl.col("lost_ns").is_not_null(), pl.col("family").fill_null("") != "collective"
+    )
+    by_shape = (
+        open_work.group_by("operator", "shape")
+        .agg(pl.col("lost_ns").sum())
+        .sort("lost_ns", "operator", "shape", descending=[True, False, False])
+    )
+    if by_shape.is_empty() or not run.worth_telling(by_shape["lost_ns"][0]):
+        return []
+    operator, shape, lost = by_shape.row(0)
+    mine = open_work.filter(pl.col("operator") == operator, pl.col("shape").eq_missing(shape))
+    time, roof = float(mine["dur_ns"].sum()), float(mine["roof_ns"].sum())
+    bound = mine.group_by("bound").agg(pl.col("dur_ns").sum()).sort("dur_ns")["bound"][-1]
+    amount = "matrix_flop" if bound == "matrix" else "bytes"
+    rate = 1e9 * float(mine[amount].sum()) / time / _TERA
+    rate_text = f"{rate:,.0f} TFLOP/s" if bound == "matrix" else f"{rate:.2f} TB/s"
+    calls = mine["call"].filter(mine["call"] >= 0).n_unique()
+    others = "Of all other operators, " if run.spoken else ""
+    return [
+        run.told(
+            "largest-headroom",
+            f"{others}{operator} on {shape_text(shape or '') or 'single numbers'} loses most: "
+            f"{run.many(calls, 'calls')} take {run.steps.part(time / run.each)} at "
+            f"{units.share(roof, time)} of the roof of {_BOUNDS.get(bound, bound)} ({rate_text}); "
+            f"good kernels would take {units.duration_ns((time - lost) / run.each)}.",
+            mine,
+            run.shown(mine),
+            {"operator": operator},
+            advice=_ADVICE.get(mine["family"][0] or "", "advice"),
+        )
+    ]
+
+
+_ADVICE = {
+    "matmul": "product",
+    "convolution": "convolution",
+    **dict.fromkeys(
+        ("elementwise", "normalisation", "reduction", "softmax", "copy", "loss"), "moved"
+    ),
+}

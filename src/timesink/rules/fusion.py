@@ -1,0 +1,327 @@
+"""Operators that one kernel could do: attention that writes its scores, chains bound by memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from timesink.analyses.columns import host_names
+from timesink.analyses.work.arguments import CallArguments, Tensor
+from timesink.analyses.work.efficiency import MEMORY, REACHED
+from timesink.model import units
+from timesink.model.findings import Evidence
+from timesink.rules.efficiency import START_NS, RoofedSteps, ShorterWork, arguments_of
+from timesink.rules.product_shapes import product_of
+
+_FUSED_REACHES = 0.5
+"""Of the peak of matrix units: what fused attention reaches at the least on long sequences."""
+_AGAIN = 1.25
+"""Fused attention computes its scores again on the way back: five products for four."""
+_NEAR = 12
+"""Operators from a softmax to the products before and after it, at most."""
+_FUSABLE = frozenset(
+    ("elementwise", "normalisation", "copy", "softmax", "reduction", "dropout", "fill")
+)
+_ABOUT_ALIKE = 0.02
+_MOST_SPARED = 0.9
+"""Of the bytes of an operator: something is left to read or write."""
+_MOST_SHOWN, _MOST_NAMES = 3, 6
+_SOFTMAX = ("aten::_softmax", "aten::_safe_softmax", "aten::_masked_softmax")
+_SOFTMAX_BACKWARD = ("aten::_softmax_backward_data", "aten::_masked_softmax_backward")
+
+
+@dataclass(frozen=True, eq=False)
+class CallsInOrder:
+    """Calls with kernels, in the order in which these run on each stream."""
+
+    run: RoofedSteps
+    calls: pl.DataFrame
+    """`call`, `set`, `family`, `lane`, `time`, `bytes`, `matrix_flop`, `peak_ns`; a call of -1
+    is a kernel that nothing is known of."""
+
+    @classmethod
+    def of(cls, run: RoofedSteps) -> CallsInOrder:
+        lanes = pl.struct("device", "stream", "step").rank("dense").alias("lane")
+        ordered = run.kernels.with_columns(lanes).sort("lane", "at", "row")
+        call = ordered["call"].to_numpy()
+        lane = ordered["lane"].to_numpy()
+        new = np.ones(len(call), dtype=np.bool_)
+        new[1:] = (call[1:] != call[:-1]) | (lane[1:] != lane[:-1]) | (call[1:] < 0)
+        grouped = ordered.with_columns(pl.Series("place", np.cumsum(new)))
+        return cls(
+            run,
+            grouped.group_by("place", maintain_order=True).agg(
+                pl.col("call", "set", "family", "lane", "operator").first(),
+                time=pl.col("dur_ns").sum(),
+                bytes=pl.col("bytes").sum(),
+                matrix_flop=pl.col("matrix_flop").sum(),
+                peak_ns=pl.col("peak_ns").sum(),
+                memory_ns=pl.col("memory_ns").sum(),
+            ),
+        )
+
+    @cached_property
+    def given(self) -> Mapping[int, CallArguments]:
+        """What calls were given, by the number of their set."""
+        known = self.calls.filter(pl.col("call") >= 0)["set"].unique()
+        return {number: arguments_of(self.run, number) for number in known.to_list()}
+
+
+# -- attention -------------------------------------------------------------------------------------
+
+
+def attention_not_fused(run: RoofedSteps) -> list[ShorterWork]:
+    """Products, softmax and what is between them, with the scores written to memory."""
+    order = CallsInOrder.of(run)
+    rows = order.calls.rows(named=True)
+    stretches = [
+        one
+        for place, row in enumerate(rows)
+        if row["operator"] in (*_SOFTMAX, *_SOFTMAX_BACKWARD)
+        for one in _around(order, rows, place)
+    ]
+    saved = sum(one.time - one.fused_ns for one in stretches)
+    if not stretches or not run.worth_telling(saved):
+        return []
+    part = {row["call"]: one.left for one in stretches for row in one.calls}
+    chosen = run.kernels.filter(pl.col("call").is_in(list(part)))
+    left = chosen["dur_ns"] * chosen["call"].replace_strict(part, return_dtype=pl.Float64())
+    chosen = chosen.with_columns(left_ns=left)
+    largest = max(stretches, key=lambda one: one.time - one.fused_ns)
+    time = sum(one.time for one in stretches)
+    scores = sum(one.score_bytes for one in stretches)
+    calls = run.many(len(stretches), "attentions")
+    return [
+        run.told(
+            "attention-not-fused",
+            f"{calls} write their scores ({largest.shape}) to memory and read them again: "
+            f"{units.size_bytes(scores / run.each)}{run.steps.a_step}, "
+            f"{run.steps.part(time / run.each)}; one kernel that keeps them on the chip would "
+            f"take about {units.duration_ns(sum(one.fused_ns for one in stretches) / run.each)}.",
+            chosen,
+            _stretches_shown(run, stretches),
+        )
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Attention:
+    """The calls of one attention, one after the other."""
+
+    calls: Sequence[Mapping[str, object]]
+    shape: str
+    time: float
+    fused_ns: float
+    score_bytes: float
+
+    @property
+    def left(self) -> float:
+        return self.fused_ns / self.time
+
+    @property
+    def names(self) -> str:
+        return _chained([str(row["operator"]) for row in self.calls])
+
+
+def _around(
+    order: CallsInOrder, rows: Sequence[Mapping[str, object]], place: int
+) -> Iterator[_Attention]:
+    """The attention around a softmax, if it is one: every call near it that has its scores."""
+    softmax = order.given[rows[place]["set"]]  # type: ignore[index]
+    scores = next((one for one in softmax.tensors if len(one.shape) >= 3), None)  # noqa: PLR2004
+    if scores is None or min(scores.shape[-2:]) < 2:  # noqa: PLR2004
+        return
+    before = _with_scores(order, rows, place, -1, scores)
+    after = _with_scores(order, rows, place, 1, scores)
+    if not (_has_product(rows, before) and _has_product(rows, after)):
+        return
+    mine = [rows[at] for at in (*reversed(before), place, *after)]
+    products = [row for row in mine if row["family"] == "matmul"]
+    others = sum(_bytes_beside(order.given[row["set"]], scores) for row in mine)  # type: ignore[index]
+    peaks = order.run.found.peaks
+    memory = peaks.dram_bytes_per_s if peaks else None
+    at_peak = sum(float(row["peak_ns"] or 0.0) for row in products)  # type: ignore[arg-type]
+    time, moved = (sum(float(row[name] or 0.0) for row in mine) for name in ("time", "bytes"))  # type: ignore[arg-type]
+    if not memory or not at_peak or moved <= others:
+        return
+    again = _AGAIN if rows[place]["operator"] in _SOFTMAX_BACKWARD else 1.0
+    fused = max(
+        again * at_peak / _FUSED_REACHES, 1e9 * others / memory / REACHED[MEMORY], START_NS
+    )
+    if fused < time:
+        shape = " x ".join(map(str, scores.shape))
+        yield _Attention(mine, shape, time, fused, moved - others)
+
+
+def _with_scores(
+    order: CallsInOrder,
+    rows: Sequence[Mapping[str, object]],
+    place: int,
+    way: int,
+    scores: Tensor,
+) -> list[int]:
+    """Places of calls that read or write the scores, on one side, up to the farthest product."""
+    found: list[int] = []
+    for at in range(place + way, place + way * (_NEAR + 1), way):
+        if not 0 <= at < len(rows) or rows[at]["lane"] != rows[place]["lane"]:
+            break
+        row = rows[at]
+        if row["call"] == -1 or "softmax" in str(row["family"]):
+            break
+        if _has_scores(order.given[row["set"]], scores):  # type: ignore[index]
+            found.append(at)
+    last = [turn for turn, at in enumerate(found) if rows[at]["family"] == "matmul"]
+    return found[: last[-1] + 1] if last else []
+
+
+def _has_scores(call: CallArguments, scores: Tensor) -> bool:
+    made = product_of(call)
+    if made is not None:
+        outside = made.batch, made.m, made.n
+        return _is_result(outside, scores) or any(_alike(one, scores) for one in (made.a, made.b))
+    return any(_alike(one, scores) for one in call.tensors)
+
+
+def _is_result(sizes: tuple[int, int, int], scores: Tensor) -> bool:
+    batch, m, n = sizes
+    return batch * m * n == scores.elements and {m, n} == set(scores.shape[-2:])
+
+
+def _alike(one: Tensor, scores: Tensor) -> bool:
+    """Whether a tensor has the size of the scores, turned or not."""
+    same = one.elements == scores.elements
+    return same and sorted(one.shape[-2:]) == sorted(scores.shape[-2:])
+
+
+def _bytes_beside(call: CallArguments, scores: Tensor) -> float:
+    """What a call reads and writes beside scores."""
+    read = sum(one.bytes for one in call.tensors if not _alike(one, scores))
+    made = product_of(call)
+    if made is None or _is_result((made.batch, made.m, made.n), scores):
+        return read
+    return read + made.batch * made.m * made.n * made.a.element_bytes
+
+
+def _has_product(rows: Sequence[Mapping[str, object]], places: Sequence[int]) -> bool:
+    return any(rows[at]["family"] == "matmul" for at in places)
+
+
+def _stretches_shown(run: RoofedSteps, stretches: Sequence[_Attention]) -> tuple[Evidence, ...]:
+    return _shown(
+        run, [(f"{one.names} on {one.shape}", one.time, one.score_bytes) for one in stretches]
+    )
+
+
+# -- chains ----------------------------------------------------------------------------------------
+
+
+def unfused_chains(run: RoofedSteps) -> list[ShorterWork]:
+    """Operators bound by memory of which each reads what the one before it wrote."""
+    order = CallsInOrder.of(run)
+    calls = order.calls
+    number, lane = calls["set"].to_numpy(), calls["lane"].to_numpy()
+    fusable = calls["family"].fill_null("").is_in(list(_FUSABLE)).to_numpy()
+    fusable &= (calls["call"].to_numpy() >= 0) & (calls["bytes"].fill_null(0.0).to_numpy() > 0)
+    near = fusable[1:] & fusable[:-1] & (lane[1:] == lane[:-1])
+    known = {
+        pair: _handed(order, *pair)
+        for pair in set(zip(number[:-1][near].tolist(), number[1:][near].tolist(), strict=True))
+    }
+    handed = np.zeros(len(number))
+    for at in np.flatnonzero(near).tolist():
+        handed[at] = known[int(number[at]), int(number[at + 1])]
+    # What a backward pass needs later has to be written all the same.
+    written = 0.0 if _is_trained(run) else 1.0
+    spared = written * handed
+    spared[1:] += handed[:-1]
+    moved = calls["bytes"].fill_null(0.0).to_numpy()
+    part = np.divide(spared, moved, out=np.zeros(len(moved)), where=moved > 0)
+    part = np.minimum(part, _MOST_SPARED)
+    chain = np.cumsum(np.append(True, handed[:-1] == 0)) if len(handed) else handed
+    in_chain = part > 0
+    in_chain[:-1] |= handed[:-1] > 0
+    time = calls["time"].to_numpy().astype(np.float64)
+    if not in_chain.any() or not run.worth_telling(float((part * time).sum())):
+        return []
+    about = calls.with_columns(
+        pl.Series("chain", chain), pl.Series("part", part), pl.Series("spared", part * moved)
+    ).filter(pl.Series(in_chain))
+    chains = about.group_by("chain", maintain_order=True).agg(
+        "operator",
+        pl.col("time").sum(),
+        pl.col("spared").sum(),
+        saved=(pl.col("time") * pl.col("part")).sum(),
+    )
+    left = dict(about.select("call", 1 - pl.col("part")).iter_rows())
+    chosen = run.kernels.filter(pl.col("call").is_in(list(left)))
+    shorter = chosen["dur_ns"] * chosen["call"].replace_strict(left, return_dtype=pl.Float64())
+    lengths = chains["operator"].list.len()
+    told = units.size_bytes(float(chains["spared"].sum()) / run.each)
+    shown = [
+        (_chained(names), time, spared)
+        for names, time, spared in chains.select("operator", "time", "spared").iter_rows()
+    ]
+    return [
+        run.told(
+            "unfused-chains",
+            f"{run.many(chains.height, 'chains')} of {_from_to(lengths)} operators pass tensors on "
+            f"through memory that one kernel would keep: {told}{run.steps.a_step}, in "
+            f"{run.steps.part(float(chains['time'].sum()) / run.each)}.",
+            chosen.with_columns(left_ns=shorter),
+            _shown(run, shown),
+        )
+    ]
+
+
+def _handed(order: CallsInOrder, first: int, second: int) -> float:
+    """Bytes of the tensor that a call writes and the next one reads; 0 where there is none."""
+    written = float(order.run.found.sets["written_bytes"][first] or 0.0)
+    if not written:
+        return 0.0
+    for one in order.given[second].tensors:
+        if one.bytes and abs(one.bytes - written) <= _ABOUT_ALIKE * written:
+            return min(one.bytes, written)
+    return 0.0
+
+
+def _is_trained(run: RoofedSteps) -> bool:
+    """Whether the program goes backward, by names of operators."""
+    return any(text.endswith(("Backward", "Backward0")) for text in host_names(run.found.trace).texts)
+
+
+def _from_to(lengths: pl.Series) -> str:
+    low, high = (int(each) for each in (lengths.min(), lengths.max()))  # type: ignore[arg-type]
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _chained(names: Sequence[str]) -> str:
+    """Operators one after the other, without what all of them begin with."""
+    return units.listed([name.removeprefix("aten::") for name in names], _MOST_NAMES, " + ")
+
+
+def _shown(run: RoofedSteps, told: Sequence[tuple[str, float, float]]) -> tuple[Evidence, ...]:
+    """The costliest of some groups of calls: how often, how long, and what they pass on."""
+    rows = pl.DataFrame(told, schema=["name", "time", "bytes"], orient="row")
+    largest = (
+        rows.group_by("name")
+        .agg(pl.len(), pl.col("time", "bytes").sum())
+        .sort("bytes", "name", descending=[True, False])
+        .head(_MOST_SHOWN)
+    )
+    return tuple(
+        Evidence(
+            "chain",
+            name,
+            numbers={
+                "calls_per_step": many / run.each,
+                "time_us_per_step": time / run.each / 1e3,
+                "passed_on_bytes": math.floor(moved / run.each),
+            },
+        )
+        for name, many, time, moved in largest.iter_rows()
+    )

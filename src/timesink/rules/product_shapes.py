@@ -1,0 +1,313 @@
+"""Matrix products far below their roof, for a reason that their shape gives."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import polars as pl
+
+from timesink.analyses.columns import device_names
+from timesink.analyses.work.arguments import CallArguments, Tensor
+from timesink.analyses.work.efficiency import MATRIX, MEMORY
+from timesink.model import units
+from timesink.rules.efficiency import START_NS, RoofedSteps, ShorterWork, arguments_of
+
+_FAR = 0.5
+"""Of the roof: products that reach more need no reason."""
+_ALIGNED_BYTES = 16
+"""What matrix units load at once: rows have to begin at multiples of it."""
+_FEW_ROWS = 64
+_WEIGHTS = 0.8
+"""Part of the bytes from which on a product reads weights, and little else."""
+_SMALLER = 0.5
+"""Of their bytes is left of weights of 16 bits in 8."""
+_LATENCY_NS = 3_000.0
+"""Products that good kernels do in less are over before the device is busy."""
+_LEAST_FILLED = 0.8
+_LEAST_TILE = 128 * 64
+"""Elements of an output tile from which on a multiprocessor has one at a time."""
+_TILE = re.compile(r"(?:_|tilesize|MT)(\d{2,3})x(\d{2,3})(?=[_x])")
+_ROUND = 64
+_LITTLE_MORE = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """`a` (M x K) times `b` (K x N), so many at once."""
+
+    batch: int
+    m: int
+    n: int
+    k: int
+    a: Tensor
+    b: Tensor
+
+    @property
+    def is_skinny(self) -> bool:
+        return min(self.m, self.n) < _FEW_ROWS
+
+    @property
+    def multiple(self) -> int:
+        """Of how many elements dimensions have to be multiples: those of 16 bytes."""
+        size = max(self.a.element_bytes, self.b.element_bytes)
+        return int(_ALIGNED_BYTES / size) if size else 1
+
+    @property
+    def odd_sizes(self) -> tuple[int, ...]:
+        """Lengths of rows in memory that are no such multiple.
+
+        >>> half = "c10::Half"
+        >>> Product(1, 64, 30522, 768, Tensor((64, 768), half), Tensor((768, 30522), half)).odd_sizes
+        (30522,)
+        """
+        lengths = {self.n, *_row_length(self.a), *_row_length(self.b)}
+        return tuple(sorted(one for one in lengths if one > 1 and one % self.multiple))
+
+
+def product_of(call: CallArguments) -> Product | None:
+    """The product that a call makes; None where it is none, or one of another sort.
+
+    >>> from timesink.analyses.work.arguments import parse_inputs
+    >>> inputs = parse_inputs("[[64, 32], [32, 16]]", '["float", "float"]')
+    >>> one = product_of(CallArguments("aten::mm", inputs, places={"a": 0, "b": 1}))
+    >>> (one.m, one.n, one.k)
+    (64, 16, 32)
+    """
+    a, b = call.tensor("a"), call.tensor("b")
+    if a is None or b is None or min(len(a.shape), len(b.shape)) < 2:  # noqa: PLR2004
+        return None
+    if a.shape[-1] != b.shape[-2] or not (a.elements and b.elements):
+        return None
+    batch = math.prod(a.shape[:-2])
+    return Product(batch, a.shape[-2], b.shape[-1], a.shape[-1], a, b)
+
+
+def _row_length(one: Tensor) -> tuple[int, ...]:
+    """From one row of a matrix to the next in memory; nothing where strides do not tell."""
+    if len(one.strides) != len(one.shape):
+        return ()
+    (rows, columns), (down, across) = one.shape[-2:], one.strides[-2:]
+    if across == 1 and rows > 1:
+        return (down,)
+    return (across,) if down == 1 and columns > 1 else ()
+
+
+def _chosen(
+    run: RoofedSteps, kernels: pl.DataFrame, test: Callable[[int, Product], bool]
+) -> tuple[pl.DataFrame, dict[int, Product]]:
+    """Kernels of the products that pass a test, and these by the number of their set."""
+    found = {}
+    for number in kernels["set"].unique(maintain_order=True).to_list():
+        one = product_of(arguments_of(run, number))
+        if one is not None and test(number, one):
+            found[number] = one
+    return kernels.filter(pl.col("set").is_in(list(found))), found
+
+
+def _far(run: RoofedSteps) -> pl.DataFrame:
+    """Kernels of products that are far below their roof, all of a shape together."""
+    mine = run.kernels.filter(pl.col("family") == "matmul", pl.col("roof_ns").is_not_null())
+    reached = pl.col("roof_ns").sum().over("set") / pl.col("dur_ns").sum().over("set")
+    return mine.filter(reached < _FAR)
+
+
+def odd_dimensions(run: RoofedSteps) -> list[ShorterWork]:
+    """Products with rows that matrix units cannot load at once."""
+    on_units = _far(run).filter(pl.col("peak").fill_null("").str.ends_with("_tensor"))
+    mine, products = _chosen(run, on_units, lambda _, one: bool(one.odd_sizes) and not one.is_skinny)
+    lost = float(mine["lost_ns"].sum())
+    if mine.is_empty() or not run.worth_telling(lost):
+        return []
+    by_set = dict(mine.group_by("set").agg(pl.col("lost_ns").sum()).iter_rows())
+    costly = sorted(products, key=lambda number: -by_set[number])
+    sizes = dict.fromkeys(size for number in costly for size in products[number].odd_sizes)
+    multiple = products[costly[0]].multiple
+    padded = [f"{size} to {_padded(size, multiple)}" for size in sizes]
+    time, roof = float(mine["dur_ns"].sum()), float(mine["roof_ns"].sum())
+    told = units.listed([str(size) for size in sizes], 3)
+    return [
+        run.told(
+            "odd-dimensions",
+            f"{run.many(_calls(mine), 'matrix products')} {_have(run, mine)} a dimension that is "
+            f"no multiple of {multiple} ({told}) and {_reach(run, mine)} {units.share(roof, time)} "
+            f"of the roof: {run.steps.part(time / run.each)}, "
+            f"{units.duration_ns((time - lost) / run.each)} with good kernels.",
+            mine,
+            run.shown(mine),
+            {"padded": units.listed(padded, 3), "multiple": str(multiple)},
+        )
+    ]
+
+
+def _padded(size: int, multiple: int) -> int:
+    """The next round size, or where that is much more the next multiple.
+
+    >>> _padded(30522, 8), _padded(3137, 8)
+    (30528, 3144)
+    """
+    wide = math.ceil(size / _ROUND) * _ROUND
+    return wide if wide <= (1 + _LITTLE_MORE) * size else math.ceil(size / multiple) * multiple
+
+
+def small_products(run: RoofedSteps) -> list[ShorterWork]:
+    """Products that are over before the device is busy."""
+    mine, products = _chosen(run, _far(run), lambda *_: True)
+    small = pl.col("roof_ns").sum().over("call") < _LATENCY_NS
+    mine = mine.filter(small & (pl.col("call") >= 0))
+    lost = float(mine["lost_ns"].sum())
+    if not products or not run.worth_telling(lost):
+        return []
+    time, calls = float(mine["dur_ns"].sum()), _calls(mine)
+    return [
+        run.told(
+            "small-products",
+            f"{run.many(calls, 'matrix products')} take {units.duration_ns(time / calls)} each, "
+            f"and {units.duration_ns(float(mine['roof_ns'].sum()) / calls)} at the roof: they are "
+            f"too small to fill the device. Together {run.steps.part(time / run.each)}.",
+            mine,
+            run.shown(mine),
+        )
+    ]
+
+
+def few_rows(run: RoofedSteps) -> list[ShorterWork]:
+    """Products of a few rows, which take as long as reading their weights."""
+    bound = run.kernels.filter(
+        pl.col("family") == "matmul", pl.col("bound") == MEMORY, pl.col("roof_ns") > START_NS
+    )
+
+    def reads_weights(_: int, one: Product) -> bool:
+        weights, rows = (one.b, one.a) if one.m <= one.n else (one.a, one.b)
+        both = weights.bytes + rows.bytes
+        return one.is_skinny and one.batch == 1 and weights.bytes > _WEIGHTS * both
+
+    mine, products = _chosen(run, bound, reads_weights)
+    # Weights of few bits cannot be made much smaller.
+    wide = [number for number, one in products.items() if one.b.element_bytes >= 2]  # noqa: PLR2004
+    mine = mine.filter(pl.col("set").is_in(wide))
+    left = pl.max_horizontal(_SMALLER * pl.col("dur_ns"), pl.lit(START_NS))
+    mine = mine.with_columns(left_ns=left.clip(upper_bound=pl.col("dur_ns")))
+    if mine.is_empty() or not run.worth_telling(float((mine["dur_ns"] - mine["left_ns"]).sum())):
+        return []
+    time = float(mine["dur_ns"].sum())
+    rows = sorted({min(products[number].m, products[number].n) for number in mine["set"]})
+    told = f"{rows[0]} to {rows[-1]} rows" if len(rows) > 1 else units.counted(rows[0], "rows")
+    moved = float(mine["bytes"].sum()) / run.each
+    return [
+        run.told(
+            "few-rows",
+            f"{run.many(_calls(mine), 'matrix products')} have {told} and take as long as reading "
+            f"their weights: {units.size_bytes(moved)}{run.steps.a_step} at "
+            f"{units.share(float(mine['memory_ns'].sum()), time)} of the memory's bandwidth, "
+            f"{run.steps.part(time / run.each)}.",
+            mine,
+            run.shown(mine),
+        )
+    ]
+
+
+def unfilled_waves(run: RoofedSteps) -> list[ShorterWork]:
+    """Products whose tiles do not fill the multiprocessors, or whose output not the tiles."""
+    many = _multiprocessors(run)
+    if not many:
+        return []
+    mine = run.kernels.filter(pl.col("family") == "matmul", pl.col("bound") == MATRIX)
+    named = device_names(run.found.trace)
+    told = {}
+    for number, code in set(zip(mine["set"], named.codes[mine["row"].to_numpy()], strict=True)):
+        one = product_of(arguments_of(run, number))
+        tiling = _tiling(named.texts[code], one, many) if one else None
+        if tiling and tiling.filled < _LEAST_FILLED:
+            told[number, int(code)] = tiling
+    mine = mine.with_columns(pl.Series("code", named.codes[mine["row"].to_numpy()]))
+    keys = list(zip(mine["set"], mine["code"], strict=True))
+    mine = mine.with_columns(
+        filled=pl.Series([told[key].filled if key in told else None for key in keys], dtype=pl.Float64)
+    ).filter(pl.col("filled").is_not_null())
+    left = pl.max_horizontal("left_ns", pl.col("filled") * pl.col("dur_ns"))
+    mine = mine.with_columns(left_ns=left)
+    lost = float((mine["dur_ns"] - mine["left_ns"]).sum())
+    if not run.worth_telling(lost):
+        return []
+    by = mine.group_by("set", "code").agg((pl.col("dur_ns") - pl.col("left_ns")).sum().alias("lost"))
+    number, code, _ = by.sort("lost", "set").row(-1)
+    worst = told[number, code]
+    time = float(mine["dur_ns"].sum())
+    return [
+        run.told(
+            "unfilled-waves",
+            f"{run.many(_calls(mine), 'matrix products')} leave multiprocessors without work: "
+            f"{run.steps.part(time / run.each)}. The costliest, {worst.product.m} x "
+            f"{worst.product.n} in tiles of {worst.tile[0]} x {worst.tile[1]}, has "
+            f"{units.count(worst.tiles)} tiles for {many} multiprocessors: {worst.words(many)}.",
+            mine,
+            run.shown(mine),
+        )
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Tiling:
+    product: Product
+    tile: tuple[int, int]
+    tiles: int
+    waves: int
+    filled: float
+    """What of the capacity of all waves is of use, 0 to 1."""
+
+    def words(self, many: int) -> str:
+        last = self.tiles - (self.waves - 1) * many
+        if self.waves == 1:
+            return f"{many - last} have none"
+        return f"the last of {self.waves} rounds has {last}"
+
+
+def _tiling(kernel: str, one: Product, many: int) -> _Tiling | None:
+    """How a kernel cuts its output, as its name tells; the better of both orientations.
+
+    >>> half = "c10::Half"
+    >>> product = Product(1, 1024, 768, 768, Tensor((1024, 768), half), Tensor((768, 768), half))
+    >>> _tiling("gemm_f16_128x256_64x3_nn", product, 132).tiles
+    24
+    """
+    found = _TILE.search(kernel)
+    if found is None or re.search(r"split_?k|stream_?k", kernel, re.IGNORECASE):
+        return None
+    sizes = int(found[1]), int(found[2])
+    if math.prod(sizes) < _LEAST_TILE:
+        return None
+    ways = []
+    for down, across in (sizes, sizes[::-1]):
+        tiles = one.batch * math.ceil(one.m / down) * math.ceil(one.n / across)
+        waves = math.ceil(tiles / many)
+        filled = one.batch * one.m * one.n / (waves * many * down * across)
+        ways.append(_Tiling(one, (down, across), tiles, waves, filled))
+    return max(ways, key=lambda way: way.filled)
+
+
+def _multiprocessors(run: RoofedSteps) -> int:
+    recorded = (one.multiprocessors for one in run.found.trace.metadata.devices)
+    published = run.found.peaks.multiprocessors if run.found.peaks else None
+    return next(filter(None, (*recorded, published)), 0)
+
+
+def _calls(kernels: pl.DataFrame) -> int:
+    """Calls that own kernels; kernels without one count each."""
+    owned = kernels["call"].filter(kernels["call"] >= 0).n_unique()
+    return max(1, owned + int((kernels["call"] < 0).sum()))
+
+
+def _is_one(run: RoofedSteps, kernels: pl.DataFrame) -> bool:
+    return round(_calls(kernels) / run.each) <= 1
+
+
+def _have(run: RoofedSteps, kernels: pl.DataFrame) -> str:
+    return "has" if _is_one(run, kernels) else "have"
+
+
+def _reach(run: RoofedSteps, kernels: pl.DataFrame) -> str:
+    return "reaches" if _is_one(run, kernels) else "reach"
+
