@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import device_columns, device_names
@@ -30,9 +29,12 @@ LEAST_SAVED = 0.01
 """Part of a step: what would save less is not told."""
 START_NS = 2_000.0
 """No kernel is promised to be shorter: about what the smallest take."""
+FUSED_REACHES = 0.5
+"""Of the peak of matrix units: what fused attention reaches at the least on long sequences."""
 _MOST_SHOWN = 3
-_REARRANGED = re.compile(r"transpose", re.IGNORECASE)
+_REARRANGED = re.compile(r"(?<!conv)(?<!conv_)transpose", re.IGNORECASE)
 _WIDE = ("fp64", "fp32")
+_MOST = 0.5
 _TERA = 1e12
 _BOUNDS = {
     "matrix": "matrix units",
@@ -73,7 +75,13 @@ class RoofedSteps:
             "operator",
             pl.col("input_dims").alias("shape"),
         )
-        reached = pl.col("bound").replace_strict(REACHED, default=1.0, return_dtype=pl.Float64())
+        reached = (
+            pl.when((pl.col("family") == "attention") & (pl.col("bound") == MATRIX))
+            .then(FUSED_REACHES)
+            .otherwise(
+                pl.col("bound").replace_strict(REACHED, default=1.0, return_dtype=pl.Float64())
+            )
+        )
         time = pl.col("dur_ns").cast(pl.Float64())
         least = pl.min_horizontal(time, pl.lit(START_NS))
         left = pl.max_horizontal(pl.col("roof_ns") / reached, least).clip(upper_bound=time)
@@ -209,22 +217,25 @@ def wide_products(run: RoofedSteps) -> list[ShorterWork]:
     peaks = run.found.peaks
     if peaks is None or device_work.tensor_cores_unused(run.found.trace):
         return []
-    memory = REACHED[MEMORY]
+    products = run.kernels.filter(pl.col("matrix_flop") > 0)
+    # Where most of a family is narrow already, what is not has no choice.
+    narrow = ~pl.col("peak").is_in([*_WIDE, "fp64_tensor"])
+    part = (pl.col("matrix_flop") * narrow).sum() / pl.col("matrix_flop").sum()
+    known = products.filter(pl.col("family").is_in(["matmul", "convolution"]))
+    families = known.group_by("family").agg(part.alias("narrow")).filter(pl.col("narrow") < _MOST)
     told = []
     for wide in _WIDE:
         # Which peak they are held against tells the unit that did them.
         narrower = ("fp32",) if wide == "fp64" else ("tf32_tensor", "bf16_tensor")
         names = (wide, "fp64_tensor") if wide == "fp64" else (wide,)
         peak = next(filter(None, map(peaks.peak, narrower)), None)
-        chosen = run.kernels.filter(
-            pl.col("family").is_in(["matmul", "convolution"]),
-            pl.col("peak").is_in(names),
-            pl.col("matrix_flop") > 0,
+        chosen = products.filter(
+            pl.col("family").is_in(families["family"].implode()), pl.col("peak").is_in(names)
         )
         if not peak or chosen.is_empty():
             continue
         at_peak = 1e9 * pl.col("matrix_flop") / peak / REACHED[MATRIX]
-        left = pl.max_horizontal(at_peak, pl.col("memory_ns") / memory, pl.lit(START_NS))
+        left = pl.max_horizontal(at_peak, pl.col("memory_ns") / REACHED[MEMORY], pl.lit(START_NS))
         chosen = chosen.with_columns(left_ns=left.clip(upper_bound=pl.col("dur_ns")))
         if not run.worth_telling(float((chosen["dur_ns"] - chosen["left_ns"]).sum())):
             continue
@@ -270,9 +281,9 @@ def largest_headroom(run: RoofedSteps) -> list[ShorterWork]:
         run.told(
             "largest-headroom",
             f"{others}{operator} on {shape_text(shape or '') or 'single numbers'} loses most: "
-            f"{run.many(calls, 'calls')} take {run.steps.part(time / run.each)} at "
-            f"{units.share(roof, time)} of the roof of {_BOUNDS.get(bound, bound)} ({rate_text}); "
-            f"good kernels would take {units.duration_ns((time - lost) / run.each)}.",
+            f"{run.many(calls, 'calls')}, {run.steps.part(time / run.each)}, at "
+            f"{units.share(roof, time)} of the roof of {_BOUNDS.get(bound, bound)} ({rate_text}). "
+            f"Good kernels would take {units.duration_ns((time - lost) / run.each)}.",
             mine,
             run.shown(mine),
             {"operator": operator},
@@ -284,6 +295,7 @@ def largest_headroom(run: RoofedSteps) -> list[ShorterWork]:
 _ADVICE = {
     "matmul": "product",
     "convolution": "convolution",
+    "attention": "attention",
     **dict.fromkeys(
         ("elementwise", "normalisation", "reduction", "softmax", "copy", "loss"), "moved"
     ),

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,18 +16,22 @@ from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.analyses.work.efficiency import MEMORY, REACHED
 from timesink.model import units
 from timesink.model.findings import Evidence
-from timesink.rules.efficiency import START_NS, RoofedSteps, ShorterWork, arguments_of
+from timesink.rules.efficiency import (
+    FUSED_REACHES,
+    START_NS,
+    RoofedSteps,
+    ShorterWork,
+    arguments_of,
+)
 from timesink.rules.product_shapes import product_of
 
-_FUSED_REACHES = 0.5
-"""Of the peak of matrix units: what fused attention reaches at the least on long sequences."""
 _AGAIN = 1.25
 """Fused attention computes its scores again on the way back: five products for four."""
 _NEAR = 12
 """Operators from a softmax to the products before and after it, at most."""
-_FUSABLE = frozenset(
-    ("elementwise", "normalisation", "copy", "softmax", "reduction", "dropout", "fill")
-)
+_FUSABLE = frozenset(("elementwise", "normalisation", "copy", "softmax", "reduction", "dropout"))
+_LEAST_HANDED = 2**18
+"""Bytes of a tensor from which on passing it through memory takes time."""
 _ABOUT_ALIKE = 0.02
 _MOST_SPARED = 0.9
 """Of the bytes of an operator: something is left to read or write."""
@@ -95,11 +100,13 @@ def attention_not_fused(run: RoofedSteps) -> list[ShorterWork]:
     largest = max(stretches, key=lambda one: one.time - one.fused_ns)
     time = sum(one.time for one in stretches)
     scores = sum(one.score_bytes for one in stretches)
-    calls = run.many(len(stretches), "attentions")
+    back = sum(one.is_backward for one in stretches)
+    calls = run.many(max(back, len(stretches) - back), "attentions")
+    ways = ", in the backward pass too" if 0 < back < len(stretches) else ""
     return [
         run.told(
             "attention-not-fused",
-            f"{calls} write their scores ({largest.shape}) to memory and read them again: "
+            f"The scores ({largest.shape}) of {calls} go to memory and back{ways}: "
             f"{units.size_bytes(scores / run.each)}{run.steps.a_step}, "
             f"{run.steps.part(time / run.each)}; one kernel that keeps them on the chip would "
             f"take about {units.duration_ns(sum(one.fused_ns for one in stretches) / run.each)}.",
@@ -113,11 +120,12 @@ def attention_not_fused(run: RoofedSteps) -> list[ShorterWork]:
 class _Attention:
     """The calls of one attention, one after the other."""
 
-    calls: Sequence[Mapping[str, object]]
+    calls: Sequence[Mapping[str, Any]]
     shape: str
     time: float
     fused_ns: float
     score_bytes: float
+    is_backward: bool
 
     @property
     def left(self) -> float:
@@ -129,12 +137,12 @@ class _Attention:
 
 
 def _around(
-    order: CallsInOrder, rows: Sequence[Mapping[str, object]], place: int
+    order: CallsInOrder, rows: Sequence[Mapping[str, Any]], place: int
 ) -> Iterator[_Attention]:
     """The attention around a softmax, if it is one: every call near it that has its scores."""
-    softmax = order.given[rows[place]["set"]]  # type: ignore[index]
-    scores = next((one for one in softmax.tensors if len(one.shape) >= 3), None)  # noqa: PLR2004
-    if scores is None or min(scores.shape[-2:]) < 2:  # noqa: PLR2004
+    softmax = order.given[rows[place]["set"]]
+    scores = next((one for one in softmax.tensors if len(one.shape) >= 3), None)
+    if scores is None or min(scores.shape[-2:]) < 2:
         return
     before = _with_scores(order, rows, place, -1, scores)
     after = _with_scores(order, rows, place, 1, scores)
@@ -142,25 +150,28 @@ def _around(
         return
     mine = [rows[at] for at in (*reversed(before), place, *after)]
     products = [row for row in mine if row["family"] == "matmul"]
-    others = sum(_bytes_beside(order.given[row["set"]], scores) for row in mine)  # type: ignore[index]
+    others = float(sum(_bytes_beside(order.given[row["set"]], scores) for row in mine))
     peaks = order.run.found.peaks
     memory = peaks.dram_bytes_per_s if peaks else None
-    at_peak = sum(float(row["peak_ns"] or 0.0) for row in products)  # type: ignore[arg-type]
-    time, moved = (sum(float(row[name] or 0.0) for row in mine) for name in ("time", "bytes"))  # type: ignore[arg-type]
+    at_peak = _summed(products, "peak_ns")
+    time, moved = _summed(mine, "time"), _summed(mine, "bytes")
     if not memory or not at_peak or moved <= others:
         return
-    again = _AGAIN if rows[place]["operator"] in _SOFTMAX_BACKWARD else 1.0
-    fused = max(
-        again * at_peak / _FUSED_REACHES, 1e9 * others / memory / REACHED[MEMORY], START_NS
-    )
+    is_backward = rows[place]["operator"] in _SOFTMAX_BACKWARD
+    again = _AGAIN if is_backward else 1.0
+    fused = max(again * at_peak / FUSED_REACHES, 1e9 * others / memory / REACHED[MEMORY], START_NS)
     if fused < time:
         shape = " x ".join(map(str, scores.shape))
-        yield _Attention(mine, shape, time, fused, moved - others)
+        yield _Attention(mine, shape, time, fused, moved - others, is_backward)
+
+
+def _summed(rows: Sequence[Mapping[str, Any]], name: str) -> float:
+    return float(sum(row[name] or 0.0 for row in rows))
 
 
 def _with_scores(
     order: CallsInOrder,
-    rows: Sequence[Mapping[str, object]],
+    rows: Sequence[Mapping[str, Any]],
     place: int,
     way: int,
     scores: Tensor,
@@ -173,7 +184,7 @@ def _with_scores(
         row = rows[at]
         if row["call"] == -1 or "softmax" in str(row["family"]):
             break
-        if _has_scores(order.given[row["set"]], scores):  # type: ignore[index]
+        if _has_scores(order.given[row["set"]], scores):
             found.append(at)
     last = [turn for turn, at in enumerate(found) if rows[at]["family"] == "matmul"]
     return found[: last[-1] + 1] if last else []
@@ -207,7 +218,7 @@ def _bytes_beside(call: CallArguments, scores: Tensor) -> float:
     return read + made.batch * made.m * made.n * made.a.element_bytes
 
 
-def _has_product(rows: Sequence[Mapping[str, object]], places: Sequence[int]) -> bool:
+def _has_product(rows: Sequence[Mapping[str, Any]], places: Sequence[int]) -> bool:
     return any(rows[at]["family"] == "matmul" for at in places)
 
 
@@ -269,9 +280,10 @@ def unfused_chains(run: RoofedSteps) -> list[ShorterWork]:
     return [
         run.told(
             "unfused-chains",
-            f"{run.many(chains.height, 'chains')} of {_from_to(lengths)} operators pass tensors on "
-            f"through memory that one kernel would keep: {told}{run.steps.a_step}, in "
-            f"{run.steps.part(float(chains['time'].sum()) / run.each)}.",
+            f"In {run.many(chains.height, 'chains')}, {_from_to(lengths)} operators each read what "
+            f"the one before has just written: "
+            f"{run.steps.part(float(chains['time'].sum()) / run.each)}. One kernel for each chain "
+            f"would move {told} less.",
             chosen.with_columns(left_ns=shorter),
             _shown(run, shown),
         )
@@ -280,8 +292,11 @@ def unfused_chains(run: RoofedSteps) -> list[ShorterWork]:
 
 def _handed(order: CallsInOrder, first: int, second: int) -> float:
     """Bytes of the tensor that a call writes and the next one reads; 0 where there is none."""
-    written = float(order.run.found.sets["written_bytes"][first] or 0.0)
-    if not written:
+    sets = order.run.found.sets
+    written = float(sets["written_bytes"][first] or 0.0)
+    # Copies, and calls alike, come one after the other for several tensors.
+    copies = sets["family"][first] == sets["family"][second] == "copy"
+    if written < _LEAST_HANDED or first == second or copies:
         return 0.0
     for one in order.given[second].tensors:
         if one.bytes and abs(one.bytes - written) <= _ABOUT_ALIKE * written:
@@ -291,7 +306,9 @@ def _handed(order: CallsInOrder, first: int, second: int) -> float:
 
 def _is_trained(run: RoofedSteps) -> bool:
     """Whether the program goes backward, by names of operators."""
-    return any(text.endswith(("Backward", "Backward0")) for text in host_names(run.found.trace).texts)
+    return any(
+        text.endswith(("Backward", "Backward0")) for text in host_names(run.found.trace).texts
+    )
 
 
 def _from_to(lengths: pl.Series) -> str:

@@ -27,6 +27,7 @@ _SMALLER = 0.5
 _LATENCY_NS = 3_000.0
 """Products that good kernels do in less are over before the device is busy."""
 _LEAST_FILLED = 0.8
+_EXPLAINED = 0.4
 _LEAST_TILE = 128 * 64
 """Elements of an output tile from which on a multiprocessor has one at a time."""
 _TILE = re.compile(r"(?:_|tilesize|MT)(\d{2,3})x(\d{2,3})(?=[_x])")
@@ -59,8 +60,8 @@ class Product:
     def odd_sizes(self) -> tuple[int, ...]:
         """Lengths of rows in memory that are no such multiple.
 
-        >>> half = "c10::Half"
-        >>> Product(1, 64, 30522, 768, Tensor((64, 768), half), Tensor((768, 30522), half)).odd_sizes
+        >>> a, b = Tensor((64, 768), "c10::Half"), Tensor((768, 30522), "c10::Half")
+        >>> Product(1, 64, 30522, 768, a, b).odd_sizes
         (30522,)
         """
         lengths = {self.n, *_row_length(self.a), *_row_length(self.b)}
@@ -77,7 +78,7 @@ def product_of(call: CallArguments) -> Product | None:
     (64, 16, 32)
     """
     a, b = call.tensor("a"), call.tensor("b")
-    if a is None or b is None or min(len(a.shape), len(b.shape)) < 2:  # noqa: PLR2004
+    if a is None or b is None or min(len(a.shape), len(b.shape)) < 2:
         return None
     if a.shape[-1] != b.shape[-2] or not (a.elements and b.elements):
         return None
@@ -117,7 +118,9 @@ def _far(run: RoofedSteps) -> pl.DataFrame:
 def odd_dimensions(run: RoofedSteps) -> list[ShorterWork]:
     """Products with rows that matrix units cannot load at once."""
     on_units = _far(run).filter(pl.col("peak").fill_null("").str.ends_with("_tensor"))
-    mine, products = _chosen(run, on_units, lambda _, one: bool(one.odd_sizes) and not one.is_skinny)
+    mine, products = _chosen(
+        run, on_units, lambda _, one: bool(one.odd_sizes) and not one.is_skinny
+    )
     lost = float(mine["lost_ns"].sum())
     if mine.is_empty() or not run.worth_telling(lost):
         return []
@@ -131,10 +134,10 @@ def odd_dimensions(run: RoofedSteps) -> list[ShorterWork]:
     return [
         run.told(
             "odd-dimensions",
-            f"{run.many(_calls(mine), 'matrix products')} {_have(run, mine)} a dimension that is "
-            f"no multiple of {multiple} ({told}) and {_reach(run, mine)} {units.share(roof, time)} "
-            f"of the roof: {run.steps.part(time / run.each)}, "
-            f"{units.duration_ns((time - lost) / run.each)} with good kernels.",
+            f"Dimensions that are no multiple of {multiple} ({told}) keep "
+            f"{run.many(_calls(mine), 'matrix products')} at {units.share(roof, time)} of the "
+            f"roof: {run.steps.part(time / run.each)}. Good kernels would take "
+            f"{units.duration_ns((time - lost) / run.each)}.",
             mine,
             run.shown(mine),
             {"padded": units.listed(padded, 3), "multiple": str(multiple)},
@@ -164,9 +167,10 @@ def small_products(run: RoofedSteps) -> list[ShorterWork]:
     return [
         run.told(
             "small-products",
-            f"{run.many(calls, 'matrix products')} take {units.duration_ns(time / calls)} each, "
-            f"and {units.duration_ns(float(mine['roof_ns'].sum()) / calls)} at the roof: they are "
-            f"too small to fill the device. Together {run.steps.part(time / run.each)}.",
+            f"Too small to fill the device: {run.many(calls, 'matrix products')} of "
+            f"{units.duration_ns(time / calls)} each, at the roof "
+            f"{units.duration_ns(float(mine['roof_ns'].sum()) / calls)}; "
+            f"{run.steps.part(time / run.each)}.",
             mine,
             run.shown(mine),
         )
@@ -186,7 +190,7 @@ def few_rows(run: RoofedSteps) -> list[ShorterWork]:
 
     mine, products = _chosen(run, bound, reads_weights)
     # Weights of few bits cannot be made much smaller.
-    wide = [number for number, one in products.items() if one.b.element_bytes >= 2]  # noqa: PLR2004
+    wide = [number for number, one in products.items() if one.b.element_bytes >= 2]
     mine = mine.filter(pl.col("set").is_in(wide))
     left = pl.max_horizontal(_SMALLER * pl.col("dur_ns"), pl.lit(START_NS))
     mine = mine.with_columns(left_ns=left.clip(upper_bound=pl.col("dur_ns")))
@@ -199,8 +203,8 @@ def few_rows(run: RoofedSteps) -> list[ShorterWork]:
     return [
         run.told(
             "few-rows",
-            f"{run.many(_calls(mine), 'matrix products')} have {told} and take as long as reading "
-            f"their weights: {units.size_bytes(moved)}{run.steps.a_step} at "
+            f"With {told}, {run.many(_calls(mine), 'matrix products')} only read weights: "
+            f"{units.size_bytes(moved)}{run.steps.a_step} at "
             f"{units.share(float(mine['memory_ns'].sum()), time)} of the memory's bandwidth, "
             f"{run.steps.part(time / run.each)}.",
             mine,
@@ -214,7 +218,11 @@ def unfilled_waves(run: RoofedSteps) -> list[ShorterWork]:
     many = _multiprocessors(run)
     if not many:
         return []
-    mine = run.kernels.filter(pl.col("family") == "matmul", pl.col("bound") == MATRIX)
+    mine = run.kernels.filter(
+        pl.col("family") == "matmul",
+        pl.col("bound") == MATRIX,
+        pl.col("peak").fill_null("").str.ends_with("_tensor"),
+    )
     named = device_names(run.found.trace)
     told = {}
     for number, code in set(zip(mine["set"], named.codes[mine["row"].to_numpy()], strict=True)):
@@ -225,24 +233,32 @@ def unfilled_waves(run: RoofedSteps) -> list[ShorterWork]:
     mine = mine.with_columns(pl.Series("code", named.codes[mine["row"].to_numpy()]))
     keys = list(zip(mine["set"], mine["code"], strict=True))
     mine = mine.with_columns(
-        filled=pl.Series([told[key].filled if key in told else None for key in keys], dtype=pl.Float64)
+        filled=pl.Series(
+            [told[key].filled if key in told else None for key in keys], dtype=pl.Float64
+        )
     ).filter(pl.col("filled").is_not_null())
+    # What is much farther below its roof has another reason.
+    reached = pl.col("roof_ns").sum().over("set") / pl.col("dur_ns").sum().over("set")
+    mine = mine.filter(reached > _EXPLAINED * pl.col("filled"))
     left = pl.max_horizontal("left_ns", pl.col("filled") * pl.col("dur_ns"))
     mine = mine.with_columns(left_ns=left)
     lost = float((mine["dur_ns"] - mine["left_ns"]).sum())
     if not run.worth_telling(lost):
         return []
-    by = mine.group_by("set", "code").agg((pl.col("dur_ns") - pl.col("left_ns")).sum().alias("lost"))
+    by = mine.group_by("set", "code").agg(
+        (pl.col("dur_ns") - pl.col("left_ns")).sum().alias("lost")
+    )
     number, code, _ = by.sort("lost", "set").row(-1)
     worst = told[number, code]
     time = float(mine["dur_ns"].sum())
     return [
         run.told(
             "unfilled-waves",
-            f"{run.many(_calls(mine), 'matrix products')} leave multiprocessors without work: "
+            f"Multiprocessors are without work in {run.many(_calls(mine), 'matrix products')}: "
             f"{run.steps.part(time / run.each)}. The costliest, {worst.product.m} x "
             f"{worst.product.n} in tiles of {worst.tile[0]} x {worst.tile[1]}, has "
-            f"{units.count(worst.tiles)} tiles for {many} multiprocessors: {worst.words(many)}.",
+            f"{units.counted(worst.tiles, 'tiles')} for {many} multiprocessors: "
+            f"{worst.words(many)}, and {units.share(1 - worst.filled, 1)} of the device is unused.",
             mine,
             run.shown(mine),
         )
@@ -298,16 +314,3 @@ def _calls(kernels: pl.DataFrame) -> int:
     """Calls that own kernels; kernels without one count each."""
     owned = kernels["call"].filter(kernels["call"] >= 0).n_unique()
     return max(1, owned + int((kernels["call"] < 0).sum()))
-
-
-def _is_one(run: RoofedSteps, kernels: pl.DataFrame) -> bool:
-    return round(_calls(kernels) / run.each) <= 1
-
-
-def _have(run: RoofedSteps, kernels: pl.DataFrame) -> str:
-    return "has" if _is_one(run, kernels) else "have"
-
-
-def _reach(run: RoofedSteps, kernels: pl.DataFrame) -> str:
-    return "reaches" if _is_one(run, kernels) else "reach"
-

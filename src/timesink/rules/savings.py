@@ -26,8 +26,6 @@ from timesink.rules.single_run import find_all
 
 _NOTICED = 0.005
 """A saving below this share of a step is none."""
-LEAST_HIDDEN = 0.05
-"""Part of a step from which on work is told that could be shorter, though that saves nothing."""
 _AT_MOST = {"at_most": True}
 _IDLE_ANYWAY = {
     "work": "the host decides how long a step takes, and the device is idle here anyway",
@@ -42,10 +40,9 @@ def proven_findings(trace: Trace, efficiency: Efficiency | None = None) -> tuple
     With the roofs of its device, what operators lose against these is among it.
     """
     below_roofs = () if efficiency is None else efficiency_findings(efficiency)
-    shorter = {id(one.finding): one for one in below_roofs}
-    found = gravest_first([*find_all(trace), *(one.finding for one in below_roofs)])
+    found = find_all(trace)
     steps = find_steps(trace).filter("complete")
-    if steps.is_empty() or not any(one.cost_ns for one in found):
+    if steps.is_empty() or not (below_roofs or any(one.cost_ns for one in found)):
         return found
     base = Scenario.of(trace, recorded_play(trace))
 
@@ -54,20 +51,26 @@ def proven_findings(trace: Trace, efficiency: Efficiency | None = None) -> tuple
 
     whole = float(np.mean((steps["end_ns"] - steps["start_ns"]).to_numpy()))
     all_of_it, so_far, told, joint, is_capped = cycle_ns(base), base, [], 0.0, False
-    for one in found:
+    shorter = {}
+    for work in below_roofs:
+        one = work.finding
+        proven = _with_saving(one, _AT_MOST, all_of_it - cycle_ns(_shortened(base, work)), whole)
+        if proven.cost_ns >= LEAST_SAVED * whole:
+            marked = bool(steps["marked"].any())
+            proven = replace(proven, share=proven.cost_ns / whole, marked=marked)
+            shorter[id(proven)] = (proven, work)
+    for one in gravest_first([*found, *(proven for proven, _ in shorter.values())]):
         said = catalogue()["run"][one.id]
-        work = shorter.get(id(one))
-        alone, both = (
-            _mended(each, one, said) if work is None else _shortened(each, work)
-            for each in (base, so_far)
-        )
-        saved = None if alone is None else all_of_it - cycle_ns(alone)
-        proven = _with_saving(one, said if work is None else _AT_MOST, saved, whole)
-        if work is not None:
-            proven = replace(proven, share=proven.cost_ns / whole)
-            if max(proven.cost_ns / LEAST_SAVED, one.cost_ns / LEAST_HIDDEN) < whole:
-                continue
-        so_far, is_capped = both or so_far, is_capped or bool(said.get("at_most"))
+        saved: float | None = one.cost_ns
+        if id(one) in shorter:
+            proven, work = shorter[id(one)]
+            so_far = _shortened(so_far, work)
+        else:
+            alone, both = (_mended(each, one, said) for each in (base, so_far))
+            saved = None if alone is None else all_of_it - cycle_ns(alone)
+            proven = _with_saving(one, said, saved, whole)
+            so_far = so_far if both is None else both
+        is_capped = is_capped or bool(said.get("at_most"))
         if proven.cost_ns:
             # Changes that go further than their finding leave no more than its cost on top.
             most = joint + proven.cost_ns if is_capped or saved is None else whole
