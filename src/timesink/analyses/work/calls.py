@@ -36,6 +36,7 @@ from timesink.analyses.work.arguments import (
     Tensor,
     parse_inputs,
     parse_values,
+    typed,
 )
 from timesink.analyses.work.work import Work, formula_of, work_of
 from timesink.model.arrays import Flags, Ints
@@ -274,7 +275,7 @@ def _argument_sets(
         more = extra.get(keyed["index"][int(at)], {})
         call = CallArguments(
             name,
-            parse_inputs(dims, types, strides),
+            typed(parse_inputs(dims, types, strides), facts.types_by_shape),
             parse_values(values),
             extra=more,
             launches=launched,
@@ -340,14 +341,17 @@ def _facts(trace: Trace, forest: CallForest) -> Facts:
     texts = trace.lazy("host").select("input_dims", "input_types").drop_nulls()
     given = texts.group_by("input_dims", "input_types").len().collect()
     often: Counter[str] = Counter()
+    by_shape: dict[tuple[int, ...], set[str]] = {}
     for dims, types, many in given.iter_rows():
         for one in parse_inputs(dims, types):
             if isinstance(one, Tensor) and one.precision in _FLOATING:
                 often[one.type] += one.elements * many
+                by_shape.setdefault(one.shape, set()).add(one.type)
     usual = often.most_common(1)
     return Facts(
         parameters=_parameters(trace, forest),
         usual_type=usual[0][0] if usual else "",
+        types_by_shape={shape: min(types) for shape, types in by_shape.items() if len(types) == 1},
         world_size=trace.metadata.distributed.world_size,
     )
 
