@@ -265,7 +265,7 @@ def _argument_sets(
     )
     keys = keyed.select(pl.struct("name", *_INPUTS, "signature", "extra").hash(7)).to_series()
     _, first, found = np.unique(keys.to_numpy(), return_index=True, return_inverse=True)
-    facts = _facts(trace, forest)
+    facts = run_facts(trace, forest)
     known: list[tuple[Any, ...]] = []
     names = _kernel_names(trace, first, found, launches)
     asked: dict[tuple[Any, ...], Work | None] = {}
@@ -337,7 +337,8 @@ def _rare_arguments(trace: Trace, indices: pl.Series) -> dict[int, dict[str, str
     return found
 
 
-def _facts(trace: Trace, forest: CallForest) -> Facts:
+def run_facts(trace: Trace, forest: CallForest) -> Facts:
+    """What the whole recording tells that single calls do not."""
     texts = trace.lazy("host").select("input_dims", "input_types").drop_nulls()
     given = texts.group_by("input_dims", "input_types").len().collect()
     often: Counter[str] = Counter()
