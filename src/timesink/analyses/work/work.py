@@ -19,7 +19,7 @@ from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.model.data_files import csv_rows
 
 _MODULES = (
-    *("matmul", "convolution", "attention", "normalisation", "pooling", "layers"),
+    *("matmul", "convolution", "attention", "normalisation", "pools", "layers"),
     *("pointwise", "optimizer", "triton", "collective", "serving", "recommendation"),
 )
 """Files of formulas beside this one; each lists its own under `FORMULAS`."""
