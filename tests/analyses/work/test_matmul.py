@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from operator_calls import half, recorded, single, work
 
+from operator_calls import half, recorded, single, work
 from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.analyses.work.work import work_of
 
@@ -41,7 +41,14 @@ def test_the_forward_pass_of_a_language_model_adds_up():
         ("aten::bmm", (half(7, 3, 4), half(7, 4, 5)), 7 * 3, 5, 4, 2),
         ("aten::mv", (half(3, 4), half(4)), 3, 1, 4, 2),
         ("aten::dot", (half(4), half(4)), 1, 1, 4, 2),
-        ("aten::_int_mm", (Tensor((3, 4), "signed char"), Tensor((4, 5), "signed char")), 3, 5, 4, 4),
+        (
+            "aten::_int_mm",
+            (Tensor((3, 4), "signed char"), Tensor((4, 5), "signed char")),
+            3,
+            5,
+            4,
+            4,
+        ),
     ],
 )
 def test_products_without_a_bias(name, arguments, m, n, k, out_bytes):
