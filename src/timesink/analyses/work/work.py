@@ -151,4 +151,7 @@ def work_of(call: CallArguments) -> Work | None:
     True
     """
     row = formula_of(call.name)
-    return None if row is None else row.formula(replace(call, places=row.places))
+    work = None if row is None else row.formula(replace(call, places=row.places))
+    if work is None or min(work.matrix_flop, work.vector_flop, work.bytes) < 0:
+        return None  # sizes below zero: what was recorded is not what it says
+    return work
