@@ -9,7 +9,7 @@ from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.analyses.work.work import work_of
 
 
-def byte(*shape):
+def byte(*shape: int) -> Tensor:
     return Tensor(shape, "signed char")
 
 

@@ -152,6 +152,6 @@ def work_of(call: CallArguments) -> Work | None:
     """
     row = formula_of(call.name)
     work = None if row is None else row.formula(replace(call, places=row.places))
-    if work is None or min(work.matrix_flop, work.vector_flop, work.bytes) < 0:
+    if work is None or min(work.flop, work.read_bytes, work.written_bytes) < 0:
         return None  # sizes below zero: what was recorded is not what it says
     return work
