@@ -19,7 +19,7 @@ from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.model.data_files import csv_rows
 
 _MODULES = (
-    *("matmul", "convolution", "attention", "normalisation", "pooling", "layers"),
+    *("matmul", "convolution", "attention", "normalisation", "pools", "layers"),
     *("pointwise", "copies", "reductions", "indices", "optimizer", "triton", "collective"),
     *("serving", "quantised", "experts", "libraries", "recommendation"),
 )
@@ -152,4 +152,7 @@ def work_of(call: CallArguments) -> Work | None:
     True
     """
     row = formula_of(call.name)
-    return None if row is None else row.formula(replace(call, places=row.places))
+    work = None if row is None else row.formula(replace(call, places=row.places))
+    if work is None or min(work.flop, work.read_bytes, work.written_bytes) < 0:
+        return None  # sizes below zero: what was recorded is not what it says
+    return work
