@@ -110,7 +110,9 @@ def product_of_three(call: CallArguments) -> Work | None:
     if k * k * out.elements != a.elements * b.elements:
         return None
     work = moved([a, b, call.tensor("bias")], [out])
-    return replace(work, matrix_flop=2.0 * out.elements * k, precision=a.precision)
+    # Numbers of eight bits are kept as plain bytes.
+    precision = "fp8" if a.precision == "int8" else a.precision
+    return replace(work, matrix_flop=2.0 * out.elements * k, precision=precision)
 
 
 # -- to fewer bits and back ------------------------------------------------------------------------
@@ -129,6 +131,9 @@ def quantisation_by_range(call: CallArguments) -> Work | None:
 def _quantised(call: CallArguments, per_element: int) -> Work | None:
     x, out = call.tensor("x"), call.tensor("out")
     if x is None or out is None or not x.element_bytes or not out.element_bytes:
+        return None
+    # Versions order arguments differently: a scale in the place of `x` is no such call.
+    if not x.elements // 8 <= out.elements <= 2 * x.elements:
         return None
     work = moved([x, call.tensor("scale")], [out, call.tensor("new_scale")])
     return replace(work, vector_flop=float(per_element * x.elements), precision=x.precision)
