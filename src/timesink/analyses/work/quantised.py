@@ -32,7 +32,8 @@ def scaled_matmul(call: CallArguments) -> Work | None:
     # Two numbers of four bits share a byte, or an element of that type.
     packed = a.precision == "fp4" or call.places.get("packed") == 1
     precision = "fp4" if packed else a.precision
-    return _product(call, a, b, (n, k * 2 if packed else k), out, precision)
+    work = _product(call, (a, b), (n, k * 2 if packed else k), out)
+    return replace(work, precision=precision)
 
 
 def scaled_fp4_matmul(call: CallArguments) -> Work | None:
@@ -47,7 +48,7 @@ def linear(call: CallArguments) -> Work | None:
         return None
     if not x.element_bytes:
         return None
-    return _product(call, x, w, w.shape, x.sized(*x.shape[:-1], w.shape[0]), x.precision)
+    return _product(call, (x, w), w.shape, x.sized(*x.shape[:-1], w.shape[0]))
 
 
 def packed_matmul(call: CallArguments) -> Work | None:
@@ -189,13 +190,9 @@ def unpacked_weights(call: CallArguments) -> Work | None:
 
 
 def _product(
-    call: CallArguments,
-    a: Tensor,
-    b: Tensor,
-    size: tuple[int, ...],
-    out: Tensor | None,
-    precision: str,
+    call: CallArguments, factors: tuple[Tensor, Tensor], size: tuple[int, ...], out: Tensor | None
 ) -> Work:
+    a, b = factors
     n, k = size
     rows, assumed = math.prod(a.shape[:-1]), ""
     if out is None or not out.element_bytes:
@@ -207,7 +204,7 @@ def _product(
     scales = [call.tensor(name) for name in ("scale_a", "scale_b")]
     work = moved([a, b, bias, *scales], [out])
     flop = 2.0 * rows * n * k + (rows * n if bias else 0)
-    return replace(work, matrix_flop=flop, precision=precision, assumed=assumed)
+    return replace(work, matrix_flop=flop, precision=a.precision, assumed=assumed)
 
 
 def _is_integer(one: Tensor) -> bool:
