@@ -147,12 +147,11 @@ def _operator(entry: _Entry, given: Any) -> OperatorFormula:
     first, precision = next(iter(sizes.tensors.values())), given.get("precision", "")
 
     def evaluated(call: CallArguments) -> Work | None:
-        found = {key: _amount(part, call) for key, part in parts.items()}
-        amounts = {key: one for key, one in found.items() if one is not None}
+        matrix, vector, read, written = (_amount(parts[key], call) for key in _SUMS)
         x = call.tensor(first)
-        if x is None or len(amounts) < len(found):
+        if x is None or matrix is None or vector is None or read is None or written is None:
             return None
-        return Work(precision=precision or x.precision, **amounts)
+        return Work(matrix, vector, precision or x.precision, read, written)
 
     family, whole = given.get("family", _FAMILY), given.get("whole", False)
     return OperatorFormula(entry.name, evaluated, family, whole, {})
@@ -179,7 +178,8 @@ def _places(entry: _Entry, given: Mapping[str, Any], key: str) -> dict[str, int]
     return places
 
 
-_Part = Callable[[CallArguments], float]
+_Part = Callable[[CallArguments], Any]
+"""A number, or, of a root of something negative, what is none."""
 
 
 def _part(entry: _Entry, given: Mapping[str, Any], key: str, sizes: _Sizes) -> _Part:
@@ -206,7 +206,7 @@ def _part(entry: _Entry, given: Mapping[str, Any], key: str, sizes: _Sizes) -> _
         return _compiled(tree, sizes)
     except _ExpressionError as error:
         entry.refuse(f"{key}: {error}")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError):
         entry.refuse(f"{key}: {text[:60]!r} is no expression")
 
 
@@ -214,9 +214,8 @@ def _amount(part: _Part, call: CallArguments) -> float | None:
     """What an expression gives for a call; None where that is no amount, or cannot be told."""
     try:
         found = part(call)
-    except (_UntoldError, ArithmeticError):
+    except (_UntoldError, ArithmeticError, RecursionError):
         return None
-    # A root of something negative is not a plain number.
     good = isinstance(found, float | int) and math.isfinite(found) and found >= 0
     return float(found) if good else None
 
@@ -248,7 +247,7 @@ _OF_TENSORS: Mapping[str, Callable[[Tensor], float]] = {
 
 def _compiled(node: ast.expr, sizes: _Sizes) -> _Part:
     """The function of an expression: numbers, sizes and arithmetic; anything else is refused."""
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         # Powers of whole numbers may take for ever; those of floats overflow.
         number = float(node.value)
         return lambda _: number

@@ -109,11 +109,11 @@ def rotary_embedding(call: CallArguments) -> Work | None:
         head = query.shape[-1]
     share = min(1.0, turned / head) if head else 1.0
     tokens = positions.elements if positions else query.shape[0]
-    both = [query, key] if key is not None else [query]
+    both = [one for one in (query, key) if one is not None]
     of_heads = moved(both, [_named_or(call, "query_out", query), _named_or(call, "key_out", key)])
     rows = min(float(tokens), table.elements / turned if turned else 0.0)
     return Work(
-        vector_flop=3.0 * share * sum(one.elements for one in both if one),
+        vector_flop=3.0 * share * sum(one.elements for one in both),
         precision=query.precision,
         read_bytes=share * of_heads.read_bytes
         + rows * turned * table.element_bytes
