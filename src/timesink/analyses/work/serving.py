@@ -13,7 +13,7 @@ from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.analyses.work.work import Formula, Work, moved
 
 
-def one_pass(call: CallArguments, per_element: float) -> Work | None:
+def one_pass(call: CallArguments, per_element: int) -> Work | None:
     """A pass over `x` with `per_element` operations for each element that is written.
 
     Read: `x`, `weight`, `bias`, `residual`, `scale`.  Written: `out` (like `x` where the row names
@@ -21,13 +21,15 @@ def one_pass(call: CallArguments, per_element: float) -> Work | None:
     """
     x = _known(call, "x")
     out = _known(call, "out") if "out" in call.places else x
-    if x is None or out is None:
-        return None
     names = ("weight", "bias", "residual", "scale")
     given = [call.tensor(name) for name in names]
+    if x is None or out is None or not x.shape or out.elements > x.elements:
+        return None
+    if given[0] is not None and given[0].shape != x.shape[-1:]:
+        return None
     beside = call.tensor("residual_out") if "residual_out" in call.places else given[2]
     work = moved([x, *given], [out, beside, call.tensor("new_scale")])
-    flop = per_element * max(out.elements, 0) + (out.elements if given[2] else 0)
+    flop = (per_element + (1 if given[2] else 0)) * out.elements
     return replace(work, vector_flop=float(flop), precision=x.precision)
 
 
@@ -107,11 +109,11 @@ def rotary_embedding(call: CallArguments) -> Work | None:
         head = query.shape[-1]
     share = min(1.0, turned / head) if head else 1.0
     tokens = positions.elements if positions else query.shape[0]
-    both = [query, key] if key is not None else [query]
+    both = [one for one in (query, key) if one is not None]
     of_heads = moved(both, [_named_or(call, "query_out", query), _named_or(call, "key_out", key)])
     rows = min(float(tokens), table.elements / turned if turned else 0.0)
     return Work(
-        vector_flop=3.0 * share * sum(one.elements for one in both if one),
+        vector_flop=3.0 * share * sum(one.elements for one in both),
         precision=query.precision,
         read_bytes=share * of_heads.read_bytes
         + rows * turned * table.element_bytes
@@ -221,6 +223,7 @@ def attention_of_lengths(call: CallArguments) -> Work | None:
         precision=q.precision,
         read_bytes=q.bytes + cached,
         written_bytes=out,
+        assumed="the sequence has the length of the longest" if paged else "",
     )
 
 
@@ -241,6 +244,7 @@ def attention_of_one(call: CallArguments) -> Work | None:
         precision=q.precision,
         read_bytes=q.bytes + 2 * longest * kv_heads * width * cache.element_bytes,
         written_bytes=q.bytes,
+        assumed="the sequence has the length of the longest",
     )
 
 
