@@ -184,7 +184,7 @@ class _Bench:
     def _fits(self, size: int) -> bool:
         if self.library is None or not hasattr(self.library, "mem_get_info"):
             return True
-        return size < 0.8 * self.library.mem_get_info(self.place)[0]
+        return bool(size < 0.8 * self.library.mem_get_info(self.place)[0])
 
     def _best(self, call: Callable[[], object], seconds: float) -> tuple[float, int]:
         """The shortest time of a call, and of how many rounds."""
