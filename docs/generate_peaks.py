@@ -20,10 +20,10 @@ def page() -> str:
 def _table() -> Iterator[str]:
     yield "# Peaks of devices"
     yield ""
-    yield "Generated from `peaks.csv` by `make docs`; do not edit. [peaks.md](peaks.md) explains it."
+    yield "Generated from `peaks.csv` by `make docs`; do not edit. See [peaks.md](peaks.md)."
     yield ""
     yield (
-        "Dense, in TFLOP/s (int: TOP/s); T is tensor or matrix cores; link is what the device sends "
+        "Dense, in TFLOP/s (int: TOP/s); T is tensor or matrix cores; link is what a device sends "
         "to its peers, one way. Empty: nothing known. `?`: unsure. Two clocks: tensor peaks (fp64 "
         "excepted) are published for the second one."
     )

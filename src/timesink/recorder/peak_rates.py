@@ -35,7 +35,7 @@ _WIDTHS = {"fp64": 8, "fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "fp8": 1, "int
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
+class BestRate:
     """The best a device did of one kind of work, per second."""
 
     per_s: float
@@ -52,7 +52,7 @@ class MeasuredDevice:
     name: str
     torch: str
     """Version of PyTorch."""
-    rates: Mapping[str, Rate]
+    rates: Mapping[str, BestRate]
     """By the names of `ARITHMETIC`, and `copy`."""
     skipped: Mapping[str, str] = field(default_factory=dict)
     """What could not be measured, and why."""
@@ -147,7 +147,7 @@ class _Bench:
         # Devices have a clock of their own, which does not count what launching costs.
         self.library = None if self.on_host else getattr(torch, place.type)
 
-    def product(self, name: str) -> Rate:
+    def product(self, name: str) -> BestRate:
         """The best rate of products of square matrices."""
         sizes = _SIZES_ON_HOST if self.on_host else _SIZES
         best, problem, most = None, None, self.seconds / len(sizes)
@@ -162,7 +162,7 @@ class _Bench:
                 except Exception as error:  # noqa: BLE001 - another size may work
                     problem = error
                     continue
-                rate = Rate(2.0 * size**3 / taken, f"{size} x {size} x {size}", rounds)
+                rate = BestRate(2.0 * size**3 / taken, f"{size} x {size} x {size}", rounds)
                 best = rate if best is None or rate.per_s > best.per_s else best
                 if 2**3 * taken > most:
                     # Twice the size takes longer than there is time: emulated arithmetic.
@@ -171,7 +171,7 @@ class _Bench:
             raise problem or MemoryError("not enough free memory for matrices of a useful size")
         return best
 
-    def copy(self) -> Rate:
+    def copy(self) -> BestRate:
         """The best rate of copies within the device, bytes read and written."""
         size = _COPY_BYTES_ON_HOST if self.on_host else _COPY_BYTES
         while not self._fits(2 * size) and size > 2**20:
@@ -179,7 +179,7 @@ class _Bench:
         source = self.torch.ones(size // 4, dtype=self.torch.float32, device=self.place)
         target = self.torch.empty_like(source)
         taken, rounds = self._best(lambda: target.copy_(source), self.seconds)
-        return Rate(2.0 * size / taken, f"{size >> 20} MiB", rounds)
+        return BestRate(2.0 * size / taken, f"{size >> 20} MiB", rounds)
 
     def _fits(self, size: int) -> bool:
         if self.library is None or not hasattr(self.library, "mem_get_info"):
