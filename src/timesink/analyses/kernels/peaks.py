@@ -63,10 +63,7 @@ class DevicePeaks:
     device: str
     dram_bytes_per_s: float | None = None
     link_bytes_per_s: float | None = None
-<<<<<<< HEAD
-=======
     """What it can send to its peers, in one direction, over all its links."""
->>>>>>> peaks
     flop_per_s: Mapping[str, float] = field(default_factory=dict)
     """By precision; precisions the maker publishes nothing about are absent."""
     source: str = ""

@@ -176,13 +176,8 @@ def work_of(call: CallArguments, own: FormulaRegistry | None = None) -> Work | N
     >>> work.matrix_flop == 2 * 64 * 32 * 16
     True
     """
-<<<<<<< HEAD
-    row = formula_of(call.name)
+    row = formula_of(call.name, own)
     work = None if row is None else row.formula(replace(call, places=row.places))
     if work is None or min(work.flop, work.read_bytes, work.written_bytes) < 0:
         return None  # sizes below zero: what was recorded is not what it says
     return work
-=======
-    row = formula_of(call.name, own)
-    return None if row is None else row.formula(replace(call, places=row.places))
->>>>>>> serving
