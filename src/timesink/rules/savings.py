@@ -6,9 +6,10 @@ with the findings above it.  Rows of the catalogue name the change that mending 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
@@ -24,9 +25,9 @@ from timesink.rules.efficiency import LEAST_SAVED, ShorterWork, efficiency_findi
 from timesink.rules.registry import catalogue
 from timesink.rules.single_run import find_all
 
+_Change: TypeAlias = Callable[[Scenario], Scenario | None]
 _NOTICED = 0.005
 """A saving below this share of a step is none."""
-_AT_MOST = {"at_most": True}
 _IDLE_ANYWAY = {
     "work": "the host decides how long a step takes, and the device is idle here anyway",
     "idle": "the device decides how long a step takes, and the host waits for it anyway",
@@ -50,38 +51,34 @@ def proven_findings(trace: Trace, efficiency: Efficiency | None = None) -> tuple
         return float(np.mean(step_lengths(steps, one.played())))
 
     whole = float(np.mean((steps["end_ns"] - steps["start_ns"]).to_numpy()))
-    all_of_it, so_far, told, joint, is_capped = cycle_ns(base), base, [], 0.0, False
-    shorter = {}
-    for work in below_roofs:
-        one = work.finding
-        proven = _with_saving(one, _AT_MOST, all_of_it - cycle_ns(_shortened(base, work)), whole)
-        if proven.cost_ns >= LEAST_SAVED * whole:
-            marked = bool(steps["marked"].any())
-            proven = replace(proven, share=proven.cost_ns / whole, marked=marked)
-            shorter[id(proven)] = (proven, work)
-    for one in gravest_first([*found, *(proven for proven, _ in shorter.values())]):
-        said = catalogue()["run"][one.id]
-        saved: float | None = one.cost_ns
-        if id(one) in shorter:
-            proven, work = shorter[id(one)]
-            so_far = _shortened(so_far, work)
-        else:
-            alone, both = (_mended(each, one, said) for each in (base, so_far))
-            saved = None if alone is None else all_of_it - cycle_ns(alone)
-            proven = _with_saving(one, said, saved, whole)
-            so_far = so_far if both is None else both
-        is_capped = is_capped or bool(said.get("at_most"))
-        if proven.cost_ns:
+    changes: list[tuple[Finding, _Change]] = [(one, partial(_mended, one)) for one in found]
+    changes += [(one.finding, partial(_shortened, one)) for one in below_roofs]
+    all_of_it, so_far, joint, is_capped = cycle_ns(base), base, 0.0, False
+    proven: dict[int, tuple[Finding, _Change, bool]] = {}
+    for number, (one, change) in enumerate(changes):
+        alone = change(base)
+        saved = None if alone is None else all_of_it - cycle_ns(alone)
+        told = _with_saving(one, saved, whole, at_most=number >= len(found))
+        if number >= len(found):
+            if told.cost_ns < LEAST_SAVED * whole:
+                continue
+            told = replace(told, share=told.cost_ns / whole, marked=bool(steps["marked"].any()))
+        proven[id(told)] = told, change, alone is not None
+    said = []
+    for one in gravest_first(told for told, *_ in proven.values()):
+        _, change, is_played = proven[id(one)]
+        so_far = change(so_far) or so_far
+        is_capped = is_capped or bool(catalogue()["run"][one.id].get("at_most"))
+        if one.cost_ns:
             # Changes that go further than their finding leave no more than its cost on top.
-            most = joint + proven.cost_ns if is_capped or saved is None else whole
-            replayed = max(all_of_it - cycle_ns(so_far), joint, proven.cost_ns)
+            most = whole if is_played and not is_capped else joint + one.cost_ns
+            replayed = max(all_of_it - cycle_ns(so_far), joint, one.cost_ns)
             joint = min(replayed, most, whole)
-            proven = replace(proven, together_ns=joint)
-        told.append(proven)
-    return tuple(told)
+        said.append(replace(one, together_ns=joint) if one.cost_ns else one)
+    return tuple(said)
 
 
-def _shortened(scenario: Scenario, work: ShorterWork) -> Scenario:
+def _shortened(work: ShorterWork, scenario: Scenario) -> Scenario:
     """The program with kernels that take no longer than a finding says."""
     left = np.full(device_columns(scenario.trace).height, np.inf)
     left[work.row] = work.left_ns
@@ -89,8 +86,9 @@ def _shortened(scenario: Scenario, work: ShorterWork) -> Scenario:
     return replace(scenario, length=length)
 
 
-def _mended(scenario: Scenario, one: Finding, said: Mapping[str, Any]) -> Scenario | None:
+def _mended(one: Finding, scenario: Scenario) -> Scenario | None:
     """The program without what a finding speaks of; None where no change says that."""
+    said = catalogue()["run"][one.id]
     if not one.cost_ns or "change" not in said:
         return None
     if "kernels" in said["change"]:
@@ -121,16 +119,14 @@ def _filled(texts: Iterable[str], one: Finding) -> Iterable[str]:
             yield from (text.replace(f"{{{kind}}}", name) for name in dict.fromkeys(names))
 
 
-def _with_saving(
-    one: Finding, said: Mapping[str, Any], saved: float | None, whole: float
-) -> Finding:
+def _with_saving(one: Finding, saved: float | None, whole: float, *, at_most: bool) -> Finding:
     """A finding with what it saves: what was replayed, and at most what there is."""
     if not one.cost_ns:
         return one
-    cost = min(one.cost_ns, whole)
+    said, cost = catalogue()["run"][one.id], min(one.cost_ns, whole)
     if saved is not None:
         # Some changes go further than mending the finding would: then they are the most.
-        cost = min(cost, saved) if said.get("at_most") else min(saved, whole)
+        cost = min(cost, saved) if at_most or said.get("at_most") else min(saved, whole)
     if saved is not None and cost < _NOTICED * whole:
         sort = "idle" if said.get("time") == "idle" else "work"
         basis = one.gain_basis if one.between_ns else ""
