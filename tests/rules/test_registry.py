@@ -24,6 +24,9 @@ GAPS = {
     "fusion": "",
     "tried": "Less.",
     "process": "rank 3",
+    "padded": "30522 to 30528",
+    "wide": "fp64",
+    "operator": "aten::mm",
 }
 
 

@@ -140,7 +140,7 @@ def odd_dimensions(run: RoofedSteps) -> list[ShorterWork]:
             f"{units.duration_ns((time - lost) / run.each)}.",
             mine,
             run.shown(mine),
-            {"padded": units.listed(padded, 3), "multiple": str(multiple)},
+            {"padded": units.listed(padded, 3)},
         )
     ]
 
