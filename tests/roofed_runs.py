@@ -1,0 +1,65 @@
+"""Short steps of operators with shapes on a device of known peaks, and what is said of them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import timesink
+from builders import Event, kernel, operator, runtime, step
+from cases import read
+from timesink.analyses.work.efficiency import efficiency
+from timesink.model.findings import Finding
+from timesink.rules.savings import proven_findings
+
+H200 = {"deviceProperties": [{"id": 0, "name": "NVIDIA H200", "numSms": 132}]}
+HALF, FLOAT, DOUBLE = "c10::Half", "float", "double"
+RULES = {
+    *("attention-not-fused", "wide-products", "odd-dimensions", "small-products", "few-rows"),
+    *("unfilled-waves", "unfused-chains", "largest-headroom"),
+}
+
+
+class Call(NamedTuple):
+    """An operator on tensors of one type, with one kernel of so many microseconds."""
+
+    name: str
+    dims: list[list[int]]
+    us: float
+    kernel: str = "nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_NNT"
+    type: str = HALF
+    strides: list[list[int]] | None = None
+
+
+def run(*calls: Call) -> list[Finding]:
+    """What is said of a step of these calls; the host launches all of them ahead of the device."""
+    events: list[Event] = []
+    starts = accumulate((call.us for call in calls), initial=float(len(calls)))
+    for number, (call, start) in enumerate(zip(calls, starts, strict=False), 1):
+        given: dict[str, Any] = {
+            "External id": number,
+            "Input Dims": call.dims,
+            "Input type": [call.type] * len(call.dims),
+        }
+        if call.strides:
+            given["Input Strides"] = call.strides
+        events += [
+            operator(call.name, number, 0.8, **given),
+            runtime("cudaLaunchKernel", number + 0.1, 0.5, number),
+            kernel(call.kernel, start, call.us, number, grid=[9, 1, 1], block=[128, 1, 1]),
+        ]
+    trace = read(step(1, 0, len(calls) + 2), *events, **H200)
+    return [one for one in proven_findings(trace, efficiency(trace)) if one.id in RULES]
+
+
+@lru_cache(maxsize=8)
+def told(path: Path) -> dict[str, Finding]:
+    """What is said of a recording, by rule."""
+    return {one.id: one for one in timesink.analyze(path).findings}
+
+
+def good(us: float = 1400) -> Call:
+    """A product of matrices at four fifths of the peak."""
+    return Call("aten::mm", [[8192, 8192], [8192, 8192]], us)

@@ -1,0 +1,89 @@
+"""Operators that one kernel could do: attention, and chains bound by memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from roofed_runs import FLOAT, Call, good, run, told
+
+SCORES, ROWS = [64, 1024, 1024], [64, 1024, 64]
+BIG = [8192, 8192]
+EACH = 70.0
+"""Microseconds that reading and writing one such tensor takes good kernels, in half precision."""
+
+
+def attention(*between: Call) -> list[Call]:
+    return [
+        Call("aten::bmm", [ROWS, [64, 64, 1024]], 50),
+        *between,
+        Call("aten::bmm", [SCORES, ROWS], 50),
+    ]
+
+
+def softmax(us: float = 80) -> Call:
+    return Call("aten::_softmax", [SCORES, [], []], us, "softmax_warp_forward")
+
+
+class TestAttention:
+    @pytest.mark.parametrize(
+        ("name", "scores"),
+        [
+            ("h200/traces/gpt_infer", "(4 x 16 x 512 x 512) of 24 attentions"),
+            ("tracelens/h100/timesformer.json.gz", "(8 x 12 x 3137 x 3137) of 24 attentions"),
+            ("h200/traces/bert_train", "(16 x 12 x 512 x 512) of 12 attentions"),
+        ],
+    )
+    def test_real_scores_in_memory(self, shared: Path, name: str, scores: str):
+        found = told(shared / "data" / name)["attention-not-fused"]
+        assert scores in found.sentence
+        assert ("in the backward pass too" in found.sentence) == ("train" in name)
+        assert "scaled_dot_product_attention" in found.advice
+
+    def test_scores_are_what_is_saved(self):
+        mask = Call("aten::add", [SCORES, [1, 1024, 1024]], 80, "add_kernel")
+        (found,) = run(*attention(mask, softmax()))
+        # Written by the first product and both between, read by both and the last: 6 x 128 MiB.
+        assert "The scores (64 x 1024 x 1024) of 1 attention a step" in found.sentence
+        assert "768.0 MiB a step" in found.sentence
+        # 4 x 64 x 1024 x 1024 x 64 operations at half of 989.4 TFLOP/s.
+        assert found.gain_ns == pytest.approx(260e3 - 34.7e3, rel=0.01)
+
+    def test_a_softmax_without_products_on_both_sides_is_none(self):
+        alone = [good(), softmax(40), good()]
+        assert "attention-not-fused" not in {one.id for one in run(*alone)}
+
+
+class TestChains:
+    def test_what_is_written_and_read_at_once(self):
+        names = ("aten::mul", "aten::tanh", "aten::gelu")
+        (found,) = run(*(Call(name, [BIG], EACH, "elementwise_kernel") for name in names))
+        assert "In 1 chain a step, 3 operators each read what" in found.sentence
+        assert found.evidence[0].text == "mul + tanh + gelu"
+        # Two of three tensors that are written, and two of three that are read.
+        assert found.gain_ns == pytest.approx(EACH * 1e3 * (0.5 + 0.9 + 0.5), rel=0.01)
+
+    def test_of_a_program_that_goes_backward_only_what_is_read_is_saved(self, shared: Path):
+        found = told(shared / "data/h200/traces/resnet50_train")["unfused-chains"]
+        assert "cudnn_batch_norm + clamp_min_" in {one.text for one in found.evidence}
+        assert found.gain_ns < 0.25 * 17e6
+
+    @pytest.mark.parametrize(
+        "calls",
+        [
+            [Call("aten::tanh", [BIG], EACH), Call("aten::gelu", [[4096, 8192]], EACH / 2)],
+            [Call("aten::tanh", [BIG], EACH), good(), Call("aten::gelu", [BIG], EACH)],
+            [Call("aten::mul_", [BIG, []], EACH)] * 3,
+            [Call("aten::copy_", [BIG, BIG], EACH), Call("aten::clone", [BIG], EACH)],
+            [Call("aten::tanh", [[64, 64]], 3), Call("aten::gelu", [[64, 64]], 3)],
+        ],
+        ids=["other sizes", "apart", "alike", "copies", "small"],
+    )
+    def test_none_where_nothing_is_handed_on(self, calls: list[Call]):
+        assert "unfused-chains" not in {one.id for one in run(*calls)}
+
+    def test_wider_numbers_are_other_tensors(self):
+        first = Call("aten::tanh", [BIG], EACH)
+        second = Call("aten::gelu", [BIG], 2 * EACH, type=FLOAT)
+        assert "unfused-chains" not in {one.id for one in run(first, second)}
