@@ -87,7 +87,7 @@ def attention_not_fused(run: RoofedSteps) -> list[ShorterWork]:
     stretches = [
         one
         for place, row in enumerate(rows)
-        if row["operator"] in (*_SOFTMAX, *_SOFTMAX_BACKWARD)
+        if row["call"] >= 0 and row["operator"] in (*_SOFTMAX, *_SOFTMAX_BACKWARD)
         for one in _around(order, rows, place)
     ]
     saved = sum(one.time - one.fused_ns for one in stretches)
