@@ -66,8 +66,8 @@ class Evidence:
     """Something a finding rests on, that a user can open and see."""
 
     kind: str
-    """Of a run: `step`, `operator`, `chain`, `kernel`, `call`, `copy`, `gap`, `device` or
-    `worker`; of a change: `counter`, `function`, `kernel`, `calls`, `program`, `place` or `cycle`."""
+    """Of a run: `step`, `operator`, `chain` of these, `kernel`, `call`, `copy`, `gap`, `device` or
+    `worker`; of a change: `counter`, `function`, `kernel`, `calls`, `program`, `place`, `cycle`."""
     text: str
     """Its name, or what it shows in words."""
     side: str | None = None

@@ -148,7 +148,7 @@ class RoofedSteps:
                     "time_us_per_step": row["time"] / self.each / 1e3,
                     "computes_tflops": 1e9 * row["flop"] / row["time"] / _TERA,
                     "moves_tb_per_s": 1e9 * row["bytes"] / row["time"] / _TERA,
-                    "roof_pct": 100 * row["roof"] / row["time"],
+                    "roof_reached_pct": 100 * row["roof"] / row["time"],
                 },
             )
             for row in rows.to_dicts()

@@ -23,7 +23,7 @@ class TestProducts:
         assert "no multiple of 8 (30522) keep 3 matrix products a step" in found.sentence
         assert "Pad 30522 to 30528" in found.advice
         assert found.evidence[0].text == "aten::mm 8192x30522, 30522x768"
-        assert found.evidence[0].numbers["roof_pct"] == pytest.approx(20.5, abs=0.2)
+        assert found.evidence[0].numbers["roof_reached_pct"] == pytest.approx(20.5, abs=0.2)
         assert 3e6 < found.gain_ns < 4.1e6
 
     def test_rows_that_lie_apart_by_a_round_number_are_fine(self):

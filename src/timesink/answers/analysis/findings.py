@@ -78,7 +78,7 @@ def _saving(finding: Finding) -> str:
 def _places(item: Evidence, run: Analysed) -> Iterator[Link]:
     """Where a piece of evidence can be looked at, if anywhere."""
     name, kind, numbers = item.name, item.kind, item.numbers
-    if kind == "operator" and "roof_pct" in numbers:
+    if kind == "operator" and "roof_reached_pct" in numbers:
         operator = name.partition(" ")[0]
         yield Link(operator, "efficiency", operator)
     elif kind == "operator":
