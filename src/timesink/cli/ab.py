@@ -51,7 +51,7 @@ from timesink.model.units import counted, interval_pct, signed_pct
 from timesink.recorder.counter_probes import wanted
 from timesink.recorder.folder import RecordingFolder
 from timesink.recorder.processes import MASK, check_program, interruption, masked, noticed
-from timesink.recorder.versions import Repository, Version, as_it_is, set_up
+from timesink.recorder.versions import Repository, Version, as_it_is, set_up, state_of
 from timesink.sources.ab_folder import (
     AB_SCHEMA,
     BASE,
@@ -168,7 +168,11 @@ def _begun(options: argparse.Namespace) -> AbRuns:
     wanted(plan.counters)
     refs = _commits(options)
     pythons = {BASE: options.base_python, NEW: options.new_python}
-    base, new = (AbSide(commands[side], refs[side], pythons[side]) for side in SIDES)
+    head = state_of(Path.cwd())
+    base, new = (
+        AbSide(commands[side], ref, pythons[side], *((None, False) if ref else head))
+        for side, ref in refs.items()
+    )
     return AbRuns(
         schema=AB_SCHEMA,
         timesink=__version__,

@@ -27,6 +27,15 @@ class AbSide:
     ref: str | None = None
     """The commit; None: as it was in its folder."""
     python: str | None = None
+    head: str | None = None
+    """The commit its folder was at, where `ref` is none and git knows."""
+    dirty: bool = False
+    """Whether files differed from that."""
+
+    @property
+    def commit(self) -> str | None:
+        """The commit that was run, but for changes of its files."""
+        return self.ref or self.head
 
 
 @dataclass(frozen=True, slots=True)
