@@ -120,6 +120,12 @@ def test_what_cannot_be_kept_is_refused(tmp_path: Path):
     empty = plain_run(tmp_path / "empty", [900.0], why_partial="the program was killed")
     with pytest.raises(UnreadableError, match="neither a timeline nor plain cycles"):
         add_runs("main", [empty], tmp_path, commit="0123abcd")
+    side, turns = AbSide(("python", "train.py")), tmp_path / "turns"
+    turns.mkdir()
+    write_ab(AbRuns("timesink/ab/1", "0.1.0", side, side, 1.0, 60.0, 1), turns)
+    with pytest.raises(UnreadableError, match="holds no new run that counts"):
+        add_runs("main", [turns], tmp_path, commit="0123abcd")
+    assert not (tmp_path / "main.history").exists()
     with pytest.raises(UsageError, match="is a baseline"):
         add_runs("main", ["@main"], tmp_path, commit="0123abcd")
     with pytest.raises(UsageError, match="cannot be a commit"):

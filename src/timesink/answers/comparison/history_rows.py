@@ -196,9 +196,12 @@ def measured_runs(run: str | Path, reading: SideReadOptions) -> Iterator[Measure
         yield _measured(folder, reading)
         return
     ab = read_ab(folder)
-    for one in ab.counted:
-        if one.side == NEW:
-            yield _measured(folder / one.folder, reading)
+    timed = [one for one in ab.counted if one.side == NEW]
+    if not timed:
+        hint = f"go on with  timesink ab --resume {shlex.quote(str(folder))}"
+        raise UnreadableError(f"{folder}: holds no new run that counts", hint)
+    for one in timed:
+        yield _measured(folder / one.folder, reading)
     if NEW in ab.timelines():
         # Its cycles were not timed in turn with the others: counts alone.
         told = _measured(folder / ab.timelines()[NEW], reading)
