@@ -541,7 +541,7 @@ def _compare(options: argparse.Namespace) -> Comparison:
 
         return compare(
             *options.paths,
-            against=options.against,
+            against=tuple(options.against),
             **reading_of(options, *_CHOICES, "explore", "ignore_hosts", "ignore", "store"),
             progress=progress,
             engine=engine_from(options),
