@@ -19,7 +19,7 @@ from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.model.data_files import csv_rows
 
 _MODULES = (
-    *("matmul", "convolution", "attention", "layers"),
+    *("matmul", "convolution", "attention", "normalisation", "pools", "layers"),
     *("pointwise", "optimizer", "triton", "collective"),
     *("serving", "quantised", "experts", "libraries", "recommendation"),
 )
@@ -99,6 +99,17 @@ def moved(read: Iterable[Tensor | None], written: Iterable[Tensor | None]) -> Wo
     )
 
 
+def vector_work(
+    flop: float, of: Tensor, read: Iterable[Tensor | None], written: Iterable[Tensor | None]
+) -> Work:
+    """Operations on numbers of the type of a tensor, and the bytes of tensors read and written.
+
+    >>> vector_work(8, Tensor((4,), "float"), [], []).precision
+    'fp32'
+    """
+    return replace(moved(read, written), vector_flop=float(flop), precision=of.precision)
+
+
 @cache
 def formulas() -> Mapping[str, Formula]:
     """All formulas by name."""
@@ -166,4 +177,7 @@ def work_of(call: CallArguments, own: FormulaRegistry | None = None) -> Work | N
     True
     """
     row = formula_of(call.name, own)
-    return None if row is None else row.formula(replace(call, places=row.places))
+    work = None if row is None else row.formula(replace(call, places=row.places))
+    if work is None or min(work.flop, work.read_bytes, work.written_bytes) < 0:
+        return None  # sizes below zero: what was recorded is not what it says
+    return work
