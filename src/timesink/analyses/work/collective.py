@@ -20,10 +20,9 @@ from timesink.analyses.work.work import Formula, Work
 
 _MANY = 10**9
 _GATHERED, _SCATTERED = ("all_gather", "gather"), ("reduce_scatter", "scatter")
-_LETTERS = {"f": "float", "bf": "bfloat", "i": "int", "u": "uint", "fp": "float"}
-_KERNEL_TYPE = re.compile(
-    r"_(?:Sum|Min|Max|Prod|PreMulSum|SumPostDiv)_(bf|fp|f|i|u)?(\w+?)(?:_|\(|$)"
-)
+_KERNEL_TYPE = re.compile(r"_(?:Sum|Min|Max|Prod|PreMulSum|SumPostDiv)_(\w+?)(?:_[A-Z]|\W|$)")
+_SHORT_TYPE = re.compile(r"(bf|f|i|u)(\d+)")
+_LETTERS = {"f": "float", "bf": "bfloat", "i": "int", "u": "uint"}
 
 
 @cache
@@ -56,8 +55,9 @@ def _list_width(call: CallArguments) -> tuple[float, str]:
     """Bytes of an element of a list: kernels say it in their names."""
     for launch in call.launches:
         if found := _KERNEL_TYPE.search(launch.kernel):
-            spelled = _LETTERS.get(found[1] or "", "") + found[2]
-            if width := element_bytes(spelled) or element_bytes(found[2]):
+            short = _SHORT_TYPE.match(found[1])
+            spelled = _LETTERS[short[1]] + short[2] if short else found[1]
+            if width := element_bytes(spelled):
                 return float(width), ""
     return Tensor((), call.facts.usual_type).element_bytes, "type: the usual one"
 

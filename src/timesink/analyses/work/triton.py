@@ -41,8 +41,8 @@ _LONGEST = 8
 def fused_operators(kernel: str) -> tuple[str, ...]:
     """The operators that a kernel's name lists.
 
-    >>> fused_operators("triton_red_fused__to_copy_add_native_layer_norm_3")
-    ('_to_copy', 'add', 'native_layer_norm')
+    >>> fused_operators("triton_poi_fused__to_copy_add_threshold_backward_3")
+    ('_to_copy', 'add', 'threshold_backward')
     """
     found = _NAME.match(kernel)
     words = found[1].split("_") if found else []
