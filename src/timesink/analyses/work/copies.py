@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from timesink.analyses.work.arguments import CallArguments, Tensor
-from timesink.analyses.work.pointwise import is_known, leading, recorded_type
+from timesink.analyses.work.pointwise import is_known, recorded_type
 from timesink.analyses.work.work import Formula, Work, moved
 
 _OPAQUE = re.compile(r"OpaqueType<\(?(?:unsigned int\)?)?\s*(\d+)u?>")
@@ -65,34 +65,9 @@ def concatenated(call: CallArguments) -> Work | None:
     return replace(moved(read, [written]), assumed=assumed)
 
 
-def padded(call: CallArguments) -> Work | None:
-    """A tensor that grows by two numbers of `padding` along each of the last dimensions."""
-    given, out = call.tensor(0), leading(call)[1]
-    if given is None or not is_known([given]):
-        return None
-    widths, shape = call.integers("padding"), list(given.shape)
-    if not widths and out is None:
-        return replace(moved([given], [given]), assumed="padding not recorded, taken as none")
-    for place, (before, after) in enumerate(zip(widths[::2], widths[1::2], strict=False), 1):
-        if place <= len(shape):
-            shape[-place] += before + after
-    written = out if out and out.elements else given.sized(*shape)
-    return moved([given], [written])
-
-
-def padded_backward(call: CallArguments) -> Work | None:
-    """The gradient of what was padded is read, that of the tensor itself written."""
-    grad, given = call.tensor(0), call.tensor(1)
-    if grad is None or given is None or not is_known([grad, given]):
-        return None
-    return moved([grad], [given])
-
-
 FORMULAS: Mapping[str, Formula] = {
     "copied": copied,
     "duplicated": duplicated,
     "looked_at": looked_at,
     "concatenated": concatenated,
-    "padded": padded,
-    "padded_backward": padded_backward,
 }

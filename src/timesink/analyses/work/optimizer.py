@@ -91,9 +91,9 @@ def over_lists(call: CallArguments) -> Work | None:
     All lists are read; the first is written, or one more where the operator is not in place.
     """
     found = _members(call)
-    if found is None:
-        return None
     plain = call.name.rpartition("_foreach_")[2].rstrip("_")
+    if found is None or plain == "mm":
+        return None
     lists = sum(isinstance(one, tuple) for one in call.inputs) or 1
     written = found.elements * found.element_bytes
     read = lists * written
