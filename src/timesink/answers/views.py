@@ -55,6 +55,10 @@ NO_MODULES = Absent("no modules were recorded", "profile with with_stack=True")
 NO_PYTHON = Absent("no Python functions were recorded", NO_MODULES.hint)
 NO_COMMUNICATION = Absent("nothing in this run communicates", "give the folder of all ranks")
 ALL_MATCHED = Absent("no collective call lacks a partner among the workers given")
+NO_SHAPES_RECORDED = Absent(
+    "no shapes of operators were recorded",
+    "record with  timesink record --with shapes -- CMD, or profile with record_shapes=True",
+)
 NO_STRAGGLERS = Absent("no rank holds the others up")
 
 
@@ -127,6 +131,11 @@ class View:
     def is_played(self) -> bool:
         """Whether the analysis is about a run that is played again, as well as about a trace."""
         return self.place.startswith("replay.")
+
+    @property
+    def is_of_roofs(self) -> bool:
+        """Whether the analysis is about what a device can do, as well as about a trace."""
+        return self.place.startswith("work.")
 
     @property
     def analysis(self) -> Callable[..., pl.DataFrame]:

@@ -43,6 +43,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     clocks = "times of the program by itself, or as recorded; a single table is as recorded"
     add_option(parser, "--clock", clocks, choices=("own", "recorded"))
     views = f"print one table: {', '.join(VIEWS)}"
+    device = "device to hold efficiency against, e.g. H200; its name in the recording"
+    add_option(parser, "--device NAME", device)
+    peaks = "its peaks: a CSV, or dram=4.0TB/s,bf16_tensor=790TFLOP/s"
+    add_option(parser, "--peaks SPEC", peaks)
     add_option(parser, "--view NAME", views, choices=tuple(VIEWS))
     add_option(parser, "--format", "how to say it", choices=_FORMATS)
     add_engine_options(parser)
@@ -66,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     with progress_bar() as progress:
         analysis = analyze(
             options.path,
-            **reading_of(options, "steps", "group_by", *CHOICE),
+            **reading_of(options, "steps", "group_by", "device", "peaks", *CHOICE),
             clock=options.clock or "own",
             engine=engine_from(options),
             progress=progress,

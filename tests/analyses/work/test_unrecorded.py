@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from timesink.analyses.work.arguments import CallArguments, Facts, KernelLaunch, Tensor
-from timesink.analyses.work.work import _registry, work_of
+from timesink.analyses.work.work import _built_in, work_of
 
 GRID = "void at::native::index_elementwise_kernel<128, 4, at::native::gpu_index_kernel<...> >"
 ROWS = "void at::native::vectorized_gather_kernel<16, long>(char*, char*)"
@@ -64,7 +64,7 @@ def test_strange_arguments_never_raise() -> None:
     odd += [Tensor((2, 3), ""), Tensor((5,), "long int"), Tensor((2, 3, 4, 5), "c10::Half")]
     launches = (KernelLaunch("multi_tensor_apply_kernel<>", (3,)), KernelLaunch(GRID, (0,)))
     texts = ("", "[]", "[9]", "True", "-1", "inf", "nonsense")
-    for name, values in itertools.product(_registry()[0], ((), texts)):
+    for name, values in itertools.product(_built_in().rows, ((), texts)):
         for inputs in itertools.chain([()], itertools.permutations(odd, 2)):
             call = CallArguments(name, inputs * 2, values, launches=launches)
             assert work_of(call) is None or work_of(call).bytes >= 0  # type: ignore[union-attr]

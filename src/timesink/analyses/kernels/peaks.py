@@ -49,6 +49,7 @@ class DevicePeaks:
 
     device: str
     dram_bytes_per_s: float | None = None
+    link_bytes_per_s: float | None = None
     flop_per_s: Mapping[str, float] = field(default_factory=dict)
     """By precision; precisions the maker publishes nothing about are absent."""
     source: str = ""

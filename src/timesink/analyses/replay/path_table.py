@@ -178,13 +178,8 @@ def path_modules(subject: Trace | PlayedRun) -> pl.DataFrame:
     modules = find_modules(trace)
     if not len(modules.node) or pieces.is_empty():
         return pl.DataFrame(schema=MODULE_SCHEMA)
-    node = _nodes(trace, pieces)
-    module = _modules_around(trace, node)
-    place = np.searchsorted(modules.node, module)
-    row = np.where(module >= 0, modules.row[np.minimum(place, len(modules.row) - 1)], -1)
-    paths = pl.Series("module", [*modules.paths, _NO_MODULE], dtype=pl.String)
+    named = _module_paths(trace, _nodes(trace, pieces))
     time = pl.col("inside_ns")
-    named = paths.gather(np.where(row >= 0, row, len(paths) - 1))
     rows = (
         pieces.select("kind", "inside_ns", module=named)
         .group_by("module")
@@ -200,6 +195,25 @@ def path_modules(subject: Trace | PlayedRun) -> pl.DataFrame:
         .sort("time_ns", "module", descending=[True, False])
     )
     return rows.select(pl.col(name).cast(dtype) for name, dtype in MODULE_SCHEMA.items())
+
+
+def modules_of(trace: Trace, rows: Ints) -> pl.Series | None:
+    """The module whose forward or backward pass launched each of these rows of `trace.device`.
+
+    None where the recording has no modules.
+    """
+    if not len(find_modules(trace).node):
+        return None
+    return _module_paths(trace, link_launches(trace).node[rows])
+
+
+def _module_paths(trace: Trace, node: Ints) -> pl.Series:
+    """The path of the module around each call, or around the call that it is the backward of."""
+    modules, module = find_modules(trace), _modules_around(trace, node)
+    place = np.searchsorted(modules.node, module)
+    row = np.where(module >= 0, modules.row[np.minimum(place, len(modules.row) - 1)], -1)
+    paths = pl.Series("module", [*modules.paths, _NO_MODULE], dtype=pl.String)
+    return paths.gather(np.where(row >= 0, row, len(paths) - 1))
 
 
 def _nodes(trace: Trace, pieces: pl.DataFrame) -> Ints:

@@ -55,12 +55,16 @@ def looked_at(call: CallArguments) -> Work | None:
 def concatenated(call: CallArguments) -> Work | None:
     """All tensors of a list are read once, and their elements written once."""
     members, out = call.tensor_list(0), call.tensor("out")
-    kind, assumed = (out.type, "") if out else type_of_list(call)
     if not members and out is not None and out.elements:
         members = (out,)
+    kinds = {one.type for one in members if one.element_bytes}
+    untold = any(not one.element_bytes for one in members)
+    kind, assumed = type_of_list(call)
+    if out is not None or (len(kinds) == 1 and not untold):
+        kind, assumed = out.type if out else min(kinds), ""
     if not is_known([Tensor((), kind)]) or not members:
         return None
-    read = [Tensor(one.shape, kind, one.strides) for one in members]
+    read = [one if one.element_bytes else replace(one, type=kind) for one in members]
     written = Tensor((sum(one.elements for one in members),), kind)
     return replace(moved(read, [written]), assumed=assumed)
 

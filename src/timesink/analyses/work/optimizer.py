@@ -49,9 +49,10 @@ def _types(call: CallArguments) -> tuple[Tensor, Tensor, str]:
             first, second = (Tensor((), kind or "") for kind in found.groups())
             if first.element_bytes:
                 return first, second if second.element_bytes else first, ""
-    known = [one for one in call.facts.parameters if one.element_bytes]
+    members = [one for one in call.tensors if one.shape and one.element_bytes]
+    known = members or [one for one in call.facts.parameters if one.element_bytes]
     usual = Tensor((), known[0].type if known else call.facts.usual_type)
-    return usual, usual, "type: that of the parameters"
+    return usual, usual, "" if members else "type: that of the parameters"
 
 
 def _members(call: CallArguments) -> _Members | None:

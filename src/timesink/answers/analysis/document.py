@@ -9,7 +9,7 @@ from msgspec import structs
 
 from timesink.analyses.device.activities import has_device_work
 from timesink.analyses.steps import average_step
-from timesink.answers.analysis import ranks, tables, time
+from timesink.answers.analysis import ranks, roofs, tables, time
 from timesink.answers.analysis.findings import findings_section
 from timesink.answers.analysis.report import RECORDED, Analysis
 from timesink.answers.analysis.sections import chosen_rows, start_side_by_side
@@ -52,6 +52,7 @@ SECTIONS: Mapping[str, Callable[[tables.Analysed], tables.Made]] = {
     "steps": time.steps_section,
     "critical-path": time.critical_path_section,
     "devices": time.devices_section,
+    "efficiency": roofs.efficiency_section,
     "operators": tables.operators_section,
     "kernels": tables.kernels_section,
     "kernel-launches": tables.tables_section("Kernels by operator and launch", "kernel-launches"),
@@ -83,6 +84,7 @@ _BRIEF: tuple[Callable[[tables.Analysed], tables.Made], ...] = (
     time.breakdown_section,
     time.critical_path_section,
     time.devices_section,
+    roofs.efficiency_section,
     tables.operators_section,
     tables.kernels_section,
     tables.modules_section,
@@ -101,6 +103,7 @@ PAGES: Mapping[str, tuple[str, ...]] = {
         *("devices", "gaps", "recording", "health"),
     ),
     "operators": ("operators",),
+    "efficiency": ("efficiency",),
     "kernels": ("kernels", "kernel-launches", "launches"),
     "memory": ("memory-curve", "memory", "memory-live"),
     "modules": ("modules", "python"),

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import msgspec
 import polars as pl
 
+from timesink.analyses.kernels.peaks import choose_peaks
 from timesink.analyses.ranks.rank_set import RankSet, set_health, set_notes
 from timesink.analyses.replay.own_clock import (
     CLOCK_KEY,
@@ -26,7 +27,10 @@ from timesink.analyses.replay.own_clock import (
 )
 from timesink.analyses.replay.path_table import PlayedRun, played_run
 from timesink.analyses.steps import average_step, find_steps, step_ranges, within_steps
+from timesink.analyses.work.calls import modelled_calls
+from timesink.analyses.work.efficiency import Efficiency
 from timesink.answers.analysis import sections
+from timesink.answers.analysis.efficiency import efficiency_values
 from timesink.answers.analysis.headline import headline, interval, tells_clocks_apart
 from timesink.answers.analysis.sections import start_side_by_side
 from timesink.answers.rank_reading import open_set
@@ -83,6 +87,9 @@ class Analysis:
     """On which clock the answer is: the program's own, where that is known, or as recorded."""
     whole: Trace | None = None
     """The recording, where `trace` has some of its steps."""
+    device: str | None = None
+    """What the device is, where the user says it, and so its `peaks`."""
+    peaks: str | None = None
 
     @property
     def is_set(self) -> bool:
@@ -147,6 +154,16 @@ class Analysis:
         steps = None if self.whole is None else self._steps
         return played_run(self.recording, steps, recorded=self.timeline is self.trace)
 
+    @cached_property
+    def efficiency(self) -> Efficiency:
+        """What operators compute and move against what the device can do."""
+        return self.efficiency_of(self.timeline)
+
+    def efficiency_of(self, timeline: Trace) -> Efficiency:
+        """The same on a clock."""
+        chosen = choose_peaks(self.recording, device=self.device, peaks=self.peaks)
+        return Efficiency(timeline, chosen, modelled_calls(timeline))
+
     @property
     def _steps(self) -> list[str]:
         return find_steps(self.trace)["name"].to_list()
@@ -199,6 +216,8 @@ class Analysis:
         chosen, about = self.group_by if group_by is None else group_by, find_view(view)
         if about.is_played:
             return about.analysis(self.played)
+        if about.is_of_roofs:
+            return about.analysis(self.efficiency)
         if clock == OWN:
             return about.table(self.own or self.trace, chosen, self.ranks)
         table = about.table(self.trace, chosen, self.ranks)
@@ -252,6 +271,7 @@ class Analysis:
             "clock": self.own_clock.to_dict(),
             "own": None if timeline is trace else sections.on_own_clock(timeline),
             "critical_path": sections.critical_path(self.played),
+            "efficiency": efficiency_values(self.efficiency),
         }
 
     def to_pandas(self, view: str = "operators", group_by: str | None = None) -> Any:
@@ -336,6 +356,8 @@ def analyze(
     steps: Steps | None = None,
     group_by: str = "",
     clock: str = OWN,
+    device: str | None = None,
+    peaks: str | None = None,
     cache: bool = True,
     jobs: int | None = None,
     progress: Progress | None = None,
@@ -349,6 +371,8 @@ def analyze(
     them where they are compared, by an `engine`: `"local"`, processes of this machine, or `"ray"`,
     a cluster.  `steps` keeps only some steps, e.g. `"5-8"`, `5` or `[5, 7]`.  The answer is on the
     program's own `clock`, without what recording costs, where that is known, or as `"recorded"`.
+    Efficiency is told against the published peaks of the device, or of another `device`, or
+    against `peaks` such as `"dram=4.0TB/s,bf16_tensor=790TFLOP/s"`.
 
     >>> import timesink
     >>> analysis = timesink.analyze(timesink.sample())
@@ -381,7 +405,9 @@ def analyze(
         ):
             label = Recording(Path(about.source), about.worker or "one trace", about.span).label
             raise UnreadableError.none_fits(_path_of(source), [label])
-        given = Analysis(opened, _path_of(source), group_by=group_by, clock=clock)
+        given = Analysis(
+            opened, _path_of(source), None, group_by, clock=clock, device=device, peaks=peaks
+        )
         return _of_steps(given, wanted)
     place = place_of(_path_of(source))
     recordings, notes = one_run(find_chosen(place, worker=worker, span=span, rank=rank), place)
@@ -392,7 +418,9 @@ def analyze(
         )
         # One rank in detail, all of them where they are compared.
         _check_timeline(trace, shown(place))
-        whole = Analysis(trace, shown(place), ranks, group_by, tuple(notes))
+        whole = Analysis(
+            trace, shown(place), ranks, group_by, tuple(notes), device=device, peaks=peaks
+        )
         many = units.counted(len(ranks.ranks), "ranks")
         note = f"{many}: {detailed} in detail; --worker NAME shows another one alone"
         analysis = _of_steps(whole, wanted)
@@ -400,7 +428,12 @@ def analyze(
     store = Cache.default() if cache else None
     trace = open_recording(recordings[0], store, jobs=jobs, progress=progress, in_background=True)
     _check_timeline(trace, source)
-    whole = Analysis(trace, shown(place), group_by=group_by, chosen=tuple(notes), clock=clock)
+    whole = Analysis(
+        *(trace, shown(place), None, group_by, tuple(notes)),
+        clock=clock,
+        device=device,
+        peaks=peaks,
+    )
     analysis = _of_steps(whole, wanted)
     return _keeping(analysis, recordings[0], wanted) if cache else analysis
 
@@ -447,8 +480,14 @@ def _keeping(analysis: Analysis, recording: Recording, wanted: str | None) -> An
     # In another folder, `.` is called otherwise.
     name = Path(analysis.path).resolve().name
     question = (SCHEMA, analysis.path, name, about.source, about.worker, about.span)
-    asked = (wanted, analysis.group_by, analysis.notes, analysis.clock)
+    asked = (wanted, analysis.group_by, analysis.notes, analysis.clock, _peaks_of(analysis))
     return replace(analysis, kept=KeptAnswer.about(store, key, [*question, *asked]))
+
+
+def _peaks_of(analysis: Analysis) -> dict[str, Any]:
+    """What efficiency is told against: a file of peaks may change."""
+    peaks = choose_peaks(analysis.trace, device=analysis.device, peaks=analysis.peaks).peaks
+    return {} if peaks is None else peaks.to_dict()
 
 
 def _of_steps(analysis: Analysis, wanted: str | None) -> Analysis:

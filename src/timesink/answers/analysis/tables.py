@@ -19,6 +19,7 @@ from timesink.analyses.memory.curve import (
 )
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.analyses.ranks.rank_set import RankSet
+from timesink.analyses.work.efficiency import Efficiency
 from timesink.answers.analysis.report import BOTH_CLOCKS, Analysis
 from timesink.answers.analysis.sections import CURVE_POINTS
 from timesink.answers.tables import sentence, table_block
@@ -105,6 +106,11 @@ class Analysed:
         """The trace that is described in detail."""
         own = self.analysis.own
         return own if own is not None and self.clock == "own" else self.analysis.trace
+
+    @property
+    def efficiency(self) -> Efficiency:
+        """What operators compute and move, on this clock."""
+        return self.analysis.efficiency_of(self.trace)
 
     def frame(self, view: str) -> pl.DataFrame:
         """One of the tables."""

@@ -1,0 +1,426 @@
+"""Which call owns which device work, and what it computes and moves.
+
+A kernel belongs to the innermost call around its launch that has a formula and shapes, but for
+those that stand for all they call.  Calls that were given the same are asked once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from math import gcd
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from timesink.analyses.arrays import union_by
+from timesink.analyses.columns import (
+    device_columns,
+    device_numbers,
+    host_columns,
+    numbers,
+    once_per_trace,
+    start_and_end,
+)
+from timesink.analyses.forest import CallForest, Nodes, call_forest, enclosing, levels
+from timesink.analyses.links import launching_calls, link_launches
+from timesink.analyses.names import is_optimizer_step, uses_tensor_cores
+from timesink.analyses.steps import bounds_of, find_steps, step_at
+from timesink.analyses.work.arguments import (
+    CallArguments,
+    Facts,
+    KernelLaunch,
+    Tensor,
+    parse_inputs,
+    parse_values,
+    typed,
+)
+from timesink.analyses.work.work import Work, formula_of, work_of
+from timesink.model.arrays import Flags, Ints
+from timesink.model.schema import KERNEL_KINDS
+from timesink.model.trace import Trace
+
+_GEOMETRY = tuple(f"{shape}_{axis}" for shape in ("grid", "block") for axis in "xyz")
+_INPUTS = ("input_dims", "input_types", "input_strides", "concrete_inputs")
+_GRADIENT = "torch::autograd::AccumulateGrad"
+_FLOATING = ("fp64", "fp32", "fp16", "bf16", "fp8", "fp4")
+_ODD = np.random.default_rng(7).integers(1, 2**62, 61, dtype=np.uint64) | np.uint64(1)
+"""What makes a number of a sequence of numbers."""
+MODELLED, LIKE, NO_FORMULA, NO_SHAPES, NO_CALL, UNTOLD = (
+    *("modelled", "like another launch", "no formula", "no shapes", "no call"),
+    "arguments do not tell",
+)
+"""What is known of the work of a kernel."""
+
+SET_SCHEMA: dict[str, pl.DataType] = {
+    **dict.fromkeys(("operator", "family", "input_dims", "input_types"), pl.String()),
+    **dict.fromkeys(("matrix_flop", "vector_flop"), pl.Float64()),
+    "precision": pl.String(),
+    **dict.fromkeys(("read_bytes", "written_bytes", "wire_bytes"), pl.Float64()),
+    "assumed": pl.String(),
+    "matrix_kernels": pl.Boolean(),
+    "tf32": pl.Boolean(),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class ModelledCalls:
+    """Device work of a recording by the calls that own it."""
+
+    calls: pl.DataFrame
+    """One row per owner and device: `node`, `set`, `step`, `device`, `start_ns`, `union_ns`,
+    `kernels`, `recomputed`, `recorded_flop`."""
+    sets: pl.DataFrame
+    """One row per set of arguments: see `SET_SCHEMA`."""
+    kernels: pl.DataFrame
+    """One row per kernel, copy within a device and memset: `row` in `trace.device`, `call` (row of
+    `calls`, or -1), the `set` whose work it does and what `share` of it, `dur_ns`, `device`,
+    `step`, `known` (that it is, or why not) and `is_kernel`."""
+
+    @property
+    def modelled_share(self) -> float | None:
+        """How much of the kernel time has work; None without kernels."""
+        return modelled_share(self.kernels)
+
+
+def known_times(kernels: pl.DataFrame) -> Mapping[str, int]:
+    """Time of kernels by what is known of their work."""
+    told = kernels.filter("is_kernel").group_by("known").agg(pl.col("dur_ns").sum())
+    return dict(told.sort("dur_ns", descending=True).iter_rows())
+
+
+def modelled_share(kernels: pl.DataFrame) -> float | None:
+    """How much of the time of kernels has work; None without kernels."""
+    known = known_times(kernels)
+    total = sum(known.values())
+    return sum(known.get(one, 0) for one in (MODELLED, LIKE)) / total if total else None
+
+
+@once_per_trace
+def modelled_calls(trace: Trace) -> ModelledCalls:
+    """What every call with device work computes and moves."""
+    device, forest = device_columns(trace), call_forest(trace)
+    rows = np.flatnonzero(device["kind"].is_in(KERNEL_KINDS).to_numpy() | _copies(trace))
+    launched = link_launches(trace).node[rows]
+    owner, why = _owners(trace, forest, launched)
+    owned = np.flatnonzero(owner >= 0)
+    # A call may work on several devices: each has its own part of it.
+    number = device_numbers(trace)[rows]
+    places = owner[owned] * (int(number.max(initial=0)) + 2) + number[owned] + 1
+    keys, place = np.unique(places, return_inverse=True)
+    first = np.full(len(keys), len(rows))
+    np.minimum.at(first, place, owned)
+    start, end = start_and_end(device, rows)
+    node = owner[first]
+    geometry = trace.lazy("device").select("name", *_GEOMETRY).collect()
+    codes = geometry.select(pl.struct(pl.all()).hash(7)).to_series().to_numpy()
+    signature = _signatures(codes[rows[owned]], place, len(keys))
+    set_of, sets = _argument_sets(trace, forest, node, signature, (rows[owned], place))
+    step = _steps_of(trace, rows)
+    calls = pl.DataFrame(
+        {
+            "node": node,
+            "set": set_of,
+            "step": step[first],
+            "device": number[first],
+            "start_ns": _least(place, start[owned], len(keys)),
+            "union_ns": union_by(place, start[owned], end[owned], len(keys)),
+            "kernels": np.bincount(place, minlength=len(keys)),
+            "recomputed": _recomputed(trace, forest, node, _shapes(sets)[set_of]),
+            "recorded_flop": trace.lazy("host").select("flop").collect()["flop"][forest.row[node]]
+            if len(node)
+            else [],
+        },
+        schema_overrides={"union_ns": pl.Int64(), "recorded_flop": pl.Int64()},
+    )
+    call = np.full(len(rows), -1, dtype=np.int64)
+    call[owned] = place
+    has_work = sets["matrix_flop"].is_not_null().to_numpy()
+    why[owned] = np.where(has_work[set_of[place]], MODELLED, UNTOLD)
+    length = end - start
+    whole = np.bincount(place, length[owned], minlength=len(keys))
+    share = np.zeros(len(rows))
+    share[owned] = length[owned] / np.maximum(whole[place], 1)
+    of_set = np.full(len(rows), -1, dtype=np.int64)
+    of_set[owned] = set_of[place]
+    kernels = pl.DataFrame(
+        {
+            "row": rows,
+            "call": call,
+            "set": of_set,
+            "share": share,
+            "dur_ns": length,
+            "device": number,
+            "step": step,
+            "known": why,
+            "is_kernel": device["kind"].is_in(KERNEL_KINDS).to_numpy()[rows],
+            "code": codes[rows],
+            "name": device["name"].to_physical().to_numpy()[rows],
+            "has_grid": geometry["grid_x"].is_not_null().to_numpy()[rows],
+        },
+        schema_overrides={"known": pl.String()},
+    )
+    return ModelledCalls(calls, sets, _with_twins(kernels))
+
+
+def _with_twins(kernels: pl.DataFrame) -> pl.DataFrame:
+    """Kernels whose launch is not known have the work of the same kernel launched elsewhere.
+
+    Work queued before a recording began, and what a graph launches, has no call in it.  Of several
+    launches of the kernel on its grid (where that was recorded) the one that took most nearly as
+    long is taken, at its rate.
+    """
+    columns = ("set", "share", "dur_ns", "known", "code", "name")
+    of_set, share, length, known, code, name = (kernels[one].to_numpy().copy() for one in columns)
+    has_grid = kernels["has_grid"].to_numpy()
+    lost, told = np.flatnonzero(known == NO_CALL), np.flatnonzero(known == MODELLED)
+    for key, which in ((code, lost[has_grid[lost]]), (name, lost[~has_grid[lost]])):
+        order = told[np.lexsort((length[told], key[told]))]
+        for one in np.unique(key[which]):
+            mine = which[key[which] == one]
+            first, last = (np.searchsorted(key[order], one, side) for side in ("left", "right"))
+            if first == last:
+                continue
+            twins = order[first:last]
+            after = np.clip(np.searchsorted(length[twins], length[mine]), 1, len(twins) - 1)
+            before = twins[after - 1] if len(twins) > 1 else twins[np.zeros(len(mine), dtype=int)]
+            twin = twins[after] if len(twins) > 1 else before
+            nearer = np.abs(length[before] - length[mine]) <= np.abs(length[twin] - length[mine])
+            twin = np.where(nearer, before, twin)
+            of_set[mine] = of_set[twin]
+            share[mine] = share[twin] * length[mine] / np.maximum(length[twin], 1)
+            known[mine] = LIKE
+    return kernels.drop("code", "name", "has_grid").with_columns(
+        pl.Series("set", of_set), pl.Series("share", share), pl.Series("known", known, pl.String)
+    )
+
+
+def _copies(trace: Trace) -> Flags:
+    """Copies within a device, which its memory bounds as it does kernels; and memsets."""
+    within = (pl.col("kind") == "memcpy") & (pl.col("copy_direction") == "DtoD")
+    found = trace.lazy("device").select(within.fill_null(False) | (pl.col("kind") == "memset"))
+    return found.collect().to_series().to_numpy()
+
+
+def _least(place: Ints, values: Ints, many: int) -> Ints:
+    found = np.full(many, np.iinfo(np.int64).max)
+    np.minimum.at(found, place, values)
+    return found
+
+
+def _owners(trace: Trace, forest: CallForest, launched: Nodes) -> tuple[Nodes, Any]:
+    """The call whose work each kernel is part of, -1 where there is none, and why not."""
+    why = np.full(len(launched), NO_CALL, dtype=object)
+    if not len(forest):
+        return np.full(len(launched), -1, dtype=np.int64), why
+    rows = [formula_of(name) for name in forest.names]
+    known = np.array([row is not None for row in rows])[forest.name]
+    whole = np.array([row is not None and row.whole for row in rows])[forest.name]
+    known &= forest.stands_for == np.arange(len(forest))
+    dims = trace.lazy("host").select(pl.col("input_dims").is_not_null()).collect()
+    shaped = known & dims.to_series().to_numpy()[forest.row]
+    at = np.where(launched >= 0, forest.stands_for[launched], 0)
+    owner = enclosing(at, forest.parent, shaped)
+    top = owner.copy()
+    stands = whole & shaped
+    while stands.any():
+        # The outermost of those that stand for all they call.
+        above = enclosing(top, forest.parent, stands)
+        if not (above >= 0).any():
+            break
+        owner = np.where(above >= 0, above, owner)
+        top = np.where(above >= 0, forest.parent[above], -1)
+    owner[launched < 0] = -1
+    lost = np.flatnonzero((owner < 0) & (launched >= 0))
+    why[lost] = np.where(known[at[lost]], NO_SHAPES, NO_FORMULA)
+    return owner, why
+
+
+def _signatures(code: Any, place: Ints, many: int) -> Any:
+    """A number for each call that tells which kernels it launched, on which grids, in order."""
+    order = np.argsort(place, kind="stable")
+    first = np.searchsorted(place[order], np.arange(many))
+    turn = np.arange(len(order)) - first[place[order]]
+    found = np.zeros(many, dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        np.add.at(found, place[order], code[order] * _ODD[turn % len(_ODD)])
+    return found
+
+
+def _argument_sets(
+    trace: Trace, forest: CallForest, node: Nodes, signature: Any, launches: tuple[Ints, Ints]
+) -> tuple[Ints, pl.DataFrame]:
+    """The set of arguments of each call, by number, and the work of each set."""
+    given = trace.lazy("host").select("index", *_INPUTS).collect()[forest.row[node]]
+    extra = _rare_arguments(trace, given["index"])
+    keyed = given.with_columns(
+        pl.Series("name", forest.name[node]),
+        pl.Series("signature", signature, dtype=pl.UInt64),
+        pl.Series("extra", [str(extra.get(at, "")) for at in given["index"]], dtype=pl.String)
+        if extra
+        else pl.lit("").alias("extra"),
+    )
+    keys = keyed.select(pl.struct("name", *_INPUTS, "signature", "extra").hash(7)).to_series()
+    _, first, found = np.unique(keys.to_numpy(), return_index=True, return_inverse=True)
+    facts = run_facts(trace, forest)
+    known: list[tuple[Any, ...]] = []
+    names = _kernel_names(trace, first, found, launches)
+    asked: dict[tuple[Any, ...], Work | None] = {}
+    for at, launched in zip(first, names, strict=True):
+        name = forest.names[int(forest.name[node[at]])]
+        dims, types, strides, values = (keyed[column][int(at)] or "" for column in _INPUTS)
+        more = extra.get(keyed["index"][int(at)], {})
+        call = CallArguments(
+            name,
+            typed(parse_inputs(dims, types, strides), facts.types_by_shape),
+            parse_values(values),
+            extra=more,
+            launches=launched,
+            facts=facts,
+        )
+        key = (name, dims, types, strides, values, launched, str(more))
+        work = asked[key] = asked[key] if key in asked else work_of(call)
+        row, told = formula_of(name), work or Work()
+        flop = (None, None) if work is None else (work.matrix_flop, work.vector_flop)
+        kernels = [one.kernel for one in launched]
+        known.append(
+            (
+                *(name, row.family if row else "", dims, types, *flop, told.precision),
+                *(told.read_bytes, told.written_bytes, told.wire_bytes, told.assumed),
+                any(uses_tensor_cores(one) for one in kernels),
+                any("tf32" in one.lower() or "_s1688" in one for one in kernels),
+            )
+        )
+    return found, pl.DataFrame(known, schema=SET_SCHEMA, orient="row")
+
+
+def _kernel_names(
+    trace: Trace, first: Ints, sets: Ints, launches: tuple[Ints, Ints]
+) -> Iterator[tuple[KernelLaunch, ...]]:
+    """The kernels of the first call of each set, in order."""
+    rows, place = launches
+    order = np.argsort(place, kind="stable")
+    starts = np.searchsorted(place[order], np.arange(len(sets) + 1))
+    chosen = [rows[order[starts[at] : starts[at + 1]]] for at in first]
+    about = (
+        trace.lazy("device")
+        .select(pl.col("name").cast(pl.String), *_GEOMETRY)
+        .collect()[np.concatenate(chosen) if chosen else []]
+    )
+    made = [
+        KernelLaunch(name or "", _sizes(shape[:3]), _sizes(shape[3:]))
+        for name, *shape in about.iter_rows()
+    ]
+    at = 0
+    for one in chosen:
+        yield tuple(made[at : at + len(one)])
+        at += len(one)
+
+
+def _sizes(shape: list[int | None]) -> tuple[int, ...]:
+    return () if shape[0] is None else tuple(one or 1 for one in shape)
+
+
+def _rare_arguments(trace: Trace, indices: pl.Series) -> dict[int, dict[str, str]]:
+    """Arguments of Triton kernels and of collectives, by the index of their events."""
+    found: dict[int, dict[str, str]] = {}
+    wanted = pl.col("index").is_in(indices.implode())
+    for at, key, value in trace.lazy("event_args").filter(wanted).collect().iter_rows():
+        found.setdefault(at, {})[key] = value.strip('"')
+    collectives = trace.lazy("collectives").filter(wanted).collect()
+    for row in collectives.iter_rows(named=True):
+        at = row.pop("index")
+        found.setdefault(at, {}).update({k: str(v) for k, v in row.items() if v is not None})
+    return found
+
+
+def run_facts(trace: Trace, forest: CallForest) -> Facts:
+    """What the whole recording tells that single calls do not."""
+    texts = trace.lazy("host").select("input_dims", "input_types").drop_nulls()
+    given = texts.group_by("input_dims", "input_types").len().collect()
+    often: Counter[str] = Counter()
+    by_shape: dict[tuple[int, ...], set[str]] = {}
+    for dims, types, many in given.iter_rows():
+        for one in parse_inputs(dims, types):
+            if isinstance(one, Tensor) and one.precision in _FLOATING:
+                often[one.type] += one.elements * many
+                by_shape.setdefault(one.shape, set()).add(one.type)
+    usual = often.most_common(1)
+    return Facts(
+        parameters=_parameters(trace, forest),
+        usual_type=usual[0][0] if usual else "",
+        types_by_shape={shape: min(types) for shape, types in by_shape.items() if len(types) == 1},
+        world_size=trace.metadata.distributed.world_size,
+    )
+
+
+def _parameters(trace: Trace, forest: CallForest) -> tuple[Tensor, ...]:
+    """The tensors that one backward pass made gradients for.
+
+    Every pass makes one for each parameter, so how often shapes come has the number of passes as
+    a common divisor; with several passes in a step that is a multiple of its steps.
+    """
+    made = np.flatnonzero(forest.named(lambda name: name == _GRADIENT))
+    steps = find_steps(trace).filter("complete")
+    within = step_at(forest.start[made], forest.end[made], bounds_of(steps))
+    rows = forest.row[made[within >= 0]]
+    given = trace.lazy("host").select("input_dims", "input_types").collect()[rows].drop_nulls()
+    often = given.group_by("input_dims", "input_types").len().rows()
+    passes = reduce(gcd, (many for _, _, many in often), 0)
+    marked = steps.height if not steps.is_empty() and steps["marked"].any() else 0
+    optimized = int(forest.named(is_optimizer_step).sum()) if not marked else 0
+    passes = passes if not marked or passes % marked == 0 else marked or optimized or 1
+    found: list[Tensor] = []
+    for dims, types, many in often:
+        one = next(iter(parse_inputs(dims, types)), None)
+        if isinstance(one, Tensor):
+            found += [one] * max(1, many // max(passes, 1))
+    return tuple(found)
+
+
+def _steps_of(trace: Trace, rows: Ints) -> Ints:
+    """The complete step that launched each activity, else in which it ran; -1 for none."""
+    steps = find_steps(trace)
+    complete = steps["complete"].to_numpy()
+    host_bounds = np.stack([steps["host_start_ns"], steps["host_end_ns"]], axis=1)
+    call = launching_calls(trace)[rows]
+    found = np.full(len(rows), -1, dtype=np.int64)
+    known = np.flatnonzero(call >= 0)
+    if not steps.height:
+        return found
+    found[known] = step_at(*start_and_end(host_columns(trace), call[known]), host_bounds)
+    lost = np.flatnonzero(call < 0)
+    found[lost] = step_at(*start_and_end(device_columns(trace), rows[lost]), bounds_of(steps))
+    return np.where((found >= 0) & complete[found], found, -1)
+
+
+def _shapes(sets: pl.DataFrame) -> Ints:
+    """A number for each set that sets of one operator with the same shapes share."""
+    about = sets.select(pl.struct("operator", "input_dims").rank("dense")).to_series()
+    return about.cast(pl.Int64).to_numpy()
+
+
+def _recomputed(trace: Trace, forest: CallForest, node: Nodes, shapes: Ints) -> Flags:
+    """Which calls do again in the backward pass what the forward pass did already.
+
+    Backward calls say which thread went forward; what records a graph of its own among what
+    they call, and was called outside of them too, is done again.
+    """
+    if not len(node):
+        return np.zeros(0, dtype=np.bool_)
+    about = trace.lazy("host").select("sequence_number", "fwd_thread_id").collect()
+    forward = numbers(about["sequence_number"])[forest.row] > 0
+    backward = about["fwd_thread_id"].is_not_null().to_numpy()[forest.row]
+    backward &= numbers(about["fwd_thread_id"])[forest.row] > 0
+    forward &= ~backward
+    inside = backward.copy()
+    again = np.zeros(len(forest), dtype=np.bool_)
+    for nodes in list(levels(forest.depth))[1:]:
+        above = forest.parent[nodes]
+        inside[nodes] |= inside[above]
+        again[nodes] = again[above] | (forward[nodes] & inside[above])
+    before = np.bincount(shapes[~inside[node]], minlength=int(shapes.max()) + 1)
+    return again[node] & (before[shapes] > 0)

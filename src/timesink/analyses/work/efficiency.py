@@ -1,0 +1,499 @@
+"""How near operators and steps come to what their device can do at most.
+
+The roof of a call is a time: its operations at the peak of the unit that does them, its bytes at
+the bandwidth of the memory, or what it sends at that of the link, whichever is longest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from timesink.analyses.columns import device_names, once_per_trace
+from timesink.analyses.kernels.families import load_families
+from timesink.analyses.kernels.peaks import DevicePeaks, PeaksChoice, choose_peaks
+from timesink.analyses.names import short_kernel_name
+from timesink.analyses.replay.path_table import modules_of
+from timesink.analyses.steps import average_step, find_steps
+from timesink.analyses.work.arguments import Tensor, parse_inputs
+from timesink.analyses.work.calls import (
+    LIKE,
+    MODELLED,
+    ModelledCalls,
+    modelled_calls,
+    modelled_share,
+)
+from timesink.model.trace import Trace
+
+MATRIX, VECTOR, MEMORY, LINK = BOUNDS = ("matrix", "vector", "memory", "link")
+"""What sets a roof."""
+REACHED = {MATRIX: 0.80, VECTOR: 0.77, MEMORY: 0.85, LINK: 0.80}
+"""Shares of the published peaks that good kernels reach: measured on an H200, docs/roofline.md.
+That of links is what good collectives are said to reach, and was not measured."""
+BEYOND = ("below_ns", "unmodelled_ns", "communication_ns", "copies_ns", "idle_ns")
+"""What a step takes beyond the ideal, as `StepEfficiency` calls it."""
+LEAST_MODELLED = 0.5
+"""Of the kernel time of steps: with less, what a step computes is not told."""
+_MATRIX_PEAKS: Mapping[str, tuple[str, ...]] = {
+    "fp64": ("fp64_tensor", "fp64"),
+    "fp32": ("fp32_tensor", "fp32"),
+    "tf32": ("tf32_tensor", "fp32"),
+    "fp16": ("fp16_tensor", "bf16_tensor"),
+    "bf16": ("bf16_tensor", "fp16_tensor"),
+    "fp8": ("fp8_tensor",),
+    "fp4": ("fp4_tensor",),
+    "int8": ("int8_tensor",),
+}
+"""Peaks that matrix products of a precision are held against, the first that is known."""
+COLLECTIVE = "collective"
+"""The family of operators that wait for other devices: their time tells little of their roof."""
+_HEADROOM = {"roof_ns": "headroom_ns", "reachable_ns": "reachable_headroom_ns"}
+_LIST, _NUMBER = re.compile(r"\[[\d, ]*\]"), re.compile(r"\d+")
+
+_ROOF = {
+    **dict.fromkeys(("bound", "precision"), pl.String()),
+    **dict.fromkeys(("roof_pct", "headroom_ns", "reachable_headroom_ns"), pl.Float64()),
+}
+SCHEMA: dict[str, pl.DataType] = {
+    **dict.fromkeys(("operator", "shape", "types", "family"), pl.String()),
+    "calls": pl.Int64(),
+    "device_ns": pl.Int64(),
+    "step_ns": pl.Float64(),
+    **dict.fromkeys(("gflop", "mib", "flop_per_byte"), pl.Float64()),
+    **dict.fromkeys(("tflops", "median_tflops", "spread_tflops"), pl.Float64()),
+    **dict.fromkeys(("tb_per_s", "median_tb_per_s", "spread_tb_per_s"), pl.Float64()),
+    **_ROOF,
+    "assumed": pl.String(),
+}
+GROUP_SCHEMA: dict[str, pl.DataType] = {
+    "name": pl.String(),
+    "calls": pl.Int64(),
+    **dict.fromkeys(("step_ns", "modelled_pct"), pl.Float64()),
+    **dict.fromkeys(("gflop", "mib", "flop_per_byte", "tflops", "tb_per_s"), pl.Float64()),
+    **_ROOF,
+}
+_SHORTEST = 0.01
+_GIGA, _TERA, _MEBI = 1e9, 1e12, float(2**20)
+
+
+@dataclass(frozen=True, slots=True)
+class StepEfficiency:
+    """What an average step computes and moves, and how long that takes at the roofs."""
+
+    steps: int
+    step_ns: float
+    matrix_flop: float
+    vector_flop: float
+    recomputed_flop: float
+    """The part of the matrix operations that was done before: the model does not need it."""
+    bytes: float
+    wire_bytes: float
+    matrix_flop_by_precision: Mapping[str, float]
+    peak_ns: float | None
+    """What the matrix operations take at their peaks; None where a peak is not known."""
+    recomputed_peak_ns: float
+    memory_ns: float | None
+    """What the bytes take at the bandwidth of the memory."""
+    ideal_ns: Mapping[str, float]
+    """Time at the roofs by what sets them; of kernels that run, none takes longer than it did."""
+    below_ns: float
+    """What kernels take beyond their roofs."""
+    unmodelled_ns: float
+    communication_ns: float
+    copies_ns: float
+    idle_ns: float
+
+    @property
+    def flop(self) -> float:
+        return self.matrix_flop + self.vector_flop
+
+    @property
+    def mfu(self) -> float | None:
+        """Model FLOPs utilisation: matrix operations of the model at their peak, by the step."""
+        if self.peak_ns is None or not self.step_ns:
+            return None
+        return (self.peak_ns - self.recomputed_peak_ns) / self.step_ns
+
+    @property
+    def hfu(self) -> float | None:
+        """The same of all matrix operations that the hardware did."""
+        return None if self.peak_ns is None or not self.step_ns else self.peak_ns / self.step_ns
+
+    @property
+    def mbu(self) -> float | None:
+        """Compulsory bytes at the bandwidth of the memory, by the step."""
+        return (
+            self.memory_ns / self.step_ns if self.memory_ns is not None and self.step_ns else None
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Efficiency:
+    """The calls of a recording against the roofs of their device."""
+
+    trace: Trace
+    choice: PeaksChoice
+    modelled: ModelledCalls
+
+    @property
+    def peaks(self) -> DevicePeaks | None:
+        return self.choice.peaks
+
+    @cached_property
+    def sets(self) -> pl.DataFrame:
+        """Sets of arguments with the roof of one call: `roof_ns`, `bound`, `peak`."""
+        return _with_roofs(self.modelled.sets, self.peaks)
+
+    @cached_property
+    def kernels(self) -> pl.DataFrame:
+        """Every kernel with its part of the work of its call, and of its roof."""
+        work = self.sets.with_row_index("set").select(
+            *(pl.col("set").cast(pl.Int64), "family", "bound", "precision", "peak"),
+            *("matrix_flop", "vector_flop", "wire_bytes", "roof_ns", "peak_ns", "memory_ns"),
+            (pl.col("read_bytes") + pl.col("written_bytes")).alias("bytes"),
+        )
+        parts = (
+            *("matrix_flop", "vector_flop", "bytes", "wire_bytes"),
+            *("roof_ns", "peak_ns", "memory_ns"),
+        )
+        found = self.modelled.kernels.join(work, on="set", how="left", maintain_order="left")
+        told = pl.col("known").is_in([MODELLED, LIKE])
+        return found.with_columns(
+            pl.when(told).then(pl.col(name) * pl.col("share")).alias(name) for name in parts
+        )
+
+    @cached_property
+    def steps(self) -> int:
+        """How many complete steps there are."""
+        return find_steps(self.trace).filter("complete").height
+
+    @cached_property
+    def shortest_ns(self) -> float:
+        """What a kernel takes at least, however little it does: as short as any in a hundred."""
+        lengths = self.modelled.kernels.filter("is_kernel")["dur_ns"]
+        return float(lengths.quantile(_SHORTEST) or 0.0)
+
+    @cached_property
+    def step(self) -> StepEfficiency | None:
+        """An average step; None where too little of its work is known."""
+        return _step(self)
+
+    @cached_property
+    def step_modelled_share(self) -> float | None:
+        """How much of the kernel time of steps has work."""
+        in_steps = self.modelled.kernels.filter(pl.col("step") >= 0)
+        return modelled_share(in_steps)
+
+    def group(self, keys: pl.Series) -> pl.DataFrame:
+        """One row per value of `keys`, one for each of `kernels`; per step, largest first."""
+        return _groups(self, keys)
+
+
+@once_per_trace
+def efficiency(trace: Trace, choice: PeaksChoice | None = None) -> Efficiency:
+    """How near the calls of a recording come to the roofs of its device.
+
+    >>> import timesink
+    >>> found = efficiency(timesink.open(timesink.sample()))
+    >>> found.modelled.modelled_share > 0.9
+    True
+    """
+    return Efficiency(trace, choice or choose_peaks(trace), modelled_calls(trace))
+
+
+def _with_roofs(sets: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
+    known = peaks or DevicePeaks("")
+    names, at_peak = [], []
+    for flop, precision, tf32, uses in sets.select(
+        "matrix_flop", "precision", "tf32", "matrix_kernels"
+    ).iter_rows():
+        name = _peak_name(known, precision or "", tf32=tf32, uses_matrix=uses) if flop else ""
+        peak = known.peak(name) if name else None
+        names.append(name)
+        at_peak.append(1e9 * flop / peak if peak else None)
+    memory, link = known.dram_bytes_per_s, known.link_bytes_per_s
+    peak_of = {one: known.peak(one) for one in ("fp64", "fp32")}
+    moved = pl.col("read_bytes") + pl.col("written_bytes")
+    by_vector = (
+        pl.when(pl.col("precision") == "fp64")
+        .then(_at(pl.col("vector_flop"), peak_of["fp64"]))
+        .otherwise(_at(pl.col("vector_flop"), peak_of["fp32"]))
+    )
+    told = sets.with_columns(
+        pl.Series("peak", names, dtype=pl.String),
+        pl.Series("peak_ns", at_peak, dtype=pl.Float64),
+        vector_ns=by_vector,
+        memory_ns=_at(moved, memory),
+        link_ns=_at(pl.col("wire_bytes"), link),
+    )
+    times = [
+        pl.col(name).fill_null(0.0) for name in ("peak_ns", "vector_ns", "memory_ns", "link_ns")
+    ]
+    roof = pl.max_horizontal(times)
+    matrix, vector, dram, wire = (time == roof for time in times)
+    bound = (
+        pl.when(roof <= 0)
+        .then(None)
+        .when(wire)
+        .then(pl.lit(LINK))
+        .when(dram)
+        .then(pl.lit(MEMORY))
+        .when(matrix)
+        .then(pl.lit(MATRIX))
+        .when(vector)
+        .then(pl.lit(VECTOR))
+    )
+    # Without the peak of what it mostly does, a call has no roof.
+    lacking = (pl.col("matrix_flop") > 0) & pl.col("peak_ns").is_null()
+    lacking |= pl.col("matrix_flop").is_null() | (pl.lit(memory is None) & (moved > 0))
+    return told.with_columns(
+        pl.when(~lacking & (roof > 0)).then(roof).alias("roof_ns"),
+        pl.when(~lacking).then(bound).alias("bound"),
+        pl.when(pl.col("peak") != "")
+        .then(pl.col("peak").str.strip_suffix("_tensor"))
+        .otherwise("precision")
+        .alias("precision"),
+    )
+
+
+def _at(amount: pl.Expr, per_second: float | None) -> pl.Expr:
+    return 1e9 * amount / per_second if per_second else pl.lit(None, pl.Float64())
+
+
+def _peak_name(peaks: DevicePeaks, precision: str, *, tf32: bool, uses_matrix: bool) -> str:
+    """The peak that matrix products are held against."""
+    if precision == "fp32":
+        # Whether products of fp32 are rounded to tf32 is seen by the kernel.
+        if tf32:
+            precision = "tf32"
+        elif not uses_matrix:
+            return "fp32"
+    candidates = _MATRIX_PEAKS.get(precision, ())
+    return next(
+        (name for name in candidates if peaks.peak(name)), candidates[0] if candidates else ""
+    )
+
+
+def operator_efficiency(found: Efficiency) -> pl.DataFrame:
+    """One row per operator and what it was given: work of a call, rates, roof and headroom.
+
+    Rates are over the union of the kernels of a call: over all calls, their median and their
+    standard deviation.  Headroom is per step: what would be saved at the roof, and at the share
+    of it that good kernels reach, which take a while to start.  Collectives have none: they wait.
+    """
+    steps = max(found.steps, 1)
+    sets = found.sets.with_row_index("set").with_columns(pl.col("set").cast(pl.Int64))
+    work = sets.select(
+        *("set", "operator", "family", "bound", "precision", "assumed", "roof_ns"),
+        _texts(sets["input_dims"], _shape_text).alias("shape"),
+        _texts(sets["input_types"], _type_text).alias("types"),
+        flop=pl.col("matrix_flop") + pl.col("vector_flop"),
+        bytes=pl.col("read_bytes") + pl.col("written_bytes") + pl.col("wire_bytes"),
+    ).filter(pl.col("flop").is_not_null())
+    calls = found.modelled.calls.join(work, on="set", how="inner", maintain_order="left")
+    keys = ["operator", "shape", "types", "family", "bound", "precision"]
+    in_steps = pl.col("step") >= 0
+    time, roof = pl.col("union_ns"), pl.col("roof_ns")
+    reached = pl.col("bound").replace_strict(REACHED, default=1.0, return_dtype=pl.Float64())
+    rows = (
+        calls.with_columns(reachable_ns=pl.max_horizontal(roof / reached, found.shortest_ns))
+        .group_by(keys, maintain_order=True)
+        .agg(
+            pl.len().alias("calls"),
+            time.sum().alias("device_ns"),
+            (time.filter(in_steps).sum() / steps).alias("step_ns"),
+            (pl.col("flop").mean() / _GIGA).alias("gflop"),
+            (pl.col("bytes").mean() / _MEBI).alias("mib"),
+            _ratio(pl.col("flop").sum(), pl.col("bytes").sum()).alias("flop_per_byte"),
+            *_rates("flop", "tflops"),
+            *_rates("bytes", "tb_per_s"),
+            pl.when(roof.count() == pl.len()).then(100 * roof.sum() / time.sum()).alias("roof_pct"),
+            *(
+                ((time - pl.col(at)).filter(in_steps).sum() / steps).clip(0).alias(name)
+                for at, name in _HEADROOM.items()
+            ),
+            pl.col("assumed").first(),
+        )
+        .with_columns(
+            pl.when(pl.col("roof_pct").is_not_null() & (pl.col("family") != COLLECTIVE))
+            .then(name)
+            .alias(name)
+            for name in _HEADROOM.values()
+        )
+        .sort("headroom_ns", "device_ns", descending=True, nulls_last=True, maintain_order=True)
+    )
+    return rows.select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items())
+
+
+def _rates(amount: str, name: str) -> list[pl.Expr]:
+    """What is done in a second, in tera: over all calls, their median and spread."""
+    time = pl.col("union_ns").clip(1)
+    each = 1e9 / _TERA * pl.col(amount) / time
+    return [
+        (1e9 / _TERA * pl.col(amount).sum() / time.sum()).alias(name),
+        each.median().alias(f"median_{name}"),
+        each.std().fill_null(0.0).alias(f"spread_{name}"),
+    ]
+
+
+def _texts(column: pl.Series, told: Callable[[str], str]) -> pl.Series:
+    known = {text: told(text) for text in column.unique() if text is not None}
+    return column.replace_strict(known, default=None, return_dtype=pl.String())
+
+
+def _shape_text(dims: str) -> str:
+    """Shapes as people write them.
+
+    >>> _shape_text("[[8, 16], [16], []]")
+    '8x16, 16'
+    """
+    shapes = _LIST.findall(dims)
+    told = ["x".join(_NUMBER.findall(shape)) for shape in shapes]
+    return ", ".join(one for one in told if one)
+
+
+def _type_text(types: str) -> str:
+    """Types of tensors, each once.
+
+    >>> _type_text('["c10::Half", "c10::Half", "Scalar", ""]')
+    'Half'
+    """
+    found = (one.type for one in parse_inputs("[]", types) if isinstance(one, Tensor))
+    return ", ".join(dict.fromkeys(one.removeprefix("c10::") for one in found))
+
+
+def _ratio(above: pl.Expr, below: pl.Expr) -> pl.Expr:
+    return pl.when(below > 0).then(above / below)
+
+
+def family_efficiency(found: Efficiency) -> pl.DataFrame:
+    """The same by family of operators; kernels without work by the family of their names."""
+    named = device_names(found.trace)
+    families = load_families()
+    rows = found.kernels.select("row", "family").with_row_index("at")
+    of_name = [families.of(text or "") for text in named.texts]
+    by_name = pl.Series(
+        [of_name[code] for code in named.codes[rows["row"].to_numpy()]], dtype=pl.String
+    )
+    return found.group(rows["family"].fill_null(by_name).alias("name"))
+
+
+def kernel_efficiency(found: Efficiency) -> pl.DataFrame:
+    """The same by kernel."""
+    named = device_names(found.trace)
+    short = pl.Series([short_kernel_name(text or "") for text in named.texts], dtype=pl.String)
+    return found.group(short.gather(named.codes[found.kernels["row"].to_numpy()]).alias("name"))
+
+
+def module_efficiency(found: Efficiency) -> pl.DataFrame:
+    """The same by module, forward and backward pass together; nothing without modules."""
+    modules = modules_of(found.trace, found.kernels["row"].to_numpy())
+    if modules is None:
+        return pl.DataFrame(schema=GROUP_SCHEMA)
+    return found.group(modules.alias("name"))
+
+
+def _groups(found: Efficiency, keys: pl.Series) -> pl.DataFrame:
+    steps = max(found.steps, 1)
+    told = pl.col("known").is_in([MODELLED, LIKE])
+    time, roof = pl.col("dur_ns"), pl.col("roof_ns")
+    reached = pl.col("bound").replace_strict(REACHED, default=1.0, return_dtype=pl.Float64())
+    flop = (pl.col("matrix_flop") + pl.col("vector_flop")).sum()
+    moved = (pl.col("bytes") + pl.col("wire_bytes")).sum()
+    computes = roof.is_not_null() & (pl.col("family") != COLLECTIVE)
+    modelled, roofed = time.filter(told).sum(), time.filter(roof.is_not_null()).sum()
+    rows = (
+        found.kernels.with_columns(
+            keys, reachable_ns=pl.max_horizontal(roof / reached, found.shortest_ns)
+        )
+        .filter(pl.col("step") >= 0)
+        .group_by("name", maintain_order=True)
+        .agg(
+            pl.len().alias("calls"),
+            (time.sum() / steps).alias("step_ns"),
+            (100 * modelled / time.sum().clip(1)).alias("modelled_pct"),
+            (flop / steps / _GIGA).alias("gflop"),
+            (moved / steps / _MEBI).alias("mib"),
+            _ratio(flop, moved).alias("flop_per_byte"),
+            _ratio(1e9 / _TERA * flop, modelled).alias("tflops"),
+            _ratio(1e9 / _TERA * moved, modelled).alias("tb_per_s"),
+            pl.col("bound").sort_by(time).drop_nulls().last(),
+            pl.col("precision").sort_by(time).drop_nulls().last(),
+            _ratio(100 * roof.sum(), roofed).alias("roof_pct"),
+            *(
+                ((time - pl.col(at)).filter(computes).clip(0).sum() / steps).alias(name)
+                for at, name in _HEADROOM.items()
+            ),
+        )
+        .sort("step_ns", "name", descending=[True, False])
+    )
+    return rows.select(pl.col(name).cast(dtype) for name, dtype in GROUP_SCHEMA.items())
+
+
+def _step(found: Efficiency) -> StepEfficiency | None:
+    share, average = found.step_modelled_share, average_step(found.trace)
+    if share is None or share < LEAST_MODELLED or not average:
+        return None
+    steps = max(found.steps, 1)
+    kernels = found.kernels.filter(pl.col("step") >= 0)
+    devices = max(kernels["device"].n_unique(), 1)
+    each = steps * devices
+    calls = found.modelled.calls.select("recomputed").with_row_index("call")
+    again = kernels.join(calls.with_columns(pl.col("call").cast(pl.Int64)), on="call", how="left")
+    again = again.filter("recomputed")
+    computing = kernels.filter(pl.col("family").fill_null("") != COLLECTIVE)
+    ideal = (
+        computing.select(
+            "bound", at=pl.min_horizontal("roof_ns", pl.col("dur_ns").cast(pl.Float64()))
+        )
+        .drop_nulls()
+        .group_by("bound")
+        .agg(pl.col("at").sum() / each)
+    )
+    ideal_ns = dict.fromkeys(BOUNDS, 0.0) | dict(ideal.iter_rows())
+    told = pl.col("roof_ns").is_not_null()
+    on_device = computing.filter("is_kernel")
+    summed = float(on_device["dur_ns"].sum()) / each
+    unmodelled = float(on_device.filter(~told)["dur_ns"].sum()) / each
+    # Kernels side by side take less than their sum: all parts shrink alike.
+    shrink = min(1.0, average["kernel_ns"] / summed) if summed else 1.0
+    ideal_ns = {name: shrink * time for name, time in ideal_ns.items()}
+    below = max(0.0, average["kernel_ns"] - sum(ideal_ns.values()) - shrink * unmodelled)
+    copies = average["memcpy_ns"] + average["memset_ns"]
+    busy = average["kernel_ns"] + average["communication_ns"] + copies
+    matrix = kernels.filter(pl.col("matrix_flop") > 0)
+    lacking = matrix["peak_ns"].null_count() > 0
+    moved = _added(kernels, "bytes", each)
+    memory = found.peaks.dram_bytes_per_s if found.peaks else None
+    return StepEfficiency(
+        steps=found.steps,
+        step_ns=average["total_ns"],
+        matrix_flop=_added(kernels, "matrix_flop", each),
+        vector_flop=_added(kernels, "vector_flop", each),
+        recomputed_flop=_added(again, "matrix_flop", each),
+        bytes=moved,
+        wire_bytes=_added(kernels, "wire_bytes", each),
+        matrix_flop_by_precision=dict(
+            matrix.group_by(pl.col("peak").str.strip_suffix("_tensor"))
+            .agg(pl.col("matrix_flop").sum() / each)
+            .sort("matrix_flop", descending=True)
+            .iter_rows()
+        ),
+        peak_ns=None if lacking else _added(matrix, "peak_ns", each),
+        recomputed_peak_ns=_added(again, "peak_ns", each),
+        memory_ns=1e9 * moved / memory if memory else None,
+        ideal_ns=ideal_ns,
+        below_ns=below,
+        unmodelled_ns=shrink * unmodelled,
+        communication_ns=average["communication_ns"],
+        copies_ns=copies,
+        idle_ns=max(0.0, average["total_ns"] - busy),
+    )
+
+
+def _added(rows: pl.DataFrame, column: str, each: int) -> float:
+    return float(rows[column].sum() or 0.0) / each

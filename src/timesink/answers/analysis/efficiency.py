@@ -1,0 +1,197 @@
+"""How near a run comes to what its device can do: in sentences and as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from timesink.analyses.columns import device_names
+from timesink.analyses.names import short_kernel_name
+from timesink.analyses.work.calls import LIKE, MODELLED, NO_CALL, NO_FORMULA, NO_SHAPES, known_times
+from timesink.analyses.work.efficiency import (
+    BEYOND,
+    LEAST_MODELLED,
+    MATRIX,
+    MEMORY,
+    VECTOR,
+    Efficiency,
+    StepEfficiency,
+    family_efficiency,
+    operator_efficiency,
+)
+from timesink.answers.analysis.sections import microseconds, percent, to_rows
+from timesink.model import units
+
+_TERA = 1e12
+_ABOVE = 1.0
+_LEAST_TOLD = 0.005
+"""Of the kernel time: what is less is not told apart."""
+
+
+def efficiency_values(found: Efficiency) -> dict[str, Any]:
+    """The section `efficiency` of the JSON answer."""
+    step, peaks = found.step, found.peaks
+    return {
+        "modelled_share_pct": percent(found.modelled.modelled_share),
+        "device": peaks.device if peaks else None,
+        "peaks": peaks.to_dict() if peaks else None,
+        "notes": list(notes_of(found)),
+        "step": None if step is None else _step_values(step),
+        "families": to_rows(family_efficiency(found)),
+        "operators": to_rows(operator_efficiency(found)),
+    }
+
+
+def _step_values(step: StepEfficiency) -> dict[str, Any]:
+    seconds = step.step_ns / 1e9
+    return {
+        "step_us": microseconds(step.step_ns),
+        "flop": step.flop,
+        "matrix_flop": step.matrix_flop,
+        "vector_flop": step.vector_flop,
+        "recomputed_flop": step.recomputed_flop,
+        "matrix_flop_by_precision": dict(step.matrix_flop_by_precision),
+        "bytes": step.bytes,
+        "wire_bytes": step.wire_bytes,
+        "tflops": step.matrix_flop / seconds / _TERA if seconds else None,
+        "tb_per_s": step.bytes / seconds / _TERA if seconds else None,
+        "mfu_pct": percent(step.mfu),
+        "hfu_pct": percent(step.hfu),
+        "mbu_pct": percent(step.mbu),
+        "ideal_us": microseconds(sum(step.ideal_ns.values())),
+        "waterfall": [
+            *(
+                {"part": f"{name}_roof", "time_us": microseconds(ns)}
+                for name, ns in step.ideal_ns.items()
+            ),
+            *(
+                {"part": name.removesuffix("_ns"), "time_us": microseconds(getattr(step, name))}
+                for name in BEYOND
+            ),
+        ],
+    }
+
+
+def efficiency_sentences(found: Efficiency) -> Iterator[str]:
+    """The answer: the ideal step, and the utilisation of the device."""
+    step = found.step
+    if step is None:
+        return
+    ideal, length = sum(step.ideal_ns.values()), units.duration_ns(step.step_ns)
+    if found.peaks is not None and ideal:
+        compute = step.ideal_ns[MATRIX] + step.ideal_ns[VECTOR]
+        told = f"speed of light: {units.duration_ns(ideal)} of the {length} a step takes"
+        yield (
+            f"{told} ({units.duration_ns(compute)} bound by arithmetic, "
+            f"{units.duration_ns(step.ideal_ns[MEMORY])} by memory)"
+        )
+    rate = f"{1e9 * step.matrix_flop / step.step_ns / _TERA:,.1f} TFLOP/s of matrix products"
+    if step.mfu is None:
+        yield f"a step does {_amount(step.matrix_flop)} of matrix products, {rate}"
+        return
+    said = f"MFU {units.share(step.mfu, 1)}"
+    if step.recomputed_flop and step.hfu is not None:
+        said += f" (HFU {units.share(step.hfu, 1)}: {_amount(step.recomputed_flop)} are recomputed)"
+    said += f": {_amount(step.matrix_flop)} a step, {rate}"
+    if step.mbu is not None:
+        said += f"; MBU {units.share(step.mbu, 1)}: {units.size_bytes(step.bytes)} a step"
+    yield said
+
+
+def notes_of(found: Efficiency) -> Iterator[str]:
+    """How much is modelled and what is not, why figures are missing, or odd."""
+    modelled, step = found.modelled, found.step
+    share = modelled.modelled_share
+    if share is None:
+        return
+    times = known_times(modelled.kernels)
+    total = sum(times.values())
+    said = f"{units.share(share, 1)} of the kernel time is modelled"
+    if times.get(LIKE, 0) > _LEAST_TOLD * total:
+        said += f", {units.share(times[LIKE], total)} by the same kernel launched elsewhere"
+    lacking = [
+        f"{units.share(ns, total)} {_WHY[why]}"
+        for why, ns in times.items()
+        if why in _WHY and ns > _LEAST_TOLD * total
+    ]
+    yield said + (f"; of the rest {', '.join(lacking)}" if lacking else "")
+    unknown = _largest_unknown(found)
+    if unknown:
+        yield f"not modelled are mostly {unknown}"
+    in_steps = found.step_modelled_share
+    if step is None and in_steps is not None and in_steps < LEAST_MODELLED:
+        yield (
+            f"no MFU: only {units.share(in_steps, 1)} of the kernel time of steps is modelled; "
+            "record shapes, without graphs"
+        )
+    if found.peaks is None:
+        yield f"no roofs: {found.choice.reason}"
+    elif step is not None and step.mfu is None:
+        lost = [name for name in step.matrix_flop_by_precision if not _has_peak(found, name)]
+        yield f"no MFU: the peak of {', '.join(lost)} of {found.peaks.device} is not known"
+    yield from _above(step)
+    assumed = operator_efficiency(found).filter(pl.col("assumed") != "")
+    if assumed.height:
+        part = float(assumed["device_ns"].sum())
+        yield f"{units.share(part, total)} of it rests on what was assumed, as the table says"
+
+
+_WHY = {
+    NO_FORMULA: "has no formula",
+    NO_SHAPES: "has no shapes",
+    NO_CALL: "was launched by no recorded call",
+    "arguments do not tell": "has arguments that do not tell",
+}
+
+
+def _has_peak(found: Efficiency, precision: str) -> bool:
+    peaks = found.peaks
+    return peaks is not None and any(map(peaks.peak, (f"{precision}_tensor", precision)))
+
+
+def _largest_unknown(found: Efficiency) -> str:
+    kernels = found.modelled.kernels
+    lost = kernels.filter(pl.col("is_kernel") & ~pl.col("known").is_in([MODELLED, LIKE]))
+    total = float(kernels.filter("is_kernel")["dur_ns"].sum())
+    if float(lost["dur_ns"].sum()) < _LEAST_TOLD * total:
+        return ""
+    named = device_names(found.trace)
+    code = pl.Series("code", named.codes[lost["row"].to_numpy()])
+    largest = (
+        lost.with_columns(code)
+        .group_by("code")
+        .agg(pl.col("dur_ns").sum())
+        .sort("dur_ns", "code", descending=[True, False])
+        .head(3)
+    )
+    return ", ".join(
+        f"{short_kernel_name(named.texts[code] or '')} ({units.share(ns, total)})"
+        for code, ns in largest.iter_rows()
+    )
+
+
+def _above(step: StepEfficiency | None) -> Iterator[str]:
+    """Why a figure is above what can be."""
+    if step is None:
+        return
+    if step.hfu is not None and step.hfu > _ABOVE:
+        yield (
+            "MFU is above 100 %: the device is not the one whose peak was taken, ran above the "
+            "clock of that peak, or skips work (sparsity, masks); --device and --peaks say better"
+        )
+    if step.mbu is not None and step.mbu > _ABOVE:
+        yield "MBU is above 100 %: tensors stay in the cache between operators, and never move"
+
+
+def _amount(flop: float) -> str:
+    """Operations in words.
+
+    >>> _amount(5.7609e12)
+    '5.76 TFLOP'
+    """
+    for factor, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M")):
+        if flop >= factor:
+            return f"{flop / factor:,.2f} {prefix}FLOP"
+    return f"{flop:,.0f} FLOP"
