@@ -223,7 +223,8 @@ def _owners(
     whole = np.array([row is not None and row.whole for row in rows])[forest.name]
     known &= forest.stands_for == np.arange(len(forest))
     dims = trace.lazy("host").select(pl.col("input_dims").is_not_null()).collect()
-    shaped = known & dims.to_series().to_numpy()[forest.row]
+    unshaped = np.array([row is not None and not row.needs_shapes for row in rows])[forest.name]
+    shaped = known & (dims.to_series().to_numpy()[forest.row] | unshaped)
     at = np.where(launched >= 0, forest.stands_for[launched], 0)
     owner = enclosing(at, forest.parent, shaped)
     top = owner.copy()
