@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from timesink.analyses.work.arguments import CallArguments, RunFacts, KernelLaunch, Tensor
+from timesink.analyses.work.arguments import CallArguments, KernelLaunch, RunFacts, Tensor
 from timesink.analyses.work.work import Work, work_of
 
 EIGHT = RunFacts(world_size=8)

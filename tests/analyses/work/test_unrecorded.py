@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from timesink.analyses.work.arguments import CallArguments, RunFacts, KernelLaunch, Tensor
+from timesink.analyses.work.arguments import CallArguments, KernelLaunch, RunFacts, Tensor
 from timesink.analyses.work.work import _built_in, work_of
 
 GRID = "void at::native::index_elementwise_kernel<128, 4, at::native::gpu_index_kernel<...> >"
