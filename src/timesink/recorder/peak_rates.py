@@ -151,7 +151,7 @@ class _Bench:
         """The best rate of products of square matrices."""
         sizes = _SIZES_ON_HOST if self.on_host else _SIZES
         best, problem, most = None, None, self.seconds / len(sizes)
-        with _precision(self.torch, name):
+        with _precision(self.torch, self.place, name):
             for size in sizes:
                 # Two operands, and a result that is at most as large as one of 4 bytes.
                 if not self._fits((2 * _WIDTHS[name] + 4) * size**2):
@@ -249,8 +249,9 @@ def _fp8_product(torch: Any, place: Any, size: int) -> Callable[[], object]:
         )
 
         def call(left: Any = left, right: Any = right) -> object:
+            scales = {"scale_a": one, "scale_b": one, "use_fast_accum": True}
             return torch._scaled_mm(  # noqa: SLF001 - PyTorch has no public one
-                left, right.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16
+                left, right.t(), out_dtype=torch.bfloat16, **scales
             )
 
         try:
@@ -263,12 +264,12 @@ def _fp8_product(torch: Any, place: Any, size: int) -> Callable[[], object]:
 
 
 @contextmanager
-def _precision(torch: Any, name: str) -> Iterator[None]:
+def _precision(torch: Any, place: Any, name: str) -> Iterator[None]:
     """Products of float32 as they are, or in tf32; what the program had set comes back."""
     if name not in {"fp32", "tf32"}:
         yield
         return
-    if name == "tf32" and not _has_tf32(torch):
+    if name == "tf32" and not _has_tf32(torch, place):
         raise RuntimeError("the device has no such arithmetic, or PyTorch does not use it")
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("high" if name == "tf32" else "highest")
@@ -278,11 +279,11 @@ def _precision(torch: Any, name: str) -> Iterator[None]:
         torch.set_float32_matmul_precision(before)
 
 
-def _has_tf32(torch: Any) -> bool:
+def _has_tf32(torch: Any, place: Any) -> bool:
     """Whether products of float32 in tf32 are what they say: elsewhere the switch does nothing."""
-    if torch.version.cuda is None or not torch.cuda.is_available():
+    if place.type != "cuda" or torch.version.cuda is None:
         return False
-    return bool(torch.cuda.get_device_capability() >= (8, 0))
+    return bool(torch.cuda.get_device_capability(place) >= (8, 0))
 
 
 def _described(torch: Any, place: Any) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from timesink.analyses.kernels.peaks import (
 )
 from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.model.trace import Device
-from timesink.recorder.peak_rates import MeasuredDevice, BestRate
+from timesink.recorder.peak_rates import BestRate, MeasuredDevice
 from timesink.rules.counter_names import hardware_of
 
 NAMES = {

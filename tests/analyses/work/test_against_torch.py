@@ -107,8 +107,6 @@ FORWARD = [
     (aten.grid_sampler_2d.default, (IMAGE, real(2, 5, 7, 2), 0, 0, False)),
     (aten.im2col.default, (IMAGE, [3, 3], [1, 1], [1, 1], [2, 2])),
     (aten.col2im.default, (real(2, 36, 25), [9, 9], [3, 3], [1, 1], [1, 1], [2, 2])),
-    (aten.reflection_pad2d.default, (IMAGE, [1, 2, 3, 4])),
-    (aten.replication_pad1d.default, (real(2, 3, 5), [2, 2])),
     (aten._fft_r2c.default, (ROWS, [1], 0, True)),
     (aten._fft_r2c.default, (X, [2, 3], 0, False)),
     (aten._fft_c2c.default, (real(4, 16, dtype=torch.complex64), [0, 1], 0, True)),
@@ -164,7 +162,6 @@ BACKWARD = [
     ),
     (aten._adaptive_avg_pool2d_backward.default, (real(2, 4, 3, 5), IMAGE), (1,)),
     (aten.upsample_bilinear2d_backward.default, (X, [6, 10], [2, 8, 3, 5], False), ()),
-    (aten.reflection_pad1d_backward.default, (real(2, 3, 9), real(2, 3, 5), [2, 2]), (1,)),
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,15 @@ def test_a_file_tells_the_work_of_an_operator(file: Path):
     )
     assert formula_of("mylib::fused_ffn", own).family == "matmul"
     assert work_of(call()) is None
+
+
+@pytest.mark.usefixtures("registered")
+def test_the_documented_file_and_function_agree(file: Path):
+    page = Path(__file__).parents[3] / "docs" / "efficiency_formulas.md"
+    toml, python = re.findall(r"```(?:toml|python)\n(.*?)```", page.read_text(), re.DOTALL)
+    file.write_text(toml)
+    exec(python, {})  # noqa: S102 - our own page
+    assert work_of(call(), load_formulas(file)) == work_of(call())
 
 
 def test_a_file_goes_before_what_is_known_and_may_hold_patterns(file: Path):

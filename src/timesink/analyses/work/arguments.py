@@ -82,7 +82,7 @@ class KernelLaunch:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class RunFacts:
     """What a whole recording tells that single calls do not."""
 
     parameters: tuple[Tensor, ...] = ()
@@ -109,7 +109,7 @@ class CallArguments:
     """Further arguments that few calls have, as recorded: those of Triton kernels."""
     launches: tuple[KernelLaunch, ...] = ()
     """The kernels it launched, in order; a call is asked once for all like it."""
-    facts: Facts = Facts()
+    facts: RunFacts = RunFacts()
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:

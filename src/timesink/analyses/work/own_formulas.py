@@ -125,7 +125,7 @@ class _Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sizes:
+class _NamedArguments:
     """The tensors and numbers that expressions of one operator may name, by position."""
 
     tensors: Mapping[str, int]
@@ -157,8 +157,8 @@ def _operator(entry: _Entry, given: Any) -> OperatorFormula:
     return OperatorFormula(entry.name, evaluated, family, whole, {})
 
 
-def _sizes(entry: _Entry, given: Mapping[str, Any]) -> _Sizes:
-    found = _Sizes(_places(entry, given, "tensors"), _places(entry, given, "numbers"))
+def _sizes(entry: _Entry, given: Mapping[str, Any]) -> _NamedArguments:
+    found = _NamedArguments(_places(entry, given, "tensors"), _places(entry, given, "numbers"))
     if not found.tensors:
         entry.refuse("needs  tensors = { x = 0 }: names of tensors by position")
     if shared := found.tensors.keys() & found.numbers.keys():
@@ -182,7 +182,7 @@ _Part = Callable[[CallArguments], Any]
 """A number, or, of a root of something negative, what is none."""
 
 
-def _part(entry: _Entry, given: Mapping[str, Any], key: str, sizes: _Sizes) -> _Part:
+def _part(entry: _Entry, given: Mapping[str, Any], key: str, sizes: _NamedArguments) -> _Part:
     """An expression, or a list of tensors in its place; nothing is zero."""
     listed = _SUMS[key]
     if key in given and listed in given:
@@ -245,7 +245,7 @@ _OF_TENSORS: Mapping[str, Callable[[Tensor], float]] = {
 }
 
 
-def _compiled(node: ast.expr, sizes: _Sizes) -> _Part:
+def _compiled(node: ast.expr, sizes: _NamedArguments) -> _Part:
     """The function of an expression: numbers, sizes and arithmetic; anything else is refused."""
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         # Powers of whole numbers may take for ever; those of floats overflow.
@@ -268,7 +268,7 @@ def _compiled(node: ast.expr, sizes: _Sizes) -> _Part:
     raise _ExpressionError(f"{_shown(node)!r} is not allowed; {_allowed(sizes)}")
 
 
-def _function(name: str, arguments: list[ast.expr], sizes: _Sizes) -> _Part:
+def _function(name: str, arguments: list[ast.expr], sizes: _NamedArguments) -> _Part:
     if name in _OF_TENSORS and len(arguments) == 1:
         place, of_tensor = _named(arguments[0], sizes), _OF_TENSORS[name]
         return lambda call: of_tensor(_tensor(call, place))
@@ -278,7 +278,7 @@ def _function(name: str, arguments: list[ast.expr], sizes: _Sizes) -> _Part:
     raise _ExpressionError(f"{name}() with {len(arguments)} is not allowed; {_allowed(sizes)}")
 
 
-def _dimension(node: ast.Subscript, sizes: _Sizes) -> _Part:
+def _dimension(node: ast.Subscript, sizes: _NamedArguments) -> _Part:
     place = _named(node.value, sizes)
     index, sign = node.slice, 1
     if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub):
@@ -296,7 +296,7 @@ def _dimension(node: ast.Subscript, sizes: _Sizes) -> _Part:
     return size
 
 
-def _named(node: ast.expr, sizes: _Sizes) -> int:
+def _named(node: ast.expr, sizes: _NamedArguments) -> int:
     if isinstance(node, ast.Name) and node.id in sizes.tensors:
         return sizes.tensors[node.id]
     raise _ExpressionError(f"{_shown(node)!r} is no tensor; {_allowed(sizes)}")
@@ -313,6 +313,6 @@ def _shown(node: ast.expr) -> str:
     return ast.unparse(node)[:60]
 
 
-def _allowed(sizes: _Sizes) -> str:
+def _allowed(sizes: _NamedArguments) -> str:
     tensors = ", ".join(sizes.tensors)
     return f"there are numbers, + - * / // % **, min, max, size(), numel() and sizes of {tensors}"

@@ -85,6 +85,8 @@ class OperatorFormula:
     whole: bool
     """Whether it stands for all that it calls; else what it calls with formulas is apart."""
     places: Mapping[str, int]
+    needs_shapes: bool = True
+    """Whether its inputs tell its work; else what the whole recording tells does."""
 
 
 def moved(read: Iterable[Tensor | None], written: Iterable[Tensor | None]) -> Work:
@@ -155,6 +157,7 @@ def _built_in() -> FormulaRegistry:
                 row["family"],
                 row["whole"] == "yes",
                 {name: int(place) for name, place in places.items()},
+                row["shapes"] != "no",
             )
         )
     return FormulaRegistry.of(rows)
