@@ -15,7 +15,14 @@ import polars as pl
 
 from timesink.analyses.columns import device_columns, device_names
 from timesink.analyses.work.arguments import CallArguments, parse_inputs
-from timesink.analyses.work.efficiency import MATRIX, MEMORY, REACHED, Efficiency, shape_text
+from timesink.analyses.work.efficiency import (
+    COLLECTIVE,
+    MATRIX,
+    MEMORY,
+    REACHED,
+    Efficiency,
+    shape_text,
+)
 from timesink.analyses.work.work import formula_of
 from timesink.model import units
 from timesink.model.arrays import Floats, Ints
@@ -75,13 +82,8 @@ class RoofedSteps:
             "operator",
             pl.col("input_dims").alias("shape"),
         )
-        reached = (
-            pl.when((pl.col("family") == "attention") & (pl.col("bound") == MATRIX))
-            .then(FUSED_REACHES)
-            .otherwise(
-                pl.col("bound").replace_strict(REACHED, default=1.0, return_dtype=pl.Float64())
-            )
-        )
+        fused = (pl.col("family") == "attention") & (pl.col("bound") == MATRIX)
+        reached = pl.when(fused).then(FUSED_REACHES).otherwise(found.reached())
         time = pl.col("dur_ns").cast(pl.Float64())
         least = pl.min_horizontal(time, pl.lit(START_NS))
         left = pl.max_horizontal(pl.col("roof_ns") / reached, least).clip(upper_bound=time)
@@ -259,7 +261,7 @@ def wide_products(run: RoofedSteps) -> list[ShorterWork]:
 def largest_headroom(run: RoofedSteps) -> list[ShorterWork]:
     """The operator and shape that loses most against what good kernels reach."""
     open_work = run.kernels.filter(
-        pl.col("lost_ns").is_not_null(), pl.col("family").fill_null("") != "collective"
+        pl.col("lost_ns").is_not_null(), pl.col("family").fill_null("") != COLLECTIVE
     )
     by_shape = (
         open_work.group_by("operator", "shape")
