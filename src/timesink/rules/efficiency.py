@@ -17,9 +17,11 @@ from timesink.analyses.columns import device_columns, device_names
 from timesink.analyses.work.arguments import CallArguments, parse_inputs
 from timesink.analyses.work.efficiency import (
     COLLECTIVE,
+    LINK,
     MATRIX,
     MEMORY,
     REACHED,
+    VECTOR,
     Efficiency,
     shape_text,
 )
@@ -43,12 +45,6 @@ _REARRANGED = re.compile(r"(?<!conv)(?<!conv_)transpose", re.IGNORECASE)
 _WIDE = ("fp64", "fp32")
 _MOST = 0.5
 _TERA = 1e12
-_BOUNDS = {
-    "matrix": "matrix units",
-    "vector": "vector units",
-    "memory": "memory",
-    "link": "links",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,9 +270,9 @@ def largest_headroom(run: RoofedSteps) -> list[ShorterWork]:
     mine = open_work.filter(pl.col("operator") == operator, pl.col("shape").eq_missing(shape))
     time, roof = float(mine["dur_ns"].sum()), float(mine["roof_ns"].sum())
     bound = mine.group_by("bound").agg(pl.col("dur_ns").sum()).sort("dur_ns")["bound"][-1]
-    amount = "matrix_flop" if bound == "matrix" else "bytes"
+    amount = {MATRIX: "matrix_flop", VECTOR: "vector_flop"}.get(bound, "bytes")
     rate = 1e9 * float(mine[amount].sum()) / time / _TERA
-    rate_text = f"{rate:,.0f} TFLOP/s" if bound == "matrix" else f"{rate:.2f} TB/s"
+    rate_text = f"{rate:.2f} TB/s" if amount == "bytes" else f"{rate:,.1f} TFLOP/s"
     calls = mine["call"].filter(mine["call"] >= 0).n_unique()
     others = "Of all other operators, " if run.spoken else ""
     return [
@@ -284,7 +280,7 @@ def largest_headroom(run: RoofedSteps) -> list[ShorterWork]:
             "largest-headroom",
             f"{others}{operator} on {shape_text(shape or '') or 'single numbers'} loses most: "
             f"{run.many(calls, 'calls')}, {run.steps.part(time / run.each)}, at "
-            f"{units.share(roof, time)} of the roof of {_BOUNDS.get(bound, bound)} ({rate_text}). "
+            f"{units.share(roof, time)} of {_roof(mine, bound)} ({rate_text}). "
             f"Good kernels would take {units.duration_ns((time - lost) / run.each)}.",
             mine,
             run.shown(mine),
@@ -292,6 +288,15 @@ def largest_headroom(run: RoofedSteps) -> list[ShorterWork]:
             advice=_ADVICE.get(mine["family"][0] or "", "advice"),
         )
     ]
+
+
+def _roof(kernels: pl.DataFrame, bound: str) -> str:
+    """The roof that most of the time of kernels is held against, in words."""
+    if bound not in (MATRIX, VECTOR):
+        return "what its links can do" if bound == LINK else "the memory's bandwidth"
+    times = kernels.group_by("precision").agg(pl.col("dur_ns").sum()).sort("dur_ns", "precision")
+    precision = times["precision"][-1]
+    return f"the peak in {precision}" if bound == MATRIX and precision else "the vector units' peak"
 
 
 _ADVICE = {

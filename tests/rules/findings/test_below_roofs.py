@@ -75,7 +75,7 @@ class TestHeadroom:
         (found,) = run(good(), slow)
         assert found.id == "largest-headroom"
         assert found.sentence.startswith("aten::gelu on 8192x8192 loses most: 1 call a step, ")
-        assert "of the roof of memory (0.54 TB/s)" in found.sentence
+        assert "of the memory's bandwidth (0.54 TB/s)" in found.sentence
         # 268 MB at 85 % of 4.8 TB/s.
         assert found.gain_ns == pytest.approx(500e3 - 65.8e3, rel=0.01)
 
