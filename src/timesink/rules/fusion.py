@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -25,6 +25,8 @@ from timesink.rules.efficiency import (
 )
 from timesink.rules.product_shapes import product_of
 
+_Rows: TypeAlias = Mapping[int, Mapping[str, Any]]
+"""Calls by their place."""
 _AGAIN = 1.25
 """Fused attention computes its scores again on the way back: five products for four."""
 _NEAR = 12
@@ -83,13 +85,12 @@ class CallsInOrder:
 def attention_not_fused(run: RoofedSteps) -> list[ShorterWork]:
     """Products, softmax and what is between them, with the scores written to memory."""
     order = CallsInOrder.of(run)
-    rows = order.calls.rows(named=True)
-    stretches = [
-        one
-        for place, row in enumerate(rows)
-        if row["call"] >= 0 and row["operator"] in (*_SOFTMAX, *_SOFTMAX_BACKWARD)
-        for one in _around(order, rows, place)
-    ]
+    named = order.calls["operator"].is_in([*_SOFTMAX, *_SOFTMAX_BACKWARD]).fill_null(value=False)
+    places = np.flatnonzero(named.to_numpy() & (order.calls["call"].to_numpy() >= 0))
+    near = np.unique(places[:, None] + np.arange(-_NEAR, _NEAR + 1))
+    near = near[(near >= 0) & (near < order.calls.height)]
+    rows = dict(zip(near.tolist(), order.calls[near].rows(named=True), strict=True))
+    stretches = [one for place in places.tolist() for one in _around(order, rows, place)]
     saved = sum(one.time - one.fused_ns for one in stretches)
     if not stretches or not run.worth_telling(saved):
         return []
@@ -136,9 +137,7 @@ class _Attention:
         return _chained([str(row["operator"]) for row in self.calls])
 
 
-def _around(
-    order: CallsInOrder, rows: Sequence[Mapping[str, Any]], place: int
-) -> Iterator[_Attention]:
+def _around(order: CallsInOrder, rows: _Rows, place: int) -> Iterator[_Attention]:
     """The attention around a softmax, if it is one: every call near it that has its scores."""
     softmax = order.given[rows[place]["set"]]
     scores = next((one for one in softmax.tensors if len(one.shape) >= 3), None)
@@ -171,7 +170,7 @@ def _summed(rows: Sequence[Mapping[str, Any]], name: str) -> float:
 
 def _with_scores(
     order: CallsInOrder,
-    rows: Sequence[Mapping[str, Any]],
+    rows: _Rows,
     place: int,
     way: int,
     scores: Tensor,
@@ -179,7 +178,7 @@ def _with_scores(
     """Places of calls that read or write the scores, on one side, up to the farthest product."""
     found: list[int] = []
     for at in range(place + way, place + way * (_NEAR + 1), way):
-        if not 0 <= at < len(rows) or rows[at]["lane"] != rows[place]["lane"]:
+        if at not in rows or rows[at]["lane"] != rows[place]["lane"]:
             break
         row = rows[at]
         if row["call"] == -1 or "softmax" in str(row["family"]):
@@ -218,7 +217,7 @@ def _bytes_beside(call: CallArguments, scores: Tensor) -> float:
     return read + made.batch * made.m * made.n * made.a.element_bytes
 
 
-def _has_product(rows: Sequence[Mapping[str, Any]], places: Sequence[int]) -> bool:
+def _has_product(rows: _Rows, places: Sequence[int]) -> bool:
     return any(rows[at]["family"] == "matmul" for at in places)
 
 
