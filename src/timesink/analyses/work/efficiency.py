@@ -36,7 +36,7 @@ REACHED = {MATRIX: 0.80, VECTOR: 0.77, MEMORY: 0.85, LINK: 0.80}
 That of links is what good collectives are said to reach, and was not measured."""
 BEYOND = ("below_ns", "unmodelled_ns", "communication_ns", "copies_ns", "idle_ns")
 """What a step takes beyond the ideal, as `StepEfficiency` calls it."""
-LEAST_MODELLED = 0.5
+LEAST_MODELLED = 0.8
 """Of the kernel time of steps: with less, what a step computes is not told."""
 _MATRIX_PEAKS: Mapping[str, tuple[str, ...]] = {
     "fp64": ("fp64_tensor", "fp64"),
