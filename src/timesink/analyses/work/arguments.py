@@ -21,6 +21,11 @@ _TYPES = {
     row["type"]: (float(row["bytes"]), row["precision"])
     for row in csv_rows(Path(__file__).with_name("types.csv"))
 }
+_NUMBERED_TYPES = {
+    row["number"]: row["type"]
+    for row in csv_rows(Path(__file__).with_name("types.csv"))
+    if row["number"]
+}
 _LISTS = frozenset({"TensorList", "OptionalTensorList"})
 _NUMBER = re.compile(r"-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf)")
 
@@ -141,6 +146,23 @@ class CallArguments:
 
     def flag(self, name: str | int) -> bool | None:
         return {"True": True, "False": False}.get(self._at(self.values, name) or "")
+
+    def flags(self, name: str | int) -> tuple[bool, ...]:
+        """A list of flags; empty where none was recorded.
+
+        >>> CallArguments("aten::convolution_backward", (None,), ("[True, False]",)).flags(0)
+        (True, False)
+        """
+        text = self._at(self.values, name) or ""
+        return tuple(word == "True" for word in re.findall("True|False", text))
+
+    def type_of(self, name: str | int) -> str | None:
+        """The type of elements that a plain value names: recordings hold its number.
+
+        >>> CallArguments("aten::_to_copy", (None,), ("15",)).type_of(0)
+        'c10::BFloat16'
+        """
+        return _NUMBERED_TYPES.get(self._at(self.values, name) or "")
 
     def _at(self, of: tuple[Any, ...], name: str | int) -> Any:
         place = name if isinstance(name, int) else self.places.get(name, -1)
