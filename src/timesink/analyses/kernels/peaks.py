@@ -13,11 +13,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from timesink.errors import TimesinkError, UnreadableError, UsageError
-from timesink.model.trace import Device, Trace
-from timesink.sources.places import data_folder
+from timesink.sources.cache import data_folder
+
+if TYPE_CHECKING:
+    from timesink.model.trace import Trace
 
 PRECISIONS = (
     *("fp64", "fp64_tensor", "fp32", "fp32_tensor", "tf32_tensor"),
@@ -441,17 +443,13 @@ def parse_peaks(text: str) -> dict[str, float]:
 
 def _recorded(trace: Trace, table: Sequence[DevicePeaks]) -> PeaksChoice:
     collected = trace.metadata.extra.get("collected") or {}
-    devices = trace.metadata.devices or (Device(0, ""),)
+    told = collected.get("device") or ""
     choices = [
         find_peaks(
-            one.name or collected.get("device") or "",
-            one.compute_capability,
-            one.multiprocessors,
-            table,
-            one.memory_bytes,
+            one.name or told, one.compute_capability, one.multiprocessors, table, one.memory_bytes
         )
-        for one in devices
-    ]
+        for one in trace.metadata.devices
+    ] or [find_peaks(told, table=table)]
     names = {choice.peaks.device if choice.peaks else "" for choice in choices}
     if len(names) == 1:
         return choices[0]
