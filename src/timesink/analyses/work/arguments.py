@@ -136,6 +136,13 @@ class CallArguments:
         text = self._at(self.values, name) or ""
         return tuple(int(float(number)) for number in _NUMBER.findall(text) if number != "inf")
 
+    def per_dimension(self, name: str | int, dimensions: int) -> tuple[int, ...]:
+        """As many numbers as dimensions: one alone holds for all; empty where they do not fit."""
+        found = self.integers(name)
+        if len(found) == 1:
+            return found * dimensions
+        return found if len(found) == dimensions else ()
+
     def integer(self, name: str | int) -> int | None:
         found = self.integers(name)
         return found[0] if len(found) == 1 else None

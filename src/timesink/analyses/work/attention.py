@@ -36,7 +36,8 @@ class Mask:
         8.0
         """
         if self.is_causal and self.is_from_last and queries == 1:
-            return keys  # the last query sees all
+            # The last query sees all that the window has.
+            return keys if self.left is None else min(keys, self.left + 1.0)
         start = keys - queries if self.is_from_last else 0.0
         seen = queries * keys
         if self.is_causal:

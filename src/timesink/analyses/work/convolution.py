@@ -39,9 +39,9 @@ def convolution_backward(call: CallArguments) -> Work | None:
     grad, given, weight = call.tensor("grad"), call.tensor("input"), call.tensor("weight")
     if grad is None or given is None or weight is None or len(grad.shape) < 3:
         return None
-    asked = (call.flags("mask") + (False,))[:3] if call.flags("mask") else ()
-    assumed = "" if asked else "gradients of input and weight"
-    of_input, of_weight, of_bias = asked or (True, True, False)
+    flags = call.flags("mask")
+    assumed = "" if flags else "gradients of input and weight"
+    of_input, of_weight, of_bias, *_ = *(flags or (True, True)), False, False, False
     is_transposed = _is_transposed(call) or (
         call.flag("transposed") is None and weight.shape[0] != grad.shape[1]
     )
@@ -78,10 +78,10 @@ def _output_shape(
     dimensions = len(weight.shape) - 2
     if dimensions < 1 or len(given.shape) not in (dimensions + 1, dimensions + 2):
         return None
-    stride = _each(call, "stride", dimensions)
-    padding = _each(call, "padding", dimensions)
-    dilation = _each(call, "dilation", dimensions) or (1,) * dimensions
-    extra = _each(call, "output_padding", dimensions) or (0,) * dimensions
+    stride = call.per_dimension("stride", dimensions)
+    padding = call.per_dimension("padding", dimensions)
+    dilation = call.per_dimension("dilation", dimensions) or (1,) * dimensions
+    extra = call.per_dimension("output_padding", dimensions) or (0,) * dimensions
     if not stride or not padding or min(stride) < 1:
         return None
     if is_transposed:
@@ -100,14 +100,6 @@ def _output_shape(
     if min(sizes) < 0:
         return None
     return (*given.shape[: -dimensions - 1], channels, *sizes)
-
-
-def _each(call: CallArguments, name: str, dimensions: int) -> tuple[int, ...]:
-    """A number for each dimension: one that is given alone holds for all."""
-    found = call.integers(name)
-    if len(found) == 1:
-        return found * dimensions
-    return found if len(found) == dimensions else ()
 
 
 FORMULAS: Mapping[str, Formula] = {

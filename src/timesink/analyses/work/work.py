@@ -19,7 +19,7 @@ from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.model.data_files import csv_rows
 
 _MODULES = (
-    *("matmul", "convolution", "attention", "layers"),
+    *("matmul", "convolution", "attention", "normalisation", "pools", "layers"),
     *("pointwise", "copies", "reductions", "indices", "optimizer", "triton", "collective"),
     *("serving", "quantised", "experts", "libraries", "recommendation"),
 )
@@ -93,6 +93,17 @@ def moved(read: Iterable[Tensor | None], written: Iterable[Tensor | None]) -> Wo
         read_bytes=sum(one.bytes for one in read if one),
         written_bytes=sum(one.bytes for one in written if one),
     )
+
+
+def vector_work(
+    flop: float, of: Tensor, read: Iterable[Tensor | None], written: Iterable[Tensor | None]
+) -> Work:
+    """Operations on numbers of the type of a tensor, and the bytes of tensors read and written.
+
+    >>> vector_work(8, Tensor((4,), "float"), [], []).precision
+    'fp32'
+    """
+    return replace(moved(read, written), vector_flop=float(flop), precision=of.precision)
 
 
 @cache
