@@ -56,6 +56,8 @@ def concatenated(call: CallArguments) -> Work | None:
     """All tensors of a list are read once, and their elements written once."""
     members, out = call.tensor_list(0), call.tensor("out")
     kind, assumed = (out.type, "") if out else type_of_list(call)
+    if not members and out is not None and out.elements:
+        members = (out,)
     if not is_known([Tensor((), kind)]) or not members:
         return None
     read = [Tensor(one.shape, kind, one.strides) for one in members]

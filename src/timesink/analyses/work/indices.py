@@ -6,6 +6,7 @@ Of tables only the elements that are taken count, each time anew; indices are re
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -13,6 +14,10 @@ from functools import partial
 from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.analyses.work.pointwise import LONG, broadcast, is_known, promoted
 from timesink.analyses.work.work import Formula, Work, moved
+
+_ROWS_KERNEL = "vectorized_gather_kernel"
+_ELEMENTS_KERNEL = re.compile(r"elementwise_kernel<(\d+), (\d+)")
+"""Threads of a block, and elements of a thread."""
 
 
 def _along(call: CallArguments, given: Tensor) -> tuple[int, str]:
@@ -22,7 +27,8 @@ def _along(call: CallArguments, given: Tensor) -> tuple[int, str]:
         return 1, ""
     if dim is None or not -size <= dim < size:
         first = call.places.get("usual", -1)
-        return given.shape[first], "" if size == 1 else "dimension not recorded"
+        told = size == 1 or "dim" not in call.places
+        return given.shape[first], "" if told else "dimension not recorded"
     return given.shape[dim], ""
 
 
@@ -47,7 +53,7 @@ def elements_taken(call: CallArguments) -> Work | None:
     return moved([taken, index], [taken])
 
 
-def _indexed(table: Tensor, indices: tuple[Tensor, ...]) -> tuple[int, Tensor, str] | None:
+def _indexed(table: Tensor, indices: tuple[Tensor, ...]) -> tuple[int, Tensor | None, str] | None:
     """How many elements a list of indices picks, those indices, and what was taken for granted."""
     used = [one for one in indices if one.shape]
     if not used:
@@ -70,11 +76,31 @@ def _is_index(indices: tuple[Tensor, ...], place: int) -> bool:
     return place < len(indices) and bool(indices[place].shape)
 
 
+def _from_blocks(call: CallArguments, table: Tensor) -> tuple[int, Tensor | None, str] | None:
+    """Elements that indices pick which were not recorded: as many as there were threads for.
+
+    Whole rows of the table are taken where that is at least one.
+    """
+    row = table.elements // table.shape[0] if table.shape and table.shape[0] else 0
+    for launch in call.launches:
+        if not launch.grid:
+            continue
+        if _ROWS_KERNEL in launch.kernel:
+            return launch.grid[0] * row, None, "indices not recorded: one block a row"
+        if found := _ELEMENTS_KERNEL.search(launch.kernel):
+            most = launch.grid[0] * int(found[1]) * int(found[2])
+            whole = most // row * row if row else 0
+            return whole or most, None, "indices not recorded: one thread an element"
+    return None
+
+
 def indexed(call: CallArguments) -> Work | None:
     """Elements that a list of indices picks; a dimension without an index is taken whole."""
     table = call.tensor(0)
-    found = _indexed(table, call.tensor_list(1)) if table and is_known([table]) else None
-    if table is None or found is None:
+    if table is None or not is_known([table]):
+        return None
+    found = _indexed(table, call.tensor_list(1)) or _from_blocks(call, table)
+    if found is None:
         return None
     elements, lists, assumed = found
     taken = table.sized(elements)
@@ -87,6 +113,9 @@ def index_put(call: CallArguments) -> Work | None:
     if table is None or values is None or not is_known([table, values]):
         return None
     found = _indexed(table, call.tensor_list(1))
+    if found is None and values.elements > 1:
+        found = values.elements, None, "indices not recorded: one for each value"
+    found = found or _from_blocks(call, table)
     if found is None:
         return None
     elements, lists, assumed = found

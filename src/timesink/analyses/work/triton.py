@@ -19,20 +19,19 @@ from timesink.analyses.work.work import Formula, Work, formula_of, moved
 _NAME = re.compile(r"triton_(?:[a-z]{3}_fused|\w+?)_(.*?)_?\d*$")
 _BLOCKS = re.compile(r"\b[XYZ]BLOCK=")
 _REDUCED_BLOCKS = re.compile(r"\bR\d*_?BLOCK=")
-_MOVES = frozenset(
-    "view permute transpose expand squeeze unsqueeze slice select t as_strided alias split "
-    "split_with_sizes cat stack repeat constant_pad_nd _unsafe_view _reshape_alias unbind "
-    "detach empty full zeros ones full_like zeros_like ones_like new_zeros new_ones lift_fresh "
-    "lift_fresh_copy slice_scatter select_scatter slice_backward unfold convolution mm addmm bmm "
-    "baddbmm _scaled_mm convert_element_type iota scalar_tensor new_full empty_like "
-    "_scaled_dot_product_flash_attention _scaled_dot_product_efficient_attention".split()
-)
-"""Operators that compute nothing in such a kernel, views and products that others compute."""
+_SORTS = {
+    # They compute nothing in such a kernel: views, and products that others compute.
+    "moves": "view permute transpose expand squeeze unsqueeze slice select t as_strided alias "
+    "split split_with_sizes cat stack repeat constant_pad_nd _unsafe_view _reshape_alias unbind "
+    "detach empty empty_like lift_fresh lift_fresh_copy slice_scatter select_scatter "
+    "slice_backward unfold convolution mm addmm bmm baddbmm _scaled_mm convert_element_type iota "
+    "_scaled_dot_product_flash_attention _scaled_dot_product_efficient_attention",
+    "fills": "zeros ones full zeros_like ones_like full_like new_zeros new_ones new_full",
+    "binary": "add sub mul div where maximum minimum masked_fill lerp addcmul addcdiv",
+}
+_FILLS, _BINARY = (frozenset(_SORTS[sort].split()) for sort in ("fills", "binary"))
+_MOVES = _FILLS.union(_SORTS["moves"].split())
 _NO_WORK = frozenset(("copy", "fill", "index", "random"))
-_BINARY = frozenset(
-    "add sub mul div where maximum minimum masked_fill lerp addcmul addcdiv".split()
-)
-_FILLS = frozenset("zeros ones full zeros_like ones_like full_like new_zeros new_full".split())
 _NORMALISES = ("norm", "softmax", "log_softmax")
 _LONGEST = 8
 """Words of the longest name of an operator."""
@@ -67,7 +66,8 @@ def _operations(operator: str) -> int:
     row = formula_of(f"aten::{operator}")
     if row and row.family in _NO_WORK:
         return 0
-    return 5 if any(word in operator for word in _NORMALISES) else 1
+    plain = row is not None and row.family == "reduction"
+    return 5 if not plain and any(word in operator for word in _NORMALISES) else 1
 
 
 def _extent(call: CallArguments, pointers: Sequence[Tensor]) -> int:
@@ -91,8 +91,8 @@ def fused(call: CallArguments) -> Work | None:
     """Each pointer is read or written once, at most as many elements as the kernel runs over.
 
     The last is taken as the result.  A pointwise kernel has results as large as its extent: where
-    the last is smaller, or all are needed as operands of what its name says, the first is updated
-    in place.  What Inductor itself recorded goes before all this.
+    the last is smaller, or there are but two of one type and an operator of two operands, the
+    first is updated in place.  What Inductor itself recorded goes before all this.
     """
     pointers = call.tensors
     if not pointers or not all(one.element_bytes for one in pointers):
@@ -100,11 +100,11 @@ def fused(call: CallArguments) -> Work | None:
     extent, operators = _extent(call, pointers), fused_operators(call.name)
     parts = [_capped(one, extent) for one in pointers]
     pointwise = call.name.startswith("triton_poi")
-    operands = 1 + sum(one in _BINARY for one in operators)
+    both_read = (
+        len(parts) == 2 and parts[0].type == parts[1].type and not _BINARY.isdisjoint(operators)
+    )
     in_place = len(parts) == 1 or (
-        pointwise
-        and parts[0].elements >= extent
-        and (parts[-1].elements < extent or (1 < operands >= len(parts)))
+        pointwise and parts[0].elements >= extent and (parts[-1].elements < extent or both_read)
     )
     if in_place and len(parts) == 1 and _FILLS.issuperset(operators):
         work = moved([], parts)
