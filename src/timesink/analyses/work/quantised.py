@@ -32,7 +32,8 @@ def scaled_matmul(call: CallArguments) -> Work | None:
     # Two numbers of four bits share a byte, or an element of that type.
     packed = a.precision == "fp4" or call.places.get("packed") == 1
     precision = "fp4" if packed else a.precision
-    return _product(call, a, b, (n, k * 2 if packed else k), out, precision)
+    work = _product(call, (a, b), (n, k * 2 if packed else k), out)
+    return replace(work, precision=precision)
 
 
 def scaled_fp4_matmul(call: CallArguments) -> Work | None:
@@ -47,7 +48,7 @@ def linear(call: CallArguments) -> Work | None:
         return None
     if not x.element_bytes:
         return None
-    return _product(call, x, w, w.shape, x.sized(*x.shape[:-1], w.shape[0]), x.precision)
+    return _product(call, (x, w), w.shape, x.sized(*x.shape[:-1], w.shape[0]))
 
 
 def packed_matmul(call: CallArguments) -> Work | None:
@@ -110,7 +111,9 @@ def product_of_three(call: CallArguments) -> Work | None:
     if k * k * out.elements != a.elements * b.elements:
         return None
     work = moved([a, b, call.tensor("bias")], [out])
-    return replace(work, matrix_flop=2.0 * out.elements * k, precision=a.precision)
+    # Numbers of eight bits are kept as plain bytes.
+    precision = "fp8" if a.precision == "int8" else a.precision
+    return replace(work, matrix_flop=2.0 * out.elements * k, precision=precision)
 
 
 # -- to fewer bits and back ------------------------------------------------------------------------
@@ -129,6 +132,9 @@ def quantisation_by_range(call: CallArguments) -> Work | None:
 def _quantised(call: CallArguments, per_element: int) -> Work | None:
     x, out = call.tensor("x"), call.tensor("out")
     if x is None or out is None or not x.element_bytes or not out.element_bytes:
+        return None
+    # Versions order arguments differently: a scale in the place of `x` is no such call.
+    if not x.elements // 8 <= out.elements <= 2 * x.elements:
         return None
     work = moved([x, call.tensor("scale")], [out, call.tensor("new_scale")])
     return replace(work, vector_flop=float(per_element * x.elements), precision=x.precision)
@@ -184,13 +190,9 @@ def unpacked_weights(call: CallArguments) -> Work | None:
 
 
 def _product(
-    call: CallArguments,
-    a: Tensor,
-    b: Tensor,
-    size: tuple[int, ...],
-    out: Tensor | None,
-    precision: str,
+    call: CallArguments, factors: tuple[Tensor, Tensor], size: tuple[int, ...], out: Tensor | None
 ) -> Work:
+    a, b = factors
     n, k = size
     rows, assumed = math.prod(a.shape[:-1]), ""
     if out is None or not out.element_bytes:
@@ -202,7 +204,7 @@ def _product(
     scales = [call.tensor(name) for name in ("scale_a", "scale_b")]
     work = moved([a, b, bias, *scales], [out])
     flop = 2.0 * rows * n * k + (rows * n if bias else 0)
-    return replace(work, matrix_flop=flop, precision=precision, assumed=assumed)
+    return replace(work, matrix_flop=flop, precision=a.precision, assumed=assumed)
 
 
 def _is_integer(one: Tensor) -> bool:

@@ -13,7 +13,7 @@ from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.analyses.work.work import Formula, Work, moved
 
 
-def one_pass(call: CallArguments, per_element: float) -> Work | None:
+def one_pass(call: CallArguments, per_element: int) -> Work | None:
     """A pass over `x` with `per_element` operations for each element that is written.
 
     Read: `x`, `weight`, `bias`, `residual`, `scale`.  Written: `out` (like `x` where the row names
@@ -21,13 +21,15 @@ def one_pass(call: CallArguments, per_element: float) -> Work | None:
     """
     x = _known(call, "x")
     out = _known(call, "out") if "out" in call.places else x
-    if x is None or out is None:
-        return None
     names = ("weight", "bias", "residual", "scale")
     given = [call.tensor(name) for name in names]
+    if x is None or out is None or not x.shape or out.elements > x.elements:
+        return None
+    if given[0] is not None and given[0].shape != x.shape[-1:]:
+        return None
     beside = call.tensor("residual_out") if "residual_out" in call.places else given[2]
     work = moved([x, *given], [out, beside, call.tensor("new_scale")])
-    flop = per_element * max(out.elements, 0) + (out.elements if given[2] else 0)
+    flop = (per_element + (1 if given[2] else 0)) * out.elements
     return replace(work, vector_flop=float(flop), precision=x.precision)
 
 
@@ -221,6 +223,7 @@ def attention_of_lengths(call: CallArguments) -> Work | None:
         precision=q.precision,
         read_bytes=q.bytes + cached,
         written_bytes=out,
+        assumed="the sequence has the length of the longest" if paged else "",
     )
 
 
@@ -241,6 +244,7 @@ def attention_of_one(call: CallArguments) -> Work | None:
         precision=q.precision,
         read_bytes=q.bytes + 2 * longest * kv_heads * width * cache.element_bytes,
         written_bytes=q.bytes,
+        assumed="the sequence has the length of the longest",
     )
 
 
