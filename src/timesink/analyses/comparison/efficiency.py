@@ -87,8 +87,7 @@ def _changed(base: CycleEfficiency, new: CycleEfficiency) -> pl.DataFrame:
     # Operators that only have other shapes are one row, not one that went and one that came.
     met = exact.filter(pl.col("calls").is_not_null() & pl.col("calls_new").is_not_null())
     parts = [
-        side.join(alone, on=_KEY, how="semi").group_by("operator").agg(_joined())
-        for side in sides
+        side.join(alone, on=_KEY, how="semi").group_by("operator").agg(_joined()) for side in sides
     ]
     other = parts[0].join(parts[1], on="operator", suffix="_new", how="full", coalesce=True)
     rows = pl.concat(

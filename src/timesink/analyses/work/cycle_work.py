@@ -23,6 +23,7 @@ from timesink.analyses.kernels.peaks import (
 from timesink.analyses.links import link_launches
 from timesink.analyses.work.calls import LIKE, MODELLED, SET_SCHEMA, modelled_calls
 from timesink.analyses.work.efficiency import shape_text, with_roofs
+from timesink.model.arrays import Ints
 from timesink.model.trace import Trace
 
 OFTEN = 0.6
@@ -83,7 +84,9 @@ def process_work(trace: Trace, cycles: Cycles) -> dict[str, ProcessWork]:
     return told
 
 
-def _distinct(sets: pl.DataFrame) -> tuple[pl.DataFrame, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+def _distinct(
+    sets: pl.DataFrame,
+) -> tuple[pl.DataFrame, Ints]:
     """Sets of arguments that mean the same once, and the place of each among them."""
     numbered = sets.select(list(SET_SCHEMA)).with_columns(
         place=pl.struct(list(SET_SCHEMA)).rank("dense").cast(pl.Int64) - 1
