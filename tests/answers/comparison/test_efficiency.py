@@ -14,7 +14,7 @@ from timesink.answers.comparison.document import comparison_document
 from timesink.answers.comparison.gate import comment_md
 from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.work import compare
-from timesink.output.text import to_text
+from timesink.output.terminal import to_text
 
 TF32 = "sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize128x128"
 FP32 = "ampere_sgemm_128x128_nn"
@@ -34,7 +34,7 @@ def recording(
     device: str = "NVIDIA H200",
     types: str = "float",
 ) -> Path:
-    """Ten cycles that multiply square matrices."""
+    """Ten cycles that multiply square matrices, and do some more."""
     given: dict[str, Any] = {"Input Dims": [[size, size]] * 2, "Input type": [types] * 2}
     events: list[Event] = []
     for cycle in range(10):
@@ -45,6 +45,13 @@ def recording(
                 operator("aten::mm", at, 60, **(given if shapes else {})),
                 runtime("cudaLaunchKernel", at + 5, 20, correlation),
                 kernel(name, at + 30, took_us + 0.1 * (cycle % 2), correlation),
+            ]
+        for place, other in enumerate(("norm", "sample", "copy")):
+            at, correlation = 1000.0 * cycle + 700 + 50 * place, 1000 + 10 * cycle + place
+            events += [
+                operator(f"own::{other}", at, 30),
+                runtime("cudaLaunchKernel", at + 5, 20, correlation),
+                kernel(f"{other}_kernel", at + 26, 1, correlation),
             ]
     about = {"id": 0, "name": device, "computeMajor": 9, "computeMinor": 0, "numSms": 132}
     path.parent.mkdir(parents=True, exist_ok=True)

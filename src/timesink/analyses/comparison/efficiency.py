@@ -18,7 +18,7 @@ PRECISION, ADDED, REMOVED, MORE, LESS, SLOWER, FASTER = CHANGES = (
 )
 """What may become of an operator of some shape; the first that fits.  `slower` and `faster` do the
 same work."""
-NO_SHAPES, TOO_LITTLE, UNEQUAL = "no shapes", "too little is modelled", "unequal cycles"
+NO_SHAPES, TOO_LITTLE = "no shapes", "too little is modelled"
 """Why work is not compared."""
 _KEY = ("operator", "shape")
 _AMOUNTS = ("calls", "gflop", "mib", "tflops", "roof_pct", "time_ns")
@@ -67,8 +67,6 @@ def efficiency_change(pair: Pair) -> EfficiencyChange | None:
         return EfficiencyChange(base, new, NO_SHAPES)
     if min(base.modelled_share, new.modelled_share) < LEAST_MODELLED:
         return EfficiencyChange(base, new, TOO_LITTLE)
-    if not pair.workload.comparable:
-        return EfficiencyChange(base, new, UNEQUAL)
     return EfficiencyChange(base, new, operators=_changed(base, new))
 
 

@@ -165,14 +165,16 @@ class CycleEfficiency:
     @property
     def modelled_share(self) -> float:
         """How much of the kernel time has work."""
-        known = self.rows.filter(pl.col("matrix_flop").is_not_null())["kernel_ns"].sum()
-        return float(known / max(self.rows["kernel_ns"].sum(), 1.0))
+        return self._kernel_share(pl.col("matrix_flop").is_not_null())
 
     @property
     def like_share(self) -> float:
         """How much of it is told by the same kernels launched elsewhere."""
-        like = self.rows.filter("like", pl.col("matrix_flop").is_not_null())["kernel_ns"].sum()
-        return float(like / max(self.rows["kernel_ns"].sum(), 1.0))
+        return self._kernel_share(pl.col("matrix_flop").is_not_null() & pl.col("like"))
+
+    def _kernel_share(self, told: pl.Expr) -> float:
+        every = float(self.rows["kernel_ns"].sum())
+        return float(self.rows.filter(told)["kernel_ns"].sum()) / every if every else 0.0
 
     @property
     def matrix_flop_by_precision(self) -> Mapping[str, float]:
@@ -214,8 +216,8 @@ class CycleEfficiency:
     def roof_share(self) -> float | None:
         """How much of their time the modelled calls would take at their roofs."""
         roofed = self.operators.filter(pl.col("roof_ns").is_not_null())
-        time = roofed["time_ns"].sum()
-        return float(roofed["roof_ns"].sum() / time) if time else None
+        time = float(roofed["time_ns"].sum())
+        return float(roofed["roof_ns"].sum()) / time if time else None
 
 
 def cycle_efficiency(

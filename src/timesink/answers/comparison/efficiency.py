@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -12,7 +13,6 @@ from timesink.analyses.comparison.efficiency import (
     PRECISION,
     SLOWER,
     TOO_LITTLE,
-    UNEQUAL,
     EfficiencyChange,
 )
 from timesink.analyses.work.cycle_work import CycleEfficiency
@@ -58,8 +58,6 @@ def efficiency_lines(found: EfficiencyChange, names: tuple[str, str] = _SIDES) -
     told = _once(units.share(one, 1) for one in shares)
     if found.reason == TOO_LITTLE:
         return [f"Only {told} of the kernel time is modelled: work is not compared."]
-    if found.reason == UNEQUAL:
-        return ["Cycles do not hold the same work: what operators do in them is not compared."]
     lines = [_work_line(found, base, new), _share_line(found, base, new)]
     if abs(shares[0] - shares[1]) > _OTHER_SHARE:
         lines.append(f"Of the kernel time {told} is modelled, which these figures are of.")
@@ -95,8 +93,8 @@ def _work_line(found: EfficiencyChange, base: CycleEfficiency, new: CycleEfficie
     flop, moved = ([one.amount(name) for one in (base, new)] for name in ("matrix_flop", "bytes"))
     products = [f"{units.digits(value / 1e9)} GFLOP" for value in flop]
     sizes = [units.size_bytes(value) for value in moved]
-    changes = found.operators["change"]
-    timed = [(changes == one).sum() for one in (SLOWER, FASTER)]
+    changes = Counter(found.operators["change"])
+    timed = (changes[SLOWER], changes[FASTER])
     if found.same_work:
         said = f"The same work: {products[1]} of matrix products and {sizes[1]} per cycle"
         return (
@@ -107,7 +105,7 @@ def _work_line(found: EfficiencyChange, base: CycleEfficiency, new: CycleEfficie
     before, now = (", ".join(one.matrix_flop_by_precision) for one in (base, new))
     precision = f" ({before} → {now})" if before != now else ""
     parts = [f"matrix products {_both(products, flop)}{precision}", f"bytes {_both(sizes, moved)}"]
-    rounded, other = (changes == PRECISION).sum(), len(changes) - sum(timed)
+    rounded, other = changes[PRECISION], changes.total() - sum(timed)
     counts = [
         f"{units.counted(rounded, 'operators')} in another precision" if rounded else "",
         f"{units.counted(other - rounded, 'operators')} with other work" if other > rounded else "",

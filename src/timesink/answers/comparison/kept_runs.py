@@ -130,9 +130,7 @@ def _work(kept: Tables) -> dict[str, ProcessWork]:
     from timesink.analyses.work.cycle_work import ProcessWork  # noqa: PLC0415 - tables have none
 
     return {
-        pid: ProcessWork(
-            **{name: kept.tables[_name(pid, named)] for name, named in _OF_WORK.items()}, **values
-        )
+        pid: ProcessWork(*(kept.tables[_name(pid, named)] for named in _OF_WORK.values()), **values)
         for pid, values in found.items()
     }
 
