@@ -91,7 +91,10 @@ def test_products_in_another_precision_are_named_with_figures(compared):
     assert row["base_gflop"] == row["new_gflop"] == pytest.approx(CALLS * FLOP / 1e9)
     assert row["base_tflops"] == pytest.approx(FLOP / 20.05e-6 / 1e12, rel=1e-3)
     assert found["base"]["matrix_flop_by_precision"] == {"tf32": CALLS * FLOP}
-    assert "4.29 GFLOP as before (tf32 → fp32)" in found["sentences"][0]
+    assert found["sentences"][0] == (
+        "The same work in another precision: 4.29 GFLOP of matrix products (tf32 → fp32) and "
+        "24.0 MiB per cycle; 1 operator in another precision."
+    )
     assert found["same_work"] is False
 
 
@@ -100,7 +103,7 @@ def test_same_work_that_takes_longer_falls_from_its_roof(compared):
     (row,) = found["operators"]
     assert (row["change"], found["same_work"]) == ("slower", True)
     assert row["new_roof_pct"] == pytest.approx(row["base_roof_pct"] * 20.05 / 80.05, rel=1e-3)
-    assert found["sentences"][0].endswith("slower: 1 operator.")
+    assert found["sentences"][0].endswith("; same work but slower: 1 operator.")
 
 
 def test_more_calls_and_other_shapes_are_more_work(compared):

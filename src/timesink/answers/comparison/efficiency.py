@@ -95,35 +95,36 @@ def _work_line(found: EfficiencyChange, base: CycleEfficiency, new: CycleEfficie
     sizes = [units.size_bytes(value) for value in moved]
     changes = Counter(found.operators["change"])
     timed = (changes[SLOWER], changes[FASTER])
-    if found.same_work:
-        said = f"The same work: {products[1]} of matrix products and {sizes[1]} per cycle"
-        return (
-            f"{said}; {_timed(*timed).removeprefix('the same work, ')}."
-            if any(timed)
-            else f"{said}, operator by operator."
-        )
+    rounded, other = changes[PRECISION], changes.total() - sum(timed) - changes[PRECISION]
     before, now = (", ".join(one.matrix_flop_by_precision) for one in (base, new))
     precision = f" ({before} → {now})" if before != now else ""
-    parts = [f"matrix products {_both(products, flop)}{precision}", f"bytes {_both(sizes, moved)}"]
-    rounded, other = changes[PRECISION], changes.total() - sum(timed)
+    # Work whose launch is not known is estimated, and no change by itself.
+    if found.same_work or (products[0] == products[1] and sizes[0] == sizes[1]):
+        lead = "About the same work" if other else "The same work"
+        lead += " in another precision" if rounded and not other else ""
+        amounts = f"{products[1]} of matrix products{precision} and {sizes[1]} per cycle"
+    else:
+        lead = "The work changed"
+        amounts = f"{_both(products, flop)} of matrix products{precision}, {_both(sizes, moved)}"
+        amounts += " per cycle"
     counts = [
         f"{units.counted(rounded, 'operators')} in another precision" if rounded else "",
-        f"{units.counted(other - rounded, 'operators')} with other work" if other > rounded else "",
+        f"{units.counted(other, 'operators')} with other work" if other else "",
         _timed(*timed) if any(timed) else "",
     ]
-    return f"The work changed, per cycle: {'; '.join([*parts, *filter(None, counts)])}."
+    return f"{lead}: {'; '.join([amounts, *filter(None, counts)])}."
 
 
 def _timed(slower: int, faster: int) -> str:
     """How many operators take another time for the same work."""
     told = {"slower": slower, "faster": faster}
     said = [f"{word}: {units.counted(many, 'operators')}" for word, many in told.items() if many]
-    return f"the same work, {', '.join(said)}"
+    return f"same work but {', '.join(said)}"
 
 
 def _both(said: list[str], values: list[float]) -> str:
     if said[0] == said[1]:
-        return f"{said[1]} as before"
+        return said[1]
     return f"{from_to(*said)} ({units.change(*values)})"
 
 

@@ -130,7 +130,11 @@ def _work(kept: Tables) -> dict[str, ProcessWork]:
     from timesink.analyses.work.cycle_work import ProcessWork  # noqa: PLC0415 - tables have none
 
     return {
-        pid: ProcessWork(*(kept.tables[_name(pid, named)] for named in _OF_WORK.values()), **values)
+        pid: ProcessWork(
+            sets=kept.tables[_name(pid, _OF_WORK["sets"])],
+            counts=kept.tables[_name(pid, _OF_WORK["counts"])],
+            **values,
+        )
         for pid, values in found.items()
     }
 
