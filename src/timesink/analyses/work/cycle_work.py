@@ -28,12 +28,22 @@ from timesink.model.trace import Trace
 
 OFTEN = 0.6
 """What is in so many of the cycles is told by its median: one that was cut changes nothing."""
+_AMOUNTS = ("share", "recomputed", "time_ns", "kernel_ns")
 COUNTS: dict[str, pl.DataType] = {
-    **dict.fromkeys(("cycle", "set"), pl.Int64()),
+    **dict.fromkeys(("cycle", "set"), pl.Int32()),
     "like": pl.Boolean(),
-    **dict.fromkeys(("calls", "share", "recomputed", "time_ns", "kernel_ns"), pl.Float64()),
+    **dict.fromkeys(_AMOUNTS, pl.Float32()),
 }
-_AMOUNTS = ("calls", "share", "recomputed", "time_ns", "kernel_ns")
+SETS: dict[str, pl.DataType] = {
+    **{name: SET_SCHEMA[name] for name in ("operator", "family")},
+    "shape": pl.String(),
+    **{
+        name: dtype
+        for name, dtype in SET_SCHEMA.items()
+        if name.endswith(("_flop", "_bytes")) or name in {"precision", "matrix_kernels", "tf32"}
+    },
+}
+"""Of baselines there are many, so both tables are as narrow as they can be."""
 _KEY = ("cycle", "set", "like")
 
 
@@ -42,10 +52,10 @@ class ProcessWork:
     """What the cycles of a process compute and move; it needs no trace, and no peaks."""
 
     sets: pl.DataFrame
-    """What operators were given and what that means, rows of `SET_SCHEMA`."""
+    """What operators were given and what that means, rows of `SETS`."""
     counts: pl.DataFrame
-    """Rows of `COUNTS`: calls of a set in a cycle, their time on the device, and how much of its
-    work they do; `like` where only kernels tell that, and set -1 where nothing does."""
+    """Rows of `COUNTS`: how often the work of a set is done in a cycle, and the time of that on the
+    device; `like` where only kernels tell that, and set -1 where nothing does."""
     device: str
     """What the table of peaks calls the device; empty where it has none."""
     devices: int
@@ -88,9 +98,10 @@ def _distinct(
     sets: pl.DataFrame,
 ) -> tuple[pl.DataFrame, Ints]:
     """Sets of arguments that mean the same once, and the place of each among them."""
-    numbered = sets.select(list(SET_SCHEMA)).with_columns(
-        place=pl.struct(list(SET_SCHEMA)).rank("dense").cast(pl.Int64) - 1
-    )
+    texts = {text: shape_text(text) for text in sets["input_dims"].drop_nulls().unique()}
+    shape = pl.col("input_dims").replace_strict(texts, default="", return_dtype=pl.String())
+    told = sets.with_columns(shape=shape).select(*SETS)
+    numbered = told.with_columns(place=pl.struct(*SETS).rank("dense").cast(pl.Int64) - 1)
     rows = numbered.unique("place").sort("place").drop("place")
     return rows, numbered["place"].to_numpy()
 
@@ -108,7 +119,6 @@ def _counts(kernels: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
         )
         .group_by("cycle", "set")
         .agg(
-            pl.len().alias("calls"),
             pl.len().alias("share"),
             pl.col("recomputed").sum(),
             pl.col("union_ns").sum().alias("time_ns"),
@@ -121,7 +131,7 @@ def _counts(kernels: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
         .with_columns(set=pl.when(known == LIKE).then("set").otherwise(-1))
         .group_by("cycle", "set")
         .agg(pl.col("share").sum(), pl.col("dur_ns").sum().alias("time_ns"), counted)
-        .with_columns(like=pl.lit(value=True), calls=0, recomputed=0)
+        .with_columns(like=pl.lit(value=True), recomputed=0)
     )
     every = [
         one.select(pl.col(name).cast(dtype) for name, dtype in COUNTS.items())
@@ -153,7 +163,8 @@ class CycleEfficiency:
         return (
             seen.group_by("operator", "shape", "precision")
             .agg(
-                pl.col("calls", "time_ns").sum(),
+                pl.col("share").sum().alias("calls"),
+                pl.col("time_ns").sum(),
                 flop=((pl.col("matrix_flop") + pl.col("vector_flop")) * pl.col("share")).sum(),
                 bytes=(pl.col("bytes") * pl.col("share")).sum(),
                 roof_ns=pl.when(pl.col("roof_ns").null_count() == 0).then(roof),
@@ -224,7 +235,9 @@ def cycle_efficiency(
     work: ProcessWork, cycles: Iterable[int], cycle_ns: float
 ) -> CycleEfficiency | None:
     """A usual one of some cycles of a process, which take so long; None where nothing ran."""
-    counts = work.counts.filter(pl.col("cycle").is_in(list(cycles)))
+    counts = work.counts.filter(pl.col("cycle").is_in(list(cycles))).cast(
+        dict.fromkeys(_AMOUNTS, pl.Float64())
+    )
     many = counts["cycle"].n_unique()
     if not many:
         return None
@@ -238,13 +251,10 @@ def cycle_efficiency(
         often.alias("often"),
     )  # fmt: skip
     peaks = _peaks_of(work.device)
-    texts = work.sets["input_dims"].unique().drop_nulls()
-    shapes = {text: shape_text(text) for text in texts}
-    sets = with_roofs(work.sets, peaks).with_row_index("set").with_columns(
-        pl.col("set").cast(pl.Int64),
-        bytes=pl.col("read_bytes") + pl.col("written_bytes"),
-        shape=pl.col("input_dims").replace_strict(shapes, default="", return_dtype=pl.String()),
-    )  # fmt: skip
+    sets = with_roofs(work.sets, peaks).with_row_index("set")
+    sets = sets.with_columns(
+        pl.col("set").cast(pl.Int32), bytes=pl.col("read_bytes") + pl.col("written_bytes")
+    )
     rows = usual.join(sets, on="set", how="left").sort("set", "like")
     return CycleEfficiency(rows, cycle_ns, peaks, work.devices)
 
