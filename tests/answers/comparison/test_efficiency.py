@@ -150,3 +150,16 @@ def test_baseline_keeps_what_its_cycles_do(tmp_path: Path):
     kept = said(compare("@main", new, store=tmp_path / "store"))
     fresh = said(compare(base, new))
     assert kept == fresh
+
+
+def test_one_model_does_the_same_matrix_products_on_devices_of_two_makers(shared: Path):
+    sides = [shared / f"data/tracelens/{name}/timesformer.json.gz" for name in ("h100", "mi300")]
+    found = said(compare(*sides))
+    base, new = (found[side]["matrix_flop"] for side in ("base", "new"))
+    assert new == pytest.approx(base, rel=1e-4)
+    # Only the convolution is another operator: that of each maker's library.
+    others = {
+        one["operator"] for one in found["operators"] if one["change"] in ("added", "removed")
+    }
+    assert others == {"aten::cudnn_convolution", "aten::miopen_convolution"}
+    assert "H100 SXM → MI300X" in found["sentences"][1]
