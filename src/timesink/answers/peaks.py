@@ -56,7 +56,8 @@ def peaks_document(rows: Sequence[DevicePeaks]) -> Document:
         (MEMORY, "DRAM GB/s", [row.dram_bytes_per_s for row in rows]),
         (LINK, "link GB/s", [row.link_bytes_per_s for row in rows]),
     ):
-        told = [None if one is None else f"{one / 1e9:g}" for one in values]
+        marks = ["?" if key in row.unsure else "" for row in rows]
+        told = [one and f"{one / 1e9:.5g}{mark}" for one, mark in zip(values, marks, strict=True)]
         columns.append(column(key, title, "text", told, right=True))
     for one in PRECISIONS:
         told = [_tera(row, one) for row in rows]

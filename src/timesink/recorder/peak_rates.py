@@ -35,7 +35,7 @@ _WIDTHS = {"fp64": 8, "fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "fp8": 1, "int
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
+class BestRate:
     """The best a device did of one kind of work, per second."""
 
     per_s: float
@@ -52,7 +52,7 @@ class MeasuredDevice:
     name: str
     torch: str
     """Version of PyTorch."""
-    rates: Mapping[str, Rate]
+    rates: Mapping[str, BestRate]
     """By the names of `ARITHMETIC`, and `copy`."""
     skipped: Mapping[str, str] = field(default_factory=dict)
     """What could not be measured, and why."""
@@ -147,11 +147,11 @@ class _Bench:
         # Devices have a clock of their own, which does not count what launching costs.
         self.library = None if self.on_host else getattr(torch, place.type)
 
-    def product(self, name: str) -> Rate:
+    def product(self, name: str) -> BestRate:
         """The best rate of products of square matrices."""
         sizes = _SIZES_ON_HOST if self.on_host else _SIZES
         best, problem, most = None, None, self.seconds / len(sizes)
-        with _precision(self.torch, name):
+        with _precision(self.torch, self.place, name):
             for size in sizes:
                 # Two operands, and a result that is at most as large as one of 4 bytes.
                 if not self._fits((2 * _WIDTHS[name] + 4) * size**2):
@@ -162,7 +162,7 @@ class _Bench:
                 except Exception as error:  # noqa: BLE001 - another size may work
                     problem = error
                     continue
-                rate = Rate(2.0 * size**3 / taken, f"{size} x {size} x {size}", rounds)
+                rate = BestRate(2.0 * size**3 / taken, f"{size} x {size} x {size}", rounds)
                 best = rate if best is None or rate.per_s > best.per_s else best
                 if 2**3 * taken > most:
                     # Twice the size takes longer than there is time: emulated arithmetic.
@@ -171,7 +171,7 @@ class _Bench:
             raise problem or MemoryError("not enough free memory for matrices of a useful size")
         return best
 
-    def copy(self) -> Rate:
+    def copy(self) -> BestRate:
         """The best rate of copies within the device, bytes read and written."""
         size = _COPY_BYTES_ON_HOST if self.on_host else _COPY_BYTES
         while not self._fits(2 * size) and size > 2**20:
@@ -179,12 +179,12 @@ class _Bench:
         source = self.torch.ones(size // 4, dtype=self.torch.float32, device=self.place)
         target = self.torch.empty_like(source)
         taken, rounds = self._best(lambda: target.copy_(source), self.seconds)
-        return Rate(2.0 * size / taken, f"{size >> 20} MiB", rounds)
+        return BestRate(2.0 * size / taken, f"{size >> 20} MiB", rounds)
 
     def _fits(self, size: int) -> bool:
         if self.library is None or not hasattr(self.library, "mem_get_info"):
             return True
-        return size < 0.8 * self.library.mem_get_info(self.place)[0]
+        return bool(size < 0.8 * self.library.mem_get_info(self.place)[0])
 
     def _best(self, call: Callable[[], object], seconds: float) -> tuple[float, int]:
         """The shortest time of a call, and of how many rounds."""
@@ -249,8 +249,9 @@ def _fp8_product(torch: Any, place: Any, size: int) -> Callable[[], object]:
         )
 
         def call(left: Any = left, right: Any = right) -> object:
+            scales = {"scale_a": one, "scale_b": one, "use_fast_accum": True}
             return torch._scaled_mm(  # noqa: SLF001 - PyTorch has no public one
-                left, right.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16
+                left, right.t(), out_dtype=torch.bfloat16, **scales
             )
 
         try:
@@ -263,12 +264,12 @@ def _fp8_product(torch: Any, place: Any, size: int) -> Callable[[], object]:
 
 
 @contextmanager
-def _precision(torch: Any, name: str) -> Iterator[None]:
+def _precision(torch: Any, place: Any, name: str) -> Iterator[None]:
     """Products of float32 as they are, or in tf32; what the program had set comes back."""
     if name not in {"fp32", "tf32"}:
         yield
         return
-    if name == "tf32" and not _has_tf32(torch):
+    if name == "tf32" and not _has_tf32(torch, place):
         raise RuntimeError("the device has no such arithmetic, or PyTorch does not use it")
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("high" if name == "tf32" else "highest")
@@ -278,11 +279,11 @@ def _precision(torch: Any, name: str) -> Iterator[None]:
         torch.set_float32_matmul_precision(before)
 
 
-def _has_tf32(torch: Any) -> bool:
+def _has_tf32(torch: Any, place: Any) -> bool:
     """Whether products of float32 in tf32 are what they say: elsewhere the switch does nothing."""
-    if torch.version.cuda is None or not torch.cuda.is_available():
+    if place.type != "cuda" or torch.version.cuda is None:
         return False
-    return bool(torch.cuda.get_device_capability() >= (8, 0))
+    return bool(torch.cuda.get_device_capability(place) >= (8, 0))
 
 
 def _described(torch: Any, place: Any) -> dict[str, Any]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from operator_calls import half, recorded, single, work
 
+from operator_calls import half, recorded, single, work
 from timesink.analyses.work.arguments import Tensor
 from timesink.analyses.work.attention import Mask
 from timesink.analyses.work.work import work_of
 
 
-def flash(q, k, v, causal=False, left=None, right=None):
+def flash(q, k, v, *, causal=False, left=None, right=None):
     """A call of flash attention, batch x N x heads x d."""
     sizes = (None, None, q.shape[1], k.shape[1], 0.0, causal, False, 0.125, left, right)
     return work("aten::_flash_attention_forward", q, k, v, *sizes)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from operator_calls import half, recorded, single, work
 
+from operator_calls import half, recorded, single, work
 from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.analyses.work.work import work_of
+
+
+def byte(*shape: int) -> Tensor:
+    return Tensor(shape, "signed char")
 
 
 def test_a_product_of_a_language_model_has_its_known_work():
@@ -33,18 +37,20 @@ def test_the_forward_pass_of_a_language_model_adds_up():
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "m", "n", "k", "out_bytes"),
+    ("name", "arguments", "sides", "out_bytes"),
     [
-        ("aten::mm", (single(3, 4), single(4, 5)), 3, 5, 4, 4),
-        ("aten::mm", (half(3, 4), half(4, 5), 6), 3, 5, 4, 4),
-        ("aten::mm", (half(3, 4), half(4, 5), half(3, 5)), 3, 5, 4, 2),
-        ("aten::bmm", (half(7, 3, 4), half(7, 4, 5)), 7 * 3, 5, 4, 2),
-        ("aten::mv", (half(3, 4), half(4)), 3, 1, 4, 2),
-        ("aten::dot", (half(4), half(4)), 1, 1, 4, 2),
-        ("aten::_int_mm", (Tensor((3, 4), "signed char"), Tensor((4, 5), "signed char")), 3, 5, 4, 4),
+        ("aten::mm", (single(3, 4), single(4, 5)), (3, 5, 4), 4),
+        ("aten::mm", (half(3, 4), half(4, 5), 6), (3, 5, 4), 4),
+        ("aten::mm", (half(3, 4), half(4, 5), half(3, 5)), (3, 5, 4), 2),
+        ("aten::bmm", (half(7, 3, 4), half(7, 4, 5)), (7 * 3, 5, 4), 2),
+        ("aten::mv", (half(3, 4), half(4)), (3, 1, 4), 2),
+        ("aten::dot", (half(4), half(4)), (1, 1, 4), 2),
+        ("aten::_int_mm", (byte(3, 4), byte(4, 5)), (3, 5, 4), 4),
+        ("aten::mm", (half(4096, 4096), half(4096, 4096)), (4096, 4096, 4096), 2),
     ],
 )
-def test_products_without_a_bias(name, arguments, m, n, k, out_bytes):
+def test_products_without_a_bias(name, arguments, sides, out_bytes):
+    m, n, k = sides
     found = work(name, *arguments)
     assert found.matrix_flop == 2 * m * n * k
     assert found.read_bytes == arguments[0].bytes + arguments[1].bytes

@@ -32,8 +32,9 @@ def peaks_csv(rows: Sequence[DevicePeaks]) -> str:
 def measured_row(found: MeasuredDevice, day: str) -> DevicePeaks:
     """What was measured as a row of a file of peaks, under the name the published row has.
 
-    >>> from timesink.recorder.peak_rates import MeasuredDevice, Rate
-    >>> found = MeasuredDevice("NVIDIA H200", "2.11", {"bf16": Rate(7.9e14, "8192 x 8192 x 8192", 9)})
+    >>> from timesink.recorder.peak_rates import MeasuredDevice, BestRate
+    >>> rate = BestRate(7.9e14, "8192 x 8192 x 8192", 9)
+    >>> found = MeasuredDevice("NVIDIA H200", "2.11", {"bf16": rate})
     >>> row = measured_row(found, "2026-01-31")
     >>> row.device, row.flop_per_s
     ('H200', {'bf16_tensor': 790000000000000.0})

@@ -244,7 +244,7 @@ def _row(path: Path, number: int, row: Mapping[str, str | None]) -> DevicePeaks:
     try:
         values = {name: _number(name, cell[name]) for name in _NUMBERS if cell[name]}
         re.compile(match)
-        unsure = tuple(_NAMES[name] for name in cell["unsure"].split())
+        doubted = {_NAMES[name] for name in cell["unsure"].split()}
         _refuse_cells_beyond(row)
     except KeyError as error:
         hint = f"unsure names columns of the row, such as {', '.join(_NAMES)}"
@@ -268,7 +268,7 @@ def _row(path: Path, number: int, row: Mapping[str, str | None]) -> DevicePeaks:
         link_bytes_per_s=rates.get(LINK),
         flop_per_s={n: float(round(values[n] * 1e12)) for n in PRECISIONS if n in values},
         source=cell["source"] or str(path),
-        unsure=unsure,
+        unsure=tuple(one for one in _NAMES.values() if one in doubted),
         match=match,
         compute_capability=cell["compute_capability"] or None,
         multiprocessors=int(values["multiprocessors"]) if "multiprocessors" in values else None,

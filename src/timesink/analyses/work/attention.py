@@ -39,7 +39,7 @@ class Mask:
             # The last query sees all that the window has.
             return keys if self.left is None else min(keys, self.left + 1.0)
         start = keys - queries if self.is_from_last else 0.0
-        seen = queries * keys
+        seen = float(queries * keys)
         if self.is_causal:
             seen = _clipped_area(start, queries, keys)
         elif self.right is not None:

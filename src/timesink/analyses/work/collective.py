@@ -20,10 +20,9 @@ from timesink.analyses.work.work import Formula, Work
 
 _MANY = 10**9
 _GATHERED, _SCATTERED = ("all_gather", "gather"), ("reduce_scatter", "scatter")
-_LETTERS = {"f": "float", "bf": "bfloat", "i": "int", "u": "uint", "fp": "float"}
-_KERNEL_TYPE = re.compile(
-    r"_(?:Sum|Min|Max|Prod|PreMulSum|SumPostDiv)_(bf|fp|f|i|u)?(\w+?)(?:_|\(|$)"
-)
+_KERNEL_TYPE = re.compile(r"_(?:Sum|Min|Max|Prod|PreMulSum|SumPostDiv)_(\w+?)(?:_[A-Z]|\W|$)")
+_SHORT_TYPE = re.compile(r"(bf|f|i|u)(\d+)")
+_LETTERS = {"f": "float", "bf": "bfloat", "i": "int", "u": "uint"}
 
 
 @cache
@@ -40,13 +39,13 @@ def sent_share(kind: str, devices: int) -> float | None:
 
 def _kind(call: CallArguments) -> str | None:
     """Which collective it is: by what it says, by its name, by what it launched."""
-    told = call.extra.get("collective") or call.extra.get("Collective name") or ""
+    told = call.extra.get("collective", "")
     names = (told, call.name.rpartition(":")[2], *(one.kernel for one in call.launches))
     return next((kind for kind in map(collective_kind, names) if kind), None)
 
 
 def _devices(call: CallArguments) -> int | None:
-    told = call.extra.get("group_size") or call.extra.get("Group size") or ""
+    told = call.extra.get("group_size", "")
     if told.isdigit():
         return int(told)
     return call.integer("devices") or call.facts.world_size
@@ -56,8 +55,9 @@ def _list_width(call: CallArguments) -> tuple[float, str]:
     """Bytes of an element of a list: kernels say it in their names."""
     for launch in call.launches:
         if found := _KERNEL_TYPE.search(launch.kernel):
-            spelled = _LETTERS.get(found[1] or "", "") + found[2]
-            if width := element_bytes(spelled) or element_bytes(found[2]):
+            short = _SHORT_TYPE.match(found[1])
+            spelled = _LETTERS[short[1]] + short[2] if short else found[1]
+            if width := element_bytes(spelled):
                 return float(width), ""
     return Tensor((), call.facts.usual_type).element_bytes, "type: the usual one"
 
@@ -67,9 +67,8 @@ def _size(call: CallArguments, name: str) -> tuple[float, str]:
     if given := call.tensor(name):
         return given.elements * given.element_bytes, ""
     members = call.tensor_list(name)
-    typed = sum(one.elements * one.element_bytes for one in members)
-    if typed or not members:
-        return typed, ""
+    if all(one.element_bytes for one in members):
+        return sum(one.elements * one.element_bytes for one in members), ""
     width, assumed = _list_width(call)
     return sum(one.elements for one in members) * width, assumed
 
@@ -78,10 +77,7 @@ def _recorded(call: CallArguments) -> tuple[float, float]:
     """Bytes put in and taken out, from the numbers that go with a call."""
     told = call.extra
     width = element_bytes(told.get("dtype", "")) or 0
-    counts = (
-        told.get(column) or told.get(key) or ""
-        for column, key in (("in_elements", "In msg nelems"), ("out_elements", "Out msg nelems"))
-    )
+    counts = (told.get(column, "") for column in ("in_elements", "out_elements"))
     given, taken = (int(text) * width if text.isdigit() else 0 for text in counts)
     return given, taken
 

@@ -37,7 +37,9 @@ def convolution(call: CallArguments) -> Work | None:
 def convolution_backward(call: CallArguments) -> Work | None:
     """Gradients of input, weight and bias as far as `mask` asks for them."""
     grad, given, weight = call.tensor("grad"), call.tensor("input"), call.tensor("weight")
-    if grad is None or given is None or weight is None or len(grad.shape) < 3:
+    if grad is None or given is None or weight is None:
+        return None
+    if not len(grad.shape) == len(given.shape) == len(weight.shape) > 2:
         return None
     flags = call.flags("mask")
     assumed = "" if flags else "gradients of input and weight"

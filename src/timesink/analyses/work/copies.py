@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from timesink.analyses.work.arguments import CallArguments, Tensor
-from timesink.analyses.work.pointwise import is_known, leading, recorded_type
+from timesink.analyses.work.pointwise import is_known, recorded_type
 from timesink.analyses.work.work import Formula, Work, moved
 
 _OPAQUE = re.compile(r"OpaqueType<\(?(?:unsigned int\)?)?\s*(\d+)u?>")
@@ -55,37 +55,18 @@ def looked_at(call: CallArguments) -> Work | None:
 def concatenated(call: CallArguments) -> Work | None:
     """All tensors of a list are read once, and their elements written once."""
     members, out = call.tensor_list(0), call.tensor("out")
-    kind, assumed = (out.type, "") if out else type_of_list(call)
     if not members and out is not None and out.elements:
         members = (out,)
+    kinds = {one.type for one in members if one.element_bytes}
+    untold = any(not one.element_bytes for one in members)
+    kind, assumed = type_of_list(call)
+    if out is not None or (len(kinds) == 1 and not untold):
+        kind, assumed = out.type if out else min(kinds), ""
     if not is_known([Tensor((), kind)]) or not members:
         return None
-    read = [Tensor(one.shape, kind, one.strides) for one in members]
+    read = [one if one.element_bytes else replace(one, type=kind) for one in members]
     written = Tensor((sum(one.elements for one in members),), kind)
     return replace(moved(read, [written]), assumed=assumed)
-
-
-def padded(call: CallArguments) -> Work | None:
-    """A tensor that grows by two numbers of `padding` along each of the last dimensions."""
-    given, out = call.tensor(0), leading(call)[1]
-    if given is None or not is_known([given]):
-        return None
-    widths, shape = call.integers("padding"), list(given.shape)
-    if not widths and out is None:
-        return replace(moved([given], [given]), assumed="padding not recorded, taken as none")
-    for place, (before, after) in enumerate(zip(widths[::2], widths[1::2], strict=False), 1):
-        if place <= len(shape):
-            shape[-place] += before + after
-    written = out if out and out.elements else given.sized(*shape)
-    return moved([given], [written])
-
-
-def padded_backward(call: CallArguments) -> Work | None:
-    """The gradient of what was padded is read, that of the tensor itself written."""
-    grad, given = call.tensor(0), call.tensor(1)
-    if grad is None or given is None or not is_known([grad, given]):
-        return None
-    return moved([grad], [given])
 
 
 FORMULAS: Mapping[str, Formula] = {
@@ -93,6 +74,4 @@ FORMULAS: Mapping[str, Formula] = {
     "duplicated": duplicated,
     "looked_at": looked_at,
     "concatenated": concatenated,
-    "padded": padded,
-    "padded_backward": padded_backward,
 }

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from timesink.analyses.work.arguments import CallArguments, KernelLaunch
+from timesink.analyses.work.arguments import CallArguments, KernelLaunch, Tensor
 from timesink.analyses.work.work import Formula, Work, moved
 
 _EVEN = "tokens choose experts evenly"
@@ -28,13 +28,16 @@ def fused_experts(call: CallArguments) -> Work | None:
     """Two products per token and chosen expert: `x` with `w1`, that with `w2`; exact operations.
 
     `w1` is E x (N or 2 N) x K, `w2` E x K x N; rows of half that length hold four bits a number.
-    Weights of experts that no token chose are not read; which these are is not recorded.  Two more
-    operations an element for the activation, and for adding up what the experts give.
+    How many experts a token has is in the shape of `chosen`, or the number `choices`.  Weights of
+    experts that no token chose are not read; which these are is not recorded.  Two more operations
+    an element for the activation, and for adding up what the experts give.  Where experts are on
+    several devices, this one computes its share.
     """
-    x, w1, w2, ids = (call.tensor(name) for name in ("x", "w1", "w2", "chosen"))
-    if x is None or w1 is None or w2 is None or ids is None or not x.element_bytes:
+    x, w1, w2, chosen = (call.tensor(name) for name in ("x", "w1", "w2", "chosen"))
+    if x is None or w1 is None or w2 is None or not x.element_bytes:
         return None
-    if len(x.shape) != 2 or len(w1.shape) != 3 or len(w2.shape) != 3 or len(ids.shape) != 2:
+    choices = chosen.shape[-1] if chosen and len(chosen.shape) == 2 else call.integer("choices")
+    if len(x.shape) != 2 or len(w1.shape) != 3 or len(w2.shape) != 3 or not choices:
         return None
     (tokens, k), (experts, wide, row), narrow = x.shape, w1.shape, w2.shape[2]
     if row == k // 2 and w1.element_bytes == 1:
@@ -43,12 +46,10 @@ def fused_experts(call: CallArguments) -> Work | None:
         return None
     if w2.shape[:2] != (experts, k) or not experts or not tokens or wide % max(narrow, 1):
         return None
-    choices, everywhere = ids.shape[1], call.tensor("everywhere")
-    # With experts on several devices this one computes its own only.
-    share = experts / everywhere.elements if everywhere and everywhere.elements else 1.0
-    touched = _touched(tokens, choices, round(experts / share)) * share / experts
-    routed = tokens * choices * share
-    work = moved([x, ids, call.tensor("weights")], [x])
+    everywhere = _experts_everywhere(call, experts)
+    touched = _touched(tokens, choices, everywhere) / everywhere
+    routed = tokens * choices * experts / everywhere
+    work = moved([x, chosen, call.tensor("weights")], [x])
     weights = touched * (w1.bytes + w2.bytes)
     return replace(
         work,
@@ -56,7 +57,34 @@ def fused_experts(call: CallArguments) -> Work | None:
         vector_flop=2.0 * routed * (narrow + k),
         precision=w1.precision if w1.precision in ("fp8", "fp4") else x.precision,
         read_bytes=work.read_bytes + weights,
-        assumed=_EVEN,
+        assumed=_EVEN if everywhere > experts else f"all experts are on this device; {_EVEN}",
+    )
+
+
+def expert_stage(call: CallArguments) -> Work | None:
+    """One of the two products: rows of `x` with `w` (E x N x K) of their experts, to `out`.
+
+    Rows are tokens, each for as many experts as `choices` says, or already one for each of them.
+    """
+    x, w, out = call.tensor("x"), call.tensor("w"), call.tensor("out")
+    choices = call.integer("choices")
+    if x is None or w is None or out is None or not choices or len(w.shape) != 3:
+        return None
+    if len(x.shape) not in (2, 3) or not x.element_bytes or not x.shape[-1]:
+        return None
+    k, (experts, n, row) = x.shape[-1], w.shape
+    if not experts or not (row == k or (2 * row == k and w.element_bytes == 1)):
+        return None
+    rows = x.elements // k
+    routed = rows * choices if len(x.shape) == 2 else rows
+    work = moved([x], [out])
+    weights = w.bytes * _touched(routed // choices, choices, experts) / experts
+    return replace(
+        work,
+        matrix_flop=2.0 * routed * n * k,
+        precision=w.precision if w.precision in ("fp8", "fp4") else x.precision,
+        read_bytes=work.read_bytes + weights,
+        assumed=f"all experts are on this device; {_EVEN}",
     )
 
 
@@ -140,26 +168,51 @@ def sum_of_experts(call: CallArguments) -> Work | None:
 
 
 def rows_by_expert(call: CallArguments) -> Work | None:
-    """`a` (rows x K), sorted by expert, times `b` (E x K x N or E x N x K), to `out`: 2 rows N K.
+    """`a` (rows x K), sorted by expert, times `b` (E x K x N or E x N x K): 2 rows N K.
 
     Weights of all experts are taken as read, at most as many as there are rows.
     """
-    a, b, out = call.tensor("a"), call.tensor("b"), call.tensor("out")
-    if a is None or b is None or out is None or len(a.shape) != 2 or len(b.shape) != 3:
+    a, b = call.tensor("a"), call.tensor("b")
+    if a is None or b is None or len(a.shape) != 2 or len(b.shape) != 3 or not a.element_bytes:
         return None
     (rows, k), (experts, *sides) = a.shape, b.shape
-    if len(out.shape) != 2 or out.shape[0] != rows or sorted(sides) != sorted((k, out.shape[1])):
+    if k not in sides or not experts:
+        return None
+    n = sides[1] if sides[0] == k else sides[0]
+    out = call.tensor("out") if "out" in call.places else a.sized(rows, n)
+    if out is None or out.shape != (rows, n):
         return None
     packed = 2 if call.name.endswith(("fp4_group_mm", "fp4_moe_mm")) else 1
     work = moved([a, call.tensor("scale_a")], [out])
     weights = min(1.0, rows / experts) * moved([b, call.tensor("scale_b")], []).read_bytes
     return replace(
         work,
-        matrix_flop=2.0 * rows * out.shape[1] * k * packed,
+        matrix_flop=2.0 * rows * n * k * packed,
         precision="fp4" if packed > 1 else a.precision,
         read_bytes=work.read_bytes + weights,
-        assumed="every expert has tokens",
+        assumed="every expert has rows, on this device",
     )
+
+
+def weight_gradients_by_expert(call: CallArguments) -> Work | None:
+    """Rows of `a` (rows x K) and `b` (rows x N), sorted by expert, to E x K x N: 2 rows N K."""
+    a, b, lengths = call.tensor("a"), call.tensor("b"), call.tensor("lengths")
+    if a is None or b is None or lengths is None or len(a.shape) != 2 or len(b.shape) != 2:
+        return None
+    if a.shape[0] != b.shape[0] or not a.element_bytes:
+        return None
+    (rows, k), n = a.shape, b.shape[1]
+    work = moved([a, b], [a.sized(lengths.elements, k, n)])
+    return replace(work, matrix_flop=2.0 * rows * n * k, precision=a.precision)
+
+
+def _experts_everywhere(call: CallArguments, here: int) -> int:
+    """How many experts all devices have: a map of them stands in different places."""
+    if "chosen" not in call.places:
+        return here
+    after = call.inputs[call.places["chosen"] + 1 :]
+    maps = (one for one in after if isinstance(one, Tensor) and one.precision == "int")
+    return max([here, *(one.elements for one in maps if len(one.shape) == 1)])
 
 
 def _touched(tokens: int, choices: int, experts: int) -> float:
@@ -213,4 +266,6 @@ FORMULAS: Mapping[str, Formula] = {
     "expert_order": routing_order,
     "expert_sum": sum_of_experts,
     "rows_by_expert": rows_by_expert,
+    "weight_gradients_by_expert": weight_gradients_by_expert,
+    "expert_stage": expert_stage,
 }

@@ -211,8 +211,8 @@ def sorted_rows(call: CallArguments) -> Work | None:
     return replace(work, vector_flop=flop, precision=given.precision, assumed=assumed)
 
 
-def top(call: CallArguments, *, one: bool = False) -> Work | None:
-    """The largest `count` values along `dim` and where they are; with `one` just that value."""
+def top(call: CallArguments, *, one: bool = False, values: bool = True) -> Work | None:
+    """`count` values along `dim` and where they are: `one`, or just where without `values`."""
     given = call.tensor(0)
     if given is None or not is_known([given]):
         return None
@@ -225,7 +225,7 @@ def top(call: CallArguments, *, one: bool = False) -> Work | None:
         moved([given], []),
         vector_flop=float(given.elements),
         precision=given.precision,
-        written_bytes=kept * (given.element_bytes + 8),
+        written_bytes=kept * (8 + (given.element_bytes if values else 0)),
         assumed=assumed,
     )
 
@@ -257,5 +257,6 @@ FORMULAS: Mapping[str, Formula] = {
     "sorted": sorted_rows,
     "top": top,
     "ranked": partial(top, one=True),
+    "sampled": partial(top, values=False),
     "searched": searched,
 }

@@ -1,4 +1,4 @@
-"""Layers that libraries fuse: TransformerEngine's linear layers.
+"""Layers that libraries fuse: TransformerEngine's norms with the layers after them.
 
 What these call is not recorded; of an autograd function only its tensors are, in order.
 """
@@ -13,17 +13,6 @@ from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.analyses.work.work import Formula, Work, moved
 
 _EIGHT_BITS = ("e4m3", "e5m2", "fp8", "_qq", "f8")
-
-
-def linear_layer(call: CallArguments) -> Work | None:
-    """A weight (N x K) and rows of length K, in either order, with a bias of length N."""
-    matrices = [one for one in call.tensors if len(one.shape) >= 2 and one.elements]
-    if len(matrices) < 2:
-        return None
-    first, second = matrices[:2]
-    if len(first.shape) == 2 and first.shape[1] == second.shape[-1]:
-        return _layers(call, second, [first])
-    return None
 
 
 def norm_and_linear(call: CallArguments) -> Work | None:
@@ -74,7 +63,6 @@ def _layers(
 
 
 FORMULAS: Mapping[str, Formula] = {
-    "linear_layer": linear_layer,
     "norm_and_linear": norm_and_linear,
     "norm_and_perceptron": norm_and_perceptron,
 }

@@ -49,9 +49,10 @@ def _types(call: CallArguments) -> tuple[Tensor, Tensor, str]:
             first, second = (Tensor((), kind or "") for kind in found.groups())
             if first.element_bytes:
                 return first, second if second.element_bytes else first, ""
-    known = [one for one in call.facts.parameters if one.element_bytes]
+    members = [one for one in call.tensors if one.shape and one.element_bytes]
+    known = members or [one for one in call.facts.parameters if one.element_bytes]
     usual = Tensor((), known[0].type if known else call.facts.usual_type)
-    return usual, usual, "type: that of the parameters"
+    return usual, usual, "" if members else "type: that of the parameters"
 
 
 def _members(call: CallArguments) -> _Members | None:
@@ -91,9 +92,9 @@ def over_lists(call: CallArguments) -> Work | None:
     All lists are read; the first is written, or one more where the operator is not in place.
     """
     found = _members(call)
-    if found is None:
-        return None
     plain = call.name.rpartition("_foreach_")[2].rstrip("_")
+    if found is None or plain == "mm":
+        return None
     lists = sum(isinstance(one, tuple) for one in call.inputs) or 1
     written = found.elements * found.element_bytes
     read = lists * written

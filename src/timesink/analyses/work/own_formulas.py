@@ -125,7 +125,7 @@ class _Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sizes:
+class _NamedArguments:
     """The tensors and numbers that expressions of one operator may name, by position."""
 
     tensors: Mapping[str, int]
@@ -147,19 +147,18 @@ def _operator(entry: _Entry, given: Any) -> OperatorFormula:
     first, precision = next(iter(sizes.tensors.values())), given.get("precision", "")
 
     def evaluated(call: CallArguments) -> Work | None:
-        found = {key: _amount(part, call) for key, part in parts.items()}
-        amounts = {key: one for key, one in found.items() if one is not None}
+        matrix, vector, read, written = (_amount(parts[key], call) for key in _SUMS)
         x = call.tensor(first)
-        if x is None or len(amounts) < len(found):
+        if x is None or matrix is None or vector is None or read is None or written is None:
             return None
-        return Work(precision=precision or x.precision, **amounts)
+        return Work(matrix, vector, precision or x.precision, read, written)
 
     family, whole = given.get("family", _FAMILY), given.get("whole", False)
     return OperatorFormula(entry.name, evaluated, family, whole, {})
 
 
-def _sizes(entry: _Entry, given: Mapping[str, Any]) -> _Sizes:
-    found = _Sizes(_places(entry, given, "tensors"), _places(entry, given, "numbers"))
+def _sizes(entry: _Entry, given: Mapping[str, Any]) -> _NamedArguments:
+    found = _NamedArguments(_places(entry, given, "tensors"), _places(entry, given, "numbers"))
     if not found.tensors:
         entry.refuse("needs  tensors = { x = 0 }: names of tensors by position")
     if shared := found.tensors.keys() & found.numbers.keys():
@@ -179,10 +178,11 @@ def _places(entry: _Entry, given: Mapping[str, Any], key: str) -> dict[str, int]
     return places
 
 
-_Part = Callable[[CallArguments], float]
+_Part = Callable[[CallArguments], Any]
+"""A number, or, of a root of something negative, what is none."""
 
 
-def _part(entry: _Entry, given: Mapping[str, Any], key: str, sizes: _Sizes) -> _Part:
+def _part(entry: _Entry, given: Mapping[str, Any], key: str, sizes: _NamedArguments) -> _Part:
     """An expression, or a list of tensors in its place; nothing is zero."""
     listed = _SUMS[key]
     if key in given and listed in given:
@@ -206,7 +206,7 @@ def _part(entry: _Entry, given: Mapping[str, Any], key: str, sizes: _Sizes) -> _
         return _compiled(tree, sizes)
     except _ExpressionError as error:
         entry.refuse(f"{key}: {error}")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError):
         entry.refuse(f"{key}: {text[:60]!r} is no expression")
 
 
@@ -214,9 +214,8 @@ def _amount(part: _Part, call: CallArguments) -> float | None:
     """What an expression gives for a call; None where that is no amount, or cannot be told."""
     try:
         found = part(call)
-    except (_UntoldError, ArithmeticError):
+    except (_UntoldError, ArithmeticError, RecursionError):
         return None
-    # A root of something negative is not a plain number.
     good = isinstance(found, float | int) and math.isfinite(found) and found >= 0
     return float(found) if good else None
 
@@ -246,9 +245,9 @@ _OF_TENSORS: Mapping[str, Callable[[Tensor], float]] = {
 }
 
 
-def _compiled(node: ast.expr, sizes: _Sizes) -> _Part:
+def _compiled(node: ast.expr, sizes: _NamedArguments) -> _Part:
     """The function of an expression: numbers, sizes and arithmetic; anything else is refused."""
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         # Powers of whole numbers may take for ever; those of floats overflow.
         number = float(node.value)
         return lambda _: number
@@ -269,7 +268,7 @@ def _compiled(node: ast.expr, sizes: _Sizes) -> _Part:
     raise _ExpressionError(f"{_shown(node)!r} is not allowed; {_allowed(sizes)}")
 
 
-def _function(name: str, arguments: list[ast.expr], sizes: _Sizes) -> _Part:
+def _function(name: str, arguments: list[ast.expr], sizes: _NamedArguments) -> _Part:
     if name in _OF_TENSORS and len(arguments) == 1:
         place, of_tensor = _named(arguments[0], sizes), _OF_TENSORS[name]
         return lambda call: of_tensor(_tensor(call, place))
@@ -279,7 +278,7 @@ def _function(name: str, arguments: list[ast.expr], sizes: _Sizes) -> _Part:
     raise _ExpressionError(f"{name}() with {len(arguments)} is not allowed; {_allowed(sizes)}")
 
 
-def _dimension(node: ast.Subscript, sizes: _Sizes) -> _Part:
+def _dimension(node: ast.Subscript, sizes: _NamedArguments) -> _Part:
     place = _named(node.value, sizes)
     index, sign = node.slice, 1
     if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub):
@@ -297,7 +296,7 @@ def _dimension(node: ast.Subscript, sizes: _Sizes) -> _Part:
     return size
 
 
-def _named(node: ast.expr, sizes: _Sizes) -> int:
+def _named(node: ast.expr, sizes: _NamedArguments) -> int:
     if isinstance(node, ast.Name) and node.id in sizes.tensors:
         return sizes.tensors[node.id]
     raise _ExpressionError(f"{_shown(node)!r} is no tensor; {_allowed(sizes)}")
@@ -314,6 +313,6 @@ def _shown(node: ast.expr) -> str:
     return ast.unparse(node)[:60]
 
 
-def _allowed(sizes: _Sizes) -> str:
+def _allowed(sizes: _NamedArguments) -> str:
     tensors = ", ".join(sizes.tensors)
     return f"there are numbers, + - * / // % **, min, max, size(), numel() and sizes of {tensors}"

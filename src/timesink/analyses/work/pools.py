@@ -159,27 +159,6 @@ def columns_as_windows(call: CallArguments) -> Work | None:
     return vector_work(given.elements, given, [given], [out])
 
 
-def edge_pad(call: CallArguments) -> Work | None:
-    """A copy with further elements at its edges, `padding` from the last dimension on."""
-    given, padding = call.tensor("input"), call.integers("padding")
-    if given is None or not padding or len(padding) % 2 or len(padding) > 2 * len(given.shape):
-        return None
-    shape = list(given.shape)
-    for axis in range(len(padding) // 2):
-        shape[-1 - axis] += padding[2 * axis] + padding[2 * axis + 1]
-    if min(shape) < 0:
-        return None
-    return moved([given], [given.sized(*shape)])
-
-
-def edge_pad_backward(call: CallArguments) -> Work | None:
-    """Gradients of the edges added to the elements they were copies of."""
-    grad, given = call.tensor("grad"), call.tensor("input")
-    if grad is None or given is None:
-        return None
-    return vector_work(grad.elements, grad, [grad], [given.sized(*given.shape)])
-
-
 FORMULAS: Mapping[str, Formula] = {
     "pool": pool,
     "pool_backward": pool_backward,
@@ -191,6 +170,4 @@ FORMULAS: Mapping[str, Formula] = {
     "grid_sample_backward": grid_sample_backward,
     "windows_as_columns": windows_as_columns,
     "columns_as_windows": columns_as_windows,
-    "edge_pad": edge_pad,
-    "edge_pad_backward": edge_pad_backward,
 }

@@ -42,13 +42,16 @@ def scaled_fp4_matmul(call: CallArguments) -> Work | None:
 
 
 def linear(call: CallArguments) -> Work | None:
-    """`x` times `w`, given as N x K, with `bias`."""
+    """`x` times `w`, given as N x K, with `bias`; rows of half that length hold four bits each."""
     x, w = call.tensor("x"), call.tensor("w")
-    if x is None or w is None or len(w.shape) != 2 or not x.shape or x.shape[-1] != w.shape[1]:
+    if x is None or w is None or len(w.shape) != 2 or not x.shape or not x.element_bytes:
         return None
-    if not x.element_bytes:
+    n, k = w.shape[0], x.shape[-1]
+    packed = w.element_bytes == 1 and 2 * w.shape[1] == k
+    if w.shape[1] != k and not packed:
         return None
-    return _product(call, (x, w), w.shape, x.sized(*x.shape[:-1], w.shape[0]))
+    work = _product(call, (x, w), (n, k), x.sized(*x.shape[:-1], n))
+    return replace(work, precision="fp4") if packed else work
 
 
 def packed_matmul(call: CallArguments) -> Work | None:
@@ -97,23 +100,6 @@ def block_format_product(call: CallArguments) -> Work | None:
     rows = x.elements // k if k else 0
     work = moved([x, w], [x.sized(rows, n)])
     return replace(work, matrix_flop=2.0 * rows * n * k, precision=x.precision)
-
-
-def product_of_three(call: CallArguments) -> Work | None:
-    """A product whose result `out` is an argument too: K from the sizes, however `a`, `b` lie.
-
-    M K times K N over M N is K squared.
-    """
-    a, b, out = call.tensor("a"), call.tensor("b"), call.tensor("out")
-    if a is None or b is None or out is None or not out.elements or not a.element_bytes:
-        return None
-    k = math.isqrt(a.elements * b.elements // out.elements)
-    if k * k * out.elements != a.elements * b.elements:
-        return None
-    work = moved([a, b, call.tensor("bias")], [out])
-    # Numbers of eight bits are kept as plain bytes.
-    precision = "fp8" if a.precision == "int8" else a.precision
-    return replace(work, matrix_flop=2.0 * out.elements * k, precision=precision)
 
 
 # -- to fewer bits and back ------------------------------------------------------------------------
@@ -222,7 +208,6 @@ FORMULAS: Mapping[str, Formula] = {
     "packed_product": packed_matmul,
     "codebook_product": codebook_product,
     "block_format_product": block_format_product,
-    "product_of_three": product_of_three,
     "quantisation": quantisation,
     "quantisation_by_range": quantisation_by_range,
     "blockwise_quantisation": blockwise_quantisation,

@@ -47,7 +47,7 @@ def _result_type(call: CallArguments, given: Tensor, gives: str) -> str:
     kinds = {"flags": BOOL, "indices": LONG, "sum": LONG if whole else given.type}
     kinds["mean"] = FLOAT if whole else given.type
     # Of a whole tensor the type stands where dimensions would.
-    if not asked and gives in ("sum", "mean") and len(call.inputs) == 2:
+    if not asked and "dims" in call.places and gives in ("sum", "mean") and len(call.inputs) == 2:
         asked = recorded_type(call, 1)
     return asked or kinds.get(gives, given.type)
 
@@ -78,7 +78,7 @@ def reduction(call: CallArguments, gives: str = "same", results: int = 1) -> Wor
 
 
 def extremum(call: CallArguments) -> Work | None:
-    """`max` and `min`: of a whole tensor, along a dimension with indices, or of two tensors."""
+    """`max` and the like: of a whole tensor, along a dimension with indices, or of two tensors."""
     if call.tensor(1) is not None and len(call.inputs) <= 3:
         return elementwise(call)
     return reduction(call, "found" if len(call.inputs) >= 3 else "same")

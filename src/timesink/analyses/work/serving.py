@@ -43,6 +43,16 @@ def norm_and_quantisation(call: CallArguments) -> Work | None:
     return one_pass(call, 3)
 
 
+def norm_to_bytes(call: CallArguments) -> Work | None:
+    """The same where the result is not recorded: a byte an element, a scale for each `block`."""
+    work, x, block = one_pass(call, 3), call.tensor("x"), call.integer("block")
+    if work is None or x is None or not block:
+        return None
+    residual = call.tensor("residual")
+    written = x.elements * (1 + 4 / block) + (residual.bytes if residual else 0.0)
+    return replace(work, written_bytes=written)
+
+
 def norm_backward(call: CallArguments) -> Work | None:
     """The gradient `x` of a norm's result, which alone is recorded: reads its input too.
 
@@ -91,6 +101,20 @@ def product_backward(call: CallArguments) -> Work | None:
     return replace(moved([x, x, x], [x, x]), vector_flop=6.0 * x.elements, precision=x.precision)
 
 
+def loss_and_gradient(call: CallArguments) -> Work | None:
+    """Cross entropy that leaves the gradient where the scores (`x`) were: five an element."""
+    return one_pass(call, 5)
+
+
+def causal_convolution(call: CallArguments) -> Work | None:
+    """Each channel of `x` (batch x channels x N) with a few weights of its own: 2 per weight."""
+    x, w = _known(call, "x"), _known(call, "w")
+    if x is None or w is None or len(x.shape) != 3 or len(w.shape) != 2 or w.shape[0] != x.shape[1]:
+        return None
+    work = moved([x, w, call.tensor("bias")], [x])
+    return replace(work, vector_flop=2.0 * x.elements * w.shape[1], precision=x.precision)
+
+
 # -- rotary embedding ------------------------------------------------------------------------------
 
 
@@ -109,11 +133,11 @@ def rotary_embedding(call: CallArguments) -> Work | None:
         head = query.shape[-1]
     share = min(1.0, turned / head) if head else 1.0
     tokens = positions.elements if positions else query.shape[0]
-    both = [query, key] if key is not None else [query]
+    both = [one for one in (query, key) if one is not None]
     of_heads = moved(both, [_named_or(call, "query_out", query), _named_or(call, "key_out", key)])
     rows = min(float(tokens), table.elements / turned if turned else 0.0)
     return Work(
-        vector_flop=3.0 * share * sum(one.elements for one in both if one),
+        vector_flop=3.0 * share * sum(one.elements for one in both),
         precision=query.precision,
         read_bytes=share * of_heads.read_bytes
         + rows * turned * table.element_bytes
@@ -196,7 +220,8 @@ def attention_of_lengths(call: CallArguments) -> Work | None:
     length, each length is known; with caches in blocks (`blocks`) that is so for one sequence.
     A bound is not the work: otherwise there is none.
 
-    A causal mask leaves half the square of queries, and all that is before it.
+    A causal mask leaves half the square of queries, and all that is before it; a single query sees
+    all.
     """
     q, k, v, ends = (_known(call, name) for name in ("q", "k", "v", "ends_q"))
     longest_q, longest_k = call.integer("longest_q"), call.integer("longest_k")
@@ -212,7 +237,8 @@ def attention_of_lengths(call: CallArguments) -> Work | None:
     window = call.integer("window")
     if window is not None and 0 <= window < longest_k - 1:
         return None
-    pairs = sequences * (longest_q * longest_k - (longest_q**2 / 2 if causal else 0))
+    hidden = longest_q**2 / 2 if causal and longest_q > 1 else 0
+    pairs = sequences * (longest_q * longest_k - hidden)
     heads, width = q.shape[1], k.shape[-1] + v.shape[-1]
     cached = all_k * (k.shape[-2] * k.shape[-1] * k.element_bytes)
     cached += all_k * (v.shape[-2] * v.shape[-1] * v.element_bytes)
@@ -279,7 +305,10 @@ def _named_or(call: CallArguments, name: str, other: Tensor | None) -> Tensor | 
 FORMULAS: Mapping[str, Formula] = {
     "served_rms_norm": rms_norm,
     "norm_and_quantisation": norm_and_quantisation,
+    "norm_to_bytes": norm_to_bytes,
     "fused_norm_backward": norm_backward,
+    "loss_and_gradient": loss_and_gradient,
+    "causal_convolution": causal_convolution,
     "fused_activation": activation,
     "gated_activation": gated_activation,
     "gated_and_quantisation": gated_and_quantisation,

@@ -31,6 +31,10 @@ class Work:
     """Operations and bytes of one call.
 
     Bytes are compulsory: each tensor that is read or written counts once, at its own size.
+
+    >>> both = Work(matrix_flop=2e9, read_bytes=4e6) + Work(vector_flop=1e6, written_bytes=1e6)
+    >>> both.flop, both.bytes
+    (2001000000.0, 5000000.0)
     """
 
     matrix_flop: float = 0.0
@@ -81,6 +85,8 @@ class OperatorFormula:
     whole: bool
     """Whether it stands for all that it calls; else what it calls with formulas is apart."""
     places: Mapping[str, int]
+    needs_shapes: bool = True
+    """Whether its inputs tell its work; else what the whole recording tells does."""
 
 
 def moved(read: Iterable[Tensor | None], written: Iterable[Tensor | None]) -> Work:
@@ -151,6 +157,7 @@ def _built_in() -> FormulaRegistry:
                 row["family"],
                 row["whole"] == "yes",
                 {name: int(place) for name, place in places.items()},
+                row["shapes"] != "no",
             )
         )
     return FormulaRegistry.of(rows)
@@ -173,4 +180,7 @@ def work_of(call: CallArguments, own: FormulaRegistry | None = None) -> Work | N
     True
     """
     row = formula_of(call.name, own)
-    return None if row is None else row.formula(replace(call, places=row.places))
+    work = None if row is None else row.formula(replace(call, places=row.places))
+    if work is None or min(work.flop, work.read_bytes, work.written_bytes) < 0:
+        return None  # sizes below zero: what was recorded is not what it says
+    return work
