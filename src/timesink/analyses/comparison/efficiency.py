@@ -59,7 +59,13 @@ class EfficiencyChange:
 
 
 def efficiency_change(pair: Pair) -> EfficiencyChange | None:
-    """What two roles compute and move; None where neither recorded shapes."""
+    """What two roles compute and move; None where neither recorded shapes.
+
+    >>> import timesink
+    >>> same = timesink.compare(timesink.sample(), timesink.sample())
+    >>> efficiency_change(same.pair).same_work
+    True
+    """
     base, new = (_efficiency(role) for role in (pair.base, pair.new))
     if base is None and new is None:
         return None

@@ -253,7 +253,10 @@ def cycle_efficiency(
     peaks = _peaks_of(work.device)
     sets = with_roofs(work.sets, peaks).with_row_index("set")
     sets = sets.with_columns(
-        pl.col("set").cast(pl.Int32), bytes=pl.col("read_bytes") + pl.col("written_bytes")
+        pl.col("set").cast(pl.Int32),
+        # What is computed in does not hang on which peaks of a device are published.
+        with_roofs(work.sets, None)["precision"],
+        bytes=pl.col("read_bytes") + pl.col("written_bytes"),
     )
     rows = usual.join(sets, on="set", how="left").sort("set", "like")
     return CycleEfficiency(rows, cycle_ns, peaks, work.devices)
