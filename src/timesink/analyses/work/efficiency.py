@@ -146,7 +146,7 @@ class Efficiency:
     @cached_property
     def sets(self) -> pl.DataFrame:
         """Sets of arguments with the roof of one call: `roof_ns`, `bound`, `peak`."""
-        return _with_roofs(self.modelled.sets, self.peaks)
+        return with_roofs(self.modelled.sets, self.peaks)
 
     @cached_property
     def kernels(self) -> pl.DataFrame:
@@ -218,7 +218,8 @@ def efficiency(trace: Trace, choice: PeaksChoice | None = None) -> Efficiency:
     return Efficiency(trace, choice or choose_peaks(trace), modelled_calls(trace))
 
 
-def _with_roofs(sets: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
+def with_roofs(sets: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
+    """Sets of arguments with the roof of one call, what sets it, and the precision of products."""
     known = peaks or DevicePeaks("")
     names, at_peak = [], []
     for flop, precision, tf32, uses in sets.select(
@@ -302,7 +303,7 @@ def operator_efficiency(found: Efficiency) -> pl.DataFrame:
     sets = found.sets.with_row_index("set").with_columns(pl.col("set").cast(pl.Int64))
     work = sets.select(
         *("set", "operator", "family", "bound", "precision", "peak", "assumed", "roof_ns"),
-        _texts(sets["input_dims"], _shape_text).alias("shape"),
+        _texts(sets["input_dims"], shape_text).alias("shape"),
         _texts(sets["input_types"], _type_text).alias("types"),
         flop=pl.col("matrix_flop") + pl.col("vector_flop"),
         bytes=pl.col("read_bytes") + pl.col("written_bytes") + pl.col("wire_bytes"),
@@ -358,10 +359,10 @@ def _texts(column: pl.Series, told: Callable[[str], str]) -> pl.Series:
     return column.replace_strict(known, default=None, return_dtype=pl.String())
 
 
-def _shape_text(dims: str) -> str:
+def shape_text(dims: str) -> str:
     """Shapes as people write them.
 
-    >>> _shape_text("[[8, 16], [16], []]")
+    >>> shape_text("[[8, 16], [16], []]")
     '8x16, 16'
     """
     shapes = _LIST.findall(dims)
