@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from timesink.analyses.work.arguments import CallArguments, parse_inputs, parse_values
+from timesink.analyses.work.arguments import CallArguments, RunFacts, parse_inputs, parse_values
 from timesink.analyses.work.work import Work, work_of
 
 
@@ -63,6 +63,7 @@ class TestLookup:
 
 
 class TestBackward:
+    NODE = "torch::autograd::CppNode<SplitLookupFunction_rowwise_adagrad_Op>"
     DIMS = (
         "[[1024,648],[6480],[6],[6],[7],[],[7],[],[73087],[6145],[],[],[],[60],[6],[6],[1],[],[],[],"
         "[],[]]"
@@ -78,8 +79,26 @@ class TestBackward:
         assert "equally often" in work.assumed
 
     def test_the_gradient_alone_does_not_tell(self):
-        name = "torch::autograd::CppNode<SplitLookupFunction_rowwise_adagrad_Op>"
-        assert told(name, "[[8192, 8720]]", "f") is None
+        assert told(self.NODE, "[[8192, 8720]]", "f") is None
+
+    def test_of_a_gradient_by_the_lookup_of_its_width(self):
+        """A table of 1000 rows of 96, asked 60 000 times for 8192 bags: all rows are moved."""
+        dims = "[[0],[96000],[0],[0,0],[1],[1],[2],[],[],[2],[],[60000],[8193],[],[0],[],[0],"
+        dims += "[],[],[],[1000]]"
+        types = '["float","float","float","float","int","long","int","Scalar","Scalar","long",'
+        types += (
+            '"Scalar","long","long","Scalar","float","","int","Scalar","Scalar","Scalar","float"]'
+        )
+        name = "fbgemm::split_embedding_codegen_lookup_rowwise_adagrad_function"
+        lookup = CallArguments(name, parse_inputs(dims, types))
+        inputs = parse_inputs("[[8192, 96]]", '["float"]')
+        work = work_of(CallArguments(self.NODE, inputs, facts=RunFacts(lookups=(lookup,))))
+        assert work is not None
+        assert work.written_bytes == (96000 + 1000) * 4
+        assert work.read_bytes == (8192 * 96 + 97000) * 4 + (60000 + 8193) * 8
+        other = parse_inputs("[[4096, 96]]", '["float"]')
+        call = CallArguments(self.NODE, other, facts=RunFacts(lookups=(lookup,)))
+        assert work_of(call) is None
 
 
 class TestOrder:

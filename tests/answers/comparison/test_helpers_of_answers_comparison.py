@@ -126,6 +126,7 @@ def test_comparison_document() -> None:
     assert [section.id for section in comparison_document(same).sections] == [
         "verdict",
         "program",
+        "efficiency",
         "cycles",
         "times",
         "sides",

@@ -15,6 +15,7 @@ from timesink.model.diagnosis import SteadyTimes
 
 if TYPE_CHECKING:
     from timesink.analyses.diff.program import Program
+    from timesink.analyses.work.cycle_work import ProcessWork
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +47,8 @@ class Role:
     """Device time per cycle of every run of the side that has a timeline, where several have."""
     peak_memory_bytes: int | None = None
     """Most that was allocated at a time in the recording; None where that was not recorded."""
+    work: ProcessWork | None = None
+    """What its cycles compute and move; None where no shapes were recorded."""
 
     @property
     def cycles(self) -> int:

@@ -91,6 +91,8 @@ class RunFacts:
     """The floating type of most elements: that of lists, whose members' types are not recorded."""
     types_by_shape: Mapping[tuple[int, ...], str] = field(default_factory=dict)
     """The type of all tensors of a shape, where they have one; members of lists are of it, too."""
+    lookups: tuple[CallArguments, ...] = ()
+    """Lookups in embedding tables: their gradients are recorded without what was looked up."""
     world_size: int | None = None
 
 

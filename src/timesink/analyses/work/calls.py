@@ -46,6 +46,7 @@ from timesink.model.trace import Trace
 _GEOMETRY = tuple(f"{shape}_{axis}" for shape in ("grid", "block") for axis in "xyz")
 _INPUTS = ("input_dims", "input_types", "input_strides", "concrete_inputs")
 _GRADIENT = "torch::autograd::AccumulateGrad"
+_LOOKUP = "embedding_codegen_lookup"
 _FLOATING = ("fp64", "fp32", "fp16", "bf16", "fp8", "fp4")
 _ODD = np.random.default_rng(7).integers(1, 2**62, 61, dtype=np.uint64) | np.uint64(1)
 """What makes a number of a sequence of numbers."""
@@ -360,9 +361,23 @@ def run_facts(trace: Trace, forest: CallForest) -> RunFacts:
     usual = often.most_common(1)
     return RunFacts(
         parameters=_parameters(trace, forest),
+        lookups=_lookups(trace),
         usual_type=usual[0][0] if usual else "",
         types_by_shape={shape: min(types) for shape, types in by_shape.items() if len(types) == 1},
         world_size=trace.metadata.distributed.world_size,
+    )
+
+
+def _lookups(trace: Trace) -> tuple[CallArguments, ...]:
+    """Distinct lookups in embedding tables."""
+    named = pl.col("name").cast(pl.String)
+    found = trace.lazy("host").select(named, *_INPUTS).filter(named.str.contains(_LOOKUP))
+    return tuple(
+        CallArguments(
+            name, parse_inputs(dims, types or "", strides or ""), parse_values(given or "")
+        )
+        for name, dims, types, strides, given in found.unique(maintain_order=True).collect().rows()
+        if dims
     )
 
 

@@ -36,7 +36,7 @@ REACHED = {MATRIX: 0.80, VECTOR: 0.77, MEMORY: 0.85, LINK: 0.80}
 That of links is what good collectives are said to reach, and was not measured."""
 BEYOND = ("below_ns", "unmodelled_ns", "communication_ns", "copies_ns", "idle_ns")
 """What a step takes beyond the ideal, as `StepEfficiency` calls it."""
-LEAST_MODELLED = 0.5
+LEAST_MODELLED = 0.8
 """Of the kernel time of steps: with less, what a step computes is not told."""
 _MATRIX_PEAKS: Mapping[str, tuple[str, ...]] = {
     "fp64": ("fp64_tensor", "fp64"),
@@ -146,7 +146,7 @@ class Efficiency:
     @cached_property
     def sets(self) -> pl.DataFrame:
         """Sets of arguments with the roof of one call: `roof_ns`, `bound`, `peak`."""
-        return _with_roofs(self.modelled.sets, self.peaks)
+        return with_roofs(self.modelled.sets, self.peaks)
 
     @cached_property
     def kernels(self) -> pl.DataFrame:
@@ -218,7 +218,8 @@ def efficiency(trace: Trace, choice: PeaksChoice | None = None) -> Efficiency:
     return Efficiency(trace, choice or choose_peaks(trace), modelled_calls(trace))
 
 
-def _with_roofs(sets: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
+def with_roofs(sets: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
+    """Sets of arguments with the roof of one call, what sets it, and the precision of products."""
     known = peaks or DevicePeaks("")
     names, at_peak = [], []
     for flop, precision, tf32, uses in sets.select(

@@ -11,11 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from timesink.analyses.work.arguments import CallArguments, Tensor
-from timesink.analyses.work.work import Formula, Work, moved
+from timesink.analyses.work.work import Formula, Work, formula_of, moved
 
 _EVEN = "tables are asked equally often"
 _SIZES = "rows are as wide as the tables' mean"
 _OWN_ROWS = "every index has a row of its own, until tables are read whole"
+_OF_LOOKUP = "what is updated is what a lookup of the same width asked for, each row once"
+_NEARLY = 0.35
+"""How far the width of a lookup may be from that of a gradient, as a share: it is a mean."""
 _NOT_POOLED = 2
 """How FBGEMM numbers sums, means and no pooling."""
 
@@ -75,13 +78,37 @@ def embedding_update(call: CallArguments) -> Work | None:
 
     Read: the gradient, the indices, the rows and the optimizer's `state`; written: rows and state.
     An addition per element that was looked up; five operations per element of a row that is moved.
-
-    The autograd node that calls it records the gradient only: neither indices nor tables, so there
-    is no formula for that.
     """
     found, gradient = _lookup(call), _given(call, "gradient")
-    if found is None or gradient is None:
+    return None if found is None or gradient is None else _update(call, found, gradient)
+
+
+def lookup_backward(call: CallArguments) -> Work | None:
+    """The same by the node of autograd, which records the gradient only.
+
+    What was looked up is that of the lookup whose result is most nearly as wide, for as many bags.
+    """
+    gradient = _given(call, "gradient")
+    if gradient is None or len(gradient.shape) != 2:
         return None
+    batch, width = gradient.shape
+    fitting = []
+    for one in call.facts.lookups:
+        row = formula_of(one.name)
+        made = replace(one, places=row.places) if row else one
+        found = _lookup(made)
+        if found is not None and found.bags == batch * found.tables:
+            fitting.append((abs(found.tables * found.width / width - 1), made, found))
+    if not fitting:
+        return None
+    apart, made, found = min(fitting, key=lambda one: one[0])
+    if apart > _NEARLY:
+        return None
+    found = replace(found, width=width / found.tables, assumed=_OF_LOOKUP)
+    return _update(made, found, gradient)
+
+
+def _update(call: CallArguments, found: _Lookup, gradient: Tensor) -> Work:
     weighted, state = _given(call, "index_weights"), _given(call, "state")
     share = found.table_bytes / found.weights.bytes if found.weights.bytes else 0.0
     moved_rows = moved([found.weights, state], [found.weights, state])
@@ -281,6 +308,7 @@ def _given(call: CallArguments, name: str) -> Tensor | None:
 
 FORMULAS: Mapping[str, Formula] = {
     "embedding_lookup": embedding_lookup,
+    "lookup_backward": lookup_backward,
     "embedding_update": embedding_update,
     "index_weight_gradient": index_weight_gradient,
     "quantised_lookup": quantised_lookup,

@@ -28,7 +28,9 @@ from timesink.rules.counter_names import resource_of
 
 _TERA = 1e12
 _ABOVE = 1.0
+_PRODUCTS = ("gemm", "attention", "convolution")
 _CLOCK, _CLOCK_TOLD = "device_clock", 0.03
+_LONGEST = 48
 _LEAST_TOLD = 0.005
 """Of the kernel time: what is less is not told apart."""
 
@@ -137,6 +139,8 @@ def notes_of(found: Efficiency) -> Iterator[str]:
     elif step is not None:
         yield from found.peaks.doubts(_used_peaks(found))
         yield from _clock_note(found, step)
+    if step is not None:
+        yield from _left_out(found)
     yield from _above(step)
     assumed = operator_efficiency(found).filter(pl.col("assumed") != "")
     if assumed.height:
@@ -160,6 +164,17 @@ def _has_peak(found: Efficiency, precision: str) -> bool:
 def _used_peaks(found: Efficiency) -> list[str]:
     used = found.sets.filter(pl.col("peak") != "")["peak"].unique(maintain_order=True)
     return ["dram", *used]
+
+
+def _left_out(found: Efficiency) -> Iterator[str]:
+    """That products which are not modelled are not in the MFU."""
+    table = family_efficiency(found)
+    lost = pl.col("step_ns") * (1 - pl.col("modelled_pct") / 100)
+    left = float(table.filter(pl.col("name").is_in(_PRODUCTS)).select(lost).sum().item() or 0.0)
+    total = float(table["step_ns"].sum())
+    if left > _LEAST_TOLD * total:
+        said = f"{units.share(left, total)} of the kernel time multiplies matrices"
+        yield f"{said} and is not modelled: the real MFU is higher"
 
 
 def _clock_note(found: Efficiency, step: StepEfficiency) -> Iterator[str]:
@@ -196,9 +211,14 @@ def _largest_unknown(found: Efficiency) -> str:
         .head(3)
     )
     return ", ".join(
-        f"{short_kernel_name(named.texts[code] or '')} ({units.share(ns, total)})"
+        f"{_cut(short_kernel_name(named.texts[code] or ''))} ({units.share(ns, total)})"
         for code, ns in largest.iter_rows()
+        if ns > _LEAST_TOLD * total
     )
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
 def _above(step: StepEfficiency | None) -> Iterator[str]:

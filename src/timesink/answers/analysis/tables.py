@@ -49,6 +49,16 @@ _KINDS: Mapping[str | None, str] = {
     None: "-",
 }
 _BRIEF: Mapping[str, Sequence[str]] = {
+    "efficiency": (
+        "operator",
+        "shape",
+        "step_ns",
+        "bound",
+        "roof_pct",
+        "headroom_ns",
+        "tflops",
+        "tb_per_s",
+    ),
     "ranks": (
         "rank",
         "step_ns",

@@ -13,6 +13,7 @@ from timesink.answers import causes
 from timesink.answers.comparison import pair_tables, sentences
 from timesink.answers.comparison.changes import Told
 from timesink.answers.comparison.cycle_picture import OTHER, USUAL, cycle_picture, side
+from timesink.answers.comparison.efficiency import efficiency_blocks, efficiency_section
 from timesink.answers.comparison.exploration import explored_sections, rank_sections
 from timesink.answers.comparison.gate import TONES, gate_section, outcome
 from timesink.answers.comparison.gate_result import Gate
@@ -197,6 +198,7 @@ def _of_one(
     yield from rank_sections(comparison.ranks, top)
     yield from causes.next_sections(found)
     yield from program_section(found.program, top, _sides(one, told))
+    yield from efficiency_section(one.efficiency, top, _sides(one, told))
     pictures = tuple(_cycles(one, told))
     if pictures and not brief:
         yield Section("cycles", "Cycles", pictures)
@@ -329,6 +331,7 @@ def _pair_sections(
     brief = (together or found) if top else None
     lead = short_names(sentences.subject(told, one.title))
     tables = (
+        *efficiency_blocks(one.efficiency, top, names=_sides(one, told), id_=f"{id_}-efficiency"),
         *(_cycles(one, told) if top is None else ()),
         *_changed(told, brief or found, top),
         *pair_tables.pair_blocks(told, top or _ROWS_OF_MANY, f"{id_}-", brief=brief),

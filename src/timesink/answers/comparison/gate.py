@@ -17,6 +17,7 @@ from timesink.analyses.clustering.groups import Exploration
 from timesink.answers import causes
 from timesink.answers.causes import paragraphs
 from timesink.answers.comparison.changes import Told
+from timesink.answers.comparison.efficiency import efficiency_section
 from timesink.answers.comparison.exploration import APART, apart_lines, groups_block, threshold
 from timesink.answers.comparison.gate_result import (
     CYCLE_TIME,
@@ -63,6 +64,7 @@ _MOST_CAUSES = 3
 _MOST_GROUPS, _MOST_APART = 12, 8
 _MOST_PAIRS = 8
 _MOST_FUNCTIONS = 5
+_MOST_OPERATORS = 3
 _MOST_NOTES = 3
 _LONGEST_COMMAND = 400
 _LONGEST_HEADLINE = 600
@@ -328,6 +330,7 @@ def _rest(comparison: Comparison, gate: Gate | None, command: Sequence[str]) -> 
     own: list[str] = []
     if len(comparison.pairs) == 1:
         told = Told(comparison.pairs[0].pair)
+        yield from efficiency_section(comparison.pairs[0].efficiency, _MOST_OPERATORS)
         table = times_block(told, _MOST_FUNCTIONS)
         if told.comparable and (told.times["base_ns"] != told.times["new_ns"]).any():
             yield Section("times", table.title, (table,))

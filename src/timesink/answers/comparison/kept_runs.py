@@ -37,10 +37,12 @@ from timesink.sources.sidecars import run_file_in
 
 if TYPE_CHECKING:
     from timesink.analyses.diff.program import Program
+    from timesink.analyses.work.cycle_work import ProcessWork
 
 _BEHAVIOUR = "behaviour"
 _BESIDE = "beside"
 _OF_PROGRAM = ("sites", "counts", "nodes")
+_OF_WORK = {"sets": "work sets", "counts": "work counts"}
 _PLAIN = ("rank", "confidence", "notes", "peak_memory_bytes")
 _NOT_THE_PROGRAM = frozenset({"timesink"})
 """Versions of what the program does not run on."""
@@ -69,9 +71,12 @@ def tables_of(run: SideRun, *, calls: bool = True) -> Tables:
         programs[pid] = {
             "host": program.host, "typed": program.typed, "vendor": program.vendor
         }  # fmt: skip
+    for pid, work in run.work.items():
+        tables |= {_name(pid, named): getattr(work, name) for name, named in _OF_WORK.items()}
+    works = {pid: {"device": one.device, "devices": one.devices} for pid, one in run.work.items()}
     about = asdict(run.unit) | {name: getattr(run, name) for name in _PLAIN}
     recorded = None if run.recorded is None else asdict(run.recorded)
-    about |= {"recorded": recorded, "anatomies": plain, "programs": programs}
+    about |= {"recorded": recorded, "anatomies": plain, "programs": programs, "work": works}
     return Tables(about, tables)
 
 
@@ -99,6 +104,7 @@ def run_of_tables(kept: Tables, source: SideSource, trace: Trace | None = None) 
         beside=kept.tables.get(_BESIDE),
         recorded=None if recorded is None else recorded_run(recorded)[0],
         peak_memory_bytes=about.get("peak_memory_bytes"),  # older baselines do not say
+        work=_work(kept),
     )
 
 
@@ -113,6 +119,23 @@ def _programs(kept: Tables) -> dict[str, Program]:
         pid: Program(sites, counts, nodes, **flags)
         for pid, flags in found.items()
         for sites, counts, nodes in [[kept.tables[_name(pid, name)] for name in _OF_PROGRAM]]
+    }
+
+
+def _work(kept: Tables) -> dict[str, ProcessWork]:
+    """What the cycles of each process compute and move; older baselines do not say."""
+    found = kept.about.get("work", {})
+    if not found:
+        return {}
+    from timesink.analyses.work.cycle_work import ProcessWork  # noqa: PLC0415 - tables have none
+
+    return {
+        pid: ProcessWork(
+            sets=kept.tables[_name(pid, _OF_WORK["sets"])],
+            counts=kept.tables[_name(pid, _OF_WORK["counts"])],
+            **values,
+        )
+        for pid, values in found.items()
     }
 
 

@@ -227,6 +227,7 @@ def _members(run: SideRun, *, ignore_hosts: bool) -> Iterator[RoleMember]:
                 beside=run.beside,
                 plain=timed_runs(run.recorded, str(run.source.path.parent)),
                 peak_memory_bytes=run.peak_memory_bytes,
+                work=None if only is None else run.work.get(only),
             )
             yield RoleMember(role, run.source.job, suffix, run.source.key)
 

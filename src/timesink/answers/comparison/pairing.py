@@ -16,6 +16,7 @@ from timesink.errors import NotFoundError, UsageError
 from timesink.model.units import natural
 
 if TYPE_CHECKING:
+    from timesink.analyses.comparison.efficiency import EfficiencyChange
     from timesink.model.diagnosis import Diagnosis
 
 MOST_CROSS_PAIRS = 64
@@ -240,6 +241,13 @@ class Compared:
         from timesink.rules.diagnosis import diagnose  # noqa: PLC0415
 
         return diagnose(self.whole or self.pair)
+
+    @cached_property
+    def efficiency(self) -> EfficiencyChange | None:
+        """What both sides compute and move; None where neither recorded shapes."""
+        from timesink.analyses.comparison.efficiency import efficiency_change  # noqa: PLC0415
+
+        return efficiency_change(self.whole or self.pair)
 
     @property
     def cycles(self) -> str:

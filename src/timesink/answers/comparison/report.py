@@ -140,6 +140,7 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """The whole answer, ready for JSON; `docs/comparison_json.md` describes every key."""
         from timesink.answers.comparison import values as plain  # noqa: PLC0415
+        from timesink.answers.comparison.efficiency import efficiency_values  # noqa: PLC0415
         from timesink.sources.recordings import sayable  # noqa: PLC0415
 
         return {
@@ -147,6 +148,8 @@ class Comparison:
             "headline": self.headline,
             "sources": [sayable(source) for source in self.sources],
             **plain.diagnosis(self.diagnosis),
+            # Of several pairs each has its own.
+            **efficiency_values(self.pairs[0].efficiency if len(self.pairs) == 1 else None),
             "notes": [sayable(note) for note in self.notes],
             "roles": [plain.role(role) for role in self.roles],
             "pairs": [
@@ -156,6 +159,7 @@ class Comparison:
                     "file": one.file_stem,
                     **plain.diagnosis(one.diagnosis),
                     **plain.pair(one.pair, one.diagnosis),
+                    **efficiency_values(one.efficiency),
                 }
                 for one in self.pairs
             ],

@@ -23,6 +23,7 @@ from timesink.sources.sidecars import find_beside
 
 if TYPE_CHECKING:
     from timesink.analyses.diff.program import Program
+    from timesink.analyses.work.cycle_work import ProcessWork
 
 _OF_COUNTERS = ("bad_counter_row", "unreadable_counters")
 
@@ -70,6 +71,8 @@ class SideRun:
     """What the recorder says about the run."""
     peak_memory_bytes: int | None = None
     """Most that was allocated at a time, where allocations were recorded."""
+    work: Mapping[str, ProcessWork] = field(default_factory=dict)
+    """What the cycles of each process compute and move, by process; of recorded shapes only."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,6 +163,7 @@ def _of_timeline(source: SideSource, trace: Trace, finding: CycleSearch) -> Side
     from timesink.analyses.cycles.search import find_cycles  # noqa: PLC0415
     from timesink.analyses.diff.program import programs  # noqa: PLC0415
     from timesink.analyses.memory.curve import peak_memory, recording_start  # noqa: PLC0415
+    from timesink.analyses.work.cycle_work import process_work  # noqa: PLC0415
 
     cycles = find_cycles(trace, marker=finding.marker, by=finding.by)
     program = without_recorders_ranges(trace, cycles)
@@ -182,6 +186,7 @@ def _of_timeline(source: SideSource, trace: Trace, finding: CycleSearch) -> Side
         programs=programs(program, cycles, recording_start(trace)),
         recorded=trace.metadata.run,
         peak_memory_bytes=peak_memory(trace),
+        work=process_work(program, cycles),
     )
 
 

@@ -1,0 +1,165 @@
+"""What both sides of a comparison compute and move, and how near they come to the roofs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders import Event, annotation, kernel, kineto, operator, runtime, write
+from timesink.answers.comparison.baselines import save_baseline
+from timesink.answers.comparison.document import comparison_document
+from timesink.answers.comparison.gate import comment_md
+from timesink.answers.comparison.report import Comparison
+from timesink.answers.comparison.work import compare
+from timesink.output.terminal import to_text
+
+TF32 = "sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize128x128"
+FP32 = "ampere_sgemm_128x128_nn"
+SIZE = 1024
+FLOP = 2 * SIZE**3
+CALLS = 2
+
+
+def recording(
+    path: Path,
+    *,
+    name: str = TF32,
+    size: int = SIZE,
+    took_us: float = 20.0,
+    calls: int = CALLS,
+    shapes: bool = True,
+    device: str = "NVIDIA H200",
+    types: str = "float",
+) -> Path:
+    """Ten cycles that multiply square matrices, and do some more."""
+    given: dict[str, Any] = {"Input Dims": [[size, size]] * 2, "Input type": [types] * 2}
+    events: list[Event] = []
+    for cycle in range(10):
+        events.append(annotation("decode_step", 1000.0 * cycle, 900 + cycle % 3))
+        for place in range(calls):
+            at, correlation = 1000.0 * cycle + 10 + 200 * place, 10 * cycle + place + 1
+            events += [
+                operator("aten::mm", at, 60, **(given if shapes else {})),
+                runtime("cudaLaunchKernel", at + 5, 20, correlation),
+                kernel(name, at + 30, took_us + 0.1 * (cycle % 2), correlation),
+            ]
+        for place, other in enumerate(("norm", "sample", "copy")):
+            at, correlation = 1000.0 * cycle + 700 + 50 * place, 1000 + 10 * cycle + place
+            events += [
+                operator(f"own::{other}", at, 30),
+                runtime("cudaLaunchKernel", at + 5, 20, correlation),
+                kernel(f"{other}_kernel", at + 26, 1, correlation),
+            ]
+    about = {"id": 0, "name": device, "computeMajor": 9, "computeMinor": 0, "numSms": 132}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return write(path, kineto(events, deviceProperties=[about]))
+
+
+@pytest.fixture
+def compared(tmp_path: Path):
+    def sides(base: dict[str, Any], new: dict[str, Any]) -> Comparison:
+        one, other = tmp_path / "base.json", tmp_path / "new.json"
+        return compare(recording(one, **base), recording(other, **new), cache=False)
+
+    return sides
+
+
+def said(comparison: Comparison) -> dict[str, Any]:
+    return json.loads(comparison.to_json())["efficiency"]
+
+
+def test_equal_programs_do_the_same_work_and_no_operator_is_listed(compared):
+    comparison = compared({}, {"took_us": 20.5})
+    found = said(comparison)
+    assert found["same_work"] is True
+    assert found["operators"] == []
+    assert found["base"]["matrix_flop"] == found["new"]["matrix_flop"] == CALLS * FLOP
+    assert found["new"]["bytes"] == CALLS * 3 * 4 * SIZE**2
+    assert found["sentences"][0].startswith("The same work: 4.29 GFLOP of matrix products")
+
+
+def test_products_in_another_precision_are_named_with_figures(compared):
+    found = said(compared({}, {"name": FP32, "took_us": 150.0}))
+    (row,) = found["operators"]
+    assert (row["operator"], row["shape"]) == ("aten::mm", "1024x1024, 1024x1024")
+    assert (row["change"], row["base_precision"], row["new_precision"]) == (
+        *("precision", "tf32", "fp32"),
+    )
+    assert row["base_gflop"] == row["new_gflop"] == pytest.approx(CALLS * FLOP / 1e9)
+    assert row["base_tflops"] == pytest.approx(FLOP / 20.05e-6 / 1e12, rel=1e-3)
+    assert found["base"]["matrix_flop_by_precision"] == {"tf32": CALLS * FLOP}
+    assert found["sentences"][0] == (
+        "The same work in another precision: 4.29 GFLOP of matrix products (tf32 → fp32) and "
+        "24.0 MiB per cycle; 1 operator in another precision."
+    )
+    assert found["same_work"] is False
+
+
+def test_same_work_that_takes_longer_falls_from_its_roof(compared):
+    found = said(compared({}, {"took_us": 80.0}))
+    (row,) = found["operators"]
+    assert (row["change"], found["same_work"]) == ("slower", True)
+    assert row["new_roof_pct"] == pytest.approx(row["base_roof_pct"] * 20.05 / 80.05, rel=1e-3)
+    assert found["sentences"][0].endswith("; same work but slower: 1 operator.")
+
+
+def test_more_calls_and_other_shapes_are_more_work(compared):
+    more = said(compared({}, {"calls": 3}))["operators"][0]
+    assert (more["change"], more["base_calls"], more["new_calls"]) == ("more work", 2, 3)
+    (other,) = said(compared({}, {"size": 2048, "took_us": 160.0}))["operators"]
+    assert other["change"] == "more work"
+    assert other["shape"] == "1024x1024, 1024x1024 → 2048x2048, 2048x2048"
+    assert other["new_gflop"] == pytest.approx(8 * other["base_gflop"])
+
+
+def test_side_without_shapes_is_named_and_nothing_is_compared(compared):
+    found = said(compared({"shapes": False}, {}))
+    assert (found["same_work"], found["reason"], found["base"]) == (None, "no shapes", None)
+    assert found["new"]["matrix_flop"] == CALLS * FLOP
+    assert found["sentences"][0].startswith("base has no shapes (record_shapes=True)")
+
+
+def test_nothing_is_said_where_neither_side_has_shapes(compared):
+    comparison = compared({"shapes": False}, {"shapes": False})
+    assert said(comparison) is None
+    assert "efficiency" not in [one.id for one in comparison_document(comparison).sections]
+
+
+def test_shares_of_different_devices_name_both(compared):
+    found = said(compared({}, {"device": "NVIDIA A100-SXM4-80GB"}))
+    assert found["same_device"] is False
+    assert "Different devices, H200 → A100" in found["sentences"][1]
+
+
+def test_text_and_comment_show_a_table_only_where_something_changed(compared):
+    same, changed = compared({}, {}), compared({}, {"name": FP32, "took_us": 150.0})
+    title = "Operators that changed, per cycle"
+    for write_ in (lambda one: to_text(comparison_document(one, top=10)), comment_md):
+        assert "The same work" in write_(same)
+        assert title not in write_(same)
+        assert "tf32 → fp32" in write_(changed)
+        assert title in write_(changed)
+
+
+def test_baseline_keeps_what_its_cycles_do(tmp_path: Path):
+    base, new = recording(tmp_path / "base.json"), recording(tmp_path / "new.json", took_us=80.0)
+    save_baseline("main", base, store=tmp_path / "store")
+    kept = said(compare("@main", new, store=tmp_path / "store"))
+    fresh = said(compare(base, new))
+    assert kept == fresh
+
+
+def test_one_model_does_the_same_matrix_products_on_devices_of_two_makers(shared: Path):
+    sides = [shared / f"data/tracelens/{name}/timesformer.json.gz" for name in ("h100", "mi300")]
+    found = said(compare(*sides))
+    base, new = (found[side]["matrix_flop"] for side in ("base", "new"))
+    assert new == pytest.approx(base, rel=1e-4)
+    # Only the convolution is another operator: that of each maker's library.
+    others = {
+        one["operator"] for one in found["operators"] if one["change"] in ("added", "removed")
+    }
+    assert others == {"aten::cudnn_convolution", "aten::miopen_convolution"}
+    assert "H100 SXM → MI300X" in found["sentences"][1]
