@@ -5,10 +5,12 @@ import { Caption } from "./Caption";
 import { partColour } from "./colours";
 import { LinksContext } from "./links";
 import {
+  isBeyond,
   layoutScatter,
   type Plot,
   placedNames,
   pointAfter,
+  type RoofLine,
   radii,
   roofLines,
   tickLabel,
@@ -27,6 +29,7 @@ export function Scatter({ block }: { block: ScatterBlock }) {
   const [current, setCurrent] = useState(-1);
   const { hrefOfCell, hrefOfLink } = useContext(LinksContext);
   const plot = useMemo(() => layoutScatter(block, width), [block, width]);
+  const lines = useMemo(() => roofLines(block, plot), [block, plot]);
   const described = useMemo(() => summary(block), [block]);
   const hrefOf = ({ name }: Point) => {
     const link = { label: name, section: block.section, search: name, from_ns: null, to_ns: null };
@@ -59,7 +62,11 @@ export function Scatter({ block }: { block: ScatterBlock }) {
           </li>
         ))}
         <li class="quiet">area: {block.size_title}</li>
+        {block.points.some((each) => isBeyond(plot, each)) && (
+          <li class="quiet">pale: beyond the axes</li>
+        )}
       </ul>
+      {block.note && <p class="quiet">{block.note}</p>}
       <div ref={frame}>
         {/* biome-ignore-start lint/a11y/noNoninteractiveTabindex: the keys go through the points */}
         <svg
@@ -73,9 +80,13 @@ export function Scatter({ block }: { block: ScatterBlock }) {
           onMouseMove={hover}
         >
           <Axes block={block} plot={plot} />
-          <Roofs block={block} plot={plot} />
+          <g class="roofs">
+            {lines.map(({ name, from, to }) => (
+              <line key={name} x1={from[0]} y1={from[1]} x2={to[0]} y2={to[1]} />
+            ))}
+          </g>
           <Points {...{ block, plot, current, hrefOf }} onCurrent={setCurrent} />
-          <Names block={block} plot={plot} />
+          <Names {...{ block, plot, lines }} />
         </svg>
         {/* biome-ignore-end lint/a11y/noNoninteractiveTabindex: the keys go through the points */}
       </div>
@@ -94,7 +105,6 @@ export function Scatter({ block }: { block: ScatterBlock }) {
           `Point at one to read it. ${KEYS}`
         )}
       </p>
-      {block.note && <p class="quiet">{block.note}</p>}
       <AsTable summary="The points as a table" make={() => scatterTable(block)} of={block} />
     </figure>
   );
@@ -131,25 +141,6 @@ function Axes({ block, plot }: { block: ScatterBlock; plot: Plot }) {
   );
 }
 
-function Roofs({ block, plot }: { block: ScatterBlock; plot: Plot }) {
-  return (
-    <g class="roofs">
-      {roofLines(block, plot).map(({ name, from, to, label }) => (
-        <g key={name}>
-          <line x1={from[0]} y1={from[1]} x2={to[0]} y2={to[1]} />
-          <text
-            text-anchor={label.turned ? "middle" : "end"}
-            transform={`translate(${label.x} ${label.y}) rotate(${label.turned})`}
-            dy={label.turned ? -6 : 0}
-          >
-            {name}
-          </text>
-        </g>
-      ))}
-    </g>
-  );
-}
-
 interface PointsProps {
   block: ScatterBlock;
   plot: Plot;
@@ -167,7 +158,7 @@ function Points({ block, plot, current, onCurrent, hrefOf }: PointsProps) {
       {block.points.map((point, at) => {
         const circle = (
           <circle
-            class={at === current ? "current" : ""}
+            class={`${at === current ? "current" : ""} ${isBeyond(plot, point) ? "beyond" : ""}`}
             cx={plot.x.at(point.x)}
             cy={plot.y.at(point.y)}
             r={sizes[at]}
@@ -199,10 +190,27 @@ function Points({ block, plot, current, onCurrent, hrefOf }: PointsProps) {
   );
 }
 
-function Names({ block, plot }: { block: ScatterBlock; plot: Plot }) {
-  const names = useMemo(() => placedNames(block, plot, roofLines(block, plot)), [block, plot]);
+interface NamesProps {
+  block: ScatterBlock;
+  plot: Plot;
+  lines: RoofLine[];
+}
+
+/** Of roofs, and of points where there is room. */
+function Names({ block, plot, lines }: NamesProps) {
+  const names = useMemo(() => placedNames(block, plot, lines), [block, plot, lines]);
   return (
     <g class="names">
+      {lines.map(({ name, label: { x, y, turned } }) => (
+        <text
+          key={name}
+          text-anchor={turned ? "middle" : "end"}
+          transform={`translate(${x} ${y}) rotate(${turned})`}
+          dy={turned ? -6 : 0}
+        >
+          {name}
+        </text>
+      ))}
       {names.map(({ text, x, y }) => (
         <text key={text} x={x} y={y}>
           {text}

@@ -142,7 +142,7 @@ def _roofline(found: Efficiency) -> list[Scatter]:
         return []
     by_step = float(rows["step_ns"].sum()) > 0
     time = "step_ns" if by_step else "device_ns"
-    placed = rows.filter(pl.col(time, "flop_per_byte", "tflops") > 0)
+    placed = rows.filter(pl.all_horizontal(pl.col(time, "flop_per_byte", "tflops") > 0))
     roofed = placed.filter(pl.col("roof_pct").is_not_null()).sort(time, descending=True)
     shown = roofed.head(_MOST_POINTS).with_columns(
         pl.col("flop_per_byte", *_FIGURES).round_sig_figs(4), pl.col(time).round()

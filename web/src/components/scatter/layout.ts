@@ -30,6 +30,7 @@ const BOTTOM = 40;
 const LEAST_DECADES = 2;
 const MOST_DECADES = 9;
 const TICK_ROOM = 34;
+const NEARLY_ALL = 0.995;
 const SMALLEST = 3.5;
 const LARGEST = 20;
 const LETTER = 6.1;
@@ -44,13 +45,30 @@ export function layoutScatter(block: Scatter, width: number): Plot {
   const flat = block.roofs.filter(({ slopes }) => !slopes).map(({ value }) => value);
   const corners = slope ? flat.map((value) => value / slope) : [];
   const [left, right, top, bottom] = [LEFT, width - RIGHT, TOP, height - BOTTOM];
-  const xs = [...block.points.map(({ x }) => x), ...corners];
-  const ys = [...block.points.map(({ y }) => y), ...flat];
+  const told = largest(block.points);
+  const xs = [...told.map(({ x }) => x), ...corners];
+  const ys = [...told.map(({ y }) => y), ...flat];
   return {
     ...{ width, height, left, right, top, bottom },
     x: axis(xs, left, right, 2.5),
     y: axis(ys, bottom, top, 1.6),
   };
+}
+
+/** Those that make up nearly all of the size: tiny ones far away would take all the room. */
+function largest(points: Point[]): Point[] {
+  const total = points.reduce((sum, { size }) => sum + size, 0);
+  let before = 0;
+  return points.filter(({ size }) => {
+    const counts = before <= NEARLY_ALL * total;
+    before += size;
+    return counts;
+  });
+}
+
+/** Whether a point is beyond an axis, at whose end it is drawn. */
+export function isBeyond({ x, y }: Plot, point: Point): boolean {
+  return point.x < x.low || point.x > x.high || point.y < y.low || point.y > y.high;
 }
 
 function axis(values: number[], from: number, to: number, margin: number): Axis {
@@ -141,9 +159,10 @@ export function placedNames(block: Scatter, plot: Plot, lines: RoofLine[]): Name
     const r = sizes[at] ?? SMALLEST;
     return around(plot.x.at(x), plot.y.at(y), r, r);
   });
-  const taken = lines
-    .filter(({ label }) => !label.turned)
-    .map(({ name, label }) => boxOf(name, label.x - LETTER * name.length, label.y));
+  const taken = lines.flatMap(({ name, from, to, label }) => [
+    ...dotted(from, to),
+    ...(label.turned ? [] : [boxOf(name, label.x - LETTER * name.length, label.y)]),
+  ]);
   const names = new Set<string>();
   const placed: Name[] = [];
   for (const [at, point] of block.points.entries()) {
@@ -183,6 +202,13 @@ function candidates(text: string, { left, right, top, bottom }: Box): { x: numbe
 
 function around(x: number, y: number, across: number, up: number): Box {
   return { left: x - across, right: x + across, top: y - up, bottom: y + up };
+}
+
+/** A line as a row of small boxes. */
+function dotted([x1, y1]: [number, number], [x2, y2]: [number, number]): Box[] {
+  const count = Math.ceil(Math.hypot(x2 - x1, y2 - y1) / 6);
+  const along = (part: number) => around(x1 + part * (x2 - x1), y1 + part * (y2 - y1), 2, 2);
+  return Array.from({ length: count }, (_, at) => along(at / count));
 }
 
 /** Of text whose line starts at a point. */
