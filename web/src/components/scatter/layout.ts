@@ -28,7 +28,7 @@ const TOP = 20;
 const BOTTOM = 40;
 /** Powers of ten an axis covers. */
 const LEAST_DECADES = 2;
-const MOST_DECADES = 9;
+const MOST_DECADES = 6;
 const TICK_ROOM = 34;
 const NEARLY_ALL = 0.995;
 const SMALLEST = 3.5;
@@ -51,7 +51,7 @@ export function layoutScatter(block: Scatter, width: number): Plot {
   return {
     ...{ width, height, left, right, top, bottom },
     x: axis(xs, left, right, 2.5),
-    y: axis(ys, bottom, top, 1.6),
+    y: axis(ys, bottom, top, 2),
   };
 }
 
