@@ -19,7 +19,7 @@ TEXTS = {file: file.read_text(encoding="utf-8") for file in MODULES}
 
 NOUNS = {
     "binding", "drawing", "matching", "naming", "opening", "packing", "pairing", "profiling",
-    "reading", "recording", "setting",
+    "reading", "recording", "serving", "setting",
 }  # fmt: skip
 """Words that end like an activity but name a thing, or are what everybody calls it."""
 

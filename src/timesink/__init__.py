@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from timesink.analyses.work.own_formulas import formula
+    from timesink.analyses.work.work import Work
     from timesink.answers.analysis.report import analyze
     from timesink.answers.behaviour import behaviour
     from timesink.answers.comparison.work import compare
@@ -31,7 +33,9 @@ if TYPE_CHECKING:
 
 _PUBLIC = {
     "Trace": ("timesink.model.trace", "Trace"),
+    "Work": ("timesink.analyses.work.work", "Work"),
     "TimesinkError": ("timesink.errors", "TimesinkError"),
+    "formula": ("timesink.analyses.work.own_formulas", "formula"),
     "find_recordings": ("timesink.sources.discovery", "find_recordings"),
     "analyze": ("timesink.answers.analysis.report", "analyze"),
     "behaviour": ("timesink.answers.behaviour", "behaviour"),
@@ -49,6 +53,7 @@ _PUBLIC = {
 __all__ = [
     "TimesinkError",
     "Trace",
+    "Work",
     "__version__",
     "analyze",
     "behaviour",
@@ -56,6 +61,7 @@ __all__ = [
     "cycles",
     "diagnose",
     "find_recordings",
+    "formula",
     "history",
     "kernels",
     "record",

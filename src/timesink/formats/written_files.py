@@ -66,7 +66,7 @@ def written_aside(path: Path, *, force: bool = True) -> Iterator[Path]:
 # How a folder written by timesink is told from others, without loading what reads it.
 
 DESCRIPTION = "trace.json"
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """Raised whenever a table changes; part of every cache key and of every exported folder."""
 
 

@@ -36,6 +36,7 @@ SECTIONS = [
     "clock",
     "own",
     "critical_path",
+    "efficiency",
 ]
 
 

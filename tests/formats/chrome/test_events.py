@@ -185,7 +185,9 @@ def test_operator_arguments(read):
         "Fwd thread id": 1,
         "Input Dims": [[8, 16], []],
         "Input type": ["float", "Scalar"],
+        "Input Strides": [[16, 1], []],
         "Concrete Inputs": ["", "1"],
+        "flops": 256,
         "Call stack": "train.py(3): step;train.py(9): <module>",
         "Module Hierarchy": "Net.fc",
     }
@@ -197,8 +199,10 @@ def test_operator_arguments(read):
         "fwd_thread_id": 1,
         "input_dims": "[[8, 16], []]",
         "input_types": '["float", "Scalar"]',
+        "input_strides": "[[16, 1], []]",
         "concrete_inputs": '["", "1"]',
     }
+    assert host["flop"][0] == 256
     assert host["call_stack"][0] == "train.py(3): step;train.py(9): <module>"
     assert host["module_hierarchy"][0] == "Net.fc"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -84,6 +84,8 @@ class Facts:
     """Those that gradients were made for in one step; empty where that cannot be told."""
     usual_type: str = ""
     """The floating type of most elements: that of lists, whose members' types are not recorded."""
+    types_by_shape: Mapping[tuple[int, ...], str] = field(default_factory=dict)
+    """The type of all tensors of a shape, where they have one; members of lists are of it, too."""
     world_size: int | None = None
 
 
@@ -162,6 +164,18 @@ def parse_inputs(
         step = steps[place] if place < len(steps) else []
         found.append(_input(shape, kind, step))
     return tuple(found)
+
+
+def typed(
+    inputs: tuple[Tensor | tuple[Tensor, ...] | None, ...], types: Mapping[tuple[int, ...], str]
+) -> tuple[Tensor | tuple[Tensor, ...] | None, ...]:
+    """The inputs, members of lists with the type that tensors of their shape have."""
+    return tuple(
+        tuple(replace(each, type=each.type or types.get(each.shape, "")) for each in one)
+        if isinstance(one, tuple)
+        else one
+        for one in inputs
+    )
 
 
 def _input(shape: Any, kind: Any, steps: Any) -> Tensor | tuple[Tensor, ...] | None:

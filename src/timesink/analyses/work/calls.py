@@ -36,6 +36,7 @@ from timesink.analyses.work.arguments import (
     Tensor,
     parse_inputs,
     parse_values,
+    typed,
 )
 from timesink.analyses.work.work import Work, formula_of, work_of
 from timesink.model.arrays import Flags, Ints
@@ -114,8 +115,8 @@ def modelled_calls(trace: Trace) -> ModelledCalls:
     np.minimum.at(first, place, owned)
     start, end = start_and_end(device, rows)
     node = owner[first]
-    hashed = trace.lazy("device").select(pl.struct("name", *_GEOMETRY).hash(7)).collect()
-    codes = hashed.to_series().to_numpy()
+    geometry = trace.lazy("device").select("name", *_GEOMETRY).collect()
+    codes = geometry.select(pl.struct(pl.all()).hash(7)).to_series().to_numpy()
     signature = _signatures(codes[rows[owned]], place, len(keys))
     set_of, sets = _argument_sets(trace, forest, node, signature, (rows[owned], place))
     step = _steps_of(trace, rows)
@@ -157,6 +158,8 @@ def modelled_calls(trace: Trace) -> ModelledCalls:
             "known": why,
             "is_kernel": device["kind"].is_in(KERNEL_KINDS).to_numpy()[rows],
             "code": codes[rows],
+            "name": device["name"].to_physical().to_numpy()[rows],
+            "has_grid": geometry["grid_x"].is_not_null().to_numpy()[rows],
         },
         schema_overrides={"known": pl.String()},
     )
@@ -164,32 +167,34 @@ def modelled_calls(trace: Trace) -> ModelledCalls:
 
 
 def _with_twins(kernels: pl.DataFrame) -> pl.DataFrame:
-    """Kernels whose launch is not known have the work of the same kernel on the same grid.
+    """Kernels whose launch is not known have the work of the same kernel launched elsewhere.
 
-    Work queued before a recording began, and what a graph launches, has no call in it.
+    Work queued before a recording began, and what a graph launches, has no call in it.  Of several
+    launches of the kernel on its grid (where that was recorded) the one that took most nearly as
+    long is taken, at its rate.
     """
-    lost = pl.col("known") == NO_CALL
-    twins = (
-        kernels.filter(pl.col("known") == MODELLED)
-        .group_by("code", "set")
-        .agg(time=pl.col("dur_ns").sum(), part=pl.col("share").sum())
-        .sort("time", "set")
-        .group_by("code", maintain_order=True)
-        .last()
-        .select("code", twin="set", rate=pl.col("part") / pl.col("time").clip(1))
-    )
-    found = lost & pl.col("twin").is_not_null()
-    return (
-        kernels.join(twins, on="code", how="left", maintain_order="left")
-        .with_columns(
-            pl.when(found).then("twin").otherwise("set").alias("set"),
-            pl.when(found)
-            .then(pl.col("rate") * pl.col("dur_ns"))
-            .otherwise("share")
-            .alias("share"),
-            pl.when(found).then(pl.lit(LIKE)).otherwise("known").alias("known"),
-        )
-        .drop("twin", "rate", "code")
+    columns = ("set", "share", "dur_ns", "known", "code", "name")
+    of_set, share, length, known, code, name = (kernels[one].to_numpy().copy() for one in columns)
+    has_grid = kernels["has_grid"].to_numpy()
+    lost, told = np.flatnonzero(known == NO_CALL), np.flatnonzero(known == MODELLED)
+    for key, which in ((code, lost[has_grid[lost]]), (name, lost[~has_grid[lost]])):
+        order = told[np.lexsort((length[told], key[told]))]
+        for one in np.unique(key[which]):
+            mine = which[key[which] == one]
+            first, last = (np.searchsorted(key[order], one, side) for side in ("left", "right"))
+            if first == last:
+                continue
+            twins = order[first:last]
+            after = np.clip(np.searchsorted(length[twins], length[mine]), 1, len(twins) - 1)
+            before = twins[after - 1] if len(twins) > 1 else twins[np.zeros(len(mine), dtype=int)]
+            twin = twins[after] if len(twins) > 1 else before
+            nearer = np.abs(length[before] - length[mine]) <= np.abs(length[twin] - length[mine])
+            twin = np.where(nearer, before, twin)
+            of_set[mine] = of_set[twin]
+            share[mine] = share[twin] * length[mine] / np.maximum(length[twin], 1)
+            known[mine] = LIKE
+    return kernels.drop("code", "name", "has_grid").with_columns(
+        pl.Series("set", of_set), pl.Series("share", share), pl.Series("known", known, pl.String)
     )
 
 
@@ -260,7 +265,7 @@ def _argument_sets(
     )
     keys = keyed.select(pl.struct("name", *_INPUTS, "signature", "extra").hash(7)).to_series()
     _, first, found = np.unique(keys.to_numpy(), return_index=True, return_inverse=True)
-    facts = _facts(trace, forest)
+    facts = run_facts(trace, forest)
     known: list[tuple[Any, ...]] = []
     names = _kernel_names(trace, first, found, launches)
     asked: dict[tuple[Any, ...], Work | None] = {}
@@ -270,7 +275,7 @@ def _argument_sets(
         more = extra.get(keyed["index"][int(at)], {})
         call = CallArguments(
             name,
-            parse_inputs(dims, types, strides),
+            typed(parse_inputs(dims, types, strides), facts.types_by_shape),
             parse_values(values),
             extra=more,
             launches=launched,
@@ -332,18 +337,22 @@ def _rare_arguments(trace: Trace, indices: pl.Series) -> dict[int, dict[str, str
     return found
 
 
-def _facts(trace: Trace, forest: CallForest) -> Facts:
+def run_facts(trace: Trace, forest: CallForest) -> Facts:
+    """What the whole recording tells that single calls do not."""
     texts = trace.lazy("host").select("input_dims", "input_types").drop_nulls()
     given = texts.group_by("input_dims", "input_types").len().collect()
     often: Counter[str] = Counter()
+    by_shape: dict[tuple[int, ...], set[str]] = {}
     for dims, types, many in given.iter_rows():
         for one in parse_inputs(dims, types):
             if isinstance(one, Tensor) and one.precision in _FLOATING:
                 often[one.type] += one.elements * many
+                by_shape.setdefault(one.shape, set()).add(one.type)
     usual = often.most_common(1)
     return Facts(
         parameters=_parameters(trace, forest),
         usual_type=usual[0][0] if usual else "",
+        types_by_shape={shape: min(types) for shape, types in by_shape.items() if len(types) == 1},
         world_size=trace.metadata.distributed.world_size,
     )
 

@@ -49,7 +49,8 @@ _MATRIX_PEAKS: Mapping[str, tuple[str, ...]] = {
     "int8": ("int8_tensor",),
 }
 """Peaks that matrix products of a precision are held against, the first that is known."""
-_COLLECTIVE = "collective"
+COLLECTIVE = "collective"
+"""The family of operators that wait for other devices: their time tells little of their roof."""
 _HEADROOM = {"roof_ns": "headroom_ns", "reachable_ns": "reachable_headroom_ns"}
 _LIST, _NUMBER = re.compile(r"\[[\d, ]*\]"), re.compile(r"\d+")
 
@@ -75,6 +76,7 @@ GROUP_SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(("gflop", "mib", "flop_per_byte", "tflops", "tb_per_s"), pl.Float64()),
     **_ROOF,
 }
+_SHORTEST = 0.01
 _GIGA, _TERA, _MEBI = 1e9, 1e12, float(2**20)
 
 
@@ -168,6 +170,12 @@ class Efficiency:
     def steps(self) -> int:
         """How many complete steps there are."""
         return find_steps(self.trace).filter("complete").height
+
+    @cached_property
+    def shortest_ns(self) -> float:
+        """What a kernel takes at least, however little it does: as short as any in a hundred."""
+        lengths = self.modelled.kernels.filter("is_kernel")["dur_ns"]
+        return float(lengths.quantile(_SHORTEST) or 0.0)
 
     @cached_property
     def step(self) -> StepEfficiency | None:
@@ -275,7 +283,7 @@ def operator_efficiency(found: Efficiency) -> pl.DataFrame:
 
     Rates are over the union of the kernels of a call: over all calls, their median and their
     standard deviation.  Headroom is per step: what would be saved at the roof, and at the share
-    of it that good kernels reach.
+    of it that good kernels reach, which take a while to start.  Collectives have none: they wait.
     """
     steps = max(found.steps, 1)
     sets = found.sets.with_row_index("set").with_columns(pl.col("set").cast(pl.Int64))
@@ -292,7 +300,7 @@ def operator_efficiency(found: Efficiency) -> pl.DataFrame:
     time, roof = pl.col("union_ns"), pl.col("roof_ns")
     reached = pl.col("bound").replace_strict(REACHED, default=1.0, return_dtype=pl.Float64())
     rows = (
-        calls.with_columns(reachable_ns=roof / reached)
+        calls.with_columns(reachable_ns=pl.max_horizontal(roof / reached, found.shortest_ns))
         .group_by(keys, maintain_order=True)
         .agg(
             pl.len().alias("calls"),
@@ -311,7 +319,9 @@ def operator_efficiency(found: Efficiency) -> pl.DataFrame:
             pl.col("assumed").first(),
         )
         .with_columns(
-            pl.when(pl.col("roof_pct").is_not_null()).then(name).alias(name)
+            pl.when(pl.col("roof_pct").is_not_null() & (pl.col("family") != COLLECTIVE))
+            .then(name)
+            .alias(name)
             for name in _HEADROOM.values()
         )
         .sort("headroom_ns", "device_ns", descending=True, nulls_last=True, maintain_order=True)
@@ -394,9 +404,12 @@ def _groups(found: Efficiency, keys: pl.Series) -> pl.DataFrame:
     reached = pl.col("bound").replace_strict(REACHED, default=1.0, return_dtype=pl.Float64())
     flop = (pl.col("matrix_flop") + pl.col("vector_flop")).sum()
     moved = (pl.col("bytes") + pl.col("wire_bytes")).sum()
+    computes = roof.is_not_null() & (pl.col("family") != COLLECTIVE)
     modelled, roofed = time.filter(told).sum(), time.filter(roof.is_not_null()).sum()
     rows = (
-        found.kernels.with_columns(keys, reachable_ns=roof / reached)
+        found.kernels.with_columns(
+            keys, reachable_ns=pl.max_horizontal(roof / reached, found.shortest_ns)
+        )
         .filter(pl.col("step") >= 0)
         .group_by("name", maintain_order=True)
         .agg(
@@ -412,7 +425,7 @@ def _groups(found: Efficiency, keys: pl.Series) -> pl.DataFrame:
             pl.col("precision").sort_by(time).drop_nulls().last(),
             _ratio(100 * roof.sum(), roofed).alias("roof_pct"),
             *(
-                ((time - pl.col(at)).clip(0).sum() / steps).alias(name)
+                ((time - pl.col(at)).filter(computes).clip(0).sum() / steps).alias(name)
                 for at, name in _HEADROOM.items()
             ),
         )
@@ -432,7 +445,7 @@ def _step(found: Efficiency) -> StepEfficiency | None:
     calls = found.modelled.calls.select("recomputed").with_row_index("call")
     again = kernels.join(calls.with_columns(pl.col("call").cast(pl.Int64)), on="call", how="left")
     again = again.filter("recomputed")
-    computing = kernels.filter(pl.col("family").fill_null("") != _COLLECTIVE)
+    computing = kernels.filter(pl.col("family").fill_null("") != COLLECTIVE)
     ideal = (
         computing.select(
             "bound", at=pl.min_horizontal("roof_ns", pl.col("dur_ns").cast(pl.Float64()))

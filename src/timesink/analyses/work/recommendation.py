@@ -1,9 +1,295 @@
-"""Embedding tables of recommendation models."""
+"""Embedding tables of recommendation models: FBGEMM's operators.
+
+An operator looks up rows in many tables at once: which rows (`indices`), where each bag of them
+begins (`ends`, one more than bags), and where each table's columns begin in the result (`columns`,
+one more than tables).  How often each table is asked is not recorded, nor how many rows differ.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
-from timesink.analyses.work.work import Formula
+from timesink.analyses.work.arguments import CallArguments, Tensor
+from timesink.analyses.work.work import Formula, Work, moved
 
-FORMULAS: Mapping[str, Formula] = {}
+_EVEN = "tables are asked equally often"
+_SIZES = "rows are as wide as the tables' mean"
+_OWN_ROWS = "every index has a row of its own, until tables are read whole"
+_NOT_POOLED = 2
+"""How FBGEMM numbers sums, means and no pooling."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Lookup:
+    """What is looked up by one call."""
+
+    indices: Tensor
+    bags: int
+    """Bags of all tables together."""
+    tables: int
+    width: float
+    """Elements of a row, on average."""
+    weights: Tensor
+    """The tables, one after the other."""
+    assumed: str
+
+    @property
+    def looked_up(self) -> float:
+        """Elements of all rows that are asked for, each as often as it is."""
+        return self.indices.elements * self.width
+
+    @property
+    def table_bytes(self) -> float:
+        """Of rows that are touched."""
+        element = self.weights.element_bytes
+        return min(self.looked_up * element, self.weights.elements * element)
+
+
+def embedding_lookup(call: CallArguments) -> Work | None:
+    """Rows looked up and added up by bag: an addition an element, a product too with weights.
+
+    Without pooling rows are copied.  Written in single precision, unless `out_type` says half.
+    """
+    found = _lookup(call)
+    if found is None:
+        return None
+    pooling = _NOT_POOLED if "nobag" in call.name else call.integer("pooling")
+    pooled = pooling != _NOT_POOLED
+    weighted = _given(call, "index_weights")
+    elements = found.bags * found.width if pooled else found.looked_up
+    kinds = {0: "float", 1: "c10::Half", 5: "c10::BFloat16"}
+    kind = kinds.get(call.integer("out_type") or 0, "float")
+    read = moved([found.indices, call.tensor("ends"), weighted], []).read_bytes
+    return Work(
+        vector_flop=found.looked_up * ((1.0 if pooled else 0.0) + (1.0 if weighted else 0.0)),
+        precision="fp32",
+        read_bytes=read + found.table_bytes,
+        written_bytes=elements * Tensor((), kind).element_bytes,
+        assumed=found.assumed if pooling is not None else f"{found.assumed}; rows are added up",
+    )
+
+
+def embedding_update(call: CallArguments) -> Work | None:
+    """Gradient of a lookup (`gradient`) added up by row, and rows moved by it.
+
+    Read: the gradient, the indices, the rows and the optimizer's `state`; written: rows and state.
+    An addition per element that was looked up; five operations per element of a row that is moved.
+
+    The autograd node that calls it records the gradient only: neither indices nor tables, so there
+    is no formula for that.
+    """
+    found, gradient = _lookup(call), _given(call, "gradient")
+    if found is None or gradient is None:
+        return None
+    weighted, state = _given(call, "index_weights"), _given(call, "state")
+    share = found.table_bytes / found.weights.bytes if found.weights.bytes else 0.0
+    moved_rows = moved([found.weights, state], [found.weights, state])
+    read = moved([gradient, found.indices, call.tensor("ends"), weighted], []).read_bytes
+    return Work(
+        vector_flop=found.looked_up * (2.0 if weighted else 1.0)
+        + 5.0 * share * found.weights.elements,
+        precision="fp32",
+        read_bytes=read + share * moved_rows.read_bytes,
+        written_bytes=share * moved_rows.written_bytes,
+        assumed=found.assumed,
+    )
+
+
+def index_weight_gradient(call: CallArguments) -> Work | None:
+    """Gradient of each index's weight: its row times the gradient of its bag, 2 an element."""
+    found, gradient = _lookup(call), _given(call, "gradient")
+    if found is None or gradient is None:
+        return None
+    read = moved([gradient, found.indices, call.tensor("ends")], []).read_bytes
+    return Work(
+        vector_flop=2.0 * found.looked_up,
+        precision="fp32",
+        read_bytes=read + found.table_bytes,
+        written_bytes=4.0 * found.indices.elements,
+        assumed=found.assumed,
+    )
+
+
+def quantised_lookup(call: CallArguments) -> Work | None:
+    """A lookup in tables of few bits, all of one kind: `bits2` ... `bits32` are the widest rows.
+
+    Rows of two, four and eight bits begin with four bytes of scale and offset.
+    """
+    names = {"bits2": 0.25, "bits4": 0.5, "bits8": 1.0, "bits16": 2.0, "bits32": 4.0}
+    used = [size for name, size in names.items() if call.integer(name)]
+    found, width = _lookup(call), call.integer("width")
+    if found is None or not width or len(used) != 1:
+        return None
+    row = found.width * used[0] + (4.0 if used[0] <= 1 else 0.0)
+    # Tables on the device or beyond it, in bytes.
+    held = sum(one.bytes for name in ("tables", "more_tables") if (one := _given(call, name)))
+    weighted = _given(call, "index_weights")
+    kind = {1: 2.0, 5: 2.0}.get(call.integer("out_type") or 0, 4.0)
+    read = moved([found.indices, call.tensor("ends"), weighted], []).read_bytes
+    return Work(
+        vector_flop=found.looked_up * (3.0 if weighted else 2.0),
+        precision="fp32",
+        read_bytes=read + min(found.indices.elements * row, held),
+        written_bytes=found.bags * found.width * kind,
+        assumed=found.assumed,
+    )
+
+
+def _lookup(call: CallArguments) -> _Lookup | None:
+    indices, ends = _given(call, "indices"), _given(call, "ends")
+    columns, tables = _given(call, "columns"), _given(call, "tables")
+    more = _given(call, "more_tables")
+    if tables is None or (more is not None and not tables.elements):
+        tables = more
+    if indices is None or ends is None or columns is None or tables is None:
+        return None
+    count, bags = columns.elements - 1, ends.elements - 1
+    if count < 1 or bags < 1 or bags % count:
+        return None
+    total, gradient = call.integer("width"), _given(call, "gradient")
+    rows = call.tensor("state") if "rowwise" in call.name else None
+    if not total and gradient is not None and len(gradient.shape) == 2:
+        total = gradient.shape[1]
+    if total:
+        width, assumed = total / count, _EVEN if count > 1 else ""
+    elif rows is not None and rows.elements:
+        # A state of one number per row tells how many rows all tables have.
+        width = tables.elements / rows.elements
+        assumed = _SIZES if count > 1 else ""
+    else:
+        return None
+    return _Lookup(
+        indices, bags, count, width, tables, "; ".join(filter(None, [assumed, _OWN_ROWS]))
+    )
+
+
+# -- features and what was looked up, put in another order -----------------------------------------
+
+
+def permuted_features(call: CallArguments) -> Work | None:
+    """Features put in another order: their `lengths` (features x bags), `values` and `weights`.
+
+    Nothing is computed.  How many values the chosen features have is an argument of some versions;
+    else features are taken to have equally many.
+    """
+    order, lengths, values = (_given(call, name) for name in ("order", "lengths", "values"))
+    if order is None or lengths is None or values is None or not lengths.shape:
+        return None
+    features = lengths.shape[0]
+    if not features:
+        return None
+    share, assumed = order.elements / features, ""
+    chosen = call.integer("chosen")
+    if chosen is not None and chosen >= 0 and values.elements:
+        chosen_share = chosen / values.elements
+    else:
+        chosen_share = share
+        assumed = "" if share == 1 else "features have equally many values"
+    moving = moved([values, _given(call, "weights")], []).read_bytes
+    return Work(
+        read_bytes=order.bytes + min(1.0, share) * lengths.bytes + min(1.0, chosen_share) * moving,
+        written_bytes=share * lengths.bytes + chosen_share * moving,
+        assumed=assumed,
+    )
+
+
+def reordered(call: CallArguments) -> Work | None:
+    """All tensors of floating types read and written once: columns put in another order."""
+    moving = [one for one in call.tensors if one.precision not in ("", "int")]
+    return moved(moving, moving) if moving else None
+
+
+def checked_indices(call: CallArguments) -> Work | None:
+    """Indices compared with the rows of their tables: two comparisons each."""
+    indices, ends = _given(call, "indices"), _given(call, "ends")
+    if indices is None or ends is None:
+        return None
+    work = moved([_given(call, "rows"), indices, ends], [])
+    return replace(work, vector_flop=2.0 * indices.elements, precision="int")
+
+
+def running_sum(call: CallArguments) -> Work | None:
+    """Sums of all before each element, and of all: one operation each."""
+    x = _given(call, "x")
+    if x is None or not x.shape:
+        return None
+    longer = x.sized(*x.shape[:-1], x.shape[-1] + 1)
+    return replace(moved([x], [longer]), vector_flop=float(x.elements), precision=x.precision)
+
+
+# -- rows of several lengths -----------------------------------------------------------------------
+
+
+def padded(call: CallArguments) -> Work | None:
+    """Rows of several lengths (`values`) to bags of the same length (`longest`)."""
+    values, longest = _given(call, "values"), call.integer("longest")
+    bags = _bags(call)
+    if values is None or not values.shape or bags is None or longest is None:
+        return None
+    return moved([values], [values.sized(bags, longest, *values.shape[1:])])
+
+
+def unpadded(call: CallArguments) -> Work | None:
+    """Bags of the same length (`dense`) to rows of several lengths, as many as `rows` says."""
+    dense, rows = _given(call, "dense"), call.integer("rows")
+    if dense is None or rows is None or len(dense.shape) < 2:
+        return None
+    kept = dense.sized(rows, *dense.shape[2:])
+    return moved([kept], [kept])
+
+
+def with_dense(call: CallArguments) -> Work | None:
+    """Rows and what a dense tensor has in their places, one operation an element; rows come out."""
+    values, dense = _given(call, "values"), _given(call, "dense")
+    if values is None or dense is None:
+        return None
+    work = moved([values, dense.sized(*values.shape)], [values])
+    return replace(work, vector_flop=float(values.elements), precision=values.precision)
+
+
+def rows_by_bag(call: CallArguments) -> Work | None:
+    """Rows of each bag (`values`, n x K) times the bag's matrix (`dense`, bags x K x N): 2 n K N.
+
+    With `others` (n x N) instead: the products of both, added up by bag.
+    """
+    values, dense, others = (_given(call, name) for name in ("values", "dense", "others"))
+    bags = _bags(call)
+    if values is None or len(values.shape) != 2:
+        return None
+    rows, k = values.shape
+    if dense is not None and len(dense.shape) == 3 and dense.shape[1] == k:
+        n, read, out = dense.shape[2], dense, values.sized(rows, dense.shape[2])
+    elif others is not None and len(others.shape) == 2 and bags and others.shape[0] == rows:
+        n, read, out = others.shape[1], others, values.sized(bags, k, others.shape[1])
+    else:
+        return None
+    work = moved([values, read], [out])
+    return replace(work, matrix_flop=2.0 * rows * k * n, precision=values.precision)
+
+
+def _bags(call: CallArguments) -> int | None:
+    listed = call.tensor_list("ends")
+    ends = listed[0] if len(listed) == 1 else call.tensor("ends")
+    return ends.elements - 1 if ends is not None and ends.elements else None
+
+
+def _given(call: CallArguments, name: str) -> Tensor | None:
+    found = call.tensor(name)
+    return found if found is not None and found.element_bytes else None
+
+
+FORMULAS: Mapping[str, Formula] = {
+    "embedding_lookup": embedding_lookup,
+    "embedding_update": embedding_update,
+    "index_weight_gradient": index_weight_gradient,
+    "quantised_lookup": quantised_lookup,
+    "permuted_features": permuted_features,
+    "reordered_columns": reordered,
+    "checked_indices": checked_indices,
+    "running_sum_of_lengths": running_sum,
+    "padded_rows": padded,
+    "unpadded_rows": unpadded,
+    "rows_with_dense": with_dense,
+    "rows_by_bag": rows_by_bag,
+}

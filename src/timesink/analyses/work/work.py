@@ -20,7 +20,8 @@ from timesink.model.data_files import csv_rows
 
 _MODULES = (
     *("matmul", "convolution", "attention", "layers"),
-    *("pointwise", "optimizer", "triton", "collective", "serving", "recommendation"),
+    *("pointwise", "optimizer", "triton", "collective"),
+    *("serving", "quantised", "experts", "libraries", "recommendation"),
 )
 """Files of formulas beside this one; each lists its own under `FORMULAS`."""
 
@@ -30,6 +31,10 @@ class Work:
     """Operations and bytes of one call.
 
     Bytes are compulsory: each tensor that is read or written counts once, at its own size.
+
+    >>> both = Work(matrix_flop=2e9, read_bytes=4e6) + Work(vector_flop=1e6, written_bytes=1e6)
+    >>> both.flop, both.bytes
+    (2001000000.0, 5000000.0)
     """
 
     matrix_flop: float = 0.0
@@ -103,34 +108,55 @@ def formulas() -> Mapping[str, Formula]:
     return found
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class FormulaRegistry:
+    """Which operators have which formula; one that names an operator goes before patterns."""
+
+    rows: Mapping[str, OperatorFormula]
+    patterns: tuple[tuple[re.Pattern[str], str], ...]
+
+    @classmethod
+    def of(cls, rows: Iterable[OperatorFormula]) -> FormulaRegistry:
+        by_name = {row.operator: row for row in rows}
+        patterns = [(re.compile(translate(name)), name) for name in by_name if "*" in name]
+        return cls(by_name, tuple(patterns))
+
+    def find(self, operator: str) -> OperatorFormula | None:
+        if operator in self.rows:
+            return self.rows[operator]
+        fitting = (name for pattern, name in self.patterns if pattern.match(operator))
+        return next((self.rows[name] for name in fitting), None)
+
+
+REGISTERED: dict[str, OperatorFormula] = {}
+"""Those that the running program added: `own_formulas.formula`."""
+
+
 @cache
-def _registry() -> tuple[dict[str, OperatorFormula], tuple[tuple[re.Pattern[str], str], ...]]:
-    rows: dict[str, OperatorFormula] = {}
-    patterns = []
+def _built_in() -> FormulaRegistry:
+    rows = []
     for row in csv_rows(Path(__file__).with_name("operators.csv")):
         places = dict(pair.split("=") for pair in row["arguments"].split())
-        rows[row["operator"]] = OperatorFormula(
-            row["operator"],
-            formulas()[row["formula"]],
-            row["family"],
-            row["whole"] == "yes",
-            {name: int(place) for name, place in places.items()},
+        rows.append(
+            OperatorFormula(
+                row["operator"],
+                formulas()[row["formula"]],
+                row["family"],
+                row["whole"] == "yes",
+                {name: int(place) for name, place in places.items()},
+            )
         )
-        if "*" in row["operator"]:
-            patterns.append((re.compile(translate(row["operator"])), row["operator"]))
-    return rows, tuple(patterns)
+    return FormulaRegistry.of(rows)
 
 
 @lru_cache(maxsize=8192)
-def formula_of(operator: str) -> OperatorFormula | None:
-    """The row of an operator; one that names it goes before patterns, and these in order."""
-    rows, patterns = _registry()
-    if operator in rows:
-        return rows[operator]
-    return next((rows[name] for pattern, name in patterns if pattern.match(operator)), None)
+def formula_of(operator: str, own: FormulaRegistry | None = None) -> OperatorFormula | None:
+    """The row of an operator: that of `own`, else of the running program, else the one known."""
+    registries = (own, FormulaRegistry.of(REGISTERED.values()), _built_in())
+    return next((row for one in registries if one and (row := one.find(operator))), None)
 
 
-def work_of(call: CallArguments) -> Work | None:
+def work_of(call: CallArguments, own: FormulaRegistry | None = None) -> Work | None:
     """What a call computes and moves at least; None where there is no formula, or no shapes.
 
     >>> from timesink.analyses.work.arguments import parse_inputs
@@ -139,5 +165,5 @@ def work_of(call: CallArguments) -> Work | None:
     >>> work.matrix_flop == 2 * 64 * 32 * 16
     True
     """
-    row = formula_of(call.name)
+    row = formula_of(call.name, own)
     return None if row is None else row.formula(replace(call, places=row.places))

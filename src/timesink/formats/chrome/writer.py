@@ -33,7 +33,7 @@ def _arguments(table: TraceTable, *kept: ArgumentSet) -> dict[str, str]:
 
 
 _OF_HOST = _arguments(HOST, OPERATOR, PYTHON, RUNTIME)
-_JSON_COLUMNS = ("input_dims", "input_types", "concrete_inputs")
+_JSON_COLUMNS = ("input_dims", "input_types", "input_strides", "concrete_inputs")
 HOST_JSON_ARGUMENTS = {column: _OF_HOST[column] for column in _JSON_COLUMNS}
 HOST_ARGUMENTS = {column: _OF_HOST[column] for column in _OF_HOST if column not in _JSON_COLUMNS}
 _OF_DEVICE = _arguments(DEVICE, argument_sets.DEVICE)

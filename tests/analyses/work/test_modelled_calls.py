@@ -1,0 +1,89 @@
+"""Which call owns which kernel, and what is said of kernels without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from builders import Event, kernel, operator, runtime, step
+from cases import read
+from timesink.analyses.forest import call_forest
+from timesink.analyses.work.calls import (
+    LIKE,
+    MODELLED,
+    NO_CALL,
+    NO_SHAPES,
+    modelled_calls,
+    run_facts,
+)
+
+PRODUCT = {
+    "Input Dims": [[4096, 4096], [4096, 4096]],
+    "Input type": ["c10::BFloat16", "c10::BFloat16"],
+}
+FLOP = 2.0 * 4096**3
+
+
+def call(name: str, ts: float, *inner: Event, number: int = 1, **given: Any) -> Iterator[Event]:
+    """An operator of 50 us that launches a kernel of 200 us, itself or through what it calls."""
+    yield operator(name, ts, 50, **{"External id": number, **given})
+    yield from inner
+    yield runtime("cudaLaunchKernel", ts + 10, 5, number)
+    yield kernel("nvjet_tst", ts + 100, 200, number, grid=[32, 1, 1], block=[128, 1, 1])
+
+
+def test_a_kernel_belongs_to_the_innermost_call_with_a_formula():
+    inner = operator("aten::mm", 105, 40, **{"External id": 1, **PRODUCT})
+    found = modelled_calls(read(*call("aten::linear", 100, inner, **PRODUCT)))
+    assert found.sets["operator"].to_list() == ["aten::mm"]
+    assert found.sets["matrix_flop"].to_list() == [FLOP]
+    assert found.modelled_share == 1.0
+
+
+def test_a_call_inside_its_namesake_counts_once():
+    inner = operator("aten::mm", 105, 40, **{"External id": 1, **PRODUCT})
+    found = modelled_calls(read(*call("aten::mm", 100, inner, **PRODUCT)))
+    assert found.calls.height == 1
+
+
+def test_equal_calls_are_one_set_and_their_kernels_run_side_by_side_once():
+    events = [*call("aten::mm", 100, **PRODUCT), *call("aten::mm", 1000, number=2, **PRODUCT)]
+    # The second call runs a second kernel on another stream, 100 us of it beside the first.
+    events += [
+        runtime("cudaLaunchKernel", 1030, 5, 3),
+        kernel("nvjet_tst", 1200, 200, 3, stream=8),
+    ]
+    found = modelled_calls(read(*events))
+    assert found.sets.height == 2
+    assert found.calls["union_ns"].to_list() == [200_000, 300_000]
+
+
+def test_what_was_launched_before_the_recording_is_like_its_twin():
+    early = kernel("nvjet_tst", 10, 100, 77, grid=[32, 1, 1], block=[128, 1, 1])
+    other = kernel("another", 20, 50, 78, grid=[32, 1, 1], block=[128, 1, 1])
+    found = modelled_calls(read(early, other, *call("aten::mm", 100, **PRODUCT)))
+    by_length = dict(zip(found.kernels["dur_ns"], found.kernels["known"], strict=True))
+    assert by_length == {100_000: LIKE, 50_000: NO_CALL, 200_000: MODELLED}
+    # It ran half as long, at the same rate.
+    assert found.kernels["share"].sum() == pytest.approx(1.5)
+
+
+def test_without_shapes_nothing_is_modelled():
+    found = modelled_calls(read(*call("aten::mm", 100)))
+    assert found.kernels["known"].to_list() == [NO_SHAPES]
+    assert found.modelled_share == 0.0
+
+
+def test_parameters_are_those_of_one_backward_pass():
+    events: list[Event] = []
+    for number in range(2):
+        events.append(step(number, 1000 * number, 900))
+        for place, shape in enumerate(([16, 8], [16], [16, 8])):
+            given = {"Input Dims": [shape], "Input type": ["float"]}
+            at = 1000 * number + 100 + 10 * place
+            events.append(operator("torch::autograd::AccumulateGrad", at, 5, **given))
+    trace = read(*events)
+    shapes = sorted(one.shape for one in run_facts(trace, call_forest(trace)).parameters)
+    assert shapes == [(16,), (16, 8), (16, 8)]

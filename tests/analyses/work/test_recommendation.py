@@ -1,0 +1,132 @@
+"""Work of embedding tables, against counts in plain loops and recorded calls."""
+
+from __future__ import annotations
+
+import pytest
+
+from timesink.analyses.work.arguments import CallArguments, parse_inputs, parse_values
+from timesink.analyses.work.work import Work, work_of
+
+
+def told(name: str, dims: str, types: str, values: str = "") -> Work | None:
+    kinds = {"f": "float", "h": "c10::Half", "i": "int", "l": "long", "-": "", "s": "Scalar"}
+    listed = "[" + ",".join(f'"{kinds[one]}"' for one in types) + "]"
+    return work_of(CallArguments(name, parse_inputs(dims, listed), parse_values(values)))
+
+
+FORWARD = "fbgemm::split_embedding_codegen_forward_cpu"
+
+
+class TestLookup:
+    def test_rows_of_one_table_added_up(self):
+        """Two bags of three rows each, of a table with ten rows of four."""
+        work = told(
+            FORWARD,
+            *("[[40],[1],[2],[],[2],[6],[3],[],[],[]]", "hlisllls-s"),
+            '["","","","4","","","","0","","0"]',
+        )
+        additions = sum(4 for _bag in range(2) for _row in range(3))
+        assert work.vector_flop == additions
+        assert work.read_bytes == 6 * 8 + 3 * 8 + 6 * 4 * 2
+        assert work.written_bytes == 2 * 4 * 4
+
+    def test_tables_are_read_at_most_once(self):
+        """As recorded: 39 288 indices into ten rows of 128."""
+        work = told(
+            FORWARD,
+            *("[[1280],[1],[2],[],[2],[39288],[1025],[],[39288],[]]", "hlisllls" + "fs"),
+            '["","","","128","","","","0","","0"]',
+        )
+        assert work.read_bytes == 39288 * 8 + 1025 * 8 + 39288 * 4 + 1280 * 2
+        assert work.written_bytes == 1024 * 128 * 4
+        assert work.vector_flop == 2 * 39288 * 128
+        assert "row of its own" in work.assumed
+
+    def test_without_values_the_width_comes_from_the_tables(self):
+        """As recorded in 2022: a state of one number per row tells how many rows there are."""
+        work = told(
+            "fbgemm::split_embedding_codegen_lookup_rowwise_adagrad_function",
+            "[[0],[96000],[0],[0,0],[1],[1],[2],[],[],[2],[],[59152],[8193],[],[59152],[],[0],[],"
+            "[],[],[1000]]",
+            "ffffilissls" + "llsf-isssf",
+        )
+        assert work.written_bytes == 8192 * 96 * 4
+        assert work.read_bytes == (59152 + 8193) * 8 + 59152 * 4 + 96000 * 4
+
+    def test_rows_that_are_not_added_up_are_copied(self):
+        work = told(
+            FORWARD,
+            *("[[40],[1],[2],[],[2],[6],[3],[],[],[]]", "hlisllls-s"),
+            '["","","","4","","","","2","","0"]',
+        )
+        assert (work.vector_flop, work.written_bytes) == (0, 6 * 4 * 4)
+
+
+class TestBackward:
+    DIMS = (
+        "[[1024,648],[6480],[6],[6],[7],[],[7],[],[73087],[6145],[],[],[],[60],[6],[6],[1],[],[],[],"
+        "[],[]]"
+    )
+
+    def test_of_a_recorded_call(self):
+        work = told(
+            "fbgemm::split_embedding_backward_codegen_rowwise_adagrad_cpu",
+            *(self.DIMS, "fhilislsl" + "ls-sfil" + "fsssss"),
+        )
+        assert work.written_bytes == 6480 * 2 + 60 * 4
+        assert work.read_bytes == 1024 * 648 * 4 + (73087 + 6145) * 8 + work.written_bytes
+        assert "equally often" in work.assumed
+
+    def test_the_gradient_alone_does_not_tell(self):
+        name = "torch::autograd::CppNode<SplitLookupFunction_rowwise_adagrad_Op>"
+        assert told(name, "[[8192, 8720]]", "f") is None
+
+
+class TestOrder:
+    @pytest.mark.parametrize(
+        ("name", "dims", "types"),
+        [
+            ("fbgemm::permute_pooled_embs_auto_grad", "[[4,9],[3],[2],[3],[2]]", "fllll"),
+            ("fbgemm::recat_embedding_grad_output_mixed_D_batch", "[[4,9],[8],[8]]", "fll"),
+            (
+                "torch::autograd::CppNode<fbgemm_gpu::PermutePooledEmbsFunction<&f> >",
+                *("[[4,9]]", "f"),
+            ),
+        ],
+    )
+    def test_columns_are_read_and_written_once(self, name: str, dims: str, types: str):
+        work = told(name, dims, types)
+        assert (work.read_bytes, work.written_bytes, work.flop) == (4 * 36, 4 * 36, 0)
+
+    def test_features(self):
+        whole = told("fbgemm::permute_sparse_features", "[[3],[3,4],[50],[50]]", "iiif")
+        assert (whole.read_bytes, whole.written_bytes) == (12 + 48 + 400, 48 + 400)
+        assert not whole.assumed
+        repeated = told("fbgemm::permute_sparse_features", "[[6],[3,4],[50],[]]", "iii-")
+        assert repeated.written_bytes == 2 * (48 + 200)
+        assert repeated.assumed
+        few = told(
+            "fbgemm::permute_2D_sparse_data",
+            *("[[1],[3,4],[50],[],[]]", "iii-s", '["","","","","10"]'),
+        )
+        assert (few.read_bytes, few.written_bytes) == (4 + 16 + 40, 16 + 40)
+
+    def test_sums_and_checks(self):
+        added = told("fbgemm::asynchronous_complete_cumsum", "[[8192]]", "i")
+        assert (added.vector_flop, added.written_bytes) == (8192, 4 * 8193)
+        checked = told("fbgemm::bounds_check_indices", "[[1],[60],[9],[],[1],[]]", "llls" + "l-")
+        assert checked.read_bytes == 8 * (1 + 60 + 9)
+
+
+class TestSeveralLengths:
+    def test_to_bags_of_the_same_length(self):
+        work = told("fbgemm::jagged_2d_to_dense", "[[50,8],[5],[]]", "fls", '["","","20"]')
+        assert (work.read_bytes, work.written_bytes) == (50 * 8 * 4, 4 * 20 * 8 * 4)
+
+    def test_rows_times_the_matrix_of_their_bag(self):
+        """Bags of one, two and three rows of four, each with its matrix of four by five."""
+        work = told("fbgemm::jagged_dense_bmm", "[[6,4],[4],[3,4,5],[]]", "flfs")
+        flop = sum(2 * 4 * 5 for length in (1, 2, 3) for _row in range(length))
+        assert work.matrix_flop == flop
+        both = told("fbgemm::jagged_jagged_bmm", "[[6,4],[6,5],[4],[]]", "ffls")
+        assert (both.matrix_flop, both.written_bytes) == (flop, 3 * 4 * 5 * 4)
