@@ -1,9 +1,216 @@
-"""Elementwise operators, copies, reductions, indices."""
+"""Elementwise operators: one operation for each element of the result, however hard it is.
+
+Inputs are broadcast against each other and read at their own size; the result has the promoted
+type, or another that the operator always gives.  Of operators whose name ends in `_` the first
+input is the result.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from itertools import zip_longest
 
-from timesink.analyses.work.work import Formula
+from timesink.analyses.work.arguments import CallArguments, Tensor
+from timesink.analyses.work.work import Formula, Work, moved
 
-FORMULAS: Mapping[str, Formula] = {}
+FLOAT, LONG, BOOL = "float", "long int", "bool"
+_SCALAR_TYPES = {
+    str(number): kind
+    for numbers, kinds in (
+        (range(5), ("unsigned char", "signed char", "short", "int", LONG)),
+        (range(5, 9), ("c10::Half", FLOAT, "double", "c10::complex<c10::Half>")),
+        (range(9, 12), ("c10::complex<float>", "c10::complex<double>", BOOL)),
+        (range(12, 16), ("c10::qint8", "c10::quint8", "c10::qint32", "c10::BFloat16")),
+        (range(23, 25), ("c10::Float8_e5m2", "c10::Float8_e4m3fn")),
+        (range(25, 27), ("c10::Float8_e5m2fnuz", "c10::Float8_e4m3fnuz")),
+    )
+    for number, kind in zip(numbers, kinds, strict=True)
+}
+"""Types by the numbers that recordings give."""
+_COMPLEX = {"double": "c10::complex<double>", "c10::Half": "c10::complex<c10::Half>"}
+
+
+def recorded_type(call: CallArguments, name: str | int) -> str:
+    """The type that a call asked for by its number; empty where it asked for none."""
+    place = name if isinstance(name, int) else call.places.get(name, -1)
+    return _SCALAR_TYPES.get(call.values[place], "") if 0 <= place < len(call.values) else ""
+
+
+def _rank(kind: str) -> int:
+    """Flags, integers, floating, complex numbers, each above those before."""
+    if "complex" in kind:
+        return 3
+    if kind == BOOL:
+        return 0
+    return 1 if Tensor((), kind).precision in ("int", "int8") else 2
+
+
+def promoted(tensors: Iterable[Tensor]) -> str:
+    """The type of a result: that of the highest sort, and among those the widest.
+
+    Tensors without dimensions only count where they are of a higher sort than all others.
+
+    >>> promoted([Tensor((2,), "c10::BFloat16"), Tensor((), "double")])
+    'c10::BFloat16'
+    >>> promoted([Tensor((2,), "c10::BFloat16"), Tensor((2,), "c10::Half")])
+    'float'
+    """
+    every = tuple(tensors)
+    if not every:
+        return ""
+    sized = [one for one in every if one.shape] or list(every)
+    highest = max(_rank(one.type) for one in sized)
+    if max(_rank(one.type) for one in every) > highest:
+        # A number of Python has the default type, whatever it is recorded as.
+        lone = next(one for one in every if _rank(one.type) > highest).type
+        return FLOAT if lone == "double" else lone
+    kinds = {one.type: one.element_bytes for one in sized if _rank(one.type) == highest}
+    widest = max(kinds.values())
+    found = [kind for kind, size in kinds.items() if size == widest]
+    return FLOAT if {"c10::Half", "c10::BFloat16"} <= set(found) else found[0]
+
+
+def broadcast(shapes: Iterable[tuple[int, ...]]) -> tuple[int, ...] | None:
+    """The shape that others are spread to; None where they do not fit.
+
+    >>> broadcast([(8, 1, 3), (4, 1)])
+    (8, 4, 3)
+    """
+    found = []
+    for sizes in zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1):
+        apart = set(sizes) - {1}
+        if len(apart) > 1:
+            return None
+        found.append(apart.pop() if apart else 1)
+    return tuple(found[::-1])
+
+
+def is_in_place(name: str) -> bool:
+    """Whether an operator overwrites its first argument, by the `_` that ends its name."""
+    plain = name.rpartition("::")[2]
+    return plain.startswith("__i") if plain.endswith("__") else plain.endswith("_")
+
+
+def leading(call: CallArguments) -> tuple[list[Tensor], Tensor | None]:
+    """The tensors before position `end` of the row, which are read, and one after: the result."""
+    end = call.places.get("end", len(call.inputs))
+    read = [one for one in call.inputs[:end] if isinstance(one, Tensor)]
+    given = next((one for one in call.inputs[end:] if isinstance(one, Tensor)), None)
+    return read, given
+
+
+def result(given: Tensor | None, shape: tuple[int, ...], kind: str) -> Tensor:
+    """A result of this shape, of the type of the tensor given for it."""
+    return Tensor(shape, given.type if given else kind)
+
+
+def is_known(tensors: Iterable[Tensor | None]) -> bool:
+    """Whether all are there and their types are known."""
+    return all(one is not None and one.element_bytes for one in tensors)
+
+
+def _has_fraction(call: CallArguments, end: int) -> bool:
+    """Whether a plain value among the inputs is a floating number."""
+    return any("." in text and "[" not in text for text in call.values[:end])
+
+
+def elementwise(
+    call: CallArguments, gives: str = "promoted", operations: float = 1, *, reads: bool = True
+) -> Work | None:
+    """The tensors before `end` are read, and `operations` done for each element of the result.
+
+    `gives` is the type of the result: `promoted`, `floating` also of integers, that of the `first`
+    input, of the `last` two, `complex`, or `flags`.
+    """
+    read, given = leading(call)
+    shape = broadcast(one.shape for one in read)
+    if not read or not is_known(read) or shape is None:
+        return None
+    kind = read[0].type if gives == "first" else promoted(read[-2:] if gives == "last" else read)
+    if _rank(kind) < 2 and gives == "promoted" and _has_fraction(call, call.places.get("end", 9)):
+        kind = FLOAT
+    precision = Tensor((), kind).precision
+    if gives == "flags":
+        kind = BOOL
+    elif gives == "complex":
+        kind = _COMPLEX.get(kind, "c10::complex<float>")
+    elif gives == "floating" and _rank(kind) < 2:
+        kind, precision = FLOAT, "fp32"
+    written = read[0] if is_in_place(call.name) else result(given, shape, kind)
+    work = moved(read if reads else [], [written])
+    return replace(work, vector_flop=operations * written.elements, precision=precision)
+
+
+def gated(call: CallArguments) -> Work | None:
+    """Half of a tensor times a function of the other half, which is one operation more."""
+    given = call.tensor(0)
+    if given is None or not is_known([given]):
+        return None
+    half = given.elements / 2
+    work = moved([given], [])
+    written = half * given.element_bytes
+    return replace(work, vector_flop=2 * half, precision=given.precision, written_bytes=written)
+
+
+def gated_backward(call: CallArguments) -> Work | None:
+    """Both halves of the gradient from the gradient of the product and both halves: five each."""
+    grad, given = call.tensor(0), call.tensor(1)
+    if grad is None or given is None or not is_known([grad, given]):
+        return None
+    work = moved([grad, given], [given])
+    return replace(work, vector_flop=5.0 * grad.elements, precision=given.precision)
+
+
+def two_results(call: CallArguments) -> Work | None:
+    """Of each element two results: both halves of a number, or a value and a flag for backward."""
+    work = elementwise(call, "first")
+    given = call.tensor(0)
+    if work is None or given is None:
+        return None
+    flags = call.name.endswith("cachemask")
+    more = given.elements * (1.0 if flags else given.element_bytes)
+    return replace(work, written_bytes=work.written_bytes + more)
+
+
+def generated(call: CallArguments, operations: float = 0) -> Work | None:
+    """A tensor is filled, with numbers that take `operations` each; what was in it is not read."""
+    target = call.tensor(0) if is_in_place(call.name) else _last(call)
+    if target is None or not is_known([target]):
+        return None
+    work = moved([], [target])
+    return replace(work, vector_flop=operations * target.elements, precision=target.precision)
+
+
+def _last(call: CallArguments) -> Tensor | None:
+    """The tensor given for the result, which comes last."""
+    return next((one for one in reversed(call.inputs) if isinstance(one, Tensor)), None)
+
+
+def quantized(call: CallArguments) -> Work | None:
+    """To or from numbers of few bits: a product and a rounding for each."""
+    given = call.tensor(0)
+    if given is None or not is_known([given]):
+        return None
+    kind = recorded_type(call, "dtype") or (FLOAT if "q" in given.type else "c10::qint8")
+    work = moved(call.tensors, [Tensor(given.shape, kind)])
+    return replace(work, vector_flop=2.0 * given.elements, precision="fp32")
+
+
+FORMULAS: Mapping[str, Formula] = {
+    "elementwise": elementwise,
+    "floating": partial(elementwise, gives="floating"),
+    "comparison": partial(elementwise, gives="flags"),
+    "masked": partial(elementwise, gives="first"),
+    "conditional": partial(elementwise, gives="last"),
+    "complex": partial(elementwise, gives="complex"),
+    "multiply_add": partial(elementwise, operations=3),
+    "rearranged": partial(elementwise, gives="first", operations=0),
+    "gated": gated,
+    "gated_backward": gated_backward,
+    "two_results": two_results,
+    "fill": generated,
+    "random": partial(generated, operations=1),
+    "quantized": quantized,
+}

@@ -20,7 +20,8 @@ from timesink.model.data_files import csv_rows
 
 _MODULES = (
     *("matmul", "convolution", "attention", "layers"),
-    *("pointwise", "optimizer", "triton", "collective"),
+    *("pointwise", "copies", "reductions", "indices"),
+    *("optimizer", "triton", "collective"),
     *("serving", "quantised", "experts", "libraries", "recommendation"),
 )
 """Files of formulas beside this one; each lists its own under `FORMULAS`."""

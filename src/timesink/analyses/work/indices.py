@@ -1,0 +1,262 @@
+"""Taking and setting elements by index, and sorting.
+
+Of tables only the elements that are taken count, each time anew; indices are read once.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+
+from timesink.analyses.work.arguments import CallArguments, Tensor
+from timesink.analyses.work.pointwise import LONG, broadcast, is_known, promoted
+from timesink.analyses.work.work import Formula, Work, moved
+
+_ROWS_KERNEL = "vectorized_gather_kernel"
+_ELEMENTS_KERNEL = re.compile(r"elementwise_kernel<(\d+), (\d+)")
+"""Threads of a block, and elements of a thread."""
+
+
+def _along(call: CallArguments, given: Tensor) -> tuple[int, str]:
+    """How long a tensor is along `dim`, and what was taken for granted."""
+    size, dim = len(given.shape), call.integer("dim")
+    if not size:
+        return 1, ""
+    if dim is None or not -size <= dim < size:
+        first = call.places.get("usual", -1)
+        told = size == 1 or "dim" not in call.places
+        return given.shape[first], "" if told else "dimension not recorded"
+    return given.shape[dim], ""
+
+
+def rows_taken(call: CallArguments) -> Work | None:
+    """Slices of `table` along `dim` (the first where none is recorded), one for each index."""
+    table, index = call.tensor("table"), call.tensor("index")
+    if table is None or index is None or not is_known([table, index]):
+        return None
+    length, assumed = _along(replace(call, places={"usual": 0, **call.places}), table)
+    taken = table.sized(table.elements // length * index.elements if length else 0)
+    work = moved([taken, index], [taken])
+    out = call.tensor("out")
+    return replace(work, assumed="" if out or len(table.shape) == 2 else assumed)
+
+
+def elements_taken(call: CallArguments) -> Work | None:
+    """One element of `table` for each of `index`."""
+    table, index = call.tensor("table"), call.tensor("index")
+    if table is None or index is None or not is_known([table, index]):
+        return None
+    taken = table.sized(*index.shape)
+    return moved([taken, index], [taken])
+
+
+def _indexed(table: Tensor, indices: tuple[Tensor, ...]) -> tuple[int, Tensor | None, str] | None:
+    """How many elements a list of indices picks, those indices, and what was taken for granted."""
+    used = [one for one in indices if one.shape]
+    if not used:
+        return None
+    masks = [
+        one for one in used if len(one.shape) > 1 and one.shape == table.shape[: len(one.shape)]
+    ]
+    if masks and len(indices) == 1:
+        mask = Tensor(masks[0].shape, "bool")
+        return table.elements, mask, "mask: all elements taken"
+    shape = broadcast(one.shape for one in used)
+    if shape is None or len(indices) > len(table.shape):
+        return None
+    kept = [extent for place, extent in enumerate(table.shape) if not _is_index(indices, place)]
+    lists = Tensor((sum(one.elements for one in used),), LONG)
+    return math.prod(shape) * math.prod(kept), lists, "indices: 64 bit, no masks"
+
+
+def _is_index(indices: tuple[Tensor, ...], place: int) -> bool:
+    return place < len(indices) and bool(indices[place].shape)
+
+
+def _from_blocks(call: CallArguments, table: Tensor) -> tuple[int, Tensor | None, str] | None:
+    """Elements that indices pick which were not recorded: as many as there were threads for.
+
+    Whole rows of the table are taken where that is at least one.
+    """
+    row = table.elements // table.shape[0] if table.shape and table.shape[0] else 0
+    for launch in call.launches:
+        if not launch.grid:
+            continue
+        if _ROWS_KERNEL in launch.kernel:
+            return launch.grid[0] * row, None, "indices not recorded: one block a row"
+        if found := _ELEMENTS_KERNEL.search(launch.kernel):
+            most = launch.grid[0] * int(found[1]) * int(found[2])
+            whole = most // row * row if row else 0
+            return whole or most, None, "indices not recorded: one thread an element"
+    return None
+
+
+def indexed(call: CallArguments) -> Work | None:
+    """Elements that a list of indices picks; a dimension without an index is taken whole."""
+    table = call.tensor(0)
+    if table is None or not is_known([table]):
+        return None
+    found = _indexed(table, call.tensor_list(1)) or _from_blocks(call, table)
+    if found is None:
+        return None
+    elements, lists, assumed = found
+    taken = table.sized(elements)
+    return replace(moved([taken, lists], [taken]), assumed=assumed)
+
+
+def index_put(call: CallArguments) -> Work | None:
+    """`values` are set where a list of indices says, or added to what is there."""
+    table, values = call.tensor(0), call.tensor(2)
+    if table is None or values is None or not is_known([table, values]):
+        return None
+    found = _indexed(table, call.tensor_list(1))
+    if found is None and values.elements > 1:
+        found = values.elements, None, "indices not recorded: one for each value"
+    found = found or _from_blocks(call, table)
+    if found is None:
+        return None
+    elements, lists, assumed = found
+    placed = table.sized(elements)
+    adds = call.flag(3) is True
+    work = moved([values, lists, placed if adds else None], [placed])
+    added = float(elements) if adds else 0.0
+    return replace(work, vector_flop=added, precision=table.precision, assumed=assumed)
+
+
+def scattered(call: CallArguments, *, adds: bool = False) -> Work | None:
+    """One element is set for each of `index`; with `adds` that there is read and added to."""
+    table, index = call.tensor("table"), call.tensor("index")
+    if table is None or index is None or not is_known([table, index]):
+        return None
+    placed = table.sized(*index.shape)
+    source = placed if call.tensor("source") else None
+    work = moved([index, source, placed if adds else None], [placed])
+    added = float(placed.elements) if adds else 0.0
+    return replace(work, vector_flop=added, precision=table.precision)
+
+
+def rows_set(call: CallArguments, *, adds: bool = False) -> Work | None:
+    """Slices of `source` are set, or added, where `index` says; a plain value is not read."""
+    table, index, source = (call.tensor(name) for name in ("table", "index", "source"))
+    if table is None or index is None or not is_known([table, index]):
+        return None
+    assumed = ""
+    if source is None or not source.shape:
+        length, assumed = _along(replace(call, places={"usual": 0, **call.places}), table)
+        source, placed = (
+            None,
+            table.sized(table.elements // length * index.elements if length else 0),
+        )
+    else:
+        placed = table.sized(*source.shape)
+    work = moved([index, source, placed if adds else None], [placed])
+    added = float(placed.elements) if adds else 0.0
+    return replace(work, vector_flop=added, precision=table.precision, assumed=assumed)
+
+
+def gradient_of_rows(call: CallArguments) -> Work | None:
+    """`grad` is added to rows of a table, each row written at most once."""
+    grad, index = call.tensor("grad"), call.tensor("index")
+    if grad is None or index is None or not is_known([grad, index]) or not grad.shape:
+        return None
+    width, rows = grad.shape[-1], call.integer("rows")
+    touched = index.elements if rows is None else min(index.elements, rows)
+    work = moved([grad, index, call.tensor("bag")], [grad.sized(touched, width)])
+    flop = float(index.elements * width)
+    return replace(work, vector_flop=flop, precision=grad.precision, assumed="rows: all distinct")
+
+
+def bags(call: CallArguments) -> Work | None:
+    """Rows of a table, added up by bag."""
+    table, index, starts = (call.tensor(place) for place in (0, 1, 2))
+    if table is None or index is None or starts is None or len(table.shape) != 2:
+        return None
+    if not is_known([table, index, starts]):
+        return None
+    width = table.shape[1]
+    count = starts.elements - (1 if call.flag("last") else 0)
+    taken, written = table.sized(index.elements, width), table.sized(count, width)
+    work = moved([taken, index, starts, call.tensor("weights")], [written])
+    return replace(work, vector_flop=float(taken.elements), precision=table.precision)
+
+
+def selected(call: CallArguments) -> Work | None:
+    """Elements that a mask picks, or where they are; how many is not recorded."""
+    read = [one for one in call.inputs[: call.places["end"]] if isinstance(one, Tensor)]
+    if not read or not is_known(read):
+        return None
+    work = replace(moved(read, []), vector_flop=float(max(one.elements for one in read)))
+    return replace(work, precision="int", assumed="result not recorded: taken as small")
+
+
+def _logarithm(count: float) -> float:
+    return max(1.0, math.log2(count)) if count > 1 else 1.0
+
+
+def sorted_rows(call: CallArguments) -> Work | None:
+    """Values and indices in order along `dim`: n log2 n operations for each n of them."""
+    given = call.tensor(0)
+    if given is None or not is_known([given]):
+        return None
+    # With a flag for stable sorting the dimension comes one place later.
+    place = 2 if call.flag(1) is not None or len(call.inputs) in (4, 6) else 1
+    length, assumed = _along(replace(call, places={"dim": place}), given)
+    if not call.values:
+        assumed = assumed and "dimension not recorded, the last taken"
+    work = moved([given], [given, Tensor(given.shape, LONG)])
+    flop = given.elements * _logarithm(length)
+    return replace(work, vector_flop=flop, precision=given.precision, assumed=assumed)
+
+
+def top(call: CallArguments, *, one: bool = False, values: bool = True) -> Work | None:
+    """`count` values along `dim` and where they are: `one`, or just where without `values`."""
+    given = call.tensor(0)
+    if given is None or not is_known([given]):
+        return None
+    length, assumed = _along(call, given)
+    count = 1 if one else call.integer("count")
+    if count is None:
+        count, assumed = 1, "count not recorded: the result taken as small"
+    kept = given.elements / length * min(count, length) if length else 0
+    return replace(
+        moved([given], []),
+        vector_flop=float(given.elements),
+        precision=given.precision,
+        written_bytes=kept * (8 + (given.element_bytes if values else 0)),
+        assumed=assumed,
+    )
+
+
+def searched(call: CallArguments) -> Work | None:
+    """Each of `values` is looked for in `borders`, in log2 n steps."""
+    borders, values = call.tensor("borders"), call.tensor("values")
+    if borders is None or values is None or not is_known([borders, values]):
+        return None
+    length = borders.shape[-1] if borders.shape else 1
+    narrow = call.flag("narrow") is True
+    work = moved([borders, values], [Tensor(values.shape, "int" if narrow else LONG)])
+    flop = values.elements * _logarithm(length)
+    return replace(work, vector_flop=flop, precision=Tensor((), promoted([values])).precision)
+
+
+FORMULAS: Mapping[str, Formula] = {
+    "rows_taken": rows_taken,
+    "elements_taken": elements_taken,
+    "indexed": indexed,
+    "index_put": index_put,
+    "scattered": scattered,
+    "scattered_sum": partial(scattered, adds=True),
+    "rows_set": rows_set,
+    "rows_added": partial(rows_set, adds=True),
+    "gradient_of_rows": gradient_of_rows,
+    "bags": bags,
+    "selected": selected,
+    "sorted": sorted_rows,
+    "top": top,
+    "ranked": partial(top, one=True),
+    "sampled": partial(top, values=False),
+    "searched": searched,
+}

@@ -1,0 +1,70 @@
+"""What recordings leave out, and arguments that no operator has."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from timesink.analyses.work.arguments import CallArguments, Facts, KernelLaunch, Tensor
+from timesink.analyses.work.work import _built_in, work_of
+
+GRID = "void at::native::index_elementwise_kernel<128, 4, at::native::gpu_index_kernel<...> >"
+ROWS = "void at::native::vectorized_gather_kernel<16, long>(char*, char*)"
+CAT = "void at::native::CatArrayBatchedCopy<at::native::OpaqueType<{}u>, unsigned int, 3, 64, 64>"
+
+
+def test_dimensions_of_a_reduction() -> None:
+    given = Tensor((4, 6), "float")
+    old = work_of(CallArguments("aten::sum", (given, None, None, None)))
+    assert old is not None
+    assert (old.read_bytes, old.written_bytes) == (96, 4)
+    assert "dimensions" in old.assumed
+    whole = work_of(CallArguments("aten::sum", (given,)))
+    assert whole is not None
+    assert whole.assumed == ""
+
+
+@pytest.mark.parametrize(
+    ("kernel", "blocks", "rows"), [(GRID, 6, 1), (GRID, 12, 2), (ROWS, 32, 32)]
+)
+def test_indices_by_the_threads_for_them(kernel: str, blocks: int, rows: int) -> None:
+    table = Tensor((888, 2880), "c10::BFloat16")
+    launches = (KernelLaunch(kernel, (blocks, 1, 1)),)
+    work = work_of(CallArguments("aten::index", (table, None), launches=launches))
+    assert work is not None
+    assert work.written_bytes == rows * 2880 * 2
+    assert work.assumed
+
+
+def test_recorded_indices() -> None:
+    table, index = Tensor((100, 10, 4), "float"), Tensor((7,), "")
+    for indices, picked in (((index,), 7 * 40), ((Tensor((), ""), index), 100 * 7 * 4)):
+        work = work_of(CallArguments("aten::index", (table, indices)))
+        assert work is not None
+        assert work.written_bytes == picked * 4
+
+
+def test_types_of_lists() -> None:
+    members = (Tensor((2, 6), ""), Tensor((3, 6), ""))
+    facts = Facts(usual_type="float")
+    usual = work_of(CallArguments("aten::cat", (members, None), facts=facts))
+    assert usual is not None
+    assert (usual.read_bytes, usual.flop) == (120, 0)
+    assert "usual" in usual.assumed
+    launches = (KernelLaunch(CAT.format(2)),)
+    named = work_of(CallArguments("aten::cat", (members, None), launches=launches, facts=facts))
+    assert named is not None
+    assert (named.read_bytes, named.written_bytes, named.assumed) == (60, 60, "")
+
+
+def test_strange_arguments_never_raise() -> None:
+    """Whatever a call was given, each operator has work or none."""
+    odd = [None, (), (Tensor((), ""),), Tensor((), "float"), Tensor((0, 3), "float")]
+    odd += [Tensor((2, 3), ""), Tensor((5,), "long int"), Tensor((2, 3, 4, 5), "c10::Half")]
+    launches = (KernelLaunch("multi_tensor_apply_kernel<>", (3,)), KernelLaunch(GRID, (0,)))
+    texts = ("", "[]", "[9]", "True", "-1", "inf", "nonsense")
+    for name, values in itertools.product(_built_in().rows, ((), texts)):
+        for inputs in itertools.chain([()], itertools.permutations(odd, 2)):
+            call = CallArguments(name, inputs * 2, values, launches=launches)
+            assert work_of(call) is None or work_of(call).bytes >= 0  # type: ignore[union-attr]
