@@ -132,6 +132,7 @@ def _waterfall(step: StepEfficiency) -> Parts:
 
 
 _MOST_POINTS = 300
+_LEAST_TOLD = 0.0005
 _FIGURES = {"tflops": "TFLOP/s", "tb_per_s": "TB/s", "roof_pct": "of the roof"}
 
 
@@ -195,12 +196,13 @@ def _roofs(found: Efficiency, peaks: DevicePeaks) -> Iterator[Roof]:
 
 
 def _not_shown(times: pl.Series, shown: pl.Series, smaller: int) -> str:
-    lost = float(times.sum() - shown.sum())
-    if lost < 0.0005 * float(times.sum()):
+    whole = float(times.sum())
+    lost = whole - float(shown.sum())
+    if lost < _LEAST_TOLD * whole:
         return ""
     which = "operators without arithmetic, such as copies, or without a roof"
     more = f", and in the {smaller} smallest" if smaller else ""
-    return f"Not shown: {units.share(lost, float(times.sum()))} of their time, in {which}{more}."
+    return f"Not shown: {units.share(lost, whole)} of their time, in {which}{more}."
 
 
 REACH_NOTE = (
