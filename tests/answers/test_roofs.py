@@ -10,7 +10,7 @@ from builders import Event, kernel, operator, runtime, step
 from cases import read
 from timesink.answers.analysis.document import analysis_document
 from timesink.answers.analysis.report import Analysis
-from timesink.output.blocks import Document, Scatter, Tile, Tiles
+from timesink.output.blocks import Document, Scatter, Table, Tile, Tiles, Words
 
 H200 = {"deviceProperties": [{"id": 0, "name": "NVIDIA H200", "numSms": 132}]}
 SIZE = 4096
@@ -103,3 +103,14 @@ def test_the_overview_leads_to_the_page():
 
 def test_without_shapes_the_overview_claims_nothing():
     assert figures([step(0, 0, 10_000), *called("aten::mm", 100, 1, 400)]) == {}
+
+
+def test_operators_of_scalars_alone_have_no_shape():
+    scalars = {"Input Dims": [[], []], "Input type": ["float", "float"]}
+    events = [*work(), *called("aten::mul", 5000, 4, 50, **scalars)]
+    (section,) = document(events).sections
+    (table,) = (one for one in section.blocks if isinstance(one, Table) and one.id == "efficiency")
+    (shapes,) = (column.data for column in table.columns if column.key == "shape")
+    assert isinstance(shapes, Words)
+    assert shapes.texts == (f"{SIZE}x{SIZE}, {SIZE}x{SIZE}",)
+    assert -1 in shapes.codes

@@ -55,6 +55,8 @@ describe("points below roofs", () => {
         drawn.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
       });
     expect(drawn.getAttribute("aria-label")).toContain("2 points");
+    // Names of attributes of drawings are told apart by case.
+    expect(drawn.getAttribute("tabindex")).toBe("0");
     press("ArrowLeft");
     expect(told()).toContain(EVIL);
     press("ArrowLeft");

@@ -73,7 +73,7 @@ export function Scatter({ block }: { block: ScatterBlock }) {
           width={plot.width}
           height={plot.height}
           viewBox={`0 0 ${plot.width} ${plot.height}`}
-          tabIndex={0}
+          tabindex={0}
           role="application"
           aria-label={`${block.title}. ${described} ${KEYS} The table below has all points.`}
           onKeyDown={key}
@@ -178,7 +178,7 @@ function Points({ block, plot, current, onCurrent, hrefOf }: PointsProps) {
           <a
             key={at}
             href={href}
-            tabIndex={-1}
+            tabindex={-1}
             aria-label={`${point.name} ${point.about}`}
             onClick={click}
           >
