@@ -80,6 +80,7 @@ lint: $(VENV)/.installed-lint web/node_modules/.installed  ## style, types, dire
 	$(BIN)/python docs/generate_tables.py --check
 	$(BIN)/python docs/generate_analysis.py --check
 	$(BIN)/python docs/generate_counters.py --check
+	$(BIN)/python docs/generate_peaks.py --check
 	$(BIN)/python docs/generate_number_words.py --check
 	$(WEB) run --silent types
 	$(WEB) run --silent lint
@@ -96,6 +97,7 @@ docs: $(VENV)/.installed  ## write pages and tables that come from the code
 	$(BIN)/python docs/generate_tables.py
 	$(BIN)/python docs/generate_analysis.py
 	$(BIN)/python docs/generate_counters.py
+	$(BIN)/python docs/generate_peaks.py
 	$(BIN)/python docs/generate_number_words.py
 
 web: web/node_modules/.installed  ## build the pages that the wheel holds, from web/

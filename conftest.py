@@ -77,6 +77,8 @@ def _surroundings(common_cache: Path) -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TIMESINK_CACHE_DIR", str(common_cache))
+        # Nor are peaks that the user measured.
+        patch.setenv("TIMESINK_DATA_DIR", str(common_cache / "data"))
         if IS_ONE_OF_MANY:
             for module in (
                 "runtime.engine",

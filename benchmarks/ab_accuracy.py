@@ -40,7 +40,6 @@ from timesink.sources.sidecars import run_file_in
 
 NOISE = Path(__file__).with_name("ab_noise.parquet")
 _STRETCH_RUNS = 8
-_MOST_PAIRS = 256
 _PLANTED, _MOST_STATED = (1.0, 2.0, 5.0, 10.0), 90
 _SEED = 23
 
@@ -239,13 +238,13 @@ def simulate(many: int) -> None:
         )
 
 
-def calibrate(many: int) -> None:
+def calibrate(many: int, pairs: int) -> None:
     """Alarms among equal sides whose differences are drawn from known distributions."""
     random = np.random.default_rng(_SEED)
     draws = {
-        "normal": lambda: random.normal(size=2 * _MOST_PAIRS),
-        "Laplace": lambda: random.laplace(size=2 * _MOST_PAIRS),
-        "t, 3 degrees of freedom": lambda: random.standard_t(3, size=2 * _MOST_PAIRS),
+        "normal": lambda: random.normal(size=2 * pairs),
+        "Laplace": lambda: random.laplace(size=2 * pairs),
+        "t, 3 degrees of freedom": lambda: random.standard_t(3, size=2 * pairs),
     }
     print("| runs differ as | alarms, never stopping at `same` |\n|---|---|")
     for name, draw in draws.items():
@@ -256,7 +255,7 @@ def calibrate(many: int) -> None:
                 DrawnRun(side, number, np.full(1, level), None, level, level, level)
                 for number, (side, level) in enumerate(zip(next_sides(seed), levels, strict=False))
             ]
-            looks = (decide(runs[:end], 1e-9) for end in range(6, 2 * _MOST_PAIRS + 1, 2))
+            looks = (decide(runs[:end], 1e-9) for end in range(6, 2 * pairs + 1, 2))
             alarms += any(one.outcome in {"slower", "faster"} for one in looks)
         print(f"| {name} | {100 * alarms / many:.2f} % of {many} |", flush=True)
 
@@ -269,6 +268,7 @@ def main() -> None:
     parser.add_argument("--detect", default="2%")
     parser.add_argument("--runs", type=int, default=10, help="most runs a side")
     parser.add_argument("--many", type=int, default=2000)
+    parser.add_argument("--pairs", type=int, default=40, help="looks of `calibrate`")
     options = parser.parse_args()
     folders = [Path(one) for one in options.folders]
     if options.what == "real":
@@ -282,7 +282,7 @@ def main() -> None:
     elif options.what == "simulate":
         simulate(options.many)
     else:
-        calibrate(options.many)
+        calibrate(options.many, options.pairs)
 
 
 if __name__ == "__main__":

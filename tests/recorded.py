@@ -131,6 +131,15 @@ def write(folder: Path, text: str, *, as_it_is: bool = False) -> str:
     return str(path)
 
 
+def git(folder: Path, *words: str) -> str:
+    """What git says in a folder, as somebody who may commit."""
+    who = ("-c", "user.name=a", "-c", "user.email=a@b")
+    told = subprocess.run(
+        ["git", *who, *words], cwd=folder, check=True, capture_output=True, text=True
+    )
+    return told.stdout.strip()
+
+
 def plain(folder: Path, text: str, *options: str, env: dict[str, str] | None = None) -> Recording:
     """A recording of a program that takes no time."""
     command = [sys.executable, write(folder, text)]

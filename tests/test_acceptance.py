@@ -92,13 +92,17 @@ DECLINED = (
 
 
 LIKE_OTHERS = (
+    "h200/faults/[!n]*/trace.json.gz",
+    "h200/faults/normal_b/trace.json.gz",
+    "h200/traces/ddp8_*/rank[1-7].*",
     "hta/critical_path/cuda_event_sync/*",
     "hta/trace_compare/test/*",
     "kineto/resnet50_num_workers_0/worker0.1623143566756.*",
     "kineto/resnet50_num_workers_4/worker0.1623213129365.*",
     "tracelens/mi300/bert-small*",
 )
-"""Of a machine and a program that another recording has as well: looked at on demand."""
+"""Of a machine and a program that another recording has as well: looked at on demand, those of
+`h200` where they are compared."""
 
 
 def files() -> list[str]:

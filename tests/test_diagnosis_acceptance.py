@@ -23,6 +23,7 @@ from cutting import (
 )
 from timesink.analyses.comparison.pair import Role
 from timesink.analyses.comparison.verdict import compare_roles
+from timesink.analyses.summary import summarise
 from timesink.cli import main
 from timesink.rules.diagnosis import diagnose
 from timesink.rules.slow_cycles import only_cycles_of
@@ -366,3 +367,16 @@ def test_slow_cycles_of_a_run_are_diagnosed(shared: Path, tmp_path: Path) -> Non
     assert told["verdict"] == "regression"
     assert set(range(19, 31)) <= set(told["processes"][0]["slow_cycles"])
     check_sums(told)
+
+
+def test_runs_of_one_machine_name_its_device(shared: Path) -> None:
+    """The last of all: other tests have read these recordings by now."""
+    recordings = shared / "data" / "h200"
+    alike = [*recordings.glob("faults/*/trace.json.gz"), *recordings.glob("traces/ddp8_*/rank*")]
+    assert len(alike) == 26
+    for path in alike:
+        trace = timesink.open(path)
+        assert trace.metadata.vendor == "nvidia"
+        assert {device.name for device in trace.metadata.devices} == {"NVIDIA H200"}
+        summary = summarise(trace)
+        assert 0 <= summary.device_busy_ns <= summary.device_span.length_ns

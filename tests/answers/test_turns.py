@@ -9,8 +9,10 @@ import pytest
 
 from ab_runs import RUN_S, Bench, begun
 from timesink.analyses.statistics.repeats import next_sides
-from timesink.answers.turns import runs_of
+from timesink.answers.turns import _why_failed, runs_of
 from timesink.errors import CollectError
+from timesink.recorder.recording import TIMED_OUT
+from timesink.recorder.run_file import ProgramEnd
 from timesink.sources.ab_folder import read_ab
 
 
@@ -56,7 +58,20 @@ def test_no_run_is_begun_that_would_end_after_the_budget(tmp_path: Path):
 
 
 def test_without_time_for_a_pair_nothing_is_said(tmp_path: Path):
-    assert Bench(tmp_path).turns(begun(budget_s=RUN_S)).to_the_end() is None
+    bench = Bench(tmp_path)
+    assert bench.turns(begun(budget_s=RUN_S)).to_the_end() is None
+    assert bench.made == ["base/01 warm-up", "new/01 warm-up"]  # and no timeline of nothing
+
+
+def test_an_endless_program_without_cycles_is_run_once(tmp_path: Path):
+    """It has used up the time of all runs."""
+    endless = {"cycles": {"plain": 0}, "processes": [], "why_partial": ""}
+    why = _why_failed(endless, ProgramEnd(None, "SIGTERM", TIMED_OUT), timeline=False)
+    bench = Bench(tmp_path, why=lambda *_: why)
+    with pytest.raises(CollectError, match="base: the first run failed") as found:
+        bench.turns(begun()).to_the_end()
+    assert len(bench.made) == 1
+    assert "--marker NAME" in found.value.hint
 
 
 def test_a_run_that_fails_is_made_again_and_not_counted(tmp_path: Path):

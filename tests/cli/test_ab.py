@@ -14,7 +14,15 @@ from timesink.analyses.statistics.repeats import Decision, RepeatedChange
 from timesink.answers.comparison.gate_result import Limit
 from timesink.cli.ab import _Progress, _told
 from timesink.errors import CollectError
-from timesink.sources.ab_folder import AbLook, AbRun, AbRuns, clear_ab, read_ab, write_ab
+from timesink.sources.ab_folder import (
+    AbLook,
+    AbRun,
+    AbRuns,
+    AbSide,
+    clear_ab,
+    read_ab,
+    write_ab,
+)
 
 REFUSED = {
     "nothing differs": ["--", "python", "train.py"],
@@ -51,6 +59,37 @@ def test_a_folder_without_runs_is_not_gone_on_with(decline, tmp_path: Path):
     message, hint = decline("ab", "--resume", tmp_path)
     assert message.endswith("no ab.json in this folder")
     assert "timesink ab -o DIR" in hint
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b'{"schema": "timesink/ab/1", "ti', "ab.json: cannot be read"),
+     (None, "no such folder"),
+     (b"", "ab.json: cannot be read")],
+)  # fmt: skip
+def test_what_is_damaged_or_no_folder_is_not_gone_on_with(
+    decline, tmp_path: Path, content: bytes | None, said: str
+):
+    folder = tmp_path / "runs"
+    if content is not None:
+        folder.mkdir()
+        (folder / "ab.json").write_bytes(content)
+    else:
+        folder.write_text("a file")
+    message, hint = decline("ab", "--resume", folder)
+    assert said in message
+    assert "timesink ab -o DIR" in hint
+
+
+def test_a_plan_without_a_command_is_not_gone_on_with(decline, tmp_path: Path):
+    write_ab(replace(begun(), new=AbSide()), tmp_path)
+    assert "names no command to run" in decline("ab", "--resume", tmp_path)[0]
+
+
+@pytest.mark.parametrize("words", [["compare"], ["gate"], ["baseline", "add", "main"]])
+def test_damaged_runs_in_turn_are_named_as_such(decline, tmp_path: Path, words: list[str]):
+    (tmp_path / "ab.json").write_text('{"schema": "timesink/ab/1", "timesink"')
+    assert "ab.json: cannot be read" in decline(*words, tmp_path)[0]
 
 
 def test_a_program_that_is_not_there_leaves_nothing(decline, tmp_path: Path):

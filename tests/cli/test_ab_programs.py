@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from recorded import TIMESINK, environment, needs_torch, wait_for, write
+from recorded import TIMESINK, environment, git, needs_torch, wait_for, write
 from timesink.recorder.processes import children_by_parent, descendants, is_alive
 from timesink.sources.ab_folder import read_ab
 
@@ -28,14 +28,6 @@ while True:
     time.sleep(0.003 + EXTRA_S)
 """
 BRIEF = ("--seconds", "0.1", "--skip", "3", "--counters", "none", "--seed", "1")
-
-
-def git(folder: Path, *words: str) -> str:
-    who = ("-c", "user.name=a", "-c", "user.email=a@b")
-    told = subprocess.run(
-        ["git", *who, *words], cwd=folder, check=True, capture_output=True, text=True
-    )
-    return told.stdout.strip()
 
 
 @pytest.fixture

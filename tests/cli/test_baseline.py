@@ -32,6 +32,14 @@ def test_from_saving_to_removing(run):
     assert run("baseline", "list").out.startswith("No baseline in ")
 
 
+@pytest.mark.usefixtures("store")
+def test_a_list_says_how_many_runs_an_entry_holds(run, tmp_path):
+    runs = [recorded(tmp_path / name) for name in ("first", "second", "third")]
+    assert run("baseline", "save", "main", *map(str, runs)).code == 0
+    assert "3 runs, one kept in full: " in run("baseline", "list").out
+    assert run("baseline", "list", "--format", "json").json["baselines"][0]["timed_runs"] == 3
+
+
 def test_what_programs_read(run, store):
     run("baseline", "save", "main", timesink.sample())
     (store / "torn.baseline").write_bytes(b"")

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from recorded import git
 from timesink.errors import CollectError, UsageError
 from timesink.recorder.versions import Repository, Version, set_up
 
 pytestmark = pytest.mark.whole
-
-
-def git(folder: Path, *words: str) -> str:
-    who = ("-c", "user.name=a", "-c", "user.email=a@b")
-    told = subprocess.run(
-        ["git", *who, *words], cwd=folder, check=True, capture_output=True, text=True
-    )
-    return told.stdout.strip()
 
 
 @pytest.fixture

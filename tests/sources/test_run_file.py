@@ -12,7 +12,7 @@ from recorded_runs import PID, recorded, recorded_counters, recorded_ranks, run_
 from timesink.errors import UnreadableError
 from timesink.formats.registry import read_trace
 from timesink.recorder.folder import RecordingFolder
-from timesink.sources.discovery import find_recordings, recordings_in
+from timesink.sources.discovery import files_at, find_recordings, recordings_in
 from timesink.sources.sidecars import find_beside, find_run, run_file_in
 
 
@@ -160,3 +160,9 @@ def test_fields_of_the_builder_are_those_of_the_schema(tmp_path: Path):
     file = run_file_in(tmp_path)
     assert file is not None
     assert file.unused == ()
+
+
+def test_a_broken_one_alone_is_said_to_be_broken(tmp_path: Path):
+    (tmp_path / "run.json").write_text('{"schema": "timesink/run/1", "cyc')
+    with pytest.raises(UnreadableError, match=r"no trace, and run.json: Input data was truncated"):
+        files_at(tmp_path)

@@ -80,16 +80,21 @@ class RecordedTurn:
         return plan if timeline else replace(plan, plain_s=self.plan.plain_s, plain_only=True)
 
 
+_NO_CYCLE = "no cycle was timed"
+_ENDLESS = f"{_NO_CYCLE} in all the time there is"
+
+
 def _why_failed(told: Mapping[str, Any], ended: ProgramEnd, *, timeline: bool) -> str:
     if ended.status == TIMED_OUT and ended.code != TIMED_OUT:
-        return "took longer than all runs should"
+        timed = told["cycles"]["recorded" if timeline else "plain"]
+        return "took longer than all runs should" if timed else _ENDLESS
     if ended.status:
         return f"killed by {ended.signal}" if ended.signal else f"exit code {ended.status}"
     if len(told["processes"]) > 1 and not timeline:
         return f"{len(told['processes'])} processes were timed: ab takes programs of one"
     if told["cycles"]["recorded" if timeline else "plain"]:
         return ""
-    return told["why_partial"] or "no cycle was timed"
+    return told["why_partial"] or _NO_CYCLE
 
 
 # Their plain cycles.
@@ -167,7 +172,8 @@ class Turns:
             decision = self._decision()
             if not self._is_decided(decision):
                 decision = self._measure(decision)
-            self._add_timelines()
+            if self.ab.pairs:
+                self._add_timelines()
         except _StoppedError:
             self._write(complete=False, why_partial="interrupted")
         except TimesinkError as error:
@@ -242,13 +248,16 @@ class Turns:
 
     def _check_failures(self, run: AbRun) -> None:
         worked = self._worked[run.side]
-        if any(worked[-_IN_A_ROW:]) or len(worked) < (_IN_A_ROW if any(worked) else _AT_FIRST):
+        at_first = 1 if run.failed == _ENDLESS else _AT_FIRST
+        if any(worked[-_IN_A_ROW:]) or len(worked) < (_IN_A_ROW if any(worked) else at_first):
             return
         in_a_row = len(worked) - max((n for n, one in enumerate(worked, 1) if one), default=0)
         log = self.folder / run.folder / LOG_FILE
-        hint = "name what a cycle is with --marker NAME; " * (not run.exit)
+        unseen = not run.exit or run.failed.startswith(_NO_CYCLE)
+        hint = "name what a cycle is with --marker NAME; " * unseen
         hint += f"what it said is in {log}" if log.exists() else "run it by itself"
-        raise CollectError(f"{run.side}: {in_a_row} runs in a row failed ({run.failed})", hint)
+        runs = "the first run" if in_a_row == 1 else f"{in_a_row} runs in a row"
+        raise CollectError(f"{run.side}: {runs} failed ({run.failed})", hint)
 
     def _look(self) -> Decision | None:
         decision = self._decision()

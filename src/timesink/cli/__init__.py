@@ -32,6 +32,7 @@ COMMANDS: dict[str, str] = {
     "meanwhile.",
     "cycles": "Find the repeating unit of a run: steps, passes, layers.",
     "kernels": "Say how well kernels use the hardware.",
+    "peaks": "Say what devices can do at most, or measure it on the one at hand.",
     "record": "Run a program and record some of its cycles: a timeline, and counters on the same "
     "clock.",
     "lab": "Measure how often a diagnosis is right: record programs with faults put in, and score.",

@@ -45,14 +45,15 @@ from timesink.cli.options import (
     refused,
     whole_number,
 )
-from timesink.errors import CollectError, TimesinkError, UsageError
+from timesink.errors import CollectError, TimesinkError, UnreadableError, UsageError
 from timesink.model.diagnosis import SIDES
 from timesink.model.units import counted, interval_pct, signed_pct
 from timesink.recorder.counter_probes import wanted
 from timesink.recorder.folder import RecordingFolder
 from timesink.recorder.processes import MASK, check_program, interruption, masked, noticed
-from timesink.recorder.versions import Repository, Version, as_it_is, set_up
+from timesink.recorder.versions import Repository, Version, as_it_is, set_up, state_of
 from timesink.sources.ab_folder import (
+    AB_FILE,
     AB_SCHEMA,
     BASE,
     NEW,
@@ -168,7 +169,11 @@ def _begun(options: argparse.Namespace) -> AbRuns:
     wanted(plan.counters)
     refs = _commits(options)
     pythons = {BASE: options.base_python, NEW: options.new_python}
-    base, new = (AbSide(commands[side], refs[side], pythons[side]) for side in SIDES)
+    head = state_of(Path.cwd())
+    base, new = (
+        AbSide(commands[side], ref, pythons[side], *((None, False) if ref else head))
+        for side, ref in refs.items()
+    )
     return AbRuns(
         schema=AB_SCHEMA,
         timesink=__version__,
@@ -283,7 +288,8 @@ class _Progress:
         log = self._folder / run.folder / LOG_FILE
         if log.exists():
             lines = log.read_text(errors="replace").rstrip().splitlines()[-5:]
-            self._say("\n".join([f"  ... of {log}:", *(f"  {line}" for line in lines)]))
+            said = [f"  ... of {log}:", *(f"  {line}" for line in lines)]
+            self._say("\n".join(said) if lines else f"  {log} is empty")
 
     def looked(self, ab: AbRuns, decision: Decision) -> None:
         """Another pair of runs."""
@@ -386,6 +392,9 @@ def _asked(options: argparse.Namespace) -> tuple[AbRuns, Path]:
             )
     root = Path(options.resume)
     ab = read_ab(root)
+    if not (ab.base.command and ab.new.command):
+        hint = "begin anew with another -o"
+        raise UnreadableError(f"{root / AB_FILE}: names no command to run", hint)
     if ab.plan.directory and not Path(ab.plan.directory).is_dir():
         hint = "begin anew with another -o"
         raise UsageError(f"{ab.plan.directory}: the folder of the plan is gone", hint)
@@ -413,7 +422,7 @@ def _said_of(side: AbSide, ab: AbRuns) -> str:
 
 
 def _tell_how_to_go_on(root: Path) -> None:
-    if (root / "ab.json").exists():
+    if (root / AB_FILE).exists():
         said = shlex.quote(str(root))
         say(f"timesink: what there is lies in {said}; go on with  timesink ab --resume {said}")
 

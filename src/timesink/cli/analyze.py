@@ -47,6 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "--device NAME", device)
     peaks = "its peaks: a CSV, or dram=4.0TB/s,bf16_tensor=790TFLOP/s"
     add_option(parser, "--peaks SPEC", peaks)
+    formulas = "what operators of your own compute and move: a TOML file"
+    add_option(parser, "--formulas FILE", formulas, completed="file")
     add_option(parser, "--view NAME", views, choices=tuple(VIEWS))
     add_option(parser, "--format", "how to say it", choices=_FORMATS)
     add_engine_options(parser)
@@ -70,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     with progress_bar() as progress:
         analysis = analyze(
             options.path,
-            **reading_of(options, "steps", "group_by", "device", "peaks", *CHOICE),
+            **reading_of(options, "steps", "group_by", "device", "peaks", "formulas", *CHOICE),
             clock=options.clock or "own",
             engine=engine_from(options),
             progress=progress,

@@ -82,7 +82,8 @@ def _check_gate(options: argparse.Namespace) -> None:
     # Each path has to hold both sides; one that is not there is another error.
     paths = (Path(path) for path in options.paths)
     if not all(not path.exists() or find_cases(path) for path in paths):
-        raise _nothing_to_judge(_TOLD_APART)
+        alone = f"{options.paths[0]}: is one run, whose processes are told apart"
+        raise _nothing_to_judge(_TOLD_APART if len(options.paths) > 1 else alone)
 
 
 def _gate_for(
@@ -540,7 +541,7 @@ def _compare(options: argparse.Namespace) -> Comparison:
 
         return compare(
             *options.paths,
-            against=options.against,
+            against=tuple(options.against),
             **reading_of(options, *_CHOICES, "explore", "ignore_hosts", "ignore", "store"),
             progress=progress,
             engine=engine_from(options),

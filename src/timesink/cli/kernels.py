@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     matched = "share of the calls the timeline must match, e.g. 80%%"
     add_option(how, "--min-aligned SHARE", matched, type=fraction_or_all, default=0.8)
     add_option(how, "--device NAME", "device for the roofline, e.g. H200", type=_device_name)
-    peaks = "its peaks: a CSV, or dram=4.0TB/s,fp16_tensor=790TFLOP/s"
+    peaks = "its peaks: a CSV, dram=4.0TB/s,fp16_tensor=790TFLOP/s, or published"
     add_option(how, "--peaks SPEC", peaks)
     add_choice(parser)
     add_reading(parser)

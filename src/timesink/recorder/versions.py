@@ -154,6 +154,15 @@ def git(directory: Path, *words: str) -> str:
     return told.stdout.strip()
 
 
+def state_of(directory: Path) -> tuple[str | None, bool]:
+    """The commit that a folder is at, and whether its files differ from it; None without git."""
+    try:
+        head = git(directory, "rev-parse", "--verify", "HEAD")
+        return head, bool(git(directory, "status", "--porcelain", "--untracked-files=no"))
+    except (OSError, subprocess.CalledProcessError):
+        return None, False
+
+
 def set_up(
     words: str,
     version: Version,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -27,6 +26,15 @@ class AbSide:
     ref: str | None = None
     """The commit; None: as it was in its folder."""
     python: str | None = None
+    head: str | None = None
+    """The commit its folder was at, where `ref` is none and git knows."""
+    dirty: bool = False
+    """Whether files differed from that."""
+
+    @property
+    def commit(self) -> str | None:
+        """The commit that was run, but for changes of its files."""
+        return self.ref or self.head
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +125,24 @@ class AbRuns:
         return {run.side: run.folder for run in self.runs if run.timeline and not run.failed}
 
 
+_HEAD_BYTES = 200
+
+
 class _Named(msgspec.Struct):
     schema: str
 
 
 def is_ab(folder: Path) -> bool:
     """Whether a folder holds runs of two versions."""
-    with suppress(OSError, msgspec.DecodeError, RecursionError):
-        named = msgspec.json.decode((folder / AB_FILE).read_bytes(), type=_Named)
-        return named.schema.startswith(AB_SCHEMA.rpartition("/")[0] + "/")
-    return False
+    family = AB_SCHEMA.rpartition("/")[0] + "/"
+    try:
+        content = (folder / AB_FILE).read_bytes()
+        return msgspec.json.decode(content, type=_Named).schema.startswith(family)
+    except OSError:
+        return False
+    except (msgspec.DecodeError, RecursionError):
+        # Whoever reads a damaged one says so.
+        return f'"{family}'.encode() in content[:_HEAD_BYTES]
 
 
 def refuse_ab(folder: Path) -> None:
@@ -157,8 +173,9 @@ def read_ab(folder: Path) -> AbRuns:
     hint = "name a folder that  timesink ab -o DIR  has made"
     try:
         content = path.read_bytes()
-    except FileNotFoundError:
-        raise UnreadableError(f"{folder}: no {AB_FILE} in this folder", hint) from None
+    except (FileNotFoundError, NotADirectoryError):
+        why = f"no {AB_FILE} in this folder" if folder.is_dir() else "no such folder"
+        raise UnreadableError(f"{folder}: {why}", hint) from None
     except OSError as error:
         raise UnreadableError.denied(path, error.strerror or str(error)) from None
     try:

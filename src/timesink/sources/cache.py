@@ -52,6 +52,21 @@ class Entry:
     last_used: float
 
 
+def data_folder() -> Path:
+    """What is kept for the user: `TIMESINK_DATA_DIR`, else the system's place for data."""
+    return _user_folder("TIMESINK_DATA_DIR", "XDG_DATA_HOME", ".local/share")
+
+
+def _user_folder(asked: str, system: str, usual: str) -> Path:
+    if given := os.environ.get(asked):
+        return Path(given)
+    # A user without a home, as in some containers: nowhere to write, which is no error.
+    place = Path(os.devnull)
+    with suppress(RuntimeError):
+        place = Path(os.environ.get(system) or Path.home() / usual)
+    return place / "timesink"
+
+
 class Cache:
     """A folder of cached traces."""
 
@@ -66,15 +81,7 @@ class Cache:
     @classmethod
     def default(cls) -> Cache:
         """The user's cache: `TIMESINK_CACHE_DIR`, else the system's place for caches."""
-        asked = os.environ.get("TIMESINK_CACHE_DIR")
-        if asked:
-            root = Path(asked)
-        else:
-            # A user without a home, as in some containers: nowhere to write, which is no error.
-            place = Path(os.devnull)
-            with suppress(RuntimeError):
-                place = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-            root = place / "timesink"
+        root = _user_folder("TIMESINK_CACHE_DIR", "XDG_CACHE_HOME", ".cache")
         text = os.environ.get("TIMESINK_CACHE_MAX_GB") or _DEFAULT_LIMIT_GB
         gigabytes = math.nan
         with suppress(ValueError):

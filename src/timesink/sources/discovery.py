@@ -56,6 +56,9 @@ def files_at(path: Path) -> list[Path]:
             f"{path}: {cycles}{of_one} without a timeline",
             f"timesink info {shlex.quote(str(path))}  shows them",
         )
+    if run is not None and run.run is None:
+        hint = "copy the folder again, or record again"
+        raise UnreadableError(f"{path}: no trace, and {', '.join(run.unused)}", hint)
     if run is not None:
         raise UnreadableError(
             f"{path}: a recording without a trace and without counters",

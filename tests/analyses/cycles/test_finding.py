@@ -10,6 +10,7 @@ from marked import note, work
 from timelines import trace_of
 from timesink.analyses.cycles.search import find_cycles
 from timesink.errors import NotFoundError, UnreadableError, UsageError
+from timesink.model.health import HealthEntry
 from timesink.model.schema import TABLES
 from timesink.model.trace import Trace
 
@@ -52,6 +53,13 @@ def test_a_process_without_cycles():
     trace = trace_of([*(note("part", 1_000 * at, 990) for at in range(10)), *work(0, 9, pid="7")])
     with pytest.raises(NotFoundError, match="no cycles found in process 7"):
         find_cycles(trace, pid="7")
+
+
+def test_a_file_that_was_cut_is_said_to_be():
+    whole = trace_of(work(0, 9))
+    with pytest.raises(NotFoundError, match="and the JSON ends before") as refused:
+        find_cycles(Trace(whole.metadata, (HealthEntry("truncated_tail", 1),), whole.frames))
+    assert "copy the file again" in refused.value.hint
 
 
 # -- how far to trust ------------------------------------------------------------------------------

@@ -344,3 +344,9 @@ def test_recorded_elementwise_kernels_reach_the_share_the_profiler_measured(name
     row = recorded()[name]
     assert row["bound"] == "memory"
     assert row["roof_share_pct"] == pytest.approx(ELEMENTWISE[name][2], rel=0.005)
+
+
+def test_answers_name_the_peaks_that_are_unsure():
+    trace = measured(launch(1000, {BF16: 1e6, DRAM: 1e5}, tensor_pct=0.0))
+    notes = roofline(trace, trace.kernel_calls, choose_peaks(trace, device="A10")).notes
+    assert [note.partition(":")[0] for note in notes] == ["peak of bf16_tensor is unsure"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from timesink.analyses.work.arguments import CallArguments, Facts, KernelLaunch, Tensor
+from timesink.analyses.work.arguments import CallArguments, KernelLaunch, RunFacts, Tensor
 from timesink.analyses.work.work import Work, work_of
 
-EIGHT = Facts(world_size=8)
+EIGHT = RunFacts(world_size=8)
 SMALL, LARGE = Tensor((1000,), "float"), Tensor((8000,), "float")
 
 

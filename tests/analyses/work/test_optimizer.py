@@ -6,13 +6,13 @@ import math
 
 import pytest
 
-from timesink.analyses.work.arguments import CallArguments, Facts, KernelLaunch, Tensor
+from timesink.analyses.work.arguments import CallArguments, KernelLaunch, RunFacts, Tensor
 from timesink.analyses.work.work import Work, work_of
 
 PARAMETERS = tuple(Tensor(shape, "float") for shape in ((1000, 1000), (1000,), (512, 512)))
 ELEMENTS = sum(one.elements for one in PARAMETERS)
 CHUNKS = sum(math.ceil(one.elements / 65536) for one in PARAMETERS)
-FACTS = Facts(parameters=PARAMETERS, usual_type="float")
+FACTS = RunFacts(parameters=PARAMETERS, usual_type="float")
 LISTS = "void multi_tensor_apply_kernel<TensorListMetadata<{0}>, {1}Functor<{2}, {0}, 1, 0> >"
 
 
@@ -20,7 +20,7 @@ def _launched(lists: int, blocks: int, kind: str = "float", functor: str = "Op")
     return KernelLaunch(LISTS.format(lists, functor, kind), (blocks, 1, 1))
 
 
-def _work(name: str, lists: int, *launches: KernelLaunch, facts: Facts = FACTS) -> Work:
+def _work(name: str, lists: int, *launches: KernelLaunch, facts: RunFacts = FACTS) -> Work:
     call = CallArguments(name, ((),) * lists + (None,), launches=launches, facts=facts)
     found = work_of(call)
     assert found is not None
@@ -81,14 +81,14 @@ def test_counters_of_steps_are_one_number_each() -> None:
 
 
 def test_without_parameters_blocks_are_full() -> None:
-    work = _work("aten::_foreach_mul_", 1, _launched(1, 10), facts=Facts())
+    work = _work("aten::_foreach_mul_", 1, _launched(1, 10), facts=RunFacts())
     assert work.vector_flop == 10 * 65536
     assert "full" in work.assumed
 
 
 def test_recorded_lists_count_as_they_are() -> None:
     members = (Tensor((4, 4), ""), Tensor((8,), ""))
-    call = CallArguments("aten::_foreach_mul_", (members, None), facts=Facts(usual_type="float"))
+    call = CallArguments("aten::_foreach_mul_", (members, None), facts=RunFacts(usual_type="float"))
     work = work_of(call)
     assert work is not None
     assert (work.vector_flop, work.read_bytes) == (24, 96)

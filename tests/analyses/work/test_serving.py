@@ -10,8 +10,8 @@ import pytest
 from timesink.analyses.work import work as registry
 from timesink.analyses.work.arguments import (
     CallArguments,
-    Facts,
     KernelLaunch,
+    RunFacts,
     Tensor,
     parse_inputs,
 )
@@ -32,7 +32,7 @@ def given(name: str, *inputs: object, launches: tuple[KernelLaunch, ...] = ()) -
         ),
         tuple("" if isinstance(one, tuple) or one is None else str(one) for one in inputs),
         launches=launches,
-        facts=Facts(usual_type=BF16),
+        facts=RunFacts(usual_type=BF16),
     )
 
 

@@ -59,6 +59,12 @@ def test_products_of_two_may_overwrite_the_first() -> None:
     assert "in place" in work.assumed
 
 
+def test_a_matrix_that_is_viewed_is_no_result() -> None:
+    shapes = [(8, 4, 2), (8, 4, 2), (32, 2)]
+    work = _work("triton_poi_fused__unsafe_view_add_3", shapes, "64")
+    assert (work.read_bytes, work.written_bytes) == (3 * 128, 128)
+
+
 def test_a_small_last_pointer_is_no_result() -> None:
     work = _work("triton_poi_fused_convolution_relu_1", [(64, 56), (64,)], "3584")
     assert (work.read_bytes, work.written_bytes) == (2 * (3584 + 64), 2 * 3584)

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from timesink.analyses.work.arguments import CallArguments, Facts, KernelLaunch, Tensor
+from timesink.analyses.work.arguments import CallArguments, KernelLaunch, RunFacts, Tensor
 from timesink.analyses.work.work import _built_in, work_of
 
 GRID = "void at::native::index_elementwise_kernel<128, 4, at::native::gpu_index_kernel<...> >"
@@ -47,7 +47,7 @@ def test_recorded_indices() -> None:
 
 def test_types_of_lists() -> None:
     members = (Tensor((2, 6), ""), Tensor((3, 6), ""))
-    facts = Facts(usual_type="float")
+    facts = RunFacts(usual_type="float")
     usual = work_of(CallArguments("aten::cat", (members, None), facts=facts))
     assert usual is not None
     assert (usual.read_bytes, usual.flop) == (120, 0)

@@ -13,7 +13,10 @@ import pytest
 import timesink
 from recorded_runs import recorded, run_fields
 from timesink.answers.comparison.history_rows import (
+    Commit,
+    HistoryRow,
     add_runs,
+    bisect_lines,
     commit_of,
     history_rows,
     series_store,
@@ -86,6 +89,23 @@ def test_new_runs_of_versions_in_turn(tmp_path: Path):
     assert (row.value("launches"), row.value("cycle_ns")) == (1.0, 101_500.0)
 
 
+def in_turn(folder: Path, **new: Any) -> Path:
+    plain_run(folder / "new" / "01")
+    side, runs = AbSide(("python", "train.py"), **new), (AbRun("new", "new/01", 2, 3, 0),)
+    write_ab(AbRuns("timesink/ab/1", "0.1.0", side, side, 1.0, 60.0, 1, runs=runs), folder)
+    return folder
+
+
+def test_runs_of_a_changed_work_tree_are_those_of_its_commit_then(tmp_path: Path):
+    run = in_turn(tmp_path / "pr", head="0123abcd", dirty=True)
+    added, _ = add_runs("main", [run], tmp_path)
+    assert (added.commit.sha, added.commit.dirty) == ("0123abcd", True)
+    other = in_turn(tmp_path / "next", ref="4567abcd")
+    with pytest.raises(UsageError, match="these runs are of 0123abcd and 4567abcd"):
+        add_runs("main", [run, other], tmp_path)
+    assert not add_runs("main", [run, other], tmp_path, commit="4567abcd")[0].commit.dirty
+
+
 def test_rows_of_other_machines_are_rows_of_their_own(tmp_path: Path):
     here = plain_run(tmp_path / "here")
     there = plain_run(tmp_path / "there", host={"cpu": "Grace", "cores": 72}, devices=[])
@@ -100,6 +120,12 @@ def test_what_cannot_be_kept_is_refused(tmp_path: Path):
     empty = plain_run(tmp_path / "empty", [900.0], why_partial="the program was killed")
     with pytest.raises(UnreadableError, match="neither a timeline nor plain cycles"):
         add_runs("main", [empty], tmp_path, commit="0123abcd")
+    side, turns = AbSide(("python", "train.py")), tmp_path / "turns"
+    turns.mkdir()
+    write_ab(AbRuns("timesink/ab/1", "0.1.0", side, side, 1.0, 60.0, 1), turns)
+    with pytest.raises(UnreadableError, match="holds no new run that counts"):
+        add_runs("main", [turns], tmp_path, commit="0123abcd")
+    assert not (tmp_path / "main.history").exists()
     with pytest.raises(UsageError, match="is a baseline"):
         add_runs("main", ["@main"], tmp_path, commit="0123abcd")
     with pytest.raises(UsageError, match="cannot be a commit"):
@@ -153,6 +179,19 @@ def test_the_commit_is_that_of_the_work_tree(git: Callable[..., None], tmp_path:
     assert commit_of(None).dirty
     assert commit_of(found.sha[:8]).sha == found.sha
     assert not commit_of(found.sha).dirty
+
+
+def test_commits_that_follow_each_other_are_not_bisected(git: Callable[..., None]):
+    def commit(name: str) -> Commit:
+        git("commit", "--quiet", "--allow-empty", "--message", name)
+        return commit_of(None)
+
+    first, second, third = map(commit, ("first", "second", "third"))
+    row = HistoryRow(third, "a machine", "plain", ())
+    assert list(bisect_lines("cycle_ns", second, third, [row])) == []
+    assert f"git bisect start {third.short} {first.short}" in list(
+        bisect_lines("cycle_ns", first, third, [row])
+    )
 
 
 def test_a_pattern_stands_for_several_runs(tmp_path: Path):

@@ -111,11 +111,14 @@ def nothing_repeats(
         for name, one in zip(names, considered, strict=True)
     )
     asked = f" by {methods[0]}" if len(methods) == 1 else ""
-    return NoCyclesError.nothing_repeats(
+    said = (
         f"{trace.metadata.source}: no cycles found{asked}{where}: nothing is seen to repeat "
-        f"{MIN_REPEATS} times or more" + (f" well enough ({near})" if near else ""),
-        _marks(trace),
+        f"{MIN_REPEATS} times or more" + (f" well enough ({near})" if near else "")
     )
+    cut = next((one.rule for one in trace.health if one.code.startswith("truncated")), None)
+    if cut is not None:
+        return NoCyclesError(f"{said}, and {cut.title}", _marks(trace), cut.advice)
+    return NoCyclesError.nothing_repeats(said, _marks(trace))
 
 
 def _marks(trace: Trace) -> list[str]:

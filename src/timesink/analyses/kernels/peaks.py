@@ -1,4 +1,4 @@
-"""What a device can do at most: published peaks by device, found by its name, or given by a user.
+"""What a device can do at most: published peaks by device, measured ones, or given by a user.
 
 Every peak is dense: data sheets that print figures with sparsity enter `peaks.csv` halved.
 """
@@ -8,15 +8,18 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from timesink.errors import UnreadableError, UsageError
-from timesink.model.trace import Device, Trace
+from timesink.errors import TimesinkError, UnreadableError, UsageError
+from timesink.sources.cache import data_folder
+
+if TYPE_CHECKING:
+    from timesink.model.trace import Trace
 
 PRECISIONS = (
     *("fp64", "fp64_tensor", "fp32", "fp32_tensor", "tf32_tensor"),
@@ -25,13 +28,22 @@ PRECISIONS = (
 )
 """Kinds of arithmetic with a peak of their own; `_tensor` is done by tensor or matrix cores."""
 
-MEMORY = "dram"
+MEMORY, LINK = "dram", "link"
+"""Memory of the device; what it sends to its peers, in one direction."""
+PUBLISHED = "published"
+"""What `--peaks` says where measured peaks are not to be taken."""
+MEASURED_FILE = "measured_peaks.csv"
 _OWN_TABLE = Path(__file__).with_name("peaks.csv")
 _FACTS = (
-    *("device", "match", "compute_capability", "multiprocessors"),
-    *("boost_mhz", "tensor_boost_mhz", "dram_gb_per_s"),
+    *("device", "match", "compute_capability", "multiprocessors", "memory_gb"),
+    *("boost_mhz", "tensor_boost_mhz", "dram_gb_per_s", "link_gb_per_s"),
 )
-COLUMNS = (*_FACTS, *PRECISIONS, "source")
+COLUMNS = (*_FACTS, *PRECISIONS, "unsure", "source")
+_NAMES = {"dram_gb_per_s": MEMORY, "link_gb_per_s": LINK, **{one: one for one in PRECISIONS}}
+"""What the peak of a column is called."""
+_NUMBERS = COLUMNS[3:-2]
+_MEMORY_SHARE = (0.9, 1.02)
+"""Drivers report GiB and keep some: how much of the printed size they may tell."""
 _PREFIX = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15}
 _QUANTITY = re.compile(
     r"(?P<number>[0-9.]+(?:e[+-]?[0-9]+)?)\s*"
@@ -39,6 +51,7 @@ _QUANTITY = re.compile(
     re.IGNORECASE,
 )
 _EXAMPLE = "dram=4.0TB/s,fp16_tensor=790TFLOP/s"
+_CELLS = "peaks are numbers in TFLOP/s (memory, link: GB/s), match is a regular expression"
 _SMALLEST = 1e9
 """No device is this slow: a smaller number was meant in another unit."""
 
@@ -50,15 +63,22 @@ class DevicePeaks:
     device: str
     dram_bytes_per_s: float | None = None
     link_bytes_per_s: float | None = None
+    """What it can send to its peers, in one direction, over all its links."""
     flop_per_s: Mapping[str, float] = field(default_factory=dict)
     """By precision; precisions the maker publishes nothing about are absent."""
     source: str = ""
     given: tuple[str, ...] = ()
-    """Which of the peaks the user gave: `dram` and precisions."""
+    """Which of the peaks the user gave: `dram`, `link` and precisions."""
+    measured: tuple[str, ...] = ()
+    """Which were measured on such a device; the others are published."""
+    unsure: tuple[str, ...] = ()
+    """Which are not from the maker's own sheet, or contradicted; `source` says more."""
     match: str = ""
     """Regular expression for the names by which drivers call the device."""
     compute_capability: str | None = None
     multiprocessors: int | None = None
+    memory_gb: float | None = None
+    """Size of its memory as printed on the sheet."""
     boost_hz: float | None = None
     tensor_boost_hz: float | None = None
     """The clock the peaks of the tensor cores assume, where it is another one."""
@@ -68,12 +88,46 @@ class DevicePeaks:
         known = self.flop_per_s.get(precision)
         return self.flop_per_s.get("fp32") if known is None and precision == "fp16" else known
 
+    def doubts(self, names: Iterable[str]) -> list[str]:
+        """What to say of those of the named peaks that are not beyond doubt.
+
+        >>> find_peaks("NVIDIA A10").peaks.doubts(["dram", "bf16_tensor"])[0].partition(":")[0]
+        'peak of bf16_tensor is unsure'
+        """
+        told = {*self.given, *self.measured}
+        doubted = [one for one in dict.fromkeys(names) if one in self.unsure and one not in told]
+        return [f"peak of {one} is unsure: {self.source}" for one in doubted]
+
+    def cells(self) -> dict[str, str]:
+        """A row of a file of peaks."""
+        rates = {MEMORY: self.dram_bytes_per_s, LINK: self.link_bytes_per_s}
+        numbers = {
+            "multiprocessors": self.multiprocessors,
+            "memory_gb": self.memory_gb,
+            "boost_mhz": self.boost_hz and self.boost_hz / 1e6,
+            "tensor_boost_mhz": self.tensor_boost_hz and self.tensor_boost_hz / 1e6,
+            **{f"{one}_gb_per_s": rate and rate / 1e9 for one, rate in rates.items()},
+            **{one: peak / 1e12 for one, peak in self.flop_per_s.items()},
+        }
+        words = {
+            "device": self.device,
+            "match": self.match,
+            "compute_capability": self.compute_capability or "",
+            "unsure": " ".join(name for name, one in _NAMES.items() if one in self.unsure),
+            "source": self.source,
+        }
+        figures = {name: f"{number:.6g}" for name, number in numbers.items() if number is not None}
+        return {name: words.get(name, figures.get(name, "")) for name in COLUMNS}
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "device": self.device,
             "source": self.source,
             "given": list(self.given),
+            "measured": list(self.measured),
+            "unsure": list(self.unsure),
             "dram_bytes_per_s": self.dram_bytes_per_s,
+            "link_bytes_per_s": self.link_bytes_per_s,
             "flop_per_s": dict(self.flop_per_s),
             "boost_hz": self.boost_hz,
             "tensor_boost_hz": self.tensor_boost_hz,
@@ -91,6 +145,70 @@ class PeaksChoice:
 def load_peaks(path: str | Path | None = None) -> tuple[DevicePeaks, ...]:
     """The published peaks; rows of a file of one's own, with the same columns, come first."""
     return _rows(_OWN_TABLE) if path is None else (*_read(Path(path)), *_rows(_OWN_TABLE))
+
+
+def measured_file() -> Path:
+    """Where `timesink peaks measure` keeps what it finds."""
+    return data_folder() / MEASURED_FILE
+
+
+def measured_peaks() -> tuple[DevicePeaks, ...]:
+    """The peaks measured by this user, a row per device; none where none were."""
+    path = measured_file()
+    try:
+        rows = tuple(_read(path)) if path.is_file() else ()
+    except TimesinkError as error:
+        hint = "remove the file, or measure again with  timesink peaks measure --force"
+        raise UnreadableError(error.message, hint) from error
+    return tuple(replace(row, measured=tuple(_known(row))) for row in rows)
+
+
+def _known(row: DevicePeaks) -> Iterator[str]:
+    if row.dram_bytes_per_s:
+        yield MEMORY
+    if row.link_bytes_per_s:
+        yield LINK
+    yield from row.flop_per_s
+
+
+def over(base: DevicePeaks, row: DevicePeaks) -> DevicePeaks:
+    """Published peaks with measured ones in their place."""
+    both = {**base.flop_per_s, **row.flop_per_s}
+    return replace(
+        base,
+        dram_bytes_per_s=row.dram_bytes_per_s or base.dram_bytes_per_s,
+        link_bytes_per_s=row.link_bytes_per_s or base.link_bytes_per_s,
+        flop_per_s={one: both[one] for one in PRECISIONS if one in both},
+        measured=row.measured,
+        source=f"{row.source}; what was not measured: {base.source}",
+    )
+
+
+def peaks_at_clock(peaks: DevicePeaks, hz: float) -> DevicePeaks:
+    """The peaks of a device whose units run at a clock; memory and links keep their own.
+
+    What was measured or given stays: it was reached at whatever clock there was.  Without a
+    published clock nothing is scaled.
+
+    >>> h200 = find_peaks("NVIDIA H200").peaks
+    >>> slow = peaks_at_clock(h200, 1.5e9)
+    >>> round(slow.peak("bf16_tensor") / h200.peak("bf16_tensor"), 3), slow.dram_bytes_per_s
+    (0.82, 4800000000000.0)
+    """
+    if not (peaks.boost_hz and 0 < hz < math.inf):
+        return peaks
+    kept = {*peaks.given, *peaks.measured}
+    # Tensor cores of some devices have a clock of their own, which that of fp64 does not follow.
+    tensor = peaks.tensor_boost_hz or peaks.boost_hz
+
+    def scaled(one: str, peak: float) -> float:
+        if one in kept:
+            return peak
+        own = one.endswith("_tensor") and one != "fp64_tensor"
+        return peak * hz / (tensor if own else peaks.boost_hz or hz)
+
+    flop = {one: scaled(one, peak) for one, peak in peaks.flop_per_s.items()}
+    return replace(peaks, flop_per_s=flop, boost_hz=hz, tensor_boost_hz=None)
 
 
 @lru_cache(maxsize=1)
@@ -113,35 +231,58 @@ def _read(path: Path) -> Iterator[DevicePeaks]:
             f"{path}: {f'unknown column {unknown[0]!r}' if unknown else 'no column device'}",
             f"the columns of a file of peaks are {', '.join(COLUMNS)}",
         )
-    for number, row in enumerate(table, 2):
-        yield _row(path, number, row)
+    try:
+        for number, row in enumerate(table, 2):
+            yield _row(path, number, row)
+    except csv.Error as error:
+        raise UsageError(f"{path}: no table of peaks ({error})", _CELLS) from error
 
 
 def _row(path: Path, number: int, row: Mapping[str, str | None]) -> DevicePeaks:
     cell = {name: (row.get(name) or "").strip() for name in COLUMNS}
     match = cell["match"] or re.escape(cell["device"])
     try:
-        values = {name: float(cell[name]) for name in COLUMNS[3:-1] if cell[name]}
+        values = {name: _number(name, cell[name]) for name in _NUMBERS if cell[name]}
         re.compile(match)
+        doubted = {_NAMES[name] for name in cell["unsure"].split()}
         _refuse_cells_beyond(row)
+    except KeyError as error:
+        hint = f"unsure names columns of the row, such as {', '.join(_NAMES)}"
+        raise UsageError(f"{path}: line {number}: no peak is called {error}", hint) from error
     except (ValueError, re.error) as error:
         raise UsageError(
             f"{path}: line {number}: {error}",
-            "peaks are numbers in TFLOP/s (memory: GB/s), match is a regular expression",
+            _CELLS,
         ) from error
+    if not cell["device"]:
+        raise UsageError(f"{path}: line {number}: the device has no name", _CELLS)
+    rates = {
+        one: float(round(values[f"{one}_gb_per_s"] * 1e9))
+        for one in (MEMORY, LINK)
+        if f"{one}_gb_per_s" in values
+    }
     hertz = {n: values[n] * 1e6 for n in ("boost_mhz", "tensor_boost_mhz") if n in values}
-    bandwidth = values.get("dram_gb_per_s")
     return DevicePeaks(
         device=cell["device"],
-        dram_bytes_per_s=None if bandwidth is None else float(round(bandwidth * 1e9)),
+        dram_bytes_per_s=rates.get(MEMORY),
+        link_bytes_per_s=rates.get(LINK),
         flop_per_s={n: float(round(values[n] * 1e12)) for n in PRECISIONS if n in values},
         source=cell["source"] or str(path),
+        unsure=tuple(one for one in _NAMES.values() if one in doubted),
         match=match,
         compute_capability=cell["compute_capability"] or None,
         multiprocessors=int(values["multiprocessors"]) if "multiprocessors" in values else None,
+        memory_gb=values.get("memory_gb"),
         boost_hz=hertz.get("boost_mhz"),
         tensor_boost_hz=hertz.get("tensor_boost_mhz"),
     )
+
+
+def _number(name: str, text: str) -> float:
+    value = float(text)
+    if not 0 < value < math.inf:
+        raise ValueError(f"{name} is {text}")
+    return value
 
 
 def _refuse_cells_beyond(row: Mapping[str, str | None]) -> None:
@@ -155,11 +296,16 @@ def find_peaks(
     compute_capability: str | None = None,
     multiprocessors: int | None = None,
     table: Sequence[DevicePeaks] | None = None,
+    memory_bytes: int | None = None,
 ) -> PeaksChoice:
     """The peaks of a device, by its name, else by what identifies it beyond doubt.
 
     A compute capability alone never does: 9.0 is H100, H200 and GH200.  With the number of
-    multiprocessors it may.
+    multiprocessors it may, and with the size of the memory: 9.4 and 304 of them is MI300X with 192
+    GiB, MI325X with 256.
+
+    >>> find_peaks("", "9.4", 304, memory_bytes=206141652992).peaks.device
+    'MI300X'
     """
     table = load_peaks() if table is None else table
     if name:
@@ -167,12 +313,24 @@ def find_peaks(
     if compute_capability is None:
         return PeaksChoice(None, f"the recording does not name the device; {_say(table[:0])}")
     alike = [row for row in table if row.compute_capability == compute_capability]
-    fitting = [row for row in alike if row.multiprocessors in {multiprocessors, None}]
-    if multiprocessors is not None and len(fitting) == 1 and fitting[0].multiprocessors:
+    fitting = [
+        row
+        for row in alike
+        if row.multiprocessors in {multiprocessors, None} and _may_have(row, memory_bytes)
+    ]
+    known = multiprocessors is not None and len(set(_names(fitting))) == 1
+    if known and fitting[0].multiprocessors:
         return PeaksChoice(fitting[0])
     several = fitting if multiprocessors is not None else alike
     reason = f"compute capability {compute_capability} does not tell which device it is"
     return PeaksChoice(None, f"{reason}; {_say(several)}")
+
+
+def _may_have(row: DevicePeaks, memory_bytes: int | None) -> bool:
+    if not (memory_bytes and row.memory_gb):
+        return True
+    least, most = _MEMORY_SHARE
+    return least <= memory_bytes / (row.memory_gb * 2**30) <= most
 
 
 def _by_name(name: str, table: Sequence[DevicePeaks]) -> PeaksChoice:
@@ -199,7 +357,7 @@ def _alike(name: str, table: Sequence[DevicePeaks]) -> list[DevicePeaks]:
 
 
 def _say(alike: Sequence[DevicePeaks]) -> str:
-    names = [f'"{name}"' if " " in name else name for name in _names(alike)]
+    names = [f'"{name}"' if " " in name else name for name in dict.fromkeys(_names(alike))]
     if names:
         return f"name it with --device {' or '.join(names)}"
     return "name it with --device, e.g. --device H200, or give its peaks with --peaks"
@@ -215,32 +373,40 @@ def choose_peaks(
     """The peaks of the device a recording was made on.
 
     Where the recording does not name it, a timeline of the same program may; `device` comes before
-    both.  `peaks` is a file like `peaks.csv`, or measured values such as
-    ``dram=4.0TB/s,fp16_tensor=790TFLOP/s``, which replace the published ones.
+    both.  Peaks that `timesink peaks measure` found on such a device come before published ones.
+    `peaks` is a file like `peaks.csv`, or values such as ``dram=4.0TB/s,fp16_tensor=790TFLOP/s``,
+    which replace the known ones, or ``published``, which leaves measured ones aside.
     """
-    is_file = peaks is not None and (isinstance(peaks, Path) or "=" not in peaks)
+    plain = peaks == PUBLISHED
+    is_file = not plain and peaks is not None and (isinstance(peaks, Path) or "=" not in peaks)
     if is_file and not Path(peaks or "").exists():
         raise UnreadableError(
             f"--peaks: {peaks}: no such file", f"name a CSV of peaks, or write e.g. {_EXAMPLE}"
         )
-    table = load_peaks(peaks if is_file else None)
+    published = load_peaks(peaks if is_file else None)
+    table = published if plain or is_file else (*measured_peaks(), *published)
     choice = _by_name(device, table) if device else _recorded(trace, table)
     if device and choice.peaks is None:
         alike = _alike(device, table)
         raise UsageError(
             f"--device: {choice.reason.partition(';')[0]}",
-            _say(alike) if alike else f"known are {', '.join(_names(table))}",
+            _say(alike) if alike else f"known are {', '.join(dict.fromkeys(_names(table)))}",
         )
     if choice.peaks is None and timeline is not None:
         named = _recorded(timeline, table)
         choice = named if named.peaks else choice
-    if peaks is None or is_file:
+    found = choice.peaks
+    if found is not None and found.measured:
+        base = next((row for row in published if row.device == found.device), None)
+        choice = PeaksChoice(found if base is None else over(base, found))
+    if peaks is None or plain or is_file:
         return choice
     base, given = choice.peaks or DevicePeaks("given peaks"), parse_peaks(str(peaks))
     both = {**base.flop_per_s, **given}
     replaced = replace(
         base,
         dram_bytes_per_s=given.get(MEMORY, base.dram_bytes_per_s),
+        link_bytes_per_s=given.get(LINK, base.link_bytes_per_s),
         flop_per_s={name: both[name] for name in PRECISIONS if name in both},
         given=tuple(given),
     )
@@ -248,22 +414,26 @@ def choose_peaks(
 
 
 def parse_peaks(text: str) -> dict[str, float]:
-    """Measured peaks as a user writes them, in FLOP/s and bytes/s."""
+    """Measured peaks as a user writes them, in FLOP/s and bytes/s.
+
+    >>> parse_peaks("dram=4.0TB/s,link=450GB/s")
+    {'dram': 4000000000000.0, 'link': 450000000000.0}
+    """
     found = {}
     for part in filter(str.strip, text.split(",")):
         name, _, quantity = (half.strip() for half in part.partition("="))
-        if name not in {MEMORY, *PRECISIONS}:
+        if name not in _NAMES.values():
             raise UsageError(
                 f"--peaks: {name!r} is no peak",
-                f"write e.g. {_EXAMPLE}; there are {', '.join((MEMORY, *PRECISIONS))}",
+                f"write e.g. {_EXAMPLE}; there are {', '.join(_NAMES.values())}",
             )
-        match = _QUANTITY.fullmatch(quantity)
+        match, moves = _QUANTITY.fullmatch(quantity), name in {MEMORY, LINK}
         value = math.nan
-        if match and (not match["unit"] or ("b" in match["unit"].lower()) == (name == MEMORY)):
+        if match and (not match["unit"] or ("b" in match["unit"].lower()) == moves):
             with suppress(ValueError):
                 value = float(match["number"]) * _PREFIX[match["prefix"].lower()]
         if not _SMALLEST <= value < math.inf:
-            example = f"{name}=4.0TB/s" if name == MEMORY else f"{name}=790TFLOP/s"
+            example = f"{name}=4.0TB/s" if moves else f"{name}=790TFLOP/s"
             raise UsageError(
                 f"--peaks: {quantity!r} is no peak for {name}", f"write e.g. {example}"
             )
@@ -273,16 +443,13 @@ def parse_peaks(text: str) -> dict[str, float]:
 
 def _recorded(trace: Trace, table: Sequence[DevicePeaks]) -> PeaksChoice:
     collected = trace.metadata.extra.get("collected") or {}
-    devices = trace.metadata.devices or (Device(0, ""),)
+    told = collected.get("device") or ""
     choices = [
         find_peaks(
-            one.name or collected.get("device") or "",
-            one.compute_capability,
-            one.multiprocessors,
-            table,
+            one.name or told, one.compute_capability, one.multiprocessors, table, one.memory_bytes
         )
-        for one in devices
-    ]
+        for one in trace.metadata.devices
+    ] or [find_peaks(told, table=table)]
     names = {choice.peaks.device if choice.peaks else "" for choice in choices}
     if len(names) == 1:
         return choices[0]

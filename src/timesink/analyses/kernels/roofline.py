@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from timesink.analyses.kernels.launch_work import BYTES, counted_work
-from timesink.analyses.kernels.peaks import PRECISIONS, DevicePeaks, PeaksChoice
+from timesink.analyses.kernels.peaks import MEMORY, PRECISIONS, DevicePeaks, PeaksChoice
 from timesink.analyses.kernels.usage import DeviceUse
 from timesink.model.trace import Trace
 from timesink.model.units import count, counted
@@ -334,9 +334,13 @@ def _notes(
         if peaks.peak(one) is None and (number := int((rows[f"flop_{one}"] > 0).sum())):
             unroofed = f"{counted(number, 'kernel calls')} unroofed"
             yield f"{peaks.device}: no peak of {one} is known: {unroofed}"
+    yield from peaks.doubts([MEMORY, *(one for one in PRECISIONS if rows[f"flop_{one}"].sum())])
     above = int((rows["roof_share_pct"] > _ABOVE_PCT).sum())
     if above:
         yield f"{counted(above, 'kernel calls')} above the roof: peaks too low, or sparse"
+    if peaks.measured:
+        # Reached at the clock the device has, not at the one its sheet assumes.
+        return
     assumed = peaks.tensor_boost_hz or peaks.boost_hz or 0.0
     for device in devices:
         if device.clock_hz and device.clock_hz < _SLOW * assumed:

@@ -40,8 +40,9 @@ FEWEST_RUNS = 5
 or four pairs are alike by chance, which no test of their scatter allows for."""
 _LOOKS = {"typical": 4e-3, "fast": 1.5e-3, "mean": 8e-4}
 """Chance of an error at one look, times the number of pairs by then: the first looks, which most
-comparisons end at, may err most.  Looked at after every pair, up to 160 of them, that makes 1 % in
-all for normal differences, and less for those with heavier tails (`benchmarks/ab_accuracy.py`)."""
+comparisons end at, may err most.  Looked at after every pair, up to 40 or 160 of them, 0.6 and
+0.4 % of 1000 comparisons of equal sides err where runs scatter normally, fewer where tails are
+heavier (`benchmarks/ab_accuracy.py calibrate`)."""
 _ONCE = {"typical": 5e-3, "fast": 3e-3, "mean": 2e-3}
 """The same where runs are judged once."""
 _FAST = 0.1

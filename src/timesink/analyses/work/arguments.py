@@ -21,6 +21,11 @@ _TYPES = {
     row["type"]: (float(row["bytes"]), row["precision"])
     for row in csv_rows(Path(__file__).with_name("types.csv"))
 }
+_NUMBERED_TYPES = {
+    row["number"]: row["type"]
+    for row in csv_rows(Path(__file__).with_name("types.csv"))
+    if row["number"]
+}
 _LISTS = frozenset({"TensorList", "OptionalTensorList"})
 _NUMBER = re.compile(r"-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf)")
 
@@ -77,7 +82,7 @@ class KernelLaunch:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class RunFacts:
     """What a whole recording tells that single calls do not."""
 
     parameters: tuple[Tensor, ...] = ()
@@ -104,7 +109,7 @@ class CallArguments:
     """Further arguments that few calls have, as recorded: those of Triton kernels."""
     launches: tuple[KernelLaunch, ...] = ()
     """The kernels it launched, in order; a call is asked once for all like it."""
-    facts: Facts = Facts()
+    facts: RunFacts = RunFacts()
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
@@ -133,6 +138,13 @@ class CallArguments:
         text = self._at(self.values, name) or ""
         return tuple(int(float(number)) for number in _NUMBER.findall(text) if number != "inf")
 
+    def per_dimension(self, name: str | int, dimensions: int) -> tuple[int, ...]:
+        """As many numbers as dimensions: one alone holds for all; empty where they do not fit."""
+        found = self.integers(name)
+        if len(found) == 1:
+            return found * dimensions
+        return found if len(found) == dimensions else ()
+
     def integer(self, name: str | int) -> int | None:
         found = self.integers(name)
         return found[0] if len(found) == 1 else None
@@ -143,6 +155,23 @@ class CallArguments:
 
     def flag(self, name: str | int) -> bool | None:
         return {"True": True, "False": False}.get(self._at(self.values, name) or "")
+
+    def flags(self, name: str | int) -> tuple[bool, ...]:
+        """A list of flags; empty where none was recorded.
+
+        >>> CallArguments("aten::convolution_backward", (None,), ("[True, False]",)).flags(0)
+        (True, False)
+        """
+        text = self._at(self.values, name) or ""
+        return tuple(word == "True" for word in re.findall("True|False", text))
+
+    def type_of(self, name: str | int) -> str | None:
+        """The type of elements that a plain value names: recordings hold its number.
+
+        >>> CallArguments("aten::_to_copy", (None,), ("15",)).type_of(0)
+        'c10::BFloat16'
+        """
+        return _NUMBERED_TYPES.get(self._at(self.values, name) or "")
 
     def _at(self, of: tuple[Any, ...], name: str | int) -> Any:
         place = name if isinstance(name, int) else self.places.get(name, -1)

@@ -31,14 +31,14 @@ from timesink.analyses.names import is_optimizer_step, uses_tensor_cores
 from timesink.analyses.steps import bounds_of, find_steps, step_at
 from timesink.analyses.work.arguments import (
     CallArguments,
-    Facts,
     KernelLaunch,
+    RunFacts,
     Tensor,
     parse_inputs,
     parse_values,
     typed,
 )
-from timesink.analyses.work.work import Work, formula_of, work_of
+from timesink.analyses.work.work import FormulaRegistry, Work, formula_of, work_of
 from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
@@ -100,12 +100,12 @@ def modelled_share(kernels: pl.DataFrame) -> float | None:
 
 
 @once_per_trace
-def modelled_calls(trace: Trace) -> ModelledCalls:
-    """What every call with device work computes and moves."""
+def modelled_calls(trace: Trace, own: FormulaRegistry | None = None) -> ModelledCalls:
+    """What every call with device work computes and moves; formulas of a user's `own` go first."""
     device, forest = device_columns(trace), call_forest(trace)
     rows = np.flatnonzero(device["kind"].is_in(KERNEL_KINDS).to_numpy() | _copies(trace))
     launched = link_launches(trace).node[rows]
-    owner, why = _owners(trace, forest, launched)
+    owner, why = _owners(trace, forest, launched, own)
     owned = np.flatnonzero(owner >= 0)
     # A call may work on several devices: each has its own part of it.
     number = device_numbers(trace)[rows]
@@ -118,7 +118,7 @@ def modelled_calls(trace: Trace) -> ModelledCalls:
     geometry = trace.lazy("device").select("name", *_GEOMETRY).collect()
     codes = geometry.select(pl.struct(pl.all()).hash(7)).to_series().to_numpy()
     signature = _signatures(codes[rows[owned]], place, len(keys))
-    set_of, sets = _argument_sets(trace, forest, node, signature, (rows[owned], place))
+    set_of, sets = _argument_sets(trace, node, (rows[owned], place), signature, own)
     step = _steps_of(trace, rows)
     calls = pl.DataFrame(
         {
@@ -211,17 +211,20 @@ def _least(place: Ints, values: Ints, many: int) -> Ints:
     return found
 
 
-def _owners(trace: Trace, forest: CallForest, launched: Nodes) -> tuple[Nodes, Any]:
+def _owners(
+    trace: Trace, forest: CallForest, launched: Nodes, own: FormulaRegistry | None
+) -> tuple[Nodes, Any]:
     """The call whose work each kernel is part of, -1 where there is none, and why not."""
     why = np.full(len(launched), NO_CALL, dtype=object)
     if not len(forest):
         return np.full(len(launched), -1, dtype=np.int64), why
-    rows = [formula_of(name) for name in forest.names]
+    rows = [formula_of(name, own) for name in forest.names]
     known = np.array([row is not None for row in rows])[forest.name]
     whole = np.array([row is not None and row.whole for row in rows])[forest.name]
     known &= forest.stands_for == np.arange(len(forest))
     dims = trace.lazy("host").select(pl.col("input_dims").is_not_null()).collect()
-    shaped = known & dims.to_series().to_numpy()[forest.row]
+    unshaped = np.array([row is not None and not row.needs_shapes for row in rows])[forest.name]
+    shaped = known & (dims.to_series().to_numpy()[forest.row] | unshaped)
     at = np.where(launched >= 0, forest.stands_for[launched], 0)
     owner = enclosing(at, forest.parent, shaped)
     top = owner.copy()
@@ -251,9 +254,14 @@ def _signatures(code: Any, place: Ints, many: int) -> Any:
 
 
 def _argument_sets(
-    trace: Trace, forest: CallForest, node: Nodes, signature: Any, launches: tuple[Ints, Ints]
+    trace: Trace,
+    node: Nodes,
+    launches: tuple[Ints, Ints],
+    signature: Any,
+    own: FormulaRegistry | None,
 ) -> tuple[Ints, pl.DataFrame]:
     """The set of arguments of each call, by number, and the work of each set."""
+    forest = call_forest(trace)
     given = trace.lazy("host").select("index", *_INPUTS).collect()[forest.row[node]]
     extra = _rare_arguments(trace, given["index"])
     keyed = given.with_columns(
@@ -282,8 +290,8 @@ def _argument_sets(
             facts=facts,
         )
         key = (name, dims, types, strides, values, launched, str(more))
-        work = asked[key] = asked[key] if key in asked else work_of(call)
-        row, told = formula_of(name), work or Work()
+        work = asked[key] = asked[key] if key in asked else work_of(call, own)
+        row, told = formula_of(name, own), work or Work()
         flop = (None, None) if work is None else (work.matrix_flop, work.vector_flop)
         kernels = [one.kernel for one in launched]
         known.append(
@@ -337,7 +345,7 @@ def _rare_arguments(trace: Trace, indices: pl.Series) -> dict[int, dict[str, str
     return found
 
 
-def run_facts(trace: Trace, forest: CallForest) -> Facts:
+def run_facts(trace: Trace, forest: CallForest) -> RunFacts:
     """What the whole recording tells that single calls do not."""
     texts = trace.lazy("host").select("input_dims", "input_types").drop_nulls()
     given = texts.group_by("input_dims", "input_types").len().collect()
@@ -349,7 +357,7 @@ def run_facts(trace: Trace, forest: CallForest) -> Facts:
                 often[one.type] += one.elements * many
                 by_shape.setdefault(one.shape, set()).add(one.type)
     usual = often.most_common(1)
-    return Facts(
+    return RunFacts(
         parameters=_parameters(trace, forest),
         usual_type=usual[0][0] if usual else "",
         types_by_shape={shape: min(types) for shape, types in by_shape.items() if len(types) == 1},

@@ -171,6 +171,19 @@ class Efficiency:
         """How many complete steps there are."""
         return find_steps(self.trace).filter("complete").height
 
+    def reached(self) -> pl.Expr:
+        """The share of its roof that a good kernel reaches; all of one that was measured."""
+        known = self.peaks
+        measured = {*known.given, *known.measured} if known else set()
+        shares = {
+            **REACHED,
+            **({MEMORY: 1.0} if "dram" in measured else {}),
+            **({LINK: 1.0} if "link" in measured else {}),
+        }
+        share = pl.col("bound").replace_strict(shares, default=1.0, return_dtype=pl.Float64())
+        of_units = pl.col("bound").is_in([MATRIX, VECTOR]) & pl.col("peak").is_in(list(measured))
+        return pl.when(of_units).then(1.0).otherwise(share)
+
     @cached_property
     def shortest_ns(self) -> float:
         """What a kernel takes at least, however little it does: as short as any in a hundred."""
@@ -288,7 +301,7 @@ def operator_efficiency(found: Efficiency) -> pl.DataFrame:
     steps = max(found.steps, 1)
     sets = found.sets.with_row_index("set").with_columns(pl.col("set").cast(pl.Int64))
     work = sets.select(
-        *("set", "operator", "family", "bound", "precision", "assumed", "roof_ns"),
+        *("set", "operator", "family", "bound", "precision", "peak", "assumed", "roof_ns"),
         _texts(sets["input_dims"], _shape_text).alias("shape"),
         _texts(sets["input_types"], _type_text).alias("types"),
         flop=pl.col("matrix_flop") + pl.col("vector_flop"),
@@ -298,7 +311,7 @@ def operator_efficiency(found: Efficiency) -> pl.DataFrame:
     keys = ["operator", "shape", "types", "family", "bound", "precision"]
     in_steps = pl.col("step") >= 0
     time, roof = pl.col("union_ns"), pl.col("roof_ns")
-    reached = pl.col("bound").replace_strict(REACHED, default=1.0, return_dtype=pl.Float64())
+    reached = found.reached()
     rows = (
         calls.with_columns(reachable_ns=pl.max_horizontal(roof / reached, found.shortest_ns))
         .group_by(keys, maintain_order=True)
@@ -401,7 +414,7 @@ def _groups(found: Efficiency, keys: pl.Series) -> pl.DataFrame:
     steps = max(found.steps, 1)
     told = pl.col("known").is_in([MODELLED, LIKE])
     time, roof = pl.col("dur_ns"), pl.col("roof_ns")
-    reached = pl.col("bound").replace_strict(REACHED, default=1.0, return_dtype=pl.Float64())
+    reached = found.reached()
     flop = (pl.col("matrix_flop") + pl.col("vector_flop")).sum()
     moved = (pl.col("bytes") + pl.col("wire_bytes")).sum()
     computes = roof.is_not_null() & (pl.col("family") != COLLECTIVE)

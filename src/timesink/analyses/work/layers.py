@@ -1,9 +1,222 @@
-"""Normalisations, softmax, losses, pooling and the like."""
+"""Losses, dropout, Fourier transforms and recurrent layers."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import replace
 
-from timesink.analyses.work.work import Formula
+from timesink.analyses.work.arguments import CallArguments, Tensor
+from timesink.analyses.work.work import Formula, Work, moved, vector_work
 
-FORMULAS: Mapping[str, Formula] = {}
+_COMPLEX = {
+    "float": "c10::complex<float>",
+    "double": "c10::complex<double>",
+    "c10::Half": "c10::complex<c10::Half>",
+}
+_REAL = {both: real for real, both in _COMPLEX.items()}
+_UNREDUCED = 0
+"""What stands for a loss per element."""
+
+
+def loss(call: CallArguments) -> Work | None:
+    """Difference, function and sum: three per element of `input` and `target`."""
+    given, target = call.tensor("input"), call.tensor("target")
+    if given is None or target is None:
+        return None
+    is_reduced = call.integer("reduction") != _UNREDUCED
+    out = given.sized() if is_reduced else given.sized(*given.shape)
+    read = [given, target, call.tensor("weight"), call.tensor("positive_weight")]
+    return vector_work(3 * given.elements, given, read, [out])
+
+
+def loss_backward(call: CallArguments) -> Work | None:
+    """Difference, derivative and scale: three per element."""
+    grad, given, target = call.tensor("grad"), call.tensor("input"), call.tensor("target")
+    if grad is None or given is None or target is None:
+        return None
+    read = [grad, given, target, call.tensor("weight")]
+    return vector_work(3 * given.elements, given, read, [given.sized(*given.shape)])
+
+
+def class_loss(call: CallArguments) -> Work | None:
+    """One element of `input` read per target, weighed and added up."""
+    given, target = call.tensor("input"), call.tensor("target")
+    if given is None or target is None:
+        return None
+    picked = given.sized(target.elements)
+    is_reduced = call.integer("reduction") != _UNREDUCED
+    out = [given.sized() if is_reduced else picked, given.sized()]
+    return vector_work(2 * target.elements, given, [picked, target, call.tensor("weight")], out)
+
+
+def class_loss_backward(call: CallArguments) -> Work | None:
+    """A gradient like `input`, zero but for one element per target."""
+    grad, given, target = call.tensor("grad"), call.tensor("input"), call.tensor("target")
+    if grad is None or given is None or target is None:
+        return None
+    read = [grad, target, call.tensor("weight")]
+    return vector_work(target.elements, given, read, [given.sized(*given.shape)])
+
+
+def alignment_loss(call: CallArguments) -> Work | None:
+    """Loss over alignments (CTC): eight operations per step and state of the labels."""
+    given, target = call.tensor("input"), call.tensor("target")
+    if given is None or target is None or len(given.shape) != 3:
+        return None
+    steps, batch, _ = given.shape
+    lengths = call.integers("target_lengths")
+    longest = max(lengths) if lengths else target.shape[-1] if len(target.shape) == 2 else 0
+    states = given.sized(batch, steps, 2 * longest + 1)
+    made = [given.sized(batch), states]
+    work = vector_work(8 * states.elements, given, [given, target], made)
+    return work if longest else replace(work, assumed="labels of unknown length")
+
+
+def alignment_loss_backward(call: CallArguments) -> Work | None:
+    """Gradient of the loss over alignments, from the states of the way forward."""
+    given, target, states = call.tensor("input"), call.tensor("target"), call.tensor("states")
+    if given is None or target is None or states is None:
+        return None
+    read = [call.tensor("grad"), given, target, states]
+    return vector_work(8 * states.elements, given, read, [given.sized(*given.shape)])
+
+
+def dropout(call: CallArguments) -> Work | None:
+    """Draw and scale: two per element; writes which elements were kept."""
+    given = call.tensor("input")
+    if given is None:
+        return None
+    made = [given.sized(*given.shape), Tensor(given.shape, "bool")]
+    return vector_work(2 * given.elements, given, [given], made)
+
+
+def dropout_backward(call: CallArguments) -> Work | None:
+    """Select and scale: two per element."""
+    grad, mask = call.tensor("grad"), call.tensor("mask")
+    if grad is None or mask is None:
+        return None
+    return vector_work(2 * grad.elements, grad, [grad, mask], [grad.sized(*grad.shape)])
+
+
+def fourier_transform(call: CallArguments) -> Work | None:
+    """5 n log2(n) operations for n complex elements, half of that where one side is real."""
+    given, axes = call.tensor("input"), call.integers("axes")
+    if given is None or not given.shape or not axes:
+        return None
+    if not all(-len(given.shape) <= axis < len(given.shape) for axis in axes):
+        return None
+    shape, longest, kind = list(given.shape), list(given.shape), given.type
+    last, share = axes[-1], 1.0
+    if given.type in _COMPLEX:
+        share, kind = 0.5, _COMPLEX[given.type]
+        if call.flag("one_sided") is not False:
+            shape[last] = shape[last] // 2 + 1
+    elif "last_size" in call.places:
+        size = call.integer("last_size") or 2 * (shape[last] - 1)
+        share, kind = 0.5, _REAL.get(given.type, given.type)
+        shape[last] = longest[last] = size
+    points = math.prod(longest[axis] for axis in axes)
+    flop = share * 5 * math.prod(longest) * math.log2(points) if points > 0 else 0.0
+    return vector_work(flop, given, [given], [Tensor(tuple(shape), kind)])
+
+
+def recurrent(call: CallArguments) -> Work | None:
+    """Each step of each sequence times all weights; what gates do element by element is left out.
+
+    Weights are the list's matrices, or all of their one buffer where the list was not recorded.
+    """
+    given, hidden, cell = call.tensor("input"), call.tensor("hidden"), call.tensor("cell")
+    weights = _weights(call)
+    if given is None or hidden is None or weights is None or not given.shape:
+        return None
+    steps = given.elements // max(given.shape[-1], 1)
+    directions = 2 if call.flag("both_ways") else 1
+    out = given.sized(steps, directions * hidden.shape[-1] if hidden.shape else 0)
+    made = [out, hidden, cell]
+    return replace(
+        moved([given, weights, hidden, cell], made),
+        matrix_flop=2.0 * steps * _multiplied(call, weights),
+        precision=given.precision,
+        assumed="" if call.tensor_list("weights") else "all weights are in matrices",
+    )
+
+
+def recurrent_backward(call: CallArguments) -> Work | None:
+    """Gradients of input and weights: twice the products of the way forward."""
+    given, weights = call.tensor("input"), _weights(call)
+    output, grad = call.tensor("output"), call.tensor("grad")
+    if given is None or weights is None or not given.shape:
+        return None
+    steps = given.elements // max(given.shape[-1], 1)
+    return replace(
+        moved([given, weights, output, grad], [given.sized(*given.shape), weights]),
+        matrix_flop=4.0 * steps * _multiplied(call, weights),
+        precision=given.precision,
+        assumed="" if call.tensor_list("weights") else "all weights are in matrices",
+    )
+
+
+def _weights(call: CallArguments) -> Tensor | None:
+    """All weights as one tensor, of the type of the input."""
+    given, listed = call.tensor("input"), call.tensor_list("weights")
+    if given is None or not listed:
+        return call.tensor("buffer")
+    return given.sized(sum(one.elements for one in listed))
+
+
+def _multiplied(call: CallArguments, weights: Tensor) -> int:
+    listed = call.tensor_list("weights")
+    return sum(one.elements for one in listed if len(one.shape) == 2) or weights.elements
+
+
+def recurrent_cell(call: CallArguments) -> Work | None:
+    """Gates of one step: three operations per gate and five per state; gates are kept."""
+    gates, more, state = call.tensor("gates"), call.tensor("hidden_gates"), call.tensor("state")
+    if gates is None or more is None or state is None:
+        return None
+    is_lstm = "lstm" in call.name
+    kept = state.sized(state.elements * (4 if is_lstm else 5))
+    made = [state, state if is_lstm else None, kept]
+    read = [gates, more, state, call.tensor("bias"), call.tensor("hidden_bias")]
+    return vector_work(3 * gates.elements + 5 * state.elements, gates, read, made)
+
+
+def recurrent_cell_backward(call: CallArguments) -> Work | None:
+    """Gradients of the gates of one step and of the state before it."""
+    kept = call.tensor("kept")
+    if kept is None:
+        return None
+    is_lstm = "lstm" in call.name
+    grad, cell_grad = call.tensor("grad"), call.tensor("cell_grad")
+    states = kept.elements // (4 if is_lstm else 5)
+    made = kept.sized(states * (5 if is_lstm else 7))
+    read = [grad, cell_grad, kept, call.tensor("state"), call.tensor("new_state")]
+    return vector_work(3 * made.elements, kept, read, [made])
+
+
+def distances(call: CallArguments) -> Work | None:
+    """Subtract, power and sum for each pair of rows."""
+    a, b = call.tensor("a"), call.tensor("b")
+    if a is None or b is None or len(a.shape) < 2 or len(a.shape) != len(b.shape):
+        return None
+    out = a.sized(*a.shape[:-1], b.shape[-2])
+    return vector_work(3 * out.elements * a.shape[-1], a, [a, b], [out])
+
+
+FORMULAS: Mapping[str, Formula] = {
+    "loss": loss,
+    "loss_backward": loss_backward,
+    "class_loss": class_loss,
+    "class_loss_backward": class_loss_backward,
+    "alignment_loss": alignment_loss,
+    "alignment_loss_backward": alignment_loss_backward,
+    "dropout": dropout,
+    "dropout_backward": dropout_backward,
+    "fourier_transform": fourier_transform,
+    "recurrent": recurrent,
+    "recurrent_backward": recurrent_backward,
+    "recurrent_cell": recurrent_cell,
+    "recurrent_cell_backward": recurrent_cell_backward,
+    "distances": distances,
+}

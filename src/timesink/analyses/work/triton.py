@@ -91,8 +91,8 @@ def fused(call: CallArguments) -> Work | None:
     """Each pointer is read or written once, at most as many elements as the kernel runs over.
 
     The last is taken as the result.  A pointwise kernel has results as large as its extent: where
-    the last is smaller, or there are but two of one type and an operator of two operands, the
-    first is updated in place.  What Inductor itself recorded goes before all this.
+    the last is smaller, or an operator of two operands has but two pointers, or the last is a
+    matrix seen otherwise, the first is updated in place.  What Inductor recorded goes before this.
     """
     pointers = call.tensors
     if not pointers or not all(one.element_bytes for one in pointers):
@@ -100,8 +100,12 @@ def fused(call: CallArguments) -> Work | None:
     extent, operators = _extent(call, pointers), fused_operators(call.name)
     parts = [_capped(one, extent) for one in pointers]
     pointwise = call.name.startswith("triton_poi")
+    # Results of matrix products come as matrices; those of a kernel that views them otherwise.
+    viewed = parts[0].shape != parts[-1].shape and any("view" in one for one in operators)
     both_read = (
-        len(parts) == 2 and parts[0].type == parts[1].type and not _BINARY.isdisjoint(operators)
+        parts[0].type == parts[-1].type
+        and (len(parts) == 2 or viewed)
+        and not _BINARY.isdisjoint(operators)
     )
     in_place = len(parts) == 1 or (
         pointwise and parts[0].elements >= extent and (parts[-1].elements < extent or both_read)

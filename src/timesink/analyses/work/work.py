@@ -19,9 +19,8 @@ from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.model.data_files import csv_rows
 
 _MODULES = (
-    *("matmul", "convolution", "attention", "layers"),
-    *("pointwise", "copies", "reductions", "indices"),
-    *("optimizer", "triton", "collective"),
+    *("matmul", "convolution", "attention", "normalisation", "pools", "layers"),
+    *("pointwise", "copies", "reductions", "indices", "optimizer", "triton", "collective"),
     *("serving", "quantised", "experts", "libraries", "recommendation"),
 )
 """Files of formulas beside this one; each lists its own under `FORMULAS`."""
@@ -86,6 +85,8 @@ class OperatorFormula:
     whole: bool
     """Whether it stands for all that it calls; else what it calls with formulas is apart."""
     places: Mapping[str, int]
+    needs_shapes: bool = True
+    """Whether its inputs tell its work; else what the whole recording tells does."""
 
 
 def moved(read: Iterable[Tensor | None], written: Iterable[Tensor | None]) -> Work:
@@ -98,6 +99,17 @@ def moved(read: Iterable[Tensor | None], written: Iterable[Tensor | None]) -> Wo
         read_bytes=sum(one.bytes for one in read if one),
         written_bytes=sum(one.bytes for one in written if one),
     )
+
+
+def vector_work(
+    flop: float, of: Tensor, read: Iterable[Tensor | None], written: Iterable[Tensor | None]
+) -> Work:
+    """Operations on numbers of the type of a tensor, and the bytes of tensors read and written.
+
+    >>> vector_work(8, Tensor((4,), "float"), [], []).precision
+    'fp32'
+    """
+    return replace(moved(read, written), vector_flop=float(flop), precision=of.precision)
 
 
 @cache
@@ -145,6 +157,7 @@ def _built_in() -> FormulaRegistry:
                 row["family"],
                 row["whole"] == "yes",
                 {name: int(place) for name, place in places.items()},
+                row["shapes"] != "no",
             )
         )
     return FormulaRegistry.of(rows)
@@ -167,4 +180,7 @@ def work_of(call: CallArguments, own: FormulaRegistry | None = None) -> Work | N
     True
     """
     row = formula_of(call.name, own)
-    return None if row is None else row.formula(replace(call, places=row.places))
+    work = None if row is None else row.formula(replace(call, places=row.places))
+    if work is None or min(work.flop, work.read_bytes, work.written_bytes) < 0:
+        return None  # sizes below zero: what was recorded is not what it says
+    return work

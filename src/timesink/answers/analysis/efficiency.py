@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from timesink.analyses.columns import device_names
+from timesink.analyses.kernels.peaks import PeaksChoice, peaks_at_clock
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.work.calls import LIKE, MODELLED, NO_CALL, NO_FORMULA, NO_SHAPES, known_times
 from timesink.analyses.work.efficiency import (
@@ -23,9 +24,11 @@ from timesink.analyses.work.efficiency import (
 )
 from timesink.answers.analysis.sections import microseconds, percent, to_rows
 from timesink.model import units
+from timesink.rules.counter_names import resource_of
 
 _TERA = 1e12
 _ABOVE = 1.0
+_CLOCK, _CLOCK_TOLD = "device_clock", 0.03
 _LEAST_TOLD = 0.005
 """Of the kernel time: what is less is not told apart."""
 
@@ -131,6 +134,9 @@ def notes_of(found: Efficiency) -> Iterator[str]:
     elif step is not None and step.mfu is None:
         lost = [name for name in step.matrix_flop_by_precision if not _has_peak(found, name)]
         yield f"no MFU: the peak of {', '.join(lost)} of {found.peaks.device} is not known"
+    elif step is not None:
+        yield from found.peaks.doubts(_used_peaks(found))
+        yield from _clock_note(found, step)
     yield from _above(step)
     assumed = operator_efficiency(found).filter(pl.col("assumed") != "")
     if assumed.height:
@@ -149,6 +155,29 @@ _WHY = {
 def _has_peak(found: Efficiency, precision: str) -> bool:
     peaks = found.peaks
     return peaks is not None and any(map(peaks.peak, (f"{precision}_tensor", precision)))
+
+
+def _used_peaks(found: Efficiency) -> list[str]:
+    used = found.sets.filter(pl.col("peak") != "")["peak"].unique(maintain_order=True)
+    return ["dram", *used]
+
+
+def _clock_note(found: Efficiency, step: StepEfficiency) -> Iterator[str]:
+    """What the clock was while it was recorded, where counters tell, and what is possible at it."""
+    peaks = found.peaks
+    counters = found.trace.lazy("counters").select(pl.col("counter").cast(pl.String), "value")
+    means = counters.group_by("counter").agg(pl.col("value").mean()).sort("counter").collect()
+    clocks = [hz for name, hz in means.iter_rows() if resource_of(name).resource == _CLOCK and hz]
+    if not clocks or peaks is None or step.hfu is None or not step.peak_ns:
+        return
+    hz = 1e6 * clocks[0]
+    slower = peaks_at_clock(peaks, hz)
+    at_clock = Efficiency(found.trace, PeaksChoice(slower), found.modelled).step
+    if at_clock is None or at_clock.mfu is None or step.mfu is None:
+        return
+    if abs(at_clock.mfu / step.mfu - 1) > _CLOCK_TOLD:
+        share = units.share(at_clock.mfu, 1)
+        yield f"at the clock it ran at, {hz / 1e9:.2f} GHz in the mean, MFU is {share}"
 
 
 def _largest_unknown(found: Efficiency) -> str:

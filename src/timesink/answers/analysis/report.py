@@ -29,13 +29,15 @@ from timesink.analyses.replay.path_table import PlayedRun, played_run
 from timesink.analyses.steps import average_step, find_steps, step_ranges, within_steps
 from timesink.analyses.work.calls import modelled_calls
 from timesink.analyses.work.efficiency import Efficiency
+from timesink.analyses.work.own_formulas import load_formulas
+from timesink.analyses.work.work import FormulaRegistry
 from timesink.answers.analysis import sections
 from timesink.answers.analysis.efficiency import efficiency_values
 from timesink.answers.analysis.headline import headline, interval, tells_clocks_apart
 from timesink.answers.analysis.sections import start_side_by_side
 from timesink.answers.rank_reading import open_set
 from timesink.answers.views import View, check_group, find_view
-from timesink.errors import TimesinkError, UnreadableError, UsageError
+from timesink.errors import TimesinkError, UnreadableError, UsageError, own_text
 from timesink.formats.options import Progress
 from timesink.formats.written_files import is_folder
 from timesink.model import units
@@ -59,6 +61,17 @@ _OVERHEAD = ("heavy_profiling", "profiler_overhead")
 """Health that says what the own clock takes out."""
 _FOR_PANDAS = ("pandas", "pyarrow")
 """What Polars needs to make a pandas frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What efficiency is told against, where the user says it."""
+
+    device: str | None = None
+    peaks: str | None = None
+    """A file of peaks, or `dram=4.0TB/s,...`."""
+    formulas: str | None = None
+    """A file that says what operators of the user's own compute and move."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,9 +100,7 @@ class Analysis:
     """On which clock the answer is: the program's own, where that is known, or as recorded."""
     whole: Trace | None = None
     """The recording, where `trace` has some of its steps."""
-    device: str | None = None
-    """What the device is, where the user says it, and so its `peaks`."""
-    peaks: str | None = None
+    limits: Limits = Limits()
 
     @property
     def is_set(self) -> bool:
@@ -159,10 +170,15 @@ class Analysis:
         """What operators compute and move against what the device can do."""
         return self.efficiency_of(self.timeline)
 
+    @cached_property
+    def _own_formulas(self) -> FormulaRegistry | None:
+        path = self.limits.formulas
+        return None if path is None else load_formulas(path)
+
     def efficiency_of(self, timeline: Trace) -> Efficiency:
         """The same on a clock."""
-        chosen = choose_peaks(self.recording, device=self.device, peaks=self.peaks)
-        return Efficiency(timeline, chosen, modelled_calls(timeline))
+        chosen = choose_peaks(self.recording, device=self.limits.device, peaks=self.limits.peaks)
+        return Efficiency(timeline, chosen, modelled_calls(timeline, self._own_formulas))
 
     @property
     def _steps(self) -> list[str]:
@@ -358,6 +374,7 @@ def analyze(
     clock: str = OWN,
     device: str | None = None,
     peaks: str | None = None,
+    formulas: str | None = None,
     cache: bool = True,
     jobs: int | None = None,
     progress: Progress | None = None,
@@ -372,7 +389,8 @@ def analyze(
     a cluster.  `steps` keeps only some steps, e.g. `"5-8"`, `5` or `[5, 7]`.  The answer is on the
     program's own `clock`, without what recording costs, where that is known, or as `"recorded"`.
     Efficiency is told against the published peaks of the device, or of another `device`, or
-    against `peaks` such as `"dram=4.0TB/s,bf16_tensor=790TFLOP/s"`.
+    against `peaks` such as `"dram=4.0TB/s,bf16_tensor=790TFLOP/s"`; `formulas` is a file that
+    says what operators of one's own compute and move.
 
     >>> import timesink
     >>> analysis = timesink.analyze(timesink.sample())
@@ -394,6 +412,7 @@ def analyze(
     if clock not in CLOCKS:
         raise UsageError(f"there is no clock {clock!r}", f"choose one of {', '.join(CLOCKS)}")
     wanted = None if steps is None else step_choice(steps)
+    limits = Limits(device, peaks, formulas)
     opened = _opened(source)
     if opened is not None:
         _check_timeline(opened, source)
@@ -405,9 +424,7 @@ def analyze(
         ):
             label = Recording(Path(about.source), about.worker or "one trace", about.span).label
             raise UnreadableError.none_fits(_path_of(source), [label])
-        given = Analysis(
-            opened, _path_of(source), None, group_by, clock=clock, device=device, peaks=peaks
-        )
+        given = Analysis(opened, _path_of(source), None, group_by, clock=clock, limits=limits)
         return _of_steps(given, wanted)
     place = place_of(_path_of(source))
     recordings, notes = one_run(find_chosen(place, worker=worker, span=span, rank=rank), place)
@@ -418,9 +435,7 @@ def analyze(
         )
         # One rank in detail, all of them where they are compared.
         _check_timeline(trace, shown(place))
-        whole = Analysis(
-            trace, shown(place), ranks, group_by, tuple(notes), device=device, peaks=peaks
-        )
+        whole = Analysis(trace, shown(place), ranks, group_by, tuple(notes), limits=limits)
         many = units.counted(len(ranks.ranks), "ranks")
         note = f"{many}: {detailed} in detail; --worker NAME shows another one alone"
         analysis = _of_steps(whole, wanted)
@@ -431,8 +446,7 @@ def analyze(
     whole = Analysis(
         *(trace, shown(place), None, group_by, tuple(notes)),
         clock=clock,
-        device=device,
-        peaks=peaks,
+        limits=limits,
     )
     analysis = _of_steps(whole, wanted)
     return _keeping(analysis, recordings[0], wanted) if cache else analysis
@@ -485,9 +499,11 @@ def _keeping(analysis: Analysis, recording: Recording, wanted: str | None) -> An
 
 
 def _peaks_of(analysis: Analysis) -> dict[str, Any]:
-    """What efficiency is told against: a file of peaks may change."""
-    peaks = choose_peaks(analysis.trace, device=analysis.device, peaks=analysis.peaks).peaks
-    return {} if peaks is None else peaks.to_dict()
+    """What efficiency is told against: files of peaks and formulas may change."""
+    limits = analysis.limits
+    peaks = choose_peaks(analysis.trace, device=limits.device, peaks=limits.peaks).peaks
+    told = "" if limits.formulas is None else own_text(Path(limits.formulas), "--formulas", "")
+    return {"formulas": told, **({} if peaks is None else peaks.to_dict())}
 
 
 def _of_steps(analysis: Analysis, wanted: str | None) -> Analysis:

@@ -152,6 +152,7 @@ def plain(one: baseline_store.Baseline) -> dict[str, Any]:
         "saved": _moment(one).isoformat(timespec="seconds"),
         "timesink": one.timesink,
         "bytes": one.size_bytes,
+        "timed_runs": max(len(one.timed), 1),
         "marker": one.finding.marker,
         "by": one.finding.by,
         "command": next(iter(_commands(one)), []),
@@ -206,7 +207,8 @@ def saved(one: baseline_store.Baseline, place: str, store: str | None = None) ->
 def _held(one: baseline_store.Baseline) -> str:
     """Recordings, cycles and their length."""
     cycles = [_cycles(run) for run in one.runs]
-    many = f"{counted(len(one.runs), 'recordings')} of " if len(one.runs) > 1 else ""
+    many = f"{counted(len(one.timed), 'runs')}, one kept in full: " if one.timed else ""
+    many += f"{counted(len(one.runs), 'recordings')} of " if len(one.runs) > 1 else ""
     least, most = min(cycles), max(cycles)
     count = counted(most, "cycles") if least == most else f"{least} to {most} cycles"
     means = [mean for run in one.runs if (mean := _mean_ns(run)) is not None]

@@ -40,7 +40,7 @@ from timesink.formats.written_files import SERIES
 from timesink.model.diagnosis import PLAIN, RECORDED
 from timesink.model.recorded_run import RecordedRun
 from timesink.model.units import counted, listed
-from timesink.recorder.versions import git
+from timesink.recorder.versions import git, state_of
 from timesink.sources.ab_folder import NEW, is_ab, read_ab
 from timesink.sources.sidecars import run_file_in
 
@@ -156,14 +156,26 @@ def add_runs(
     options = reading or SideReadOptions()
     paths = list(expanded(runs))
     measured = _with_devices([one for run in paths for one in measured_runs(run, options)])
-    refs = {read_ab(run).new.ref for run in paths if is_ab(run)} - {None}
-    chosen = commit or (str(refs.pop()) if len(refs) == 1 and len(paths) == 1 else None)
+    chosen, dirty = (commit, False) if commit else _commit_in(paths)
     started = min((one.started_us for one in measured if one.started_us), default=None)
     version = commit_of(chosen, time_us, started)
+    version = replace(version, dirty=version.dirty or dirty)
     added = AddedRuns(SCHEMA, __version__, version, measured)
     content = msgspec.json.format(msgspec.json.encode(added), indent=1)
     digest = hashlib.blake2b(msgspec.json.encode(measured), digest_size=8).hexdigest()
     return added, place.add(f"{version.sha}-{digest}", content)
+
+
+def _commit_in(paths: Sequence[Path]) -> tuple[str | None, bool]:
+    """The commit that folders of `timesink ab` name, else that of the work tree; is it dirty."""
+    here = state_of(Path.cwd())
+    sides = [read_ab(run).new if is_ab(run) else None for run in paths]
+    known = {(one.commit, one.dirty) if one and one.commit else here for one in sides}
+    commits = sorted({commit or "no commit" for commit, _ in known})
+    if len(commits) > 1:
+        hint = "add them one by one, or name the commit with --commit SHA"
+        raise UsageError(f"these runs are of {' and '.join(one[:10] for one in commits)}", hint)
+    return next(iter(known))[0], any(dirty for _, dirty in known)
 
 
 def _with_devices(measured: Sequence[MeasuredRun]) -> tuple[MeasuredRun, ...]:
@@ -184,9 +196,12 @@ def measured_runs(run: str | Path, reading: SideReadOptions) -> Iterator[Measure
         yield _measured(folder, reading)
         return
     ab = read_ab(folder)
-    for one in ab.counted:
-        if one.side == NEW:
-            yield _measured(folder / one.folder, reading)
+    timed = [one for one in ab.counted if one.side == NEW]
+    if not timed:
+        hint = f"go on with  timesink ab --resume {shlex.quote(str(folder))}"
+        raise UnreadableError(f"{folder}: holds no new run that counts", hint)
+    for one in timed:
+        yield _measured(folder / one.folder, reading)
     if NEW in ab.timelines():
         # Its cycles were not timed in turn with the others: counts alone.
         told = _measured(folder / ab.timelines()[NEW], reading)
@@ -288,7 +303,7 @@ def commit_of(
         moments = (time_us, started_us, time.time_ns() // 1000)
         return Commit(given, next(one for one in moments if one is not None))
     if given is None:
-        found = replace(found, dirty=bool(_git("status", "--porcelain", "--untracked-files=no")))
+        found = replace(found, dirty=state_of(Path.cwd())[1])
     return found if time_us is None else replace(found, time_us=time_us)
 
 
@@ -410,7 +425,12 @@ _BUDGETS = {
 def bisect_lines(
     signal: str, before: Commit, after: Commit, rows: Sequence[HistoryRow]
 ) -> Iterator[str]:
-    """Lines for a shell that find the commit between two at which a signal rose."""
+    """Lines for a shell that find the commit between two at which a signal rose.
+
+    None where git says that one follows the other.
+    """
+    if _git("rev-list", "--count", "--end-of-options", f"{before.sha}..{after.sha}") == "1":
+        return
     commands = (run.command for row in reversed(rows) for run in row.runs if run.command)
     program = shlex.join(next(commands, ("python", "train.py")))
     good, bad = before.short, after.short

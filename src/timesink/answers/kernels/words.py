@@ -177,8 +177,9 @@ def roofline_title(roofline: Roofline) -> str:
 def roof_lines(roof: DeviceRoof, peaks: DevicePeaks | None, use: DeviceUse) -> Iterator[str]:
     """How long the work of a device takes at the roofs, and what sets these."""
     if roof.roof_ns is not None and roof.covered_ns and peaks is not None:
+        known = "measured" if peaks.measured else "data-sheet"
         given = f"given peaks of the {peaks.device}" if peaks.source else "given peaks"
-        which = given if peaks.given else f"data-sheet peaks of the {peaks.device}"
+        which = given if peaks.given else f"{known} peaks of the {peaks.device}"
         told = (
             f"at the {which} the same work takes {units.brief_ns(roof.roof_ns)} of "
             f"{units.brief_ns(roof.covered_ns)} ({units.share(roof.roof_ns, roof.covered_ns)})"

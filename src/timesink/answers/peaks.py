@@ -1,0 +1,148 @@
+"""The peaks of devices: the table, one of them, and what was measured on the device at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from timesink.analyses.kernels.peaks import (
+    LINK,
+    MEMORY,
+    PRECISIONS,
+    DevicePeaks,
+    find_peaks,
+    load_peaks,
+    measured_peaks,
+)
+from timesink.errors import UsageError
+from timesink.model import units
+from timesink.output.blocks import Document, Facts, Section, Text
+from timesink.output.numbers import column, table
+from timesink.recorder.peak_rates import COPY, MeasuredDevice
+
+SCHEMA = "timesink/peaks/1"
+_MAIN = ("fp32", "bf16_tensor", "fp8_tensor", "fp4_tensor")
+"""What fits on a line; pages and Markdown have more."""
+
+
+def known_peaks() -> tuple[DevicePeaks, ...]:
+    """Every row, those that were measured first."""
+    return (*measured_peaks(), *load_peaks())
+
+
+def peaks_called(name: str) -> tuple[DevicePeaks, ...]:
+    """The rows of a device, measured ones first; an error says which there are."""
+    rows = known_peaks()
+    choice = find_peaks(name, table=rows)
+    if choice.peaks is None:
+        reason, _, hint = choice.reason.partition("; ")
+        listed = "see  timesink peaks  for those that are"
+        raise UsageError(reason, hint.replace("--device ", "") if '"' in hint else listed)
+    return tuple(row for row in rows if row.device == choice.peaks.device)
+
+
+def peaks_dict(rows: Sequence[DevicePeaks]) -> dict[str, Any]:
+    """Rows, ready for JSON."""
+    return {"schema": SCHEMA, "peaks": [row.to_dict() for row in rows]}
+
+
+def peaks_document(rows: Sequence[DevicePeaks]) -> Document:
+    """All rows in one table; a device alone with every figure, its doubts and its source."""
+    if len({row.device for row in rows}) == 1:
+        parts = [Section(f"peaks{place}", "", tuple(_one(row))) for place, row in enumerate(rows)]
+        return Document("table", "Peaks", rows[0].device, rows[0].device, sections=tuple(parts))
+    columns = [column("device", "device", "text", [_called(row) for row in rows])]
+    for key, title, values in (
+        (MEMORY, "DRAM GB/s", [row.dram_bytes_per_s for row in rows]),
+        (LINK, "link GB/s", [row.link_bytes_per_s for row in rows]),
+    ):
+        marks = ["?" if key in row.unsure else "" for row in rows]
+        told = [one and f"{one / 1e9:.5g}{mark}" for one, mark in zip(values, marks, strict=True)]
+        columns.append(column(key, title, "text", told, right=True))
+    for one in PRECISIONS:
+        told = [_tera(row, one) for row in rows]
+        title = one.replace("_tensor", " T")
+        columns.append(column(one, title, "text", told, right=True, main=one in _MAIN))
+    shown = table("peaks", "", columns, total_rows=len(rows), whole=True)
+    about = (
+        "Dense peaks in TFLOP/s (int8: TOP/s); T: tensor or matrix cores; ?: unsure; link: one way"
+    )
+    section = Section("peaks", "", (shown, Text(f"{about}. Sources: timesink peaks NAME.")))
+    return Document("table", "Peaks of devices", "", "", sections=(section,))
+
+
+def _called(row: DevicePeaks) -> str:
+    return f"{row.device} (measured)" if row.measured else row.device
+
+
+def _tera(row: DevicePeaks, one: str) -> str | None:
+    peak = row.flop_per_s.get(one)
+    doubt = "?" if one in row.unsure else ""
+    return None if peak is None else f"{peak / 1e12:.4g}{doubt}"
+
+
+def _one(row: DevicePeaks) -> Iterator[Facts | Text]:
+    facts = {MEMORY: _bytes(row.dram_bytes_per_s), LINK: _bytes(row.link_bytes_per_s)}
+    for one in PRECISIONS:
+        peak = row.flop_per_s.get(one)
+        facts[one] = units.rate(peak, "FLOP") if peak else ""
+    hertz = (row.boost_hz, row.tensor_boost_hz)
+    facts["clock"] = " / ".join(f"{one / 1e6:g} MHz" for one in hertz if one)
+    marked = [
+        (name, f"{text} (unsure)" if name in row.unsure else text)
+        for name, text in facts.items()
+        if text
+    ]
+    yield Facts((("device", _called(row)), *marked, ("source", row.source)))
+
+
+def _bytes(rate: float | None) -> str:
+    return units.rate(rate, "B") if rate else ""
+
+
+def measured_document(found: MeasuredDevice, row: DevicePeaks, stored: str) -> Document:
+    """What was measured, beside what is published, and where it is kept."""
+    published = find_peaks(found.name).peaks
+    names, rates = [], []
+    for one in row.measured:
+        peak = row.dram_bytes_per_s if one == MEMORY else row.flop_per_s[one]
+        names.append(one)
+        rates.append((peak, _published(published, one)))
+    things = ["B" if one == MEMORY else "FLOP" for one in names]
+    pairs = list(zip(things, rates, strict=True))
+    best = {COPY: MEMORY}
+    used = {one.partition("_")[0]: one for one in row.flop_per_s} | best
+    sizes = {used[name]: rate for name, rate in found.rates.items() if name in used}
+    columns = (
+        column("peak", "peak", "text", names),
+        column("measured", "measured", "text", [units.rate(one[0] or 0, t) for t, one in pairs]),
+        column(
+            "published", "published", "text",
+            [units.rate(one[1], t) if one[1] else None for t, one in pairs],
+        ),
+        column(
+            "share", "share", "share",
+            [one[0] / one[1] if one[0] and one[1] else None for _, one in pairs],
+        ),
+        column("size", "best at", "text", [sizes[one].size for one in names]),
+        column("rounds", "rounds", "count", [sizes[one].rounds for one in names]),
+    )  # fmt: skip
+    notes = [Text(f"{name}: not measured: {why}") for name, why in found.skipped.items()]
+    clocks = [
+        f"{when} {clock}"
+        for when, clock in zip(("before", "after"), found.clocks, strict=True)
+        if clock
+    ]
+    if clocks:
+        notes.append(Text(f"Clock: {', '.join(clocks)}."))
+    notes.append(Text(f"Kept in {stored}."))
+    shown = table("measured", "", columns, total_rows=len(names), whole=True)
+    section = Section("measured", "", (shown, *notes))
+    headline = f"{row.device}: measured with torch {found.torch}"
+    return Document("table", "Measured peaks", row.device, headline, sections=(section,))
+
+
+def _published(peaks: DevicePeaks | None, one: str) -> float | None:
+    if peaks is None:
+        return None
+    return peaks.dram_bytes_per_s if one == MEMORY else peaks.peak(one)
