@@ -24,6 +24,10 @@ from timesink.output.blocks import (
     Part,
     Parts,
     Picture,
+    Point,
+    PointGroup,
+    Roof,
+    Scatter,
     Section,
     StackPart,
     Stacks,
@@ -125,7 +129,13 @@ OTHERS: tuple[Block, ...] = (
     Curves("memory", "Memory", "bytes", (0, 1, 2), (Curve("allocated", (0.0, 512.0, 1024.0)),)),
     Icicle("tree", "Modules", "time_ns", (-1, 0), (0, 1), ("UNet", "Conv2d"), (8e6, 4e6)),
     Picture("", "<svg/>", "A picture"),
-)
+    Scatter(
+        "roofline", "Roofs", "FLOP per byte", "FLOP/s", "time", "time_ns",
+        (Point(HOSTILE, "8x8", 0.25, 1e12, 4e6, "2"),),
+        (PointGroup("2", "bound by memory"),),
+        (Roof("memory", 4.8e12, slopes=True),),
+    ),
+)  # fmt: skip
 
 
 def document(*blocks: Block, title: str = "Section", lead: str = "", **about: str) -> Document:

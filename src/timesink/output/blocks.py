@@ -62,6 +62,8 @@ class Tile(msgspec.Struct, frozen=True):
     help: str = ""
     share: float | None = None
     tone: Tone = "plain"
+    section: str = ""
+    """Section of the document, or page of the app, that tells more."""
 
 
 class Tiles(msgspec.Struct, frozen=True, tag_field="type", tag="tiles"):
@@ -345,6 +347,51 @@ class Heatmap(msgspec.Struct, frozen=True, tag_field="type", tag="heatmap"):
     """What rows and columns stand for where they are not one thing each."""
 
 
+class Point(msgspec.Struct, frozen=True):
+    name: str
+    about: str
+    """What tells it from others of that name."""
+    x: float
+    y: float
+    size: float
+    group: str
+
+
+class PointGroup(msgspec.Struct, frozen=True):
+    id: str
+    """Decides the colour."""
+    name: str
+
+
+class Roof(msgspec.Struct, frozen=True):
+    name: str
+    value: float
+    """The highest y; where it slopes, by each x."""
+    slopes: bool = False
+
+
+class Scatter(msgspec.Struct, frozen=True, tag_field="type", tag="scatter"):
+    """Points on two logarithmic axes, below the roofs of what can be; areas are sizes."""
+
+    id: str
+    title: str
+    x_title: str
+    y_title: str
+    size_title: str
+    kind: Kind
+    points: tuple[Point, ...]
+    """The largest first."""
+    groups: tuple[PointGroup, ...]
+    roofs: tuple[Roof, ...]
+    details: tuple[Detail, ...] = ()
+    link: CellLink = ""
+    """What a click on a point leads to in the app."""
+    section: str = ""
+    """Section of a report whose tables have it."""
+    note: str = ""
+    """What is not in the picture."""
+
+
 class HealthItem(msgspec.Struct, frozen=True):
     code: str
     severity: str
@@ -377,6 +424,7 @@ Block: TypeAlias = (
     | Icicle
     | Tree
     | Heatmap
+    | Scatter
     | Health
 )
 

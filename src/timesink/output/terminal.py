@@ -149,7 +149,7 @@ def _section(section: Section, width: int) -> Iterator[RenderableType]:
     shown = [
         tables.tree_table(one) if isinstance(one, blocks.Tree) else one
         for one in section.blocks
-        if not isinstance(one, blocks.Picture)
+        if not isinstance(one, blocks.Picture | blocks.Scatter)
     ]
     if not shown and not section.lead:
         return

@@ -8,6 +8,7 @@ import { changedQuery, formatRoute, type Query, type RunPage, runHref } from "./
 const PAGE_OF_SECTION: Readonly<Record<string, RunPage>> = {
   operators: "operators",
   "launch-sites": "operators",
+  efficiency: "efficiency",
   kernels: "kernels",
   "kernel-launches": "kernels",
   memory: "memory",

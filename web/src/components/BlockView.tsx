@@ -9,6 +9,7 @@ import { Heatmap } from "./Heatmap";
 import { Icicle } from "./Icicle";
 import { Parts } from "./Parts";
 import { Picture } from "./Picture";
+import { Scatter } from "./Scatter";
 import { Stacks } from "./Stacks";
 import { Table } from "./Table";
 import { Text } from "./Text";
@@ -49,6 +50,8 @@ export function BlockView({ block }: { block: Block }) {
       return <Tree block={block} />;
     case "heatmap":
       return <Heatmap block={block} />;
+    case "scatter":
+      return <Scatter block={block} />;
     case "health":
       return <Health block={block} />;
     default:

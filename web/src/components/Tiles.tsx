@@ -1,6 +1,8 @@
+import { useContext } from "preact/hooks";
 import type { Tile, Tiles as TilesBlock } from "../document/types";
 import { worded } from "../format/format";
 import { Icon, iconOfTone } from "./Icon";
+import { LinksContext } from "./links";
 import { Meanings } from "./Meanings";
 
 /** Figures one sees first. */
@@ -22,11 +24,14 @@ export function Tiles({ block }: { block: TilesBlock }) {
 
 function TileView({ tile }: { tile: Tile }) {
   const { digits, unit } = worded(tile.kind, tile.value);
+  const { hrefOfLink } = useContext(LinksContext);
+  const { label, section } = tile;
+  const href = section && hrefOfLink({ label, section, search: "", from_ns: null, to_ns: null });
   return (
     <div class={`tile tone-${tile.tone}`} title={tile.help || undefined}>
       <dt>
         {tile.tone !== "plain" && <Icon name={iconOfTone(tile.tone)} size={13} />}
-        {tile.label}
+        {href ? <a href={href}>{label}</a> : label}
       </dt>
       <dd>
         <span class="figure">{digits}</span>

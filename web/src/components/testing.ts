@@ -1,6 +1,6 @@
-// Small tables for tests.
+// Small blocks for tests.
 
-import type { Column, Kind, Table } from "../document/types";
+import type { Column, Kind, Point, Scatter, Table } from "../document/types";
 
 type Values = (number | null)[] | (string | null)[];
 
@@ -33,5 +33,29 @@ export function table(columns: Column[], more: Partial<Table> = {}): Table {
     note: "",
     sort: null,
     ...more,
+  };
+}
+
+/** A picture of points below a slope and two roofs. */
+export function scatter(points: Pick<Point, "name" | "x" | "y" | "size">[]): Scatter {
+  return {
+    type: "scatter",
+    id: "roofline",
+    title: "Operators",
+    x_title: "FLOP per byte",
+    y_title: "FLOP/s",
+    size_title: "time per step",
+    kind: "time_ns",
+    points: points.map((point) => ({ about: "8x8", group: "2", ...point })),
+    groups: [{ id: "2", name: "bound by memory" }],
+    roofs: [
+      { name: "memory 5 TB/s", value: 5e12, slopes: true },
+      { name: "bf16 tensor 1 PFLOP/s", value: 1e15, slopes: false },
+      { name: "fp32 100 TFLOP/s", value: 1e14, slopes: false },
+    ],
+    details: [{ title: "TFLOP/s", kind: "number", values: points.map(({ y }) => y / 1e12) }],
+    link: "operator",
+    section: "operators",
+    note: "",
   };
 }

@@ -63,6 +63,7 @@ export type Block =
   | Icicle
   | Tree
   | Heatmap
+  | Scatter
   | Health;
 
 export interface Text {
@@ -91,6 +92,8 @@ export interface Tile {
   /** 0 to 1 where the figure is a part of a whole: drawn as a bar. */
   share: number | null;
   tone: Tone;
+  /** Id of the section, or page of the app, that tells more; missing or "" where none does. */
+  section?: string;
 }
 
 /** A whole and its parts, as one bar with a legend. */
@@ -344,6 +347,48 @@ export interface HeatRow {
   /** The recording it is of; empty where it stands for several. */
   worker: string;
   marked: boolean;
+}
+
+/** Points on two logarithmic axes, below the roofs of what can be; areas are sizes. */
+export interface Scatter {
+  type: "scatter";
+  id: string;
+  title: string;
+  x_title: string;
+  y_title: string;
+  size_title: string;
+  /** Of the sizes. */
+  kind: Kind;
+  /** The largest first. */
+  points: Point[];
+  /** By `id`, which decides the colour. */
+  groups: { id: string; name: string }[];
+  roofs: Roof[];
+  /** Further figures of each point. */
+  details: Icicle["details"];
+  /** What a click on a point leads to in the app. */
+  link: Column["link"];
+  /** Section of a report whose tables have it. */
+  section: string;
+  /** What is not in the picture. */
+  note: string;
+}
+
+export interface Point {
+  name: string;
+  /** What tells it from others of that name. */
+  about: string;
+  x: number;
+  y: number;
+  size: number;
+  group: string;
+}
+
+export interface Roof {
+  name: string;
+  /** The highest y; where it slopes, by each x. */
+  value: number;
+  slopes: boolean;
 }
 
 export interface Health {

@@ -6,7 +6,7 @@ memory traffic takes at the peak bandwidth, whichever is longer.  `docs/roofline
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -143,6 +143,27 @@ class Roofline:
 
 
 _OF_A_DEVICE = ("total_ns", "covered_ns", "roof_ns", "roof_share_pct", "bound_ns", "clock_hz")
+
+
+def named_roofs(peaks: DevicePeaks | None, precisions: Iterable[str]) -> dict[float, str]:
+    """Peaks of the precisions that occur, the highest first; equal ones share a name.
+
+    >>> peaks = DevicePeaks("H200", flop_per_s={"fp16_tensor": 989e12, "bf16_tensor": 989e12})
+    >>> named_roofs(peaks, ["fp16_tensor", "bf16_tensor"])
+    {989000000000000.0: 'fp16, bf16 tensor'}
+    """
+    named: dict[float, list[str]] = {}
+    for precision in precisions:
+        peak = peaks.peak(precision) if peaks else None
+        if peak:
+            named.setdefault(peak, []).append(precision.replace("_", " "))
+    told = {}
+    for peak in sorted(named, reverse=True):
+        # Several kinds of tensor arithmetic in a word.
+        first, kinds = zip(*(one.partition(" ")[::2] for one in named[peak]), strict=True)
+        same = bool(kinds[0]) and len(set(kinds)) == 1
+        told[peak] = f"{', '.join(first)} {kinds[0]}" if same else ", ".join(named[peak])
+    return told
 
 
 def why_no_roofline(trace: Trace) -> str:

@@ -292,13 +292,14 @@ def _peak_name(peaks: DevicePeaks, precision: str, *, tf32: bool, uses_matrix: b
     )
 
 
-def operator_efficiency(found: Efficiency) -> pl.DataFrame:
+def operator_efficiency(subject: Trace | Efficiency) -> pl.DataFrame:
     """One row per operator and what it was given: work of a call, rates, roof and headroom.
 
     Rates are over the union of the kernels of a call: over all calls, their median and their
     standard deviation.  Headroom is per step: what would be saved at the roof, and at the share
     of it that good kernels reach, which take a while to start.  Collectives have none: they wait.
     """
+    found = _of(subject)
     steps = max(found.steps, 1)
     sets = found.sets.with_row_index("set").with_columns(pl.col("set").cast(pl.Int64))
     work = sets.select(
@@ -380,12 +381,17 @@ def _type_text(types: str) -> str:
     return ", ".join(dict.fromkeys(one.removeprefix("c10::") for one in found))
 
 
+def _of(subject: Trace | Efficiency) -> Efficiency:
+    return efficiency(subject) if isinstance(subject, Trace) else subject
+
+
 def _ratio(above: pl.Expr, below: pl.Expr) -> pl.Expr:
     return pl.when(below > 0).then(above / below)
 
 
-def family_efficiency(found: Efficiency) -> pl.DataFrame:
+def family_efficiency(subject: Trace | Efficiency) -> pl.DataFrame:
     """The same by family of operators; kernels without work by the family of their names."""
+    found = _of(subject)
     named = device_names(found.trace)
     families = load_families()
     rows = found.kernels.select("row", "family").with_row_index("at")
@@ -396,15 +402,17 @@ def family_efficiency(found: Efficiency) -> pl.DataFrame:
     return found.group(rows["family"].fill_null(by_name).alias("name"))
 
 
-def kernel_efficiency(found: Efficiency) -> pl.DataFrame:
+def kernel_efficiency(subject: Trace | Efficiency) -> pl.DataFrame:
     """The same by kernel."""
+    found = _of(subject)
     named = device_names(found.trace)
     short = pl.Series([short_kernel_name(text or "") for text in named.texts], dtype=pl.String)
     return found.group(short.gather(named.codes[found.kernels["row"].to_numpy()]).alias("name"))
 
 
-def module_efficiency(found: Efficiency) -> pl.DataFrame:
+def module_efficiency(subject: Trace | Efficiency) -> pl.DataFrame:
     """The same by module, forward and backward pass together; nothing without modules."""
+    found = _of(subject)
     modules = modules_of(found.trace, found.kernels["row"].to_numpy())
     if modules is None:
         return pl.DataFrame(schema=GROUP_SCHEMA)

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import polars as pl
+
+from timesink.analyses.kernels.peaks import DevicePeaks
+from timesink.analyses.kernels.roofline import named_roofs
 from timesink.analyses.work.efficiency import (
     LINK,
     MATRIX,
@@ -10,23 +16,38 @@ from timesink.analyses.work.efficiency import (
     VECTOR,
     Efficiency,
     StepEfficiency,
+    operator_efficiency,
 )
 from timesink.answers.analysis.efficiency import efficiency_sentences, notes_of
 from timesink.answers.analysis.tables import Analysed, Empty, Made
 from timesink.answers.views import NO_KERNELS, NO_SHAPES_RECORDED
-from timesink.output.blocks import Block, Part, Parts, Section, Text, Tile, Tiles
+from timesink.model import units
+from timesink.output.blocks import (
+    Block,
+    Detail,
+    Part,
+    Parts,
+    Point,
+    PointGroup,
+    Roof,
+    Scatter,
+    Section,
+    Text,
+    Tile,
+    Tiles,
+)
 
 _TITLE = "How near to the limit"
 _TERA = 1e12
 _PARTS = {
-    MATRIX: ("kernel", "at the roof of matrix units"),
-    VECTOR: ("5", "at the roof of vector units"),
-    MEMORY: ("memcpy", "at the roof of memory"),
-    LINK: ("communication", "at the roof of links"),
+    MATRIX: ("1", "matrix units"),
+    VECTOR: ("3", "vector units"),
+    MEMORY: ("2", "memory"),
+    LINK: ("7", "links"),
 }
-"""Parts of the ideal time: the colour and the words of each."""
+"""What sets roofs: the colour and the words of each."""
 _BEYOND = {
-    "below_ns": ("1", "kernels below their roofs", "what kernels take beyond their roofs"),
+    "below_ns": ("6", "kernels below their roofs", "what kernels take beyond their roofs"),
     "unmodelled_ns": ("other", "kernels not modelled", "kernels whose work is not known"),
     "communication_ns": ("communication", "exposed communication", "and nothing else runs"),
     "copies_ns": ("memset", "copies", "copies and memsets, and no kernel runs"),
@@ -50,10 +71,25 @@ def efficiency_section(run: Analysed) -> Made:
     step = found.step
     if step is not None:
         made += [_tiles(found, step), _waterfall(step)]
+    made += _roofline(found)
     made += [run.table(view) for view in ("efficiency", "efficiency-families")]
     modules = run.table("efficiency-modules")
     made += [modules] if modules.rows else []
     return Section("efficiency", _TITLE, tuple(made))
+
+
+def efficiency_tiles(found: Efficiency) -> Iterator[Tile]:
+    """What the overview has of it, where it is known."""
+    step = found.step
+    if step is None or found.peaks is None:
+        return
+    ideal = sum(step.ideal_ns.values())
+    share = ideal / step.step_ns if step.step_ns else None
+    said = "what a step takes with all kernels at their roofs"
+    yield Tile("Speed of light", ideal, "time_ns", said, share, section="efficiency")
+    if step.mfu is not None:
+        said = "matrix operations of the model, of what the device can do in a step"
+        yield Tile("MFU", step.mfu, "share", said, step.mfu, section="efficiency")
 
 
 def _tiles(found: Efficiency, step: StepEfficiency) -> Tiles:
@@ -83,7 +119,7 @@ def _tiles(found: Efficiency, step: StepEfficiency) -> Tiles:
 
 def _waterfall(step: StepEfficiency) -> Parts:
     parts = [
-        Part(colour, words, step.ideal_ns[name], "time at the roof")
+        Part(colour, f"at the roof of {words}", step.ideal_ns[name], "time at the roof")
         for name, (colour, words) in _PARTS.items()
         if step.ideal_ns[name]
     ]
@@ -93,6 +129,80 @@ def _waterfall(step: StepEfficiency) -> Parts:
         if getattr(step, name)
     ]
     return Parts("From the ideal step to the real one", "time_ns", step.step_ns, tuple(parts))
+
+
+_MOST_POINTS = 300
+_LEAST_TOLD = 0.0005
+_FIGURES = {"tflops": "TFLOP/s", "tb_per_s": "TB/s", "roof_pct": "of the roof"}
+
+
+def _roofline(found: Efficiency) -> list[Scatter]:
+    """Operators by what they compute per byte and how fast, below the roofs of their device."""
+    peaks, rows = found.peaks, operator_efficiency(found)
+    if peaks is None:
+        return []
+    by_step = float(rows["step_ns"].sum()) > 0
+    time = "step_ns" if by_step else "device_ns"
+    placed = rows.filter(pl.all_horizontal(pl.col(time, "flop_per_byte", "tflops") > 0))
+    roofed = placed.filter(pl.col("roof_pct").is_not_null()).sort(time, descending=True)
+    shown = roofed.head(_MOST_POINTS).with_columns(
+        pl.col("flop_per_byte", *_FIGURES).round_sig_figs(4), pl.col(time).round()
+    )
+    if shown.is_empty():
+        return []
+    points = tuple(
+        Point(name, shape, x, _TERA * y, size, _PARTS[bound][0])
+        for name, shape, x, y, size, bound in shown.select(
+            "operator", "shape", "flop_per_byte", "tflops", time, "bound"
+        ).iter_rows()
+    )
+    return [
+        Scatter(
+            "roofline",
+            "Operators under the roofs of the device",
+            "FLOP per byte",
+            "FLOP/s",
+            "time per step" if by_step else "time on the device",
+            "time_ns",
+            points,
+            tuple(
+                PointGroup(colour, f"bound by {words}")
+                for colour, words in _PARTS.values()
+                if any(point.group == colour for point in points)
+            ),
+            tuple(_roofs(found, peaks)),
+            tuple(
+                Detail(title, "percent" if name == "roof_pct" else "number", tuple(shown[name]))
+                for name, title in _FIGURES.items()
+            ),
+            "operator",
+            "operators",
+            _not_shown(rows[time], shown[time], roofed.height - shown.height),
+        )
+    ]
+
+
+def _roofs(found: Efficiency, peaks: DevicePeaks) -> Iterator[Roof]:
+    """The slope of the memory, and peaks of what occurs."""
+    if peaks.dram_bytes_per_s:
+        said = f"memory {units.rate(peaks.dram_bytes_per_s, 'B')}"
+        yield Roof(said, peaks.dram_bytes_per_s, slopes=True)
+    sets = found.sets
+    precisions = set(sets["peak"].drop_nulls()) - {""}
+    vector = sets.filter(pl.col("vector_flop") > 0)["precision"]
+    precisions |= {"fp64" if one == "fp64" else "fp32" for one in vector}
+    for peak, name in named_roofs(peaks, sorted(precisions)).items():
+        yield Roof(f"{name} {units.rate(peak, 'FLOP')}", peak)
+
+
+def _not_shown(times: pl.Series, shown: pl.Series, smaller: int) -> str:
+    whole = float(times.sum())
+    lost = whole - float(shown.sum())
+    if lost < _LEAST_TOLD * whole:
+        return ""
+    which = "operators without arithmetic, such as copies, or without a roof"
+    more = f", and in the {smaller} smallest" if smaller else ""
+    return f"Not shown: {units.share(lost, whole)} of their time, in {which}{more}."
 
 
 REACH_NOTE = (

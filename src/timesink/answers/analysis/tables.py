@@ -250,6 +250,9 @@ def _ranks_listed(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 _IN_WORDS: Mapping[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
+    "efficiency": lambda frame: frame.with_columns(
+        pl.col("shape", "types").replace("", None)  # Scalars, and lists that are not recorded.
+    ),
     # Ranks by the wait they cause.
     "ranks": lambda frame: frame.sort(
         "wait_caused_ns", descending=True, nulls_last=True, maintain_order=True

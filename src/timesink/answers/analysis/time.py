@@ -15,6 +15,7 @@ from timesink.analyses.memory.curve import CPU, memory_peaks
 from timesink.analyses.names import device_word
 from timesink.analyses.replay.path_table import path_kinds
 from timesink.analyses.steps import PARTS, average_step, find_steps, step_breakdown
+from timesink.answers.analysis.roofs import efficiency_tiles
 from timesink.answers.analysis.tables import Analysed, Empty, Made, neighbours, together
 from timesink.answers.views import NO_COMMUNICATION, NO_DEVICE_WORK, NO_STEPS, Absent, columns_of
 from timesink.model import units
@@ -311,6 +312,7 @@ def figures_section(run: Analysed) -> Section:
     tiles = (
         step,
         *_of_devices(trace),
+        *efficiency_tiles(run.efficiency),
         _of_memory(trace),
         Tile("Steps", marked, "count", "steps in the recording, cut ones included"),
         Tile("Kernels", kernels, "count", "kernel launches in the recording"),

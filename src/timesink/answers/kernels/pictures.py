@@ -14,7 +14,7 @@ import polars as pl
 
 from timesink.analyses.kernels.calls import has_counters
 from timesink.analyses.kernels.peaks import DevicePeaks
-from timesink.analyses.kernels.roofline import Roofline, why_no_roofline
+from timesink.analyses.kernels.roofline import Roofline, named_roofs, why_no_roofline
 from timesink.analyses.kernels.usage import CLASSES, DeviceUse
 from timesink.answers.kernels import words
 from timesink.answers.kernels.picture_sheet import (
@@ -274,7 +274,8 @@ def roofline_picture(subject: Subject, width: float = 760) -> Drawing:
         raise NotFoundError(
             f"{subject.run}: no roofline can be drawn", why_no_roofline(subject.report.trace)
         )
-    dots, roofs = _dots(subject, roofline), _roofs(roofline)
+    dots = _dots(subject, roofline)
+    roofs = named_roofs(roofline.peaks, roofline.precisions)
     frame = Frame(_LEFT, HEAD + 34, width - _LEFT - (_LABEL_ROOM if roofs else MARGIN), _HIGH)
     # Room for the dots and the corners of the roofs.
     bandwidth = roofline.peaks.dram_bytes_per_s if roofline.peaks else None
@@ -324,24 +325,6 @@ def _dots(subject: Subject, roofline: Roofline) -> list[_Dot]:
     known = ("intensity", "achieved_flop_per_s", "roof_share_pct", "bound")
     rows = groups.select("group", "total_ns", *known).iter_rows()
     return [_Dot(name, time / whole if whole else 0.0, *more) for name, time, *more in rows]
-
-
-def _roofs(roofline: Roofline) -> dict[float, str]:
-    """Peaks of the precisions that occur, the highest first; equal ones share a line."""
-    if roofline.peaks is None:
-        return {}
-    named: dict[float, list[str]] = {}
-    for precision in roofline.precisions:
-        peak = roofline.peaks.peak(precision)
-        if peak:
-            named.setdefault(peak, []).append(precision.replace("_", " "))
-    told = {}
-    for peak in sorted(named, reverse=True):
-        # Several kinds of tensor arithmetic in a word: `fp16, bf16 tensor`.
-        first, kinds = zip(*(one.partition(" ")[::2] for one in named[peak]), strict=True)
-        same = bool(kinds[0]) and len(set(kinds)) == 1
-        told[peak] = f"{', '.join(first)} {kinds[0]}" if same else ", ".join(named[peak])
-    return told
 
 
 def _around(values: Sequence[float]) -> tuple[float, float]:

@@ -5,7 +5,7 @@ import { Shown } from "../layout/Shown";
 import { pageTitle } from "../routing/pageTitle";
 import { type OfRun, useAnswer, useLinks } from "./ofRun";
 
-/** A page of the analysis as the server wrote it: memory, modules, workers. */
+/** A page of the analysis as the server wrote it: efficiency, memory, modules, workers. */
 export function DocumentPage({ of, children }: { of: OfRun; children?: ComponentChildren }) {
   const { page, run } = of.route;
   const loaded = useAnswer<Document>(of, "document", { page });

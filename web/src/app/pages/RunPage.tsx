@@ -16,6 +16,7 @@ import { TracePage } from "./TracePage";
 const PAGES: Readonly<Record<Page, FunctionComponent<{ of: OfRun }>>> = {
   overview: Overview,
   operators: Operators,
+  efficiency: DocumentPage,
   kernels: Kernels,
   memory: DocumentPage,
   modules: DocumentPage,

@@ -5,6 +5,7 @@
 export const RUN_PAGES = [
   "overview",
   "operators",
+  "efficiency",
   "kernels",
   "memory",
   "modules",
