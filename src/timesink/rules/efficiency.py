@@ -219,7 +219,7 @@ def wide_products(run: RoofedSteps) -> list[ShorterWork]:
     # Where most of a family is narrow already, what is not has no choice.
     narrow = ~pl.col("peak").is_in([*_WIDE, "fp64_tensor"])
     part = (pl.col("matrix_flop") * narrow).sum() / pl.col("matrix_flop").sum()
-    known = products.filter(pl.col("family").is_in(["matmul", "convolution"]))
+    known = products.filter(pl.col("family").is_in(["gemm", "convolution"]))
     families = known.group_by("family").agg(part.alias("narrow")).filter(pl.col("narrow") < _MOST)
     told = []
     for wide in _WIDE:
@@ -300,7 +300,7 @@ def _roof(kernels: pl.DataFrame, bound: str) -> str:
 
 
 _ADVICE = {
-    "matmul": "product",
+    "gemm": "product",
     "convolution": "convolution",
     "attention": "attention",
     **dict.fromkeys(

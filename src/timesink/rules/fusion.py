@@ -31,7 +31,7 @@ _AGAIN = 1.25
 """Fused attention computes its scores again on the way back: five products for four."""
 _NEAR = 12
 """Operators from a softmax to the products before and after it, at most."""
-_FUSABLE = frozenset(("elementwise", "normalisation", "copy", "softmax", "reduction", "dropout"))
+_FUSABLE = frozenset(("elementwise", "normalisation", "copy", "softmax", "reduction"))
 _LEAST_HANDED = 2**18
 """Bytes of a tensor from which on passing it through memory takes time."""
 _ABOUT_ALIKE = 0.02
@@ -148,7 +148,7 @@ def _around(order: CallsInOrder, rows: _Rows, place: int) -> Iterator[_Attention
     if not (_has_product(rows, before) and _has_product(rows, after)):
         return
     mine = [rows[at] for at in (*reversed(before), place, *after)]
-    products = [row for row in mine if row["family"] == "matmul"]
+    products = [row for row in mine if row["family"] == "gemm"]
     others = float(sum(_bytes_beside(order.given[row["set"]], scores) for row in mine))
     peaks = order.run.found.peaks
     memory = peaks.dram_bytes_per_s if peaks else None
@@ -185,7 +185,7 @@ def _with_scores(
             break
         if _has_scores(order.given[row["set"]], scores):
             found.append(at)
-    last = [turn for turn, at in enumerate(found) if rows[at]["family"] == "matmul"]
+    last = [turn for turn, at in enumerate(found) if rows[at]["family"] == "gemm"]
     return found[: last[-1] + 1] if last else []
 
 
@@ -218,7 +218,7 @@ def _bytes_beside(call: CallArguments, scores: Tensor) -> float:
 
 
 def _has_product(rows: _Rows, places: Sequence[int]) -> bool:
-    return any(rows[at]["family"] == "matmul" for at in places)
+    return any(rows[at]["family"] == "gemm" for at in places)
 
 
 def _stretches_shown(run: RoofedSteps, stretches: Sequence[_Attention]) -> tuple[Evidence, ...]:

@@ -110,7 +110,7 @@ def _chosen(
 
 def _far(run: RoofedSteps) -> pl.DataFrame:
     """Kernels of products that are far below their roof, all of a shape together."""
-    mine = run.kernels.filter(pl.col("family") == "matmul", pl.col("roof_ns").is_not_null())
+    mine = run.kernels.filter(pl.col("family") == "gemm", pl.col("roof_ns").is_not_null())
     reached = pl.col("roof_ns").sum().over("set") / pl.col("dur_ns").sum().over("set")
     return mine.filter(reached < _FAR)
 
@@ -180,7 +180,7 @@ def small_products(run: RoofedSteps) -> list[ShorterWork]:
 def few_rows(run: RoofedSteps) -> list[ShorterWork]:
     """Products of a few rows, which take as long as reading their weights."""
     bound = run.kernels.filter(
-        pl.col("family") == "matmul", pl.col("bound") == MEMORY, pl.col("roof_ns") > START_NS
+        pl.col("family") == "gemm", pl.col("bound") == MEMORY, pl.col("roof_ns") > START_NS
     )
 
     def reads_weights(_: int, one: Product) -> bool:
@@ -219,7 +219,7 @@ def unfilled_waves(run: RoofedSteps) -> list[ShorterWork]:
     if not many:
         return []
     mine = run.kernels.filter(
-        pl.col("family") == "matmul",
+        pl.col("family") == "gemm",
         pl.col("bound") == MATRIX,
         pl.col("peak").fill_null("").str.ends_with("_tensor"),
     )

@@ -57,16 +57,24 @@ def concatenated(call: CallArguments) -> Work | None:
     members, out = call.tensor_list(0), call.tensor("out")
     if not members and out is not None and out.elements:
         members = (out,)
-    kinds = {one.type for one in members if one.element_bytes}
+    widest = max((one for one in members if one.element_bytes), default=None, key=_width)
     untold = any(not one.element_bytes for one in members)
     kind, assumed = type_of_list(call)
-    if out is not None or (len(kinds) == 1 and not untold):
-        kind, assumed = out.type if out else min(kinds), ""
+    usual = kind
+    if out is not None:
+        kind, usual, assumed = out.type, out.type, ""
+    elif widest is not None and assumed:
+        # What is narrower is widened by the copy.
+        kind, assumed = widest.type, "types of some members of the list: the usual one" * untold
     if not is_known([Tensor((), kind)]) or not members:
         return None
-    read = [one if one.element_bytes else replace(one, type=kind) for one in members]
+    read = [one if one.element_bytes else replace(one, type=usual) for one in members]
     written = Tensor((sum(one.elements for one in members),), kind)
     return replace(moved(read, [written]), assumed=assumed)
+
+
+def _width(one: Tensor) -> float:
+    return one.element_bytes
 
 
 FORMULAS: Mapping[str, Formula] = {

@@ -31,7 +31,7 @@ _SORTS = {
 }
 _FILLS, _BINARY = (frozenset(_SORTS[sort].split()) for sort in ("fills", "binary"))
 _MOVES = _FILLS.union(_SORTS["moves"].split())
-_NO_WORK = frozenset(("copy", "fill", "index", "random"))
+_NO_WORK = frozenset(("copy", "fill", "sort_index", "random"))
 _NORMALISES = ("norm", "softmax", "log_softmax")
 _LONGEST = 8
 """Words of the longest name of an operator."""
