@@ -1,0 +1,75 @@
+"""Efficiency of real recordings: how much is modelled, and how bytes compare with counters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import timesink
+from timesink.analyses.kernels.calls import kernel_calls
+from timesink.analyses.work.efficiency import MEMORY, efficiency, operator_efficiency
+
+EAGER = (
+    *(f"h200/traces/{name}" for name in ("bert_train", "gpt_infer", "llama_decode")),
+    *("h200/traces/resnet50_train", "h200/traces/unet_train"),
+    *("tracelens/h100/bert-small.json.gz", "tracelens/h100/timesformer.json.gz"),
+    *("tracelens/mi300/bert-small.json.gz", "tracelens/mi300/timesformer.json.gz"),
+    *("tracelens/mi300/resnet_act_checkpoint.json.gz", "tracelens/b200/eager_trace.json.gz"),
+    "hta/amd_trace/mi250_minitoy_train_ROCm6_2_kineto.json.gz",
+    *("hta/mtia_trace_single_rank/mtia_rank_0.json.gz", "hta/trace_diff/control/control.json.gz"),
+)
+COMPILED = ("tracelens/torch_compile_triton.json.gz", "hta/triton_example/triton_example.json.gz")
+WITHOUT_SHAPES = (
+    *("h200/traces/cuda_graph", "hta/nccl_parser_config/nccl_data.json.gz"),
+    *("tracelens/mi210/gpu_only_trace.json.gz", "tracelens/inference/sglang_decode.json.gz"),
+)
+
+
+@pytest.mark.parametrize(
+    ("recording", "least"),
+    [*((one, 0.95) for one in EAGER), *((one, 0.85) for one in COMPILED)],
+)
+def test_most_of_the_kernel_time_is_modelled(shared: Path, recording: str, least: float):
+    found = efficiency(timesink.open(shared / "data" / recording))
+    assert found.modelled.modelled_share >= least
+
+
+@pytest.mark.parametrize("recording", WITHOUT_SHAPES)
+def test_without_shapes_there_is_no_utilisation(shared: Path, recording: str):
+    found = efficiency(timesink.open(shared / "data" / recording))
+    assert found.step is None
+
+
+@pytest.mark.parametrize("recording", EAGER)
+def test_nothing_is_faster_than_it_can_be(shared: Path, recording: str):
+    """Of tensors that no cache holds; a few percent for clocks and for the peak itself."""
+    found = efficiency(timesink.open(shared / "data" / recording))
+    rows = operator_efficiency(found).filter(pl.col("mib") > 128, pl.col("roof_pct") > 105)
+    assert rows.select("operator", "shape", "roof_pct").rows() == []
+    assert found.step is None or found.step.hfu is None or found.step.hfu < 1
+
+
+@pytest.mark.parametrize("program", ["gpt_infer", "unet_train"])
+def test_bytes_are_those_that_nsight_compute_counts(shared: Path, program: str):
+    """Of memory-bound calls whose tensors no cache holds, in the median within 15 %."""
+    folder = shared / "data" / "h200"
+    timeline = timesink.open(folder / "traces" / program)
+    report = timesink.kernels(folder / "ncu" / f"{program}.csv.gz", trace=timeline)
+    counted = report.calls.select(
+        row=kernel_calls(timeline)["device_row"].gather(report.join.rows).cast(pl.Int64),
+        counted=pl.col("dram_pct") / 100 * 4.8e12 * pl.col("dur_ns") / 1e9,
+    )
+    calls = (
+        efficiency(timeline)
+        .kernels.join(counted.drop_nulls(), on="row")
+        .filter(pl.col("bound") == MEMORY)
+        .group_by("call")
+        .agg(pl.col("bytes", "counted").sum())
+        .filter(pl.col("bytes") > 64 * 2**20)
+    )
+    assert calls.height > 50
+    assert calls.select((pl.col("bytes") / pl.col("counted")).median()).item() == pytest.approx(
+        1, abs=0.15
+    )
