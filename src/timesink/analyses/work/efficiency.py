@@ -505,7 +505,7 @@ def _step(found: Efficiency) -> StepEfficiency | None:
             .sort("matrix_flop", descending=True)
             .iter_rows()
         ),
-        peak_ns=None if lacking else _added(matrix, "peak_ns", each),
+        peak_ns=None if lacking or found.peaks is None else _added(matrix, "peak_ns", each),
         recomputed_peak_ns=_added(again, "peak_ns", each),
         memory_ns=1e9 * moved / memory if memory else None,
         ideal_ns=ideal_ns,
