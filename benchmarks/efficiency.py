@@ -20,7 +20,8 @@ import timesink
 from timesink.analyses.kernels.calls import kernel_calls
 from timesink.analyses.kernels.peaks import choose_peaks
 from timesink.analyses.work.calls import known_times
-from timesink.analyses.work.efficiency import MEMORY, Efficiency, efficiency
+from timesink.analyses.work.efficiency import Efficiency, efficiency
+from timesink.analyses.work.steps import MEMORY
 from timesink.answers.kernels.report import KernelReport
 from timesink.errors import TimesinkError
 

@@ -9,7 +9,8 @@ import pytest
 
 import timesink
 from timesink.analyses.kernels.calls import kernel_calls
-from timesink.analyses.work.efficiency import MEMORY, efficiency, operator_efficiency
+from timesink.analyses.work.efficiency import efficiency, operator_efficiency
+from timesink.analyses.work.steps import MEMORY
 
 EAGER = (
     *(f"h200/traces/{name}" for name in ("bert_train", "gpt_infer", "llama_decode")),

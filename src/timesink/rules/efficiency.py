@@ -15,16 +15,8 @@ import polars as pl
 
 from timesink.analyses.columns import device_columns, device_names
 from timesink.analyses.work.arguments import CallArguments, parse_inputs
-from timesink.analyses.work.efficiency import (
-    COLLECTIVE,
-    LINK,
-    MATRIX,
-    MEMORY,
-    REACHED,
-    VECTOR,
-    Efficiency,
-    shape_text,
-)
+from timesink.analyses.work.efficiency import REACHED, Efficiency, shape_text
+from timesink.analyses.work.steps import COLLECTIVE, LINK, MATRIX, MEMORY, VECTOR
 from timesink.analyses.work.work import formula_of
 from timesink.model import units
 from timesink.model.arrays import Floats, Ints

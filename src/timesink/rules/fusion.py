@@ -13,7 +13,8 @@ import polars as pl
 
 from timesink.analyses.columns import host_names
 from timesink.analyses.work.arguments import CallArguments, Tensor
-from timesink.analyses.work.efficiency import MEMORY, REACHED
+from timesink.analyses.work.efficiency import REACHED
+from timesink.analyses.work.steps import MEMORY
 from timesink.model import units
 from timesink.model.findings import Evidence
 from timesink.rules.efficiency import (

@@ -11,7 +11,7 @@ import polars as pl
 
 from timesink.analyses.columns import device_names
 from timesink.analyses.work.arguments import CallArguments, Tensor
-from timesink.analyses.work.efficiency import MATRIX, MEMORY
+from timesink.analyses.work.steps import MATRIX, MEMORY
 from timesink.model import units
 from timesink.rules.efficiency import START_NS, RoofedSteps, ShorterWork, arguments_of
 

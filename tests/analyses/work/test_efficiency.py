@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from builders import Event, kernel, operator, runtime, step
+from builders import Event, kernel, memcpy, operator, runtime, step
 from cases import read
 from timesink.analyses.kernels.peaks import choose_peaks
 from timesink.analyses.work.efficiency import (
-    BEYOND,
     REACHED,
     Efficiency,
     efficiency,
     family_efficiency,
     operator_efficiency,
 )
+from timesink.analyses.work.steps import BEYOND
 from timesink.answers.analysis.efficiency import efficiency_sentences, notes_of
 
 SIZE = 8192
@@ -79,8 +79,11 @@ def test_faster_than_can_be_is_said_to_be():
 
 
 def test_products_of_fp32_without_matrix_units_have_the_roof_of_fp32():
-    row = operator_efficiency(of(products(9000, kind="float"))).row(0, named=True)
-    assert row["precision"] == "fp32"
+    events = products(9000, kind="float")
+    for event in events:
+        if event["name"].startswith("nvjet"):
+            event["name"] = "ampere_sgemm_128x64_nn"
+    assert operator_efficiency(of(events))["precision"].to_list() == ["fp32"]
 
 
 def test_a_device_can_be_named():
@@ -117,6 +120,44 @@ def test_what_the_backward_pass_does_again_is_no_work_of_the_model():
     step = of(events).step
     assert step.recomputed_flop == FLOP
     assert step.hfu == pytest.approx(2 * step.mfu)
+
+
+def test_a_copy_within_the_device_is_a_part_of_its_own():
+    events = [
+        *products(1400, steps=1),
+        memcpy("Memcpy DtoD (Device -> Device)", 2000, 500, 90, bytes=2**30),
+    ]
+    step = of(events).step
+    assert step.copies_ns == 500_000
+    assert step.below_ns == pytest.approx(1.4e6 - 1e9 * FLOP / PEAK)
+    parts = sum(step.ideal_ns.values()) + sum(getattr(step, name) for name in BEYOND)
+    assert parts == pytest.approx(step.step_ns)
+
+
+def test_devices_are_averaged():
+    """Two devices one after the other: each is idle while the other works."""
+    events = products(4000, steps=1)
+    second = [
+        operator("aten::mm", 5010, 100, **{**events[1]["args"], "External id": 7}),
+        runtime("cudaLaunchKernel", 5020, 5, 7),
+        kernel("nvjet_hsh", 5200, 4000, 7, device=1),
+    ]
+    one, both = of(events).step, of([*events, *second]).step
+    assert both.mfu == pytest.approx(one.mfu)
+    assert (both.below_ns, both.idle_ns) == pytest.approx((one.below_ns, one.idle_ns))
+    table = operator_efficiency(of([*events, *second]))
+    assert table["step_ns"].sum() == pytest.approx(4e6)
+
+
+def test_a_product_without_a_peak_that_hardly_matters_leaves_the_others_theirs():
+    events = products(4000, steps=1)
+    given = {"Input Dims": [[8, 8]] * 2, "Input type": ["long int"] * 2}
+    events += [
+        operator("aten::mm", 6000, 100, **{"External id": 8, **given}),
+        runtime("cudaLaunchKernel", 6010, 5, 8),
+        kernel("gemm_int", 6200, 10, 8),
+    ]
+    assert of(events).step.mfu == pytest.approx(FLOP / PEAK / 10e-3)
 
 
 def test_families_hold_all_kernels_of_steps():

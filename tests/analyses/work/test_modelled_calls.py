@@ -66,8 +66,26 @@ def test_what_was_launched_before_the_recording_is_like_its_twin():
     found = modelled_calls(read(early, other, *call("aten::mm", 100, **PRODUCT)))
     by_length = dict(zip(found.kernels["dur_ns"], found.kernels["known"], strict=True))
     assert by_length == {100_000: LIKE, 50_000: NO_CALL, 200_000: MODELLED}
-    # It ran half as long, at the same rate.
+    # The same kernel on the same grid does the same, however long it takes.
+    assert sorted(found.kernels["share"]) == [0.0, 1.0, 1.0]
+
+
+def test_without_a_grid_more_time_is_more_work():
+    early = kernel("nvjet_tst", 10, 100, 77)
+    found = modelled_calls(read(early, *call("aten::mm", 100, **PRODUCT)))
     assert found.kernels["share"].sum() == pytest.approx(1.5)
+
+
+def test_kernels_of_a_graph_are_like_their_twins():
+    """A graph is launched within a step, which has no work of its own."""
+    replayed = {"grid": [32, 1, 1], "block": [128, 1, 1], "graph id": 3, "graph node id": 9}
+    events = [
+        step(1, 0, 2000),
+        *call("aten::mm", 100, **PRODUCT),
+        runtime("cudaGraphLaunch", 1000, 20, 50),
+        kernel("nvjet_tst", 1100, 200, 50, **replayed),
+    ]
+    assert modelled_calls(read(*events)).kernels["known"].to_list() == [MODELLED, LIKE]
 
 
 def test_without_shapes_nothing_is_modelled():

@@ -395,10 +395,8 @@ def choose_peaks(
     if choice.peaks is None and timeline is not None:
         named = _recorded(timeline, table)
         choice = named if named.peaks else choice
-    found = choice.peaks
-    if found is not None and found.measured:
-        base = next((row for row in published if row.device == found.device), None)
-        choice = PeaksChoice(found if base is None else over(base, found))
+    if choice.peaks is not None:
+        choice = PeaksChoice(_completed(choice.peaks, published))
     if peaks is None or plain or is_file:
         return choice
     base, given = choice.peaks or DevicePeaks("given peaks"), parse_peaks(str(peaks))
@@ -411,6 +409,19 @@ def choose_peaks(
         given=tuple(given),
     )
     return PeaksChoice(replaced)
+
+
+def peaks_named(device: str) -> DevicePeaks | None:
+    """The peaks of a device by its name, as they were measured, or else published."""
+    published = load_peaks()
+    found = find_peaks(device, table=(*measured_peaks(), *published)).peaks
+    return None if found is None else _completed(found, published)
+
+
+def _completed(found: DevicePeaks, published: Sequence[DevicePeaks]) -> DevicePeaks:
+    """Measured peaks with the published ones of what was not measured."""
+    base = next((row for row in published if row.device == found.device), None)
+    return over(base, found) if found.measured and base is not None else found
 
 
 def parse_peaks(text: str) -> dict[str, float]:

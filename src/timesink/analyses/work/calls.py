@@ -6,6 +6,7 @@ those that stand for all they call.  Calls that were given the same are asked on
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -46,6 +47,9 @@ from timesink.model.trace import Trace
 _GEOMETRY = tuple(f"{shape}_{axis}" for shape in ("grid", "block") for axis in "xyz")
 _INPUTS = ("input_dims", "input_types", "input_strides", "concrete_inputs")
 _GRADIENT = "torch::autograd::AccumulateGrad"
+_ALIKE = 0.05
+_PLAIN_FP32 = re.compile("f32f32_f32f32|sgemm|simt|ffma", re.IGNORECASE)
+"""Kernels that multiply single precision as it is, whatever units their chip has."""
 _LOOKUP = "embedding_codegen_lookup"
 _FLOATING = ("fp64", "fp32", "fp16", "bf16", "fp8", "fp4")
 _ODD = np.random.default_rng(7).integers(1, 2**62, 61, dtype=np.uint64) | np.uint64(1)
@@ -59,7 +63,7 @@ MODELLED, LIKE, NO_FORMULA, NO_SHAPES, NO_CALL, UNTOLD = (
 SET_SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(("operator", "family"), pl.String()),
     **dict.fromkeys(("input_dims", "input_types", "input_strides"), pl.String()),
-    **dict.fromkeys(("matrix_flop", "vector_flop"), pl.Float64()),
+    **dict.fromkeys(("matrix_flop", "vector_flop", "recomputed_flop"), pl.Float64()),
     "precision": pl.String(),
     **dict.fromkeys(("read_bytes", "written_bytes", "wire_bytes"), pl.Float64()),
     "assumed": pl.String(),
@@ -79,8 +83,8 @@ class ModelledCalls:
     """One row per set of arguments: see `SET_SCHEMA`."""
     kernels: pl.DataFrame
     """One row per kernel, copy within a device and memset: `row` in `trace.device`, `call` (row of
-    `calls`, or -1), the `set` whose work it does and what `share` of it, `dur_ns`, `device`,
-    `step`, `known` (that it is, or why not) and `is_kernel`."""
+    `calls`), the `set` whose work it does and what `share` of it, `dur_ns`, `device`, complete
+    `step`, `known` (that its work is, or why not), `is_kernel` and `communicates`."""
 
     @property
     def modelled_share(self) -> float | None:
@@ -92,6 +96,19 @@ def known_times(kernels: pl.DataFrame) -> Mapping[str, int]:
     """Time of kernels by what is known of their work."""
     told = kernels.filter("is_kernel").group_by("known").agg(pl.col("dur_ns").sum())
     return dict(told.sort("dur_ns", descending=True).iter_rows())
+
+
+def agreement(modelled: ModelledCalls) -> tuple[int, float] | None:
+    """Of how many calls the profiler itself counted operations, and how many have as many here.
+
+    Within 5 %: what a bias or an activation adds is counted by one and not by the other.
+    """
+    sets = modelled.sets.select("matrix_flop").with_row_index("set").cast({"set": pl.Int64})
+    both = modelled.calls.join(sets, on="set").filter(
+        pl.col("recorded_flop") > 0, pl.col("matrix_flop") > 0
+    )
+    alike = (pl.col("matrix_flop") / pl.col("recorded_flop") - 1).abs() <= _ALIKE
+    return (both.height, float(both.select(alike.mean()).item())) if both.height else None
 
 
 def modelled_share(kernels: pl.DataFrame) -> float | None:
@@ -108,6 +125,8 @@ def modelled_calls(trace: Trace, own: FormulaRegistry | None = None) -> Modelled
     rows = np.flatnonzero(device["kind"].is_in(KERNEL_KINDS).to_numpy() | _copies(trace))
     launched = link_launches(trace).node[rows]
     owner, why = _owners(trace, forest, launched, own)
+    graphs = trace.lazy("device").select(pl.col("graph_id").fill_null(0) > 0).collect()
+    why[graphs.to_series().to_numpy()[rows] & (owner < 0)] = NO_CALL
     owned = np.flatnonzero(owner >= 0)
     # A call may work on several devices: each has its own part of it.
     number = device_numbers(trace)[rows]
@@ -159,21 +178,28 @@ def modelled_calls(trace: Trace, own: FormulaRegistry | None = None) -> Modelled
             "step": step,
             "known": why,
             "is_kernel": device["kind"].is_in(KERNEL_KINDS).to_numpy()[rows],
+            "communicates": (device["kind"] == "collective").to_numpy()[rows],
             "code": codes[rows],
             "name": device["name"].to_physical().to_numpy()[rows],
             "has_grid": geometry["grid_x"].is_not_null().to_numpy()[rows],
         },
         schema_overrides={"known": pl.String()},
     )
-    return ModelledCalls(calls, sets, _with_twins(kernels))
+    kernels = _with_twins(kernels).with_columns(_known("call"), _known("set"), _known("step"))
+    return ModelledCalls(calls.with_columns(_known("step")), sets, kernels)
+
+
+def _known(column: str) -> pl.Expr:
+    """Numbers of what there is; null where there is none."""
+    return pl.when(pl.col(column) >= 0).then(column).alias(column)
 
 
 def _with_twins(kernels: pl.DataFrame) -> pl.DataFrame:
     """Kernels whose launch is not known have the work of the same kernel launched elsewhere.
 
     Work queued before a recording began, and what a graph launches, has no call in it.  Of several
-    launches of the kernel on its grid (where that was recorded) the one that took most nearly as
-    long is taken, at its rate.
+    launches of the kernel on its grid the one that took most nearly as long is taken; where no grid
+    was recorded, at its rate.
     """
     columns = ("set", "share", "dur_ns", "known", "code", "name")
     of_set, share, length, known, code, name = (kernels[one].to_numpy().copy() for one in columns)
@@ -193,7 +219,9 @@ def _with_twins(kernels: pl.DataFrame) -> pl.DataFrame:
             nearer = np.abs(length[before] - length[mine]) <= np.abs(length[twin] - length[mine])
             twin = np.where(nearer, before, twin)
             of_set[mine] = of_set[twin]
-            share[mine] = share[twin] * length[mine] / np.maximum(length[twin], 1)
+            # The same grid is the same work; without one, more time is more work.
+            scale = 1.0 if key is code else length[mine] / np.maximum(length[twin], 1)
+            share[mine] = share[twin] * scale
             known[mine] = LIKE
     return kernels.drop("code", "name", "has_grid").with_columns(
         pl.Series("set", of_set), pl.Series("share", share), pl.Series("known", known, pl.String)
@@ -294,13 +322,17 @@ def _argument_sets(
         key = (name, dims, types, strides, values, launched, str(more))
         work = asked[key] = asked[key] if key in asked else work_of(call, own)
         row, told = formula_of(name, own), work or Work()
-        flop = (None, None) if work is None else (work.matrix_flop, work.vector_flop)
+        flop = (
+            (None,) * 3
+            if work is None
+            else (work.matrix_flop, work.vector_flop, work.recomputed_flop)
+        )
         kernels = [one.kernel for one in launched]
         known.append(
             (
                 *(name, row.family if row else "", dims, types, strides, *flop, told.precision),
                 *(told.read_bytes, told.written_bytes, told.wire_bytes, told.assumed),
-                any(uses_tensor_cores(one) for one in kernels),
+                any(uses_tensor_cores(one) and not _PLAIN_FP32.search(one) for one in kernels),
                 any("tf32" in one.lower() or "_s1688" in one for one in kernels),
             )
         )

@@ -12,17 +12,11 @@ import polars as pl
 from timesink.analyses.behaviour.calls import OUTSIDE, process_of_device, windows_by_process
 from timesink.analyses.columns import device_columns, host_columns
 from timesink.analyses.cycles.cycles import Cycles
-from timesink.analyses.kernels.peaks import (
-    DevicePeaks,
-    choose_peaks,
-    find_peaks,
-    load_peaks,
-    measured_peaks,
-    over,
-)
+from timesink.analyses.kernels.peaks import DevicePeaks, choose_peaks, peaks_named
 from timesink.analyses.links import link_launches
 from timesink.analyses.work.calls import LIKE, MODELLED, SET_SCHEMA, modelled_calls
 from timesink.analyses.work.efficiency import shape_text, with_roofs
+from timesink.analyses.work.steps import COLLECTIVE, Utilisation, utilisation
 from timesink.model.arrays import Ints
 from timesink.model.trace import Trace
 
@@ -79,7 +73,9 @@ def process_work(trace: Trace, cycles: Cycles) -> dict[str, ProcessWork]:
     kernels = found.kernels.select(
         *("call", "set", "share", "dur_ns", "device", "known", "is_kernel"),
         process=pl.Series(process),
-    ).with_columns(pl.Series("set", np.append(place, -1)[found.kernels["set"].to_numpy()]))
+    ).with_columns(
+        pl.Series("set", np.append(place, -1)[found.kernels["set"].fill_null(-1).to_numpy()])
+    )
     peaks = choose_peaks(trace).peaks
     told = {}
     for number, (pid, window) in enumerate(windows.items()):
@@ -195,31 +191,36 @@ class CycleEfficiency:
         told = matrix.group_by("precision").agg(flop.alias("flop"))
         return dict(told.sort("flop", "precision", descending=True).iter_rows())
 
+    @cached_property
+    def use(self) -> Utilisation:
+        """How much of the cycle the device would need at its peaks."""
+        share, again = pl.col("share"), pl.col("recomputed")
+        done = self.rows.select(
+            pl.col("matrix_flop") * share,
+            pl.col("peak_ns") * share,
+            pl.col("memory_ns") * share,
+            recomputed_ns=pl.col("peak_ns") * again + pl.col("recomputed_ns") * (share - again),
+        )
+        return utilisation(done, self.devices, self.cycle_ns, self.peaks)
+
     @property
     def hfu(self) -> float | None:
-        """All matrix operations at their peaks, by the cycle; None where a peak is not known."""
-        lost = self.rows.filter((pl.col("matrix_flop") > 0) & pl.col("peak_ns").is_null())
-        known = self.peaks is not None and lost.is_empty() and self.cycle_ns > 0
-        return self.amount("peak_ns") / self.cycle_ns if known else None
+        return self.use.hfu
 
     @property
     def mfu(self) -> float | None:
-        """The same without what is recomputed."""
-        again = self.amount("peak_ns", "recomputed")
-        return None if self.hfu is None else self.hfu - again / self.cycle_ns
+        return self.use.mfu
 
     @property
     def mbu(self) -> float | None:
-        """Compulsory bytes at the bandwidth of the memory, by the cycle."""
-        known = self.peaks is not None and self.peaks.dram_bytes_per_s and self.cycle_ns > 0
-        return self.amount("memory_ns") / self.cycle_ns if known else None
+        return self.use.mbu
 
     @property
     def ideal_ns(self) -> float | None:
         """All that is modelled at its roofs, collectives apart; none takes longer than it did."""
         if self.peaks is None:
             return None
-        computing = self.rows.filter(pl.col("family") != "collective")
+        computing = self.rows.filter(pl.col("family") != COLLECTIVE)
         at = computing.select(pl.min_horizontal(pl.col("roof_ns") * pl.col("share"), "time_ns"))
         return float(at.to_series().sum() or 0.0) / self.devices
 
@@ -250,7 +251,7 @@ def cycle_efficiency(
         ),
         often.alias("often"),
     )  # fmt: skip
-    peaks = _peaks_of(work.device)
+    peaks = peaks_named(work.device) if work.device else None
     sets = with_roofs(work.sets, peaks).with_row_index("set")
     sets = sets.with_columns(
         pl.col("set").cast(pl.Int32),
@@ -260,15 +261,3 @@ def cycle_efficiency(
     )
     rows = usual.join(sets, on="set", how="left").sort("set", "like")
     return CycleEfficiency(rows, cycle_ns, peaks, work.devices)
-
-
-def _peaks_of(device: str) -> DevicePeaks | None:
-    """The peaks of a device by its name, as they are measured, or else published."""
-    if not device:
-        return None
-    published = load_peaks()
-    found = find_peaks(device, table=(*measured_peaks(), *published)).peaks
-    if found is None or not found.measured:
-        return found
-    base = next((row for row in published if row.device == found.device), None)
-    return found if base is None else over(base, found)

@@ -18,7 +18,7 @@ from timesink.analyses.kernels.families import load_families
 from timesink.analyses.kernels.peaks import DevicePeaks, PeaksChoice, choose_peaks
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.replay.path_table import modules_of
-from timesink.analyses.steps import average_step, find_steps
+from timesink.analyses.steps import find_steps
 from timesink.analyses.work.arguments import Tensor, parse_inputs
 from timesink.analyses.work.calls import (
     LIKE,
@@ -27,15 +27,20 @@ from timesink.analyses.work.calls import (
     modelled_calls,
     modelled_share,
 )
+from timesink.analyses.work.steps import (
+    COLLECTIVE,
+    LINK,
+    MATRIX,
+    MEMORY,
+    VECTOR,
+    StepEfficiency,
+    step_efficiency,
+)
 from timesink.model.trace import Trace
 
-MATRIX, VECTOR, MEMORY, LINK = BOUNDS = ("matrix", "vector", "memory", "link")
-"""What sets a roof."""
 REACHED = {MATRIX: 0.80, VECTOR: 0.77, MEMORY: 0.85, LINK: 0.80}
 """Shares of the published peaks that good kernels reach: measured on an H200, docs/roofline.md.
 That of links is what good collectives are said to reach, and was not measured."""
-BEYOND = ("below_ns", "unmodelled_ns", "communication_ns", "copies_ns", "idle_ns")
-"""What a step takes beyond the ideal, as `StepEfficiency` calls it."""
 LEAST_MODELLED = 0.8
 """Of the kernel time of steps: with less, what a step computes is not told."""
 _MATRIX_PEAKS: Mapping[str, tuple[str, ...]] = {
@@ -49,8 +54,6 @@ _MATRIX_PEAKS: Mapping[str, tuple[str, ...]] = {
     "int8": ("int8_tensor",),
 }
 """Peaks that matrix products of a precision are held against, the first that is known."""
-COLLECTIVE = "collective"
-"""The family of operators that wait for other devices: their time tells little of their roof."""
 _HEADROOM = {"roof_ns": "headroom_ns", "reachable_ns": "reachable_headroom_ns"}
 _LIST, _NUMBER = re.compile(r"\[[\d, ]*\]"), re.compile(r"\d+")
 
@@ -80,57 +83,6 @@ _SHORTEST = 0.01
 _GIGA, _TERA, _MEBI = 1e9, 1e12, float(2**20)
 
 
-@dataclass(frozen=True, slots=True)
-class StepEfficiency:
-    """What an average step computes and moves, and how long that takes at the roofs."""
-
-    steps: int
-    step_ns: float
-    matrix_flop: float
-    vector_flop: float
-    recomputed_flop: float
-    """The part of the matrix operations that was done before: the model does not need it."""
-    bytes: float
-    wire_bytes: float
-    matrix_flop_by_precision: Mapping[str, float]
-    peak_ns: float | None
-    """What the matrix operations take at their peaks; None where a peak is not known."""
-    recomputed_peak_ns: float
-    memory_ns: float | None
-    """What the bytes take at the bandwidth of the memory."""
-    ideal_ns: Mapping[str, float]
-    """Time at the roofs by what sets them; of kernels that run, none takes longer than it did."""
-    below_ns: float
-    """What kernels take beyond their roofs."""
-    unmodelled_ns: float
-    communication_ns: float
-    copies_ns: float
-    idle_ns: float
-
-    @property
-    def flop(self) -> float:
-        return self.matrix_flop + self.vector_flop
-
-    @property
-    def mfu(self) -> float | None:
-        """Model FLOPs utilisation: matrix operations of the model at their peak, by the step."""
-        if self.peak_ns is None or not self.step_ns:
-            return None
-        return (self.peak_ns - self.recomputed_peak_ns) / self.step_ns
-
-    @property
-    def hfu(self) -> float | None:
-        """The same of all matrix operations that the hardware did."""
-        return None if self.peak_ns is None or not self.step_ns else self.peak_ns / self.step_ns
-
-    @property
-    def mbu(self) -> float | None:
-        """Compulsory bytes at the bandwidth of the memory, by the step."""
-        return (
-            self.memory_ns / self.step_ns if self.memory_ns is not None and self.step_ns else None
-        )
-
-
 @dataclass(frozen=True, eq=False)
 class Efficiency:
     """The calls of a recording against the roofs of their device."""
@@ -153,12 +105,13 @@ class Efficiency:
         """Every kernel with its part of the work of its call, and of its roof."""
         work = self.sets.with_row_index("set").select(
             *(pl.col("set").cast(pl.Int64), "family", "bound", "precision", "peak"),
-            *("matrix_flop", "vector_flop", "wire_bytes", "roof_ns", "peak_ns", "memory_ns"),
+            *("matrix_flop", "vector_flop", "recomputed_flop", "wire_bytes"),
+            *("roof_ns", "peak_ns", "recomputed_ns", "memory_ns"),
             (pl.col("read_bytes") + pl.col("written_bytes")).alias("bytes"),
         )
         parts = (
-            *("matrix_flop", "vector_flop", "bytes", "wire_bytes"),
-            *("roof_ns", "peak_ns", "memory_ns"),
+            *("matrix_flop", "vector_flop", "recomputed_flop", "bytes", "wire_bytes"),
+            *("roof_ns", "peak_ns", "recomputed_ns", "memory_ns"),
         )
         found = self.modelled.kernels.join(work, on="set", how="left", maintain_order="left")
         told = pl.col("known").is_in([MODELLED, LIKE])
@@ -167,9 +120,10 @@ class Efficiency:
         )
 
     @cached_property
-    def steps(self) -> int:
-        """How many complete steps there are."""
-        return find_steps(self.trace).filter("complete").height
+    def each(self) -> int:
+        """Complete steps, on each device: what an average step of a device is the part of."""
+        devices = self.modelled.kernels.filter(pl.col("step") >= 0)["device"].n_unique()
+        return max(find_steps(self.trace).filter("complete").height, 1) * max(devices, 1)
 
     def reached(self) -> pl.Expr:
         """The share of its roof that a good kernel reaches; all of one that was measured."""
@@ -193,7 +147,10 @@ class Efficiency:
     @cached_property
     def step(self) -> StepEfficiency | None:
         """An average step; None where too little of its work is known."""
-        return _step(self)
+        share = self.step_modelled_share
+        if share is None or share < LEAST_MODELLED:
+            return None
+        return step_efficiency(self.trace, self.kernels, self.modelled.calls, self.peaks)
 
     @cached_property
     def step_modelled_share(self) -> float | None:
@@ -241,6 +198,9 @@ def with_roofs(sets: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
         pl.Series("peak", names, dtype=pl.String),
         pl.Series("peak_ns", at_peak, dtype=pl.Float64),
         vector_ns=by_vector,
+        # Of its matrix operations, those that were done before.
+        recomputed_ns=pl.Series(at_peak, dtype=pl.Float64())
+        * _ratio(pl.col("recomputed_flop"), pl.col("matrix_flop")).fill_null(0.0),
         memory_ns=_at(moved, memory),
         link_ns=_at(pl.col("wire_bytes"), link),
     )
@@ -282,7 +242,7 @@ def _peak_name(peaks: DevicePeaks, precision: str, *, tf32: bool, uses_matrix: b
     """The peak that matrix products are held against."""
     if precision == "fp32":
         # Whether products of fp32 are rounded to tf32 is seen by the kernel.
-        if tf32:
+        if tf32 or (uses_matrix and not peaks.peak("fp32_tensor")):
             precision = "tf32"
         elif not uses_matrix:
             return "fp32"
@@ -300,7 +260,6 @@ def operator_efficiency(subject: Trace | Efficiency) -> pl.DataFrame:
     of it that good kernels reach, which take a while to start.  Collectives have none: they wait.
     """
     found = _of(subject)
-    steps = max(found.steps, 1)
     sets = found.sets.with_row_index("set").with_columns(pl.col("set").cast(pl.Int64))
     work = sets.select(
         *("set", "operator", "family", "bound", "precision", "peak", "assumed", "roof_ns"),
@@ -320,7 +279,7 @@ def operator_efficiency(subject: Trace | Efficiency) -> pl.DataFrame:
         .agg(
             pl.len().alias("calls"),
             time.sum().alias("device_ns"),
-            (time.filter(in_steps).sum() / steps).alias("step_ns"),
+            (time.filter(in_steps).sum() / found.each).alias("step_ns"),
             (pl.col("flop").mean() / _GIGA).alias("gflop"),
             (pl.col("bytes").mean() / _MEBI).alias("mib"),
             _ratio(pl.col("flop").sum(), pl.col("bytes").sum()).alias("flop_per_byte"),
@@ -328,7 +287,7 @@ def operator_efficiency(subject: Trace | Efficiency) -> pl.DataFrame:
             *_rates("bytes", "tb_per_s"),
             pl.when(roof.count() == pl.len()).then(100 * roof.sum() / time.sum()).alias("roof_pct"),
             *(
-                ((time - pl.col(at)).filter(in_steps).sum() / steps).clip(0).alias(name)
+                ((time - pl.col(at)).clip(0).filter(in_steps).sum() / found.each).alias(name)
                 for at, name in _HEADROOM.items()
             ),
             pl.col("assumed").first(),
@@ -420,7 +379,6 @@ def module_efficiency(subject: Trace | Efficiency) -> pl.DataFrame:
 
 
 def _groups(found: Efficiency, keys: pl.Series) -> pl.DataFrame:
-    steps = max(found.steps, 1)
     told = pl.col("known").is_in([MODELLED, LIKE])
     time, roof = pl.col("dur_ns"), pl.col("roof_ns")
     reached = found.reached()
@@ -436,10 +394,10 @@ def _groups(found: Efficiency, keys: pl.Series) -> pl.DataFrame:
         .group_by("name", maintain_order=True)
         .agg(
             pl.len().alias("calls"),
-            (time.sum() / steps).alias("step_ns"),
+            (time.sum() / found.each).alias("step_ns"),
             (100 * modelled / time.sum().clip(1)).alias("modelled_pct"),
-            (flop / steps / _GIGA).alias("gflop"),
-            (moved / steps / _MEBI).alias("mib"),
+            (flop / found.each / _GIGA).alias("gflop"),
+            (moved / found.each / _MEBI).alias("mib"),
             _ratio(flop, moved).alias("flop_per_byte"),
             _ratio(1e9 / _TERA * flop, modelled).alias("tflops"),
             _ratio(1e9 / _TERA * moved, modelled).alias("tb_per_s"),
@@ -447,75 +405,10 @@ def _groups(found: Efficiency, keys: pl.Series) -> pl.DataFrame:
             pl.col("precision").sort_by(time).drop_nulls().last(),
             _ratio(100 * roof.sum(), roofed).alias("roof_pct"),
             *(
-                ((time - pl.col(at)).filter(computes).clip(0).sum() / steps).alias(name)
+                ((time - pl.col(at)).filter(computes).clip(0).sum() / found.each).alias(name)
                 for at, name in _HEADROOM.items()
             ),
         )
         .sort("step_ns", "name", descending=[True, False])
     )
     return rows.select(pl.col(name).cast(dtype) for name, dtype in GROUP_SCHEMA.items())
-
-
-def _step(found: Efficiency) -> StepEfficiency | None:
-    share, average = found.step_modelled_share, average_step(found.trace)
-    if share is None or share < LEAST_MODELLED or not average:
-        return None
-    steps = max(found.steps, 1)
-    kernels = found.kernels.filter(pl.col("step") >= 0)
-    devices = max(kernels["device"].n_unique(), 1)
-    each = steps * devices
-    calls = found.modelled.calls.select("recomputed").with_row_index("call")
-    again = kernels.join(calls.with_columns(pl.col("call").cast(pl.Int64)), on="call", how="left")
-    again = again.filter("recomputed")
-    computing = kernels.filter(pl.col("family").fill_null("") != COLLECTIVE)
-    ideal = (
-        computing.select(
-            "bound", at=pl.min_horizontal("roof_ns", pl.col("dur_ns").cast(pl.Float64()))
-        )
-        .drop_nulls()
-        .group_by("bound")
-        .agg(pl.col("at").sum() / each)
-    )
-    ideal_ns = dict.fromkeys(BOUNDS, 0.0) | dict(ideal.iter_rows())
-    told = pl.col("roof_ns").is_not_null()
-    on_device = computing.filter("is_kernel")
-    summed = float(on_device["dur_ns"].sum()) / each
-    unmodelled = float(on_device.filter(~told)["dur_ns"].sum()) / each
-    # Kernels side by side take less than their sum: all parts shrink alike.
-    shrink = min(1.0, average["kernel_ns"] / summed) if summed else 1.0
-    ideal_ns = {name: shrink * time for name, time in ideal_ns.items()}
-    below = max(0.0, average["kernel_ns"] - sum(ideal_ns.values()) - shrink * unmodelled)
-    copies = average["memcpy_ns"] + average["memset_ns"]
-    busy = average["kernel_ns"] + average["communication_ns"] + copies
-    matrix = kernels.filter(pl.col("matrix_flop") > 0)
-    lacking = matrix["peak_ns"].null_count() > 0
-    moved = _added(kernels, "bytes", each)
-    memory = found.peaks.dram_bytes_per_s if found.peaks else None
-    return StepEfficiency(
-        steps=found.steps,
-        step_ns=average["total_ns"],
-        matrix_flop=_added(kernels, "matrix_flop", each),
-        vector_flop=_added(kernels, "vector_flop", each),
-        recomputed_flop=_added(again, "matrix_flop", each),
-        bytes=moved,
-        wire_bytes=_added(kernels, "wire_bytes", each),
-        matrix_flop_by_precision=dict(
-            matrix.group_by(pl.col("peak").str.strip_suffix("_tensor"))
-            .agg(pl.col("matrix_flop").sum() / each)
-            .sort("matrix_flop", descending=True)
-            .iter_rows()
-        ),
-        peak_ns=None if lacking or found.peaks is None else _added(matrix, "peak_ns", each),
-        recomputed_peak_ns=_added(again, "peak_ns", each),
-        memory_ns=1e9 * moved / memory if memory else None,
-        ideal_ns=ideal_ns,
-        below_ns=below,
-        unmodelled_ns=shrink * unmodelled,
-        communication_ns=average["communication_ns"],
-        copies_ns=copies,
-        idle_ns=max(0.0, average["total_ns"] - busy),
-    )
-
-
-def _added(rows: pl.DataFrame, column: str, each: int) -> float:
-    return float(rows[column].sum() or 0.0) / each

@@ -49,6 +49,8 @@ class Work:
     """What this device sends to others."""
     assumed: str = ""
     """What the recording does not tell and was taken for granted, in a few words."""
+    recomputed_flop: float = 0.0
+    """The part of the matrix operations that was done before, and is only done again."""
 
     @property
     def flop(self) -> float:
@@ -67,6 +69,7 @@ class Work:
             self.written_bytes + other.written_bytes,
             self.wire_bytes + other.wire_bytes,
             self.assumed or other.assumed,
+            self.recomputed_flop + other.recomputed_flop,
         )
 
 

@@ -10,18 +10,23 @@ import polars as pl
 from timesink.analyses.columns import device_names
 from timesink.analyses.kernels.peaks import PeaksChoice, peaks_at_clock
 from timesink.analyses.names import short_kernel_name
-from timesink.analyses.work.calls import LIKE, MODELLED, NO_CALL, NO_FORMULA, NO_SHAPES, known_times
+from timesink.analyses.work.calls import (
+    LIKE,
+    MODELLED,
+    NO_CALL,
+    NO_FORMULA,
+    NO_SHAPES,
+    UNTOLD,
+    agreement,
+    known_times,
+)
 from timesink.analyses.work.efficiency import (
-    BEYOND,
     LEAST_MODELLED,
-    MATRIX,
-    MEMORY,
-    VECTOR,
     Efficiency,
-    StepEfficiency,
     family_efficiency,
     operator_efficiency,
 )
+from timesink.analyses.work.steps import BEYOND, MATRIX, MEMORY, VECTOR, StepEfficiency
 from timesink.answers.analysis.sections import microseconds, percent, to_rows
 from timesink.model import units
 from timesink.rules.counter_names import resource_of
@@ -30,7 +35,7 @@ _TERA = 1e12
 _ABOVE = 1.0
 _PRODUCTS = ("gemm", "attention", "convolution")
 _CLOCK, _CLOCK_TOLD = "device_clock", 0.03
-_LONGEST = 48
+_LONGEST, _AGREES = 48, 0.95
 _LEAST_TOLD = 0.005
 """Of the kernel time: what is less is not told apart."""
 
@@ -134,7 +139,7 @@ def notes_of(found: Efficiency) -> Iterator[str]:
     if found.peaks is None:
         yield f"no roofs: {found.choice.reason}"
     elif step is not None and step.mfu is None:
-        lost = [name for name in step.matrix_flop_by_precision if not _has_peak(found, name)]
+        lost = [name or "?" for name in step.matrix_flop_by_precision if not _has_peak(found, name)]
         yield f"no MFU: the peak of {', '.join(lost)} of {found.peaks.device} is not known"
     elif step is not None:
         yield from found.peaks.doubts(_used_peaks(found))
@@ -142,23 +147,32 @@ def notes_of(found: Efficiency) -> Iterator[str]:
     if step is not None:
         yield from _left_out(found)
     yield from _above(step)
-    assumed = operator_efficiency(found).filter(pl.col("assumed") != "")
-    if assumed.height:
-        part = float(assumed["device_ns"].sum())
-        yield f"{units.share(part, total)} of it rests on what was assumed, as the table says"
+    yield from _doubtful(found, total)
 
 
 _WHY = {
     NO_FORMULA: "has no formula",
     NO_SHAPES: "has no shapes",
     NO_CALL: "was launched by no recorded call",
-    "arguments do not tell": "has arguments that do not tell",
+    UNTOLD: "has arguments that do not tell",
 }
 
 
 def _has_peak(found: Efficiency, precision: str) -> bool:
     peaks = found.peaks
     return peaks is not None and any(map(peaks.peak, (f"{precision}_tensor", precision)))
+
+
+def _doubtful(found: Efficiency, total: float) -> Iterator[str]:
+    """What the profiler counted otherwise, and what was assumed."""
+    counted = agreement(found.modelled)
+    if counted is not None and counted[1] < _AGREES:
+        other, calls = units.share(1 - counted[1], 1), units.counted(counted[0], "calls")
+        yield f"the profiler counted other operations for {other} of {calls}"
+    assumed = operator_efficiency(found).filter(pl.col("assumed") != "")
+    if assumed.height:
+        part = float(assumed["device_ns"].sum())
+        yield f"{units.share(part, total)} of it rests on what was assumed, as the table says"
 
 
 def _used_peaks(found: Efficiency) -> list[str]:
@@ -183,7 +197,7 @@ def _clock_note(found: Efficiency, step: StepEfficiency) -> Iterator[str]:
     counters = found.trace.lazy("counters").select(pl.col("counter").cast(pl.String), "value")
     means = counters.group_by("counter").agg(pl.col("value").mean()).sort("counter").collect()
     clocks = [hz for name, hz in means.iter_rows() if resource_of(name).resource == _CLOCK and hz]
-    if not clocks or peaks is None or step.hfu is None or not step.peak_ns:
+    if not clocks or peaks is None or step.hfu is None:
         return
     hz = 1e6 * clocks[0]
     slower = peaks_at_clock(peaks, hz)

@@ -30,7 +30,7 @@ from timesink.analyses.steps import average_step, find_steps, step_ranges, withi
 from timesink.analyses.work.calls import modelled_calls
 from timesink.analyses.work.efficiency import Efficiency
 from timesink.analyses.work.own_formulas import load_formulas
-from timesink.analyses.work.work import FormulaRegistry
+from timesink.analyses.work.work import REGISTERED, FormulaRegistry
 from timesink.answers.analysis import sections
 from timesink.answers.analysis.efficiency import efficiency_values
 from timesink.answers.analysis.headline import headline, interval, tells_clocks_apart
@@ -173,7 +173,10 @@ class Analysis:
     @cached_property
     def _own_formulas(self) -> FormulaRegistry | None:
         path = self.limits.formulas
-        return None if path is None else load_formulas(path)
+        if path is None:
+            # Those of the running program: what was found without them is not remembered as theirs.
+            return FormulaRegistry.of(REGISTERED.values()) if REGISTERED else None
+        return load_formulas(path)
 
     def efficiency_of(self, timeline: Trace) -> Efficiency:
         """The same on a clock."""
@@ -488,17 +491,18 @@ def _keeping(analysis: Analysis, recording: Recording, wanted: str | None) -> An
     """The analysis with a place for its answer."""
     store = Cache.default()
     key = key_of(recording, store)
-    if not key:
+    if not key or REGISTERED:
+        # Formulas of a running program are not for other ones.
         return analysis
     about = analysis.trace.metadata
     # In another folder, `.` is called otherwise.
     name = Path(analysis.path).resolve().name
     question = (SCHEMA, analysis.path, name, about.source, about.worker, about.span)
-    asked = (wanted, analysis.group_by, analysis.notes, analysis.clock, _peaks_of(analysis))
+    asked = (wanted, analysis.group_by, analysis.notes, analysis.clock, _limits_of(analysis))
     return replace(analysis, kept=KeptAnswer.about(store, key, [*question, *asked]))
 
 
-def _peaks_of(analysis: Analysis) -> dict[str, Any]:
+def _limits_of(analysis: Analysis) -> dict[str, Any]:
     """What efficiency is told against: files of peaks and formulas may change."""
     limits = analysis.limits
     peaks = choose_peaks(analysis.trace, device=limits.device, peaks=limits.peaks).peaks

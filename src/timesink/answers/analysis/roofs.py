@@ -9,15 +9,10 @@ import polars as pl
 from timesink.analyses.kernels.peaks import DevicePeaks
 from timesink.analyses.kernels.roofline import named_roofs
 from timesink.analyses.work.efficiency import (
-    LINK,
-    MATRIX,
-    MEMORY,
-    REACHED,
-    VECTOR,
     Efficiency,
-    StepEfficiency,
     operator_efficiency,
 )
+from timesink.analyses.work.steps import LINK, MATRIX, MEMORY, VECTOR, StepEfficiency
 from timesink.answers.analysis.efficiency import efficiency_sentences, notes_of
 from timesink.answers.analysis.tables import Analysed, Empty, Made
 from timesink.answers.views import NO_KERNELS, NO_SHAPES_RECORDED
@@ -203,9 +198,3 @@ def _not_shown(times: pl.Series, shown: pl.Series, smaller: int) -> str:
     which = "operators without arithmetic, such as copies, or without a roof"
     more = f", and in the {smaller} smallest" if smaller else ""
     return f"Not shown: {units.share(lost, whole)} of their time, in {which}{more}."
-
-
-REACH_NOTE = (
-    f"Good kernels reach about {REACHED[MATRIX]:.0%} of the published peak of matrix units and "
-    f"{REACHED[MEMORY]:.0%} of that of memory; headroom to there is told beside that to the roof."
-)
