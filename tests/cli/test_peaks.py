@@ -22,7 +22,8 @@ def data(tmp_path, monkeypatch):
     return tmp_path / "data"
 
 
-def test_every_device_is_listed(capsys):
+def test_every_device_is_listed(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     assert main(["peaks"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert all(any(line.startswith(row.device) for line in lines) for row in load_peaks())
