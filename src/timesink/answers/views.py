@@ -56,8 +56,8 @@ NO_PYTHON = Absent("no Python functions were recorded", NO_MODULES.hint)
 NO_COMMUNICATION = Absent("nothing in this run communicates", "give the folder of all ranks")
 ALL_MATCHED = Absent("no collective call lacks a partner among the workers given")
 NO_SHAPES_RECORDED = Absent(
-    "no shapes of operators were recorded",
-    "record with  timesink record --with shapes -- CMD, or profile with record_shapes=True",
+    "no kernels of operators with shapes were recorded",
+    "record the device and shapes: timesink record --with shapes -- CMD, or record_shapes=True",
 )
 NO_STRAGGLERS = Absent("no rank holds the others up")
 

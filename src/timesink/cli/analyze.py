@@ -18,6 +18,7 @@ from timesink.cli.options import (
     add_option,
     add_output,
     engine_from,
+    not_empty,
     progress_bar,
     reading_of,
     row_count,
@@ -44,9 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "--clock", clocks, choices=("own", "recorded"))
     views = f"print one table: {', '.join(VIEWS)}"
     device = "device to hold efficiency against, e.g. H200; its name in the recording"
-    add_option(parser, "--device NAME", device)
+    add_option(parser, "--device NAME", device, type=not_empty)
     peaks = "its peaks: a CSV, or dram=4.0TB/s,bf16_tensor=790TFLOP/s"
-    add_option(parser, "--peaks SPEC", peaks)
+    add_option(parser, "--peaks SPEC", peaks, type=not_empty)
     formulas = "what operators of your own compute and move: a TOML file"
     add_option(parser, "--formulas FILE", formulas, completed="file")
     add_option(parser, "--view NAME", views, choices=tuple(VIEWS))

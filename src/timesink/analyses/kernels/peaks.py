@@ -383,6 +383,10 @@ def choose_peaks(
         raise UnreadableError(
             f"--peaks: {peaks}: no such file", f"name a CSV of peaks, or write e.g. {_EXAMPLE}"
         )
+    if is_file and Path(peaks or "").is_dir():
+        raise UnreadableError(
+            f"--peaks: {peaks}: a folder", f"name a CSV of peaks, or write e.g. {_EXAMPLE}"
+        )
     published = load_peaks(peaks if is_file else None)
     table = published if plain or is_file else (*measured_peaks(), *published)
     choice = _by_name(device, table) if device else _recorded(trace, table)

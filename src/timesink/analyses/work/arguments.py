@@ -26,6 +26,7 @@ _NUMBERED_TYPES = {
     for row in csv_rows(Path(__file__).with_name("types.csv"))
     if row["number"]
 }
+_MOST_ELEMENTS = 2**48
 _LISTS = frozenset({"TensorList", "OptionalTensorList"})
 _NUMBER = re.compile(r"-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf)")
 
@@ -221,7 +222,9 @@ def _input(shape: Any, kind: Any, steps: Any) -> Tensor | tuple[Tensor, ...] | N
         )
     if not isinstance(kind, str) or kind not in _TYPES or not isinstance(shape, list):
         return None
-    return Tensor(_whole(shape), kind, _whole(steps))
+    sizes = _whole(shape)
+    # No memory holds more: such numbers are damage.
+    return Tensor(sizes, kind, _whole(steps)) if math.prod(sizes) < _MOST_ELEMENTS else None
 
 
 def _whole(numbers: Any) -> tuple[int, ...]:

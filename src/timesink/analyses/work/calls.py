@@ -448,7 +448,7 @@ def _steps_of(trace: Trace, rows: Ints) -> Ints:
     if not steps.height:
         return found
     found[known] = step_at(*start_and_end(host_columns(trace), call[known]), host_bounds)
-    lost = np.flatnonzero(call < 0)
+    lost = np.flatnonzero((call < 0) & ~leftovers(trace, rows))
     found[lost] = step_at(*start_and_end(device_columns(trace), rows[lost]), bounds_of(steps))
     return np.where((found >= 0) & complete[found], found, -1)
 
@@ -457,6 +457,13 @@ def _shapes(sets: pl.DataFrame) -> Ints:
     """A number for each set that sets of one operator with the same shapes share."""
     about = sets.select(pl.struct("operator", "input_dims").rank("dense")).to_series()
     return about.cast(pl.Int64).to_numpy()
+
+
+def leftovers(trace: Trace, rows: Ints) -> Flags:
+    """Which activities were queued before the recording began: no step of it has launched them."""
+    call, start = launching_calls(trace)[rows], device_columns(trace)["ts_ns"].to_numpy()[rows]
+    first = start[call >= 0].min(initial=np.iinfo(np.int64).max)
+    return np.asarray((call < 0) & (start < first) & (call >= 0).any())
 
 
 def _recomputed(trace: Trace, forest: CallForest, node: Nodes, shapes: Ints) -> Flags:

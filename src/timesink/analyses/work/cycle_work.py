@@ -14,7 +14,7 @@ from timesink.analyses.columns import device_columns, host_columns
 from timesink.analyses.cycles.cycles import Cycles
 from timesink.analyses.kernels.peaks import DevicePeaks, choose_peaks, peaks_named
 from timesink.analyses.links import link_launches
-from timesink.analyses.work.calls import LIKE, MODELLED, SET_SCHEMA, modelled_calls
+from timesink.analyses.work.calls import LIKE, MODELLED, SET_SCHEMA, leftovers, modelled_calls
 from timesink.analyses.work.efficiency import shape_text, with_roofs
 from timesink.analyses.work.steps import COLLECTIVE, Utilisation, utilisation
 from timesink.model.arrays import Ints
@@ -73,6 +73,7 @@ def process_work(trace: Trace, cycles: Cycles) -> dict[str, ProcessWork]:
     kernels = found.kernels.select(
         *("call", "set", "share", "dur_ns", "device", "known", "is_kernel"),
         process=pl.Series(process),
+        leftover=pl.Series(leftovers(trace, rows)),
     ).with_columns(
         pl.Series("set", np.append(place, -1)[found.kernels["set"].fill_null(-1).to_numpy()])
     )
@@ -81,7 +82,7 @@ def process_work(trace: Trace, cycles: Cycles) -> dict[str, ProcessWork]:
     for number, (pid, window) in enumerate(windows.items()):
         cycle = pl.Series("cycle", numbers[window.holding(moment)])
         own = kernels.with_columns(cycle).filter(
-            pl.col("process") == number, pl.col("cycle") != OUTSIDE
+            pl.col("process") == number, pl.col("cycle") != OUTSIDE, ~pl.col("leftover")
         )
         counts = _counts(own, found.calls)
         if counts.height:
@@ -147,9 +148,8 @@ class CycleEfficiency:
     devices: int
 
     def amount(self, name: str, times: str = "share") -> float:
-        """An amount of all calls of a cycle, on one of its devices."""
-        total = (self.rows[name] * self.rows[times]).sum()
-        return float(total or 0.0) / self.devices
+        """An amount of all calls of a cycle, on all its devices."""
+        return float((self.rows[name] * self.rows[times]).sum() or 0.0)
 
     @cached_property
     def operators(self) -> pl.DataFrame:
@@ -186,7 +186,7 @@ class CycleEfficiency:
     @property
     def matrix_flop_by_precision(self) -> Mapping[str, float]:
         """Matrix operations, most first."""
-        flop = (pl.col("matrix_flop") * pl.col("share")).sum() / self.devices
+        flop = (pl.col("matrix_flop") * pl.col("share")).sum()
         matrix = self.rows.filter(pl.col("matrix_flop") > 0)
         told = matrix.group_by("precision").agg(flop.alias("flop"))
         return dict(told.sort("flop", "precision", descending=True).iter_rows())

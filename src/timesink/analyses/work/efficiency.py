@@ -54,6 +54,7 @@ _MATRIX_PEAKS: Mapping[str, tuple[str, ...]] = {
     "int8": ("int8_tensor",),
 }
 """Peaks that matrix products of a precision are held against, the first that is known."""
+_ROUNDED = "rounded to tf32: faster than fp32 can be"
 _HEADROOM = {"roof_ns": "headroom_ns", "reachable_ns": "reachable_headroom_ns"}
 _LIST, _NUMBER = re.compile(r"\[[\d, ]*\]"), re.compile(r"\d+")
 
@@ -79,17 +80,24 @@ GROUP_SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(("gflop", "mib", "flop_per_byte", "tflops", "tb_per_s"), pl.Float64()),
     **_ROOF,
 }
-_SHORTEST = 0.01
+_SHORTEST, _LONGEST_START_NS = 0.01, 5_000.0
 _GIGA, _TERA, _MEBI = 1e9, 1e12, float(2**20)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Efficiency:
     """The calls of a recording against the roofs of their device."""
 
     trace: Trace
     choice: PeaksChoice
     modelled: ModelledCalls
+
+    def __repr__(self) -> str:
+        """One line: the share that is modelled, and what of the device is used."""
+        share, step = self.modelled.modelled_share or 0.0, self.step
+        used = "" if step is None or step.mfu is None else f", MFU {step.mfu:.1%}"
+        device = self.peaks.device if self.peaks else "no known device"
+        return f"<Efficiency on {device}: {share:.1%} modelled{used}>"
 
     @property
     def peaks(self) -> DevicePeaks | None:
@@ -98,7 +106,7 @@ class Efficiency:
     @cached_property
     def sets(self) -> pl.DataFrame:
         """Sets of arguments with the roof of one call: `roof_ns`, `bound`, `peak`."""
-        return with_roofs(self.modelled.sets, self.peaks)
+        return with_roofs(_rounded(self.modelled, self.peaks), self.peaks)
 
     @cached_property
     def kernels(self) -> pl.DataFrame:
@@ -142,7 +150,7 @@ class Efficiency:
     def shortest_ns(self) -> float:
         """What a kernel takes at least, however little it does: as short as any in a hundred."""
         lengths = self.modelled.kernels.filter("is_kernel")["dur_ns"]
-        return float(lengths.quantile(_SHORTEST) or 0.0)
+        return min(float(lengths.quantile(_SHORTEST) or 0.0), _LONGEST_START_NS)
 
     @cached_property
     def step(self) -> StepEfficiency | None:
@@ -234,6 +242,23 @@ def with_roofs(sets: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
     )
 
 
+def _rounded(modelled: ModelledCalls, peaks: DevicePeaks | None) -> pl.DataFrame:
+    """Sets of arguments; products of fp32 that are faster than fp32 can be are rounded to tf32."""
+    plain = peaks.peak("fp32") if peaks else None
+    if not plain or not peaks or not peaks.peak("tf32_tensor"):
+        return modelled.sets
+    times = modelled.calls.group_by("set").agg(pl.col("union_ns").median())
+    sets = modelled.sets.with_row_index("set").cast({"set": pl.Int64})
+    found = sets.join(times, on="set", how="left", maintain_order="left")
+    rate = 1e9 * pl.col("matrix_flop") / pl.col("union_ns")
+    faster = (pl.col("precision") == "fp32") & ~pl.col("tf32") & (rate > plain)
+    faster = faster.fill_null(value=False)
+    return found.with_columns(
+        tf32=pl.col("tf32") | faster,
+        assumed=pl.when(faster).then(pl.lit(_ROUNDED)).otherwise("assumed"),
+    ).drop("set", "union_ns")
+
+
 def _at(amount: pl.Expr, per_second: float | None) -> pl.Expr:
     return 1e9 * amount / per_second if per_second else pl.lit(None, pl.Float64())
 
@@ -285,7 +310,9 @@ def operator_efficiency(subject: Trace | Efficiency) -> pl.DataFrame:
             _ratio(pl.col("flop").sum(), pl.col("bytes").sum()).alias("flop_per_byte"),
             *_rates("flop", "tflops"),
             *_rates("bytes", "tb_per_s"),
-            pl.when(roof.count() == pl.len()).then(100 * roof.sum() / time.sum()).alias("roof_pct"),
+            pl.when(roof.count() == pl.len())
+            .then(_ratio(100 * roof.sum(), time.sum()))
+            .alias("roof_pct"),
             *(
                 ((time - pl.col(at)).clip(0).filter(in_steps).sum() / found.each).alias(name)
                 for at, name in _HEADROOM.items()
@@ -305,10 +332,10 @@ def operator_efficiency(subject: Trace | Efficiency) -> pl.DataFrame:
 
 def _rates(amount: str, name: str) -> list[pl.Expr]:
     """What is done in a second, in tera: over all calls, their median and spread."""
-    time = pl.col("union_ns").clip(1)
-    each = 1e9 / _TERA * pl.col(amount) / time
+    time = pl.col("union_ns")
+    each = _ratio(1e9 / _TERA * pl.col(amount), time)
     return [
-        (1e9 / _TERA * pl.col(amount).sum() / time.sum()).alias(name),
+        _ratio(1e9 / _TERA * pl.col(amount).sum(), time.sum()).alias(name),
         each.median().alias(f"median_{name}"),
         each.std().fill_null(0.0).alias(f"spread_{name}"),
     ]

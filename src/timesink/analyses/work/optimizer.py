@@ -96,6 +96,10 @@ def over_lists(call: CallArguments) -> Work | None:
     if found is None or plain == "mm":
         return None
     lists = sum(isinstance(one, tuple) for one in call.inputs) or 1
+    squared = plain == "addcmul" and call.name.endswith("_")
+    if squared:
+        # Optimizers add the square of the gradient: both factors are the same tensors.
+        lists = min(lists, 2)
     written = found.elements * found.element_bytes
     read = lists * written
     if plain == "zero":
@@ -109,7 +113,9 @@ def over_lists(call: CallArguments) -> Work | None:
         precision=found.precision,
         read_bytes=read,
         written_bytes=written,
-        assumed=found.assumed,
+        assumed=f"{found.assumed}; both factors are the same".lstrip("; ")
+        if squared
+        else found.assumed,
     )
 
 

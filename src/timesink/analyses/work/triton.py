@@ -78,7 +78,10 @@ def _extent(call: CallArguments, pointers: Sequence[Tensor]) -> int:
     if call.name.startswith(("triton_red", "triton_per")):
         count += max(len(_REDUCED_BLOCKS.findall(settings)), 1)
     numbers = [int(text) for text in call.values if text.isdigit()]
-    extent = math.prod(numbers[-count:])
+    if not settings:
+        # Which of the numbers are extents is not known: together they reach the largest tensor.
+        count = next((n for n in range(count, 4) if math.prod(numbers[-n:]) >= largest), count)
+    extent = math.prod(numbers[-count:]) if numbers else 0
     return min(extent, largest) if extent else largest
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import polars as pl
 
 from timesink.analyses.columns import device_names
-from timesink.analyses.kernels.peaks import PeaksChoice, peaks_at_clock
+from timesink.analyses.kernels.peaks import DevicePeaks, PeaksChoice, peaks_at_clock
 from timesink.analyses.names import short_kernel_name
+from timesink.analyses.steps import find_steps
 from timesink.analyses.work.calls import (
     LIKE,
     MODELLED,
@@ -35,7 +36,7 @@ _TERA = 1e12
 _ABOVE = 1.0
 _PRODUCTS = ("gemm", "attention", "convolution")
 _CLOCK, _CLOCK_TOLD = "device_clock", 0.03
-_LONGEST, _AGREES = 48, 0.95
+_LONGEST, _AGREES, _SMALL, _ODD_PCT = 48, 0.95, 0.001, 105.0
 _LEAST_TOLD = 0.005
 """Of the kernel time: what is less is not told apart."""
 
@@ -58,6 +59,7 @@ def _step_values(step: StepEfficiency) -> dict[str, Any]:
     seconds = step.step_ns / 1e9
     return {
         "step_us": microseconds(step.step_ns),
+        "devices": step.devices,
         "flop": step.flop,
         "matrix_flop": step.matrix_flop,
         "vector_flop": step.vector_flop,
@@ -90,24 +92,50 @@ def efficiency_sentences(found: Efficiency) -> Iterator[str]:
     if step is None:
         return
     ideal, length = sum(step.ideal_ns.values()), units.duration_ns(step.step_ns)
+    unit = _unit(found, step)
     if found.peaks is not None and ideal:
         compute = step.ideal_ns[MATRIX] + step.ideal_ns[VECTOR]
-        told = f"speed of light: {units.duration_ns(ideal)} of the {length} a step takes"
+        told = f"speed of light: {units.duration_ns(ideal)} of the {length} {unit} takes"
+        memory = units.duration_ns(step.ideal_ns[MEMORY])
         yield (
             f"{told} ({units.duration_ns(compute)} bound by arithmetic, "
-            f"{units.duration_ns(step.ideal_ns[MEMORY])} by memory)"
+            f"{memory} by memory), at the {_told_peaks(found.peaks)}"
         )
-    rate = f"{1e9 * step.matrix_flop / step.step_ns / _TERA:,.1f} TFLOP/s of matrix products"
+    needed = step.matrix_flop - step.recomputed_flop
+    rate = f"{_digits(1e9 * needed / step.step_ns / _TERA)} TFLOP/s of matrix products"
     if step.mfu is None:
-        yield f"a step does {_amount(step.matrix_flop)} of matrix products, {rate}"
+        yield f"{unit} does {_amount(needed)} of matrix products, {rate}"
         return
-    said = f"MFU {units.share(step.mfu, 1)}"
+    said = f"MFU {_share(step.mfu)}: {_amount(needed)} {unit}, {rate}"
     if step.recomputed_flop and step.hfu is not None:
-        said += f" (HFU {units.share(step.hfu, 1)}: {_amount(step.recomputed_flop)} are recomputed)"
-    said += f": {_amount(step.matrix_flop)} a step, {rate}"
+        said += f" (HFU {_share(step.hfu)}: {_amount(step.recomputed_flop)} more are recomputed)"
     if step.mbu is not None:
-        said += f"; MBU {units.share(step.mbu, 1)}: {units.size_bytes(step.bytes)} a step"
+        said += f"; MBU {_share(step.mbu)}: {units.size_bytes(step.bytes)} {unit}"
     yield said
+
+
+def _unit(found: Efficiency, step: StepEfficiency) -> str:
+    """What figures are of: a step, or all where none are marked; of each device."""
+    marked = bool(find_steps(found.trace)["marked"].any())
+    each = f" on each of {step.devices} devices" if step.devices > 1 else ""
+    return f"{'a step' if marked else 'the recording'}{each}"
+
+
+def _told_peaks(peaks: DevicePeaks) -> str:
+    """Whose peaks they are, and which of them were measured or given."""
+    said = f"published peaks of {_cut(peaks.device)}"
+    for how, names in (("measured", peaks.measured), ("given", peaks.given)):
+        said += f", {how}: {' '.join(names)}" if names else ""
+    return said
+
+
+def _share(value: float) -> str:
+    """A share in percent, small ones with the digits that tell something."""
+    return units.share(value, 1) if value >= _SMALL or not value else f"{100 * value:.2g} %"
+
+
+def _digits(value: float) -> str:
+    return f"{value:,.1f}" if value >= 1 else f"{value:.2g}"
 
 
 def notes_of(found: Efficiency) -> Iterator[str]:
@@ -132,10 +160,9 @@ def notes_of(found: Efficiency) -> Iterator[str]:
         yield f"not modelled are mostly {unknown}"
     in_steps = found.step_modelled_share
     if step is None and in_steps is not None and in_steps < LEAST_MODELLED:
-        yield (
-            f"no MFU: only {units.share(in_steps, 1)} of the kernel time of steps is modelled; "
-            "record shapes, without graphs"
-        )
+        said = f"no MFU: only {units.share(in_steps, 1)} of the kernel time of steps is modelled"
+        mostly = max((why for why in times if why in _TRY), default="", key=lambda why: times[why])
+        yield f"{said}; {_TRY[mostly]}" if mostly else said
     if found.peaks is None:
         yield f"no roofs: {found.choice.reason}"
     elif step is not None and step.mfu is None:
@@ -146,7 +173,7 @@ def notes_of(found: Efficiency) -> Iterator[str]:
         yield from _clock_note(found, step)
     if step is not None:
         yield from _left_out(found)
-    yield from _above(step)
+    yield from _above(found)
     yield from _doubtful(found, total)
 
 
@@ -155,6 +182,13 @@ _WHY = {
     NO_SHAPES: "has no shapes",
     NO_CALL: "was launched by no recorded call",
     UNTOLD: "has arguments that do not tell",
+}
+
+
+_TRY = {
+    NO_FORMULA: "--formulas FILE says what operators of your own do",
+    NO_SHAPES: "record shapes: record_shapes=True",
+    NO_CALL: "graphs do not tell their operators: record without them",
 }
 
 
@@ -235,14 +269,22 @@ def _cut(name: str) -> str:
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
-def _above(step: StepEfficiency | None) -> Iterator[str]:
+def _above(found: Efficiency) -> Iterator[str]:
     """Why a figure is above what can be."""
+    rows, step = operator_efficiency(found), found.step
+    odd = rows.filter(pl.col("roof_pct") > _ODD_PCT)
+    if float(odd["device_ns"].sum()) > _LEAST_TOLD * float(rows["device_ns"].sum()):
+        yield (
+            f"{units.counted(odd.height, 'rows')} of the table are above their roofs: tensors came "
+            "from a cache, or the peak is not that of this device, clock or precision"
+        )
     if step is None:
         return
     if step.hfu is not None and step.hfu > _ABOVE:
         yield (
             "MFU is above 100 %: the device is not the one whose peak was taken, ran above the "
-            "clock of that peak, or skips work (sparsity, masks); --device and --peaks say better"
+            "clock of that peak, computes in another precision (tf32), or skips work (sparsity, "
+            "masks); --device and --peaks say better"
         )
     if step.mbu is not None and step.mbu > _ABOVE:
         yield "MBU is above 100 %: tensors stay in the cache between operators, and never move"

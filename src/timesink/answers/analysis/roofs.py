@@ -15,6 +15,7 @@ from timesink.analyses.work.efficiency import (
 from timesink.analyses.work.steps import LINK, MATRIX, MEMORY, VECTOR, StepEfficiency
 from timesink.answers.analysis.efficiency import efficiency_sentences, notes_of
 from timesink.answers.analysis.tables import Analysed, Empty, Made
+from timesink.answers.tables import sentence
 from timesink.answers.views import NO_KERNELS, NO_SHAPES_RECORDED
 from timesink.model import units
 from timesink.output.blocks import (
@@ -57,6 +58,9 @@ def efficiency_section(run: Analysed) -> Made:
     if found.modelled.kernels.is_empty():
         return Empty("efficiency", _TITLE, NO_KERNELS)
     if not found.modelled.modelled_share:
+        if run.brief:
+            # One line, where there is something to gain from recording more.
+            return Section("efficiency", _TITLE, (Text(sentence(NO_SHAPES_RECORDED)),))
         return Empty("efficiency", _TITLE, NO_SHAPES_RECORDED)
     lines = [*efficiency_sentences(found), *notes_of(found)]
     said = tuple(Text(f"{line[0].upper()}{line[1:]}.") for line in lines)

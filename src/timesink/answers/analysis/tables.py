@@ -85,6 +85,8 @@ _BRIEF: Mapping[str, Sequence[str]] = {
     ),
 }
 """Columns of the short answer."""
+_KEPT = {"efficiency": 6}
+"""How many of them stay however narrow the text is: names are cut before."""
 _MOST_RANGES, _MOST_NAMED = 6, 8
 
 
@@ -152,7 +154,8 @@ class Analysed:
             return block
         known = {one.key: one for one in block.columns}
         columns = [known[key] for key in _BRIEF[view] if key in known]
-        ordered = (replace(one, spare=max(at - 1, 0)) for at, one in enumerate(columns))
+        kept = _KEPT.get(view, 2)
+        ordered = (replace(one, spare=max(at + 1 - kept, 0)) for at, one in enumerate(columns))
         return replace(block, columns=tuple(ordered))
 
 
