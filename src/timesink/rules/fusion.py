@@ -108,7 +108,8 @@ def attention_not_fused(run: RoofedSteps) -> list[ShorterWork]:
     chosen = run.kernels.filter(pl.col("call").is_in(list(part)))
     left = chosen["dur_ns"] * chosen["call"].replace_strict(part, return_dtype=pl.Float64())
     chosen = chosen.with_columns(left_ns=left)
-    largest = max(stretches, key=lambda one: one.time - one.fused_ns)
+    largest = max(stretches, key=lambda one: one.score_bytes).shape
+    shape = largest if len({one.shape for one in stretches}) == 1 else f"up to {largest}"
     scores = sum(one.score_bytes for one in stretches)
     back = sum(one.is_backward for one in stretches)
     many = run.many(max(back, len(stretches) - back), "attentions")
@@ -116,7 +117,7 @@ def attention_not_fused(run: RoofedSteps) -> list[ShorterWork]:
     return [
         run.told(
             "attention-not-fused",
-            f"The scores ({largest.shape}) of {many} go to memory and back{ways}: "
+            f"The scores ({shape}) of {many} go to memory and back{ways}: "
             f"{units.size_bytes(scores / run.each)}{run.steps.a_step}, "
             f"{run.steps.part(float(chosen['dur_ns'].sum()) / run.each)}; one kernel that keeps "
             f"them on the chip would take about {units.duration_ns(float(left.sum()) / run.each)}.",
