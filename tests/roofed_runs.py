@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
@@ -10,11 +11,17 @@ from typing import Any, NamedTuple
 import timesink
 from builders import Event, kernel, operator, runtime, step
 from cases import read
-from timesink.analyses.work.efficiency import efficiency
+from timesink.analyses.kernels.peaks import choose_peaks
+from timesink.analyses.work.calls import modelled_calls
+from timesink.analyses.work.efficiency import Efficiency
 from timesink.model.findings import Finding
 from timesink.rules.savings import proven_findings
 
 H200 = {"deviceProperties": [{"id": 0, "name": "NVIDIA H200", "numSms": 132}]}
+MI300X, MI355X = (
+    {"deviceProperties": [{"id": 0, "name": f"AMD Instinct {name}"}]}
+    for name in ("MI300X", "MI355X")
+)
 HALF, FLOAT, DOUBLE = "c10::Half", "float", "double"
 RULES = {
     *("attention-not-fused", "wide-products", "odd-dimensions", "small-products", "few-rows"),
@@ -31,9 +38,11 @@ class Call(NamedTuple):
     kernel: str = "nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_NNT"
     type: str = HALF
     strides: list[list[int]] | None = None
+    types: tuple[str, ...] = ()
+    grid: tuple[int, int, int] = (9, 1, 1)
 
 
-def run(*calls: Call) -> list[Finding]:
+def run(*calls: Call, device: Mapping[str, Any] = H200, peaks: str | None = None) -> list[Finding]:
     """What is said of a step of these calls; the host launches all of them ahead of the device."""
     events: list[Event] = []
     starts = accumulate((call.us for call in calls), initial=float(len(calls)))
@@ -41,17 +50,18 @@ def run(*calls: Call) -> list[Finding]:
         given: dict[str, Any] = {
             "External id": number,
             "Input Dims": call.dims,
-            "Input type": [call.type] * len(call.dims),
+            "Input type": list(call.types) or [call.type] * len(call.dims),
         }
         if call.strides:
             given["Input Strides"] = call.strides
         events += [
             operator(call.name, number, 0.8, **given),
             runtime("cudaLaunchKernel", number + 0.1, 0.5, number),
-            kernel(call.kernel, start, call.us, number, grid=[9, 1, 1], block=[128, 1, 1]),
+            kernel(call.kernel, start, call.us, number, grid=list(call.grid), block=[128, 1, 1]),
         ]
-    trace = read(step(1, 0, len(calls) + 2), *events, **H200)
-    return [one for one in proven_findings(trace, efficiency(trace)) if one.id in RULES]
+    trace = read(step(1, 0, len(calls) + 2), *events, **device)
+    found = Efficiency(trace, choose_peaks(trace, peaks=peaks), modelled_calls(trace))
+    return [one for one in proven_findings(trace, found) if one.id in RULES]
 
 
 @lru_cache(maxsize=8)

@@ -15,7 +15,7 @@ import polars as pl
 
 from timesink.analyses.columns import device_columns, device_names
 from timesink.analyses.work.arguments import CallArguments, parse_inputs
-from timesink.analyses.work.efficiency import REACHED, Efficiency, shape_text
+from timesink.analyses.work.efficiency import Efficiency, shape_text
 from timesink.analyses.work.steps import COLLECTIVE, LINK, MATRIX, MEMORY, VECTOR
 from timesink.analyses.work.work import formula_of
 from timesink.model import units
@@ -29,12 +29,13 @@ from timesink.rules.single_run import Steps, complete_steps, longest_by_name
 LEAST_SAVED = 0.01
 """Part of a step: what would save less is not told."""
 START_NS = 2_000.0
-"""No kernel is promised to be shorter: about what the smallest take."""
+"""About what the smallest kernels take, where all of a recording are longer."""
 FUSED_REACHES = 0.5
 """Of the peak of matrix units: what fused attention reaches at the least on long sequences."""
 _MOST_SHOWN = 3
 _REARRANGED = re.compile(r"(?<!conv)(?<!conv_)transpose", re.IGNORECASE)
-_WIDE = ("fp64", "fp32")
+_NARROWER = {"fp64": ("fp32",), "fp32": ("tf32_tensor", "bf16_tensor", "fp16_tensor")}
+"""Peaks of narrower numbers for products in wide ones: the first that is higher."""
 _MOST = 0.5
 _TERA = 1e12
 
@@ -55,14 +56,15 @@ class RoofedSteps:
 
     found: Efficiency
     kernels: pl.DataFrame
-    """Those of `Efficiency.kernels` with `operator`, `shape`, `at` (their start), `stream`, the
-    `left_ns` that good kernels take for the work, and what is `lost_ns`."""
+    """Those of `Efficiency.kernels` with `operator`, `shape`, `at` (their start), `stream`, their
+    `turn` on it, the `left_ns` that good kernels take for the work, and what is `lost_ns`."""
     spoken: bool = False
     """Whether a rule spoke of others before."""
 
     @classmethod
     def of(cls, found: Efficiency) -> RoofedSteps:
         in_steps = found.kernels.filter((pl.col("step") >= 0) & (pl.col("dur_ns") > 0))
+        in_steps = in_steps.with_columns(pl.col("call").fill_null(-1))
         rows = in_steps["row"].to_numpy()
         where = device_columns(found.trace).select(pl.col("ts_ns").alias("at"), "stream")[rows]
         about = found.sets.with_row_index("set").select(
@@ -73,12 +75,14 @@ class RoofedSteps:
         fused = (pl.col("family") == "attention") & (pl.col("bound") == MATRIX)
         reached = pl.when(fused).then(FUSED_REACHES).otherwise(found.reached())
         time = pl.col("dur_ns").cast(pl.Float64())
-        least = pl.min_horizontal(time, pl.lit(START_NS))
-        left = pl.max_horizontal(pl.col("roof_ns") / reached, least).clip(upper_bound=time)
+        left = pl.max_horizontal(pl.col("roof_ns") / reached, _shortest_ns(found))
         kernels = (
             in_steps.hstack(where)
             .join(about, on="set", how="left", maintain_order="left")
-            .with_columns(left_ns=pl.when(pl.col("roof_ns").is_not_null()).then(left))
+            .with_columns(
+                left_ns=pl.when(pl.col("roof_ns").is_not_null()).then(left.clip(upper_bound=time)),
+                turn=pl.struct("device", "stream", "step", "at", "row").rank("ordinal"),
+            )
             .with_columns(lost_ns=time - pl.col("left_ns"))
         )
         return cls(found, kernels)
@@ -91,6 +95,16 @@ class RoofedSteps:
     def each(self) -> int:
         """What sums are divided by: steps, and devices that do the same in each."""
         return max(self.steps.count, 1) * max(self.kernels["device"].n_unique(), 1)
+
+    @property
+    def shortest_ns(self) -> float:
+        """No kernel is promised to be shorter."""
+        return _shortest_ns(self.found)
+
+    def reached(self, bound: str, peak: str = "") -> float:
+        """The share of a roof that good kernels reach."""
+        roof = pl.select(bound=pl.lit(bound), peak=pl.lit(peak))
+        return float(roof.select(self.found.reached()).item())
 
     def worth_telling(self, saved_ns: float) -> bool:
         """Whether a sum over all steps is enough of one to speak of it."""
@@ -174,6 +188,10 @@ def arguments_of(run: RoofedSteps, number: int) -> CallArguments:
     return CallArguments(operator, inputs, places=row.places if row else {})
 
 
+def _shortest_ns(found: Efficiency) -> float:
+    return min(found.shortest_ns, START_NS)
+
+
 # -- rules -----------------------------------------------------------------------------------------
 
 
@@ -209,23 +227,25 @@ def wide_products(run: RoofedSteps) -> list[ShorterWork]:
         return []
     products = run.kernels.filter(pl.col("matrix_flop") > 0)
     # Where most of a family is narrow already, what is not has no choice.
-    narrow = ~pl.col("peak").is_in([*_WIDE, "fp64_tensor"])
+    narrow = ~pl.col("peak").str.strip_suffix("_tensor").is_in(list(_NARROWER))
     part = (pl.col("matrix_flop") * narrow).sum() / pl.col("matrix_flop").sum()
     known = products.filter(pl.col("family").is_in(["gemm", "convolution"]))
     families = known.group_by("family").agg(part.alias("narrow")).filter(pl.col("narrow") < _MOST)
     told = []
-    for wide in _WIDE:
+    for wide, narrower in _NARROWER.items():
+        slow = peaks.peak(wide) or 0.0
+        known_peaks = ((one, peaks.peak(one) or 0.0) for one in narrower)
+        name, peak = next(((one, rate) for one, rate in known_peaks if rate > slow), ("", 0.0))
         # Which peak they are held against tells the unit that did them.
-        narrower = ("fp32",) if wide == "fp64" else ("tf32_tensor", "bf16_tensor")
-        names = (wide, "fp64_tensor") if wide == "fp64" else (wide,)
-        peak = next(filter(None, map(peaks.peak, narrower)), None)
         chosen = products.filter(
-            pl.col("family").is_in(families["family"].implode()), pl.col("peak").is_in(names)
+            pl.col("family").is_in(families["family"].implode()),
+            pl.col("peak").is_in([wide, f"{wide}_tensor"]),
         )
         if not peak or chosen.is_empty():
             continue
-        at_peak = 1e9 * pl.col("matrix_flop") / peak / REACHED[MATRIX]
-        left = pl.max_horizontal(at_peak, pl.col("memory_ns") / REACHED[MEMORY], pl.lit(START_NS))
+        at_peak = 1e9 * pl.col("matrix_flop") / peak / run.reached(MATRIX, name)
+        in_memory = pl.col("memory_ns") / run.reached(MEMORY)
+        left = pl.max_horizontal(at_peak, in_memory, run.shortest_ns)
         chosen = chosen.with_columns(left_ns=left.clip(upper_bound=pl.col("dur_ns")))
         if not run.worth_telling(float((chosen["dur_ns"] - chosen["left_ns"]).sum())):
             continue
@@ -236,11 +256,11 @@ def wide_products(run: RoofedSteps) -> list[ShorterWork]:
                 f"Matrix products in {wide} take "
                 f"{run.steps.part(float(chosen['dur_ns'].sum()) / run.each)} and reach "
                 f"{rate:,.1f} TFLOP/s; {peaks.device} does {peak / _TERA:,.0f} TFLOP/s in "
-                f"{'fp32' if wide == 'fp64' else narrower[0].removesuffix('_tensor')}.",
+                f"{name.removesuffix('_tensor')}.",
                 chosen,
                 run.shown(chosen),
                 {"wide": wide},
-                advice="double" if wide == "fp64" else "advice",
+                advice={"fp32": "double", "tf32_tensor": "advice"}.get(name, "half"),
             )
         )
     return told

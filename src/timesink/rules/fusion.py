@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -13,13 +13,11 @@ import polars as pl
 
 from timesink.analyses.columns import host_names
 from timesink.analyses.work.arguments import CallArguments, Tensor
-from timesink.analyses.work.efficiency import REACHED
 from timesink.analyses.work.steps import MEMORY
 from timesink.model import units
 from timesink.model.findings import Evidence
 from timesink.rules.efficiency import (
     FUSED_REACHES,
-    START_NS,
     RoofedSteps,
     ShorterWork,
     arguments_of,
@@ -49,13 +47,13 @@ class CallsInOrder:
 
     run: RoofedSteps
     calls: pl.DataFrame
-    """`call`, `set`, `family`, `lane`, `time`, `bytes`, `matrix_flop`, `peak_ns`; a call of -1
-    is a kernel that nothing is known of."""
+    """`call`, `set`, `family`, `lane`, `time`, `bytes`, `matrix_flop`, `peak_ns`, the `first` and
+    `last` turn of its kernels; a call of -1 is a kernel that nothing is known of."""
 
     @classmethod
     def of(cls, run: RoofedSteps) -> CallsInOrder:
         lanes = pl.struct("device", "stream", "step").rank("dense").alias("lane")
-        ordered = run.kernels.with_columns(lanes).sort("lane", "at", "row")
+        ordered = run.kernels.with_columns(lanes).sort("turn")
         call = ordered["call"].to_numpy()
         lane = ordered["lane"].to_numpy()
         new = np.ones(len(call), dtype=np.bool_)
@@ -70,6 +68,8 @@ class CallsInOrder:
                 matrix_flop=pl.col("matrix_flop").sum(),
                 peak_ns=pl.col("peak_ns").sum(),
                 memory_ns=pl.col("memory_ns").sum(),
+                first=pl.col("turn").min(),
+                last=pl.col("turn").max(),
             ),
         )
 
@@ -90,28 +90,37 @@ def attention_not_fused(run: RoofedSteps) -> list[ShorterWork]:
     places = np.flatnonzero(named.to_numpy() & (order.calls["call"].to_numpy() >= 0))
     near = np.unique(places[:, None] + np.arange(-_NEAR, _NEAR + 1))
     near = near[(near >= 0) & (near < order.calls.height)]
-    rows = dict(zip(near.tolist(), order.calls[near].rows(named=True), strict=True))
-    stretches = [one for place in places.tolist() for one in _around(order, rows, place)]
+    calls = order.calls.with_row_index("at")[near]
+    rows = {row["at"]: row for row in calls.iter_rows(named=True)}
+    stretches: list[_Attention] = []
+    part: dict[int, float] = {}
+    for place in places.tolist():
+        one = _around(order, rows, place)
+        if one is None:
+            continue
+        stretches.append(one)
+        for row in one.calls:
+            part[row["call"]] = one.left
+            del rows[row["at"]]  # no other attention has it
     saved = sum(one.time - one.fused_ns for one in stretches)
     if not stretches or not run.worth_telling(saved):
         return []
-    part = {row["call"]: one.left for one in stretches for row in one.calls}
     chosen = run.kernels.filter(pl.col("call").is_in(list(part)))
     left = chosen["dur_ns"] * chosen["call"].replace_strict(part, return_dtype=pl.Float64())
     chosen = chosen.with_columns(left_ns=left)
-    largest = max(stretches, key=lambda one: one.time - one.fused_ns)
-    time = sum(one.time for one in stretches)
+    largest = max(stretches, key=lambda one: one.score_bytes).shape
+    shape = largest if len({one.shape for one in stretches}) == 1 else f"up to {largest}"
     scores = sum(one.score_bytes for one in stretches)
     back = sum(one.is_backward for one in stretches)
-    calls = run.many(max(back, len(stretches) - back), "attentions")
+    many = run.many(max(back, len(stretches) - back), "attentions")
     ways = ", in the backward pass too" if 0 < back < len(stretches) else ""
     return [
         run.told(
             "attention-not-fused",
-            f"The scores ({largest.shape}) of {calls} go to memory and back{ways}: "
+            f"The scores ({shape}) of {many} go to memory and back{ways}: "
             f"{units.size_bytes(scores / run.each)}{run.steps.a_step}, "
-            f"{run.steps.part(time / run.each)}; one kernel that keeps them on the chip would "
-            f"take about {units.duration_ns(sum(one.fused_ns for one in stretches) / run.each)}.",
+            f"{run.steps.part(float(chosen['dur_ns'].sum()) / run.each)}; one kernel that keeps "
+            f"them on the chip would take about {units.duration_ns(float(left.sum()) / run.each)}.",
             chosen,
             _stretches_shown(run, stretches),
         )
@@ -138,16 +147,16 @@ class _Attention:
         return _chained([str(row["operator"]) for row in self.calls])
 
 
-def _around(order: CallsInOrder, rows: _Rows, place: int) -> Iterator[_Attention]:
+def _around(order: CallsInOrder, rows: _Rows, place: int) -> _Attention | None:
     """The attention around a softmax, if it is one: every call near it that has its scores."""
     softmax = order.given[rows[place]["set"]]
     scores = next((one for one in softmax.tensors if len(one.shape) >= 3), None)
     if scores is None or min(scores.shape[-2:]) < 2:
-        return
+        return None
     before = _with_scores(order, rows, place, -1, scores)
     after = _with_scores(order, rows, place, 1, scores)
-    if not (_has_product(rows, before) and _has_product(rows, after)):
-        return
+    if not (before and after):
+        return None
     mine = [rows[at] for at in (*reversed(before), place, *after)]
     products = [row for row in mine if row["family"] == "gemm"]
     others = float(sum(_bytes_beside(order.given[row["set"]], scores) for row in mine))
@@ -156,13 +165,15 @@ def _around(order: CallsInOrder, rows: _Rows, place: int) -> Iterator[_Attention
     at_peak = _summed(products, "peak_ns")
     time, moved = _summed(mine, "time"), _summed(mine, "bytes")
     if not memory or not at_peak or moved <= others:
-        return
+        return None
     is_backward = rows[place]["operator"] in _SOFTMAX_BACKWARD
     again = _AGAIN if is_backward else 1.0
-    fused = max(again * at_peak / FUSED_REACHES, 1e9 * others / memory / REACHED[MEMORY], START_NS)
-    if fused < time:
-        shape = " x ".join(map(str, scores.shape))
-        yield _Attention(mine, shape, time, fused, moved - others, is_backward)
+    in_memory = 1e9 * others / memory / order.run.reached(MEMORY)
+    fused = max(again * at_peak / FUSED_REACHES, in_memory, order.run.shortest_ns)
+    if fused >= time:
+        return None
+    shape = " x ".join(map(str, scores.shape))
+    return _Attention(mine, shape, time, fused, moved - others, is_backward)
 
 
 def _summed(rows: Sequence[Mapping[str, Any]], name: str) -> float:
@@ -176,18 +187,28 @@ def _with_scores(
     way: int,
     scores: Tensor,
 ) -> list[int]:
-    """Places of calls that read or write the scores, on one side, up to the farthest product."""
+    """Places of calls that read or write the scores, on one side, up to the last product.
+
+    Forward that is one product, backward two; what is beyond belongs to another attention.
+    """
+    most = 2 if rows[place]["operator"] in _SOFTMAX_BACKWARD else 1
     found: list[int] = []
+    products: list[int] = []
     for at in range(place + way, place + way * (_NEAR + 1), way):
         if at not in rows or rows[at]["lane"] != rows[place]["lane"]:
             break
         row = rows[at]
         if row["call"] == -1 or "softmax" in str(row["family"]):
             break
-        if _has_scores(order.given[row["set"]], scores):
+        has_scores = _has_scores(order.given[row["set"]], scores)
+        if has_scores:
             found.append(at)
-    last = [turn for turn, at in enumerate(found) if rows[at]["family"] == "gemm"]
-    return found[: last[-1] + 1] if last else []
+        if row["family"] == "gemm":
+            if has_scores:
+                products.append(len(found))
+            if len(products) == most or (products and not has_scores):
+                break
+    return found[: products[-1]] if products else []
 
 
 def _has_scores(call: CallArguments, scores: Tensor) -> bool:
@@ -218,10 +239,6 @@ def _bytes_beside(call: CallArguments, scores: Tensor) -> float:
     return read + made.batch * made.m * made.n * made.a.element_bytes
 
 
-def _has_product(rows: _Rows, places: Sequence[int]) -> bool:
-    return any(rows[at]["family"] == "gemm" for at in places)
-
-
 def _stretches_shown(run: RoofedSteps, stretches: Sequence[_Attention]) -> tuple[Evidence, ...]:
     return _shown(
         run, [(f"{one.names} on {one.shape}", one.time, one.score_bytes) for one in stretches]
@@ -233,12 +250,17 @@ def _stretches_shown(run: RoofedSteps, stretches: Sequence[_Attention]) -> tuple
 
 def unfused_chains(run: RoofedSteps) -> list[ShorterWork]:
     """Operators bound by memory of which each reads what the one before it wrote."""
+    memory = run.found.peaks.dram_bytes_per_s if run.found.peaks else None
+    if not memory:
+        return []
     order = CallsInOrder.of(run)
     calls = order.calls
     number, lane = calls["set"].to_numpy(), calls["lane"].to_numpy()
     fusable = calls["family"].fill_null("").is_in(list(_FUSABLE)).to_numpy()
     fusable &= (calls["call"].to_numpy() >= 0) & (calls["bytes"].fill_null(0.0).to_numpy() > 0)
     near = fusable[1:] & fusable[:-1] & (lane[1:] == lane[:-1])
+    # Kernels that another rule spoke of were between them.
+    near &= calls["first"].to_numpy()[1:] == calls["last"].to_numpy()[:-1] + 1
     known = {
         pair: _handed(order, *pair)
         for pair in set(zip(number[:-1][near].tolist(), number[1:][near].tolist(), strict=True))
@@ -247,7 +269,8 @@ def unfused_chains(run: RoofedSteps) -> list[ShorterWork]:
     for at in np.flatnonzero(near).tolist():
         handed[at] = known[int(number[at]), int(number[at + 1])]
     # What a backward pass needs later has to be written all the same.
-    written = 0.0 if _is_trained(run) else 1.0
+    is_trained = _is_trained(run)
+    written = 0.0 if is_trained else 1.0
     spared = written * handed
     spared[1:] += handed[:-1]
     moved = calls["bytes"].fill_null(0.0).to_numpy()
@@ -257,20 +280,23 @@ def unfused_chains(run: RoofedSteps) -> list[ShorterWork]:
     in_chain = part > 0
     in_chain[:-1] |= handed[:-1] > 0
     time = calls["time"].to_numpy().astype(np.float64)
-    if not in_chain.any() or not run.worth_telling(float((part * time).sum())):
+    # Slow kernels have other reasons too, and a cache is faster than memory.
+    through_memory = 1e9 * part * moved / memory / run.reached(MEMORY)
+    saved = np.minimum(part * time, through_memory)
+    if not in_chain.any() or not run.worth_telling(float(saved.sum())):
         return []
     about = calls.with_columns(
-        pl.Series("chain", chain), pl.Series("part", part), pl.Series("spared", part * moved)
+        pl.Series("chain", chain), pl.Series("saved", saved), pl.Series("spared", part * moved)
     ).filter(pl.Series(in_chain))
     chains = about.group_by("chain", maintain_order=True).agg(
         "operator",
         pl.col("time").sum(),
         pl.col("spared").sum(),
-        saved=(pl.col("time") * pl.col("part")).sum(),
     )
-    left = dict(about.select("call", 1 - pl.col("part")).iter_rows())
-    chosen = run.kernels.filter(pl.col("call").is_in(list(left)))
-    shorter = chosen["dur_ns"] * chosen["call"].replace_strict(left, return_dtype=pl.Float64())
+    by_call = about.group_by("call").agg(pl.col("saved").sum())
+    chosen = run.kernels.join(by_call, on="call", how="inner", maintain_order="left")
+    part_left = 1 - pl.col("saved") / pl.col("dur_ns").sum().over("call")
+    chosen = chosen.with_columns(left_ns=pl.col("dur_ns") * part_left)
     lengths = chains["operator"].list.len()
     told = units.size_bytes(float(chains["spared"].sum()) / run.each)
     shown = [
@@ -280,11 +306,11 @@ def unfused_chains(run: RoofedSteps) -> list[ShorterWork]:
     return [
         run.told(
             "unfused-chains",
-            f"In {run.many(chains.height, 'chains')}, {_from_to(lengths)} operators each read what "
-            f"the one before has just written: "
-            f"{run.steps.part(float(chains['time'].sum()) / run.each)}. One kernel for each chain "
-            f"would move {told} less.",
-            chosen.with_columns(left_ns=shorter),
+            f"In {run.many(chains.height, 'chains')}, {_from_to(lengths)} operators each read a "
+            f"tensor of the size that the one before has just written: "
+            f"{run.steps.part(float(chosen['dur_ns'].sum()) / run.each)}. One kernel for each "
+            f"chain would read {'' if is_trained else 'and write '}{told} less.",
+            chosen,
             _shown(run, shown),
         )
     ]

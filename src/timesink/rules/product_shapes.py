@@ -24,6 +24,7 @@ _WEIGHTS = 0.8
 """Part of the bytes from which on a product reads weights, and little else."""
 _SMALLER = 0.5
 """Of their bytes is left of weights of 16 bits in 8."""
+_LEAST_BYTES = 2
 _LATENCY_NS = 3_000.0
 """Products that good kernels do in less are over before the device is busy."""
 _LEAST_FILLED = 0.8
@@ -31,6 +32,7 @@ _EXPLAINED = 0.4
 _LEAST_TILE = 128 * 64
 """Elements of an output tile from which on a multiprocessor has one at a time."""
 _TILE = re.compile(r"(?:_|tilesize|MT)(\d{2,3})x(\d{2,3})(?=[_x])")
+_SHARED_TILES = re.compile(r"(?i:split_?k|stream_?k)|_SK[1-9]|_GSU(?:[2-9]|1\d)")
 _ROUND = 64
 _LITTLE_MORE = 0.01
 
@@ -49,6 +51,11 @@ class Product:
     @property
     def is_skinny(self) -> bool:
         return min(self.m, self.n) < _FEW_ROWS
+
+    @property
+    def weights(self) -> Tensor:
+        """The larger one, of a product of a few rows."""
+        return self.b if self.m <= self.n else self.a
 
     @property
     def multiple(self) -> int:
@@ -184,15 +191,13 @@ def few_rows(run: RoofedSteps) -> list[ShorterWork]:
     )
 
     def reads_weights(_: int, one: Product) -> bool:
-        weights, rows = (one.b, one.a) if one.m <= one.n else (one.a, one.b)
-        both = weights.bytes + rows.bytes
-        return one.is_skinny and one.batch == 1 and weights.bytes > _WEIGHTS * both
+        most = one.weights.bytes > _WEIGHTS * (one.a.bytes + one.b.bytes)
+        # Weights of few bits cannot be made much smaller.
+        is_wide = one.weights.element_bytes >= _LEAST_BYTES
+        return one.is_skinny and one.batch == 1 and most and is_wide
 
     mine, products = _chosen(run, bound, reads_weights)
-    # Weights of few bits cannot be made much smaller.
-    wide = [number for number, one in products.items() if one.b.element_bytes >= 2]
-    mine = mine.filter(pl.col("set").is_in(wide))
-    left = pl.max_horizontal(_SMALLER * pl.col("dur_ns"), pl.lit(START_NS))
+    left = pl.max_horizontal(_SMALLER * pl.col("dur_ns"), run.shortest_ns)
     mine = mine.with_columns(left_ns=left.clip(upper_bound=pl.col("dur_ns")))
     if mine.is_empty() or not run.worth_telling(float((mine["dur_ns"] - mine["left_ns"]).sum())):
         return []
@@ -223,20 +228,18 @@ def unfilled_waves(run: RoofedSteps) -> list[ShorterWork]:
         pl.col("bound") == MATRIX,
         pl.col("peak").fill_null("").str.ends_with("_tensor"),
     )
-    named = device_names(run.found.trace)
-    told = {}
-    for number, code in set(zip(mine["set"], named.codes[mine["row"].to_numpy()], strict=True)):
+    named, rows = device_names(run.found.trace), mine["row"].to_numpy()
+    launched = run.found.trace.lazy("device").select(_size("grid"), _size("block")).collect()[rows]
+    mine = mine.hstack(launched).with_columns(pl.Series("code", named.codes[rows]))
+    key, told = ("set", "code", "grid", "block"), {}
+    for number, code, grid, block in mine.select(key).unique().iter_rows():
         one = product_of(arguments_of(run, number))
-        tiling = _tiling(named.texts[code], one, many) if one else None
+        tiling = _tiling(named.texts[code], one, many, grid, block) if one else None
         if tiling and tiling.filled < _LEAST_FILLED:
-            told[number, int(code)] = tiling
-    mine = mine.with_columns(pl.Series("code", named.codes[mine["row"].to_numpy()]))
-    keys = list(zip(mine["set"], mine["code"], strict=True))
-    mine = mine.with_columns(
-        filled=pl.Series(
-            [told[key].filled if key in told else None for key in keys], dtype=pl.Float64
-        )
-    ).filter(pl.col("filled").is_not_null())
+            told[number, code, grid, block] = tiling
+    filled = [told[one].filled if one in told else None for one in mine.select(key).iter_rows()]
+    mine = mine.with_columns(pl.Series("filled", filled, dtype=pl.Float64))
+    mine = mine.filter(pl.col("filled").is_not_null())
     # What is much farther below its roof has another reason.
     reached = pl.col("roof_ns").sum().over("set") / pl.col("dur_ns").sum().over("set")
     mine = mine.filter(reached > _EXPLAINED * pl.col("filled"))
@@ -245,11 +248,8 @@ def unfilled_waves(run: RoofedSteps) -> list[ShorterWork]:
     lost = float((mine["dur_ns"] - mine["left_ns"]).sum())
     if not run.worth_telling(lost):
         return []
-    by = mine.group_by("set", "code").agg(
-        (pl.col("dur_ns") - pl.col("left_ns")).sum().alias("lost")
-    )
-    number, code, _ = by.sort("lost", "set").row(-1)
-    worst = told[number, code]
+    by = mine.group_by(key).agg((pl.col("dur_ns") - pl.col("left_ns")).sum().alias("lost"))
+    worst = told[by.sort("lost", *key).select(key).row(-1)]
     time = float(mine["dur_ns"].sum())
     return [
         run.told(
@@ -281,8 +281,17 @@ class _Tiling:
         return f"the last of {self.waves} rounds has {last}"
 
 
-def _tiling(kernel: str, one: Product, many: int) -> _Tiling | None:
+def _size(shape: str) -> pl.Expr:
+    """How many are in a grid or a block; 0 where that was not recorded."""
+    x, y, z = (pl.col(f"{shape}_{axis}") for axis in "xyz")
+    return (x * y * z).fill_null(0).alias(shape)
+
+
+def _tiling(kernel: str, one: Product, many: int, grid: int = 0, block: int = 0) -> _Tiling | None:
     """How a kernel cuts its output, as its name tells; the better of both orientations.
+
+    None where more blocks were launched than there are tiles: several share one.  Fewer blocks
+    (one per multiprocessor, say) take tiles in turn.
 
     >>> half = "c10::Half"
     >>> product = Product(1, 1024, 768, 768, Tensor((1024, 768), half), Tensor((768, 768), half))
@@ -290,7 +299,7 @@ def _tiling(kernel: str, one: Product, many: int) -> _Tiling | None:
     24
     """
     found = _TILE.search(kernel)
-    if found is None or re.search(r"split_?k|stream_?k", kernel, re.IGNORECASE):
+    if found is None or _SHARED_TILES.search(kernel):
         return None
     sizes = int(found[1]), int(found[2])
     if math.prod(sizes) < _LEAST_TILE:
@@ -300,8 +309,10 @@ def _tiling(kernel: str, one: Product, many: int) -> _Tiling | None:
         tiles = one.batch * math.ceil(one.m / down) * math.ceil(one.n / across)
         waves = math.ceil(tiles / many)
         filled = one.batch * one.m * one.n / (waves * many * down * across)
-        ways.append(_Tiling(one, (down, across), tiles, waves, filled))
-    return max(ways, key=lambda way: way.filled)
+        # Libraries of ROCm have threads in their grids.
+        if grid <= tiles or grid == tiles * block:
+            ways.append(_Tiling(one, (down, across), tiles, waves, filled))
+    return max(ways, key=lambda way: way.filled, default=None)
 
 
 def _multiprocessors(run: RoofedSteps) -> int:

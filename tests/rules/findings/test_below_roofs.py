@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import timesink
 from builders import kernel, operator, runtime, step
 from cases import read
-from roofed_runs import DOUBLE, H200, HALF, RULES, Call, good, run, told
+from roofed_runs import DOUBLE, FLOAT, H200, HALF, MI300X, MI355X, RULES, Call, good, run, told
 from timesink.analyses.work.arguments import CallArguments, parse_inputs
 from timesink.analyses.work.efficiency import efficiency
+from timesink.rules.efficiency import efficiency_findings
 from timesink.rules.product_shapes import product_of
 from timesink.rules.registry import rules_for
 from timesink.rules.savings import proven_findings
@@ -44,6 +47,29 @@ class TestProducts:
         assert (found.id, found.title) == ("wide-products", "Matrix products are in fp64")
         assert "became double by accident" in found.advice
 
+    @pytest.mark.parametrize(
+        ("device", "said", "advice"),
+        [(MI300X, "654 TFLOP/s in tf32", "TF32"), (MI355X, "2,517 TFLOP/s in bf16", "autocast")],
+    )
+    def test_narrower_numbers_by_name(self, device: dict[str, Any], said: str, advice: str):
+        name = "Cijk_Ailk_Bljk_SB_MT128x128x16_MI32x32x2x1"
+        (found,) = run(Call("aten::mm", [[8192, 8192]] * 2, 9000, name, FLOAT), device=device)
+        assert (found.id, found.title) == ("wide-products", "Matrix products are in fp32")
+        assert said in found.sentence
+        assert advice in found.advice
+
+    def test_a_peak_that_was_measured_is_reached_wholly(self):
+        wide = Call("aten::mm", [[4096, 4096]] * 2, 3000, "dgemm_128x128", DOUBLE)
+        (found,) = run(wide, peaks="fp32=60TFLOP/s")
+        assert found.gain_ns == pytest.approx(3000e3 - 2 * 4096**3 / 60e3, rel=0.01)
+
+    def test_weights_may_be_the_first_factor(self):
+        int8 = ("signed char", "signed char")
+        narrow = Call("aten::mm", [[28672, 8192], [8192, 8]], 120, types=int8)
+        assert "few-rows" not in {one.id for one in run(*[narrow] * 20)}
+        first = Call("aten::mm", [[28672, 8192], [8192, 8]], 120, types=(HALF, "signed char"))
+        assert "few-rows" in {one.id for one in run(*[first] * 20)}
+
     def test_a_few_rows_only_read_weights(self):
         (found,) = run(*[Call("aten::mm", [[8, 8192], [8192, 28672]], 120)] * 20)
         assert found.id == "few-rows"
@@ -64,6 +90,22 @@ class TestProducts:
         assert found.id == "unfilled-waves"
         assert "136 tiles for 132 multiprocessors: the last of 2 rounds has 4" in found.sentence
         assert found.share == pytest.approx(0.4, abs=0.1)
+
+    @pytest.mark.parametrize(
+        ("grid", "is_told"),
+        [
+            ((8, 8, 1), True),
+            ((8, 8, 4), False),  # four blocks share a tile
+            ((132, 1, 1), False),  # a block for each multiprocessor: may be shared as well
+            ((8 * 128, 8, 1), True),  # counted in threads
+        ],
+    )
+    def test_tiles_that_blocks_share_are_not_too_few(
+        self, grid: tuple[int, int, int], *, is_told: bool
+    ):
+        name = "ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_32x5_nn"
+        call = Call("aten::mm", [[1024, 8192], [8192, 1024]], 40, name, grid=grid)
+        assert ("unfilled-waves" in {one.id for one in run(*[call] * 4)}) == is_told
 
     def test_good_kernels_are_left_alone(self):
         assert run(*[good()] * 3) == []
@@ -114,5 +156,12 @@ class TestSavings:
         assert not RULES & {one.id for one in proven_findings(trace, efficiency(trace))}
 
 
-def test_no_kernel_is_spoken_of_twice():
+@pytest.mark.parametrize("name", ["h200/traces/bert_train", "tracelens/mi300/timesformer.json.gz"])
+def test_kernels_are_spoken_of_once_and_save_no_more_than_they_take(shared: Path, name: str):
     assert len(rules_for("efficiency")) == len(RULES) + 1
+    trace = timesink.open(shared / "data" / name)
+    told = efficiency_findings(efficiency(trace))
+    rows = np.concatenate([one.row for one in told])
+    assert len(set(rows)) == len(rows) > 0
+    left = np.concatenate([one.left_ns for one in told])
+    assert ((left >= 0) & (left <= trace.device["dur_ns"].to_numpy()[rows])).all()
