@@ -28,10 +28,6 @@ from timesink.rules.single_run import Steps, complete_steps, longest_by_name
 
 LEAST_SAVED = 0.01
 """Part of a step: what would save less is not told."""
-START_NS = 2_000.0
-"""About what the smallest kernels take, where all of a recording are longer."""
-FUSED_REACHES = 0.5
-"""Of the peak of matrix units: what fused attention reaches at the least on long sequences."""
 _MOST_SHOWN = 3
 _REARRANGED = re.compile(r"(?<!conv)(?<!conv_)transpose", re.IGNORECASE)
 _NARROWER = {"fp64": ("fp32",), "fp32": ("tf32_tensor", "bf16_tensor", "fp16_tensor")}
@@ -72,10 +68,9 @@ class RoofedSteps:
             "operator",
             pl.col("input_dims").alias("shape"),
         )
-        fused = (pl.col("family") == "attention") & (pl.col("bound") == MATRIX)
-        reached = pl.when(fused).then(FUSED_REACHES).otherwise(found.reached())
+        reached = found.reached()
         time = pl.col("dur_ns").cast(pl.Float64())
-        left = pl.max_horizontal(pl.col("roof_ns") / reached, _shortest_ns(found))
+        left = pl.max_horizontal(pl.col("roof_ns") / reached, found.shortest_ns)
         kernels = (
             in_steps.hstack(where)
             .join(about, on="set", how="left", maintain_order="left")
@@ -186,10 +181,6 @@ def arguments_of(run: RoofedSteps, number: int) -> CallArguments:
     row = formula_of(operator)
     inputs = parse_inputs(*(text or "" for text in texts))
     return CallArguments(operator, inputs, places=row.places if row else {})
-
-
-def _shortest_ns(found: Efficiency) -> float:
-    return min(found.shortest_ns, START_NS)
 
 
 # -- rules -----------------------------------------------------------------------------------------

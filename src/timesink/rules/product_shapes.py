@@ -13,7 +13,7 @@ from timesink.analyses.columns import device_names
 from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.analyses.work.steps import MATRIX, MEMORY
 from timesink.model import units
-from timesink.rules.efficiency import START_NS, RoofedSteps, ShorterWork, arguments_of
+from timesink.rules.efficiency import RoofedSteps, ShorterWork, arguments_of
 
 _FAR = 0.5
 """Of the roof: products that reach more need no reason."""
@@ -187,7 +187,7 @@ def small_products(run: RoofedSteps) -> list[ShorterWork]:
 def few_rows(run: RoofedSteps) -> list[ShorterWork]:
     """Products of a few rows, which take as long as reading their weights."""
     bound = run.kernels.filter(
-        pl.col("family") == "gemm", pl.col("bound") == MEMORY, pl.col("roof_ns") > START_NS
+        pl.col("family") == "gemm", pl.col("bound") == MEMORY, pl.col("roof_ns") > run.shortest_ns
     )
 
     def reads_weights(_: int, one: Product) -> bool:
