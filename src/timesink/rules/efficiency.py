@@ -94,7 +94,7 @@ class RoofedSteps:
     @property
     def shortest_ns(self) -> float:
         """No kernel is promised to be shorter."""
-        return _shortest_ns(self.found)
+        return self.found.shortest_ns
 
     def reached(self, bound: str, peak: str = "") -> float:
         """The share of a roof that good kernels reach."""
