@@ -394,6 +394,24 @@ def test_a_measured_device_without_a_name_is_one_device(kept):
     assert (peaks.device, peaks.dram_bytes_per_s) == ("MI300X", 4e12)
 
 
+@pytest.mark.parametrize(
+    ("found", "asked", "same"),
+    [
+        ("NVIDIA H200", "NVIDIA H200", True),
+        ("NVIDIA H200", "NVIDIA H200 NVL", False),
+        ("NVIDIA GeForce RTX 4080", "NVIDIA GeForce RTX 4080 SUPER", False),
+        ("NVIDIA GeForce RTX 4080", "NVIDIA GeForce RTX 4080 Laptop GPU", False),
+        ("Mystery 7 (rev. 2)", "Mystery 7 (rev. 2)", True),
+        ("Mystery 7 (rev. 2)", "Mystery 7 (rev. 2) SUPER", False),
+    ],
+)
+def test_peaks_measured_on_one_device_are_not_those_of_another(kept, found, asked, same):
+    row = measured_row(MeasuredDevice(found, "2.11", {"copy": BestRate(4e12, "", 3)}), "2026-01-31")
+    kept.write_text(peaks_csv([row]), encoding="utf-8")
+    peaks = choose_peaks(measured(devices=[Device(0, asked)])).peaks
+    assert (peaks is not None and "dram" in peaks.measured) == same
+
+
 @pytest.mark.parametrize("content", [b"nonsense", b"device,fp32\nx,fast\n", b"\xff\xfe\x00"])
 def test_a_broken_file_of_measured_peaks_is_not_passed_over(kept, content):
     kept.write_bytes(content)

@@ -116,6 +116,27 @@ def test_backward_is_five_products():
     assert mine == grads
 
 
+def test_backward_computes_the_scores_again():
+    q, v = half(2, 128, 8, 192), half(2, 128, 8, 128)
+    rest = (v, single(2, 8, 128), None, None, 128, 128, 0.0, True, None, None)
+    grads = work("aten::_flash_attention_backward", v, q, q, v, *rest)
+    assert grads.recomputed_flop == 2 * 8 * (2 * 128**2 / 2) * 192
+    assert (grads + grads).recomputed_flop == 2 * grads.recomputed_flop
+    assert flash(q, q, v).recomputed_flop == 0
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{0: half(2, 64, 8, 64)}, {2: half(2, 128, 3, 64)}, {3: half(2, 100, 8, 64)}, {8: -1}],
+    ids=["gradient", "heads", "values", "flag"],
+)
+def test_arguments_in_another_order_have_no_work(changed):
+    q = half(2, 128, 8, 64)
+    given = dict(enumerate((q, q, q, q, q, single(2, 8, 128), 0.0, 0.125, True)))
+    assert work("aiter::mha_bwd", *given.values()).matrix_flop
+    assert work_of(recorded("aiter::mha_bwd", *{**given, **changed}.values())) is None
+
+
 def packed(tokens, sequences, longest):
     q, ends = half(tokens, 4, 64), Tensor((sequences + 1,), "int")
     name = "flash_attn::_flash_attn_varlen_forward"

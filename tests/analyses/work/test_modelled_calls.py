@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
+import timesink
 from builders import Event, kernel, operator, runtime, step
 from cases import read
-from timesink.analyses.forest import call_forest
+from timesink.analyses.forest import call_forest, enclosing
 from timesink.analyses.work.calls import (
     LIKE,
     MODELLED,
@@ -105,3 +107,52 @@ def test_parameters_are_those_of_one_backward_pass():
     trace = read(*events)
     shapes = sorted(one.shape for one in run_facts(trace, call_forest(trace)).parameters)
     assert shapes == [(16,), (16, 8), (16, 8)]
+
+
+SCORES = {"Input Dims": [[64, 1024], [64, 1024], [], []], "Input type": ["float"] * 2 + [""] * 2}
+ATTENTION = {"Input Dims": [[2, 128, 8, 64]] * 6, "Input type": ["float"] * 6}
+IMAGE = {
+    "Input Dims": [[2, 8, 16, 16], [8, 8, 3, 3], [8], [], [], []],
+    "Input type": ["float"] * 3 + ["ScalarList"] * 3,
+    "Concrete Inputs": ["", "", "", "[1, 1]", "[1, 1]", "[1, 1]"],
+}
+CODES = {"Input Dims": [[64, 16], []], "Input type": ["int", ""]}
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "given"),
+    [
+        ("aten::_softmax_backward_data", "aten::mul", SCORES),
+        ("aten::_log_softmax_backward_data", "aten::mul", SCORES),
+        ("aten::_efficient_attention_backward", "aten::mul", ATTENTION),
+        ("aten::multinomial", "aten::div", SCORES),
+        ("aten::miopen_convolution", "aten::add_", IMAGE),
+        ("aten::sum", "aten::copy_", CODES),
+        ("aten::cumsum", "aten::copy_", CODES),
+        ("aten::sort", "aten::copy_", CODES),
+        ("aten::_unique2", "aten::sort", CODES),
+        ("aten::index", "aten::nonzero", CODES),
+    ],
+)
+def test_what_an_operator_counts_itself_is_not_counted_again_inside(outer, inner, given):
+    """It launches a kernel of its own after that of an operator it calls for a part."""
+    part = operator(inner, 101, 8, **{"External id": 2, **SCORES})
+    launch = runtime("cudaLaunchKernel", 103, 2, 2)
+    first = kernel("elementwise_kernel", 130, 20, 2)
+    found = modelled_calls(read(*call(outer, 100, part, launch, first, **given)))
+    assert found.sets["operator"].to_list() == [outer]
+    assert found.calls["kernels"].to_list() == [2]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["h200/traces/bert_train", "h200/traces/ddp8_normal", "h200/traces/llama_decode"],
+)
+def test_recorded_operators_count_nothing_twice(shared, name):
+    recording = min((shared / "data" / name).rglob("*.pt.trace.json.gz"))
+    trace = timesink.open(recording)
+    forest, owners = call_forest(trace), modelled_calls(trace).calls["node"].to_numpy()
+    place = np.zeros(len(forest), dtype=bool)
+    place[owners] = True
+    outer = enclosing(forest.parent[owners], forest.parent, place)
+    assert {forest.names[forest.name[one]] for one in outer[outer >= 0]} == set()

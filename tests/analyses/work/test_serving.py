@@ -70,6 +70,24 @@ class TestPasses:
         assert work_of(given("_C::rms_norm", (BF16, 4, 64), (BF16, 64), (BF16, 4, 64), 1)) is None
         assert work_of(given("_C::scaled_fp4_quant", (BF16, 4, 64), (FLOAT, 1), (BF16, 4))) is None
 
+    @pytest.mark.parametrize(
+        "call",
+        [
+            ("aiter::rmsnorm2d_fwd_with_add", *[(BF16, 4, 64)] * 2, (BF16, 64), (BF16, 4, 64)),
+            ("aiter::rms_norm", (BF16, 4, 64), (BF16, 4, 64), (BF16, 64), 1e-5),
+            ("aiter::silu_and_mul", (BF16, 4, 128), (BF16, 4, 128)),
+            ("_C::rms_norm", (BF16, 4, 32), (BF16, 4, 64), (BF16, 64), 1e-5),
+            ("aiter::reshape_and_cache", *[(BF16, 4, 2, 8)] * 2, *[(BF16, 9, 4, 2, 8)] * 3),
+            ("sgl_kernel::merge_state", *[(BF16, 4, 2, 8), (FLOAT, 4, 2)] * 2, (FLOAT, 4, 2)),
+            ("sgl_kernel::topk_softmax", (BF16, 6, 8), (FLOAT, 12), (INT, 6, 2)),
+            ("sgl_kernel::moe_sum", (BF16, 6, 32), (BF16, 6, 2, 32)),
+            ("_C::cutlass_scaled_mm", (BF16, 7, 16), (FP8, 4, 32), (FP8, 32, 16)),
+        ],
+        ids=lambda call: call[0],
+    )
+    def test_sizes_that_do_not_fit_together_give_nothing(self, call):
+        assert work_of(given(*call)) is None
+
 
 class TestRotaryEmbedding:
     def test_of_a_recorded_call(self):
@@ -143,6 +161,10 @@ class TestAttention:
         assert work.read_bytes == (8 * 16 + 2 * 100 * 2 * 16) * 2
         assert work.assumed
 
+    def test_keys_that_do_not_fit_queries_give_nothing(self):
+        assert fa2((BF16, 64, 8, 16), (BF16, 64, 2, 32), 5, (16, 16), None) is None
+        assert fa2((BF16, 64, 8, 16), (BF16, 64, 3, 16), 5, (16, 16), None) is None
+
     def test_other_lengths_are_not_known(self):
         assert fa2((BF16, 60, 8, 16), (BF16, 60, 2, 16), 5, (16, 16), None) is None
         assert fa2((BF16, 4, 8, 16), (BF16, 999, 16, 2, 16), 5, (1, 100), (INT, 4, 64)) is None
@@ -202,6 +224,9 @@ class TestExperts:
         x, out = (BF16, 6, 32), (BF16, 6, 32)
         both = told("aiter::fmoe_g1u1", out, x, w1, w2, ids, ids, ids, many, 2)
         assert both.matrix_flop == first.matrix_flop + second.matrix_flop
+        stage = ("aiter::ck_moe_stage1", (BF16, 6, 32), w1, w2, ids, ids, many)
+        assert work_of(given(*stage, (BF16, 6, 2, 40), 2)) is None
+        assert work_of(given("aiter::fmoe_g1u1", out, x, w1, w2, ids, ids, ids, many, 16)) is None
 
     def test_rows_sorted_by_expert(self):
         """Three experts with one, two and three rows."""

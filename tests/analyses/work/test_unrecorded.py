@@ -68,3 +68,54 @@ def test_strange_arguments_never_raise() -> None:
         for inputs in itertools.chain([()], itertools.permutations(odd, 2)):
             call = CallArguments(name, inputs * 2, values, launches=launches)
             assert work_of(call) is None or work_of(call).bytes >= 0  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("text", ["-inf", "inf", "1e400", "[-inf, 1e400]", "9" * 400])
+def test_numbers_beyond_all_are_none(text: str) -> None:
+    assert CallArguments("aten::sum", (None,), (text,)).integers(0) == ()
+
+
+@pytest.mark.parametrize("size", [10**200, 10**400, -(10**400)])
+def test_absurd_shapes_have_no_work(size: int) -> None:
+    many = Tensor((size, size), "float")
+    for name in ("aten::mm", "aten::add", "aten::sum", "aten::embedding", "aten::cat"):
+        assert work_of(CallArguments(name, (many, many))) is None
+
+
+@pytest.mark.parametrize("figure", ["nan", "inf", "1e400", "-1"])
+def test_figures_that_are_none_are_refused(figure: str) -> None:
+    x = Tensor((8,), "float")
+    call = CallArguments("triton_poi_fused_add_0", (x, x, x), extra={"kernel_num_gb": figure})
+    assert work_of(call) is None
+
+
+def test_no_element_of_a_table_is_read_or_written_twice() -> None:
+    table, many = Tensor((2, 768), "float"), Tensor((2048,), "long int")
+    wide = Tensor((2048, 768), "long int", (1, 0))
+    small, large, index = 2 * 768 * 4, 2048 * 768 * 4, 2048 * 8
+    dim, lists = ("", "0", ""), (many,)
+    starts = Tensor((16,), "long int")
+    source = Tensor((2048, 768), "float")
+    for name, inputs, read, written in (
+        ("embedding", (table, many), small + index, large),
+        ("index_select", (table, None, many), small + index, large),
+        ("gather", (table, None, wide), small + index, large),
+        ("index", (table, lists), small + index, large),
+        ("_embedding_bag", (table, many, starts), small + index + 128, 16 * 768 * 4),
+        ("scatter_", (table, None, wide, source), large + index, small),
+        ("scatter_add_", (table, None, wide, source), large + index + small, small),
+        ("index_add_", (table, None, many, source), large + index + small, small),
+        ("index_fill_", (table, None, many, None), index, small),
+        ("index_put_", (table, lists, source), large + index, small),
+    ):
+        work = work_of(CallArguments(f"aten::{name}", inputs, dim))
+        assert work is not None, name
+        assert (work.read_bytes, work.written_bytes) == (read, written), name
+
+
+def test_gradients_of_a_table_are_as_large_as_it() -> None:
+    grad, index = Tensor((8192, 768), "c10::Half"), Tensor((8192,), "long int")
+    call = CallArguments("aten::embedding_dense_backward", (grad, index, None), ("", "", "30522"))
+    work = work_of(call)
+    assert work is not None
+    assert (work.written_bytes, work.assumed) == (30522 * 768 * 2, "")

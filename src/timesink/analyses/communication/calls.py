@@ -29,6 +29,7 @@ from timesink.analyses.links import first_with_id, link_launches
 from timesink.analyses.steps import is_communication
 from timesink.model import vendors
 from timesink.model.arrays import Flags, Ints
+from timesink.model.element_types import type_by_spelling
 from timesink.model.trace import Trace
 from timesink.model.vendors import library_in
 
@@ -75,15 +76,6 @@ _PEERS = {
 }
 _DIMENSIONS = msgspec.json.Decoder(list[Any])
 
-_ELEMENT_BYTES = {
-    1: "bool char byte signed_char unsigned_char int8 uint8 int8_t uint8_t qint8 quint8",
-    2: "half bfloat16 short short_int unsigned_short int16 uint16 float16",
-    4: "float int unsigned_int int32 uint32 float32 qint32 complexhalf complex<half>",
-    8: "double long long_int unsigned_long int64 uint64 float64 complexfloat complex<float>",
-    16: "complexdouble complex<double>",
-}
-_BYTES_OF = {name: size for size, names in _ELEMENT_BYTES.items() for name in names.split()}
-
 
 def collective_kind(name: str) -> str | None:
     """Which collective a call, an argument or a kernel names; None where it does not tell."""
@@ -107,10 +99,8 @@ def peers_of(name: pl.Expr) -> dict[str, pl.Expr]:
 
 def element_bytes(dtype: str) -> int | None:
     """Size of one element, in the spelling of operators or of collectives."""
-    plain = dtype.lower().replace("c10::", "").replace(" ", "_")
-    if plain.startswith(("float8", "float4")):  # of the latter, an element is a pair
-        return 1
-    return _BYTES_OF.get(plain)
+    found = type_by_spelling(dtype)
+    return int(found.bytes) if found else None
 
 
 def bytes_of_inputs(dims: str | None, types: str | None) -> int | None:

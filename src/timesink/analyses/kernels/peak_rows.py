@@ -61,7 +61,7 @@ def measured_row(found: MeasuredDevice, day: str) -> DevicePeaks:
         flop_per_s={one: flop[one] for one in PRECISIONS if one in flop},
         source=f"measured on {day} with torch {found.torch}: {sizes}{told}",
         measured=tuple([MEMORY] * bool(copy) + [one for one in PRECISIONS if one in flop]),
-        match=re.escape(found.name),
+        match=published.match if published else rf"^{re.escape(found.name)}$",
         compute_capability=found.compute_capability,
         multiprocessors=found.multiprocessors,
         memory_gb=None if not found.memory_bytes else round(found.memory_bytes / 2**30, 2),

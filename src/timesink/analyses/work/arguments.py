@@ -10,22 +10,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from timesink.model.data_files import csv_rows
+from timesink.model.element_types import ELEMENT_TYPES, type_by_number
 
-_TYPES = {
-    row["type"]: (float(row["bytes"]), row["precision"])
-    for row in csv_rows(Path(__file__).with_name("types.csv"))
-}
-_NUMBERED_TYPES = {
-    row["number"]: row["type"]
-    for row in csv_rows(Path(__file__).with_name("types.csv"))
-    if row["number"]
-}
 _MOST_ELEMENTS = 2**48
 _LISTS = frozenset({"TensorList", "OptionalTensorList"})
 _NUMBER = re.compile(r"-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf)")
@@ -46,12 +36,12 @@ class Tensor:
     @property
     def element_bytes(self) -> float:
         """Bytes of one element; half a byte where two share one."""
-        return _TYPES[self.type][0] if self.type in _TYPES else 0.0
+        return ELEMENT_TYPES[self.type].bytes if self.type in ELEMENT_TYPES else 0.0
 
     @property
     def precision(self) -> str:
         """How it is computed with: `bf16`, `fp32`, `int8`, ...; integers and flags are `int`."""
-        return _TYPES[self.type][1] if self.type in _TYPES else ""
+        return ELEMENT_TYPES[self.type].precision if self.type in ELEMENT_TYPES else ""
 
     @property
     def bytes(self) -> float:
@@ -139,7 +129,8 @@ class CallArguments:
         (0, -1)
         """
         text = self._at(self.values, name) or ""
-        return tuple(int(float(number)) for number in _NUMBER.findall(text) if number != "inf")
+        found = (float(number) for number in _NUMBER.findall(text))
+        return tuple(int(number) for number in found if math.isfinite(number))
 
     def per_dimension(self, name: str | int, dimensions: int) -> tuple[int, ...]:
         """As many numbers as dimensions: one alone holds for all; empty where they do not fit."""
@@ -174,7 +165,7 @@ class CallArguments:
         >>> CallArguments("aten::_to_copy", (None,), ("15",)).type_of(0)
         'c10::BFloat16'
         """
-        return _NUMBERED_TYPES.get(self._at(self.values, name) or "")
+        return type_by_number(self._at(self.values, name) or "")
 
     def _at(self, of: tuple[Any, ...], name: str | int) -> Any:
         place = name if isinstance(name, int) else self.places.get(name, -1)
@@ -220,7 +211,7 @@ def _input(shape: Any, kind: Any, steps: Any) -> Tensor | tuple[Tensor, ...] | N
             Tensor(_whole(one), "" if kind in _LISTS else str(kind), _whole(step))
             for one, step in zip(many, steps, strict=True)
         )
-    if not isinstance(kind, str) or kind not in _TYPES or not isinstance(shape, list):
+    if not isinstance(kind, str) or kind not in ELEMENT_TYPES or not isinstance(shape, list):
         return None
     sizes = _whole(shape)
     # No memory holds more: such numbers are damage.

@@ -82,6 +82,8 @@ def _sizes(call: CallArguments, *, is_heads_first: bool) -> _Sizes | None:
         return None
     if len(k.shape) != len(q.shape) or len(v.shape) != len(q.shape) or call.tensor("blocks"):
         return None  # keys in pages of a cache: how many are used is not recorded
+    if not fit_together(q, k, v, -3 if is_heads_first else -2) or _is_another_order(call):
+        return None
     mask, assumed = _mask(call, is_from_last=not is_heads_first)
     heads = q.shape[-3 if is_heads_first else -2]
     per_head = -2 if is_heads_first else -3
@@ -94,6 +96,23 @@ def _sizes(call: CallArguments, *, is_heads_first: bool) -> _Sizes | None:
     else:
         pairs = batch * mask.pairs(queries, keys)
     return _Sizes(q, k, v, heads, pairs, assumed)
+
+
+def fit_together(q: Tensor, k: Tensor, v: Tensor, heads: int) -> bool:
+    """Whether these are queries, keys and values, with their heads in this dimension."""
+    shared = k.shape[heads]
+    return (
+        q.shape[-1] == k.shape[-1]
+        and k.shape[:-1] == v.shape[:-1]
+        and (len(q.shape) < 4 or q.shape[0] == k.shape[0])
+        and shared > 0
+        and q.shape[heads] % shared == 0
+    )
+
+
+def _is_another_order(call: CallArguments) -> bool:
+    """Whether a number stands where versions that the row is for have a flag."""
+    return "causal" in call.places and call.number("causal") is not None
 
 
 def _mask(call: CallArguments, *, is_from_last: bool) -> tuple[Mask, str]:
@@ -169,11 +188,19 @@ def _backward(call: CallArguments, sizes: _Sizes | None) -> Work | None:
     if sizes is None:
         return None
     q, k, v, bias = sizes.q, sizes.k, sizes.v, call.tensor("bias")
-    read = [call.tensor("grad"), q, k, v, call.tensor("out"), call.tensor("sums"), bias]
+    grad = call.tensor("grad")
+    if grad is None or grad.shape[:-1] != q.shape[:-1]:
+        return None
+    read = [grad, q, k, v, call.tensor("out"), call.tensor("sums"), bias]
     is_asked = any(call.flags("bias_asked")[-1:])
     work = moved(read, [_dense(q), _dense(k), _dense(v), bias if is_asked else None])
-    flop = sizes.products(3, 2)
-    return replace(work, matrix_flop=flop, precision=q.precision, assumed=sizes.assumed)
+    return replace(
+        work,
+        matrix_flop=sizes.products(3, 2),
+        recomputed_flop=sizes.products(1, 0),
+        precision=q.precision,
+        assumed=sizes.assumed,
+    )
 
 
 def _dense(tensor: Tensor) -> Tensor:

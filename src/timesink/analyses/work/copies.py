@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from timesink.analyses.work.arguments import CallArguments, Tensor
-from timesink.analyses.work.pointwise import is_known, recorded_type
+from timesink.analyses.work.pointwise import is_known
 from timesink.analyses.work.work import Formula, Work, moved
 
 _OPAQUE = re.compile(r"OpaqueType<\(?(?:unsigned int\)?)?\s*(\d+)u?>")
@@ -42,7 +42,7 @@ def duplicated(call: CallArguments) -> Work | None:
     given = call.tensor(0)
     if given is None or not is_known([given]):
         return None
-    kind = recorded_type(call, "dtype") or given.type
+    kind = call.type_of("dtype") or given.type
     return moved([given], [Tensor(given.shape, kind)])
 
 

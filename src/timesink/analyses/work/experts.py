@@ -47,6 +47,8 @@ def fused_experts(call: CallArguments) -> Work | None:
     if w2.shape[:2] != (experts, k) or not experts or not tokens or wide % max(narrow, 1):
         return None
     everywhere = _experts_everywhere(call, experts)
+    if choices > everywhere:
+        return None
     touched = _touched(tokens, choices, everywhere) / everywhere
     routed = tokens * choices * experts / everywhere
     work = moved([x, chosen, call.tensor("weights")], [x])
@@ -77,6 +79,9 @@ def expert_stage(call: CallArguments) -> Work | None:
         return None
     rows = x.elements // k
     routed = rows * choices if len(x.shape) == 2 else rows
+    # One row for each expert of a token, of a half where the result is gated, or their sum.
+    if out.elements not in (routed * n, routed * n // 2, routed // choices * n):
+        return None
     work = moved([x], [out])
     weights = w.bytes * _touched(routed // choices, choices, experts) / experts
     return replace(
@@ -143,8 +148,12 @@ def routed_experts(call: CallArguments) -> Work | None:
 
 def routing(call: CallArguments) -> Work | None:
     """Softmax of `scores` and the best of each row: five operations a score."""
-    scores = call.tensor("scores")
-    if scores is None or not scores.element_bytes:
+    scores, weights = call.tensor("scores"), call.tensor("weights")
+    if scores is None or weights is None or not scores.element_bytes or len(scores.shape) != 2:
+        return None
+    if len(weights.shape) != 2 or weights.shape[0] != scores.shape[0]:
+        return None
+    if weights.shape[1] > scores.shape[1]:
         return None
     work = moved([scores], [call.tensor(name) for name in ("weights", "chosen", "rows")])
     return replace(work, vector_flop=5.0 * scores.elements, precision=scores.precision)
@@ -161,7 +170,7 @@ def routing_order(call: CallArguments) -> Work | None:
 def sum_of_experts(call: CallArguments) -> Work | None:
     """What the experts gave (`x`) added up per token (`out`)."""
     x, out = call.tensor("x"), call.tensor("out")
-    if x is None or out is None or not x.element_bytes:
+    if x is None or out is None or not x.element_bytes or x.elements % max(out.elements, 1):
         return None
     flop = float(max(x.elements - out.elements, 0))
     return replace(moved([x], [out]), vector_flop=flop, precision=x.precision)

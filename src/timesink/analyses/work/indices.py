@@ -1,6 +1,7 @@
 """Taking and setting elements by index, and sorting.
 
-Of tables only the elements that are taken count, each time anew; indices are read once.
+Of tables only the elements that are taken or set count, at most the whole table; indices are read
+once.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from timesink.analyses.work.pointwise import LONG, broadcast, is_known, promoted
 from timesink.analyses.work.work import Formula, Work, moved
 
 _ROWS_KERNEL = "vectorized_gather_kernel"
-_ELEMENTS_KERNEL = re.compile(r"elementwise_kernel<(\d+), (\d+)")
+_ELEMENTS_KERNEL = re.compile(r"index_elementwise_kernel<(\d+), (\d+)")
 """Threads of a block, and elements of a thread."""
 
 
@@ -32,6 +33,11 @@ def _along(call: CallArguments, given: Tensor) -> tuple[int, str]:
     return given.shape[dim], ""
 
 
+def _touched(table: Tensor, taken: Tensor) -> Tensor:
+    """What moves of a table from which, or to which, so much is taken: no element twice."""
+    return min((taken, table), key=lambda one: one.bytes)
+
+
 def rows_taken(call: CallArguments) -> Work | None:
     """Slices of `table` along `dim` (the first where none is recorded), one for each index."""
     table, index = call.tensor("table"), call.tensor("index")
@@ -39,7 +45,7 @@ def rows_taken(call: CallArguments) -> Work | None:
         return None
     length, assumed = _along(replace(call, places={"usual": 0, **call.places}), table)
     taken = table.sized(table.elements // length * index.elements if length else 0)
-    work = moved([taken, index], [taken])
+    work = moved([_touched(table, taken), index], [taken])
     out = call.tensor("out")
     return replace(work, assumed="" if out or len(table.shape) == 2 else assumed)
 
@@ -50,7 +56,7 @@ def elements_taken(call: CallArguments) -> Work | None:
     if table is None or index is None or not is_known([table, index]):
         return None
     taken = table.sized(*index.shape)
-    return moved([taken, index], [taken])
+    return moved([_touched(table, taken), index], [taken])
 
 
 def _indexed(table: Tensor, indices: tuple[Tensor, ...]) -> tuple[int, Tensor | None, str] | None:
@@ -104,7 +110,7 @@ def indexed(call: CallArguments) -> Work | None:
         return None
     elements, lists, assumed = found
     taken = table.sized(elements)
-    return replace(moved([taken, lists], [taken]), assumed=assumed)
+    return replace(moved([_touched(table, taken), lists], [taken]), assumed=assumed)
 
 
 def index_put(call: CallArguments) -> Work | None:
@@ -119,7 +125,7 @@ def index_put(call: CallArguments) -> Work | None:
     if found is None:
         return None
     elements, lists, assumed = found
-    placed = table.sized(elements)
+    placed = _touched(table, table.sized(elements))
     adds = call.flag(3) is True
     work = moved([values, lists, placed if adds else None], [placed])
     added = float(elements) if adds else 0.0
@@ -131,11 +137,11 @@ def scattered(call: CallArguments, *, adds: bool = False) -> Work | None:
     table, index = call.tensor("table"), call.tensor("index")
     if table is None or index is None or not is_known([table, index]):
         return None
-    placed = table.sized(*index.shape)
-    source = placed if call.tensor("source") else None
-    work = moved([index, source, placed if adds else None], [placed])
-    added = float(placed.elements) if adds else 0.0
-    return replace(work, vector_flop=added, precision=table.precision)
+    given, source = table.sized(*index.shape), call.tensor("source")
+    placed = _touched(table, given)
+    read = [index, _touched(source, given) if source else None, placed if adds else None]
+    added = float(given.elements) if adds else 0.0
+    return replace(moved(read, [placed]), vector_flop=added, precision=table.precision)
 
 
 def rows_set(call: CallArguments, *, adds: bool = False) -> Work | None:
@@ -152,21 +158,23 @@ def rows_set(call: CallArguments, *, adds: bool = False) -> Work | None:
         )
     else:
         placed = table.sized(*source.shape)
-    work = moved([index, source, placed if adds else None], [placed])
     added = float(placed.elements) if adds else 0.0
+    placed = _touched(table, placed)
+    work = moved([index, source, placed if adds else None], [placed])
     return replace(work, vector_flop=added, precision=table.precision, assumed=assumed)
 
 
 def gradient_of_rows(call: CallArguments) -> Work | None:
-    """`grad` is added to rows of a table, each row written at most once."""
+    """`grad` is added up by row, to a table of `rows`, which is written whole."""
     grad, index = call.tensor("grad"), call.tensor("index")
     if grad is None or index is None or not is_known([grad, index]) or not grad.shape:
         return None
     width, rows = grad.shape[-1], call.integer("rows")
-    touched = index.elements if rows is None else min(index.elements, rows)
-    work = moved([grad, index, call.tensor("bag")], [grad.sized(touched, width)])
+    made = grad.sized(index.elements if rows is None else rows, width)
+    work = moved([grad, index, call.tensor("bag")], [made])
     flop = float(index.elements * width)
-    return replace(work, vector_flop=flop, precision=grad.precision, assumed="rows: all distinct")
+    assumed = "rows not recorded: taken as many as indices" if rows is None else ""
+    return replace(work, vector_flop=flop, precision=grad.precision, assumed=assumed)
 
 
 def bags(call: CallArguments) -> Work | None:
@@ -179,7 +187,7 @@ def bags(call: CallArguments) -> Work | None:
     width = table.shape[1]
     count = starts.elements - (1 if call.flag("last") else 0)
     taken, written = table.sized(index.elements, width), table.sized(count, width)
-    work = moved([taken, index, starts, call.tensor("weights")], [written])
+    work = moved([_touched(table, taken), index, starts, call.tensor("weights")], [written])
     return replace(work, vector_flop=float(taken.elements), precision=table.precision)
 
 

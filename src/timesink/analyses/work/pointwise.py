@@ -16,26 +16,7 @@ from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.analyses.work.work import Formula, Work, moved
 
 FLOAT, LONG, BOOL = "float", "long int", "bool"
-_SCALAR_TYPES = {
-    str(number): kind
-    for numbers, kinds in (
-        (range(5), ("unsigned char", "signed char", "short", "int", LONG)),
-        (range(5, 9), ("c10::Half", FLOAT, "double", "c10::complex<c10::Half>")),
-        (range(9, 12), ("c10::complex<float>", "c10::complex<double>", BOOL)),
-        (range(12, 16), ("c10::qint8", "c10::quint8", "c10::qint32", "c10::BFloat16")),
-        (range(23, 25), ("c10::Float8_e5m2", "c10::Float8_e4m3fn")),
-        (range(25, 27), ("c10::Float8_e5m2fnuz", "c10::Float8_e4m3fnuz")),
-    )
-    for number, kind in zip(numbers, kinds, strict=True)
-}
-"""Types by the numbers that recordings give."""
 _COMPLEX = {"double": "c10::complex<double>", "c10::Half": "c10::complex<c10::Half>"}
-
-
-def recorded_type(call: CallArguments, name: str | int) -> str:
-    """The type that a call asked for by its number; empty where it asked for none."""
-    place = name if isinstance(name, int) else call.places.get(name, -1)
-    return _SCALAR_TYPES.get(call.values[place], "") if 0 <= place < len(call.values) else ""
 
 
 def _rank(kind: str) -> int:
@@ -193,7 +174,7 @@ def quantized(call: CallArguments) -> Work | None:
     given = call.tensor(0)
     if given is None or not is_known([given]):
         return None
-    kind = recorded_type(call, "dtype") or (FLOAT if "q" in given.type else "c10::qint8")
+    kind = call.type_of("dtype") or (FLOAT if "q" in given.type else "c10::qint8")
     work = moved(call.tensors, [Tensor(given.shape, kind)])
     return replace(work, vector_flop=2.0 * given.elements, precision="fp32")
 

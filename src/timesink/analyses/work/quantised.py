@@ -9,8 +9,6 @@ from dataclasses import replace
 from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.analyses.work.work import Formula, Work, moved
 
-_TYPES_BY_NUMBER = {5: "c10::Half", 6: "float", 7: "double", 15: "c10::BFloat16"}
-"""How PyTorch numbers the types that an argument may name."""
 _BITS = (1.9, 8.7)
 """What a weight may take; a little more than eight where rows are padded."""
 
@@ -29,6 +27,8 @@ def scaled_matmul(call: CallArguments) -> Work | None:
     n = b.shape[1] if b.shape[0] == k else b.shape[0]
     if out is not None and out.shape and out.shape[-1] in b.shape:
         n = out.shape[-1]
+    if out is not None and out.element_bytes and out.elements != math.prod(a.shape[:-1]) * n:
+        return None
     # Two numbers of four bits share a byte, or an element of that type.
     packed = a.precision == "fp4" or call.places.get("packed") == 1
     precision = "fp4" if packed else a.precision
@@ -145,9 +145,8 @@ def blockwise_quantisation(call: CallArguments) -> Work | None:
 def dequantisation(call: CallArguments) -> Work | None:
     """`x` to the type that `type` names, one operation an element; as many as `shape` says."""
     x = call.tensor("x")
-    number = call.integer("type")
-    kind = _TYPES_BY_NUMBER.get(number if number is not None else -1, call.facts.usual_type)
-    written = Tensor((), kind)
+    told = call.type_of("type")
+    written = Tensor((), told or call.facts.usual_type)
     if x is None or not x.element_bytes or not written.element_bytes:
         return None
     elements = x.elements
@@ -161,7 +160,7 @@ def dequantisation(call: CallArguments) -> Work | None:
         precision=written.precision,
         read_bytes=moved([x, call.tensor("scale"), call.tensor("code")], []).read_bytes,
         written_bytes=elements * written.element_bytes,
-        assumed="" if number in _TYPES_BY_NUMBER else f"result is {written.precision}",
+        assumed="" if told else f"result is {written.precision}",
     )
 
 
@@ -182,8 +181,7 @@ def _product(
     n, k = size
     rows, assumed = math.prod(a.shape[:-1]), ""
     if out is None or not out.element_bytes:
-        number = call.integer("type")
-        kind = _TYPES_BY_NUMBER.get(number if number is not None else -1)
+        kind = call.type_of("type")
         assumed = "" if kind else "result has 16 bits"
         out = Tensor((rows, n), kind or "c10::BFloat16")
     bias = call.tensor("bias")

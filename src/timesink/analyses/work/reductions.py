@@ -7,14 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from timesink.analyses.work.arguments import CallArguments, Tensor
-from timesink.analyses.work.pointwise import (
-    BOOL,
-    FLOAT,
-    LONG,
-    elementwise,
-    is_known,
-    recorded_type,
-)
+from timesink.analyses.work.pointwise import BOOL, FLOAT, LONG, elementwise, is_known
 from timesink.analyses.work.work import Formula, Work, moved
 
 _UNTOLD = "dimensions not recorded: the result taken as small"
@@ -42,13 +35,13 @@ def reduced_elements(call: CallArguments, given: Tensor) -> tuple[int, str]:
 
 
 def _result_type(call: CallArguments, given: Tensor, gives: str) -> str:
-    asked = recorded_type(call, "dtype")
+    asked = call.type_of("dtype")
     whole = given.precision in ("int", "int8")
     kinds = {"flags": BOOL, "indices": LONG, "sum": LONG if whole else given.type}
     kinds["mean"] = FLOAT if whole else given.type
     # Of a whole tensor the type stands where dimensions would.
     if not asked and "dims" in call.places and gives in ("sum", "mean") and len(call.inputs) == 2:
-        asked = recorded_type(call, 1)
+        asked = call.type_of(1)
     return asked or kinds.get(gives, given.type)
 
 

@@ -10,24 +10,30 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from timesink.analyses.work.arguments import CallArguments, Tensor
+from timesink.analyses.work.attention import fit_together
 from timesink.analyses.work.work import Formula, Work, moved
 
 
-def one_pass(call: CallArguments, per_element: int) -> Work | None:
+def one_pass(call: CallArguments, per_element: int, parts: int = 1) -> Work | None:
     """A pass over `x` with `per_element` operations for each element that is written.
 
     Read: `x`, `weight`, `bias`, `residual`, `scale`.  Written: `out` (like `x` where the row names
-    none), `residual` again, `new_scale`, `residual_out`.
+    none, else one of its `parts`), `residual` again, `new_scale`, `residual_out`.  Versions order
+    arguments differently: where sizes do not fit together it is no such call.
     """
     x = _known(call, "x")
     out = _known(call, "out") if "out" in call.places else x
     names = ("weight", "bias", "residual", "scale")
     given = [call.tensor(name) for name in names]
-    if x is None or out is None or not x.shape or out.elements > x.elements:
+    if x is None or out is None or not x.shape:
         return None
-    if given[0] is not None and given[0].shape != x.shape[-1:]:
+    if "out" in call.places and out.elements * parts != x.elements:
+        return None
+    if any(one is not None and one.shape != x.shape[-1:] for one in given[:2]):
         return None
     beside = call.tensor("residual_out") if "residual_out" in call.places else given[2]
+    if any(one is not None and one.elements != x.elements for one in (given[2], beside)):
+        return None
     work = moved([x, *given], [out, beside, call.tensor("new_scale")])
     flop = (per_element + (1 if given[2] else 0)) * out.elements
     return replace(work, vector_flop=float(flop), precision=x.precision)
@@ -74,7 +80,7 @@ def gated_activation(call: CallArguments) -> Work | None:
     """An activation of one half of `x` times the other: two operations an element written."""
     x = _known(call, "x")
     if x is None or "out" in call.places:
-        return one_pass(call, 2)
+        return one_pass(call, 2, parts=2)
     out = x.sized(*x.shape[:-1], x.shape[-1] // 2) if x.shape else x
     work = moved([x], [out])
     return replace(work, vector_flop=2.0 * out.elements, precision=x.precision)
@@ -82,7 +88,7 @@ def gated_activation(call: CallArguments) -> Work | None:
 
 def gated_and_quantisation(call: CallArguments) -> Work | None:
     """A gated activation whose result is scaled to fewer bits: three an element written."""
-    return one_pass(call, 3)
+    return one_pass(call, 3, parts=2)
 
 
 def product_of_activation(call: CallArguments) -> Work | None:
@@ -126,7 +132,11 @@ def rotary_embedding(call: CallArguments) -> Work | None:
     """
     query, key, table = _known(call, "query"), call.tensor("key"), _known(call, "table")
     positions = call.tensor("positions")
-    if query is None or table is None or not table.shape or not query.shape:
+    if query is None or table is None or len(table.shape) < 2 or not query.shape:
+        return None
+    if positions is not None and (
+        positions.precision != "int" or query.elements % max(positions.elements, 1)
+    ):
         return None
     head, turned = call.integer("head_size") or 0, table.shape[-1]
     if not head and len(query.shape) > 2:
@@ -169,6 +179,8 @@ def cache_write(call: CallArguments) -> Work | None:
     cache, slots = _known(call, "cache"), call.tensor("slots")
     if key is None or cache is None or slots is None or not key.shape:
         return None
+    if slots.precision != "int" or (value and value.shape[:-1] != key.shape[:-1]):
+        return None
     # Rows beyond the slots are padding.
     share = min(1.0, slots.elements / key.shape[0]) if key.shape[0] else 0.0
     elements = share * (key.elements + (value.elements if value else 0))
@@ -186,6 +198,8 @@ def latent_cache_write(call: CallArguments) -> Work | None:
     latent, turned = _known(call, "latent"), call.tensor("turned")
     cache, slots = _known(call, "cache"), call.tensor("slots")
     if latent is None or cache is None or slots is None or not cache.shape or not latent.shape:
+        return None
+    if slots.precision != "int" or (turned and turned.shape[:1] != latent.shape[:1]):
         return None
     share = min(1.0, slots.elements / latent.shape[0]) if latent.shape[0] else 0.0
     return Work(
@@ -231,6 +245,9 @@ def attention_of_lengths(call: CallArguments) -> Work | None:
     if len(q.shape) != 3 or len(k.shape) < 3 or sequences < 1 or causal is None:
         return None
     paged = call.tensor("blocks") is not None
+    fits = fit_together(q, k, v, -2) and ends.precision == "int"
+    if not fits or paged != (len(k.shape) == 4):
+        return None
     all_k = sequences * longest_k if paged and sequences == 1 else 0 if paged else k.shape[0]
     if q.shape[0] != sequences * longest_q or all_k != sequences * longest_k:
         return None
@@ -288,6 +305,8 @@ def merged_attention(call: CallArguments) -> Work | None:
     if part is None or out is None:
         return None
     others = [call.tensor(name) for name in ("sums", "other", "other_sums")]
+    if part.shape != out.shape or (others[1] and others[1].shape != out.shape):
+        return None
     work = moved([part, *others], [out])
     return replace(work, vector_flop=3.0 * out.elements, precision=part.precision)
 

@@ -22,10 +22,11 @@ _REDUCED_BLOCKS = re.compile(r"\bR\d*_?BLOCK=")
 _SORTS = {
     # They compute nothing in such a kernel: views, and products that others compute.
     "moves": "view permute transpose expand squeeze unsqueeze slice select t as_strided alias "
-    "split split_with_sizes cat stack repeat constant_pad_nd _unsafe_view _reshape_alias unbind "
-    "detach empty empty_like lift_fresh lift_fresh_copy slice_scatter select_scatter "
-    "slice_backward unfold convolution mm addmm bmm baddbmm _scaled_mm convert_element_type iota "
-    "_scaled_dot_product_flash_attention _scaled_dot_product_efficient_attention",
+    "split split_with_sizes cat stack contiguous repeat constant_pad_nd _unsafe_view unbind "
+    "_reshape_alias detach empty empty_like lift_fresh lift_fresh_copy slice_scatter "
+    "select_scatter slice_backward unfold convolution mm addmm bmm baddbmm _scaled_mm "
+    "convert_element_type iota _scaled_dot_product_flash_attention "
+    "_scaled_dot_product_efficient_attention",
     "fills": "zeros ones full zeros_like ones_like full_like new_zeros new_ones new_full",
     "binary": "add sub mul div where maximum minimum masked_fill lerp addcmul addcdiv",
 }

@@ -6,6 +6,7 @@ formula, its family, and where the formula finds its arguments.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -50,7 +51,7 @@ class Work:
     assumed: str = ""
     """What the recording does not tell and was taken for granted, in a few words."""
     recomputed_flop: float = 0.0
-    """The part of the matrix operations that was done before, and is only done again."""
+    """Of `matrix_flop`: what another call did before, and this one does again."""
 
     @property
     def flop(self) -> float:
@@ -183,7 +184,17 @@ def work_of(call: CallArguments, own: FormulaRegistry | None = None) -> Work | N
     True
     """
     row = formula_of(call.name, own)
-    work = None if row is None else row.formula(replace(call, places=row.places))
-    if work is None or min(work.flop, work.read_bytes, work.written_bytes) < 0:
-        return None  # sizes below zero: what was recorded is not what it says
-    return work
+    if row is None:
+        return None
+    # Sizes below zero or beyond all numbers: what was recorded is not what it says.
+    try:
+        work = row.formula(replace(call, places=row.places))
+        return work if work is not None and _is_sound(work) else None
+    except ArithmeticError:
+        return None
+
+
+def _is_sound(work: Work) -> bool:
+    figures = (work.matrix_flop, work.vector_flop, work.recomputed_flop)
+    moves = (work.read_bytes, work.written_bytes, work.wire_bytes)
+    return all(0 <= one < math.inf for one in map(float, (*figures, *moves)))
