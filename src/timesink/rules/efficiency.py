@@ -89,7 +89,7 @@ class RoofedSteps:
     @cached_property
     def each(self) -> int:
         """What sums are divided by: steps, and devices that do the same in each."""
-        return max(self.steps.count, 1) * max(self.kernels["device"].n_unique(), 1)
+        return self.found.each
 
     @property
     def shortest_ns(self) -> float:
@@ -98,7 +98,7 @@ class RoofedSteps:
 
     def reached(self, bound: str, peak: str = "") -> float:
         """The share of a roof that good kernels reach."""
-        roof = pl.select(bound=pl.lit(bound), peak=pl.lit(peak))
+        roof = pl.select(bound=pl.lit(bound), peak=pl.lit(peak), family=pl.lit(""))
         return float(roof.select(self.found.reached()).item())
 
     def worth_telling(self, saved_ns: float) -> bool:
