@@ -36,6 +36,7 @@ from timesink.analyses.work.steps import (
     StepEfficiency,
     step_efficiency,
 )
+from timesink.analyses.work.work import FormulaRegistry
 from timesink.model.trace import Trace
 
 REACHED = {MATRIX: 0.80, VECTOR: 0.77, MEMORY: 0.85, LINK: 0.80}
@@ -94,6 +95,8 @@ class Efficiency:
     trace: Trace
     choice: PeaksChoice
     modelled: ModelledCalls
+    own: FormulaRegistry | None = None
+    """Formulas of the user."""
 
     def __repr__(self) -> str:
         """One line: the share that is modelled, and what of the device is used."""

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.analyses.work.work import (
+    AMOUNTS,
     REGISTERED,
     Formula,
     FormulaRegistry,
@@ -22,6 +23,7 @@ from timesink.analyses.work.work import (
     formula_of,
 )
 from timesink.errors import UsageError, own_text
+from timesink.model.element_types import ELEMENT_TYPES
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -38,6 +40,7 @@ _SUMS = {"matrix_flop": "", "vector_flop": "", "read_bytes": "read", "written_by
 _KEYS = {"tensors", "numbers", *_SUMS, *filter(None, _SUMS.values()), "precision"}
 _KEYS |= {"family", "whole"}
 
+PRECISIONS = {one.precision for one in ELEMENT_TYPES.values()} | {"tf32"}
 _BINARY: Mapping[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -67,6 +70,8 @@ def formula(
     ...     return None if x is None else timesink.Work(
     ...         vector_flop=x.elements, read_bytes=x.bytes, written_bytes=x.bytes)
     """
+    if not str(name).strip():
+        raise UsageError(f"{name!r} is no name of an operator", "write e.g. mylib::fused_op")
 
     def register(function: Formula) -> Formula:
         @wraps(function)
@@ -78,7 +83,8 @@ def formula(
                 raise UsageError(
                     f"formula of {name}: {said}", "return None for such calls"
                 ) from error
-            if found is not None and not isinstance(found, Work):
+            amounts = [] if found is None else [getattr(found, one, "") for one in AMOUNTS]
+            if not all(isinstance(one, int | float) for one in amounts):
                 raise UsageError(
                     f"formula of {name}: gives {type(found).__name__}, no timesink.Work",
                     "return a timesink.Work, or None where the arguments do not tell",
@@ -144,6 +150,8 @@ def _operator(entry: _Entry, given: Any) -> OperatorFormula:
     if not given.keys() & (_SUMS.keys() | set(_SUMS.values())):
         entry.refuse("says nothing of operations or bytes")
     parts = {key: _part(entry, given, key, sizes) for key in _SUMS}
+    if given.get("precision", "fp32") not in PRECISIONS:
+        entry.refuse(f"precision is one of {', '.join(sorted(PRECISIONS))}")
     first, precision = next(iter(sizes.tensors.values())), given.get("precision", "")
 
     def evaluated(call: CallArguments) -> Work | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fnmatch import translate
 from functools import cache, lru_cache
 from importlib import import_module
@@ -73,6 +73,9 @@ class Work:
             self.recomputed_flop + other.recomputed_flop,
         )
 
+
+AMOUNTS = tuple(one.name for one in fields(Work) if one.type == "float")
+"""What a call does a number of."""
 
 Formula: TypeAlias = "Callable[[CallArguments], Work | None]"
 """Work of a call, or None where its arguments do not tell."""

@@ -175,6 +175,7 @@ def notes_of(found: Efficiency) -> Iterator[str]:
         yield from _left_out(found)
     yield from _above(found)
     yield from _doubtful(found, total)
+    yield from _own_formulas(found)
 
 
 _WHY = {
@@ -195,6 +196,16 @@ _TRY = {
 def _has_peak(found: Efficiency, precision: str) -> bool:
     peaks = found.peaks
     return peaks is not None and any(map(peaks.peak, (f"{precision}_tensor", precision)))
+
+
+def _own_formulas(found: Efficiency) -> Iterator[str]:
+    """Formulas of the user that tell nothing, and why."""
+    asked = dict(found.modelled.sets.group_by("operator").agg(pl.col("matrix_flop").count()).rows())
+    for name in found.own.rows if found.own else ():
+        if "*" in name or asked.get(name):
+            continue
+        why = "gives no figure for what it was given" if name in asked else "is of no call here"
+        yield f"the formula of {name} {why}"
 
 
 def _doubtful(found: Efficiency, total: float) -> Iterator[str]:

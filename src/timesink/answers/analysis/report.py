@@ -181,7 +181,8 @@ class Analysis:
     def efficiency_of(self, timeline: Trace) -> Efficiency:
         """The same on a clock."""
         chosen = choose_peaks(self.recording, device=self.limits.device, peaks=self.limits.peaks)
-        return Efficiency(timeline, chosen, modelled_calls(timeline, self._own_formulas))
+        own = self._own_formulas
+        return Efficiency(timeline, chosen, modelled_calls(timeline, own), own)
 
     @property
     def _steps(self) -> list[str]:
