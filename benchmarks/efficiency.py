@@ -2,10 +2,12 @@
 
     python benchmarks/efficiency.py coverage [FOLDER ...]
     python benchmarks/efficiency.py counters COUNTERS TIMELINE [COUNTERS TIMELINE ...]
+    python benchmarks/efficiency.py cost RECORDING
 
 The first goes through recordings and tells the share of their kernel time whose work is known.  The
 second joins counters of Nsight Compute with a timeline of the same program and holds the bytes and
-operations of kernels against those that were counted.
+operations of kernels against those that were counted.  The third repeats a recording to a million
+events and tells what efficiency costs beyond the analyses it stands on, by unpacking and parsing.
 """
 
 from __future__ import annotations
@@ -13,18 +15,31 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
 
+import msgspec
 import polars as pl
+from isal import igzip
 
 import timesink
+from generate import repeat
 from timesink.analyses.kernels.calls import kernel_calls
 from timesink.analyses.kernels.peaks import choose_peaks
+from timesink.analyses.links import link_launches
+from timesink.analyses.steps import average_step
 from timesink.analyses.work.calls import known_times
-from timesink.analyses.work.efficiency import Efficiency, efficiency
+from timesink.analyses.work.efficiency import (
+    Efficiency,
+    efficiency,
+    family_efficiency,
+    operator_efficiency,
+)
 from timesink.analyses.work.steps import MEMORY
 from timesink.answers.kernels.report import KernelReport
 from timesink.errors import TimesinkError
 
+_EVENTS = 1_000_000
 _LARGE = 64 * 2**20
 """Bytes beyond which a tensor does not stay in the cache of an H200 (50 MiB)."""
 
@@ -151,14 +166,38 @@ def _counted(report: KernelReport) -> pl.DataFrame:
     )
 
 
+def cost(recording: Path) -> Iterator[str]:
+    """Time of efficiency by that of unpacking and parsing the file, side by side."""
+    with TemporaryDirectory() as folder:
+        large = Path(folder) / "large.json.gz"
+        events, _ = repeat(recording, large, _EVENTS)
+        start = perf_counter()
+        with igzip.open(large) as file:
+            msgspec.json.decode(file.read())
+        floor = perf_counter() - start
+        trace = timesink.open(large, cache=False)
+        link_launches(trace)
+        average_step(trace)
+        start = perf_counter()
+        found = efficiency(trace)
+        tables = [operator_efficiency(found), family_efficiency(found), found.step]
+        took = perf_counter() - start
+    yield (
+        f"{events:,} events, {tables[0].height} rows: floor {floor:.2f} s, "
+        f"efficiency {took:.2f} s, {took / floor:.2f} of the floor"
+    )
+
+
 def main() -> None:
     """Print the table that was asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("coverage", "counters"))
+    parser.add_argument("what", choices=("coverage", "counters", "cost"))
     parser.add_argument("paths", nargs="+", type=Path)
     options = parser.parse_args()
     if options.what == "coverage":
         rows = coverage(options.paths)
+    elif options.what == "cost":
+        rows = cost(options.paths[0])
     else:
         rows = counters(zip(options.paths[::2], options.paths[1::2], strict=True))
     for row in rows:
