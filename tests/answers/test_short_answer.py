@@ -147,6 +147,7 @@ class TestMarkdown:
             "## Where a step goes",
             "## What decides a step",
             "## Devices",
+            "## How near to the limit",
             "## Operators (1)",
             "## Kernels (1)",
             "## Findings",
