@@ -141,7 +141,7 @@ class TestJson:
         told = measured.to_dict()
         assert told["clock"]["own_cycle_us"] == 1500
         assert told["clock"]["recorded_cycle_us"] == 2000
-        assert list(told["own"]) == ["steps", "breakdown", "device"]
+        assert list(told["own"]) == ["steps", "breakdown", "device", "efficiency"]
         assert told["own"]["breakdown"]["step_us"] == pytest.approx(1500, rel=0.01)
         (row,) = told["operators"]["rows"]
         assert row["own_host_self_us"] < row["host_self_us"]

@@ -49,13 +49,14 @@ def efficiency_values(found: Efficiency) -> dict[str, Any]:
         "device": peaks.device if peaks else None,
         "peaks": peaks.to_dict() if peaks else None,
         "notes": list(notes_of(found)),
-        "step": None if step is None else _step_values(step),
+        "step": None if step is None else step_values(step),
         "families": to_rows(family_efficiency(found)),
         "operators": to_rows(operator_efficiency(found)),
     }
 
 
-def _step_values(step: StepEfficiency) -> dict[str, Any]:
+def step_values(step: StepEfficiency) -> dict[str, Any]:
+    """What an average step computes and moves, and how near that is to the device's limits."""
     seconds = step.step_ns / 1e9
     return {
         "step_us": microseconds(step.step_ns),

@@ -32,7 +32,7 @@ from timesink.analyses.work.efficiency import Efficiency
 from timesink.analyses.work.own_formulas import load_formulas
 from timesink.analyses.work.work import REGISTERED, FormulaRegistry
 from timesink.answers.analysis import sections
-from timesink.answers.analysis.efficiency import efficiency_values
+from timesink.answers.analysis.efficiency import efficiency_values, step_values
 from timesink.answers.analysis.headline import headline, interval, tells_clocks_apart
 from timesink.answers.analysis.sections import start_side_by_side
 from timesink.answers.rank_reading import open_set
@@ -289,10 +289,16 @@ class Analysis:
             "distributed": sections.distributed(trace, self.ranks),
             "findings": [finding.to_dict() for finding in self.findings],
             "clock": self.own_clock.to_dict(),
-            "own": None if timeline is trace else sections.on_own_clock(timeline),
+            "own": None if timeline is trace else self._on_own_clock(timeline),
             "critical_path": sections.critical_path(self.played),
-            "efficiency": efficiency_values(self.efficiency),
+            "efficiency": efficiency_values(self.efficiency_of(trace)),
         }
+
+    def _on_own_clock(self, timeline: Trace) -> dict[str, Any]:
+        """What depends on the clock, of the program by itself; what kernels take does not."""
+        step = self.efficiency_of(timeline).step
+        told = None if step is None else step_values(step)
+        return {**sections.on_own_clock(timeline), "efficiency": {"step": told}}
 
     def to_pandas(self, view: str = "operators", group_by: str | None = None) -> Any:
         """One of the tables as a pandas frame; needs pandas and pyarrow."""
