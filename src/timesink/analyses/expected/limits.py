@@ -1,0 +1,153 @@
+"""How far from what is expected a cycle may be: one limit for a spike, one rule for what lasts.
+
+Limits come from runs the model did not see while it learned (*out of fold*), so they hold for new
+ones.  Distances are ln(observed / expected): twice as slow and twice as fast are equally far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from timesink.analyses.expected.workload import PHASES, Floats, Ints, Workload
+
+BUSY_LEVELS = 3
+_FEWEST_IN_GROUP = 60
+_FEWEST_BEYOND = 5
+"""Cycles beyond a limit that tell where it is; rarer ones are extrapolated."""
+_TAIL = 40
+STEPS = 8
+"""A shift of twice the allowance is noticed after so many cycles."""
+_CLIP = 4
+"""Allowances one cycle counts for at most: a spike alone is nothing lasting."""
+
+
+class GroupLimit(msgspec.Struct, frozen=True):
+    """What is normal for cycles of one phase that are about as busy."""
+
+    phase: str
+    busy: int
+    rows: int
+    spread: float
+    """What nine of ten distances stay within."""
+    point: float
+    """The distance of a spike."""
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """When a cycle is too slow."""
+
+    rate: float
+    """False alarms per cycle that were asked for."""
+    busy_edges: list[float]
+    groups: list[GroupLimit]
+    allowance: float
+    """Lasting shifts below it are let pass."""
+    extrapolated: bool
+    """Whether alarms are to be rarer than what was seen can tell."""
+
+    def problem(self) -> str:
+        """Why these are no limits; empty where they are."""
+        known = {(one.phase, one.busy) for one in self.groups}
+        numbers = [self.rate, self.allowance, *self.busy_edges]
+        numbers += [value for one in self.groups for value in (one.spread, one.point)]
+        every = {(phase, busy) for phase in PHASES for busy in range(len(self.busy_edges) + 1)}
+        if len(self.busy_edges) >= 100 or known != every or len(self.groups) != len(every):
+            return "its limits do not fit its groups"
+        if not np.isfinite(numbers).all() or min(numbers[:2]) <= 0:
+            return "its limits hold numbers that cannot be"
+        return "" if all(one.spread > 0 for one in self.groups) else "a spread is not positive"
+
+
+def groups_of(cycles: Workload, edges: Sequence[float]) -> Ints:
+    """The group of each cycle, as a place in `Limits.groups`."""
+    busy = np.searchsorted(np.array(edges, dtype=np.float64), np.nan_to_num(cycles.busy))
+    found: Ints = cycles.phases * (len(edges) + 1) + busy
+    return found
+
+
+def limits_from(cycles: Workload, distance: Floats, rate: float) -> Limits:
+    """Limits that `rate` of these cycles are beyond, half of them spikes, half lasting."""
+    shares = np.linspace(0, 1, BUSY_LEVELS + 1)[1:-1]
+    edges = np.unique(np.quantile(np.nan_to_num(cycles.busy), shares)).tolist()
+    group = groups_of(cycles, edges)
+    made = []
+    for place in range(len(PHASES) * (len(edges) + 1)):
+        mine = distance[group == place]
+        phase, busy = divmod(place, len(edges) + 1)
+        known = mine if len(mine) >= _FEWEST_IN_GROUP else distance
+        spread = max(float(np.quantile(np.abs(known), 0.9)), 1e-4)
+        point = _upper_limit(known, rate / 2)
+        made.append(GroupLimit(PHASES[phase], busy, len(mine), spread, point))
+    rare = len(distance) * rate / 2 < _FEWEST_BEYOND
+    limits = Limits(rate, edges, made, 1.0, rare)
+    return msgspec.structs.replace(limits, allowance=_allowance(limits, cycles, distance))
+
+
+def _upper_limit(distance: Floats, rate: float) -> float:
+    """What a new distance is beyond with this probability.
+
+    >>> round(_upper_limit(np.arange(999.0), 0.01), 6)
+    989.0
+    """
+    count = len(distance)
+    ordered = np.sort(distance)
+    if count * rate >= _FEWEST_BEYOND:
+        rank = int(np.ceil((count + 1) * (1 - rate) - 1e-9))
+        return float(ordered[min(rank, count) - 1])
+    # The logarithm of a ratio falls off about exponentially: its mean excess tells how fast.
+    beyond = min(_TAIL, count // 2)
+    start = float(ordered[count - beyond - 1])
+    excess = max(float(np.mean(ordered[count - beyond :] - start)), 1e-4)
+    return start + excess * float(np.log(beyond / count / rate))
+
+
+def _allowance(limits: Limits, cycles: Workload, distance: Floats) -> float:
+    """The smallest shift that is let pass for the sake of few alarms."""
+    low, high = 1e-3, 2.0
+    wanted = limits.rate / 2
+    if limits.extrapolated:
+        wanted = _FEWEST_BEYOND / max(len(distance), 1)
+    for _ in range(14):
+        middle = float(np.sqrt(low * high))
+        tried = msgspec.structs.replace(limits, allowance=middle)
+        share = float(np.mean(lasting(tried, cycles, distance)[0])) if len(distance) else 0.0
+        low, high = (low, middle) if share <= wanted else (middle, high)
+    return high
+
+
+def spikes(limits: Limits, cycles: Workload, distance: Floats) -> npt.NDArray[np.bool_]:
+    """Cycles that are too slow by themselves."""
+    point = np.array([one.point for one in limits.groups])
+    found: npt.NDArray[np.bool_] = distance > point[groups_of(cycles, limits.busy_edges)]
+    return found
+
+
+def lasting(
+    limits: Limits, cycles: Workload, distance: Floats
+) -> tuple[npt.NDArray[np.bool_], Ints]:
+    """Cycles of a shift that lasts, and where the excess of each began, as places here.
+
+    A cumulative sum per run: what exceeds the allowance adds up, what is below takes away, and
+    cycles that scatter more count for less.  It is bounded, so that it ends soon after the shift.
+    """
+    spread = np.array([one.spread for one in limits.groups])
+    usual = min((one.spread for one in limits.groups if one.rows), default=1.0)
+    weight = np.clip(usual / spread, 0.1, 1.0)[groups_of(cycles, limits.busy_edges)]
+    allowance = limits.allowance
+    bound = _CLIP * allowance
+    steps = np.clip(distance, -bound, bound) * weight - allowance * weight
+    limit, most = STEPS * allowance, 2 * STEPS * allowance
+    alarm, onset = np.zeros(len(steps), dtype=bool), np.zeros(len(steps), dtype=np.int64)
+    total, began, run = 0.0, 0, -1
+    for place, (step, mine) in enumerate(zip(steps.tolist(), cycles.runs.tolist(), strict=True)):
+        if mine != run:
+            total, run = 0.0, mine
+        if total <= 0:
+            began = place
+        total = min(max(0.0, total + step), most)
+        alarm[place], onset[place] = total > limit, began
+    return alarm, onset

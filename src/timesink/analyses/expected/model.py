@@ -1,0 +1,290 @@
+"""What cycles of a workload take: learned from a table of cycles, kept as a file, asked of others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from timesink.analyses.expected.limits import Limits, limits_from
+from timesink.analyses.expected.trees import (
+    AskedForest,
+    Forest,
+    boosted,
+    bucket_table,
+    has_boosting,
+)
+from timesink.analyses.expected.workload import BATCH, Floats, Ints, Workload, workload_of
+from timesink.errors import UnreadableError, UsageError
+
+MODEL_SCHEMA = "timesink/watch-model/1"
+FEWEST_CYCLES = 50
+_FOLDS, _BLOCKS, _ROUNDS = 5, 4, 150
+_EMPTY_FACTOR = 5.0
+"""An empty cycle takes less than a fifth of the shortest with work."""
+_MARGIN = 0.05
+_TOTALS = ("kv", "total_input")
+_DIRECTIONS = 16
+HOUR_US = 3.6e9
+
+
+class Range(msgspec.Struct, frozen=True):
+    """Between which values of a feature cycles were learned from."""
+
+    feature: str
+    low: float
+    high: float
+    may_miss: bool
+
+
+class DurationModel(msgspec.Struct, frozen=True):
+    """What was learned of cycles; all that judging others needs."""
+
+    schema: str
+    kind: str
+    """boosted trees, or a table of medians where scikit-learn was not there."""
+    columns: list[str]
+    """What rows must tell."""
+    features: list[str]
+    forest: Forest
+    limits: Limits
+    ranges: list[Range]
+    hull: list[float]
+    """How far batch and kv, as logarithms, reach in each direction; empty without them."""
+    empty_below_us: float
+    cycles: int
+    runs: int
+    cycle_us: float
+    """What a cycle takes on average, to tell alarms per hour."""
+    empty: int
+    unusable: int
+    seed: int
+    error_pct: list[float]
+    """Out of fold: median and mean absolute error, and the share within 10 %."""
+
+    def to_json(self) -> bytes:
+        """The model as a file."""
+        return msgspec.json.encode(self)
+
+
+def model_from(content: bytes, path: str) -> DurationModel:
+    """A model as it was written; anything else is refused."""
+    hint = "make one with  timesink watch learn ROWS.csv -o model.json"
+    try:
+        told = msgspec.json.decode(content, type=_Named)
+        if told.schema != MODEL_SCHEMA:
+            known = told.schema.startswith(MODEL_SCHEMA.rpartition("/")[0])
+            why = f"version {told.schema[-20:]!r}, not {MODEL_SCHEMA!r}" if known else "no model"
+            raise UnreadableError(f"{path}: not a model timesink can use ({why})", hint)
+        model = msgspec.json.decode(content, type=DurationModel)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        why = str(error).splitlines()[0][:120]
+        raise UnreadableError(f"{path}: not a model timesink can use ({why})", hint) from None
+    problem = _problem(model)
+    if problem:
+        raise UnreadableError(f"{path}: not a model timesink can use ({problem})", hint)
+    return model
+
+
+class _Named(msgspec.Struct):
+    schema: str
+
+
+def _problem(model: DurationModel) -> str:
+    numbers = [model.empty_below_us, model.cycle_us, *model.hull, *model.error_pct]
+    numbers += [value for one in model.ranges for value in (one.low, one.high)]
+    if not np.isfinite(numbers).all() or model.cycle_us <= 0 or len(model.error_pct) != 3:
+        return "it holds numbers that cannot be"
+    names = {*model.columns, *model.features}
+    if len(names) > 1000 or any(len(name) > 200 for name in names):
+        return "it has too many features"
+    if len(model.hull) not in (0, _DIRECTIONS) or len({*model.features}) < len(model.features):
+        return "its features do not fit"
+    made = workload_of(_no_rows(model.columns), model.columns).names
+    if list(made) != model.features or not {one.feature for one in model.ranges} <= {*made}:
+        return "its features are not those of its columns"
+    return model.forest.problem(len(model.features)) or model.limits.problem()
+
+
+def _no_rows(columns: Sequence[str]) -> pl.DataFrame:
+    kinds = {"duration_us": pl.Float64, "job_name": pl.String, "start_ts": pl.Float64}
+    return pl.DataFrame(schema={**dict.fromkeys(columns, pl.Float64), **kinds})
+
+
+# -- learning --------------------------------------------------------------------------------------
+
+
+def learn_model(
+    rows: pl.DataFrame, *, rate: float = 1e-3, per_hour: bool = False, seed: int = 0,
+    rounds: int = _ROUNDS, boosting: bool | None = None,
+) -> DurationModel:  # fmt: skip
+    """What cycles of each workload take; `rate` is of false alarms, per cycle or per hour."""
+    every = workload_of(rows)
+    if not every.names:
+        hint = "add columns as batch_size, avg_input_length, avg_output_length"
+        raise UsageError("no column tells what a cycle had to do", hint)
+    told = np.isfinite(every.duration_us) & (every.duration_us > 0)
+    below = _empty_below(every.duration_us[told])
+    used = told & (np.nan_to_num(every.duration_us) >= below)
+    cycles = every.part(used)
+    if len(cycles) < FEWEST_CYCLES:
+        raise UsageError(
+            f"{len(cycles)} cycles are too few to learn from",
+            f"give a table of {FEWEST_CYCLES} or more, with a duration_us above zero",
+        )
+    cycle_us = float(cycles.duration_us.mean())
+    per_cycle = min(rate * cycle_us / HOUR_US if per_hour else rate, 0.5)
+    boosting = has_boosting() if boosting is None else boosting
+    target = np.log(cycles.duration_us)
+    expected = np.empty(len(cycles))
+    forests = []
+    for number, held in enumerate(_folds(cycles, seed)):
+        seen, aim = cycles.features[~held], target[~held]
+        made = (
+            boosted(seen, aim, seed=seed * _FOLDS + number, rounds=rounds)
+            if boosting
+            else bucket_table(seen, aim)
+        )
+        forests.append(made)
+        expected[held] = AskedForest(made).predict(cycles.features[held])
+    distance = target - expected
+    wrong = 100 * np.abs(np.expm1(-distance))
+    return DurationModel(
+        schema=MODEL_SCHEMA,
+        kind="boosted trees" if boosting else "table of medians",
+        columns=[name for name in rows.columns if name in every.names],
+        features=list(every.names),
+        forest=_joined(forests),
+        limits=limits_from(cycles, distance, per_cycle),
+        ranges=_ranges(cycles, [*rows.columns, *_TOTALS]),
+        hull=_reach(cycles).max(axis=0).tolist() if _has_plane(cycles) else [],
+        empty_below_us=below,
+        cycles=len(cycles),
+        runs=len(np.unique(cycles.runs)),
+        cycle_us=cycle_us,
+        empty=int((told & ~used).sum()),
+        unusable=int((~told).sum()),
+        seed=seed,
+        error_pct=[float(np.median(wrong)), float(wrong.mean()), float(100 * (wrong <= 10).mean())],
+    )
+
+
+def _empty_below(duration_us: Floats) -> float:
+    """Durations no cycle with work has: below a wide gap under the shortest of them."""
+    if not len(duration_us):
+        return 0.0
+    ordered = np.sort(duration_us)
+    lowest = ordered[: max(2, len(ordered) // 20)]
+    gaps = np.diff(np.log(lowest))
+    wide = np.flatnonzero(gaps > np.log(_EMPTY_FACTOR))
+    if len(wide):
+        return float(np.sqrt(lowest[wide[-1]] * lowest[wide[-1] + 1]))
+    return float(ordered[0] / _EMPTY_FACTOR)
+
+
+def _folds(cycles: Workload, seed: int) -> list[npt.NDArray[np.bool_]]:
+    """Whole runs that are held out in turn; of few runs, stretches of time."""
+    unit: Ints = cycles.runs
+    if len(np.unique(unit)) < 2 * _FOLDS:
+        unit = np.arange(len(cycles)) * _FOLDS * _BLOCKS // len(cycles)
+    units = np.unique(unit)
+    np.random.default_rng(seed).shuffle(units)
+    return [np.isin(unit, units[first::_FOLDS]) for first in range(_FOLDS)]
+
+
+def _joined(forests: Sequence[Forest]) -> Forest:
+    whole: dict[str, list[float]] = {
+        name: [] for name in ("roots", "feature", "threshold", "left", "right", "missing_left", "value")
+    }
+    for one in forests:
+        first = len(whole["feature"])
+        for name, values in whole.items():
+            move = first if name in ("roots", "left", "right") else 0
+            mine = getattr(one, name)
+            values += [value + move for value in mine] if move else mine
+    start = float(np.mean([one.start for one in forests]))
+    return Forest(start=start, models=len(forests), **whole)  # type: ignore[arg-type]
+
+
+def _ranges(cycles: Workload, names: Sequence[str]) -> list[Range]:
+    found = []
+    for name in names:
+        values = cycles.column(name)
+        known = values[np.isfinite(values)]
+        if name in cycles.names and len(known):
+            low, high = float(known.min()), float(known.max())
+            found.append(Range(name, low, high, len(known) < len(values)))
+    return found
+
+
+# -- asking ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What each cycle was expected to take, and why some are not judged."""
+
+    cycles: Workload
+    expected_us: Floats
+    unusable: npt.NDArray[np.bool_]
+    empty: npt.NDArray[np.bool_]
+    outside: npt.NDArray[np.bool_]
+
+    @cached_property
+    def judged(self) -> npt.NDArray[np.bool_]:
+        """Cycles that did work of a sort that was learned."""
+        return ~(self.unusable | self.empty | self.outside)
+
+    @cached_property
+    def distance(self) -> Floats:
+        """ln(observed / expected)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found: Floats = np.log(self.cycles.duration_us / self.expected_us)
+        return found
+
+
+def expected_durations(model: DurationModel, rows: pl.DataFrame) -> Expected:
+    """What each cycle of a table should take, in order of time, run by run."""
+    missing = [name for name in model.columns if name not in rows.columns]
+    if missing:
+        raise UsageError(
+            f"the rows do not tell {', '.join(missing[:4])}, which the model was learned with",
+            "give rows with the same columns, or learn again from rows like these",
+        )
+    cycles = workload_of(rows, model.columns)
+    told = np.isfinite(cycles.duration_us) & (cycles.duration_us > 0)
+    empty = told & (np.nan_to_num(cycles.duration_us) < model.empty_below_us)
+    outside = _outside(model, cycles) & told & ~empty
+    expected = np.exp(np.clip(AskedForest(model.forest).predict(cycles.features), -50, 50))
+    return Expected(cycles, expected, ~told, empty, outside)
+
+
+def _outside(model: DurationModel, cycles: Workload) -> npt.NDArray[np.bool_]:
+    found = np.zeros(len(cycles), dtype=bool)
+    for one in model.ranges:
+        values = cycles.column(one.feature)
+        margin = _MARGIN * max(abs(one.low), abs(one.high))
+        found |= (values < one.low - margin) | (values > one.high + margin)
+        if not one.may_miss:
+            found |= np.isnan(values)
+    if model.hull and len(cycles):
+        found |= (_reach(cycles) > np.array(model.hull) + _MARGIN).any(axis=1)
+    return found
+
+
+def _has_plane(cycles: Workload) -> bool:
+    return {BATCH, "kv"} <= {*cycles.names}
+
+
+def _reach(cycles: Workload) -> Floats:
+    """How far batch and kv of each cycle lie in all directions of their plane."""
+    plane = np.stack([cycles.column(BATCH), cycles.column("kv")])
+    points = np.log(np.maximum(np.nan_to_num(plane), 1e-9))
+    angles = np.arange(_DIRECTIONS) * 2 * np.pi / _DIRECTIONS
+    found: Floats = points.T @ np.stack([np.cos(angles), np.sin(angles)])
+    return found

@@ -1,0 +1,161 @@
+"""What a row of a cycle tells of its workload, and what the rows before it in its run tell.
+
+Nothing here looks at how long a cycle took, or at a later row: what was slow before must not make
+slow look usual, and a watcher knows no later rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+DURATION, JOB, START = "duration_us", "job_name", "start_ts"
+BATCH, INPUT, OUTPUT, LONGEST = (
+    "batch_size", "avg_input_length", "avg_output_length", "max_output_length",
+)  # fmt: skip
+MODE = "forward_mode"
+PHASES = ("decode", "prefill", "mixed")
+"""`mixed`: rows that tell no mode, at which sequences came or went."""
+SEEN_BEFORE = 64
+"""Cycles of a run that are looked back at: a watcher keeps as many rows."""
+_NOT_WORKLOAD = (DURATION, JOB, START)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Cycles in order of time, run by run, with the features of each."""
+
+    names: tuple[str, ...]
+    features: Floats
+    phases: Ints
+    """Places in `PHASES`."""
+    duration_us: Floats
+    start_ts: Floats
+    runs: Ints
+    """The run of each, counted from 0."""
+    run_names: tuple[str, ...]
+    rows: Ints
+    """Where each stood in the table."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def part(self, chosen: npt.NDArray[np.bool_]) -> Workload:
+        """Some of the cycles; runs keep their numbers."""
+        return Workload(
+            self.names, self.features[chosen], self.phases[chosen], self.duration_us[chosen],
+            self.start_ts[chosen], self.runs[chosen], self.run_names, self.rows[chosen],
+        )  # fmt: skip
+
+    def column(self, name: str) -> Floats:
+        """One feature; zeros where it is not told."""
+        if name not in self.names:
+            return np.zeros(len(self))
+        return self.features[:, self.names.index(name)]
+
+    @cached_property
+    def busy(self) -> Floats:
+        """How much a cycle has to do, to tell busy ones from others."""
+        return self.column("kv" if "kv" in self.names else BATCH)
+
+
+def workload_columns(rows: pl.DataFrame) -> tuple[str, ...]:
+    """Columns that say what a cycle had to do."""
+    return tuple(
+        name for name in rows.columns if name not in _NOT_WORKLOAD and rows[name].dtype.is_numeric()
+    )
+
+
+def workload_of(rows: pl.DataFrame, columns: Sequence[str] | None = None) -> Workload:
+    """The features of cycles; `columns` are those a model knows, by default all there are.
+
+    >>> rows = pl.DataFrame({"duration_us": [10.0, 30.0], "job_name": "a", "start_ts": [2.0, 1.0],
+    ...                      "batch_size": [5.0, 4.0]})
+    >>> cycles = workload_of(rows)
+    >>> cycles.names[:2], cycles.features[:, 0].tolist(), cycles.rows.tolist()
+    (('batch_size', 'padded_batch'), [4.0, 5.0], [1, 0])
+    """
+    columns = workload_columns(rows) if columns is None else columns
+    ordered = rows.with_row_index("row").sort(JOB, START, maintain_order=True, nulls_last=True)
+    told = ordered.select(JOB, *(pl.col(name).cast(pl.Float64) for name in columns))
+    told = told.with_columns(**_totals(columns))
+    told = told.with_columns(**_before(told.columns))
+    names = tuple(name for name in told.columns if name != JOB)
+    runs = ordered[JOB].rle_id().cast(pl.Int64).to_numpy()
+    run_names = tuple(ordered[JOB].unique(maintain_order=True).to_list())
+    return Workload(
+        names,
+        told.select(names).to_numpy().reshape(len(ordered), len(names)),
+        _phases(told),
+        ordered[DURATION].cast(pl.Float64).to_numpy(),
+        ordered[START].cast(pl.Float64).to_numpy(),
+        runs,
+        run_names,
+        ordered["row"].cast(pl.Int64).to_numpy(),
+    )
+
+
+def _totals(columns: Sequence[str]) -> dict[str, pl.Expr]:
+    batch, given, made = pl.col(BATCH), pl.col(INPUT), pl.col(OUTPUT)
+    made_up: dict[str, pl.Expr] = {}
+    if BATCH in columns:
+        # Graphs are captured, and matrix units filled, for sizes in steps.
+        made_up["padded_batch"] = ((batch + 7) / 8).floor() * 8
+    if {BATCH, INPUT} <= {*columns}:
+        made_up["total_input"] = batch * given
+    if {BATCH, OUTPUT} <= {*columns}:
+        made_up["total_output"] = batch * made
+    if {BATCH, INPUT, OUTPUT} <= {*columns}:
+        made_up["kv"] = batch * (given + made)
+        if MODE in columns:
+            is_prefill = pl.col(MODE) == 1
+            made_up["prefill_work"] = pl.when(is_prefill).then(batch * (given + made) ** 2)
+            made_up["prefill_work"] = made_up["prefill_work"].otherwise(0.0)
+    return made_up
+
+
+def _before(names: Sequence[str]) -> dict[str, pl.Expr]:
+    """What changed since the cycle before in the same run; null at its first."""
+
+    def last(name: str) -> pl.Expr:
+        return pl.col(name).shift(1).over(JOB)
+
+    found: dict[str, pl.Expr] = {}
+    if BATCH in names:
+        batch = pl.col(BATCH)
+        found["last_batch"] = last(BATCH)
+        found["more_batch"] = batch - last(BATCH)
+        # Of a server under steady load, seats that are free are being filled: by prefills.
+        most = batch.rolling_max(SEEN_BEFORE, min_samples=1).over(JOB)
+        found["free_seats"] = most - batch
+        if INPUT in names:
+            found["free_input"] = found["free_seats"] * pl.col(INPUT)
+    if "total_input" in names:
+        found["more_input"] = pl.col("total_input") - last("total_input")
+    if "total_output" in names:
+        # One token per sequence is what a cycle makes; less means that sequences left.
+        found["more_output"] = pl.col("total_output") - last("total_output") - last(BATCH)
+    if MODE in names:
+        found["last_mode"] = last(MODE)
+    return found
+
+
+def _phases(told: pl.DataFrame) -> Ints:
+    if MODE in told.columns:
+        mode = told[MODE].to_numpy()
+        return np.select([mode == 1, mode == 3], [1, 2], 0).astype(np.int64)
+    changes = np.zeros(len(told), dtype=bool)
+    for name in ("more_batch", "more_output"):
+        if name in told.columns:
+            found = np.nan_to_num(told[name].to_numpy().astype(np.float64))
+            # Averages are rounded: a hundredth of a token times the batch is no change.
+            changes |= np.abs(found) > 0.02 * np.nan_to_num(told[BATCH].to_numpy())
+    return np.where(changes, 2, 0).astype(np.int64)
