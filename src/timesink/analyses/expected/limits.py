@@ -19,6 +19,9 @@ _FEWEST_IN_GROUP = 60
 _FEWEST_BEYOND = 5
 """Cycles beyond a limit that tell where it is; rarer ones are extrapolated."""
 _TAIL = 40
+LEVEL_CYCLES = 16
+"""The first cycles of a run that tell its own level."""
+_LEVEL_SHARE = 0.99
 STEPS = 8
 """A shift of twice the allowance is noticed after so many cycles."""
 _CLIP = 4
@@ -46,18 +49,20 @@ class Limits(msgspec.Struct, frozen=True):
     groups: list[GroupLimit]
     allowance: float
     """Lasting shifts below it are let pass."""
+    level: float
+    """How far runs as a whole may be from what is expected: so much of it is a run's own."""
     extrapolated: bool
     """Whether alarms are to be rarer than what was seen can tell."""
 
     def problem(self) -> str:
         """Why these are no limits; empty where they are."""
         known = {(one.phase, one.busy) for one in self.groups}
-        numbers = [self.rate, self.allowance, *self.busy_edges]
+        numbers = [self.rate, self.allowance, self.level, *self.busy_edges]
         numbers += [value for one in self.groups for value in (one.spread, one.point)]
         every = {(phase, busy) for phase in PHASES for busy in range(len(self.busy_edges) + 1)}
         if len(self.busy_edges) >= 100 or known != every or len(self.groups) != len(every):
             return "its limits do not fit its groups"
-        if not np.isfinite(numbers).all() or min(numbers[:2]) <= 0:
+        if not np.isfinite(numbers).all() or min(numbers[:2]) <= 0 or self.level < 0:
             return "its limits hold numbers that cannot be"
         return "" if all(one.spread > 0 for one in self.groups) else "a spread is not positive"
 
@@ -71,19 +76,26 @@ def groups_of(cycles: Workload, edges: Sequence[float]) -> Ints:
 
 def limits_from(cycles: Workload, distance: Floats, rate: float) -> Limits:
     """Limits that `rate` of these cycles are beyond, half of them spikes, half lasting."""
+    levels = [abs(own) for own, _ in run_levels(cycles, distance).values()]
+    level = float(np.quantile(levels, _LEVEL_SHARE)) if levels else 0.0
+    distance = own_distance(level, cycles, distance)
+    settled = np.zeros(len(cycles), dtype=bool)
+    for run, (_, known_from) in run_levels(cycles, distance).items():
+        settled[known_from:] |= cycles.runs[known_from:] == run
     shares = np.linspace(0, 1, BUSY_LEVELS + 1)[1:-1]
     edges = np.unique(np.quantile(np.nan_to_num(cycles.busy), shares)).tolist()
     group = groups_of(cycles, edges)
+    every = distance[settled] if settled.sum() >= _FEWEST_IN_GROUP else distance
     made = []
     for place in range(len(PHASES) * (len(edges) + 1)):
-        mine = distance[group == place]
+        mine = distance[(group == place) & settled]
         phase, busy = divmod(place, len(edges) + 1)
-        known = mine if len(mine) >= _FEWEST_IN_GROUP else distance
+        known = mine if len(mine) >= _FEWEST_IN_GROUP else every
         spread = max(float(np.quantile(np.abs(known), 0.9)), 1e-4)
         point = _upper_limit(known, rate / 2)
         made.append(GroupLimit(PHASES[phase], busy, len(mine), spread, point))
     rare = len(distance) * rate / 2 < _FEWEST_BEYOND
-    limits = Limits(rate, edges, made, 1.0, rare)
+    limits = Limits(rate, edges, made, 1.0, level, rare)
     return msgspec.structs.replace(limits, allowance=_allowance(limits, cycles, distance))
 
 
@@ -119,6 +131,31 @@ def _allowance(limits: Limits, cycles: Workload, distance: Floats) -> float:
     return high
 
 
+def run_levels(cycles: Workload, distance: Floats) -> dict[int, tuple[float, int]]:
+    """The median distance of the first steady cycles of each run, and where it is known from."""
+    found = {}
+    for run in np.unique(cycles.runs).tolist():
+        mine = np.flatnonzero(cycles.runs == run)
+        steady = mine[cycles.phases[mine] == 0]
+        first = (steady if len(steady) else mine)[:LEVEL_CYCLES]
+        if len(first) == LEVEL_CYCLES:
+            found[run] = (float(np.median(distance[first])), int(first[-1]) + 1)
+    return found
+
+
+def own_distance(level: float, cycles: Workload, distance: Floats) -> Floats:
+    """Distances without what is a run's own, as far as normal runs differ.
+
+    Until that is known a run has the benefit of the doubt.
+    """
+    found: Floats = distance - level
+    for run, (own, known_from) in run_levels(cycles, distance).items():
+        later = np.flatnonzero(cycles.runs == run)
+        later = later[later >= known_from]
+        found[later] = distance[later] - np.clip(own, -level, level)
+    return found
+
+
 def spikes(limits: Limits, cycles: Workload, distance: Floats) -> npt.NDArray[np.bool_]:
     """Cycles that are too slow by themselves."""
     point = np.array([one.point for one in limits.groups])
@@ -139,7 +176,7 @@ def lasting(
     weight = np.clip(usual / spread, 0.1, 1.0)[groups_of(cycles, limits.busy_edges)]
     allowance = limits.allowance
     bound = _CLIP * allowance
-    steps = np.clip(distance, -bound, bound) * weight - allowance * weight
+    steps = (np.clip(distance, -bound, bound) - allowance) * weight
     limit, most = STEPS * allowance, 2 * STEPS * allowance
     alarm, onset = np.zeros(len(steps), dtype=bool), np.zeros(len(steps), dtype=np.int64)
     total, began, run = 0.0, 0, -1

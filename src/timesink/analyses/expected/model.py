@@ -24,12 +24,14 @@ from timesink.errors import UnreadableError, UsageError
 
 MODEL_SCHEMA = "timesink/watch-model/1"
 FEWEST_CYCLES = 50
-_FOLDS, _BLOCKS, _ROUNDS = 5, 4, 150
+_FOLDS, _BLOCKS, _ROUNDS = 5, 4, 250
 _EMPTY_FACTOR = 5.0
 """An empty cycle takes less than a fifth of the shortest with work."""
 _MARGIN = 0.05
 _TOTALS = ("kv", "total_input")
-_DIRECTIONS = 16
+_CELL = 0.3
+"""Sides of a cell, as logarithms: batches and kv a third apart."""
+_MOST_CELLS = 100_000
 HOUR_US = 3.6e9
 
 
@@ -54,8 +56,8 @@ class DurationModel(msgspec.Struct, frozen=True):
     forest: Forest
     limits: Limits
     ranges: list[Range]
-    hull: list[float]
-    """How far batch and kv, as logarithms, reach in each direction; empty without them."""
+    cells: list[tuple[int, int]]
+    """Where in the plane of batch and kv cycles lie; none without them."""
     empty_below_us: float
     cycles: int
     runs: int
@@ -96,14 +98,14 @@ class _Named(msgspec.Struct):
 
 
 def _problem(model: DurationModel) -> str:
-    numbers = [model.empty_below_us, model.cycle_us, *model.hull, *model.error_pct]
+    numbers = [model.empty_below_us, model.cycle_us, *model.error_pct]
     numbers += [value for one in model.ranges for value in (one.low, one.high)]
     if not np.isfinite(numbers).all() or model.cycle_us <= 0 or len(model.error_pct) != 3:
         return "it holds numbers that cannot be"
     names = {*model.columns, *model.features}
     if len(names) > 1000 or any(len(name) > 200 for name in names):
         return "it has too many features"
-    if len(model.hull) not in (0, _DIRECTIONS) or len({*model.features}) < len(model.features):
+    if len(model.cells) > _MOST_CELLS or len({*model.features}) < len(model.features):
         return "its features do not fit"
     made = workload_of(_no_rows(model.columns), model.columns).names
     if list(made) != model.features or not {one.feature for one in model.ranges} <= {*made}:
@@ -142,6 +144,8 @@ def learn_model(
     boosting = has_boosting() if boosting is None else boosting
     target = np.log(cycles.duration_us)
     expected = np.empty(len(cycles))
+    outside = np.zeros(len(cycles), dtype=bool)
+    bounded = [*rows.columns, *_TOTALS]
     forests = []
     for number, held in enumerate(_folds(cycles, seed)):
         seen, aim = cycles.features[~held], target[~held]
@@ -152,7 +156,16 @@ def learn_model(
         )
         forests.append(made)
         expected[held] = AskedForest(made).predict(cycles.features[held])
-    distance = target - expected
+        rest = cycles.part(~held)
+        outside[held] = _outside(_ranges(rest, bounded), _cells(rest), cycles.part(held))
+    distance = (target - expected)[~outside]
+    # What was unlike all that a fold saw would not have been judged.
+    inside = cycles.part(~outside)
+    if len(inside) < FEWEST_CYCLES:
+        raise UsageError(
+            "runs are too unlike each other to learn what is usual",
+            "give a table with several runs of similar workloads",
+        )
     wrong = 100 * np.abs(np.expm1(-distance))
     return DurationModel(
         schema=MODEL_SCHEMA,
@@ -160,9 +173,9 @@ def learn_model(
         columns=[name for name in rows.columns if name in every.names],
         features=list(every.names),
         forest=_joined(forests),
-        limits=limits_from(cycles, distance, per_cycle),
-        ranges=_ranges(cycles, [*rows.columns, *_TOTALS]),
-        hull=_reach(cycles).max(axis=0).tolist() if _has_plane(cycles) else [],
+        limits=limits_from(inside, distance, per_cycle),
+        ranges=_ranges(cycles, bounded),
+        cells=_cells(cycles),
         empty_below_us=below,
         cycles=len(cycles),
         runs=len(np.unique(cycles.runs)),
@@ -259,32 +272,40 @@ def expected_durations(model: DurationModel, rows: pl.DataFrame) -> Expected:
     cycles = workload_of(rows, model.columns)
     told = np.isfinite(cycles.duration_us) & (cycles.duration_us > 0)
     empty = told & (np.nan_to_num(cycles.duration_us) < model.empty_below_us)
-    outside = _outside(model, cycles) & told & ~empty
+    outside = _outside(model.ranges, model.cells, cycles) & told & ~empty
     expected = np.exp(np.clip(AskedForest(model.forest).predict(cycles.features), -50, 50))
     return Expected(cycles, expected, ~told, empty, outside)
 
 
-def _outside(model: DurationModel, cycles: Workload) -> npt.NDArray[np.bool_]:
+def _outside(
+    ranges: Sequence[Range], cells: Sequence[tuple[int, int]], cycles: Workload
+) -> npt.NDArray[np.bool_]:
     found = np.zeros(len(cycles), dtype=bool)
-    for one in model.ranges:
+    for one in ranges:
         values = cycles.column(one.feature)
         margin = _MARGIN * max(abs(one.low), abs(one.high))
         found |= (values < one.low - margin) | (values > one.high + margin)
         if not one.may_miss:
             found |= np.isnan(values)
-    if model.hull and len(cycles):
-        found |= (_reach(cycles) > np.array(model.hull) + _MARGIN).any(axis=1)
+    if cells:
+        near = {
+            (batch + by, kv + beside)
+            for batch, kv in cells
+            for by in (-1, 0, 1)
+            for beside in (-1, 0, 1)
+        }
+        found |= [tuple(cell) not in near for cell in _plane(cycles).tolist()]
     return found
 
 
-def _has_plane(cycles: Workload) -> bool:
-    return {BATCH, "kv"} <= {*cycles.names}
+def _cells(cycles: Workload) -> list[tuple[int, int]]:
+    if not {BATCH, "kv"} <= {*cycles.names}:
+        return []
+    return [(batch, kv) for batch, kv in np.unique(_plane(cycles), axis=0).tolist()]
 
 
-def _reach(cycles: Workload) -> Floats:
-    """How far batch and kv of each cycle lie in all directions of their plane."""
-    plane = np.stack([cycles.column(BATCH), cycles.column("kv")])
-    points = np.log(np.maximum(np.nan_to_num(plane), 1e-9))
-    angles = np.arange(_DIRECTIONS) * 2 * np.pi / _DIRECTIONS
-    found: Floats = points.T @ np.stack([np.cos(angles), np.sin(angles)])
+def _plane(cycles: Workload) -> Ints:
+    """The cell of each cycle in the plane of batch and kv."""
+    plane = np.stack([cycles.column(BATCH), cycles.column("kv")], axis=1)
+    found: Ints = np.floor(np.log(np.maximum(np.nan_to_num(plane), 1e-9)) / _CELL).astype(np.int64)
     return found

@@ -154,7 +154,7 @@ def boosted(features: Floats, target: Floats, *, seed: int, rounds: int) -> Fore
         loss="absolute_error",
         max_iter=rounds,
         learning_rate=0.1,
-        max_leaf_nodes=31,
+        max_leaf_nodes=15,
         max_depth=12,
         min_samples_leaf=min(10, max(1, len(target) // 10)),
         max_features=0.5,

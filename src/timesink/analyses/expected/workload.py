@@ -23,7 +23,7 @@ BATCH, INPUT, OUTPUT, LONGEST = (
 )  # fmt: skip
 MODE = "forward_mode"
 PHASES = ("decode", "prefill", "mixed")
-"""`mixed`: rows that tell no mode, at which sequences came or went."""
+"""`mixed`: rows that tell no mode, where sequences came or went, or may be about to."""
 SEEN_BEFORE = 64
 """Cycles of a run that are looked back at: a watcher keeps as many rows."""
 _NOT_WORKLOAD = (DURATION, JOB, START)
@@ -87,7 +87,7 @@ def workload_of(rows: pl.DataFrame, columns: Sequence[str] | None = None) -> Wor
     ordered = rows.with_row_index("row").sort(JOB, START, maintain_order=True, nulls_last=True)
     told = ordered.select(JOB, *(pl.col(name).cast(pl.Float64) for name in columns))
     told = told.with_columns(**_totals(columns))
-    told = told.with_columns(**_before(told.columns))
+    told = told.with_columns(**_before(told.columns)).with_columns(pl.exclude(JOB).fill_null(np.nan))
     names = tuple(name for name in told.columns if name != JOB)
     runs = ordered[JOB].rle_id().cast(pl.Int64).to_numpy()
     run_names = tuple(ordered[JOB].unique(maintain_order=True).to_list())
@@ -143,6 +143,10 @@ def _before(names: Sequence[str]) -> dict[str, pl.Expr]:
     if "total_output" in names:
         # One token per sequence is what a cycle makes; less means that sequences left.
         found["more_output"] = pl.col("total_output") - last("total_output") - last(BATCH)
+        found["last_more_output"] = found["more_output"].shift(1).over(JOB)
+    if {LONGEST, OUTPUT} <= {*names}:
+        found["output_spread"] = pl.col(LONGEST) - pl.col(OUTPUT)
+        found["more_longest"] = pl.col(LONGEST) - last(LONGEST)
     if MODE in names:
         found["last_mode"] = last(MODE)
     return found
@@ -152,10 +156,14 @@ def _phases(told: pl.DataFrame) -> Ints:
     if MODE in told.columns:
         mode = told[MODE].to_numpy()
         return np.select([mode == 1, mode == 3], [1, 2], 0).astype(np.int64)
-    changes = np.zeros(len(told), dtype=bool)
+    if BATCH not in told.columns:
+        return np.zeros(len(told), dtype=np.int64)
+    batch = np.nan_to_num(told[BATCH].to_numpy())
+    # Of the first cycle of a run nobody knows; seats that are free are about to be filled.
+    last, free = (told[name].to_numpy() for name in ("last_batch", "free_seats"))
+    changes = np.isnan(last) | (np.nan_to_num(free) > 0)
     for name in ("more_batch", "more_output"):
         if name in told.columns:
-            found = np.nan_to_num(told[name].to_numpy().astype(np.float64))
             # Averages are rounded: a hundredth of a token times the batch is no change.
-            changes |= np.abs(found) > 0.02 * np.nan_to_num(told[BATCH].to_numpy())
+            changes |= np.abs(np.nan_to_num(told[name].to_numpy())) > 0.02 * batch
     return np.where(changes, 2, 0).astype(np.int64)
