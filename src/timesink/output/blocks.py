@@ -455,6 +455,7 @@ class Document(msgspec.Struct, frozen=True):
         "table",
         "whatif",
         "history",
+        "watch",
     ]
     title: str
     subject: str

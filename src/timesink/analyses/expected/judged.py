@@ -1,0 +1,160 @@
+"""Which cycles took longer than expected, in episodes, and how good the expectation is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from timesink.analyses.expected.limits import lasting, own_distance, run_levels, spikes
+from timesink.analyses.expected.model import DurationModel, Expected, expected_durations
+from timesink.analyses.expected.workload import PHASES, Floats
+
+_APART = 2
+"""Cycles between alarms of one episode."""
+
+
+@dataclass(frozen=True)
+class Episode:
+    """Cycles in a row that took too long."""
+
+    run: str
+    kind: str
+    """`spike`, or `lasting` where a shift was seen."""
+    phase: str
+    first_row: int
+    """Of the table, counted from 1."""
+    start_ts: float | None
+    cycles: int
+    expected_us: float
+    """What a cycle should take on average, and what it took."""
+    observed_us: float
+    lost_us: float
+    """What all of them took too long."""
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """How far cycles are from what was expected."""
+
+    rows: int
+    mape_pct: float | None
+    median_ape_pct: float | None
+    within_10pct: float | None
+    """Percent of the cycles."""
+    alarms: int = 0
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A table of cycles beside what a model expects."""
+
+    model: DurationModel
+    expected: Expected
+
+    @cached_property
+    def alarm(self) -> npt.NDArray[np.bool_]:
+        """Cycles that took too long, in the order of `expected`."""
+        found = np.zeros(len(self.expected.cycles), dtype=bool)
+        found[self.expected.judged] = self._spikes | self._lasting[0]
+        return found
+
+    @cached_property
+    def _distance(self) -> Floats:
+        mine = self.expected
+        cycles = mine.cycles.part(mine.judged)
+        return own_distance(self.model.limits.level, cycles, mine.distance[mine.judged])
+
+    @cached_property
+    def _spikes(self) -> npt.NDArray[np.bool_]:
+        mine = self.expected
+        return spikes(self.model.limits, mine.cycles.part(mine.judged), self._distance)
+
+    @cached_property
+    def _lasting(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+        mine = self.expected
+        return lasting(self.model.limits, mine.cycles.part(mine.judged), self._distance)
+
+    @cached_property
+    def accuracy(self) -> Accuracy:
+        """Of cycles that are judged."""
+        return self._accuracy(self.expected.judged)
+
+    @cached_property
+    def accuracy_of_all(self) -> Accuracy:
+        """Also of workloads that were not learned."""
+        return self._accuracy(self.expected.judged | self.expected.outside)
+
+    def by_phase(self) -> dict[str, Accuracy]:
+        """Of judged cycles, phase by phase."""
+        phases = self.expected.cycles.phases
+        return {
+            name: self._accuracy(self.expected.judged & (phases == place))
+            for place, name in enumerate(PHASES)
+            if (self.expected.judged & (phases == place)).any()
+        }
+
+    def _accuracy(self, chosen: npt.NDArray[np.bool_]) -> Accuracy:
+        if not chosen.any():
+            return Accuracy(0, None, None, None)
+        wrong = 100 * np.abs(np.expm1(-self.expected.distance[chosen]))
+        return Accuracy(
+            int(chosen.sum()), float(wrong.mean()), float(np.median(wrong)),
+            float(100 * (wrong <= 10).mean()), int(self.alarm[chosen].sum()),
+        )  # fmt: skip
+
+    @cached_property
+    def slow_runs(self) -> dict[str, float]:
+        """Runs that were beyond what normal runs differ by from their first cycles on, in %."""
+        mine = self.expected
+        cycles = mine.cycles.part(mine.judged)
+        levels = run_levels(cycles, mine.distance[mine.judged])
+        return {
+            cycles.run_names[run]: 100 * float(np.expm1(level))
+            for run, (level, _) in levels.items()
+            if level > self.model.limits.level
+        }
+
+    @cached_property
+    def episodes(self) -> tuple[Episode, ...]:
+        """Alarms that follow each other, with what they cost; the costliest first."""
+        return tuple(sorted(self._episodes(), key=lambda one: -one.lost_us))
+
+    def _episodes(self) -> Iterator[Episode]:
+        mine = self.expected
+        cycles = mine.cycles.part(mine.judged)
+        expected = mine.expected_us[mine.judged]
+        shifted, onset = self._lasting
+        where = np.flatnonzero(self._spikes | shifted)
+        if not len(where):
+            return
+        apart = (np.diff(where) > _APART + 1) | (np.diff(cycles.runs[where]) != 0)
+        for group in np.split(where, np.flatnonzero(apart) + 1):
+            lasts = shifted[group]
+            # A shift began before it was sure.
+            first = min(int(group[0]), int(onset[group[lasts]].min())) if lasts.any() else group[0]
+            part = slice(int(first), int(group[-1]) + 1)
+            count = part.stop - part.start
+            told, took = expected[part].sum(), cycles.duration_us[part].sum()
+            began = float(cycles.start_ts[first])
+            phase = int(np.bincount(cycles.phases[part]).argmax())
+            yield Episode(
+                cycles.run_names[cycles.runs[first]],
+                "lasting" if lasts.any() else "spike",
+                PHASES[phase],
+                int(cycles.rows[first]) + 1,
+                began if np.isfinite(began) else None,
+                count,
+                float(told / count),
+                float(took / count),
+                float(took - told),
+            )
+
+
+def judge_rows(model: DurationModel, rows: pl.DataFrame) -> Judged:
+    """The cycles of a table beside what a model expects of them."""
+    return Judged(model, expected_durations(model, rows))
