@@ -1,4 +1,4 @@
-"""What cycles of a workload take: learned from a table of cycles, kept as a file, asked of others."""
+"""What cycles of a workload take: learned from a table of cycles, kept as a file, asked."""
 
 from __future__ import annotations
 
@@ -212,14 +212,15 @@ def _folds(cycles: Workload, seed: int) -> list[npt.NDArray[np.bool_]]:
 
 def _joined(forests: Sequence[Forest]) -> Forest:
     whole: dict[str, list[float]] = {
-        name: [] for name in ("roots", "feature", "threshold", "left", "right", "missing_left", "value")
+        name: []
+        for name in ("roots", "feature", "threshold", "left", "right", "missing_left", "value")
     }
     for one in forests:
         first = len(whole["feature"])
         for name, values in whole.items():
             move = first if name in ("roots", "left", "right") else 0
             mine = getattr(one, name)
-            values += [value + move for value in mine] if move else mine
+            values.extend([value + move for value in mine] if move else mine)
     start = float(np.mean([one.start for one in forests]))
     return Forest(start=start, models=len(forests), **whole)  # type: ignore[arg-type]
 

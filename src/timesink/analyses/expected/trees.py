@@ -6,7 +6,6 @@ A forest is several models in one: each is a sum of trees, and what is expected 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -74,28 +73,21 @@ def _within(values: npt.NDArray[Any], low: int, high: int) -> bool:
     return bool(((values >= low) & (values < high)).all())
 
 
-@dataclass(frozen=True)
 class AskedForest:
     """A forest as arrays."""
 
-    forest: Forest
-
-    def __post_init__(self) -> None:
-        one = self.forest
-        leaf = np.array(one.feature) < 0
+    def __init__(self, forest: Forest) -> None:
+        leaf = np.array(forest.feature) < 0
         own = np.arange(len(leaf))
         # Leaves lead to themselves: all rows go down as many levels.
-        arrays = {
-            "feature": np.where(leaf, 0, one.feature).astype(np.int32),
-            "threshold": np.array(one.threshold),
-            "left": np.where(leaf, own, one.left).astype(np.int32),
-            "right": np.where(leaf, own, one.right).astype(np.int32),
-            "missing_left": np.array(one.missing_left),
-            "value": np.array(one.value),
-            "roots": np.array(one.roots, dtype=np.int32),
-        }
-        for name, array in arrays.items():
-            object.__setattr__(self, f"_{name}", array)
+        self._feature = np.where(leaf, 0, forest.feature).astype(np.int32)
+        self._threshold = np.array(forest.threshold, dtype=np.float64)
+        self._left = np.where(leaf, own, forest.left).astype(np.int32)
+        self._right = np.where(leaf, own, forest.right).astype(np.int32)
+        self._missing_left = np.array(forest.missing_left, dtype=bool)
+        self._value = np.array(forest.value, dtype=np.float64)
+        self._roots = np.array(forest.roots, dtype=np.int32)
+        self._start, self._models = forest.start, forest.models
 
     def predict(self, features: Floats) -> Floats:
         """What is expected for each row of features; missing ones are NaN."""
@@ -103,20 +95,19 @@ class AskedForest:
         return np.concatenate(parts) if parts else np.empty(0)
 
     def _block(self, features: Floats) -> Floats:
-        mine: Any = self
         rows = np.arange(len(features))[:, None]
-        at = np.broadcast_to(mine._roots, (len(features), len(mine._roots)))
+        at = np.broadcast_to(self._roots, (len(features), len(self._roots)))
         for _ in range(DEEPEST + 1):
-            told = features[rows, mine._feature[at]]
-            goes_left = told <= mine._threshold[at]
+            told = features[rows, self._feature[at]]
+            goes_left = told <= self._threshold[at]
             missing = np.isnan(told)
             if missing.any():
-                goes_left = np.where(missing, mine._missing_left[at], goes_left)
-            down = np.where(goes_left, mine._left[at], mine._right[at])
+                goes_left = np.where(missing, self._missing_left[at], goes_left)
+            down = np.where(goes_left, self._left[at], self._right[at])
             if np.array_equal(down, at):
                 break
             at = down
-        total: Floats = mine._value[at].sum(axis=1) / self.forest.models + self.forest.start
+        total: Floats = self._value[at].sum(axis=1) / self._models + self._start
         return total
 
 
@@ -140,7 +131,7 @@ def forest_of(trees: Iterable[dict[str, list[Any]]], start: float, models: int) 
 def has_boosting() -> bool:
     """Whether scikit-learn is there."""
     try:
-        import sklearn.ensemble  # type: ignore[import-untyped,unused-ignore] # noqa: F401, PLC0415
+        import sklearn.ensemble  # noqa: F401, PLC0415
     except ImportError:
         return False
     return True

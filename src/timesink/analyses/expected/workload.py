@@ -87,7 +87,9 @@ def workload_of(rows: pl.DataFrame, columns: Sequence[str] | None = None) -> Wor
     ordered = rows.with_row_index("row").sort(JOB, START, maintain_order=True, nulls_last=True)
     told = ordered.select(JOB, *(pl.col(name).cast(pl.Float64) for name in columns))
     told = told.with_columns(**_totals(columns))
-    told = told.with_columns(**_before(told.columns)).with_columns(pl.exclude(JOB).fill_null(np.nan))
+    told = told.with_columns(**_before(told.columns)).with_columns(
+        pl.exclude(JOB).fill_null(np.nan)
+    )
     names = tuple(name for name in told.columns if name != JOB)
     runs = ordered[JOB].rle_id().cast(pl.Int64).to_numpy()
     run_names = tuple(ordered[JOB].unique(maintain_order=True).to_list())
@@ -116,9 +118,8 @@ def _totals(columns: Sequence[str]) -> dict[str, pl.Expr]:
     if {BATCH, INPUT, OUTPUT} <= {*columns}:
         made_up["kv"] = batch * (given + made)
         if MODE in columns:
-            is_prefill = pl.col(MODE) == 1
-            made_up["prefill_work"] = pl.when(is_prefill).then(batch * (given + made) ** 2)
-            made_up["prefill_work"] = made_up["prefill_work"].otherwise(0.0)
+            work = batch * (given + made) ** 2
+            made_up["prefill_work"] = pl.when(pl.col(MODE) == 1).then(work).otherwise(0.0)
     return made_up
 
 
