@@ -28,7 +28,7 @@ _MOST_EPISODES = 20
 
 
 def learn_durations(
-    path: str | Path, *, rate: float = 0.01, per_hour: bool = False, seed: int = 0
+    path: str | Path, *, rate: float = 0.02, per_hour: bool = False, seed: int = 0
 ) -> DurationModel:
     """Learn from a table of normal cycles what cycles of each workload take."""
     return learn_model(read_cycle_rows(str(path)), rate=rate, per_hour=per_hour, seed=seed)

@@ -44,8 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         learn, "-o --output FILE", what, completed="file", type=file_only, required=True
     )  # fmt: skip
     add_force(learn)
-    rate = "false alarms to accept: a share of the cycles, or N/hour (default: 1%%)"
-    add_option(learn, "--false-alarms RATE", rate, type=_rate, default=(0.01, False))
+    rate = "false alarms to accept: a share of the cycles, or N/hour (default: 2%%)"
+    add_option(learn, "--false-alarms RATE", rate, type=_rate, default=(0.02, False))
     add_option(learn, "--seed N", "of what is drawn (default: 0)", type=_seed, default=0)
     add_option(judge, "model MODEL", "what  timesink watch learn  wrote", completed="file")
     add_option(judge, "rows ROWS", "cycles: CSV, also .gz, or Parquet", completed="file")

@@ -53,23 +53,26 @@ def _texts(path: str) -> pl.DataFrame:
         except (pl.exceptions.PolarsError, OSError) as error:
             why = str(error).splitlines()[0]
             raise UnreadableError.damaged(path, why, "write the table again") from None
-    damage, parts, size = Damage(), [], 0
-    if not file.stat().st_size:
-        raise UnreadableError(f"{path}: the table is empty", f"it needs a column {DURATION}")
-    for block in open_source(file).blocks(damage):
-        parts.append(block)
-        size += len(block)
-        if size > _MOST_BYTES:
-            raise UnreadableError(f"{path}: more than 2 GiB of text", "write it as Parquet")
-    content = b"".join(parts)
-    if damage:
-        raise UnreadableError.damaged(path, damage[0], "write the table again")
-    if not content.strip():
-        raise UnreadableError(f"{path}: the table is empty", f"it needs a column {DURATION}")
+    content = _unpacked(file)
     duration = next((name for name in _UNITS if name in header_of(content)), None)
     if duration is None:
         raise _no_duration(path)
     return texts_of(content, numbers=duration)
+
+
+def _unpacked(file: Path) -> bytes:
+    damage, parts, size = Damage(), [], 0
+    for block in open_source(file).blocks(damage) if file.stat().st_size else ():
+        parts.append(block)
+        size += len(block)
+        if size > _MOST_BYTES:
+            raise UnreadableError(f"{file}: more than 2 GiB of text", "write it as Parquet")
+    if damage:
+        raise UnreadableError.damaged(file, damage[0], "write the table again")
+    content = b"".join(parts)
+    if not content.strip():
+        raise UnreadableError(f"{file}: the table is empty", f"it needs a column {DURATION}")
+    return content
 
 
 def _no_duration(path: str) -> UnreadableError:

@@ -19,7 +19,7 @@ export type Tone = "plain" | "good" | "notice" | "warning" | "bad";
 
 export interface Document {
   schema: "timesink/document/1";
-  kind: "analysis" | "kernels" | "comparison" | "diagnosis" | "info" | "whatif" | "history" | "watch";
+  kind: "analysis" | "kernels" | "comparison" | "diagnosis" | "info" | "whatif" | "history";
   /** For the title of the window. */
   title: string;
   /** What was read: file, worker, device. */

@@ -21,7 +21,8 @@ _FEWEST_BEYOND = 5
 _TAIL = 40
 LEVEL_CYCLES = 16
 """The first cycles of a run that tell its own level."""
-_LEVEL_SHARE = 0.99
+_LEVEL_SHARE = 0.95
+"""Of normal runs, that differ by no more."""
 STEPS = 8
 """A shift of twice the allowance is noticed after so many cycles."""
 _CLIP = 4
@@ -94,7 +95,8 @@ def limits_from(cycles: Workload, distance: Floats, rate: float) -> Limits:
         spread = max(float(np.quantile(np.abs(known), 0.9)), 1e-4)
         point = _upper_limit(known, rate / 2)
         made.append(GroupLimit(PHASES[phase], busy, len(mine), spread, point))
-    rare = len(distance) * rate / 2 < _FEWEST_BEYOND
+    # What is unusual comes run by run: few runs tell of nothing rare.
+    rare = len(distance) * rate / 2 < _FEWEST_BEYOND or rate * len(np.unique(cycles.runs)) < 1
     limits = Limits(rate, edges, made, 1.0, level, rare)
     return msgspec.structs.replace(limits, allowance=_allowance(limits, cycles, distance))
 
@@ -121,8 +123,6 @@ def _allowance(limits: Limits, cycles: Workload, distance: Floats) -> float:
     """The smallest shift that is let pass for the sake of few alarms."""
     low, high = 1e-3, 2.0
     wanted = limits.rate / 2
-    if limits.extrapolated:
-        wanted = _FEWEST_BEYOND / max(len(distance), 1)
     for _ in range(14):
         middle = float(np.sqrt(low * high))
         tried = msgspec.structs.replace(limits, allowance=middle)

@@ -122,7 +122,7 @@ def _no_rows(columns: Sequence[str]) -> pl.DataFrame:
 
 
 def learn_model(
-    rows: pl.DataFrame, *, rate: float = 1e-3, per_hour: bool = False, seed: int = 0,
+    rows: pl.DataFrame, *, rate: float = 0.02, per_hour: bool = False, seed: int = 0,
     rounds: int = _ROUNDS, boosting: bool | None = None,
 ) -> DurationModel:  # fmt: skip
     """What cycles of each workload take; `rate` is of false alarms, per cycle or per hour."""

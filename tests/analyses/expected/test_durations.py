@@ -1,0 +1,177 @@
+"""What cycles should take: learned from rows with a known law."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import polars as pl
+import pytest
+
+from cycle_tables import cycle_rows
+from timesink.analyses.expected.judged import judge_rows
+from timesink.analyses.expected.model import DurationModel, learn_model, model_from
+from timesink.analyses.expected.trees import AskedForest, boosted, has_boosting
+from timesink.analyses.expected.workload import PHASES, workload_of
+from timesink.errors import TimesinkError, UnreadableError, UsageError
+
+boosting = pytest.mark.skipif(not has_boosting(), reason="needs scikit-learn")
+
+
+@pytest.fixture(scope="module")
+def model() -> DurationModel:
+    return learn_model(cycle_rows(), boosting=False)
+
+
+@pytest.fixture(
+    scope="module", params=[False, pytest.param(True, marks=boosting)], ids=["table", "boosted"]
+)
+def either(request) -> DurationModel:
+    return learn_model(cycle_rows(), boosting=request.param, rounds=60)
+
+
+def test_new_runs_are_within_their_noise(either):
+    told = judge_rows(either, cycle_rows(10, seed=2)).accuracy
+    assert told.rows > 500
+    assert told.median_ape_pct < 1.5
+    assert told.within_10pct == 100
+    assert told.alarms / told.rows < 0.04
+
+
+def test_a_lasting_shift_is_one_episode_that_says_what_it_cost(either):
+    rows = cycle_rows(10, seed=2)
+    late = (pl.col("job_name") == "run03") & (pl.int_range(pl.len()).over("job_name") >= 30)
+    times = pl.when(late).then(1.2).otherwise(1.0)
+    found = judge_rows(either, rows.with_columns(pl.col("duration_us") * times)).episodes[0]
+    assert (found.run, found.kind, found.phase) == ("run03", "lasting", "decode")
+    assert found.observed_us / found.expected_us == pytest.approx(1.2, abs=0.03)
+    assert 25 <= found.cycles <= 32
+    assert found.lost_us == pytest.approx(found.cycles * found.expected_us * 0.2, rel=0.15)
+
+
+def test_a_spike_is_told_and_is_nothing_lasting(model):
+    rows = cycle_rows(4, seed=3)
+    slow = rows.with_row_index().with_columns(
+        pl.when(pl.col("index") == 100).then(pl.col("duration_us") * 5).otherwise("duration_us")
+        .alias("duration_us")
+    )  # fmt: skip
+    found = judge_rows(model, slow.drop("index")).episodes[0]
+    assert (found.kind, found.cycles, found.first_row) == ("spike", 1, 101)
+
+
+def test_order_of_rows_does_not_matter(model):
+    rows = cycle_rows(4, seed=3)
+    mixed = rows.sample(fraction=1, shuffle=True, seed=5)
+    assert judge_rows(model, mixed).accuracy == judge_rows(model, rows).accuracy
+
+
+def test_other_workloads_are_counted_and_never_alarm(model):
+    rows = cycle_rows(2, seed=3).with_columns(batch_size=300.0, duration_us=pl.lit(9e6))
+    judged = judge_rows(model, rows)
+    assert (judged.expected.outside.sum(), judged.alarm.sum()) == (120, 0)
+
+
+def test_cycles_that_did_nothing_are_told_apart():
+    rows = cycle_rows()
+    empty = pl.int_range(pl.len()) % 200 == 7
+    rows = rows.with_columns(
+        duration_us=pl.when(empty).then(250.0).otherwise(pl.col("duration_us"))
+    )
+    learned = learn_model(rows, boosting=False)
+    assert learned.empty == 8
+    judged = judge_rows(learned, rows)
+    assert judged.expected.empty.sum() == 8
+    assert judged.accuracy.mape_pct < 3
+
+
+def test_nothing_later_and_no_duration_is_a_feature():
+    rows = cycle_rows(2)
+    whole = workload_of(rows)
+    begun = workload_of(rows.head(20).with_columns(duration_us=pl.lit(1.0)))
+    np.testing.assert_array_equal(whole.features[:20], begun.features)
+
+
+def test_phases_come_from_modes_or_from_what_changes():
+    rows = cycle_rows(1, 4)
+    assert workload_of(rows).phases.tolist() == [2, 0, 0, 0]
+    told = workload_of(rows.with_columns(forward_mode=pl.Series([1.0, 2.0, 2.0, 3.0])))
+    assert [PHASES[one] for one in told.phases] == ["prefill", "decode", "decode", "mixed"]
+
+
+def test_columns_of_users_are_features():
+    rows = cycle_rows(12).select("duration_us", "job_name", "start_ts")
+    rows = rows.with_columns(pixels=pl.int_range(pl.len()).cast(pl.Float64) % 7)
+    rows = rows.with_columns(duration_us=1000.0 + 100 * pl.col("pixels"))
+    assert judge_rows(learn_model(rows, boosting=False), rows).accuracy.mape_pct < 0.1
+
+
+@boosting
+def test_trees_say_what_scikit_learn_says(monkeypatch):
+    import sklearn.ensemble
+
+    made = []
+    plain = sklearn.ensemble.HistGradientBoostingRegressor
+
+    def kept(**options):
+        made.append(plain(**options))
+        return made[-1]
+
+    monkeypatch.setattr(sklearn.ensemble, "HistGradientBoostingRegressor", kept)
+    random = np.random.default_rng(0)
+    features = random.standard_normal((500, 4))
+    features[random.random((500, 4)) < 0.1] = np.nan
+    forest = boosted(features, np.nansum(features, axis=1), seed=1, rounds=20)
+    assert forest.problem(4) == ""
+    np.testing.assert_allclose(AskedForest(forest).predict(features), made[0].predict(features))
+
+
+def test_a_model_is_the_same_after_writing(model):
+    assert model_from(model.to_json(), "m.json") == model
+
+
+def _changed(model, **parts):
+    return msgspec.json.encode(msgspec.structs.replace(model, **parts))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda one: b"{}",
+        lambda one: b"[" * 100_000,
+        lambda one: one.to_json()[:-100],
+        lambda one: _changed(one, schema="timesink/watch-model/9"),
+        lambda one: _changed(one, features=one.features[1:]),
+        lambda one: _changed(one, cycle_us=0.0),
+        lambda one: _changed(one, forest=_tree(one, left=[0] * len(one.forest.left))),
+        lambda one: _changed(one, forest=_tree(one, feature=[99] * len(one.forest.feature))),
+        lambda one: _changed(one, forest=_tree(one, value=one.forest.value[1:])),
+        lambda one: _changed(one, forest=_tree(one, roots=[10**9])),
+        lambda one: one.to_json().replace(b'"start":0.0', b'"start":1e999'),
+        lambda one: _changed(one, limits=msgspec.structs.replace(one.limits, groups=[])),
+    ],
+)
+def test_files_that_are_no_model_are_refused(model, change):
+    with pytest.raises(UnreadableError, match=r"^m\.json: not a model timesink can use"):
+        model_from(change(model), "m.json")
+
+
+def _tree(model, **parts):
+    return msgspec.structs.replace(model.forest, **parts)
+
+
+@pytest.mark.parametrize("height", [0, 1, 49])
+def test_too_few_cycles_are_refused(height):
+    with pytest.raises(UsageError, match="too few to learn from"):
+        learn_model(cycle_rows(1).head(height), boosting=False)
+
+
+def test_no_workload_and_missing_columns_are_refused(model):
+    rows = cycle_rows()
+    with pytest.raises(TimesinkError, match="what a cycle had to do"):
+        learn_model(rows.select("duration_us", "job_name", "start_ts"), boosting=False)
+    with pytest.raises(TimesinkError, match="do not tell batch_size"):
+        judge_rows(model, rows.drop("batch_size"))
+
+
+def test_no_rows_and_one_row_are_judged(model):
+    assert judge_rows(model, cycle_rows().head(0)).accuracy.rows == 0
+    assert judge_rows(model, cycle_rows().head(1)).accuracy.rows == 1

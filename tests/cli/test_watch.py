@@ -1,0 +1,66 @@
+"""`timesink watch learn` and `timesink watch judge`."""
+
+from __future__ import annotations
+
+import gzip
+
+import polars as pl
+import pytest
+
+from cycle_tables import cycle_rows
+
+
+@pytest.fixture
+def tables(tmp_path):
+    rows, shifted = cycle_rows(), cycle_rows(6, seed=4)
+    late = pl.int_range(pl.len()).over("job_name") >= 30
+    times = pl.when(late & (pl.col("job_name") == "run02")).then(1.3).otherwise(1.0)
+    rows.write_csv(tmp_path / "rows.csv")
+    shifted = shifted.with_columns(pl.col("duration_us") * times)
+    (tmp_path / "new.csv.gz").write_bytes(gzip.compress(shifted.write_csv().encode()))
+    shifted.write_parquet(tmp_path / "new.parquet")
+    in_ms = shifted.with_columns(duration_ms=pl.col("duration_us") / 1000).drop("duration_us")
+    in_ms.write_csv(tmp_path / "new_ms.csv")
+    return tmp_path
+
+
+def test_from_learning_to_an_answer(run, tables):
+    model = tables / "model.json"
+    said = run("watch", "learn", tables / "rows.csv", "-o", model, "--false-alarms", "1%")
+    assert said.code == 0
+    assert said.out.startswith("Learned from 1 440 cycles of 24 runs: ")
+    answers = [
+        run("watch", "judge", model, tables / name, "--format", "json").json
+        for name in ("new.csv.gz", "new.parquet", "new_ms.csv")
+    ]
+    assert answers[0]["rows"] == answers[0]["judged"] == 360
+    assert answers[0]["within_10pct"] > 85
+    assert answers[0]["episodes"][0]["run"] == "run02"
+    assert {one["alarms"] for one in answers} == {answers[0]["alarms"]}
+    assert "took longer than expected" in run("watch", "judge", model, tables / "new.parquet").out
+    assert "| run02 |" in run("watch", "judge", model, tables / "new_ms.csv", "--format", "md").out
+
+
+def test_a_rate_per_hour(run, tables):
+    path = tables / "model.json"
+    learn = ("watch", "learn", tables / "rows.csv", "-o", path, "--false-alarms")
+    assert "limits are extrapolated" in run(*learn, "1/hour").out
+    told = run("watch", "judge", path, tables / "new.csv.gz", "--format", "json").json["model"]
+    assert told["false_alarms_per_hour"] == pytest.approx(1)
+    assert run(*learn, "often").code == 2
+    assert run(*learn, "-1/hour").code == 2
+
+
+def test_what_is_refused(decline, tables):
+    out = ("-o", tables / "model.json")
+    rows = tables / "rows.csv"
+    assert "already exists" not in decline("watch", "judge", rows, rows)[0]
+    assert "not a model" in decline("watch", "judge", rows, rows)[0]
+    assert "no such file" in decline("watch", "judge", tables / "no.json", rows)[0]
+    for text, what in (("", "the table is empty"), ("a,b\n1,2\n", "how long a cycle took")):
+        (tables / "odd.csv").write_text(text)
+        assert what in decline("watch", "learn", tables / "odd.csv", *out)[0]
+    (tables / "odd.parquet").write_bytes(b"PAR1 and no more")
+    assert "damaged" in decline("watch", "learn", tables / "odd.parquet", *out)[0]
+    (tables / "one.csv").write_text("duration_us,batch_size\n5,1\n")
+    assert "too few" in decline("watch", "learn", tables / "one.csv", *out, code=2)[0]
