@@ -1,4 +1,4 @@
-"""How well `timesink watch` knows what cycles take: errors, false alarms and shifts that are put in.
+"""How well `timesink watch` knows what cycles take: errors, false alarms, shifts put in.
 
   python benchmarks/watch_accuracy.py ROWS.csv.gz [--splits 8] [--false-alarms 0.02]
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from timesink.analyses.expected.limits import lasting, own_distance, run_levels, spikes
-from timesink.analyses.expected.model import DurationModel, Expected, expected_durations
+from timesink.analyses.expected.model import DurationModel, ExpectedCycles, expected_durations
 from timesink.analyses.expected.workload import PHASES, Floats
 
 _APART = 2
@@ -54,7 +54,7 @@ class Judged:
     """A table of cycles beside what a model expects."""
 
     model: DurationModel
-    expected: Expected
+    expected: ExpectedCycles
 
     @cached_property
     def alarm(self) -> npt.NDArray[np.bool_]:

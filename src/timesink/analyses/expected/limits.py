@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from timesink.analyses.expected.workload import PHASES, Floats, Ints, Workload
+from timesink.analyses.expected.workload import PHASES, CycleWorkload, Floats, Ints
 
 BUSY_LEVELS = 3
 _FEWEST_IN_GROUP = 60
@@ -23,6 +23,8 @@ LEVEL_CYCLES = 16
 """The first cycles of a run that tell its own level."""
 _LEVEL_SHARE = 0.95
 """Of normal runs, that differ by no more."""
+_LEAST = 0.02
+"""Nobody is woken for less than two percent."""
 STEPS = 8
 """A shift of twice the allowance is noticed after so many cycles."""
 _CLIP = 4
@@ -41,7 +43,7 @@ class GroupLimit(msgspec.Struct, frozen=True):
     """The distance of a spike."""
 
 
-class Limits(msgspec.Struct, frozen=True):
+class DurationLimits(msgspec.Struct, frozen=True):
     """When a cycle is too slow."""
 
     rate: float
@@ -68,14 +70,14 @@ class Limits(msgspec.Struct, frozen=True):
         return "" if all(one.spread > 0 for one in self.groups) else "a spread is not positive"
 
 
-def groups_of(cycles: Workload, edges: Sequence[float]) -> Ints:
+def groups_of(cycles: CycleWorkload, edges: Sequence[float]) -> Ints:
     """The group of each cycle, as a place in `Limits.groups`."""
     busy = np.searchsorted(np.array(edges, dtype=np.float64), np.nan_to_num(cycles.busy))
     found: Ints = cycles.phases * (len(edges) + 1) + busy
     return found
 
 
-def limits_from(cycles: Workload, distance: Floats, rate: float) -> Limits:
+def limits_from(cycles: CycleWorkload, distance: Floats, rate: float) -> DurationLimits:
     """Limits that `rate` of these cycles are beyond, half of them spikes, half lasting."""
     levels = [abs(own) for own, _ in run_levels(cycles, distance).values()]
     level = float(np.quantile(levels, _LEVEL_SHARE)) if levels else 0.0
@@ -93,11 +95,11 @@ def limits_from(cycles: Workload, distance: Floats, rate: float) -> Limits:
         phase, busy = divmod(place, len(edges) + 1)
         known = mine if len(mine) >= _FEWEST_IN_GROUP else every
         spread = max(float(np.quantile(np.abs(known), 0.9)), 1e-4)
-        point = _upper_limit(known, rate / 2)
+        point = max(_upper_limit(known, rate / 2), _LEAST)
         made.append(GroupLimit(PHASES[phase], busy, len(mine), spread, point))
     # What is unusual comes run by run: few runs tell of nothing rare.
     rare = len(distance) * rate / 2 < _FEWEST_BEYOND or rate * len(np.unique(cycles.runs)) < 1
-    limits = Limits(rate, edges, made, 1.0, level, rare)
+    limits = DurationLimits(rate, edges, made, 1.0, level, rare)
     return msgspec.structs.replace(limits, allowance=_allowance(limits, cycles, distance))
 
 
@@ -119,9 +121,9 @@ def _upper_limit(distance: Floats, rate: float) -> float:
     return start + excess * float(np.log(beyond / count / rate))
 
 
-def _allowance(limits: Limits, cycles: Workload, distance: Floats) -> float:
+def _allowance(limits: DurationLimits, cycles: CycleWorkload, distance: Floats) -> float:
     """The smallest shift that is let pass for the sake of few alarms."""
-    low, high = 1e-3, 2.0
+    low, high = _LEAST / 2, 2.0
     wanted = limits.rate / 2
     for _ in range(14):
         middle = float(np.sqrt(low * high))
@@ -131,7 +133,7 @@ def _allowance(limits: Limits, cycles: Workload, distance: Floats) -> float:
     return high
 
 
-def run_levels(cycles: Workload, distance: Floats) -> dict[int, tuple[float, int]]:
+def run_levels(cycles: CycleWorkload, distance: Floats) -> dict[int, tuple[float, int]]:
     """The median distance of the first steady cycles of each run, and where it is known from."""
     found = {}
     for run in np.unique(cycles.runs).tolist():
@@ -143,7 +145,7 @@ def run_levels(cycles: Workload, distance: Floats) -> dict[int, tuple[float, int
     return found
 
 
-def own_distance(level: float, cycles: Workload, distance: Floats) -> Floats:
+def own_distance(level: float, cycles: CycleWorkload, distance: Floats) -> Floats:
     """Distances without what is a run's own, as far as normal runs differ.
 
     Until that is known a run has the benefit of the doubt.
@@ -156,7 +158,9 @@ def own_distance(level: float, cycles: Workload, distance: Floats) -> Floats:
     return found
 
 
-def spikes(limits: Limits, cycles: Workload, distance: Floats) -> npt.NDArray[np.bool_]:
+def spikes(
+    limits: DurationLimits, cycles: CycleWorkload, distance: Floats
+) -> npt.NDArray[np.bool_]:
     """Cycles that are too slow by themselves."""
     point = np.array([one.point for one in limits.groups])
     found: npt.NDArray[np.bool_] = distance > point[groups_of(cycles, limits.busy_edges)]
@@ -164,7 +168,7 @@ def spikes(limits: Limits, cycles: Workload, distance: Floats) -> npt.NDArray[np
 
 
 def lasting(
-    limits: Limits, cycles: Workload, distance: Floats
+    limits: DurationLimits, cycles: CycleWorkload, distance: Floats
 ) -> tuple[npt.NDArray[np.bool_], Ints]:
     """Cycles of a shift that lasts, and where the excess of each began, as places here.
 

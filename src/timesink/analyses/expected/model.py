@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from timesink.analyses.expected.limits import Limits, limits_from
+from timesink.analyses.expected.limits import DurationLimits, limits_from
 from timesink.analyses.expected.trees import (
     AskedForest,
     Forest,
@@ -19,7 +19,7 @@ from timesink.analyses.expected.trees import (
     bucket_table,
     has_boosting,
 )
-from timesink.analyses.expected.workload import BATCH, Floats, Ints, Workload, workload_of
+from timesink.analyses.expected.workload import BATCH, CycleWorkload, Floats, Ints, workload_of
 from timesink.errors import UnreadableError, UsageError
 
 MODEL_SCHEMA = "timesink/watch-model/1"
@@ -35,7 +35,7 @@ _MOST_CELLS = 100_000
 HOUR_US = 3.6e9
 
 
-class Range(msgspec.Struct, frozen=True):
+class FeatureRange(msgspec.Struct, frozen=True):
     """Between which values of a feature cycles were learned from."""
 
     feature: str
@@ -54,8 +54,8 @@ class DurationModel(msgspec.Struct, frozen=True):
     """What rows must tell."""
     features: list[str]
     forest: Forest
-    limits: Limits
-    ranges: list[Range]
+    limits: DurationLimits
+    ranges: list[FeatureRange]
     cells: list[tuple[int, int]]
     """Where in the plane of batch and kv cycles lie; none without them."""
     empty_below_us: float
@@ -78,7 +78,7 @@ def model_from(content: bytes, path: str) -> DurationModel:
     """A model as it was written; anything else is refused."""
     hint = "make one with  timesink watch learn ROWS.csv -o model.json"
     try:
-        told = msgspec.json.decode(content, type=_Named)
+        told = msgspec.json.decode(content, type=_NamedModel)
         if told.schema != MODEL_SCHEMA:
             known = told.schema.startswith(MODEL_SCHEMA.rpartition("/")[0])
             why = f"version {told.schema[-20:]!r}, not {MODEL_SCHEMA!r}" if known else "no model"
@@ -93,7 +93,7 @@ def model_from(content: bytes, path: str) -> DurationModel:
     return model
 
 
-class _Named(msgspec.Struct):
+class _NamedModel(msgspec.Struct):
     schema: str
 
 
@@ -200,7 +200,7 @@ def _empty_below(duration_us: Floats) -> float:
     return float(ordered[0] / _EMPTY_FACTOR)
 
 
-def _folds(cycles: Workload, seed: int) -> list[npt.NDArray[np.bool_]]:
+def _folds(cycles: CycleWorkload, seed: int) -> list[npt.NDArray[np.bool_]]:
     """Whole runs that are held out in turn; of few runs, stretches of time."""
     unit: Ints = cycles.runs
     if len(np.unique(unit)) < 2 * _FOLDS:
@@ -225,14 +225,14 @@ def _joined(forests: Sequence[Forest]) -> Forest:
     return Forest(start=start, models=len(forests), **whole)  # type: ignore[arg-type]
 
 
-def _ranges(cycles: Workload, names: Sequence[str]) -> list[Range]:
+def _ranges(cycles: CycleWorkload, names: Sequence[str]) -> list[FeatureRange]:
     found = []
     for name in names:
         values = cycles.column(name)
         known = values[np.isfinite(values)]
         if name in cycles.names and len(known):
             low, high = float(known.min()), float(known.max())
-            found.append(Range(name, low, high, len(known) < len(values)))
+            found.append(FeatureRange(name, low, high, len(known) < len(values)))
     return found
 
 
@@ -240,10 +240,10 @@ def _ranges(cycles: Workload, names: Sequence[str]) -> list[Range]:
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedCycles:
     """What each cycle was expected to take, and why some are not judged."""
 
-    cycles: Workload
+    cycles: CycleWorkload
     expected_us: Floats
     unusable: npt.NDArray[np.bool_]
     empty: npt.NDArray[np.bool_]
@@ -262,7 +262,7 @@ class Expected:
         return found
 
 
-def expected_durations(model: DurationModel, rows: pl.DataFrame) -> Expected:
+def expected_durations(model: DurationModel, rows: pl.DataFrame) -> ExpectedCycles:
     """What each cycle of a table should take, in order of time, run by run."""
     missing = [name for name in model.columns if name not in rows.columns]
     if missing:
@@ -275,11 +275,11 @@ def expected_durations(model: DurationModel, rows: pl.DataFrame) -> Expected:
     empty = told & (np.nan_to_num(cycles.duration_us) < model.empty_below_us)
     outside = _outside(model.ranges, model.cells, cycles) & told & ~empty
     expected = np.exp(np.clip(AskedForest(model.forest).predict(cycles.features), -50, 50))
-    return Expected(cycles, expected, ~told, empty, outside)
+    return ExpectedCycles(cycles, expected, ~told, empty, outside)
 
 
 def _outside(
-    ranges: Sequence[Range], cells: Sequence[tuple[int, int]], cycles: Workload
+    ranges: Sequence[FeatureRange], cells: Sequence[tuple[int, int]], cycles: CycleWorkload
 ) -> npt.NDArray[np.bool_]:
     found = np.zeros(len(cycles), dtype=bool)
     for one in ranges:
@@ -295,17 +295,18 @@ def _outside(
             for by in (-1, 0, 1)
             for beside in (-1, 0, 1)
         }
-        found |= [tuple(cell) not in near for cell in _plane(cycles).tolist()]
+        unseen = [tuple(cell) not in near for cell in _plane(cycles).tolist()]
+        found |= np.array(unseen, dtype=bool)
     return found
 
 
-def _cells(cycles: Workload) -> list[tuple[int, int]]:
+def _cells(cycles: CycleWorkload) -> list[tuple[int, int]]:
     if not {BATCH, "kv"} <= {*cycles.names}:
         return []
     return [(batch, kv) for batch, kv in np.unique(_plane(cycles), axis=0).tolist()]
 
 
-def _plane(cycles: Workload) -> Ints:
+def _plane(cycles: CycleWorkload) -> Ints:
     """The cell of each cycle in the plane of batch and kv."""
     plane = np.stack([cycles.column(BATCH), cycles.column("kv")], axis=1)
     found: Ints = np.floor(np.log(np.maximum(np.nan_to_num(plane), 1e-9)) / _CELL).astype(np.int64)

@@ -30,7 +30,7 @@ _NOT_WORKLOAD = (DURATION, JOB, START)
 
 
 @dataclass(frozen=True)
-class Workload:
+class CycleWorkload:
     """Cycles in order of time, run by run, with the features of each."""
 
     names: tuple[str, ...]
@@ -48,9 +48,9 @@ class Workload:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def part(self, chosen: npt.NDArray[np.bool_]) -> Workload:
+    def part(self, chosen: npt.NDArray[np.bool_]) -> CycleWorkload:
         """Some of the cycles; runs keep their numbers."""
-        return Workload(
+        return CycleWorkload(
             self.names, self.features[chosen], self.phases[chosen], self.duration_us[chosen],
             self.start_ts[chosen], self.runs[chosen], self.run_names, self.rows[chosen],
         )  # fmt: skip
@@ -74,7 +74,7 @@ def workload_columns(rows: pl.DataFrame) -> tuple[str, ...]:
     )
 
 
-def workload_of(rows: pl.DataFrame, columns: Sequence[str] | None = None) -> Workload:
+def workload_of(rows: pl.DataFrame, columns: Sequence[str] | None = None) -> CycleWorkload:
     """The features of cycles; `columns` are those a model knows, by default all there are.
 
     >>> rows = pl.DataFrame({"duration_us": [10.0, 30.0], "job_name": "a", "start_ts": [2.0, 1.0],
@@ -93,7 +93,7 @@ def workload_of(rows: pl.DataFrame, columns: Sequence[str] | None = None) -> Wor
     names = tuple(name for name in told.columns if name != JOB)
     runs = ordered[JOB].rle_id().cast(pl.Int64).to_numpy()
     run_names = tuple(ordered[JOB].unique(maintain_order=True).to_list())
-    return Workload(
+    return CycleWorkload(
         names,
         told.select(names).to_numpy().reshape(len(ordered), len(names)),
         _phases(told),
