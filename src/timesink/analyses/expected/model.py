@@ -18,6 +18,7 @@ from timesink.analyses.expected.trees import (
     boosted,
     bucket_table,
     has_boosting,
+    joined,
 )
 from timesink.analyses.expected.workload import BATCH, CycleWorkload, Floats, Ints, workload_of
 from timesink.errors import UnreadableError, UsageError
@@ -172,7 +173,7 @@ def learn_model(
         kind="boosted trees" if boosting else "table of medians",
         columns=[name for name in rows.columns if name in every.names],
         features=list(every.names),
-        forest=_joined(forests),
+        forest=joined(forests, float(np.mean([one.start for one in forests])), len(forests)),
         limits=limits_from(inside, distance, per_cycle),
         ranges=_ranges(cycles, bounded),
         cells=_cells(cycles),
@@ -208,21 +209,6 @@ def _folds(cycles: CycleWorkload, seed: int) -> list[npt.NDArray[np.bool_]]:
     units = np.unique(unit)
     np.random.default_rng(seed).shuffle(units)
     return [np.isin(unit, units[first::_FOLDS]) for first in range(_FOLDS)]
-
-
-def _joined(forests: Sequence[Forest]) -> Forest:
-    whole: dict[str, list[float]] = {
-        name: []
-        for name in ("roots", "feature", "threshold", "left", "right", "missing_left", "value")
-    }
-    for one in forests:
-        first = len(whole["feature"])
-        for name, values in whole.items():
-            move = first if name in ("roots", "left", "right") else 0
-            mine = getattr(one, name)
-            values.extend([value + move for value in mine] if move else mine)
-    start = float(np.mean([one.start for one in forests]))
-    return Forest(start=start, models=len(forests), **whole)  # type: ignore[arg-type]
 
 
 def _ranges(cycles: CycleWorkload, names: Sequence[str]) -> list[FeatureRange]:

@@ -111,18 +111,17 @@ class AskedForest:
         return total
 
 
-def forest_of(trees: Iterable[dict[str, list[Any]]], start: float, models: int) -> Forest:
-    """Trees, whose children are counted from their own first node, as one forest."""
-    names = ("feature", "threshold", "left", "right", "missing_left", "value")
+def joined(forests: Iterable[Forest], start: float, models: int) -> Forest:
+    """The trees of several forests as one."""
+    names = ("roots", "feature", "threshold", "left", "right", "missing_left", "value")
     whole: dict[str, list[Any]] = {name: [] for name in names}
-    roots = []
-    for tree in trees:
+    for one in forests:
         first = len(whole["feature"])
-        roots.append(first)
-        for name in names:
-            move = first if name in ("left", "right") else 0
-            whole[name] += [value + move for value in tree[name]] if move else tree[name]
-    return Forest(roots=roots, start=start, models=models, **whole)
+        for name, values in whole.items():
+            move = first if name in ("roots", "left", "right") else 0
+            mine = getattr(one, name)
+            values.extend([value + move for value in mine] if move else mine)
+    return Forest(start=start, models=models, **whole)
 
 
 # -- made by scikit-learn --------------------------------------------------------------------------
@@ -153,22 +152,25 @@ def boosted(features: Floats, target: Floats, *, seed: int, rounds: int) -> Fore
         random_state=seed,
     ).fit(features, target)
     trees = (_plain(one.nodes) for (one,) in model._predictors)  # noqa: SLF001 - nothing else has them
-    return forest_of(trees, float(np.ravel(model._baseline_prediction)[0]), 1)  # noqa: SLF001
+    return joined(trees, float(np.ravel(model._baseline_prediction)[0]), 1)  # noqa: SLF001
 
 
-def _plain(nodes: npt.NDArray[Any]) -> dict[str, list[Any]]:
+def _plain(nodes: npt.NDArray[Any]) -> Forest:
     leaf = nodes["is_leaf"].astype(bool)
     threshold = np.where(leaf, 0.0, nodes["num_threshold"])
     # Splits that only part what is missing are at infinity.
     threshold = np.clip(threshold, -1e300, 1e300)
-    return {
-        "feature": np.where(leaf, -1, nodes["feature_idx"]).astype(int).tolist(),
-        "threshold": threshold.tolist(),
-        "left": np.where(leaf, 0, nodes["left"]).astype(int).tolist(),
-        "right": np.where(leaf, 0, nodes["right"]).astype(int).tolist(),
-        "missing_left": nodes["missing_go_to_left"].astype(bool).tolist(),
-        "value": np.where(leaf, nodes["value"], 0.0).tolist(),
-    }
+    return Forest(
+        roots=[0],
+        feature=np.where(leaf, -1, nodes["feature_idx"]).astype(int).tolist(),
+        threshold=threshold.tolist(),
+        left=np.where(leaf, 0, nodes["left"]).astype(int).tolist(),
+        right=np.where(leaf, 0, nodes["right"]).astype(int).tolist(),
+        missing_left=nodes["missing_go_to_left"].astype(bool).tolist(),
+        value=np.where(leaf, nodes["value"], 0.0).tolist(),
+        start=0.0,
+        models=1,
+    )
 
 
 # -- made without it -------------------------------------------------------------------------------
@@ -183,7 +185,7 @@ def bucket_table(features: Floats, target: Floats) -> Forest:
     }
     filled = np.nan_to_num(features, nan=-1e300)
     _grow(tree, filled, target, np.arange(len(target)), 0)
-    return forest_of([tree], 0.0, 1)
+    return Forest(roots=[0], start=0.0, models=1, **tree)
 
 
 def _grow(
