@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
-_BLOCK = 1 << 11
+_BLOCK = 1 << 8
 """Cycles asked at once, so that what all trees say of them stays small."""
 MOST_NODES, DEEPEST = 2_000_000, 64
 
@@ -82,8 +82,8 @@ class AskedForest:
         # Leaves lead to themselves: all rows go down as many levels.
         self._feature = np.where(leaf, 0, forest.feature).astype(np.int32)
         self._threshold = np.array(forest.threshold, dtype=np.float64)
-        self._left = np.where(leaf, own, forest.left).astype(np.int32)
-        self._right = np.where(leaf, own, forest.right).astype(np.int32)
+        children = np.stack([np.where(leaf, own, forest.left), np.where(leaf, own, forest.right)])
+        self._children = children.T.astype(np.int32).ravel()
         self._missing_left = np.array(forest.missing_left, dtype=bool)
         self._value = np.array(forest.value, dtype=np.float64)
         self._roots = np.array(forest.roots, dtype=np.int32)
@@ -91,23 +91,25 @@ class AskedForest:
 
     def predict(self, features: Floats) -> Floats:
         """What is expected for each row of features; missing ones are NaN."""
-        parts = [self._block(features[at : at + _BLOCK]) for at in range(0, len(features), _BLOCK)]
-        return np.concatenate(parts) if parts else np.empty(0)
+        found = np.empty(len(features))
+        for at in range(0, len(features), _BLOCK):
+            found[at : at + _BLOCK] = self._block(features[at : at + _BLOCK])
+        return found
 
     def _block(self, features: Floats) -> Floats:
-        rows = np.arange(len(features))[:, None]
+        first = (np.arange(len(features)) * features.shape[1])[:, None]
+        flat, missing = features.ravel(), bool(np.isnan(features).any())
         at = np.broadcast_to(self._roots, (len(features), len(self._roots)))
         for _ in range(DEEPEST + 1):
-            told = features[rows, self._feature[at]]
-            goes_left = told <= self._threshold[at]
-            missing = np.isnan(told)
-            if missing.any():
-                goes_left = np.where(missing, self._missing_left[at], goes_left)
-            down = np.where(goes_left, self._left[at], self._right[at])
+            told = flat.take(first + self._feature.take(at))
+            goes_right = told > self._threshold.take(at)
+            if missing:
+                goes_right |= np.isnan(told) & ~self._missing_left.take(at)
+            down = self._children.take(2 * at + goes_right)
             if np.array_equal(down, at):
                 break
             at = down
-        total: Floats = self._value[at].sum(axis=1) / self._models + self._start
+        total: Floats = self._value.take(at).sum(axis=1) / self._models + self._start
         return total
 
 
