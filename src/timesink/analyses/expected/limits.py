@@ -23,6 +23,8 @@ LEVEL_CYCLES = 16
 """The first cycles of a run that tell its own level."""
 _LEVEL_SHARE = 0.95
 """Of normal runs, that differ by no more."""
+_ODD_RUNS = 0.04
+"""Of the runs learned from, that may have been slow themselves."""
 _LEAST = 0.02
 """Nobody is woken for less than two percent."""
 STEPS = 8
@@ -82,6 +84,8 @@ def limits_from(cycles: CycleWorkload, distance: Floats, rate: float) -> Duratio
     levels = [abs(own) for own, _ in run_levels(cycles, distance).values()]
     level = float(np.quantile(levels, _LEVEL_SHARE)) if levels else 0.0
     distance = own_distance(level, cycles, distance)
+    odd = np.isin(cycles.runs, _odd_runs(cycles, distance))
+    cycles, distance = cycles.part(~odd), distance[~odd]
     settled = np.zeros(len(cycles), dtype=bool)
     for run, (_, known_from) in run_levels(cycles, distance).items():
         settled[known_from:] |= cycles.runs[known_from:] == run
@@ -101,6 +105,17 @@ def limits_from(cycles: CycleWorkload, distance: Floats, rate: float) -> Duratio
     rare = len(distance) * rate / 2 < _FEWEST_BEYOND or rate * len(np.unique(cycles.runs)) < 1
     limits = DurationLimits(rate, edges, made, 1.0, level, rare)
     return msgspec.structs.replace(limits, allowance=_allowance(limits, cycles, distance))
+
+
+def _odd_runs(cycles: CycleWorkload, distance: Floats) -> list[int]:
+    """Runs that became slower than all others: most likely not normal, and no measure for it."""
+    later = {}
+    for run, (_, known_from) in run_levels(cycles, distance).items():
+        mine = np.flatnonzero(cycles.runs == run)
+        if mine[-1] >= known_from:
+            later[run] = float(np.median(distance[mine[mine >= known_from]]))
+    count = int(_ODD_RUNS * len(np.unique(cycles.runs)))
+    return sorted(later, key=lambda run: later[run])[len(later) - count :] if count else []
 
 
 def _upper_limit(distance: Floats, rate: float) -> float:
