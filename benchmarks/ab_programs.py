@@ -73,6 +73,7 @@ def extra(device: str, wanted_s: float) -> Callable[[], None] | None:
         return lambda: spin(wanted_s)
     # The device counts cycles of its clock: how many that are is measured.
     tried = 20_000_000
+    torch.cuda._sleep(tried)  # noqa: SLF001 - the first one loads its kernel
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     begin.record()
     torch.cuda._sleep(tried)  # noqa: SLF001 - keeps the device busy
