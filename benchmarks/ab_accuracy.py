@@ -134,6 +134,7 @@ def make_decisions(folder: Path, wanted: list[str], seconds: float, detect: str,
             *("--no-timeline", "--skip", "40", "--seconds", str(seconds), "--detect", detect),
             *("--runs", str(most), "--budget", "20min", "--seed", str(1000 + number)),
             *("--base", shlex.join(base), "--new", shlex.join([*base, planted])),
+            *(("--marker", "copy_step") if name == "copies" else ()),
         ]
         done = subprocess.run(command, check=False, capture_output=True, text=True)
         print(f"{place.name}: {done.stdout.splitlines()[:1] or done.stderr[-200:]}", flush=True)

@@ -35,12 +35,33 @@ def attention(device: str) -> tuple[nn.Module, torch.Tensor]:
     return model.to(device, kind), torch.randn(rows, dtype=kind)
 
 
+def copies(device: str, slower_pct: float) -> None:
+    """Copy for ever, nothing else: memory is the bottleneck, and a program that starts soon.
+
+    A cycle has 100 copies, and as many more as percent are asked for.
+    """
+    source = torch.ones((1 << 24) if device != "cpu" else (1 << 15), device=device)
+    target = torch.empty_like(source)
+    for _ in range(_CYCLES):
+        copy_step(source, target, 100 + round(slower_pct))
+
+
+def copy_step(source: torch.Tensor, target: torch.Tensor, many: int) -> None:
+    """One cycle: `--marker copy_step`."""
+    for _ in range(many):
+        target.copy_(source)
+    target[0].item()
+
+
 def main() -> None:
     """Train one of them for ever; `slower` times as much of the last part of it is done."""
     name, slower_pct = sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 0.0
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.manual_seed(0)
     torch.set_num_threads(1)
+    if name == "copies":
+        copies(device, slower_pct)
+        return
     model, batch = globals()[name](device)
     batch = batch.to(device)
     optimizer = torch.optim.SGD(model.parameters(), 1e-4)
@@ -73,6 +94,7 @@ def extra(device: str, wanted_s: float) -> Callable[[], None] | None:
         return lambda: spin(wanted_s)
     # The device counts cycles of its clock: how many that are is measured.
     tried = 20_000_000
+    torch.cuda._sleep(tried)  # noqa: SLF001 - the first one loads its kernel
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     begin.record()
     torch.cuda._sleep(tried)  # noqa: SLF001 - keeps the device busy

@@ -52,6 +52,15 @@ def test_nothing_is_faster_than_it_can_be(shared: Path, recording: str):
     assert found.step is None or found.step.hfu is None or found.step.hfu < 1
 
 
+@pytest.mark.parametrize("recording", [*EAGER, *COMPILED, *WITHOUT_SHAPES])
+def test_findings_save_no_more_than_a_step_takes(shared: Path, recording: str):
+    """Also where kernels have no call, or calls no figure."""
+    analysis = timesink.analyze(shared / "data" / recording)
+    step = analysis.table("steps", clock="own").filter("complete")["total_ns"].mean() or 0.0
+    saved = {one.rule: one.cost_ns for one in analysis.findings if one.gain_basis}
+    assert {rule: ns for rule, ns in saved.items() if ns > step} == {}
+
+
 @pytest.mark.parametrize("program", ["gpt_infer", "unet_train"])
 def test_bytes_are_those_that_nsight_compute_counts(shared: Path, program: str):
     """Of memory-bound calls whose tensors no cache holds, in the median within 15 %."""

@@ -34,7 +34,8 @@ from timesink.model.trace import Trace
 # forward thread by a number of its own, so threads are matched by the numbers they share.
 
 _ENGINE = "autograd::engine::evaluate_function: "
-_ACCUMULATE = "torch::autograd::AccumulateGrad"
+ACCUMULATE = "torch::autograd::AccumulateGrad"
+"""The call that adds a gradient to that of its parameter."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,13 +64,13 @@ def link_backward(trace: Trace) -> BackwardLinks:
     # Roots of backward trees: calls of the engine, or the functions themselves without it.
     engine = forest.named(lambda name: name.startswith(_ENGINE))
     function = (ids["forward_thread"] > 0).to_numpy()
-    function = function | forest.named(lambda name: name == _ACCUMULATE)
+    function = function | forest.named(lambda name: name == ACCUMULATE)
     backward: Flags = engine | function
     # What runs inside another backward call is part of it, however deep: it would count twice.
     inside = enclosing(forest.parent, forest.parent, backward) >= 0
     node = np.flatnonzero(backward & ~inside)
     # A gradient is summed right after the call that computes it, and goes with that call.
-    follows = forest.named(lambda name: name.endswith(_ACCUMULATE))[node]
+    follows = forest.named(lambda name: name.endswith(ACCUMULATE))[node]
     # Calls with the same caller side by side; those without one are apart by thread.
     caller = np.where(forest.parent[node] < 0, -1 - forest.thread[node], forest.parent[node])
     order = np.argsort(caller, kind="stable")

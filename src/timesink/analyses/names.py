@@ -397,6 +397,16 @@ def uses_tensor_cores(kernel_name: str) -> bool | None:
     return False if _is_plain(kernel_name) else None
 
 
+def rounds_to_tf32(kernel_name: str) -> bool:
+    """Whether a product of fp32 rounds its operands to tf32, by its name."""
+    return "tf32" in kernel_name.lower() or "_s1688" in kernel_name
+
+
+def keeps_fp32(kernel_name: str) -> bool:
+    """Whether a product of fp32 takes its operands as they are, whatever units its chip has."""
+    return "f32f32_f32f32" in kernel_name.lower()
+
+
 def is_eligible(operator_name: str) -> bool:
     """Whether an operator can run on matrix units."""
     return any(known.fullmatch(operator_name) for known in (ELIGIBLE_2021, ELIGIBLE_2026))

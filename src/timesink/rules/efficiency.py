@@ -60,7 +60,7 @@ class RoofedSteps:
     @classmethod
     def of(cls, found: Efficiency) -> RoofedSteps:
         in_steps = found.kernels.filter((pl.col("step") >= 0) & (pl.col("dur_ns") > 0))
-        in_steps = in_steps.with_columns(pl.col("call").fill_null(-1))
+        in_steps = in_steps.with_columns(pl.col("call", "set").fill_null(-1))
         rows = in_steps["row"].to_numpy()
         where = device_columns(found.trace).select(pl.col("ts_ns").alias("at"), "stream")[rows]
         about = found.sets.with_row_index("set").select(

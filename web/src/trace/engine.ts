@@ -162,7 +162,10 @@ export class Engine {
     this.shown = { view: this.view, top: this.top };
     this.onMoved();
     if (this.rest) clearTimeout(this.rest);
-    this.rest = setTimeout(() => this.events.onRest(this.view), REST_MS);
+    this.rest = setTimeout(() => {
+      // On its way it does not rest, however long a frame takes.
+      if (!this.goal) this.events.onRest(this.view);
+    }, REST_MS);
   }
 
   private askedTracks(): Track[] {

@@ -32,6 +32,8 @@ MEMORY, LINK = "dram", "link"
 """Memory of the device; what it sends to its peers, in one direction."""
 PUBLISHED = "published"
 """What `--peaks` says where measured peaks are not to be taken."""
+GIVEN = "given peaks"
+"""What stands for a device that nobody named, but whose peaks were given."""
 MEASURED_FILE = "measured_peaks.csv"
 _OWN_TABLE = Path(__file__).with_name("peaks.csv")
 _FACTS = (
@@ -403,7 +405,7 @@ def choose_peaks(
         choice = PeaksChoice(_completed(choice.peaks, published))
     if peaks is None or plain or is_file:
         return choice
-    base, given = choice.peaks or DevicePeaks("given peaks"), parse_peaks(str(peaks))
+    base, given = choice.peaks or DevicePeaks(GIVEN), parse_peaks(str(peaks))
     both = {**base.flop_per_s, **given}
     replaced = replace(
         base,

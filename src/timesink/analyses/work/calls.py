@@ -6,7 +6,6 @@ those that stand for all they call.  Calls that were given the same are asked on
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -27,8 +26,15 @@ from timesink.analyses.columns import (
     start_and_end,
 )
 from timesink.analyses.forest import CallForest, Nodes, call_forest, enclosing, levels
+from timesink.analyses.kernels.table import SHAPE
 from timesink.analyses.links import launching_calls, link_launches
-from timesink.analyses.names import is_optimizer_step, uses_tensor_cores
+from timesink.analyses.modules import ACCUMULATE
+from timesink.analyses.names import (
+    is_optimizer_step,
+    keeps_fp32,
+    rounds_to_tf32,
+    uses_tensor_cores,
+)
 from timesink.analyses.steps import bounds_of, find_steps, step_at
 from timesink.analyses.work.arguments import (
     CallArguments,
@@ -44,12 +50,8 @@ from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
 
-_GEOMETRY = tuple(f"{shape}_{axis}" for shape in ("grid", "block") for axis in "xyz")
 _INPUTS = ("input_dims", "input_types", "input_strides", "concrete_inputs")
-_GRADIENT = "torch::autograd::AccumulateGrad"
 _ALIKE = 0.05
-_PLAIN_FP32 = re.compile("f32f32_f32f32|sgemm|simt|ffma", re.IGNORECASE)
-"""Kernels that multiply single precision as it is, whatever units their chip has."""
 _LOOKUP = "embedding_codegen_lookup"
 _FLOATING = ("fp64", "fp32", "fp16", "bf16", "fp8", "fp4")
 _ODD = np.random.default_rng(7).integers(1, 2**62, 61, dtype=np.uint64) | np.uint64(1)
@@ -77,8 +79,8 @@ class ModelledCalls:
     """Device work of a recording by the calls that own it."""
 
     calls: pl.DataFrame
-    """One row per owner and device: `node`, `set`, `step`, `device`, `start_ns`, `union_ns`,
-    `kernels`, `recomputed`, `recorded_flop`."""
+    """One row per owner and device: `node`, `set`, `step`, `device`, `union_ns`, `recomputed`,
+    `recorded_flop`."""
     sets: pl.DataFrame
     """One row per set of arguments: see `SET_SCHEMA`."""
     kernels: pl.DataFrame
@@ -136,7 +138,7 @@ def modelled_calls(trace: Trace, own: FormulaRegistry | None = None) -> Modelled
     np.minimum.at(first, place, owned)
     start, end = start_and_end(device, rows)
     node = owner[first]
-    geometry = trace.lazy("device").select("name", *_GEOMETRY).collect()
+    geometry = trace.lazy("device").select("name", *SHAPE).collect()
     codes = geometry.select(pl.struct(pl.all()).hash(7)).to_series().to_numpy()
     signature = _signatures(codes[rows[owned]], place, len(keys))
     set_of, sets = _argument_sets(trace, node, (rows[owned], place), signature, own)
@@ -147,9 +149,7 @@ def modelled_calls(trace: Trace, own: FormulaRegistry | None = None) -> Modelled
             "set": set_of,
             "step": step[first],
             "device": number[first],
-            "start_ns": _least(place, start[owned], len(keys)),
             "union_ns": union_by(place, start[owned], end[owned], len(keys)),
-            "kernels": np.bincount(place, minlength=len(keys)),
             "recomputed": _recomputed(trace, forest, node, _shapes(sets)[set_of]),
             "recorded_flop": trace.lazy("host").select("flop").collect()["flop"][forest.row[node]]
             if len(node)
@@ -213,11 +213,11 @@ def _with_twins(kernels: pl.DataFrame) -> pl.DataFrame:
             if first == last:
                 continue
             twins = order[first:last]
-            after = np.clip(np.searchsorted(length[twins], length[mine]), 1, len(twins) - 1)
-            before = twins[after - 1] if len(twins) > 1 else twins[np.zeros(len(mine), dtype=int)]
-            twin = twins[after] if len(twins) > 1 else before
-            nearer = np.abs(length[before] - length[mine]) <= np.abs(length[twin] - length[mine])
-            twin = np.where(nearer, before, twin)
+            after = np.searchsorted(length[twins], length[mine])
+            shorter = twins[np.maximum(after - 1, 0)]
+            longer = twins[np.minimum(after, len(twins) - 1)]
+            nearer = length[mine] - length[shorter] <= length[longer] - length[mine]
+            twin = np.where(nearer | (after == len(twins)), shorter, longer)
             of_set[mine] = of_set[twin]
             # The same grid is the same work; without one, more time is more work.
             scale = 1.0 if key is code else length[mine] / np.maximum(length[twin], 1)
@@ -233,12 +233,6 @@ def _copies(trace: Trace) -> Flags:
     within = (pl.col("kind") == "memcpy") & (pl.col("copy_direction") == "DtoD")
     found = trace.lazy("device").select(within.fill_null(False) | (pl.col("kind") == "memset"))
     return found.collect().to_series().to_numpy()
-
-
-def _least(place: Ints, values: Ints, many: int) -> Ints:
-    found = np.full(many, np.iinfo(np.int64).max)
-    np.minimum.at(found, place, values)
-    return found
 
 
 def _owners(
@@ -306,7 +300,6 @@ def _argument_sets(
     facts = run_facts(trace, forest)
     known: list[tuple[Any, ...]] = []
     names = _kernel_names(trace, first, found, launches)
-    asked: dict[tuple[Any, ...], Work | None] = {}
     for at, launched in zip(first, names, strict=True):
         name = forest.names[int(forest.name[node[at]])]
         dims, types, strides, values = (keyed[column][int(at)] or "" for column in _INPUTS)
@@ -319,21 +312,17 @@ def _argument_sets(
             launches=launched,
             facts=facts,
         )
-        key = (name, dims, types, strides, values, launched, str(more))
-        work = asked[key] = asked[key] if key in asked else work_of(call, own)
+        work = work_of(call, own)
         row, told = formula_of(name, own), work or Work()
-        flop = (
-            (None,) * 3
-            if work is None
-            else (work.matrix_flop, work.vector_flop, work.recomputed_flop)
-        )
+        counted = (told.matrix_flop, told.vector_flop, told.recomputed_flop)
+        flop = (None, None, None) if work is None else counted
         kernels = [one.kernel for one in launched]
         known.append(
             (
                 *(name, row.family if row else "", dims, types, strides, *flop, told.precision),
                 *(told.read_bytes, told.written_bytes, told.wire_bytes, told.assumed),
-                any(uses_tensor_cores(one) and not _PLAIN_FP32.search(one) for one in kernels),
-                any("tf32" in one.lower() or "_s1688" in one for one in kernels),
+                any(uses_tensor_cores(one) and not keeps_fp32(one) for one in kernels),
+                any(map(rounds_to_tf32, kernels)),
             )
         )
     return found, pl.DataFrame(known, schema=SET_SCHEMA, orient="row")
@@ -349,7 +338,7 @@ def _kernel_names(
     chosen = [rows[order[starts[at] : starts[at + 1]]] for at in first]
     about = (
         trace.lazy("device")
-        .select(pl.col("name").cast(pl.String), *_GEOMETRY)
+        .select(pl.col("name").cast(pl.String), *SHAPE)
         .collect()[np.concatenate(chosen) if chosen else []]
     )
     made = [
@@ -419,7 +408,7 @@ def _parameters(trace: Trace, forest: CallForest) -> tuple[Tensor, ...]:
     Every pass makes one for each parameter, so how often shapes come has the number of passes as
     a common divisor; with several passes in a step that is a multiple of its steps.
     """
-    made = np.flatnonzero(forest.named(lambda name: name == _GRADIENT))
+    made = np.flatnonzero(forest.named(lambda name: name == ACCUMULATE))
     steps = find_steps(trace).filter("complete")
     within = step_at(forest.start[made], forest.end[made], bounds_of(steps))
     rows = forest.row[made[within >= 0]]

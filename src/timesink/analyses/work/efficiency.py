@@ -40,8 +40,9 @@ from timesink.analyses.work.work import FormulaRegistry
 from timesink.model.trace import Trace
 
 REACHED = {MATRIX: 0.80, VECTOR: 0.77, MEMORY: 0.85, LINK: 0.80}
-"""Shares of the published peaks that good kernels reach: measured on an H200, docs/roofline.md.
-That of links is what good collectives are said to reach, and was not measured."""
+"""Shares of the published peaks that good kernels reach: matrix products, vector work and copies
+as measured on an H200 (docs/roofline.md).  Convolutions are taken as products; theirs, and that of
+links, were not measured."""
 ATTENTION, FUSED_REACHES = "attention", 0.5
 """Attention in one kernel keeps matrix units waiting for its softmax: half of the peak is good.
 That is what is commonly reported; it was not measured."""
@@ -174,10 +175,6 @@ class Efficiency:
         in_steps = self.modelled.kernels.filter(pl.col("step") >= 0)
         return modelled_share(in_steps)
 
-    def group(self, keys: pl.Series) -> pl.DataFrame:
-        """One row per value of `keys`, one for each of `kernels`; per step, largest first."""
-        return _groups(self, keys)
-
 
 @once_per_trace
 def efficiency(trace: Trace) -> Efficiency:
@@ -285,6 +282,7 @@ def _peak_name(peaks: DevicePeaks, precision: str, *, tf32: bool, uses_matrix: b
     )
 
 
+@once_per_trace
 def operator_efficiency(subject: Trace | Efficiency) -> pl.DataFrame:
     """One row per operator and what it was given: work of a call, rates, roof and headroom.
 
@@ -383,17 +381,15 @@ def _ratio(above: pl.Expr, below: pl.Expr) -> pl.Expr:
     return pl.when(below > 0).then(above / below)
 
 
+@once_per_trace
 def family_efficiency(subject: Trace | Efficiency) -> pl.DataFrame:
     """The same by family of operators; kernels without work by the family of their names."""
     found = _of(subject)
     named = device_names(found.trace)
     families = load_families()
-    rows = found.kernels.select("row", "family").with_row_index("at")
-    of_name = [families.of(text or "") for text in named.texts]
-    by_name = pl.Series(
-        [of_name[code] for code in named.codes[rows["row"].to_numpy()]], dtype=pl.String
-    )
-    return found.group(rows["family"].fill_null(by_name).alias("name"))
+    of_name = pl.Series([families.of(text or "") for text in named.texts], dtype=pl.String)
+    by_name = of_name.gather(named.codes[found.kernels["row"].to_numpy()])
+    return _groups(found, found.kernels["family"].fill_null(by_name).alias("name"))
 
 
 def kernel_efficiency(subject: Trace | Efficiency) -> pl.DataFrame:
@@ -401,7 +397,8 @@ def kernel_efficiency(subject: Trace | Efficiency) -> pl.DataFrame:
     found = _of(subject)
     named = device_names(found.trace)
     short = pl.Series([short_kernel_name(text or "") for text in named.texts], dtype=pl.String)
-    return found.group(short.gather(named.codes[found.kernels["row"].to_numpy()]).alias("name"))
+    names = short.gather(named.codes[found.kernels["row"].to_numpy()])
+    return _groups(found, names.alias("name"))
 
 
 def module_efficiency(subject: Trace | Efficiency) -> pl.DataFrame:
@@ -410,10 +407,11 @@ def module_efficiency(subject: Trace | Efficiency) -> pl.DataFrame:
     modules = modules_of(found.trace, found.kernels["row"].to_numpy())
     if modules is None:
         return pl.DataFrame(schema=GROUP_SCHEMA)
-    return found.group(modules.alias("name"))
+    return _groups(found, modules.alias("name"))
 
 
 def _groups(found: Efficiency, keys: pl.Series) -> pl.DataFrame:
+    """One row per value of `keys`, one for each of the kernels; per step, largest first."""
     told = pl.col("known").is_in([MODELLED, LIKE])
     time, roof = pl.col("dur_ns"), pl.col("roof_ns")
     reached = found.reached()

@@ -22,7 +22,7 @@ from timesink.model.data_files import csv_rows
 _MODULES = (
     *("matmul", "convolution", "attention", "normalisation", "pools", "layers"),
     *("pointwise", "copies", "reductions", "indices", "optimizer", "triton", "collective"),
-    *("serving", "quantised", "experts", "libraries", "recommendation"),
+    *("serving", "quantised", "experts", "recommendation"),
 )
 """Files of formulas beside this one; each lists its own under `FORMULAS`."""
 

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from timesink.analyses.columns import device_names
-from timesink.analyses.kernels.peaks import DevicePeaks, PeaksChoice, peaks_at_clock
+from timesink.analyses.kernels.peaks import GIVEN, DevicePeaks, PeaksChoice, peaks_at_clock
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.steps import find_steps
 from timesink.analyses.work.calls import (
@@ -124,7 +124,8 @@ def _unit(found: Efficiency, step: StepEfficiency) -> str:
 
 def _told_peaks(peaks: DevicePeaks) -> str:
     """Whose peaks they are, and which of them were measured or given."""
-    said = f"published peaks of {_cut(peaks.device)}"
+    said = "" if peaks.device == GIVEN else "published peaks of "
+    said += _cut(peaks.device)
     for how, names in (("measured", peaks.measured), ("given", peaks.given)):
         said += f", {how}: {' '.join(names)}" if names else ""
     return said
@@ -293,10 +294,11 @@ def _above(found: Efficiency) -> Iterator[str]:
     if step is None:
         return
     if step.hfu is not None and step.hfu > _ABOVE:
+        which = "MFU" if (step.mfu or 0.0) > _ABOVE else "HFU"
         yield (
-            "MFU is above 100 %: the device is not the one whose peak was taken, ran above the "
-            "clock of that peak, computes in another precision (tf32), or skips work (sparsity, "
-            "masks); --device and --peaks say better"
+            f"{which} is above 100 %: the device is not the one whose peak was taken, ran above "
+            "the clock of that peak, computes in another precision (tf32), or skips work "
+            "(sparsity, masks); --device and --peaks say better"
         )
     if step.mbu is not None and step.mbu > _ABOVE:
         yield "MBU is above 100 %: tensors stay in the cache between operators, and never move"

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import msgspec
 import polars as pl
 
+from timesink.analyses.columns import once_per_trace
 from timesink.analyses.kernels.peaks import choose_peaks
 from timesink.analyses.ranks.rank_set import RankSet, set_health, set_notes
 from timesink.analyses.replay.own_clock import (
@@ -165,7 +166,7 @@ class Analysis:
         steps = None if self.whole is None else self._steps
         return played_run(self.recording, steps, recorded=self.timeline is self.trace)
 
-    @cached_property
+    @property
     def efficiency(self) -> Efficiency:
         """What operators compute and move against what the device can do."""
         return self.efficiency_of(self.timeline)
@@ -178,6 +179,7 @@ class Analysis:
             return FormulaRegistry.of(REGISTERED.values()) if REGISTERED else None
         return load_formulas(path)
 
+    @once_per_trace
     def efficiency_of(self, timeline: Trace) -> Efficiency:
         """The same on a clock."""
         chosen = choose_peaks(self.recording, device=self.limits.device, peaks=self.limits.peaks)

@@ -122,8 +122,7 @@ class Analysed:
     @property
     def efficiency(self) -> Efficiency:
         """What operators compute and move, on this clock."""
-        same = self.trace is self.analysis.timeline
-        return self.analysis.efficiency if same else self.analysis.efficiency_of(self.trace)
+        return self.analysis.efficiency_of(self.trace)
 
     def frame(self, view: str) -> pl.DataFrame:
         """One of the tables."""

@@ -17,24 +17,20 @@ from timesink.analyses.comparison.efficiency import (
 )
 from timesink.analyses.work.cycle_work import CycleEfficiency
 from timesink.model import units
+from timesink.model.diagnosis import SIDES
 from timesink.model.units import from_to
 from timesink.output.blocks import Block, Section, Table, Text
 from timesink.output.numbers import column, table
 
 _TITLE = "How near to the limit"
 _NS_PER_US = 1000.0
-_SIDES = ("base", "new")
 _MOST = 5
 """Rows of the table in text."""
 _OTHER_SHARE = 0.1
 """Modelled parts of the kernel time that are further apart are told."""
 _LIKE = 0.05
 """Parts of it that are told by other launches, and said to be."""
-_FIGURES = {
-    "mfu": "MFU",
-    "hfu": "HFU",
-    "mbu": "MBU",
-}
+_FIGURES = {name: name.upper() for name in ("mfu", "hfu", "mbu")}
 _MEANINGS = {
     "operator": "Operator whose work, precision or time per cycle is another one.",
     "shape": "What it was given; both, where shapes changed.",
@@ -49,7 +45,7 @@ _MEANINGS = {
 }
 
 
-def efficiency_lines(found: EfficiencyChange, names: tuple[str, str] = _SIDES) -> list[str]:
+def efficiency_lines(found: EfficiencyChange, names: tuple[str, str] = SIDES) -> list[str]:
     """What is exact first: the work.  Then how near both sides come to their limits."""
     base, new = found.base, found.new
     if base is None or new is None:
@@ -163,7 +159,7 @@ def efficiency_blocks(
     found: EfficiencyChange | None,
     top: int | None = None,
     *,
-    names: tuple[str, str] = _SIDES,
+    names: tuple[str, str] = SIDES,
     id_: str = "efficiency",
 ) -> Iterator[Block]:
     """A few sentences, and a table where operators changed; nothing without shapes."""
@@ -175,7 +171,7 @@ def efficiency_blocks(
 
 
 def efficiency_section(
-    found: EfficiencyChange | None, top: int | None, names: tuple[str, str] = _SIDES
+    found: EfficiencyChange | None, top: int | None, names: tuple[str, str] = SIDES
 ) -> Iterator[Section]:
     """The same under a heading."""
     blocks = tuple(efficiency_blocks(found, top, names=names, id_="efficiency-operators"))
@@ -211,8 +207,8 @@ def operators_block(found: EfficiencyChange, most: int | None, id_: str) -> Tabl
         total_rows=every.height,
         meanings={
             **_MEANINGS,
-            **{f"{side}_roof_pct": _MEANINGS["roof"] for side in _SIDES},
-            **{f"{side}_time_ns": _MEANINGS["time"] for side in _SIDES},
+            **{f"{side}_roof_pct": _MEANINGS["roof"] for side in SIDES},
+            **{f"{side}_time_ns": _MEANINGS["time"] for side in SIDES},
         },
     )
 
@@ -231,8 +227,8 @@ def efficiency_values(found: EfficiencyChange | None) -> dict[str, Any]:
     if found is None:
         return {"efficiency": None}
     operators = found.operators.with_columns(
-        (pl.col(f"{side}_time_ns") / _NS_PER_US).alias(f"{side}_time_us") for side in _SIDES
-    ).drop(f"{side}_time_ns" for side in _SIDES)
+        (pl.col(f"{side}_time_ns") / _NS_PER_US).alias(f"{side}_time_us") for side in SIDES
+    ).drop(f"{side}_time_ns" for side in SIDES)
     return {
         "efficiency": {
             "same_work": found.same_work,

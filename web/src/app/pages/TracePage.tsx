@@ -4,7 +4,7 @@ import { fetchTraceApi, readState, TraceView, writeState } from "../../trace/Tra
 import { useApp } from "../context";
 import { Failure, Working } from "../layout/Shown";
 import { navigate } from "../routing/navigation";
-import { changedQuery, runHref } from "../routing/route";
+import { changedQuery, parseRoute, placeOf, runHref } from "../routing/route";
 import type { OfRun } from "./ofRun";
 
 /** The timeline of a worker and span. */
@@ -25,9 +25,12 @@ export function TracePage({ of }: { of: OfRun }) {
         waiting={(progress) => <Working progress={progress} what="the timeline" />}
         failed={(error, again) => <Failure error={asApiError(error)} onRetry={again} />}
         state={state}
-        onState={(next, how) =>
-          navigate({ ...route, query: changedQuery(route.query, writeState(next)) }, how)
-        }
+        onState={(next, how) => {
+          // Of the address as it is now: a view may come to rest before its change is drawn.
+          const now = parseRoute(location.hash);
+          if (placeOf(now) !== placeOf(route)) return;
+          navigate({ ...now, query: changedQuery(now.query, writeState(next)) }, how);
+        }}
         hrefOf={(page, search) =>
           runHref(run.name, page, route.query, {
             [`find.${page}`]: search,
