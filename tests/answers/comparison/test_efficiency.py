@@ -136,6 +136,7 @@ def test_peaks_that_are_given_are_those_of_both_sides(tmp_path: Path):
     given = said(compare(*sides, peaks="dram=1TB/s,tf32_tensor=100TFLOP/s", cache=False))
     assert given["base"]["mfu_pct"] == pytest.approx(known["base"]["mfu_pct"] * 494.7 / 100)
     assert given["new"]["mfu_pct"] == pytest.approx(given["base"]["mfu_pct"])
+    assert "H200 (given: dram tf32_tensor)" in given["sentences"][1]
     with pytest.raises(TimesinkError, match="no such file"):
         compare(*sides, peaks="lost.csv", cache=False)
 
