@@ -34,14 +34,16 @@ from timesink.analyses.work.efficiency import (
     efficiency,
     family_efficiency,
     operator_efficiency,
+    shape_text,
 )
 from timesink.analyses.work.steps import MEMORY
 from timesink.answers.kernels.report import KernelReport
 from timesink.errors import TimesinkError
 
 _EVENTS = 1_000_000
-_LARGE = 64 * 2**20
-"""Bytes beyond which a tensor does not stay in the cache of an H200 (50 MiB)."""
+_LARGE, _VAST = 64 * 2**20, 256 * 2**20
+"""Bytes of a call that the cache of an H200 does not hold, and those of which what it keeps when
+a kernel ends, at most 26 MiB of what was written, is but a tenth."""
 
 
 def coverage(folders: Iterable[Path]) -> Iterator[str]:
@@ -85,48 +87,43 @@ def _recordings(folder: Path) -> Iterator[Path]:
 
 
 def counters(pairs: Iterable[tuple[Path, Path]]) -> Iterator[str]:
-    """Bytes and operations that were modelled by those that were counted, by operator."""
-    yield (
-        "| program | operator | calls | modelled bytes "
-        "| modelled / counted bytes (median; 10 to 90 %) | modelled / counted FLOP |"
+    """Operations by operator and shape, then bytes by operator: as modelled and as counted."""
+    rows = pl.concat(
+        joined(counted, timeline).with_columns(program=pl.lit(counted.name.partition(".")[0]))
+        for counted, timeline in pairs
     )
-    yield "|---|---|---|---|---|---|"
-    for counted, timeline in pairs:
-        rows = joined(counted, timeline)
-        ratio = pl.col("bytes") / pl.col("counted_bytes")
-        bound = rows.filter(
-            (pl.col("bound") == MEMORY) & (pl.col("bytes") > _LARGE) & (pl.col("counted_bytes") > 0)
+    yield "| program | operator | shape | calls | modelled GFLOP | counted | modelled / counted |"
+    yield "|---|---|---|---|---|---|---|"
+    ratio = (pl.col("matrix_flop") / pl.col("counted_flop")).round(4).alias("ratio")
+    for program, operator, shape, near, calls, modelled, counted in (
+        rows.filter((pl.col("matrix_flop") > 0) & (pl.col("counted_flop") > 0))
+        .group_by("program", "operator", "shape", ratio, maintain_order=True)
+        .agg(pl.len().alias("calls"), pl.col("matrix_flop", "counted_flop").mean() / 1e9)
+        .iter_rows()
+    ):
+        yield (
+            f"| {program} | {operator} | {shape} | {calls} "
+            f"| {modelled:,.3f} | {counted:,.3f} | {near:.4f} |"
         )
-        for name, part in [("all memory-bound, > 64 MiB", bound), *_by_operator(bound)]:
-            if part.is_empty():
-                continue
-            told = part.select(
-                ratio.median().alias("mid"),
-                ratio.quantile(0.1).alias("low"),
-                ratio.quantile(0.9).alias("high"),
-            ).row(0)
-            yield (
-                f"| {counted.name.partition('.')[0]} | {name} | {part.height} "
-                f"| {part['bytes'].sum() / 2**20:,.0f} MiB "
-                f"| {told[0]:.3f}; {told[1]:.3f} to {told[2]:.3f} | {_flop_ratio(part)} |"
-            )
-        for name, part in _by_operator(rows.filter(pl.col("matrix_flop") > 0)):
-            yield (
-                f"| {counted.name.partition('.')[0]} | {name} | {part.height} | "
-                f"{part['bytes'].sum() / 2**20:,.0f} MiB | - | {_flop_ratio(part)} |"
-            )
-
-
-def _by_operator(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
-    parts = rows.sort("operator").partition_by("operator", as_dict=True, maintain_order=True)
-    return [(str(key[0]), part) for key, part in parts.items()]
-
-
-def _flop_ratio(part: pl.DataFrame) -> str:
-    known = part.filter(pl.col("counted_flop") > 0)
-    if known.is_empty():
-        return "-"
-    return f"{known['matrix_flop'].sum() / known['counted_flop'].sum():.4f}"
+    yield ""
+    yield f"Bytes of memory-bound calls above {_LARGE >> 20} MiB (vast: {_VAST >> 20}), medians:"
+    yield ""
+    yield "| program | operator | calls | modelled / counted | 10 to 90 % | vast calls | of them |"
+    yield "|---|---|---|---|---|---|---|"
+    bound = rows.filter(
+        (pl.col("bound") == MEMORY) & (pl.col("bytes") > _LARGE) & (pl.col("counted_bytes") > 0)
+    ).with_columns(ratio=pl.col("bytes") / pl.col("counted_bytes"))
+    parts = bound.partition_by("program", "operator", as_dict=True, maintain_order=True)
+    programs = bound.partition_by("program", as_dict=True, maintain_order=True)
+    wholes = {(program, "all"): part for (program,), part in programs.items()}
+    for (program, operator), part in {("all", "all"): bound, **wholes, **parts}.items():
+        low, middle, high = (part["ratio"].quantile(at, "linear") for at in (0.1, 0.5, 0.9))
+        vast = part.filter(pl.col("bytes") > _VAST)
+        of_vast = f"{vast['ratio'].median():.3f}" if vast.height else "-"
+        yield (
+            f"| {program} | {operator} | {part.height} | {middle:.3f} "
+            f"| {low:.3f} to {high:.3f} | {vast.height} | {of_vast} |"
+        )
 
 
 def joined(counted: Path, recorded: Path) -> pl.DataFrame:
@@ -135,9 +132,14 @@ def joined(counted: Path, recorded: Path) -> pl.DataFrame:
     report, found = timesink.kernels(counted, trace=timeline), efficiency(timeline)
     if report.join is None or report.join.refused:
         raise SystemExit(f"{counted}: not the program of {recorded}")
-    names = found.sets.select("operator").with_row_index("set").cast({"set": pl.Int64})
+    names = found.sets.with_row_index("set").select(
+        *(pl.col("set").cast(pl.Int64), "operator"),
+        shape=pl.col("input_dims").cast(pl.String).map_elements(shape_text, pl.String),
+    )
+    # What sets memory has no counters: its part of a call is that of the kernels.
+    in_kernels = pl.col("share").filter("is_kernel").sum().over("call")
     modelled = found.kernels.join(names, on="set", how="left").select(
-        *("row", "call", "operator", "bound", "matrix_flop", "bytes")
+        *("row", "call", "operator", "shape", "bound"), pl.col("matrix_flop", "bytes") / in_kernels
     )
     rows = kernel_calls(timeline)["device_row"]
     places = report.join.rows
@@ -145,10 +147,15 @@ def joined(counted: Path, recorded: Path) -> pl.DataFrame:
     return (
         _counted(report)
         .with_columns(row=pl.when(places.is_not_null()).then(row))
+        # Steps that were counted may all be held against one of the timeline.
+        .with_columns(turn=pl.int_range(pl.len()).over("row"))
         .join(modelled, on="row")
         .drop_nulls("operator")
-        .group_by("call", "operator", "bound", maintain_order=True)
-        .agg(pl.col("counted_bytes", "counted_flop", "matrix_flop", "bytes").sum())
+        .group_by("turn", "call", "operator", "shape", "bound", maintain_order=True)
+        .agg(pl.col("counted_bytes", "on_tensor", "on_fp32", "matrix_flop", "bytes").sum())
+        .with_columns(
+            counted_flop=pl.when(pl.col("on_tensor") > 0).then("on_tensor").otherwise("on_fp32")
+        )
     )
 
 
@@ -157,12 +164,17 @@ def _counted(report: KernelReport) -> pl.DataFrame:
     roofs = report.roofline
     if roofs is not None:
         flop = pl.sum_horizontal(pl.col("^flop_.*_tensor$"))
-        return roofs.calls.select(counted_bytes=pl.col("bytes"), counted_flop=flop.cast(pl.Float64))
+        return roofs.calls.select(
+            counted_bytes=pl.col("bytes"),
+            on_tensor=flop.cast(pl.Float64),
+            on_fp32=pl.col("flop_fp32").cast(pl.Float64),
+        )
     peaks = choose_peaks(report.trace, device="H200").peaks
     bandwidth = (peaks.dram_bytes_per_s if peaks else None) or 0.0
     return report.calls.select(
         counted_bytes=pl.col("dram_pct") / 100 * bandwidth * pl.col("dur_ns") / 1e9,
-        counted_flop=pl.lit(None, pl.Float64()),
+        on_tensor=pl.lit(None, pl.Float64()),
+        on_fp32=pl.lit(None, pl.Float64()),
     )
 
 

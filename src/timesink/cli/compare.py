@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 # Whether NEW passes: `--fail-on` and `--budget`.
 
-_CHOICES = ("pid", "rank", "device", "cycles", "marker", "by", "map")
+_CHOICES = ("pid", "rank", "device", "cycles", "marker", "by", "map", "peaks")
 """Options that choose what is compared, and how cycles are found."""
 _TOLD_APART = "these paths are told apart, and not compared as two runs"
 
@@ -419,6 +419,8 @@ def add_choices(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     add_option(which, "--cycles", "one sort of cycle", choices=CYCLE_TYPES)
     add_option(which, "--ignore-hosts", "processes by number alone")
     add_option(which, "--ignore PATTERN", "calls that are no part of the program", type=not_empty)
+    peaks = "peaks of the devices: a CSV, or dram=4.0TB/s,bf16_tensor=790TFLOP/s"
+    add_option(which, "--peaks SPEC", peaks, type=not_empty)
     add_cycle_options(parser)
     passes = parser.add_argument_group("whether it passes: exit code 3 where it does not")
     add_limit(passes)

@@ -38,6 +38,17 @@ def test_a_transposed_convolution_counts_its_input():
     assert back.matrix_flop == 2 * found.matrix_flop
 
 
+def test_what_strides_pass_over_is_not_read():
+    given, weight, grad = half(64, 256, 56, 56), half(512, 256, 1, 1), half(64, 512, 28, 28)
+    found = work("aten::cudnn_convolution", given, weight, [0, 0], [2, 2], [1, 1], 1)
+    assert found.read_bytes == given.bytes / 4 + weight.bytes
+    back = work("aten::convolution_backward", grad, given, weight)
+    assert back.read_bytes == grad.bytes + weight.bytes + given.bytes / 4
+    assert back.written_bytes == given.bytes + weight.bytes
+    met = work("aten::cudnn_convolution", given, half(512, 256, 3, 3), [1, 1], [2, 2], [1, 1], 1)
+    assert met.read_bytes == given.bytes + 9 * weight.bytes
+
+
 def test_what_follows_a_convolution_at_once_counts_too():
     given, weight, more = half(1, 4, 8, 8), half(4, 4, 1, 1), half(1, 4, 8, 8)
     found = work(

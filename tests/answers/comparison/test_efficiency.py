@@ -14,6 +14,7 @@ from timesink.answers.comparison.document import comparison_document
 from timesink.answers.comparison.gate import comment_md
 from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.work import compare
+from timesink.errors import TimesinkError
 from timesink.output.terminal import to_text
 
 TF32 = "sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize128x128"
@@ -126,6 +127,18 @@ def test_nothing_is_said_where_neither_side_has_shapes(compared):
     comparison = compared({"shapes": False}, {"shapes": False})
     assert said(comparison) is None
     assert "efficiency" not in [one.id for one in comparison_document(comparison).sections]
+
+
+def test_peaks_that_are_given_are_those_of_both_sides(tmp_path: Path):
+    sides = [recording(tmp_path / name, device=name) for name in ("H200.json", "own.json")]
+    known = said(compare(*sides, cache=False))
+    assert known["new"]["mfu_pct"] is None
+    given = said(compare(*sides, peaks="dram=1TB/s,tf32_tensor=100TFLOP/s", cache=False))
+    assert given["base"]["mfu_pct"] == pytest.approx(known["base"]["mfu_pct"] * 494.7 / 100)
+    assert given["new"]["mfu_pct"] == pytest.approx(given["base"]["mfu_pct"])
+    assert "H200 (given: dram tf32_tensor)" in given["sentences"][1]
+    with pytest.raises(TimesinkError, match="no such file"):
+        compare(*sides, peaks="lost.csv", cache=False)
 
 
 def test_shares_of_different_devices_name_both(compared):

@@ -58,15 +58,17 @@ class EfficiencyChange:
         return len({one.device if one else "" for one in sides}) <= 1
 
 
-def efficiency_change(pair: Pair) -> EfficiencyChange | None:
+def efficiency_change(pair: Pair, peaks: str | None = None) -> EfficiencyChange | None:
     """What two roles compute and move; None where neither recorded shapes.
+
+    `peaks` are those of their devices, as the user writes them.
 
     >>> import timesink
     >>> same = timesink.compare(timesink.sample(), timesink.sample())
     >>> efficiency_change(same.pair).same_work
     True
     """
-    base, new = (_efficiency(role) for role in (pair.base, pair.new))
+    base, new = (_efficiency(role, peaks) for role in (pair.base, pair.new))
     if base is None and new is None:
         return None
     if base is None or new is None:
@@ -76,11 +78,11 @@ def efficiency_change(pair: Pair) -> EfficiencyChange | None:
     return EfficiencyChange(base, new, operators=_changed(base, new))
 
 
-def _efficiency(role: Role) -> CycleEfficiency | None:
+def _efficiency(role: Role, peaks: str | None) -> CycleEfficiency | None:
     if role.work is None:
         return None
     cycles = role.behaviour["cycle"].unique()
-    return cycle_efficiency(role.work, cycles, role.mean_cycle_ns)
+    return cycle_efficiency(role.work, cycles, role.mean_cycle_ns, peaks)
 
 
 def _changed(base: CycleEfficiency, new: CycleEfficiency) -> pl.DataFrame:

@@ -379,18 +379,7 @@ def choose_peaks(
     `peaks` is a file like `peaks.csv`, or values such as ``dram=4.0TB/s,fp16_tensor=790TFLOP/s``,
     which replace the known ones, or ``published``, which leaves measured ones aside.
     """
-    plain = peaks == PUBLISHED
-    is_file = not plain and peaks is not None and (isinstance(peaks, Path) or "=" not in peaks)
-    if is_file and not Path(peaks or "").exists():
-        raise UnreadableError(
-            f"--peaks: {peaks}: no such file", f"name a CSV of peaks, or write e.g. {_EXAMPLE}"
-        )
-    if is_file and Path(peaks or "").is_dir():
-        raise UnreadableError(
-            f"--peaks: {peaks}: a folder", f"name a CSV of peaks, or write e.g. {_EXAMPLE}"
-        )
-    published = load_peaks(peaks if is_file else None)
-    table = published if plain or is_file else (*measured_peaks(), *published)
+    published, table = _tables(peaks)
     choice = _by_name(device, table) if device else _recorded(trace, table)
     if device and choice.peaks is None:
         alike = _alike(device, table)
@@ -401,27 +390,55 @@ def choose_peaks(
     if choice.peaks is None and timeline is not None:
         named = _recorded(timeline, table)
         choice = named if named.peaks else choice
-    if choice.peaks is not None:
-        choice = PeaksChoice(_completed(choice.peaks, published))
-    if peaks is None or plain or is_file:
-        return choice
-    base, given = choice.peaks or DevicePeaks(GIVEN), parse_peaks(str(peaks))
+    found = _with_given(choice.peaks, peaks, published)
+    return choice if found is None else PeaksChoice(found)
+
+
+def peaks_named(device: str, peaks: str | Path | None = None) -> DevicePeaks | None:
+    """The peaks of a device by its name, with `peaks` as for `choose_peaks`."""
+    published, table = _tables(peaks)
+    found = find_peaks(device, table=table).peaks if device else None
+    return _with_given(found, peaks, published)
+
+
+def _is_file(peaks: str | Path | None) -> bool:
+    return peaks not in {None, PUBLISHED} and (isinstance(peaks, Path) or "=" not in str(peaks))
+
+
+def _tables(peaks: str | Path | None) -> tuple[Sequence[DevicePeaks], Sequence[DevicePeaks]]:
+    """Published peaks with those of a file, and all in which a device is looked for, in turn."""
+    is_file = _is_file(peaks)
+    if is_file and not Path(peaks or "").exists():
+        raise UnreadableError(
+            f"--peaks: {peaks}: no such file", f"name a CSV of peaks, or write e.g. {_EXAMPLE}"
+        )
+    if is_file and Path(peaks or "").is_dir():
+        raise UnreadableError(
+            f"--peaks: {peaks}: a folder", f"name a CSV of peaks, or write e.g. {_EXAMPLE}"
+        )
+    published = load_peaks(peaks if is_file else None)
+    if is_file or peaks == PUBLISHED:
+        return published, published
+    return published, (*measured_peaks(), *published)
+
+
+def _with_given(
+    found: DevicePeaks | None, peaks: str | Path | None, published: Sequence[DevicePeaks]
+) -> DevicePeaks | None:
+    """Peaks with the published ones of what was not measured, and those that the user wrote."""
+    if found is not None:
+        found = _completed(found, published)
+    if peaks in {None, PUBLISHED} or _is_file(peaks):
+        return found
+    base, given = found or DevicePeaks(GIVEN), parse_peaks(str(peaks))
     both = {**base.flop_per_s, **given}
-    replaced = replace(
+    return replace(
         base,
         dram_bytes_per_s=given.get(MEMORY, base.dram_bytes_per_s),
         link_bytes_per_s=given.get(LINK, base.link_bytes_per_s),
         flop_per_s={name: both[name] for name in PRECISIONS if name in both},
         given=tuple(given),
     )
-    return PeaksChoice(replaced)
-
-
-def peaks_named(device: str) -> DevicePeaks | None:
-    """The peaks of a device by its name, as they were measured, or else published."""
-    published = load_peaks()
-    found = find_peaks(device, table=(*measured_peaks(), *published)).peaks
-    return None if found is None else _completed(found, published)
 
 
 def _completed(found: DevicePeaks, published: Sequence[DevicePeaks]) -> DevicePeaks:

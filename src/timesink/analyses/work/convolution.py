@@ -26,8 +26,9 @@ def convolution(call: CallArguments) -> Work | None:
     bias, added = call.tensor("bias"), call.tensor("added")
     flop = _products(given, weight, out, is_transposed=_is_transposed(call))
     after = bool(added) + ("relu" in call.name)
+    read = given if _is_transposed(call) else _met(given, weight, out)
     return replace(
-        moved([given, weight, bias, added], [out]),
+        moved([read, weight, bias, added], [out]),
         matrix_flop=flop + (out.elements if bias else 0),
         vector_flop=float(after * out.elements),
         precision=given.precision,
@@ -49,9 +50,10 @@ def convolution_backward(call: CallArguments) -> Work | None:
     )
     flop = _products(given, weight, grad, is_transposed=is_transposed)
     channels = grad.sized(grad.shape[1])
+    read = given if is_transposed else _met(given, weight, grad)
     return replace(
         moved(
-            [grad, weight if of_input else None, given if of_weight else None],
+            [grad, weight if of_input else None, read if of_weight else None],
             [
                 given.sized(*given.shape) if of_input else None,
                 weight.sized(*weight.shape) if of_weight else None,
@@ -62,6 +64,17 @@ def convolution_backward(call: CallArguments) -> Work | None:
         precision=given.precision,
         assumed=assumed,
     )
+
+
+def _met(given: Tensor, weight: Tensor, out: Tensor) -> Tensor:
+    """What the windows of a convolution see of its input: not all where strides are longer."""
+    first = len(given.shape) - len(weight.shape) + 2
+    sizes = given.shape[first:]
+    met = [
+        min(size, windows * width)
+        for size, windows, width in zip(sizes, out.shape[first:], weight.shape[2:], strict=True)
+    ]
+    return given if met == list(sizes) else given.sized(*given.shape[:first], *met)
 
 
 def _is_transposed(call: CallArguments) -> bool:

@@ -233,9 +233,12 @@ class CycleEfficiency:
 
 
 def cycle_efficiency(
-    work: ProcessWork, cycles: Iterable[int], cycle_ns: float
+    work: ProcessWork, cycles: Iterable[int], cycle_ns: float, given: str | None = None
 ) -> CycleEfficiency | None:
-    """A usual one of some cycles of a process, which take so long; None where nothing ran."""
+    """A usual one of some cycles of a process, which take so long; None where nothing ran.
+
+    `given` are peaks as the user writes them.
+    """
     counts = work.counts.filter(pl.col("cycle").is_in(list(cycles))).cast(
         dict.fromkeys(_AMOUNTS, pl.Float64())
     )
@@ -251,7 +254,7 @@ def cycle_efficiency(
         ),
         often.alias("often"),
     )  # fmt: skip
-    peaks = peaks_named(work.device) if work.device else None
+    peaks = peaks_named(work.device, given)
     sets = with_roofs(work.sets, peaks).with_row_index("set")
     sets = sets.with_columns(
         pl.col("set").cast(pl.Int32),

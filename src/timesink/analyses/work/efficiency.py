@@ -41,11 +41,11 @@ from timesink.model.trace import Trace
 
 REACHED = {MATRIX: 0.80, VECTOR: 0.77, MEMORY: 0.85, LINK: 0.80}
 """Shares of the published peaks that good kernels reach: matrix products, vector work and copies
-as measured on an H200 (docs/roofline.md).  Convolutions are taken as products; theirs, and that of
-links, were not measured."""
+as measured on an H200 (docs/efficiency.md).  Convolutions are taken as products: those measured
+reached half, but were small.  Links were not measured."""
 ATTENTION, FUSED_REACHES = "attention", 0.5
 """Attention in one kernel keeps matrix units waiting for its softmax: half of the peak is good.
-That is what is commonly reported; it was not measured."""
+On an H200 that of cuDNN reached 47 to 65 %, others less (docs/efficiency.md)."""
 LEAST_MODELLED = 0.8
 """Of the kernel time of steps: with less, what a step computes is not told."""
 _MATRIX_PEAKS: Mapping[str, tuple[str, ...]] = {

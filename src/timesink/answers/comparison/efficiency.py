@@ -15,6 +15,7 @@ from timesink.analyses.comparison.efficiency import (
     TOO_LITTLE,
     EfficiencyChange,
 )
+from timesink.analyses.kernels.peaks import DevicePeaks
 from timesink.analyses.work.cycle_work import CycleEfficiency
 from timesink.model import units
 from timesink.model.diagnosis import SIDES
@@ -126,7 +127,7 @@ def _both(said: list[str], values: list[float]) -> str:
 
 def _share_line(found: EfficiencyChange, base: CycleEfficiency, new: CycleEfficiency) -> str:
     """Shares of peaks; of different devices both are named."""
-    devices = [one.peaks.device if one.peaks else "a device without peaks" for one in (base, new)]
+    devices = [_device(one.peaks) for one in (base, new)]
     if base.peaks is None and new.peaks is None:
         return ""
     told = []
@@ -144,6 +145,15 @@ def _share_line(found: EfficiencyChange, base: CycleEfficiency, new: CycleEffici
         return f"{', '.join(told)}."
     apart = f"Different devices, {devices[0]} → {devices[1]}: shares are of their own peaks"
     return f"{apart}: {', '.join(told)}." if told else f"{apart}."
+
+
+def _device(peaks: DevicePeaks | None) -> str:
+    """A device, and which of its peaks are not the published ones."""
+    if peaks is None:
+        return "a device without peaks"
+    others = {"measured": peaks.measured, "given": peaks.given}
+    told = [f"{how}: {' '.join(names)}" for how, names in others.items() if names]
+    return f"{peaks.device} ({'; '.join(told)})" if told else peaks.device
 
 
 def _once(said: Iterable[str]) -> str:

@@ -233,6 +233,8 @@ class Compared:
     """Name of its files, without an ending."""
     whole: Pair | None = None
     """The pair of all devices, where `pair` holds the tables of one."""
+    peaks: str | None = None
+    """What efficiency is told against, where the user says it."""
 
     @cached_property
     def diagnosis(self) -> Diagnosis:
@@ -247,7 +249,7 @@ class Compared:
         """What both sides compute and move; None where neither recorded shapes."""
         from timesink.analyses.comparison.efficiency import efficiency_change  # noqa: PLC0415
 
-        return efficiency_change(self.whole or self.pair)
+        return efficiency_change(self.whole or self.pair, self.peaks)
 
     @property
     def cycles(self) -> str:

@@ -14,6 +14,7 @@ import polars as pl
 
 from timesink.analyses.comparison.pair import Pair, key_findings
 from timesink.analyses.comparison.verdict import compare_roles
+from timesink.analyses.kernels.peaks import peaks_named
 from timesink.analyses.ranks.rank_set import RankSet, ranks_of_traces
 from timesink.analyses.statistics.repeats import TimedRun, timed_runs
 from timesink.answers.ahead import CycleSearch
@@ -275,6 +276,7 @@ def compare(
     ignore_hosts: bool = False,
     ignore: str | None = None,
     store: str | Path | None = None,
+    peaks: str | None = None,
     cache: bool = True,
     jobs: int | None = None,
     progress: Progress | None = None,
@@ -293,7 +295,8 @@ def compare(
     `marker`, `by` and `metric_map` are those of `timesink.behaviour`, for recordings.  `"@NAME"` is
     a baseline of `store`, as `timesink baseline save` keeps them.  Folders with the ranks of a run
     are compared as a whole too (`ranks`); calls whose names `ignore`, a regular expression, finds
-    are no part of the program; `engine` and `ray_address` say where these are read.
+    are no part of the program; `peaks` are those of the devices, as of `timesink.analyze`.
+    `engine` and `ray_address` say where ranks are read.
 
     >>> import timesink
     >>> same = timesink.compare(timesink.sample(), timesink.sample())
@@ -304,6 +307,9 @@ def compare(
         raise UsageError(
             "--explore tells paths apart, and --against compares two sides", "leave out one of them"
         )
+    if peaks is not None:
+        # What cannot be read is said before all the rest is.
+        peaks_named("", peaks)
     opened = [_opened(one, store) for one in sources]
     several = [_opened(one, store) for one in against]
     repeated = _repeated(opened, several, rank)
@@ -346,6 +352,7 @@ def compare(
         found = replace(found, roles=labelled(members))
     whole = replace(
         found,
+        pairs=tuple(replace(one, peaks=peaks) for one in found.pairs),
         sources=tuple(sides.source_of(one) for one in given),
         notes=tuple(dict.fromkeys(found.notes)),
         files_left_out=tuple(dict.fromkeys(found.files_left_out)),
