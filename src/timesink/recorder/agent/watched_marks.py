@@ -73,10 +73,10 @@ class WatchedSteps:
         steps = getattr(self._here, "steps", None)
         if steps is None:
             steps = self._here.steps = OptimizerSteps(self._engine)
-        steps.stepped(optimizer)
         if self._shapes.is_looking:
             with self._engine.program_goes_on():
                 self._shapes.look(optimizer)
+        steps.stepped(optimizer)
 
 
 class WatchedCalls(MarkedCalls):
