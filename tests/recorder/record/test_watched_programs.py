@@ -68,14 +68,15 @@ class Watched:
             assert self.process.poll() is None
             self.batches += self.receiver.read(0.05)
 
-    def to_the_end(self) -> str:
+    def to_the_end(self, *, is_quiet: bool = True) -> str:
         """What the program printed; it must end well, and say nothing of ours."""
         assert self.process is not None
         while self.process.poll() is None:
             self.batches += self.receiver.read(0.05)
         self.batches += self.receiver.read()
         out, errors = self.process.communicate()
-        assert (self.process.returncode, errors) == (0, "")
+        assert self.process.returncode == 0, errors
+        assert not (is_quiet and errors)
         return out
 
     def run(self, text: str, **plan: Any) -> str:
@@ -203,7 +204,7 @@ def test_an_extractor_of_the_user(watched: Watched):
 
 @pytest.mark.parametrize(
     "text",
-    ["def sizes(size): raise KeyError(size)", "def sizes(size): return {'size': 'much'}", "1/0"],
+    ["def sizes(size): raise KeyError(size)", "1/0"],
 )
 def test_an_extractor_that_fails_is_counted(watched: Watched, text: str):
     (watched.folder / "mine.py").write_text(text)
@@ -264,7 +265,7 @@ runner.is_ahead = IS_AHEAD
 def step(new, cached, written):
     scheduled = {f"n{i}": 50 for i in range(new)} | {f"c{i}": 1 for i in range(len(cached))}
     fresh = [Told(req_id=f"n{i}", num_computed_tokens=0) for i in range(new)]
-    seen = Told(req_ids=list(scheduled)[new:], num_computed_tokens=cached, num_output_tokens=written)
+    seen = Told(num_computed_tokens=cached, num_output_tokens=written)
     told = Told(num_scheduled_tokens=scheduled, total_num_scheduled_tokens=sum(scheduled.values()),
                 scheduled_new_reqs=fresh, scheduled_cached_reqs=seen)
     if runner.execute_model(told) is None:
@@ -281,12 +282,13 @@ step(0, [100, 300], [5, 7])
 """
 
 
-@pytest.mark.parametrize(("is_ahead", "least_ms", "most_ms"), [(False, 4, 7), (True, 8, 12)])
-@pytest.mark.parametrize("preset", ["", "vllm"])
-def test_vllm(watched: Watched, preset: str, is_ahead: bool, least_ms: float, most_ms: float):
+@pytest.mark.parametrize(
+    ("preset", "is_ahead", "least_ms", "most_ms"), [("", "False", 4, 7), ("vllm", "True", 8, 12)]
+)
+def test_vllm(watched: Watched, preset: str, is_ahead: str, least_ms: float, most_ms: float):
     """A cycle ends with its tokens, wherever they come from; what has no tokens is none."""
     module(watched.folder, "vllm.v1.worker.gpu_model_runner", VLLM)
-    watched.run(VLLM_PROGRAM.replace("IS_AHEAD", str(is_ahead)), preset=preset)
+    watched.run(VLLM_PROGRAM.replace("IS_AHEAD", is_ahead), preset=preset)
     assert {(batch.source, batch.span) for batch in watched.batches} == {("vllm", "call")}
     assert len(watched.durations_ms) == watched.batches[-1].count == 13
     assert least_ms < statistics.median(watched.durations_ms) < most_ms
@@ -331,7 +333,7 @@ def test_sglang_that_works_ahead(watched: Watched):
     scheduler.process_batch_result(last, None)
     """
     watched.run(program)
-    assert [batch.source for batch in watched.batches][0] == "sglang"
+    assert {batch.source for batch in watched.batches} == {"sglang"}
     expected = [number for number in range(15) if number != 10]
     assert watched.column("batch_size") == [number + 1.0 for number in expected]
     by_size = dict(zip(expected, watched.durations_ms, strict=True))
@@ -425,23 +427,21 @@ def test_coroutines_are_kept_apart(watched: Watched):
 
 @pytest.mark.parametrize("how", ["gone", "never there", "no folder"])
 def test_nobody_listens(watched: Watched, how: str):
-    if how == "gone":
-        watched.receiver._socket.close()  # noqa: SLF001 - as if it were killed
-    else:
+    watched.receiver.close()
+    if how == "never there":
         (watched.folder / CHANNEL_FILE).unlink()
-    folder = "import shutil; shutil.rmtree(sys.argv[0].rpartition('/')[0])\n"
-    program = TRAINING + (folder if how == "no folder" else "") + (
+    program = TRAINING
+    if how == "no folder":
+        program += "import shutil; shutil.rmtree(sys.argv[0].rpartition('/')[0])\n"
+    program += (
         "begin = time.perf_counter()\n"
         "for _ in range(100): cycle(seconds=0)\n"
         "print(time.perf_counter() - begin < 1)"
-    )  # fmt: skip
+    )
     watched.start(program)
     assert watched.process is not None
     out, errors = watched.process.communicate(timeout=30)
     assert (out, errors, watched.process.returncode) == ("True\n", "", 0)
-    if how == "no folder":
-        watched.folder.mkdir(exist_ok=True)
-    watched.receiver = CycleReceiver(watched.folder)
 
 
 def test_a_watcher_that_does_not_read(watched: Watched):
@@ -491,7 +491,7 @@ def test_forks_tell_their_own_cycles(watched: Watched):
     assert list(by_pid.values()) == [3]
 
 
-@pytest.mark.parametrize("end", ["", "raise SystemExit", "import os; os._exit(0)"])
+@pytest.mark.parametrize("end", ["", "import os; os._exit(0)"])
 def test_a_program_that_ends_at_once(watched: Watched, end: str):
     watched.run(f"import torch\n{end}")
     assert watched.batches == []
@@ -507,7 +507,7 @@ def test_a_clock_that_jumps_changes_no_duration(watched: Watched):
     """)
     watched.run(program)
     starts = [start for batch in watched.batches for start in batch.start_us]
-    assert min(b - a for a, b in zip(starts, starts[1:], strict=False)) < -3.5e9
+    assert starts[-1] < starts[0] - 3.5e9
     assert all(3 < each < 40 for each in watched.durations_ms[1:])
 
 
@@ -543,7 +543,8 @@ def test_recordings_on_order_twice(watched: Watched):
     seen = len(watched.durations_ms)
     watched.until(lambda: len(watched.durations_ms) > seen + 5)
     (watched.folder / "go").touch()
-    watched.to_the_end()
+    # The profiler itself says what it does.
+    watched.to_the_end(is_quiet=False)
     # Cycles under the profiler are counted, and not told.
     last = watched.batches[-1]
     assert 6 <= last.count - len(watched.durations_ms) <= 12
@@ -561,13 +562,23 @@ def test_an_order_to_leave(watched: Watched):
     assert len(watched.durations_ms) == told
 
 
-@pytest.mark.parametrize("order", ["{", "[]", '{"what": "record"}', '{"what": "dance"}'])
-def test_an_order_that_makes_no_sense(watched: Watched, order: str):
-    watched.start(TRAINING + "for _ in range(60): cycle()")
+def test_orders_that_make_no_sense(watched: Watched):
+    watched.start(LONG)
+    watched.until(lambda: bool(watched.batches))
     assert watched.process is not None
-    order_file(watched.folder, watched.process.pid).write_text(order)
-    watched.to_the_end()
-    assert len(watched.durations_ms) >= 50
+    path = order_file(watched.folder, watched.process.pid)
+    for order in (
+        "{",
+        "[]",
+        '{"what": "dance"}',
+        '{"id": 1, "what": "record", "control": "/none"}',
+    ):
+        path.write_text(order)
+        seen = len(watched.durations_ms)
+        watched.until(lambda: len(watched.durations_ms) > seen + 20)  # noqa: B023
+    (watched.folder / "go").touch()
+    watched.to_the_end(is_quiet=False)
+    assert len(watched.notes("remark")) == 2
 
 
 def test_a_program_that_runs_already(watched: Watched):
