@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from timesink.recorder.agent.endings import UNMARKED, identity, versions
+from timesink.recorder.agent.endings import ENDED, UNMARKED, identity, versions
 from timesink.recorder.agent.engine import Arguments, CycleEngine
 from timesink.recorder.agent.workloads import BatchShapes, Extractor, Values, own_extractor
 from timesink.recorder.cycle_channel import CycleSender
@@ -365,13 +365,18 @@ class WatchEngine:
                 recorder.end(why)
         with suppress(Exception):
             self._sender.close()
-        self._notebook.add("left", why=why, cycles=self._sender.count, dropped=self._sender.dropped)
+        self._say_farewell(why)
 
     def _at_exit(self) -> None:
         # A fork inherits this.
         if os.getpid() == self._pid:
             with suppress(Exception):
-                self._sender.flush()
+                self._sender.close()
+                self._say_farewell(ENDED)
+
+    def _say_farewell(self, why: str) -> None:
+        told = self._sender
+        self._notebook.add("left", why=why, cycles=told.count, dropped=told.dropped)
 
     def forget_in_fork(self) -> None:
         """A copy of this process tells its own cycles, where it makes any."""
