@@ -199,7 +199,7 @@ class PresetCalls:
         )
 
         @functools.wraps(function)
-        def stand_in(*args: Any, **kwargs: Any) -> Any:
+        def preset_stand_in(*args: Any, **kwargs: Any) -> Any:
             # A compiler that follows this call must find nothing but the function.
             if engine.is_over or is_compiling():
                 return function(*args, **kwargs)
@@ -218,7 +218,7 @@ class PresetCalls:
                 end(begun, args, outcome, is_failed=False)
             return outcome
 
-        return stand_in
+        return preset_stand_in
 
     def _begin(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> WatchedCycle | None:
         engine, name = self._engine, self._preset.name
