@@ -164,8 +164,8 @@ def learned(
         )
     cycle_us = float(cycles.duration_us.mean())
     per_cycle = min(rate * cycle_us / HOUR_US if per_hour else rate, 0.5)
-    boosting = has_boosting() if boosting is None else boosting
-    boosting &= _varies(cycles)
+    # Without anything to tell cycles apart, their median is all there is.
+    boosting = _varies(cycles) and (has_boosting() if boosting is None else boosting)
     target = np.log(cycles.duration_us)
     expected = np.empty(len(cycles))
     outside = np.zeros(len(cycles), dtype=bool)
