@@ -417,7 +417,7 @@ class LiveJudge:
                 continue
             if len(mine.workloads) < _MOST_WORKLOADS:
                 mine.workloads.append(seen.part.told[at].tolist())
-            if holds[at] and mine.alarm.rule == "spike" and not seen.spiky[at]:
+            if mine.alarm.rule == "spike" and any(high[at] for high in seen.high):
                 mine.alarm = replace(mine.alarm, rule="lasting")
             if short[at]:
                 mine.calm, mine.last = 0, seen.marks.after(at)

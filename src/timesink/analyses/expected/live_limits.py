@@ -55,7 +55,7 @@ class RunningSum(msgspec.Struct, frozen=True):
     @property
     def most(self) -> float:
         """Where sums end, so that they are below the limit soon after the shift."""
-        return self.limit + max(8.0, self.steps / 2) * self.allowance
+        return self.limit + max(8.0, self.steps / 8) * self.allowance
 
 
 class LiveLimits(msgspec.Struct, frozen=True):
