@@ -221,8 +221,8 @@ class LiveJudge:
     ...                      "duration_us": 9000.0 + np.arange(300) % 7})
     >>> judge = LiveJudge(learn_live(rows))
     >>> slow = rows.head(20).with_columns(pl.col("duration_us") * 1.5)
-    >>> [(one.rule, one.stream) for one in judge.judge(slow).raised]
-    [('lasting', '1.0')]
+    >>> [(one.stream, one.phase) for one in judge.judge(slow).raised]
+    [('1.0', 'cycle')]
     """
 
     def __init__(self, model: LiveModel) -> None:
