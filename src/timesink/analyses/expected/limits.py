@@ -89,19 +89,15 @@ def limits_for_new_runs(cycles: CycleWorkload, distance: Floats, rate: float) ->
     runs = np.unique(cycles.runs)
     if len(runs) < 2 * _PARTS or rate * len(cycles) < _FEWEST_BEYOND:
         return limits_from(cycles, distance, rate)
-    asked = rate
-    for _ in range(2):
-        beyond = 0
-        for part in range(_PARTS):
-            held = np.isin(cycles.runs, runs[part::_PARTS])
-            limits = limits_from(cycles.part(~held), distance[~held], asked)
-            mine = cycles.part(held)
-            own = own_distance(limits.level, mine, distance[held])
-            beyond += int((spikes(limits, mine, own) | lasting(limits, mine, own)[0]).sum())
-        seen = beyond / len(cycles)
-        if seen <= rate:
-            break
-        asked = max(asked * rate / seen, rate / 10)
+    beyond = 0
+    for part in range(_PARTS):
+        held = np.isin(cycles.runs, runs[part::_PARTS])
+        limits = limits_from(cycles.part(~held), distance[~held], rate)
+        mine = cycles.part(held)
+        own = own_distance(limits.level, mine, distance[held])
+        beyond += int((spikes(limits, mine, own) | lasting(limits, mine, own)[0]).sum())
+    seen = beyond / len(cycles)
+    asked = rate * float(np.clip(rate / max(seen, 1e-9), 0.1, 1.0))
     found = limits_from(cycles, distance, asked)
     return msgspec.structs.replace(found, rate=rate)
 
