@@ -69,12 +69,17 @@ class WatchedSeries:
             return None
         return pl.concat([rows for _, _, rows in self._recent], how="diagonal")
 
+    def recent_judged(self) -> pl.DataFrame | None:
+        """Cycles of the last seconds beside what was expected of them."""
+        if self.recent() is None:
+            return None
+        return pl.concat([judged for _, judged, _ in self._recent], how="vertical_relaxed")
+
     def phases(self) -> list[dict[str, Any]]:
         """Medians of the last seconds, phase by phase."""
-        self.recent()
-        if not self._recent:
+        table = self.recent_judged()
+        if table is None:
             return []
-        table = pl.concat([judged for _, judged, _ in self._recent], how="vertical_relaxed")
         found = table.group_by("phase").agg(*_MEDIANS).sort("phase").to_dicts()
         for one in found:
             known = one["expected_us"]
