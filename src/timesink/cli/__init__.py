@@ -131,6 +131,19 @@ def _module_of(command: str) -> ModuleType:
     return importlib.import_module(f"timesink.cli.{command}")
 
 
+def _with_action(words: list[str], command: str) -> list[str]:
+    """The words with the action that a command means where none is named."""
+    module = _module_of(command) if command in COMMANDS else None
+    usual = getattr(module, "USUAL_ACTION", "")
+    if not usual or module is None:
+        return words
+    place = words.index(command) + 1
+    named = next((word for word in words[place:] if word != "--debug"), "")
+    if named in {*module.ACTIONS, "-h", "--help"}:
+        return words
+    return [*words[:place], usual, *words[place:]]
+
+
 _RARELY = (200_000, 20, 100)
 """When garbage is collected: allocations, and rounds of the younger generations."""
 
@@ -155,6 +168,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         # Arguments of the other commands would only be built to be ignored.
         parser, commands = _parsers_of(meant)
+        words = _with_action(words, meant)
         options, unknown = parser.parse_known_args(words)
         if unknown:
             commands[options.command].error(_why_unknown(unknown))

@@ -63,7 +63,7 @@ class Incident:
             "ended_us": self.ended_us, "cause": self.cause, "phase": one.phase,
             "expected_us": one.expected_us, "observed_us": one.observed_us,
             "lost_us": sum(each.lost_us for each in self.alarms.values()),
-            "folder": f"incidents/{self.id}",
+            "folder": f"incidents/{self.id}", "slow_rank": self.compared.get("slow_rank"),
         }  # fmt: skip
 
     def told(self) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class Incident:
             "recording": self.recording,
             "verdict": compared.get("verdict"), "sentence": compared.get("headline"),
             **{name: compared.get(name) or [] for name in ("causes", "anomalies", "edits", "notes")},
-            "cycle_time": compared.get("cycle_time"), "slow_rank": compared.get("slow_rank"),
+            "cycle_time": compared.get("cycle_time"),
             "files": sorted(path.name for path in self.folder.iterdir())
             if self.folder.is_dir()
             else [],

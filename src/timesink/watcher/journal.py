@@ -68,13 +68,22 @@ class WatchFolder:
     def prepare(self) -> None:
         """An empty place; what an earlier watcher left here goes, and nothing else."""
         self.place.prepare()
+        self._clear()
+        for folder in (self.commands, self.tasks, self.references, self.incidents):
+            folder.mkdir()
+
+    def discard(self) -> None:
+        """Leave no trace of a watch that never began."""
+        with suppress(OSError):
+            self._clear()
+            self.place.discard()
+
+    def _clear(self) -> None:
         for pattern in (*_OWN, _ROWS, _OLD_ROWS):
             for path in self.folder.glob(pattern):
                 path.unlink()
         for folder in (self.references, self.incidents):
             shutil.rmtree(folder, ignore_errors=True)
-        for folder in (self.commands, self.tasks, self.references, self.incidents):
-            folder.mkdir()
 
     def told(self, name: str) -> dict[str, Any]:
         """One of its JSON files; what is none is refused."""

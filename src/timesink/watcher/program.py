@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
-from timesink.errors import CollectError, UsageError
+from timesink.errors import CollectError, TimesinkError, UsageError
+from timesink.recorder.attach import attach
 from timesink.recorder.cycle_channel import CycleReceiver
 from timesink.recorder.folder import read_notes, write_plan
 from timesink.recorder.processes import is_alive, noticed
 from timesink.recorder.recording import Running, recorded_environment, start
-from timesink.recorder.run_file import ProgramEnd
 from timesink.watcher.journal import WatchFolder
 from timesink.watcher.session import WatchSession
 from timesink.watcher.watch_plan import WatchPlan
 
 _TICK_S = 0.1
-_LEAVES_S = 0.5
 
 Say = Callable[[str], None]
 
@@ -31,11 +30,16 @@ class _Guarded:
         self._say = say
         self.has_failed = False
 
+    def begin(self, pid: int) -> None:
+        self._try(lambda: self._session.begin(pid))
+
     def __call__(self) -> None:
-        if self.has_failed:
-            return
+        if not self.has_failed:
+            self._try(self._session.tick)
+
+    def _try(self, act: Callable[[], None]) -> None:
         try:
-            self._session.tick()
+            act()
         except Exception as error:  # noqa: BLE001 - the program goes on whatever we did wrong
             if os.environ.get("TIMESINK_DEBUG"):
                 raise
@@ -45,22 +49,13 @@ class _Guarded:
             self._session.recorder.leave(self._session.intake.processes)
 
 
-def _prepared(plan: WatchPlan) -> WatchFolder:
-    place = WatchFolder(plan.folder)
-    place.prepare()
-    write_plan(plan.agent, place.control)
-    return place
-
-
 def watch_program(plan: WatchPlan, say: Say) -> int:
     """Run a program to its end and watch it meanwhile; the exit code is the program's."""
-    place = _prepared(plan)
-    with noticed() as came:
-        receiver = CycleReceiver(place.control)
+    with _session(plan, say) as session, noticed() as came:
+        control = session.place.control
         try:
-            process = start(plan.command, recorded_environment(os.environ, place.control))
+            process = start(plan.command, recorded_environment(os.environ, control))
         except OSError as error:
-            place.place.discard()
             raise CollectError(
                 f"{plan.command[0]}: cannot be started ({error.strerror or error})",
                 "check the program after --",
@@ -68,58 +63,59 @@ def watch_program(plan: WatchPlan, say: Say) -> int:
 
         def is_ending() -> bool:
             with suppress(OSError):
-                return any(one.last("ending") for one in read_notes(place.control))
+                return any(one.last("ending") for one in read_notes(control))
             return False
 
-        running = Running(process, came, is_ending, say)
-        session: WatchSession | None = None
-        try:
-            session = WatchSession(plan, receiver, say, process.pid)
-            session.begin()
-        except BaseException:
-            # Asked for something that cannot be: the program has not done anything yet.
-            process.kill()
-            process.wait()
-            place.place.release()
-            raise
         tick = _Guarded(session, say)
-        ended = running.to_the_end(tick)
+        tick.begin(process.pid)
+        ended = Running(process, came, is_ending, say).to_the_end(tick)
         heard = len(came)
-        _finish(session, tick, ended, lambda: len(came) > heard)
-        place.place.clear_control()
+        session.end(ended, lambda: len(came) > heard)
         return ended.status
 
 
-def watch_running(plan: WatchPlan, pid: int, say: Say, attach: Callable[[WatchFolder], None]) -> int:
-    """Watch a program that runs, until it ends or we are interrupted."""
-    if not is_alive(pid):
-        raise UsageError(f"--pid {pid}: there is no such process", "see  ps -ef")
-    place = _prepared(plan)
-    with noticed() as came:
-        receiver = CycleReceiver(place.control)
-        try:
-            attach(place)
-        except BaseException:
-            place.place.discard()
-            raise
-        session = WatchSession(plan, receiver, say, pid)
-        session.begin()
+def watch_running(
+    plan: WatchPlan,
+    pid: int,
+    say: Say,
+    let_in: Callable[[WatchFolder], None],
+    is_over: Callable[[], bool] = lambda: False,
+) -> int:
+    """Watch a program that runs, until it ends, `is_over` says so, or we are interrupted.
+
+    `let_in` lets the agent into it.
+    """
+    with _session(plan, say) as session, noticed() as came:
+        let_in(session.place)
         tick = _Guarded(session, say)
-        while is_alive(pid) and not came:
+        tick.begin(pid)
+        while is_alive(pid) and not came and not is_over():
             tick()
             time.sleep(_TICK_S)
         heard = len(came)
-        if came:
+        if is_alive(pid):
             session.recorder.leave(session.intake.processes)
-            time.sleep(_LEAVES_S)
-        _finish(session, tick, None, lambda: len(came) > heard)
-        place.place.clear_control()
+        session.end(None, lambda: len(came) > heard)
     return 0
 
 
-def _finish(
-    session: WatchSession, tick: _Guarded, ended: ProgramEnd | None, is_hurried: Callable[[], bool]
-) -> None:
-    if tick.has_failed:
-        session.recorder.current = None
-    session.end(ended, is_hurried)
+@contextmanager
+def _session(plan: WatchPlan, say: Say) -> Iterator[WatchSession]:
+    """A folder that is ours and a session in it; a watch that never began leaves nothing."""
+    place = WatchFolder(plan.folder)
+    place.prepare()
+    try:
+        write_plan(plan.agent, place.control)
+        session = WatchSession(plan, CycleReceiver(place.control), say)
+        yield session
+    except TimesinkError:
+        place.discard()
+        raise
+    place.place.clear_control()
+
+
+def watch_pid(plan: WatchPlan, pid: int, say: Say) -> int:
+    """Watch a program that runs, and was not started by us."""
+    if not is_alive(pid):
+        raise UsageError(f"--pid {pid}: there is no such process", "see  ps -ef")
+    return watch_running(plan, pid, say, lambda place: attach(pid, place.control))

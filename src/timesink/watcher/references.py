@@ -151,4 +151,5 @@ def _likeness(one: Reference, phase: str, workload: Mapping[str, float]) -> Like
         factor = high / low if low else (1.0 + high)
         if factor > worst:
             worst, column = factor, name
-    return Likeness(one, worst, column, one.phase == phase)
+    # Of one that was taken before anything was learned no phase is known.
+    return Likeness(one, worst, column, one.phase in {"", phase})

@@ -55,10 +55,10 @@ _INCIDENTS_SHOWN = 20
 class WatchSession:
     """All that is known of a program that is watched; `tick` is to be called often."""
 
-    def __init__(
-        self, plan: WatchPlan, receiver: Receiver, say: Callable[[str], None], pid: int
-    ) -> None:
+    def __init__(self, plan: WatchPlan, receiver: Receiver, say: Callable[[str], None]) -> None:
+        """What cannot be, as a model that is none, is refused here: nothing has begun yet."""
         self.plan = plan
+        self._pids: frozenset[int] = frozenset()
         self.place = WatchFolder(plan.folder)
         self._say = say
         self._started_us = time.time_ns() // 1000
@@ -70,7 +70,6 @@ class WatchSession:
         self.recorder = Recorder(plan, self.place.control, self.place.tasks)
         self._command = AlarmCommand(plan.on_alarm, say)
         self._summary = Summary(plan.summary, say)
-        self._server = None if plan.metrics is None else MetricsServer(plan.metrics)
         self._otel = OpenTelemetry() if plan.otel else None
         self._cost = OwnCost()
         self._model: LiveModel | None = None
@@ -95,8 +94,13 @@ class WatchSession:
             self._counters,
             wanted=plan.counters,
             interval_ms=_COUNTER_INTERVAL_MS,
-            pids=lambda: {pid, *self.intake.processes},
+            pids=lambda: self._pids | {*self.intake.processes},
         )
+        if plan.model is not None:
+            content = model_content(plan.model)
+            self._use(live_model_from(content, str(plan.model)))
+            self.journal.replace(self.place.model.name, content)
+        self._server = None if plan.metrics is None else MetricsServer(plan.metrics)
 
     @property
     def _counters(self) -> Any:
@@ -104,13 +108,10 @@ class WatchSession:
 
     # -- beginning and end -----------------------------------------------------------------------
 
-    def begin(self) -> None:
+    def begin(self, pid: int) -> None:
         """From here on cycles are taken."""
+        self._pids = frozenset({pid})
         self._write_watch()
-        if self.plan.model is not None:
-            content = model_content(self.plan.model)
-            self._use(live_model_from(content, str(self.plan.model)))
-            self.journal.replace(self.place.model.name, content)
         try:
             self._sampler.start()
         except (OSError, RuntimeError, TimesinkError) as error:
