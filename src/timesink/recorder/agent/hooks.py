@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from timesink.recorder.agent.engine import CycleEngine
+from timesink.recorder.agent.engine import MarkedCycles
 from timesink.recorder.agent.profiling import compiling_test
 
 _BY = "optimizer step"
@@ -32,7 +32,7 @@ class OptimizerSteps:
     as the critic of a GAN does: then the other's steps are the cycles.
     """
 
-    def __init__(self, engine: CycleEngine) -> None:
+    def __init__(self, engine: MarkedCycles) -> None:
         self._engine = engine
         self._marking: weakref.ref[Any] | None = None
         self._steps = 0
@@ -81,9 +81,11 @@ class OptimizerSteps:
         return False
 
 
-def watch_optimizers(torch: Any, engine: CycleEngine) -> None:
+def watch_optimizers(
+    torch: Any, engine: MarkedCycles, stepped: Callable[[Any], None] | None = None
+) -> None:
     """Count the steps of every optimizer made from now on."""
-    steps = OptimizerSteps(engine)
+    stepped = OptimizerSteps(engine).stepped if stepped is None else stepped
     base = sys.modules["torch.optim.optimizer"].Optimizer
     is_compiling = compiling_test(torch)
     # Older versions of torch call it differently.
@@ -98,7 +100,7 @@ def watch_optimizers(torch: Any, engine: CycleEngine) -> None:
         kind = type(optimizer)
         if not getattr(kind.step, "timesink_counts", False):
             # It stays: where a compiler has followed it, a change would have it compile again.
-            kind.step = _counted(kind.step, steps.stepped, stepping, is_compiling)
+            kind.step = _counted(kind.step, stepped, stepping, is_compiling)
 
     def leave() -> None:
         if getattr(base, name) is patched:
@@ -137,7 +139,7 @@ def _counted(
 _BY_ANNOTATION = "annotation"
 
 
-def watch_annotations(torch: Any, engine: CycleEngine, pattern: str) -> None:
+def watch_annotations(torch: Any, engine: MarkedCycles, pattern: str) -> None:
     """Begin a cycle with every range whose name fits; a range within such a range begins none."""
     kind = torch.autograd.profiler.record_function
     enter, leave_range = kind.__enter__, kind.__exit__
