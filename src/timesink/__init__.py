@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from timesink.recorder.in_program import record
     from timesink.sources.discovery import find_recordings
     from timesink.sources.opening import open_trace as open  # noqa: A004, F401 - `timesink.open`
+    from timesink.watcher.in_program import watch
 
 _PUBLIC = {
     "Trace": ("timesink.model.trace", "Trace"),
@@ -46,6 +47,7 @@ _PUBLIC = {
     "kernels": ("timesink.answers.kernels.reading", "kernels"),
     "whatif": ("timesink.answers.what_if", "whatif"),
     "record": ("timesink.recorder.in_program", "record"),
+    "watch": ("timesink.watcher.in_program", "watch"),
     "open": ("timesink.sources.opening", "open_trace"),
 }
 
@@ -67,6 +69,7 @@ __all__ = [
     "record",
     "sample",
     "sample_runs",
+    "watch",
     "whatif",
 ]
 
