@@ -131,7 +131,9 @@ class AskedForest:
 class _LeafMasks:
     """Trees of at most 16 leaves: for each feature and where its value lies, what is left."""
 
-    def __init__(self, masks: dict[int, tuple[Floats, npt.NDArray[np.uint16]]], value: Floats):
+    def __init__(
+        self, masks: dict[int, tuple[Floats, npt.NDArray[np.uint16]]], value: Floats
+    ) -> None:
         self._masks, self._value = masks, value
         self._first = np.arange(len(value)) * _MOST_LEAVES
 
