@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from timesink import __version__
 from timesink.errors import TimesinkError
@@ -81,6 +81,18 @@ def _meant(word: str, known: Iterable[str]) -> str:
 
 
 class _Parser(argparse.ArgumentParser):
+    usual_action = ""
+    """What a command means where no action is named."""
+    actions: Iterable[str] = ()
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse, with the usual action where none is named."""
+        if self.usual_action and args is not None:
+            named = next((word for word in args if word != "--debug"), "")
+            if named not in {*self.actions, "-h", "--help"}:
+                args = [self.usual_action, *args]
+        return super().parse_known_args(args, namespace)
+
     def error(self, message: str) -> NoReturn:
         """Say how to give a value that looks like an option, and what a word close to one means."""
         lacking = re.fullmatch(r"argument (?:.*/)?(--[\w-]+): expected one argument", message)
@@ -131,19 +143,6 @@ def _module_of(command: str) -> ModuleType:
     return importlib.import_module(f"timesink.cli.{command}")
 
 
-def _with_action(words: list[str], command: str) -> list[str]:
-    """The words with the action that a command means where none is named."""
-    module = _module_of(command) if command in COMMANDS else None
-    usual = getattr(module, "USUAL_ACTION", "")
-    if not usual or module is None:
-        return words
-    place = words.index(command) + 1
-    named = next((word for word in words[place:] if word != "--debug"), "")
-    if named in {*module.ACTIONS, "-h", "--help"}:
-        return words
-    return [*words[:place], usual, *words[place:]]
-
-
 _RARELY = (200_000, 20, 100)
 """When garbage is collected: allocations, and rounds of the younger generations."""
 
@@ -168,7 +167,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         # Arguments of the other commands would only be built to be ignored.
         parser, commands = _parsers_of(meant)
-        words = _with_action(words, meant)
         options, unknown = parser.parse_known_args(words)
         if unknown:
             commands[options.command].error(_why_unknown(unknown))

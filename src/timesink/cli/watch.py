@@ -34,6 +34,7 @@ from timesink.cli.options import (
     add_force,
     add_option,
     add_output,
+    add_program,
     cycles_or_none,
     file_only,
     fraction,
@@ -46,8 +47,7 @@ from timesink.cli.outputs import check_answer, check_output, format_of, give_doc
 from timesink.errors import UsageError
 
 _FORMATS = ("text", "json", "md")
-USUAL_ACTION = "run"
-ACTIONS = {
+_ACTIONS = {
     "run": "watch a program; also without this word",
     "status": "say how a program that is watched does",
     "accept": "take the cycles of now for usual: learn from the last ones",
@@ -64,7 +64,7 @@ _PRESETS = "vllm, sglang, generate, continuous-batching, lightning, trainer"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink watch`."""
-    made = add_actions(parser, ACTIONS)
+    made = add_actions(parser, _ACTIONS, usual="run")
     _add_live(made["run"])
     where = f"the folder of the watch (default: {_FOLDER})"
     for name in ("accept", "reference", "off"):
@@ -91,11 +91,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_live(parser: argparse.ArgumentParser) -> None:
-    place = "the folder of the watch (default: %(default)s)"
     default = Path(_FOLDER)
-    add_option(parser, "-o --output DIR", place, completed="folder", type=file_only, default=default)
+    place = "the folder of the watch (default: %(default)s)"
+    add_option(
+        parser, "-o --output DIR", place, completed="folder", type=file_only, default=default
+    )  # fmt: skip
     add_force(parser)
-    add_option(parser, "--pid N", "watch a program that runs", type=partial(whole_number, things="a process"))
+    process = partial(whole_number, things="a process")
+    add_option(parser, "--pid N", "watch a program that runs", type=process)
     what = parser.add_argument_group("what a cycle is")
     marker = "a Python function or an annotation that begins one (default: an optimizer's step)"
     add_option(what, "--marker NAME", marker, default="")
@@ -104,33 +107,8 @@ def _add_live(parser: argparse.ArgumentParser) -> None:
     add_option(what, "--span", span, choices=("loop", "call"), default="")
     workload = "a function that tells a cycle's workload from the arguments of the call"
     add_option(what, "--workload MODULE:FUNCTION", workload, dest="extractor", default="")
-    learn = parser.add_argument_group("what is usual")
-    count = partial(whole_number, things="cycles")
-    add_option(learn, "--learn N", "cycles to learn from (default: %(default)s)", type=count, default=1000)
-    least = "and for so many seconds at least (default: %(default)g)"
-    add_option(learn, "--learn-seconds S", least, type=_seconds, default=30.0)
-    skip = "cycles of each process to let pass first (default: %(default)s)"
-    add_option(learn, "--skip N", skip, type=cycles_or_none, default=20)
-    model = "what was learned before: model.json of another watch"
-    add_option(learn, "--model FILE", model, completed="file", type=file_only)
-    rate = "false alarms an hour to accept (default: %(default)g)"
-    add_option(learn, "--false-alarms N", rate, type=_per_hour, default=0.1)
-    shift = "slow-downs below this are let pass (default: 5%%)"
-    add_option(learn, "--at-least SHARE", shift, type=fraction, default=0.05)
-    record = parser.add_argument_group("what is recorded")
-    cycles = "cycles of a recording (default: %(default)s)"
-    add_option(record, "--cycles N", cycles, type=count, default=20)
-    plain = "cycles to time before, without the profiler (default: %(default)s)"
-    add_option(record, "--plain N", plain, type=cycles_or_none, default=10)
-    gap = "seconds between two recordings, at least (default: %(default)g)"
-    add_option(record, "--gap S", gap, type=_seconds, default=60.0)
-    many = "most incidents an hour (default: %(default)s)"
-    add_option(record, "--most-incidents N", many, type=partial(whole_number, things="incidents"), default=6)
-    quota = "size of the folder, beyond which the oldest incidents go (default: 2G)"
-    add_option(record, "--quota SIZE", quota, type=_size, default=2 << 30)
-    counters = "all, none, or groups and names, as for  timesink record (default: %(default)s)"
-    add_option(record, "--counters LIST", counters, default="all")
-    add_option(record, "--no-record", "alarms only: never switch the profiler on")
+    _add_learning(parser.add_argument_group("what is usual"))
+    _add_recording(parser.add_argument_group("what is recorded"))
     told = parser.add_argument_group("who is told")
     command = "run it at an alarm, when its cause is known, and when it is over; no shell runs it"
     add_option(told, "--on-alarm CMD", command, type=_command, default=())
@@ -139,10 +117,42 @@ def _add_live(parser: argparse.ArgumentParser) -> None:
     add_option(told, "--otel", "send metrics by OpenTelemetry; needs timesink[otel]")
     summary = "a folder or URL where all watchers put their status"
     add_option(told, "--summary URL", summary, type=not_empty, default="")
-    parser.usage = "timesink watch [options] -- CMD [ARGUMENT ...]"
-    program = "the program and its arguments"
-    rest = argparse.REMAINDER
-    add_option(parser, "program CMD", program, completed="file", nargs=rest, type=None)
+    add_program(parser, "watch")
+
+
+def _add_learning(group: argparse._ArgumentGroup) -> None:
+    learn = "cycles to learn from (default: %(default)s)"
+    add_option(group, "--learn N", learn, type=_cycles, default=1000)
+    least = "and for so many seconds at least (default: %(default)g)"
+    add_option(group, "--learn-seconds S", least, type=_seconds, default=30.0)
+    skip = "cycles of each process to let pass first (default: %(default)s)"
+    add_option(group, "--skip N", skip, type=cycles_or_none, default=20)
+    model = "what was learned before: model.json of another watch"
+    add_option(group, "--model FILE", model, completed="file", type=file_only)
+    rate = "false alarms an hour to accept (default: %(default)g)"
+    add_option(group, "--false-alarms N", rate, type=_per_hour, default=0.1)
+    shift = "slow-downs below this are let pass (default: 5%%)"
+    add_option(group, "--at-least SHARE", shift, type=fraction, default=0.05)
+
+
+def _add_recording(group: argparse._ArgumentGroup) -> None:
+    cycles = "cycles of a recording (default: %(default)s)"
+    add_option(group, "--cycles N", cycles, type=_cycles, default=20)
+    plain = "cycles to time before, without the profiler (default: %(default)s)"
+    add_option(group, "--plain N", plain, type=cycles_or_none, default=10)
+    gap = "seconds between two recordings, at least (default: %(default)g)"
+    add_option(group, "--gap S", gap, type=_seconds, default=60.0)
+    many = "most incidents an hour (default: %(default)s)"
+    incidents = partial(whole_number, things="incidents")
+    add_option(group, "--most-incidents N", many, type=incidents, default=6)
+    quota = "size of the folder, beyond which the oldest incidents go (default: 2G)"
+    add_option(group, "--quota SIZE", quota, type=_size, default=2 << 30)
+    counters = "all, none, or groups and names, as for  timesink record (default: %(default)s)"
+    add_option(group, "--counters LIST", counters, default="all")
+    add_option(group, "--no-record", "alarms only: never switch the profiler on")
+
+
+_cycles = partial(whole_number, things="cycles")
 
 
 def _rate(text: str) -> tuple[float, bool]:

@@ -41,5 +41,7 @@ def ask_watcher(folder: Path, what: str) -> None:
     until = time.monotonic() + _TAKEN_S
     while path.exists():
         if time.monotonic() > until:
-            raise CollectError(f"{folder}: its watcher does not answer", "see  timesink watch status")
+            raise CollectError(
+                f"{folder}: its watcher does not answer", "see  timesink watch status"
+            )
         time.sleep(0.05)

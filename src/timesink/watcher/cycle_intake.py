@@ -75,12 +75,11 @@ class CycleIntake:
         self._thread.join(2 * _READS_S)
 
     def _read(self) -> None:
-        while not self._is_over:
-            try:
+        try:
+            while not self._is_over:
                 self.put(self._receiver.read(_READS_S))
-            except OSError as error:
-                self.trouble = f"cycles can no longer be read: {error.strerror or error}"
-                return
+        except OSError as error:
+            self.trouble = f"cycles can no longer be read: {error.strerror or error}"
 
     def put(self, batches: Iterable[CycleBatch]) -> None:
         """Keep batches until rows are asked for."""

@@ -136,6 +136,10 @@ class BlockWatch:
 # The watcher's side.
 
 
+def _say_ready(_: object) -> None:
+    os.write(sys.stdout.fileno(), READY)
+
+
 def keep() -> None:
     """Watch the program that has started us, until it says so or is gone."""
     told = json.loads(sys.argv[1])
@@ -153,7 +157,7 @@ def keep() -> None:
             plan,
             pid,
             lambda text: print(f"timesink: {text}", file=sys.stderr, flush=True),  # noqa: T201
-            lambda _: os.write(sys.stdout.fileno(), READY),
+            _say_ready,
             lambda: bool(select.select([sys.stdin], [], [], 0)[0]) or os.getppid() != pid,
         )
     except TimesinkError as error:

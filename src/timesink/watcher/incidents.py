@@ -1,4 +1,4 @@
-"""Incidents: slow cycles from the first alarm to the end of the last, with what was found of them."""
+"""Incidents: slow cycles from the first alarm to the end of the last, and what was found."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from timesink.watcher.journal import INCIDENT_SCHEMA, removed, size_of
 from timesink.watcher.references import Likeness
 
 OPEN, CLOSED = "open", "closed"
+_LISTS = ("causes", "anomalies", "edits", "notes")
 
 
 @dataclass
@@ -77,7 +78,7 @@ class Incident:
             "reference": None if self.likeness is None else self.likeness.told(),
             "recording": self.recording,
             "verdict": compared.get("verdict"), "sentence": compared.get("headline"),
-            **{name: compared.get(name) or [] for name in ("causes", "anomalies", "edits", "notes")},
+            **{name: compared.get(name) or [] for name in _LISTS},
             "cycle_time": compared.get("cycle_time"),
             "files": sorted(path.name for path in self.folder.iterdir())
             if self.folder.is_dir()

@@ -1,4 +1,4 @@
-"""Telling others of alarms: a command of the user's, and the status of every watcher in one place."""
+"""Telling others: a command of the user's, and the status of every watcher in one place."""
 
 from __future__ import annotations
 
@@ -110,6 +110,4 @@ def summaries(place: str) -> list[tuple[str, bytes]]:
         return [(path.stem, path.read_bytes()) for path in paths]
     system, folder = connected(place)
     found: list[Any] = sorted(str(name) for name in system.ls(folder, detail=False))
-    return [
-        (Path(name).stem, system.cat_file(name)) for name in found if name.endswith(".json")
-    ]
+    return [(Path(name).stem, system.cat_file(name)) for name in found if name.endswith(".json")]

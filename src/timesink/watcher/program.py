@@ -40,7 +40,7 @@ class _Guarded:
     def _try(self, act: Callable[[], None]) -> None:
         try:
             act()
-        except Exception as error:  # noqa: BLE001 - the program goes on whatever we did wrong
+        except Exception as error:
             if os.environ.get("TIMESINK_DEBUG"):
                 raise
             self.has_failed = True

@@ -132,4 +132,4 @@ class Recorder:
     def leave(self, pids: Iterable[int]) -> None:
         """Have the agents take all their hooks back."""
         self._orders += 1
-        write_orders(self.control, dict.fromkeys(pids, {"id": self._orders, "what": "leave"}))
+        write_orders(self.control, {pid: {"id": self._orders, "what": "leave"} for pid in pids})

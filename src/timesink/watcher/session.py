@@ -1,4 +1,4 @@
-"""The watcher: what it does with cycles as they come, from waiting to learning, watching, alarms."""
+"""The watcher: what it does with cycles as they come, from waiting to watching and alarms."""
 
 from __future__ import annotations
 
@@ -272,7 +272,7 @@ class WatchSession:
         """Record once before learning.
 
         A profiler that has been there leaves its hooks behind, and cycles take a little longer from
-        then on: those are what is learned from.  So there is a reference from the first minute, too.
+        then on: those are what is learned from.
         """
         if self.recorder.current is not None:
             return True
@@ -521,7 +521,7 @@ class WatchSession:
                 self.references.drop(old)
         self.references.add(taken)
         now_us = time.time_ns() // 1000
-        self.journal.event("reference", now_us, name=taken.name, workload=dict(taken.workload))
+        self.journal.event("reference", now_us, reference=taken.name, workload=dict(taken.workload))
 
     def _compare(self, one: Incident) -> None:
         alarm = one.first

@@ -1,4 +1,4 @@
-"""Heavy work beside the watcher: each task is a process of its own, told by a file and answered in one."""
+"""Heavy work beside the watcher: each task is a process of its own, told and answered by files."""
 
 from __future__ import annotations
 

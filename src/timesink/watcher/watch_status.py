@@ -79,8 +79,10 @@ def status_document(place: str, found: dict[str, Any]) -> Document:
         Section("incidents", "Incidents", (_incidents(found),)),
         Section("facts", "The watch", (Facts(tuple(_facts(found))), *_remarks(found))),
     ]
-    tone = "bad" if found["state"] == "alarm" else "plain"
-    return Document("watch", title, place, headline(found), sections=tuple(sections), tone=tone)
+    return Document(
+        "watch", title, place, headline(found), sections=tuple(sections),
+        tone="bad" if found["state"] == "alarm" else "plain",
+    )  # fmt: skip
 
 
 def headline(found: dict[str, Any]) -> str:
@@ -92,7 +94,7 @@ def headline(found: dict[str, Any]) -> str:
         one = alarms["open"][0]
         longer = units.more(one["expected_us"], one["observed_us"], "", time=True)
         return f"Cycles of {one['stream']} ({one['phase']}) take {longer} than expected. {seen}."
-    said = {
+    said: dict[str, str] = {
         "waiting": "No cycle was seen yet.",
         "learning": f"Learning: {learned['cycles']} of {learned['of']} cycles.",
         "watching": f"Cycles take what is expected. {seen}.",
@@ -100,7 +102,7 @@ def headline(found: dict[str, Any]) -> str:
         "ended": f"The program has ended. {seen}.",
         KILLED: f"The watcher was killed; the program may go on. Until then {seen}.",
     }
-    return said.get(found["state"], found["state"])
+    return said[found["state"]]
 
 
 def _phases(found: dict[str, Any]) -> Table:
