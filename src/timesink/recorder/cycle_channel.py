@@ -116,9 +116,7 @@ class CycleSender:
             rows, self._rows = self._rows, []
             sent = self._send(rows, now_ns)
             self._wait_ns = (
-                _SENDS_EVERY_NS
-                if sent == len(rows)
-                else min(2 * self._wait_ns, _WAITS_AT_MOST_NS)
+                _SENDS_EVERY_NS if sent == len(rows) else min(2 * self._wait_ns, _WAITS_AT_MOST_NS)
             )
             self._next_ns = now_ns + self._wait_ns
             left = rows[sent:]
