@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from timesink.errors import TimesinkError
     from timesink.model.trace import Trace
     from timesink.recorder.in_program import record
+    from timesink.recorder.watched_block import watch
     from timesink.sources.discovery import find_recordings
     from timesink.sources.opening import open_trace as open  # noqa: A004, F401 - `timesink.open`
-    from timesink.watcher.in_program import watch
 
 _PUBLIC = {
     "Trace": ("timesink.model.trace", "Trace"),
@@ -47,7 +47,7 @@ _PUBLIC = {
     "kernels": ("timesink.answers.kernels.reading", "kernels"),
     "whatif": ("timesink.answers.what_if", "whatif"),
     "record": ("timesink.recorder.in_program", "record"),
-    "watch": ("timesink.watcher.in_program", "watch"),
+    "watch": ("timesink.recorder.watched_block", "watch"),
     "open": ("timesink.sources.opening", "open_trace"),
 }
 

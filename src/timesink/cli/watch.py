@@ -220,7 +220,7 @@ def _watch(options: argparse.Namespace) -> int:
     from timesink.recorder.counter_probes import wanted  # noqa: PLC0415
     from timesink.recorder.folder import RecordingFolder  # noqa: PLC0415
     from timesink.recorder.processes import check_program, masked  # noqa: PLC0415
-    from timesink.watcher.watch_plan import WatchPlan  # noqa: PLC0415
+    from timesink.recorder.watch_plan import WatchPlan  # noqa: PLC0415
 
     if options.pid is not None and options.program:
         raise UsageError("--pid and a program cannot go together", "leave out one of them")

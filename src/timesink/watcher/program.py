@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from timesink.errors import CollectError, TimesinkError, UsageError
-from timesink.recorder.attach import attach
 from timesink.recorder.cycle_channel import CycleReceiver
 from timesink.recorder.folder import read_notes, write_plan
 from timesink.recorder.processes import is_alive, noticed
 from timesink.recorder.recording import Running, recorded_environment, start
+from timesink.recorder.watch_plan import WatchPlan
 from timesink.watcher.journal import WatchFolder
 from timesink.watcher.session import WatchSession
-from timesink.watcher.watch_plan import WatchPlan
 
 _TICK_S = 0.1
 
@@ -46,7 +45,7 @@ class _Guarded:
             self.has_failed = True
             what = f"{type(error).__name__}: {error}".splitlines()[0]
             self._say(f"watching has failed ({what}); the program goes on")
-            self._session.recorder.leave(self._session.intake.processes)
+            self._session.desk.recorder.leave(self._session.intake.processes)
 
 
 def watch_program(plan: WatchPlan, say: Say) -> int:
@@ -94,7 +93,7 @@ def watch_running(
             time.sleep(_TICK_S)
         heard = len(came)
         if is_alive(pid):
-            session.recorder.leave(session.intake.processes)
+            session.desk.recorder.leave(session.intake.processes)
         session.end(None, lambda: len(came) > heard)
     return 0
 
@@ -118,4 +117,6 @@ def watch_pid(plan: WatchPlan, pid: int, say: Say) -> int:
     """Watch a program that runs, and was not started by us."""
     if not is_alive(pid):
         raise UsageError(f"--pid {pid}: there is no such process", "see  ps -ef")
+    from timesink.recorder.attach import attach  # noqa: PLC0415 - rarely
+
     return watch_running(plan, pid, say, lambda place: attach(pid, place.control))

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from timesink.recorder.processes import is_alive
+from timesink.recorder.watch_plan import WatchPlan
 from timesink.watcher.cycle_intake import WatchedProcess
 from timesink.watcher.incidents import Incident
 from timesink.watcher.recorded_cycles import patience_s, withdraw_orders, write_orders
 from timesink.watcher.tasks import WatchTask
-from timesink.watcher.watch_plan import WatchPlan
 
 _TOGETHER_S = 0.3
 """Ranks get so long to learn of an order before the cycle it begins with."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,31 +11,29 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from timesink.analyses.expected.live import LiveAlarm, LiveJudge, LiveModel, live_model_from
+from timesink.analyses.expected.live import LiveJudge, LiveModel, live_model_from
 from timesink.answers.watch import model_content
 from timesink.errors import TimesinkError
 from timesink.model import units
 from timesink.recorder.counter_sampler import Sampler
 from timesink.recorder.run_file import ProgramEnd
+from timesink.recorder.watch_plan import WatchPlan
 from timesink.watcher.commands import taken_commands
 from timesink.watcher.cycle_intake import CycleIntake, Receiver
-from timesink.watcher.incidents import Incident, Incidents, alarm_line, alarm_told, linked_copy
+from timesink.watcher.incident_desk import IncidentDesk
+from timesink.watcher.incidents import alarm_told
 from timesink.watcher.journal import (
     SERIES_SCHEMA,
     STATUS_SCHEMA,
     WATCH_SCHEMA,
     Journal,
     WatchFolder,
-    removed,
 )
 from timesink.watcher.metrics import MetricsServer, OpenTelemetry
-from timesink.watcher.notices import AlarmCommand, Summary
+from timesink.watcher.notices import Summary
 from timesink.watcher.own_cost import OwnCost
-from timesink.watcher.recordings import OrderedRecording, Recorder
-from timesink.watcher.references import Reference, References, dominant_phase, kind_of
-from timesink.watcher.series import CounterTail, WatchedSeries, medians, unjudged
+from timesink.watcher.series import CounterTail, WatchedSeries, unjudged
 from timesink.watcher.tasks import WatchTask
-from timesink.watcher.watch_plan import REFERENCES, WatchPlan
 
 _JUDGES_S = 0.25
 _SERIES_S = 2.0
@@ -65,10 +62,10 @@ class WatchSession:
         self.journal = Journal(self.place, say)
         self.intake = CycleIntake(receiver, plan.skip)
         self.series = WatchedSeries(self._started_us)
-        self.references = References(self.place.references, REFERENCES)
-        self.incidents = Incidents(self.place.incidents, plan.most_incidents, plan.quota_bytes)
-        self.recorder = Recorder(plan, self.place.control, self.place.tasks)
-        self._command = AlarmCommand(plan.on_alarm, say)
+        self._counters = self.place.control / "counters.csv"
+        self.desk = IncidentDesk(
+            plan, self.journal, self.intake, self.series, counters=self._counters, say=say
+        )
         self._summary = Summary(plan.summary, say)
         self._otel = OpenTelemetry() if plan.otel else None
         self._cost = OwnCost()
@@ -78,12 +75,8 @@ class WatchSession:
         """Cycles and time since which may be learned from."""
         self._learning: WatchTask | None = None
         self._learns_after_s = 0.0
-        self._comparing: tuple[Incident, WatchTask] | None = None
-        self._to_compare: list[Incident] = []
         self._unsaved: list[pl.DataFrame] = []
-        self._around: list[pl.DataFrame] = []
-        self._cycles = self._judged = self._outside = self._raised = 0
-        self._last_alarm: LiveAlarm | None = None
+        self._cycles = self._judged = self._outside = 0
         self._is_off = False
         self._ended: ProgramEnd | None = None
         self._is_over = False
@@ -101,10 +94,6 @@ class WatchSession:
             self._use(live_model_from(content, str(plan.model)))
             self.journal.replace(self.place.model.name, content)
         self._server = None if plan.metrics is None else MetricsServer(plan.metrics)
-
-    @property
-    def _counters(self) -> Any:
-        return self.place.control / "counters.csv"
 
     # -- beginning and end -----------------------------------------------------------------------
 
@@ -134,25 +123,18 @@ class WatchSession:
         self._ended = ended
         self.intake.stop()
         self._take(time.monotonic())
-        if self.recorder.current is not None:
-            self.recorder.current.task.end_soon()
-        one = self.incidents.open
-        if one is not None:
-            self._close(one, "The program ended.")
+        self.desk.end_soon()
+        self.desk.close_open("The program ended.")
         until, has_said = time.monotonic() + _FINISHES_S, False
-        while self._is_busy and time.monotonic() < until and not is_hurried():
+        while self.desk.is_busy and time.monotonic() < until and not is_hurried():
             if not has_said:
                 has_said = True
                 self._say("packing what was recorded (once more: stop at once)")
             self._follow_tasks()
             time.sleep(0.1)
-        for task in (
-            self._learning,
-            self._comparing and self._comparing[1],
-            self.recorder.current and self.recorder.current.task,
-        ):
-            if task:
-                task.kill()
+        self.desk.kill()
+        if self._learning is not None:
+            self._learning.kill()
         self._is_over = True
         self._sampler.stop()
         self._second(time.monotonic())
@@ -164,17 +146,12 @@ class WatchSession:
                 closing.close()
         self._tell_end()
 
-    @property
-    def _is_busy(self) -> bool:
-        current = self.recorder.current
-        return bool(self._comparing or self._to_compare or (current and current.incident))
-
     def _tell_end(self) -> None:
         seen = units.counted(self._cycles, "cycles")
         if not self._cycles:
             self._say("no cycle was seen; name what marks one with --marker, or --preset")
-        alarms = units.counted(self._raised, "alarms") if self._raised else "no alarm"
-        kept = [one for one in self.incidents.known if one.folder.is_dir()]
+        alarms = units.counted(self.desk.raised, "alarms") if self.desk.raised else "no alarm"
+        kept = [one for one in self.desk.incidents.known if one.folder.is_dir()]
         more = f", {units.counted(len(kept), 'incidents')}" if kept else ""
         self._say(f"watched {seen}: {alarms}{more}; see  timesink watch status {self.plan.folder}")
 
@@ -199,6 +176,14 @@ class WatchSession:
         if self._is_due("trim", now, _TRIMS_S):
             self._sampler.keep_from(round(1e6 * (time.time() - _COUNTERS_KEPT_S)))
 
+    def _follow_tasks(self) -> None:
+        ended = self.desk.follow()
+        if ended is not None and ended.is_early and self._ready is None:
+            self._ready = (0, time.monotonic())
+        if self._learning is not None and (answer := self._learning.answer()) is not None:
+            self._learning = None
+            self._learned(answer)
+
     def _is_due(self, name: str, now: float, every_s: float) -> bool:
         if now < self._due[name]:
             return False
@@ -215,10 +200,13 @@ class WatchSession:
             self.journal.add_rows(pl.concat(rows, how="diagonal"))
         self.series.close_second()
         self.series.add_counters(self._tail.read())
-        self._command.look()
+        self.desk.command.look()
+        if self.desk.remark:
+            self.remark(self.desk.remark)
         if not (self._is_off or self._is_over):
             self._learn_if_due(now)
-            self._record_if_due()
+            is_healthy = self._judge is not None and not self._judge.open_alarms
+            self.desk.record_if_due(is_healthy=is_healthy)
         status = self.status()
         self.journal.replace("status.json", status)
         if self._server is not None:
@@ -231,7 +219,7 @@ class WatchSession:
     def _write_series(self) -> None:
         alarms = [
             {"since_us": one.since_us, "ended_us": one.ended_us, "incident": one.id}
-            for one in self.incidents.known
+            for one in self.desk.incidents.known
         ]
         self.journal.replace("series.json", {"schema": SERIES_SCHEMA, **self.series.told(alarms)})
 
@@ -245,7 +233,7 @@ class WatchSession:
         self._unsaved.append(rows)
         if self._judge is None:
             self.series.add(unjudged(rows), rows)
-            if self._ready is None and not self._may_record_early(rows):
+            if self._ready is None and not self.desk.record_early(rows):
                 self._ready = (0, now)
             if self._ready is not None:
                 self._ready = (self._ready[0] + rows.height, self._ready[1])
@@ -254,38 +242,10 @@ class WatchSession:
         self._judged += found.table.height
         self._outside += int(found.table["outside"].sum())
         self.series.add(found.table, rows)
-        one = self.incidents.open
-        if one is None:
-            if not found.raised:
-                self.references.see(found.table, rows)
-        else:
-            self._keep_around(rows)
+        self.desk.see(found.table, rows)
         for alarm in found.raised:
-            self._raise(alarm)
-        self._refresh(found.ended)
-
-    def _keep_around(self, rows: pl.DataFrame) -> None:
-        if sum(each.height for each in self._around) < _MOST_AROUND:
-            self._around.append(rows)
-
-    def _may_record_early(self, rows: pl.DataFrame) -> bool:
-        """Record once before learning.
-
-        A profiler that has been there leaves its hooks behind, and cycles take a little longer from
-        then on: those are what is learned from.
-        """
-        if self.recorder.current is not None:
-            return True
-        if self.recorder.refusal() or self.references.taken:
-            return False
-        return not self.recorder.begin(
-            self.references.place(),
-            self.intake.processes.values(),
-            phase="",
-            workload=medians(rows),
-            cycle_us=_median_us(rows),
-            is_early=True,
-        )
+            self.desk.raise_alarm(alarm)
+        self.desk.refresh(self._judge.open_alarms, found.ended)
 
     # -- learning --------------------------------------------------------------------------------
 
@@ -324,10 +284,8 @@ class WatchSession:
             stamp = time.strftime("%Y%m%d-%H%M%S")
             with suppress(OSError):
                 self.place.model.replace(self.place.folder / f"model-{stamp}.json")
-            one = self.incidents.open
-            if one is not None:
-                self._close(one, "Its cycles were accepted as usual.")
-            self.references.forget()
+            self.desk.close_open("Its cycles were accepted as usual.")
+            self.desk.references.forget()
         self.journal.replace(self.place.model.name, content)
         self._use(model)
         event = "accepted" if is_again else "learned"
@@ -338,231 +296,16 @@ class WatchSession:
     def _use(self, model: LiveModel) -> None:
         self._model, self._judge = model, LiveJudge(model)
 
-    # -- alarms and incidents --------------------------------------------------------------------
-
-    def _raise(self, alarm: LiveAlarm) -> None:
-        self._raised += 1
-        self._last_alarm = alarm
-        now_us = time.time_ns() // 1000
-        self.journal.event("alarm", now_us, alarm=alarm_told(alarm))
-        self._say(alarm_line(alarm))
-        # What was recorded while cycles were slow already is no reference.
-        for reference in list(self.references.taken):
-            if reference.ended_us > 1e6 * alarm.since_s:
-                self.references.drop(reference)
-        one = self.incidents.open
-        if one is not None:
-            one.alarms[alarm.number] = alarm
-            return
-        why = self.incidents.why_not(time.monotonic())
-        if why:
-            self.journal.event("refused", now_us, alarm=alarm.number, why=why)
-            self.recorder.why_not = why
-            return
-        one = self.incidents.begin(alarm, time.monotonic())
-        one.process = self._process_of(alarm.stream)
-        recent = self.series.recent()
-        self._around = [] if recent is None else [recent]
-        self.journal.event("incident", now_us, incident=one.id, alarm=alarm.number)
-        self._tell("alarm", one)
-        self._record_incident(one)
-        self._write_incident(one)
-
-    def _process_of(self, stream: str) -> dict[str, Any]:
-        for one in self.intake.processes.values():
-            if stream in {one.stream_name(each) for each in one.streams}:
-                return {"process": one.pid, "rank": one.rank, "source": one.source}
-        return {"process": None, "rank": None, "source": ""}
-
-    def _tell(self, event: str, one: Incident) -> None:
-        alarm = one.first
-        facts = {
-            "incident": one.id, "phase": alarm.phase, "stream": alarm.stream, "rule": alarm.rule,
-            "expected_us": alarm.expected_us, "observed_us": alarm.observed_us,
-            "lost_us": one.brief()["lost_us"], "since_us": one.since_us, "cause": one.cause,
-        }  # fmt: skip
-        self._command.run(event, one.folder, facts)
-
-    def _refresh(self, ended: tuple[LiveAlarm, ...]) -> None:
-        """Open incidents go with their alarms."""
-        one = self.incidents.open
-        if one is None or self._judge is None:
-            return
-        going_on = {alarm.number: alarm for alarm in self._judge.open_alarms}
-        for alarm in (*going_on.values(), *ended):
-            if alarm.number in one.alarms:
-                one.alarms[alarm.number] = alarm
-        if not going_on.keys() & one.alarms.keys():
-            self._close(one, "")
-
-    def _close(self, one: Incident, why: str) -> None:
-        one.ended_us = time.time_ns() // 1000
-        one.remark(why)
-        if one.wants_recording and one.recording is None and not self._is_recorded_now(one):
-            one.wants_recording = False
-            one.remark("It was over before it could be recorded.")
-        self.journal.event("closed", one.ended_us, incident=one.id, lost_us=one.brief()["lost_us"])
-        lost = units.duration_ns(1e3 * max(one.brief()["lost_us"], 0.0))
-        self._say(f"incident {one.id} is over; {lost} lost")
-        self._write_incident(one)
-        self._tell("closed", one)
-
-    def _is_recorded_now(self, one: Incident) -> bool:
-        return self.recorder.current is not None and self.recorder.current.incident is one
-
-    def _write_incident(self, one: Incident) -> None:
-        if not one.folder.is_dir():
-            return
-        if self._around and one is self.incidents.known[-1]:
-            table = pl.concat(self._around, how="diagonal")
-            with suppress(OSError):
-                (one.folder / "cycles.csv").write_text(table.write_csv())
-            with suppress(OSError):
-                shutil.copyfile(self._counters, one.folder / "counters.csv")
-        self.journal.replace(f"incidents/{one.id}/incident.json", one.told())
-
-    # -- recordings ------------------------------------------------------------------------------
-
-    def _record_incident(self, one: Incident) -> None:
-        why = self.recorder.refusal()
-        if not why and not self.incidents.make_room():
-            why = f"the folder is larger than {units.size_bytes(self.plan.quota_bytes)} (--quota)"
-        if not why:
-            alarm = one.first
-            why = self.recorder.begin(
-                one.folder / "new",
-                self.intake.processes.values(),
-                phase=alarm.phase,
-                workload=alarm.workload,
-                cycle_us=alarm.observed_us,
-                incident=one,
-            )
-        if why and why != self.recorder.why_not:
-            self.recorder.why_not = why
-            now_us = time.time_ns() // 1000
-            self.journal.event("refused", now_us, incident=one.id, why=why)
-        one.wants_recording = bool(why) and self.plan.is_recording
-        if why and not self.plan.is_recording:
-            one.remark(f"Nothing was recorded: {why}.")
-
-    def _record_if_due(self) -> None:
-        """A recording that an incident still waits for, or of healthy cycles that have none."""
-        one = self.incidents.open
-        if one is not None:
-            if one.wants_recording and not self.recorder.refusal():
-                self._record_incident(one)
-            return
-        if self._judge is None or self._judge.open_alarms or self.recorder.refusal():
-            return
-        rows, judged = self.series.recent(), self.series.recent_judged()
-        if rows is None or judged is None:
-            return
-        phase, workload = dominant_phase(judged), medians(rows)
-        if self.references.is_wanted(phase, workload):
-            self.recorder.begin(
-                self.references.place(),
-                self.intake.processes.values(),
-                phase=phase,
-                workload=workload,
-                cycle_us=_median_us(rows),
-            )
-
-    def _follow_tasks(self) -> None:
-        done = self.recorder.look(self.intake.processes)
-        if done is not None:
-            self._recorded(*done)
-        if self._learning is not None and (answer := self._learning.answer()) is not None:
-            self._learning = None
-            self._learned(answer)
-        if self._comparing is None and self._to_compare:
-            self._compare(self._to_compare.pop(0))
-        if self._comparing is not None:
-            one, task = self._comparing
-            answer = task.answer()
-            if answer is not None:
-                self._comparing = None
-                self._compared(one, answer)
-
-    def _recorded(self, made: OrderedRecording, answer: dict[str, Any]) -> None:
-        if made.is_early and self._ready is None:
-            self._ready = (0, time.monotonic())
-        one = made.incident
-        if one is None:
-            self._keep_reference(made, answer)
-            return
-        one.wants_recording = False
-        if "error" in answer:
-            one.remark(f"Nothing was recorded: {answer['error']}.")
-            self._write_incident(one)
-            return
-        one.recording = answer
-        if one.ended_us is not None and one.ended_us < answer["started_us"]:
-            one.remark("Cycles were back to normal when they were recorded.")
-        self._to_compare.append(one)
-        self._write_incident(one)
-
-    def _keep_reference(self, made: OrderedRecording, answer: dict[str, Any]) -> None:
-        if "error" in answer:
-            removed(made.folder)
-            self.remark(f"no reference was recorded: {answer['error']}")
-            return
-        if self.incidents.open is not None:
-            # Cycles were slow meanwhile, or at least not known to be healthy.
-            removed(made.folder)
-            return
-        kind = "early" if made.is_early else kind_of(made.phase, made.workload)
-        taken = Reference(
-            made.folder.name, made.folder, made.phase, kind, made.workload,
-            answer["started_us"], answer["ended_us"],
-        )  # fmt: skip
-        if not made.is_early:
-            # A better one is there now.
-            for old in [each for each in self.references.taken if each.kind == "early"]:
-                self.references.drop(old)
-        self.references.add(taken)
-        now_us = time.time_ns() // 1000
-        self.journal.event("reference", now_us, reference=taken.name, workload=dict(taken.workload))
-
-    def _compare(self, one: Incident) -> None:
-        alarm = one.first
-        one.likeness = self.references.nearest(alarm.phase, alarm.workload)
-        if one.likeness is None:
-            one.remark("There is no recording of healthy cycles to compare with.")
-            self._write_incident(one)
-            return
-        one.remark(one.likeness.remark)
-        base = one.folder / "base"
-        try:
-            linked_copy(one.likeness.reference.folder, base)
-            facts = {"base": str(base), "new": str(one.folder / "new"), "to": str(one.folder)}
-            self._comparing = one, WatchTask("compare", self.place.tasks, _TASK_S, compare=facts)
-        except OSError as error:
-            one.remark(f"It was not compared: {error.strerror or error}.")
-            self._write_incident(one)
-
-    def _compared(self, one: Incident, answer: dict[str, Any]) -> None:
-        if "error" in answer:
-            one.remark(f"It was not compared: {answer['error']}.")
-        else:
-            one.compared = answer
-        self._write_incident(one)
-        cause = one.cause or answer.get("reason") or "no cause was found"
-        self._say(f"incident {one.id}: {cause}")
-        self._say(f"incident {one.id}: see {one.folder}")
-        self._tell("incident", one)
-
     # -- what others ask for, and are told ---------------------------------------------------------
 
     def _obey(self, what: str) -> None:
         if what == "off":
-            self.recorder.leave(self.intake.processes)
+            self.desk.recorder.leave(self.intake.processes)
             self._is_off = True
-            one = self.incidents.open
-            if one is not None:
-                self._close(one, "Watching was switched off.")
+            self.desk.close_open("Watching was switched off.")
             self._say("switched off; the program goes on")
         elif what == "reference":
-            self.references.forget()
+            self.desk.references.forget()
         elif what == "accept" and self._judge is not None and self._learning is None:
             self._begin_learning(min(self.plan.learn, _MOST_ROWS))
 
@@ -580,13 +323,13 @@ class WatchSession:
     def status(self) -> dict[str, Any]:
         """The content of status.json."""
         model, ready = self._model, self._ready or (0, 0.0)
-        taken, judge = self.recorder, self._judge
+        taken, judge = self.desk.recorder, self._judge
         alarms = [alarm_told(each) for each in (judge.open_alarms if judge else ())]
         remarks = list(self._remarks)
         if self.journal.failed:
             remarks.append(f"{units.counted(self.journal.failed, 'writes')} failed")
-        if self.incidents.removed:
-            gone = units.counted(self.incidents.removed, "incidents")
+        if self.desk.incidents.removed:
+            gone = units.counted(self.desk.incidents.removed, "incidents")
             remarks.append(f"{gone} removed to keep to the quota")
         kind = None if model is None else model.model.kind
         error = None if model is None else model.model.error_pct[0]
@@ -609,22 +352,17 @@ class WatchSession:
             "workload": self.series.workload(),
             "counters": self.series.last_counters(),
             "alarms": {
-                "raised": self._raised,
+                "raised": self.desk.raised,
                 "open": alarms,
-                "last": None if self._last_alarm is None else alarm_told(self._last_alarm),
+                "last": None if self.desk.last_alarm is None else alarm_told(self.desk.last_alarm),
             },
-            "incidents": [one.brief() for one in self.incidents.known[-_INCIDENTS_SHOWN:]],
+            "incidents": [one.brief() for one in self.desk.incidents.known[-_INCIDENTS_SHOWN:]],
             "recorder": {
                 "on": taken.current is not None,
                 "last_us": taken.last_us,
                 "why_not": taken.why_not or None,
             },
             "own": self._cost.told(self._judged, self._cycles),
-            "references": [one.told() for one in self.references.taken],
+            "references": [one.told() for one in self.desk.references.taken],
             "remarks": remarks,
         }
-
-
-def _median_us(rows: pl.DataFrame) -> float:
-    value = rows["duration_us"].median()
-    return float(value) if isinstance(value, int | float) else 0.0

@@ -11,13 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from timesink.errors import TimesinkError
 from timesink.recorder.folder import CONTROL_VARIABLE
 
 _SOURCES = Path(__file__).resolve().parents[2]
 _START = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
-    "from timesink.watcher.tasks import main; main()"
+    "from timesink.watcher.task_process import main; main()"
 )
 _NICE = 10
 
@@ -108,28 +107,3 @@ def be_nice() -> None:
     """The program comes first."""
     with suppress(OSError, AttributeError):
         os.nice(_NICE)
-
-
-def main() -> None:
-    """Do the task whose file is the only argument."""
-    files = TaskFiles(Path(sys.argv[1]))
-    try:
-        files.give(_done(files))
-    except TimesinkError as error:
-        files.give({"error": error.message})
-
-
-def _done(files: TaskFiles) -> dict[str, Any]:
-    facts = files.facts
-    if facts["kind"] == "record":
-        from timesink.watcher.recorded_cycles import record_cycles  # noqa: PLC0415 - one per process
-
-        return record_cycles(files)
-    be_nice()
-    if facts["kind"] == "learn":
-        from timesink.watcher.learned import learn_rows  # noqa: PLC0415
-
-        return learn_rows(**facts["learn"])
-    from timesink.watcher.incident_report import compare_recordings  # noqa: PLC0415
-
-    return compare_recordings(**facts["compare"])

@@ -6,7 +6,6 @@ import importlib
 import importlib.util
 import json
 import os
-import select
 import subprocess
 import sys
 import warnings
@@ -16,13 +15,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from timesink.errors import CollectError, TimesinkError, UsageError
+from timesink.errors import CollectError, UsageError
 from timesink.recorder.agent import begin, running
 from timesink.recorder.agent.endings import BLOCK_ENDED
 from timesink.recorder.counter_probes import wanted
 from timesink.recorder.folder import CONTROL_VARIABLE, Notebook, RecordingFolder
 from timesink.recorder.in_program import READY
-from timesink.watcher.watch_plan import DEFAULT_PLACE, WatchPlan
+from timesink.recorder.watch_plan import DEFAULT_PLACE, WatchPlan
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 _SOURCES = Path(__file__).resolve().parents[2]
 _KEEPER = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
-    "from timesink.watcher.in_program import keep; keep()"
+    "from timesink.watcher.keeper import keep; keep()"
 )
 _FINISHES_S = 120.0
 
@@ -55,7 +54,7 @@ def watch(
     try:
         plan = WatchPlan(folder, command=tuple(sys.argv), timesink=version, **options)
     except TypeError as error:
-        raise UsageError(f"watch: {error}", "see  help(timesink.watcher.watch_plan)") from None
+        raise UsageError(f"watch: {error}", "see  help(timesink.recorder.watch_plan)") from None
     plan = replace(plan, counters=wanted(counters))
     if not os.environ.get(CONTROL_VARIABLE):
         RecordingFolder(folder).check(force=force)
@@ -131,34 +130,3 @@ class BlockWatch:
             self._keeper.communicate(b"end\n", timeout=_FINISHES_S)
         if self._keeper.returncode != 0:
             warnings.warn(f"{self.path}: the watch could not be finished", stacklevel=2)
-
-
-# The watcher's side.
-
-
-def _say_ready(_: object) -> None:
-    os.write(sys.stdout.fileno(), READY)
-
-
-def keep() -> None:
-    """Watch the program that has started us, until it says so or is gone."""
-    told = json.loads(sys.argv[1])
-    pid = told.pop("pid")
-    tuples = {
-        name: tuple(told[name]) for name in ("command", "extras", "on_alarm", "metrics")
-        if told[name] is not None
-    }  # fmt: skip
-    paths = {"folder": Path(told["folder"]), "model": told["model"] and Path(told["model"])}
-    plan = WatchPlan(**{**told, **tuples, **paths, "counters": frozenset(told["counters"])})
-    try:
-        from timesink.watcher.program import watch_running  # noqa: PLC0415 - not in the program
-
-        watch_running(
-            plan,
-            pid,
-            lambda text: print(f"timesink: {text}", file=sys.stderr, flush=True),  # noqa: T201
-            _say_ready,
-            lambda: bool(select.select([sys.stdin], [], [], 0)[0]) or os.getppid() != pid,
-        )
-    except TimesinkError as error:
-        sys.exit(f"timesink: {error}")
