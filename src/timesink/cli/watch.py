@@ -38,7 +38,6 @@ from timesink.cli.options import (
     cycles_or_none,
     file_only,
     fraction,
-    not_empty,
     program_in,
     refused,
     whole_number,
@@ -116,7 +115,7 @@ def _add_live(parser: argparse.ArgumentParser) -> None:
     add_option(told, "--metrics [HOST:]PORT", serve, type=_address)
     add_option(told, "--otel", "send metrics by OpenTelemetry; needs timesink[otel]")
     summary = "a folder or URL where all watchers put their status"
-    add_option(told, "--summary URL", summary, type=not_empty, default="")
+    add_option(told, "--summary URL", summary, default="")
     add_program(parser, "watch")
 
 

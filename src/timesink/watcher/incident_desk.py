@@ -25,6 +25,8 @@ from timesink.watcher.tasks import WatchTask
 
 _MOST_AROUND = 20_000
 _TASK_S = 900.0
+_CALM_S = 10.0
+"""Healthy cycles are recorded so long after the last alarm at the soonest."""
 
 
 class IncidentDesk:
@@ -59,6 +61,7 @@ class IncidentDesk:
         self._comparing: tuple[Incident, WatchTask] | None = None
         self._to_compare: list[Incident] = []
         self._around: list[pl.DataFrame] = []
+        self._alarm_s = -_CALM_S
 
     @property
     def is_busy(self) -> bool:
@@ -136,9 +139,12 @@ class IncidentDesk:
         for reference in list(self.references.taken):
             if reference.ended_us > 1e6 * alarm.since_s:
                 self.references.drop(reference)
-        one = self.incidents.open
+        self._alarm_s = time.monotonic()
+        one = self.incidents.open or self.incidents.just_closed(now_us)
         if one is not None:
             one.alarms[alarm.number] = alarm
+            one.ended_us = None
+            self._write_incident(one)
             return
         why = self.incidents.why_not(time.monotonic())
         if why:
@@ -235,7 +241,8 @@ class IncidentDesk:
             if one.wants_recording and not self.recorder.refusal():
                 self._record_incident(one)
             return
-        if not is_healthy or self.recorder.refusal():
+        is_calm = time.monotonic() - self._alarm_s > _CALM_S
+        if not (is_healthy and is_calm) or self.recorder.refusal():
             return
         rows, judged = self.series.recent(), self.series.recent_judged()
         if rows is None or judged is None:

@@ -16,6 +16,8 @@ from timesink.watcher.journal import INCIDENT_SCHEMA, removed, size_of
 from timesink.watcher.references import Likeness
 
 OPEN, CLOSED = "open", "closed"
+_SAME_US = 30_000_000
+"""Alarms that follow each other so closely are one incident."""
 _LISTS = ("causes", "anomalies", "edits", "notes")
 
 
@@ -92,12 +94,17 @@ def alarm_told(one: LiveAlarm) -> dict[str, Any]:
     return {**asdict(one), "workload": dict(one.workload)}
 
 
+def cycles_of(phase: str) -> str:
+    """What cycles of a phase are called."""
+    return f"{phase} cycles" if phase in {"decode", "prefill", "mixed"} else "cycles"
+
+
 def alarm_line(one: LiveAlarm) -> str:
     """An alarm in a line."""
     since = time.strftime("%H:%M:%S", time.localtime(one.since_s))
     longer = units.more(one.expected_us, one.observed_us, "", time=True)
     return (
-        f"alarm {one.number}: {one.phase} cycles of {one.stream} take {longer}: "
+        f"alarm {one.number}: {cycles_of(one.phase)} of {one.stream} take {longer}: "
         f"{units.brief_ns(1e3 * one.observed_us)} instead of "
         f"{units.brief_ns(1e3 * one.expected_us)}, since {since}"
     )
@@ -124,6 +131,13 @@ class Incidents:
         if len(self._begun_s) >= self.most_per_hour:
             return f"there were {len(self._begun_s)} incidents within an hour (--most-incidents)"
         return ""
+
+    def just_closed(self, now_us: int) -> Incident | None:
+        """The last one, where it closed so soon before that what comes now belongs to it."""
+        one = self.known[-1] if self.known else None
+        if one is None or one.ended_us is None or not one.folder.is_dir():
+            return None
+        return one if 0 <= now_us - one.ended_us < _SAME_US else None
 
     def begin(self, alarm: LiveAlarm, now_s: float) -> Incident:
         """A new one; the oldest that are closed go where there is no room."""
