@@ -6,6 +6,7 @@ some rows for later, drops the oldest, and says how many it dropped.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
@@ -18,6 +19,7 @@ import tempfile
 import threading
 import time
 from array import array
+from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -29,7 +31,8 @@ CHANNEL_FILE = "channel"
 
 _SENDS_EVERY_NS = 20_000_000
 _SENDS_AFTER = 32
-_WAITS_AT_MOST_NS = 1_000_000_000
+_WAITS_NS = 200_000_000
+"""Before it is tried again to reach somebody who does not listen."""
 _ASKS_EVERY_NS = 1_000_000_000
 MOST_KEPT = 4096
 """Rows that wait for a watcher that does not listen; older ones are dropped."""
@@ -83,45 +86,46 @@ class CycleSender:
         self._identity = identity
         self.source = self.span = ""
         self.count = self.dropped = self.failed = 0
-        self._rows: list[Row] = []
+        # Threads add to it as they like; only one sends.
+        self._rows: deque[Row] = deque()
+        self._counter = itertools.count(1)
         self._socket: socket.socket | None = None
         self._address = ""
         self._own: Mapping[str, int | None] = {}
         self._next_ns = self._asked_ns = 0
-        self._wait_ns = _SENDS_EVERY_NS
-        # A signal handler may come between, and mark cycles itself.
-        self._lock = threading.RLock()
+        self._is_stuck = False
+        self._sends = threading.Lock()
 
     def add(
         self, stream: int, start_us: int, duration_ns: int, values: Mapping[str, float]
     ) -> None:
         """One more cycle has ended."""
-        with self._lock:
-            self.count += 1
-            self._rows.append((stream, start_us, duration_ns, values))
-            now_ns = time.monotonic_ns()
-            is_many = len(self._rows) >= _SENDS_AFTER and self._wait_ns == _SENDS_EVERY_NS
-            if is_many or now_ns >= self._next_ns:
-                self.flush(now_ns)
+        self.count = next(self._counter)
+        rows = self._rows
+        rows.append((stream, start_us, duration_ns, values))
+        now_ns = time.monotonic_ns()
+        if now_ns >= self._next_ns or (len(rows) >= _SENDS_AFTER and not self._is_stuck):
+            self.flush(now_ns)
 
     def skip(self) -> None:
         """One more cycle has ended, whose time tells nothing."""
-        with self._lock:
-            self.count += 1
+        self.count = next(self._counter)
 
     def flush(self, now_ns: int | None = None) -> None:
         """Send what there is, as far as somebody takes it."""
         now_ns = time.monotonic_ns() if now_ns is None else now_ns
-        with self._lock:
-            rows, self._rows = self._rows, []
-            sent = self._send(rows, now_ns)
-            self._wait_ns = (
-                _SENDS_EVERY_NS if sent == len(rows) else min(2 * self._wait_ns, _WAITS_AT_MOST_NS)
-            )
-            self._next_ns = now_ns + self._wait_ns
-            left = rows[sent:]
-            self.dropped += max(0, len(left) - MOST_KEPT)
-            self._rows = left[-MOST_KEPT:] + self._rows
+        # A signal handler may come between, and mark cycles itself: nobody waits here.
+        if not self._sends.acquire(blocking=False):
+            return
+        try:
+            while len(self._rows) > MOST_KEPT:
+                self._rows.popleft()
+                self.dropped += 1
+            self._is_stuck = not self._send(now_ns)
+            wait_ns = _WAITS_NS if self._is_stuck else _SENDS_EVERY_NS
+            self._next_ns = now_ns + wait_ns
+        finally:
+            self._sends.release()
 
     def close(self) -> None:
         """Send the last, and be gone; what nobody takes is lost."""
@@ -130,8 +134,8 @@ class CycleSender:
             self._socket.close()
             self._socket = None
 
-    def _send(self, rows: list[Row], now_ns: int) -> int:
-        """How many rows went out."""
+    def _send(self, now_ns: int) -> bool:
+        """Whether all went out."""
         if self._socket is None:
             self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
             self._socket.setblocking(False)
@@ -140,24 +144,29 @@ class CycleSender:
             self._own = self._identity()
             with suppress(OSError):
                 self._address = _address((self._control / CHANNEL_FILE).read_text())
-        if not self._address:
-            return 0
-        sent = 0
-        while sent < len(rows):
-            part = rows[sent : sent + _ROWS_AT_A_TIME]
-            # All of one datagram are of one stream.
-            stream = part[0][0]
-            end = next((at for at, row in enumerate(part) if row[0] != stream), len(part))
+        while self._rows and self._address:
+            part = self._next_rows()
             try:
-                self._socket.sendto(self._packed(part[:end]), self._address)
+                self._socket.sendto(self._packed(part), self._address)
             except OSError:
                 # Nobody is there, or they do not read.
+                self._rows.extendleft(reversed(part))
                 break
-            sent += end
-        return sent
+        return not self._rows
+
+    def _next_rows(self) -> list[Row]:
+        """Those of one datagram, which are of one stream."""
+        part = [self._rows.popleft()]
+        while self._rows and len(part) < _ROWS_AT_A_TIME and self._rows[0][0] == part[0][0]:
+            part.append(self._rows.popleft())
+        return part
 
     def _packed(self, rows: list[Row]) -> bytes:
-        names = list(dict.fromkeys(name for row in rows for name in row[3]))[:_MOST_COLUMNS]
+        first = rows[0][3].keys()
+        if all(row[3].keys() == first for row in rows):
+            names = list(first)[:_MOST_COLUMNS]
+        else:
+            names = list(dict.fromkeys(name for row in rows for name in row[3]))[:_MOST_COLUMNS]
         head = {
             "pid": os.getpid(),
             "stream": rows[0][0],

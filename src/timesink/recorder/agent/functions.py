@@ -34,7 +34,7 @@ class MarkedCalls:
         self._name = name
         self._open = threading.local()
 
-    def entered(self, *, shown: bool, told: Callable[[], Arguments] | None = None) -> None:
+    def entered(self, *, shown: bool, told: Callable[[], Arguments] | None = None) -> None:  # noqa: ARG002
         """The function was called; one that is called from itself begins nothing."""
         ranges = self._ranges()
         is_outermost = not ranges
@@ -42,7 +42,7 @@ class MarkedCalls:
         with self._engine.program_goes_on():
             # A process that only loads data for another has no cycles.
             if is_outermost and self._torch.utils.data.get_worker_info() is None:
-                self._begin(told)
+                self._engine.boundary(_BY, self._name, begins=True)
             if is_outermost and shown and self._engine.is_recording:
                 ranges[-1] = self._torch.profiler.record_function(self._name)
                 ranges[-1].__enter__()
@@ -51,14 +51,11 @@ class MarkedCalls:
         """The function returned, or an exception left it."""
         ranges = self._ranges()
         last = ranges.pop() if ranges else None
-        with self._engine.program_goes_on():
-            if last is not None:
+        if last is not None:
+            with self._engine.program_goes_on():
                 last.__exit__(None, None, None)
-            if not ranges:
-                self._end()
-
-    def _begin(self, _told: Callable[[], Arguments] | None) -> None:
-        self._engine.boundary(_BY, self._name, begins=True)
+        if not ranges:
+            self._end()
 
     def _end(self) -> None:
         """The outermost call is over."""
@@ -75,21 +72,24 @@ class MarkedCalls:
             self.left()
 
     @contextmanager
-    def call(
-        self, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Iterator[None]:
-        """One call, from its beginning to its end."""
-        self.entered(shown=True, told=lambda: (args, kwargs or {}))
+    def _call(self) -> Iterator[None]:
+        self.entered(shown=True)
         try:
             yield
         finally:
             self.left()
 
+    def call(self) -> AbstractContextManager[None]:
+        """One call, from its beginning to its end."""
+        return self._call()
+
     def _ranges(self) -> list[Any]:
         """Ranges of the calls this thread is in, the outermost first."""
-        if not hasattr(self._open, "ranges"):
-            self._open.ranges = []
-        found: list[Any] = self._open.ranges
+        found: list[Any]
+        try:
+            found = self._open.ranges
+        except AttributeError:
+            found = self._open.ranges = []
         return found
 
 

@@ -42,12 +42,12 @@ def order_file(control: Path, pid: int) -> Path:
 class WatchedCycle:
     """A cycle under way."""
 
-    __slots__ = ("begun_ns", "is_clear", "is_idle", "start_us", "stream", "values")
+    __slots__ = ("begun_ns", "is_clear", "start_us", "stream", "values")
 
-    def __init__(self, stream: int, values: Values | None, *, is_clear: bool) -> None:
-        self.stream, self.values = stream, values or {}
-        self.is_idle = values is None
-        """Whether it has nothing to do, and does not count."""
+    def __init__(self, stream: int, values: Values | None, is_clear: bool) -> None:  # noqa: FBT001
+        """`values` are None where it has nothing to do, and does not count."""
+        self.stream = stream
+        self.values = values
         self.is_clear = is_clear
         self.start_us = time.time_ns() // 1000
         self.begun_ns = time.perf_counter_ns()
@@ -173,7 +173,7 @@ class WatchEngine:
 
     def boundary(self, by: str, name: str, *, begins: bool, told: Told | None = None) -> None:
         """One cycle of this thread ends and the next begins."""
-        if not self.hears(by, name):
+        if self._source != (by, name) and not self.hears(by, name):
             return
         if self.span == CALL and begins:
             self.stream().open = self.begun(told)
@@ -191,7 +191,7 @@ class WatchEngine:
             if is_step and self.shapes is not None:
                 cycle.values = self.shapes.take()
             self._complete(cycle, now_ns - cycle.begun_ns)
-        stream.open = self.begun(told, extract)
+        stream.open = self.begun(told, extract, stream)
 
     # -- calls as cycles -------------------------------------------------------------------------
 
@@ -212,7 +212,12 @@ class WatchEngine:
         # Threads may have optimizers of their own.
         return self._source == (by, name) or by == self._source[0] == STEP
 
-    def begun(self, told: Told | None, extract: Extractor | None = None) -> WatchedCycle:
+    def begun(
+        self,
+        told: Told | None,
+        extract: Extractor | None = None,
+        stream: WatchedThread | None = None,
+    ) -> WatchedCycle:
         """A cycle begins on this thread."""
         now_ns = time.perf_counter_ns()
         if now_ns >= self._next_look_ns:
@@ -220,16 +225,16 @@ class WatchEngine:
             self._look()
         if self._recorder is not None or self._order is not None:
             self._record()
-        values = self.workload(told, extract)
+        values = {} if told is None else self.workload(told, extract)
         is_clear = self._recorder is None or not self._recorder.slows
-        return WatchedCycle(self.stream().number, values, is_clear=is_clear)
+        return WatchedCycle((stream or self.stream()).number, values, is_clear)
 
     def ended(self, cycle: WatchedCycle, *, since_ns: int = 0, is_last: bool = True) -> int:
         """It is over, now: what lies before `since_ns` does not count; `is_last`: none is open."""
         now_ns = time.perf_counter_ns()
         if self._recorder is not None and is_last and self._source is not None:
             self._recorder.rest(*self._source)
-        if not cycle.is_idle:
+        if cycle.values is not None:
             self._complete(cycle, now_ns - max(cycle.begun_ns, since_ns))
         return now_ns
 
@@ -251,7 +256,7 @@ class WatchEngine:
 
     def _complete(self, cycle: WatchedCycle, lasted_ns: int) -> None:
         if cycle.is_clear and (self._recorder is None or not self._recorder.slows):
-            self._sender.add(cycle.stream, cycle.start_us, lasted_ns, cycle.values)
+            self._sender.add(cycle.stream, cycle.start_us, lasted_ns, cycle.values or {})
         else:
             self._sender.skip()
 
@@ -336,7 +341,7 @@ class WatchEngine:
         """Leave the program: all hooks are taken back."""
         if self.is_over:
             return
-        self.is_over = True
+        self.is_over, self._source = True, None
         with suppress(Exception):
             atexit.unregister(self._at_exit)
         leaving, self._leaving = self._leaving, []

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from timesink.recorder.agent.engine import Arguments
 from timesink.recorder.agent.functions import MarkedCalls, watch_functions
 from timesink.recorder.agent.hooks import OptimizerSteps, watch_annotations, watch_steps
 from timesink.recorder.agent.presets import NamedFunctions, Preset, Replace, wanted_presets
@@ -73,10 +74,10 @@ class WatchedSteps:
         steps = getattr(self._here, "steps", None)
         if steps is None:
             steps = self._here.steps = OptimizerSteps(self._engine)
-        steps.stepped(optimizer)
         if self._shapes.is_looking:
             with self._engine.program_goes_on():
                 self._shapes.look(optimizer)
+        steps.stepped(optimizer)
 
 
 class WatchedCalls(MarkedCalls):
@@ -87,22 +88,31 @@ class WatchedCalls(MarkedCalls):
         self._watch = engine
         self._tasks: dict[int, WatchedCycle] = {}
         self.is_told_all = engine.span == CALL or bool(engine.plan.extractor)
+        self._guard = engine.program_goes_on()
+        self._is_told_arguments = bool(engine.plan.extractor)
+
+    def call(self, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> _Call:
+        """One call, from its beginning to its end."""
+        return _Call(self, (args, kwargs or {}))
 
     def entered(self, *, shown: bool, told: Told | None = None) -> None:
         """The function was called; of a call seen too late nobody knows how long it takes."""
-        if shown or self._watch.span == LOOP:
-            super().entered(shown=shown, told=told)
-        else:
-            self._ranges().append(None)
-
-    def _begin(self, told: Told | None) -> None:
-        wanted = told if self.is_told_all else None
-        self._watch.boundary(FUNCTION, self._name, begins=True, told=wanted)
+        ranges, engine = self._ranges(), self._watch
+        ranges.append(None)
+        if len(ranges) > 1 or not (shown or engine.span == LOOP):
+            return
+        with self._guard:
+            # A process that only loads data for another has no cycles.
+            if self._torch.utils.data.get_worker_info() is None:
+                wanted = told if self._is_told_arguments else None
+                engine.boundary(FUNCTION, self._name, begins=True, told=wanted)
+            if shown and engine.is_recording:
+                ranges[-1] = self._torch.profiler.record_function(self._name)
+                ranges[-1].__enter__()
 
     def _end(self) -> None:
         if self._watch.span == CALL:
-            with self._watch.program_goes_on():
-                self._watch.end_open(FUNCTION, self._name)
+            self._watch.end_open(FUNCTION, self._name)
 
     def task_entered(self, task: int, told: Told) -> None:
         """A coroutine was begun: others of its thread may run before it ends."""
@@ -121,8 +131,23 @@ class WatchedCalls(MarkedCalls):
                 self._watch.ended(cycle, is_last=not self._tasks)
 
 
+class _Call:
+    """One call of a marked function."""
+
+    __slots__ = ("_calls", "_told")
+
+    def __init__(self, calls: WatchedCalls, told: Arguments) -> None:
+        self._calls, self._told = calls, told
+
+    def __enter__(self) -> None:
+        self._calls.entered(shown=True, told=lambda: self._told)
+
+    def __exit__(self, *_reason: object) -> None:
+        self._calls.left()
+
+
 _MOST_WAITING = 8
-_NESTED = WatchedCycle(0, None, is_clear=False)
+_NESTED = WatchedCycle(0, None, False)
 """Stands for a call within a call, which is no cycle."""
 
 
@@ -230,11 +255,11 @@ class PresetCalls:
         """The cycle is over, unless another function is to end it."""
         kind = type(outcome).__name__
         for later, (wanted, _) in enumerate(self._preset.goes_on[at:], at):
-            if wanted == "*" or (wanted == kind and not cycle.is_idle):
+            if wanted == "*" or (wanted == kind and cycle.values is not None):
                 self._waiting[later].append((id(outcome), cycle))
                 return
         add = OUTCOMES.get(self._preset.extractor)
-        if add is not None and not self._engine.plan.extractor:
+        if add is not None and cycle.values is not None and not self._engine.plan.extractor:
             add(cycle.values, outcome)
         is_last = not any(self._waiting)
         self._last_end_ns = self._engine.ended(

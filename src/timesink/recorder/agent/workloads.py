@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import gc
 import importlib
+import itertools
+import math
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Real
@@ -66,10 +68,12 @@ def vllm(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Values | None:
         computed = [one.num_computed_tokens for one in cached]
         written: list[int] = []
     else:
-        computed = list(getattr(cached, "num_computed_tokens", None) or ())
-        written = list(getattr(cached, "num_output_tokens", None) or ())
-    first = [one.num_computed_tokens + scheduled.get(one.req_id, 0) for one in new]
-    _lengths(values, "input", computed + first)
+        computed = getattr(cached, "num_computed_tokens", None) or []
+        written = getattr(cached, "num_output_tokens", None) or []
+    if new:
+        first = [one.num_computed_tokens + scheduled.get(one.req_id, 0) for one in new]
+        computed = [*computed, *first]
+    _lengths(values, "input", computed)
     _lengths(values, "output", written)
     # A prompt may take several steps.
     if written:
@@ -206,38 +210,44 @@ def batch(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Values | None:
     >>> from types import SimpleNamespace as Tensor
     >>> tokens = Tensor(shape=(8, 128), dtype="torch.int64")
     >>> batch((None, {"input_ids": tokens}), {})
-    {'batch_size': 8.0, 'input_elements': 1024.0, 'avg_input_length': 128.0}
+    {'batch_size': 8.0, 'avg_input_length': 128.0, 'input_elements': 1024.0}
     """
     values: Values = {}
-    for shape, kind in _tensors((args, kwargs)):
-        elements = 1
-        for size in shape:
-            elements *= size
-        if not values:
-            values = {"batch_size": float(shape[0]), "input_elements": 0.0}
-            if len(shape) == 3 or (len(shape) == 2 and "int" in kind):
-                values["avg_input_length"] = float(shape[1])
-            elif len(shape) == 4:
-                values["image_size"] = float(shape[2] * shape[3])
-        values["input_elements"] += elements
+    waiting: list[Any] = [*args[:_MOST_TENSORS], *kwargs.values()]
+    total = found = 0
+    for one in itertools.islice(_opened(waiting), _MOST_LOOKED_AT):
+        shape = getattr(one, "shape", None)
+        if shape and isinstance(shape, tuple):
+            total += math.prod(shape)
+            found += 1
+            if found == 1:
+                values = _of_first(shape, one)
+            elif found == _MOST_TENSORS:
+                break
+    if found:
+        values["input_elements"] = float(total)
     return values
 
 
-def _tensors(held: Any) -> Iterator[tuple[tuple[int, ...], str]]:
-    waiting, found = [held], 0
-    for _ in range(_MOST_LOOKED_AT):
-        if not waiting or found == _MOST_TENSORS:
-            return
-        one = waiting.pop(0)
-        if isinstance(one, Mapping):
-            waiting += list(one.values())[:_MOST_TENSORS]
-        elif isinstance(one, (list, tuple)):
+def _opened(waiting: list[Any]) -> Iterator[Any]:
+    """What lists and dictionaries hold, in order."""
+    for one in waiting:
+        if isinstance(one, (list, tuple)):
             waiting += one[:_MOST_TENSORS]
+        elif isinstance(one, Mapping):
+            waiting += itertools.islice(one.values(), _MOST_TENSORS)
         else:
-            shape = getattr(one, "shape", None)
-            if isinstance(shape, tuple) and shape:
-                found += 1
-                yield shape, str(getattr(one, "dtype", ""))
+            yield one
+
+
+def _of_first(shape: tuple[int, ...], tensor: Any) -> Values:
+    values = {"batch_size": float(shape[0])}
+    dimensions = len(shape)
+    if dimensions == 3 or (dimensions == 2 and "int" in str(getattr(tensor, "dtype", ""))):
+        values["avg_input_length"] = float(shape[1])
+    elif dimensions == 4:
+        values["image_size"] = float(shape[2] * shape[3])
+    return values
 
 
 EXTRACTORS: dict[str, Extractor] = {
