@@ -374,7 +374,7 @@ class LiveJudge:
         sums, high = [], []
         for rule, total in zip(self._limits.sums, stream.sums, strict=True):
             added = steps_of(rule, distance, weight)
-            sums.append(np.array(running_sums(added, total, 2 * rule.limit)))
+            sums.append(np.array(running_sums(added, total, rule.most)))
             high.append(sums[-1] > rule.limit)
         holds = spiky | np.logical_or.reduce(high)
         return _Seen(part, _Marks(stream.end, part), distance, beyond, spiky, sums, high, holds)
@@ -404,7 +404,9 @@ class LiveJudge:
         self, stream: _Stream, seen: _Seen, raised: list[LiveAlarm], ended: list[LiveAlarm]
     ) -> int:
         """Raise and end alarms, up to the first that ends; how many cycles that were."""
-        holds, short = seen.holds, seen.spiky | seen.high[0]
+        rules = zip(self._limits.sums, seen.high, strict=True)
+        quick = [high for rule, high in rules if rule.steps <= 2 * CALM_CYCLES]
+        holds, short = seen.holds, np.logical_or.reduce([seen.spiky, *quick])
         for at in range(len(holds)):
             mine = stream.open
             if mine is None:

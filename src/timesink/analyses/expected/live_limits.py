@@ -1,8 +1,8 @@
 """When cycles of a running program are too slow: limits for so many false alarms an hour.
 
-Several running sums, each over more cycles than the one before: the shortest sees large shifts at
-once, longer ones see small shifts through noise that comes in bursts.  Allowances are the smallest
-that raised nothing in what was learned, and as much more as rarer alarms need.
+Several running sums, each for a shift of another size: what exceeds half of the shift adds up.  How
+high sums go by themselves is learned, and extrapolated to what is as rare as false alarms shall be.
+So large shifts are seen at once, and small ones through noise that comes in bursts.
 """
 
 from __future__ import annotations
@@ -16,35 +16,45 @@ import numpy.typing as npt
 from timesink.analyses.expected.limits import GroupLimit, groups_of
 from timesink.analyses.expected.workload import PHASES, CycleWorkload, Floats, Ints
 
-STEPS = (8, 24, 96, 384, 1536)
-"""A shift of twice the allowance is noticed after so many cycles."""
+SHIFTS = (1.2, 1.5, 2.0, 4.0, 16.0)
+"""Each has a sum of its own, beside one for the smallest that counts."""
 SPIKES, OF_LAST = 3, 5
-_FEWEST_BLOCKS = 20
+_SOME_BOUND = 8
+_SHORTEST = 5.5
+"""Fewer cycles are nothing lasting, however quiet it was: what halts a program for once is rare."""
+_FEWEST_PEAKS, _MOST_PEAKS = 5, 40
+_ALIKE = 3
+"""Rules raise false alarms together: as many as so many that would not."""
+_MARGIN = 1.2
+_HIGHEST = 1e5
 _MANY = 16
-"""Blocks with an alarm that tell how fast alarms become rarer."""
-_MARGIN = 1.1
+"""Blocks with spikes that tell how fast they become rarer."""
+_BLOCK = 16
 _WIDEST = 5.0
 _FEWEST_IN_GROUP = 60
-_SPIKE_SHARE = 1e-3
+_SPIKE_SHARE, _SPIKE_LEAST = 1e-3, 3
 _TAIL = 40
 
 
 class RunningSum(msgspec.Struct, frozen=True):
     """One rule for what lasts."""
 
-    steps: int
     allowance: float
     """Shifts below it are let pass."""
+    bound: float
+    """What one cycle counts for at most: a single one is nothing lasting."""
+    limit: float
+    """Sums above it are an alarm."""
 
     @property
-    def bound(self) -> float:
-        """What one cycle counts for at most: a single one is nothing lasting."""
-        return max(4.0, self.steps / 4) * self.allowance
+    def steps(self) -> float:
+        """A shift of twice the allowance is noticed after so many cycles."""
+        return self.limit / self.allowance
 
     @property
-    def limit(self) -> float:
-        """Sums above it are an alarm."""
-        return self.steps * self.allowance
+    def most(self) -> float:
+        """Where sums end, so that they are below the limit soon after the shift."""
+        return self.limit + max(8.0, self.steps / 2) * self.allowance
 
 
 class LiveLimits(msgspec.Struct, frozen=True):
@@ -62,13 +72,14 @@ class LiveLimits(msgspec.Struct, frozen=True):
         """Why these are no limits; empty where they are."""
         known = [(one.phase, one.busy) for one in self.groups]
         every = [(phase, busy) for phase in PHASES for busy in range(len(self.busy_edges) + 1)]
-        numbers = [self.alarms_per_hour, *(one.allowance for one in self.sums)]
+        numbers = [self.alarms_per_hour]
+        numbers += [value for one in self.sums for value in (one.allowance, one.bound, one.limit)]
         numbers += [value for one in self.groups for value in (one.spread, one.point)]
         if known != every or not 0 < len(self.sums) < 100:
             return "its limits do not fit its groups"
         if not np.isfinite([*numbers, *self.busy_edges]).all() or min(numbers) <= 0:
             return "its limits hold numbers that cannot be"
-        return "" if all(one.steps > 0 for one in self.sums) else "its limits have no steps"
+        return ""
 
     @property
     def weights(self) -> Floats:
@@ -122,44 +133,58 @@ def live_limits_from(
     least = float(np.log1p(at_least))
     group = groups_of(cycles, edges)
     groups = list(_groups(group, distance, edges, least))
-    counted = [steps for steps in STEPS if len(distance) >= 2 * steps * _FEWEST_BLOCKS]
-    counted = counted or [STEPS[0]]
-    wanted = alarms_per_hour * hours / (len(counted) + 1)
+    wanted = max(alarms_per_hour * hours / _ALIKE, 1e-12)
     plain = LiveLimits(alarms_per_hour, at_least, [*edges], groups, [])
     weight = plain.weights[group]
     streams = [cycles.runs == run for run in np.unique(cycles.runs)]
-
-    def blocks_of_sum(steps: int, allowance: float) -> int:
-        rule = RunningSum(steps, allowance)
-        added = steps_of(rule, distance, weight)
-        found = 0
-        for mine in streams:
-            sums = running_sums(added[mine], 0.0, 2 * rule.limit)
-            found += _blocks(np.array(sums) > rule.limit, 2 * steps)
-        return found
-
-    sums = []
-    for steps in counted:
-        total = max(len(distance) // (2 * steps), 1)
-
-        def count(allowance: float, steps: int = steps) -> int:
-            return blocks_of_sum(steps, allowance)
-
-        sums.append(RunningSum(steps, _rare(count, (least, _WIDEST), total, wanted)))
+    sums = [
+        _sum_for(rule, [steps_of(rule, distance[mine], weight[mine]) for mine in streams], wanted)
+        for rule in _rules(least)
+    ]
+    # What takes longer than anybody waits is no rule; the one for the largest shift always is.
+    sums = [*(one for one in sums[:-1] if one.steps < _HIGHEST), sums[-1]]
     point = np.array([one.point for one in groups])
 
     def blocks_of_spikes(times: float) -> int:
         beyond = distance > times * point[group]
         lead = np.zeros(OF_LAST - 1, dtype=bool)
         return sum(
-            _blocks(several_spikes(np.concatenate([lead, beyond[mine]])), 2 * STEPS[0])
+            _blocks(several_spikes(np.concatenate([lead, beyond[mine]])), _BLOCK)
             for mine in streams
         )
 
     reach = (1.0, _WIDEST / float(point.min()))
-    times = _rare(blocks_of_spikes, reach, max(len(distance) // 16, 1), wanted)
+    times = _rare(blocks_of_spikes, reach, max(len(distance) // _BLOCK, 1), wanted)
     widened = [msgspec.structs.replace(one, point=times * one.point) for one in groups]
     return msgspec.structs.replace(plain, groups=widened, sums=sums)
+
+
+def _rules(least: float) -> Iterator[RunningSum]:
+    """Rules without their limits: the most a cycle counts for is the shift it is for."""
+    for allowance in (least, *(float(np.log(shift)) / 2 for shift in SHIFTS)):
+        if allowance == least or allowance > 1.2 * least:
+            # Where only some cycles are slow, these have to count for the others.
+            for bound in (_SOME_BOUND, 2) if allowance < 0.3 else (2,):
+                yield RunningSum(allowance, bound * allowance, 1.0)
+
+
+def _sum_for(rule: RunningSum, added: Sequence[Floats], wanted: float) -> RunningSum:
+    """The limit that sums go beyond so often, by the mean excess of their highest peaks."""
+    peaks = np.sort(np.concatenate([_peaks(running_sums(one, 0.0, np.inf)) for one in added]))
+    beyond = int(np.clip(len(peaks) // 10, _FEWEST_PEAKS, _MOST_PEAKS))
+    peaks = np.concatenate([np.zeros(max(0, beyond + 1 - len(peaks))), peaks])
+    start = float(peaks[-beyond - 1])
+    excess = float(np.mean(peaks[-beyond:])) - start
+    limit = start + excess * max(0.0, float(np.log(beyond / wanted)))
+    least = _SHORTEST * (rule.bound - rule.allowance)
+    return msgspec.structs.replace(rule, limit=max(limit, _MARGIN * float(peaks[-1]), least))
+
+
+def _peaks(sums: Sequence[float]) -> Floats:
+    """The highest of each stretch above zero."""
+    every = np.array(sums)
+    first = np.flatnonzero((every > 0) & np.concatenate([[True], every[:-1] <= 0]))
+    return np.maximum.reduceat(every, first) if len(first) else np.zeros(0)
 
 
 def _groups(
@@ -170,7 +195,9 @@ def _groups(
         mine = distance[group == place]
         known = mine if len(mine) >= _FEWEST_IN_GROUP else distance
         spread = max(float(np.quantile(np.abs(known), 0.9)), 1e-4)
-        yield GroupLimit(PHASES[phase], busy, len(mine), spread, max(_spike_from(known), least))
+        yield GroupLimit(
+            PHASES[phase], busy, len(mine), spread, max(_spike_from(known), _SPIKE_LEAST * least)
+        )
 
 
 def _spike_from(distance: Floats) -> float:
