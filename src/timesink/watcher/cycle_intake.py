@@ -35,6 +35,8 @@ class WatchedProcess:
     cycles: int = 0
     """As it counts them itself, those that were not told as well."""
     dropped: int = 0
+    failed: int = 0
+    """Cycles whose workload could not be told."""
     last_us: int = 0
     streams: set[int] = field(default_factory=set)
     let_pass: dict[int, int] = field(default_factory=dict)
@@ -44,7 +46,7 @@ class WatchedProcess:
         return {
             "pid": self.pid, "rank": self.rank, "world_size": self.world_size,
             "streams": sorted(self.streams), "source": self.source, "cycles": self.cycles,
-            "dropped": self.dropped, "last_us": self.last_us,
+            "dropped": self.dropped, "failed": self.failed, "last_us": self.last_us,
         }  # fmt: skip
 
     def stream_name(self, stream: int) -> str:
@@ -114,6 +116,7 @@ class CycleIntake:
         one.rank, one.world_size = batch.rank, batch.world_size
         one.source, one.span = batch.source or one.source, batch.span
         one.cycles, one.dropped = max(one.cycles, batch.count), max(one.dropped, batch.dropped)
+        one.failed = max(one.failed, batch.failed)
         one.streams.add(batch.stream)
         if not batch.start_us:
             return None

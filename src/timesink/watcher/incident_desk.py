@@ -143,7 +143,9 @@ class IncidentDesk:
         one = self.incidents.open or self.incidents.just_closed(now_us)
         if one is not None:
             one.alarms[alarm.number] = alarm
-            one.ended_us = None
+            if not one.is_open:
+                one.ended_us = None
+                one.wants_recording = one.recording is None and self.plan.is_recording
             self._write_incident(one)
             return
         why = self.incidents.why_not(time.monotonic())

@@ -117,6 +117,6 @@ def watch_pid(plan: WatchPlan, pid: int, say: Say) -> int:
     """Watch a program that runs, and was not started by us."""
     if not is_alive(pid):
         raise UsageError(f"--pid {pid}: there is no such process", "see  ps -ef")
-    from timesink.recorder.attach import attach  # noqa: PLC0415 - rarely
+    from timesink.recorder.attachment import attach  # noqa: PLC0415 - rarely
 
     return watch_running(plan, pid, say, lambda place: attach(pid, place.control))

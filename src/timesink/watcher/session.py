@@ -193,6 +193,8 @@ class WatchSession:
     def _second(self, now: float) -> None:
         if self.intake.trouble:
             self.remark(self.intake.trouble)
+        if any(one.failed for one in self.intake.processes.values()):
+            self.remark("the workload of some cycles could not be told; see `failed` of processes")
         for what in taken_commands(self.place.commands):
             self._obey(what)
         rows, self._unsaved = self._unsaved, []
