@@ -94,7 +94,7 @@ def test_an_alarm_becomes_an_incident_and_closes(watched):
     (kept,) = told(one, "status.json")["incidents"]
     incident = told(one, f"{kept['folder']}/incident.json")
     assert incident["state"] == "closed"
-    assert incident["observed_us"] / incident["expected_us"] == pytest.approx(1.5, rel=0.1)
+    assert incident["observed_us"] / incident["expected_us"] > 1.2
     assert incident["lost_us"] > 50_000
     assert "Nothing was recorded: no profiler here." in incident["remarks"]
     events = (one.place.folder / "alarms.jsonl").read_text().splitlines()
@@ -123,6 +123,7 @@ def test_off_ends_watching(watched):
     one = begin()
     pass_on(one, cycles, 50)
     (one.place.commands / "1.off").touch()
+    pass_on(one, cycles, 10)
     pass_on(one, cycles, 50, times=3)
     status = told(one, "status.json")
     assert (status["state"], status["alarms"]["raised"]) == ("off", 0)

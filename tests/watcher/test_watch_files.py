@@ -11,7 +11,7 @@ import polars as pl
 from timesink.analyses.expected.live import LiveAlarm
 from timesink.watcher.incidents import Incidents
 from timesink.watcher.metrics import MetricsServer, prometheus_text
-from timesink.watcher.notices import AlarmCommand, Summary, summaries
+from timesink.watcher.notices import AlarmCommand, SharedStatus, summaries
 from timesink.watcher.references import Reference, References
 
 
@@ -80,14 +80,15 @@ def test_the_command_of_an_alarm_gets_folder_and_facts(tmp_path):
     until = time.monotonic() + 10
     while not (tmp_path / "said").exists() and time.monotonic() < until:
         time.sleep(0.05)
-    time.sleep(0.1)
+    while command.is_running and time.monotonic() < until:
+        time.sleep(0.05)
     assert (tmp_path / "said").read_text() == "$(echo no shell); x"
     AlarmCommand(("no-such-program-here",), said.append).run("alarm", tmp_path, {})
     assert "cannot be started" in said[0]
 
 
 def test_statuses_of_many_watchers_lie_in_one_place(tmp_path):
-    summary = Summary(str(tmp_path / "all"), print)
+    summary = SharedStatus(str(tmp_path / "all"), print)
     summary.put(b"{}")
     summary.finish()
     [(_, content)] = summaries(str(tmp_path / "all"))

@@ -48,6 +48,12 @@ class AlarmCommand:
             return
         self._running.append((time.monotonic(), process))
 
+    @property
+    def is_running(self) -> bool:
+        """Whether one is under way."""
+        self.look()
+        return bool(self._running)
+
     def look(self) -> None:
         """See which have ended; one that takes too long is ended."""
         left = []
@@ -63,7 +69,7 @@ class AlarmCommand:
         self._running = left
 
 
-class Summary:
+class SharedStatus:
     """Puts the status of this watcher beside those of others; a slow network delays nothing."""
 
     def __init__(self, place: str, say: Callable[[str], None]) -> None:

@@ -30,7 +30,7 @@ from timesink.watcher.journal import (
     WatchFolder,
 )
 from timesink.watcher.metrics import MetricsServer, OpenTelemetry
-from timesink.watcher.notices import Summary
+from timesink.watcher.notices import SharedStatus
 from timesink.watcher.own_cost import OwnCost
 from timesink.watcher.series import CounterTail, WatchedSeries, unjudged
 from timesink.watcher.tasks import WatchTask
@@ -66,7 +66,7 @@ class WatchSession:
         self.desk = IncidentDesk(
             plan, self.journal, self.intake, self.series, counters=self._counters, say=say
         )
-        self._summary = Summary(plan.summary, say)
+        self._summary = SharedStatus(plan.summary, say)
         self._otel = OpenTelemetry() if plan.otel else None
         self._cost = OwnCost()
         self._model: LiveModel | None = None
