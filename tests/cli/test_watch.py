@@ -64,3 +64,31 @@ def test_what_is_refused(decline, tables):
     assert "damaged" in decline("watch", "learn", tables / "odd.parquet", *out)[0]
     (tables / "one.csv").write_text("duration_us,batch_size\n5,1\n")
     assert "too few" in decline("watch", "learn", tables / "one.csv", *out, code=2)[0]
+
+
+def test_what_cannot_be_watched_is_refused(decline, run, tmp_path):
+    program = ("--", "true")
+    assert "no program to watch" in decline("watch", code=2)[0]
+    assert "no such program" in decline("watch", "--", "no-such-program")[0]
+    assert "no such process" in decline("watch", "--pid", 2**22 + 1, code=2)[0]
+    assert "cannot go together" in decline("watch", "--pid", 1, *program, code=2)[0]
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine").touch()
+    assert "already exists" in decline("watch", "-o", tmp_path / "full", *program)[0]
+    model = ("--model", tmp_path / "none.json")
+    assert "none.json: no such file" in decline("watch", "-o", tmp_path / "w", *model, *program)[0]
+    assert not (tmp_path / "w").exists()
+    assert "nothing is watched there" in decline("watch", "status", tmp_path)[0]
+    assert "nothing is watched there" in decline("watch", "accept", tmp_path)[0]
+    assert run("watch", "--metrics", "70000", *program).code == 2
+    assert run("watch", "--help").code == run("watch", "run", "--help").code == 0
+
+
+def test_a_program_that_ends_at_once(run, tmp_path):
+    folder = tmp_path / "w"
+    told = run("watch", "-o", folder, "--counters", "none", "--", "sh", "-c", "exit 5")
+    assert told.code == 5
+    assert "no cycle was seen" in told.err
+    assert run("watch", "status", folder).out.startswith("The program has ended.")
+    assert run("watch", "status", folder, "--format", "json").json["watch"]["exit"]["code"] == 5
+    assert "runs no more" in run("watch", "off", folder).err
