@@ -38,6 +38,7 @@ from timesink.sources.watch_folder import (
 GONE_US = 10_000_000
 """A status is written every second: an older one has no writer."""
 _MOST_INCIDENTS, _MOST_CURVES, _MOST_MARKS = 50, 8, 12
+_APART_S = 10
 _SECOND_US, _DAY_S = 1_000_000, 86_400
 _TONES: Mapping[str, Tone] = {"watching": "good", "alarm": "bad", "off": "notice"}
 
@@ -214,22 +215,42 @@ def _latency(now: WatchStatus, drawn: WatchSeries | None) -> Iterator[Block]:
     midnight_us = _midnight_us(drawn.started_us)
     marks = _marks(drawn, midnight_us)
     for phase, one in drawn.phases.items():
-        if not one.t_s:
+        told = (one.observed_us, one.slowest_us, one.expected_us, one.limit_us)
+        columns = [_scaled(values, len(one.t_s), 1e3) for values in told]
+        rows = _joined(one.t_s, columns)
+        if not rows:
             continue
+        t_s, observed, slowest, expected, limit = zip(*rows, strict=True)
         yield Curves(
             f"latency-{phase}",
             phase or "all cycles",
             "time_ns",
-            _moments(drawn, one.t_s, midnight_us),
+            _moments(drawn, t_s, midnight_us),
             (
-                Curve("observed", _scaled(one.observed_us, len(one.t_s), 1e3)),
-                Curve("slowest", _scaled(one.slowest_us, len(one.t_s), 1e3)),
-                Curve("expected", _scaled(one.expected_us, len(one.t_s), 1e3)),
-                Curve("limit", _scaled(one.limit_us, len(one.t_s), 1e3), "band"),
+                Curve("observed", observed),
+                Curve("slowest", slowest),
+                Curve("expected", expected),
+                Curve("limit", limit, "band"),
             ),
             marks,
             of_day=True,
         )
+
+
+def _joined(t_s: Sequence[float], columns: Sequence[Sequence[Amount]]) -> list[tuple[Any, ...]]:
+    """Rows in which something is known: lines go from one to the next, unless that is long after.
+
+    >>> _joined((0, 1, 2, 50), [(7, None, 7, 8)])
+    [(0, 7), (2, 7), (3, None), (50, 8)]
+    """
+    rows: list[tuple[Any, ...]] = []
+    for t, *values in zip(t_s, *columns, strict=True):
+        if all(one is None for one in values):
+            continue
+        if rows and t - rows[-1][0] > _APART_S:
+            rows.append((rows[-1][0] + 1, *[None] * len(values)))
+        rows.append((t, *values))
+    return rows
 
 
 def _marks(drawn: WatchSeries, midnight_us: int) -> tuple[Mark, ...]:
