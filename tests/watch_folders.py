@@ -54,7 +54,7 @@ class WatchedProgram:
 
     def with_incident(self, *, recorded: bool = True, state: str = "open") -> WatchedProgram:
         """An incident with both recordings and a report, or with why there are none."""
-        self.state, self.slow_from = "alarm" if state == "open" else "watching", self.seconds - 60
+        self.state, self.slow_from = "alarm" if state == "open" else self.state, self.seconds - 60
         since_us = self.started_us + self.slow_from * SECOND_US
         place = self.folder / "incidents" / INCIDENT
         place.mkdir(parents=True)

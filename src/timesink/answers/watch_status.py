@@ -86,7 +86,7 @@ def status_document(
         "watch",
         f"timesink: {subject or 'watch'}",
         subject or "a watched program",
-        f"{_gone(now, now_us)} {_headline(now)}" if gone else _headline(now),
+        f"{_gone(now, now_us)} What it said then: {_headline(now)}" if gone else _headline(now),
         sections=tuple(one for one in sections if one.blocks),
         tone="warning" if gone else _TONES.get(now.state, "plain"),
     )
@@ -233,6 +233,7 @@ def _latency(now: WatchStatus, drawn: WatchSeries | None) -> Iterator[Block]:
                 Curve("limit", limit, "band"),
             ),
             marks,
+            from_zero=False,
             of_day=True,
         )
 
@@ -282,10 +283,11 @@ def _over_time(drawn: WatchSeries | None) -> Iterator[Block]:
         if len({one for one in values if one is not None}) > 1
     ]
     midnight_us = _midnight_us(drawn.started_us)
+    marks = _marks(drawn, midnight_us)
     for name, times, values in islice(changing, _MOST_CURVES):
         moments = _moments(drawn, times, midnight_us)
         curve = Curve(name, _scaled(values, len(times), 1))
-        yield Curves(f"over-time-{name}", name, "number", moments, (curve,), of_day=True)
+        yield Curves(f"over-time-{name}", "", "number", moments, (curve,), marks, of_day=True)
     more = len(changing) - _MOST_CURVES
     if more > 0:
         yield Text(f"{units.count(more)} more changed: series.json has them.")
