@@ -122,6 +122,7 @@ class WatchedProgram:
         """What is in `series.json`."""
         chance = random.Random(4)  # noqa: S311
         t_s = list(range(max(0, self.seconds - 900), self.seconds))
+        moments = [self.started_us // SECOND_US + one for one in t_s]
         slow = [self.slow_from is not None and one >= self.slow_from for one in t_s]
         if self.incidents and (ended := self.incidents[0]["ended_us"]):
             over = (ended - self.started_us) / 1e6
@@ -140,7 +141,7 @@ class WatchedProgram:
                 return [one if is_in else None for one, is_in in zip(values, there, strict=True)]
 
             return {
-                "t_s": [*t_s],
+                "t_s": moments,
                 "cycles": known([40.0 for _ in t_s]),
                 "observed_us": known(observed),
                 "slowest_us": known([a * b for a, b in zip(observed, spikes, strict=True)]),
@@ -155,8 +156,8 @@ class WatchedProgram:
             "started_us": self.started_us,
             "every_s": 1,
             "phases": {} if learning else {"decode": phase(24e3, 1), "prefill": phase(86.5e3, 5)},
-            "workload": {"t_s": t_s, "batch_size": [32 + 8 * math.sin(t / 40) for t in t_s]},
-            "counters": {"gpu0_sm_clock_mhz": {"t_s": t_s, "value": clock}},
+            "workload": {"t_s": moments, "batch_size": [32 + 8 * math.sin(t / 40) for t in t_s]},
+            "counters": {"gpu0_sm_clock_mhz": {"t_s": moments, "value": clock}},
             "alarms": [
                 {"since_us": one["since_us"], "ended_us": one["ended_us"], "incident": one["id"]}
                 for one in self.incidents

@@ -38,12 +38,12 @@ def test_a_page_follows_the_watcher_and_its_incidents_lead_on(
     page.get_by_role("link", name="serving watching").click()
     headline = page.get_by_role("heading", level=1)
     expect(headline).to_contain_text("Cycles take what is expected")
-    decode = page.get_by_role("figure").filter(has_text="decode").locator(".plot")
-    assert "limit from" in (decode.get_attribute("aria-label") or "")
+    shown = page.get_by_role("figure", name="decode", exact=True)
+    plot = shown.locator(".plot")
+    assert "limit from" in (plot.get_attribute("aria-label") or "")
     # What is zoomed into and hidden stays so.
-    decode.focus()
-    decode.press("+")
-    shown = page.get_by_role("figure").filter(has_text="decode")
+    plot.focus()
+    plot.press("+")
     shown.get_by_role("button", name="slowest").click()
     page.evaluate("window.drawn = document.querySelector('.plot canvas')")
 

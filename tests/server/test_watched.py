@@ -68,14 +68,22 @@ def test_an_incident_leads_to_its_comparison_and_its_report(tmp_path: Path):
     assert report.headers["Content-Security-Policy"].startswith("sandbox allow-scripts ")
 
 
-def test_latency_is_drawn_beside_what_is_expected_with_alarms_as_marks(tmp_path: Path):
-    WatchedProgram(tmp_path).with_incident(state="closed")
+@pytest.mark.parametrize("counts_from", ["1970", "its start"])
+def test_latency_is_drawn_beside_what_is_expected_with_alarms_as_marks(
+    tmp_path: Path, counts_from: str
+):
+    program = WatchedProgram(tmp_path).with_incident(state="closed")
+    if counts_from == "its start":
+        series = program.series()
+        series["phases"]["decode"]["t_s"] = list(range(program.seconds))
+        program.put("series.json", series)
     curves = block(Browser.of(tmp_path).get("api/watch", name=tmp_path.name), "latency-decode")
     assert [one["name"] for one in curves["series"]] == ["observed", "slowest", "expected", "limit"]
-    assert [one["label"] for one in curves["marks"]] == [INCIDENT, "over"]
+    assert [one["label"] for one in curves["marks"]] == ["alarm", "over"]
     began, over = (one["x"] for one in curves["marks"])
     assert curves["x"][0] < began < over < curves["x"][-1]
     assert over - began == 45e9
+    assert curves["x"][0] == pytest.approx(began - (program.seconds - 60) * 1e9, abs=1e9)
     assert {len(one["values"]) for one in curves["series"]} == {len(curves["x"])}
 
 

@@ -39,7 +39,10 @@ GONE_US = 10_000_000
 """A status is written every second: an older one has no writer."""
 _MOST_INCIDENTS, _MOST_CURVES, _MOST_MARKS = 50, 8, 12
 _APART_S = 10
+_LONG_AGO_S = 10**9
+"""No program is watched as long as this: seconds beyond it count from 1970."""
 _SECOND_US, _DAY_S = 1_000_000, 86_400
+_CURVES = ("observed", "slowest", "expected", "limit")
 _TONES: Mapping[str, Tone] = {"watching": "good", "alarm": "bad", "off": "notice"}
 
 
@@ -136,7 +139,7 @@ def _now(now: WatchStatus, remarks: Sequence[str]) -> Iterator[Block]:
     learned, alarms = now.learned, now.alarms
     tiles = [Tile("cycles", now.cycles, "count", "cycles the program has made so far")]
     if now.state == "learning" and learned is not None and learned.of:
-        share = learned.cycles / learned.of
+        share = min(1.0, learned.cycles / learned.of)
         tiles.append(Tile("learned", share, "share", "of the cycles to learn from", share))
     lost = sum(one.lost_us or 0 for one in now.incidents)
     still = sum(one.state == "open" for one in now.incidents)
@@ -220,17 +223,18 @@ def _latency(now: WatchStatus, drawn: WatchSeries | None) -> Iterator[Block]:
         rows = _joined(one.t_s, columns)
         if not rows:
             continue
-        t_s, observed, slowest, expected, limit = zip(*rows, strict=True)
+        t_s, *values = zip(*rows, strict=True)
+        # While it learns nothing is expected.
+        drawn_as = zip(_CURVES, values, strict=True)
         yield Curves(
             f"latency-{phase}",
             phase or "all cycles",
             "time_ns",
             _moments(drawn, t_s, midnight_us),
-            (
-                Curve("observed", observed),
-                Curve("slowest", slowest),
-                Curve("expected", expected),
-                Curve("limit", limit, "band"),
+            tuple(
+                Curve(name, one, "band" if name == _CURVES[-1] else "line")
+                for name, one in drawn_as
+                if any(value is not None for value in one)
             ),
             marks,
             from_zero=False,
@@ -258,7 +262,7 @@ def _marks(drawn: WatchSeries, midnight_us: int) -> tuple[Mark, ...]:
     """Where alarms began and ended, the latest."""
     marks = []
     for one in drawn.alarms[-_MOST_MARKS:]:
-        marks.append(Mark(1e3 * (one.since_us - midnight_us), one.incident or "alarm"))
+        marks.append(Mark(1e3 * (one.since_us - midnight_us), "alarm"))
         if one.ended_us is not None:
             marks.append(Mark(1e3 * (one.ended_us - midnight_us), "over"))
     return tuple(marks)
@@ -331,8 +335,9 @@ def _watcher(now: WatchStatus) -> Iterator[Block]:
 
 def _moments(drawn: WatchSeries, t_s: Iterable[float], midnight_us: int) -> tuple[float, ...]:
     """Nanoseconds since midnight."""
-    begin_us = drawn.started_us - midnight_us
-    return tuple(1e3 * (begin_us + _SECOND_US * one) for one in t_s)
+    begin_us = drawn.started_us
+    moments_us = (_SECOND_US * one + (0 if one > _LONG_AGO_S else begin_us) for one in t_s)
+    return tuple(1e3 * (one - midnight_us) for one in moments_us)
 
 
 def _scaled(values: Sequence[Amount], length: int, by: float) -> tuple[Amount, ...]:

@@ -32,7 +32,7 @@ class LearnedSoFar(_Frozen, frozen=True):
     error_pct: Any = None
 
 
-class WatchedPhase(_Frozen, frozen=True):
+class ToldPhase(_Frozen, frozen=True):
     """What cycles of a phase took in the last seconds."""
 
     phase: str = ""
@@ -43,7 +43,7 @@ class WatchedPhase(_Frozen, frozen=True):
     residual_pct: Amount = None
 
 
-class WatchedProcess(_Frozen, frozen=True):
+class ToldProcess(_Frozen, frozen=True):
     pid: int = 0
     rank: int | None = None
     source: str | None = None
@@ -83,7 +83,7 @@ class RecorderState(_Frozen, frozen=True):
     why_not: str | None = None
 
 
-class OwnCost(_Frozen, frozen=True):
+class ToldCost(_Frozen, frozen=True):
     """What watching costs beside the program."""
 
     cpu_pct: Amount = None
@@ -101,19 +101,21 @@ class WatchStatus(_Frozen, frozen=True):
     dropped: int = 0
     outside: int = 0
     learned: LearnedSoFar | None = None
-    processes: tuple[WatchedProcess, ...] = ()
-    phases: tuple[WatchedPhase, ...] = ()
+    processes: tuple[ToldProcess, ...] = ()
+    phases: tuple[ToldPhase, ...] = ()
     workload: dict[str, Amount] = {}
     counters: dict[str, Amount] = {}
     alarms: ToldAlarms | None = None
     incidents: tuple[ToldIncident, ...] = ()
     recorder: RecorderState | None = None
-    own: OwnCost | None = None
+    own: ToldCost | None = None
     references: tuple[Any, ...] = ()
     remarks: tuple[str, ...] = ()
 
 
 class PhaseSeries(_Frozen, frozen=True):
+    """Moments are seconds since 1970, or since the watch began."""
+
     t_s: tuple[float, ...] = ()
     cycles: tuple[Amount, ...] = ()
     observed_us: tuple[Amount, ...] = ()

@@ -141,6 +141,7 @@ function drawMarks(plot: uPlot, marks: Curves["marks"]): void {
   ctx.font = `${12 * ratio}px ${colourOf("--sans")}`;
   ctx.lineWidth = ratio;
   ctx.setLineDash([4 * ratio, 3 * ratio]);
+  let told = 0;
   for (const { x, label } of marks) {
     const at = plot.valToPos(x, "x", true);
     if (at < bbox.left || at > bbox.left + bbox.width) continue;
@@ -150,6 +151,9 @@ function drawMarks(plot: uPlot, marks: Curves["marks"]): void {
     ctx.stroke();
     const room = ctx.measureText(label).width / 2;
     const middle = Math.min(Math.max(at, bbox.left + room), bbox.left + bbox.width - room);
+    // Words that would stand on those before are left out; the line says where it is.
+    if (middle - room < told) continue;
+    told = middle + room + 4 * ratio;
     ctx.fillText(label, middle, bbox.top - 5 * ratio);
   }
   ctx.restore();
