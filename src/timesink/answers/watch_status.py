@@ -177,14 +177,14 @@ def _incidents(now: WatchStatus, folders: Mapping[str, IncidentFolder]) -> Itera
         column("id", "incident", "text", told(lambda one: one.id or None), link="incident",
                help="leads to what changed and why, where it was recorded"),
         column("state", "state", "text", told(lambda one: one.state or None), cut="nothing"),
+        column("slower", "slower", "percent", told(_slower), signed=True),
+        column("lost", "lost", "time_ns", told(lambda one: _ns(one.lost_us))),
+        column("cause", "cause", "text", told(lambda one: one.cause or None)),
         column("since", "since", "text", told(lambda one: _time(one.since_us)), cut="nothing"),
         column("lasted", "lasted", "time_ns", told(lambda one: _lasted(one, now))),
         column("phase", "phase", "text", told(lambda one: one.phase or None), spare=1),
         column("expected", "expected", "time_ns", told(lambda one: _ns(one.expected_us)), spare=2),
         column("observed", "observed", "time_ns", told(lambda one: _ns(one.observed_us)), spare=2),
-        column("slower", "slower", "percent", told(_slower), signed=True),
-        column("lost", "lost", "time_ns", told(lambda one: _ns(one.lost_us))),
-        column("cause", "cause", "text", told(lambda one: one.cause or None)),
     ]  # fmt: skip
     if any(one is not None and one.report for one in has):
         found = ["report" if one is not None and one.report else None for one in has]
