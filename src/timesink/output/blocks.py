@@ -33,7 +33,9 @@ Cut: TypeAlias = Literal["end", "start", "nothing"]
 Medium: TypeAlias = Literal["", "page", "text"]
 Clock: TypeAlias = Literal["", "own", "recorded"]
 """Times of the program by itself, or as they were recorded; nothing where that is one."""
-CellLink: TypeAlias = Literal["", "operator", "kernel", "module", "moment", "worker"]
+CellLink: TypeAlias = Literal[
+    "", "operator", "kernel", "module", "moment", "worker", "incident", "report"
+]
 
 
 class Link(msgspec.Struct, frozen=True):
@@ -233,7 +235,8 @@ class Table(msgspec.Struct, frozen=True, tag_field="type", tag="table"):
 class Curve(msgspec.Struct, frozen=True):
     name: str
     values: tuple[float | None, ...]
-    shape: Literal["line", "step", "area", "dots"] = "line"
+    shape: Literal["line", "step", "area", "dots", "band"] = "line"
+    """A band is filled down to the curve before it."""
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -254,6 +257,8 @@ class Curves(msgspec.Struct, frozen=True, tag_field="type", tag="curves"):
     """What each x is called, where it is no moment."""
     from_zero: bool = True
     """Whether zero is in sight; of levels, differences matter."""
+    of_day: bool = False
+    """Whether x counts from midnight: moments are then told as times of day."""
 
 
 class Picture(msgspec.Struct, frozen=True, tag_field="type", tag="picture"):

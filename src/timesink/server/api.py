@@ -9,15 +9,28 @@ from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from timesink import __version__
 from timesink.answers.plugin import Query
 from timesink.answers.views import GROUPS, VIEWS
-from timesink.errors import NotFoundError, UsageError
+from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
+from timesink.model.diagnosis import SIDES
 from timesink.server.jobs import Report
 from timesink.server.library import WAIT_SECONDS, Answer, Desk, TimelineSort
-from timesink.server.replies import Download, Encoded, row_limit
-from timesink.server.runs import ServedAb, ServedRun
+from timesink.server.replies import Download, Encoded, WrittenPage, row_limit
+from timesink.server.runs import ServedAb, ServedRun, ServedWatch
 from timesink.sources.recordings import sayable
+from timesink.sources.watch_folder import (
+    INCIDENTS,
+    REPORT,
+    SERIES_FILE,
+    STATUS_FILE,
+    WatchStatus,
+    checked,
+    incident_folders,
+    told_values,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -121,6 +134,58 @@ def history_page(desk: Desk, query: Query) -> Encoded:
         return history_document(history(name, store=store))
 
     return desk.document(("history", name, desk.library.histories()), make)
+
+
+def watched(desk: Desk, query: Query) -> dict[str, Any]:
+    """What a watcher told last, as a document, and where its incidents can be looked into."""
+    from timesink.answers.watch_status import is_gone, status_document  # noqa: PLC0415
+    from timesink.output.json import to_json  # noqa: PLC0415 - as above
+
+    one = desk.library.watch(query.required("name"))
+    files = [one.folder / name for name in (STATUS_FILE, SERIES_FILE)]
+    one.inside.check(files)
+    status, series, now_us = told_values(files[0]), None, time.time_ns() // 1000
+    try:
+        series = told_values(files[1]) if files[1].exists() else None
+    except UnreadableError as error:
+        # What there is is shown; the curves come back with the next file.
+        status["remarks"] = [*(status.get("remarks") or ()), error.message]
+    folders = incident_folders(one.folder, one.inside.holds)
+    told = status_document(status, series, now_us=now_us, folders=folders, subject=one.name)
+    known = checked(status, WatchStatus, STATUS_FILE)
+    runs = {run.name for run in desk.library.all_runs()}
+    return {
+        "name": one.name,
+        "state": known.state,
+        "gone": is_gone(known, now_us),
+        "incidents": {
+            name: {"report": found.report, **_sides(one, name, runs)}
+            for name, found in folders.items()
+        },
+        "document": msgspec.Raw(to_json(told)),
+    }
+
+
+def _sides(one: ServedWatch, incident: str, runs: set[str]) -> dict[str, str]:
+    """The recordings of an incident, as runs; none where one of them is missing."""
+    sides = {side: sayable(one.name_of(INCIDENTS, incident, side)) for side in SIDES}
+    return sides if runs.issuperset(sides.values()) else {}
+
+
+def incident_report(desk: Desk, query: Query) -> WrittenPage:
+    """The page that was written of an incident."""
+    one, incident = desk.library.watch(query.required("name")), query.required("incident")
+    found = incident_folders(one.folder, one.inside.holds).get(incident)
+    if found is None or not found.report:
+        raise NotFoundError(
+            f"{one.name}: no report of an incident {incident!r}", "the page of the program has all"
+        )
+    file = one.folder / INCIDENTS / found.id / REPORT
+    one.inside.check([file])
+    try:
+        return WrittenPage(file.read_bytes())
+    except OSError as error:
+        raise UnreadableError.denied(file, error.strerror or str(error)) from None
 
 
 @dataclass(frozen=True)
@@ -242,13 +307,15 @@ def runs(desk: Desk, _query: Query) -> dict[str, Any]:
     histories = desk.library.histories()
     states = [(run.state, one["growing"]) for run, one in zip(found, listed, strict=True)]
     in_turn = desk.library.in_turn()
-    state = repr((states, histories, [(one.name, one.files) for one in in_turn]))
+    watches = [_listed_watch(one, now) for one in desk.library.watched()]
+    state = repr((states, histories, [(one.name, one.files) for one in in_turn], watches))
     return {
         "logdir": sayable(str(desk.library.logdir)),
         "version": __version__,
         "generation": blake2b(state.encode("utf-8", "backslashreplace"), digest_size=8).hexdigest(),
         "runs": listed,
         "ab": [_listed_ab(one) for one in in_turn],
+        "watches": watches,
         "histories": [name for name, _ in histories],
     }
 
@@ -276,6 +343,19 @@ def _listed_ab(one: ServedAb) -> dict[str, Any]:
         "changed_s": round(max((time_ns for _, _, time_ns in one.files), default=0) / 1e9, 3),
         "timelines": one.timelines,
     }
+
+
+def _listed_watch(one: ServedWatch, now: float) -> dict[str, str]:
+    """A watched program with its state; "" where that cannot be read, which its page says."""
+    from timesink.answers.watch_status import is_gone  # noqa: PLC0415 - loads what writes tables
+
+    file = one.folder / STATUS_FILE
+    try:
+        one.inside.check([file])
+        status = checked(told_values(file), WatchStatus, STATUS_FILE)
+    except TimesinkError:
+        return {"name": one.name, "state": ""}
+    return {"name": one.name, "state": "gone" if is_gone(status, int(1e6 * now)) else status.state}
 
 
 _OF_TIMELINE = ("tracks", "slices", "counters", "slice", "flows", "search", "aggregate", "export")
@@ -319,6 +399,8 @@ API: Mapping[str, Answer] = {
     "compare": comparison,
     "utilisation": utilisation,
     "history": history_page,
+    "watch": watched,
+    "watch/report": incident_report,
     **{
         f"timeline/{name}": partial(_of_timeline, name) for name in (*_OF_TIMELINE, *_OVER_TIMELINE)
     },

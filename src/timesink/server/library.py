@@ -20,7 +20,14 @@ from timesink.formats.written_files import SERIES, STORE
 from timesink.model.units import count, counted
 from timesink.server.jobs import Jobs, Report
 from timesink.server.replies import Encoded
-from timesink.server.runs import ALL_WORKERS, Inside, Scan, ServedAb, ServedRun
+from timesink.server.runs import (
+    ALL_WORKERS,
+    Inside,
+    Scan,
+    ServedAb,
+    ServedRun,
+    ServedWatch,
+)
 from timesink.sources.cache import return_free_memory
 from timesink.sources.opening import files_beside
 from timesink.sources.recordings import Recording
@@ -207,6 +214,7 @@ class RunLibrary:
         self._scans = [Scan(Inside(place, follow_links), name) for name, place in folders.items()]
         self._runs: dict[str, ServedRun] = {}
         self._in_turn: dict[str, ServedAb] = {}
+        self._watched: dict[str, ServedWatch] = {}
         self._next_look = 0.0
         self._looking = Lock()
         self._opened: Shelf[Trace] = Shelf(MOST_EVENTS, _FEWEST_TRACES)
@@ -227,13 +235,18 @@ class RunLibrary:
 
     def ab(self, name: str) -> ServedAb:
         """One of them."""
-        found = next((one for one in self.in_turn() if one.name == name), None)
-        if found is None:
-            raise NotFoundError(
-                f"{self.logdir}: no runs in turn are named {name!r}",
-                "the runs route lists those there are",
-            )
-        return found
+        self._look()
+        return self._named(self._in_turn, name, "no runs in turn are named")
+
+    def watched(self) -> list[ServedWatch]:
+        """Programs that are watched, sorted by name."""
+        self._look()
+        return [one for _, one in sorted(self._watched.items())]
+
+    def watch(self, name: str) -> ServedWatch:
+        """One of them."""
+        self._look()
+        return self._named(self._watched, name, "no watched program is named")
 
     @property
     def baselines(self) -> Path:
@@ -256,15 +269,16 @@ class RunLibrary:
             searching = Thread(target=self._look, name="timesink search", daemon=True)
             searching.start()
             searching.join(_PATIENCE_SECONDS)
-        return bool(self._runs or self._in_turn)
+        return bool(self._runs or self._in_turn or self._watched)
 
     def run(self, name: str) -> ServedRun:
-        runs = self._look()
-        if name not in runs:
-            raise NotFoundError(
-                f"{self.logdir}: no run is named {name!r}", "the runs route lists those there are"
-            )
-        return runs[name]
+        return self._named(self._look(), name, "no run is named")
+
+    def _named(self, found: Mapping[str, Value], name: str, none: str) -> Value:
+        if name not in found:
+            hint = "the runs route lists those there are"
+            raise NotFoundError(f"{self.logdir}: {none} {name!r}", hint)
+        return found[name]
 
     def trace(self, run: ServedRun, worker: str, span: str, report: Report | None = None) -> Trace:
         """The trace of one worker and span."""
@@ -387,6 +401,9 @@ class RunLibrary:
                 }
                 self._in_turn = {
                     name: one for scan in self._scans for name, one in scan.in_turn().items()
+                }
+                self._watched = {
+                    name: one for scan in self._scans for name, one in scan.watched().items()
                 }
                 ended = time.monotonic()
                 pause = max(_LOOK_AGAIN_SECONDS, (ended - started) / _SHARE_OF_LOOKING)

@@ -90,6 +90,20 @@ class Download:
     texts: Iterator[bytes]
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenPage:
+    """A page of its own, as a report is."""
+
+    content: bytes
+
+
+_ALONE = (
+    "sandbox allow-scripts allow-popups; default-src 'none'; script-src 'unsafe-inline'; "
+    "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+)
+"""What a page in a served folder may do: whoever wrote it, it is kept away from the server."""
+
+
 def reply_to(asked: Asked, value: Any, status: int = 200) -> Reply:
     """The reply that carries a value, by its type."""
     headers = {"Cache-Control": "no-cache"}
@@ -98,6 +112,9 @@ def reply_to(asked: Asked, value: Any, status: int = 200) -> Reply:
         headers["Content-Type"] = "application/gzip"
         headers["Content-Disposition"] = f'attachment; filename="{name}"'
         return Reply(200, _packed(value.texts), headers)
+    if isinstance(value, WrittenPage):
+        headers |= {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": _ALONE}
+        return Reply(status, value.content, headers)
     if isinstance(value, bytes | bytearray | memoryview):
         # Packing these would take longer than sending them.
         headers["Content-Type"] = "application/octet-stream"

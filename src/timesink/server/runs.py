@@ -21,6 +21,7 @@ from timesink.sources.discovery import find_recordings, recordings_in, runs_amon
 from timesink.sources.places import folder_of
 from timesink.sources.recordings import Recording, sayable, told_runs
 from timesink.sources.sidecars import TRACE_ENDINGS
+from timesink.sources.watch_folder import INCIDENTS, WATCH_FILE, is_watch
 
 
 @dataclass(frozen=True)
@@ -160,6 +161,21 @@ class ServedAb:
     """The run with a timeline of each side that has one."""
 
 
+@dataclass(frozen=True)
+class ServedWatch:
+    """A program that is, or was, watched."""
+
+    name: str
+    folder: Path
+    inside: Inside
+    root: str
+    """What the names of recordings below it begin with."""
+
+    def name_of(self, *parts: str) -> str:
+        """The name of a recording below it."""
+        return "/".join(filter(None, (self.root, *parts)))
+
+
 def _shown(names: list[str]) -> str:
     return ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
 
@@ -221,6 +237,7 @@ class Scan:
     prefix: str = ""
     """What the names of its runs begin with."""
     _known: dict[Path, ServedRun] = field(default_factory=dict)
+    _watched: frozenset[Path] = frozenset()
 
     def runs(self) -> dict[str, ServedRun]:
         """Every run at or below the folder, by name."""
@@ -235,10 +252,14 @@ class Scan:
         self._known = {
             folder: self._run(folder, files) for folder, files in folders(root, self.inside)
         }
+        self._watched = frozenset(
+            folder for folder, run in self._known.items() if self._is_watch(folder, run)
+        )
         runs = [
             run
             for run in self._known.values()
-            if run.recordings or run.tables or run.counters or run.recorded_now
+            if (run.recordings or run.tables or run.counters or run.recorded_now)
+            and not self._is_of_watcher(run.folder)
         ]
         # In a folder of runs, files of its own are a run only if the profiler named them.
         runs = [
@@ -267,6 +288,33 @@ class Scan:
         )
         return {one.name: one for one in found}
 
+    def watched(self) -> dict[str, ServedWatch]:
+        """Folders of `timesink watch` among those that were looked at last, by name."""
+        found = (
+            ServedWatch(
+                self._own(run),
+                folder,
+                self.inside,
+                self.prefix if run.name == "." else self._named(run.name),
+            )
+            for folder, run in self._known.items()
+            if folder in self._watched
+        )
+        return {one.name: one for one in found}
+
+    def _is_watch(self, folder: Path, run: ServedRun) -> bool:
+        has = any(name == WATCH_FILE for name, _, _ in run.files)
+        return has and self.inside.holds(folder / WATCH_FILE) and is_watch(folder)
+
+    def _is_of_watcher(self, folder: Path) -> bool:
+        """Whether a folder holds what a watcher notes; its recordings are in folders below."""
+        if folder.parent.name == INCIDENTS and folder.parent.parent in self._watched:
+            return True
+        return folder in self._watched
+
+    def _own(self, run: ServedRun) -> str:
+        return self._named(_own_name(self.inside.root) if run.name == "." else run.name)
+
     def _ab(self, folder: Path, run: ServedRun) -> ServedAb:
         ab, lines = None, dict[str, str]()
         with suppress(TimesinkError):
@@ -277,8 +325,7 @@ class Scan:
                 for side, one in below.items()
                 if one in self._known
             }
-        name = _own_name(self.inside.root) if run.name == "." else run.name
-        return ServedAb(self._named(name), folder, self.inside, run.files, ab, lines)
+        return ServedAb(self._own(run), folder, self.inside, run.files, ab, lines)
 
     def _named(self, name: str) -> str:
         return f"{self.prefix}/{name}" if self.prefix else name

@@ -12,6 +12,7 @@ import { History } from "./pages/History";
 import { Home } from "./pages/Home";
 import { NotFound } from "./pages/NotFound";
 import { RunPage } from "./pages/RunPage";
+import { Watch } from "./pages/Watch";
 import { keepPlace } from "./routing/frame";
 import { useRoute } from "./routing/navigation";
 import { placeOf, type Route } from "./routing/route";
@@ -69,6 +70,8 @@ function Page({ route }: { route: Route }) {
       return <Compare />;
     case "history":
       return <History key={route.name} name={route.name} />;
+    case "watch":
+      return <Watch key={route.name} name={route.name} />;
     case "run":
       return <RunPage route={route} />;
     case "unknown":

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { createClient } from "../api/client";
 import type { Links } from "../components/links";
 import type { Link } from "../document/types";
 import type { Run } from "./api/types";
-import { linksOfComparison, linksOfRun, pageOfSection, rangeQuery } from "./links";
+import { linksOfComparison, linksOfRun, linksOfWatch, pageOfSection, rangeQuery } from "./links";
 import { parseRoute } from "./routing/route";
 
 const query = { worker: "rank0", span: "1", "sort.operators": "-calls" };
@@ -25,6 +26,22 @@ test("moments of a clock are shown on that clock", () => {
   const own = onMemory.onClock?.("own") as Links;
   expect(routeOf(moment(own)).query).toMatchObject({ from: "4950", clock: "own" });
   expect(routeOf(own.hrefOfCell("module", "norm", {})).query.clock).toBeUndefined();
+});
+
+test("an incident leads to its comparison, else to its report, and a report to itself", () => {
+  const pair = { base: "a/incidents/1/base", new: "a/incidents/1/new" };
+  const incidents = {
+    "1": { report: true, ...pair },
+    "2": { report: true },
+    "3": { report: false },
+  };
+  const answer = { name: "a", state: "alarm", gone: false, incidents, document: {} as never };
+  const links = linksOfWatch(answer, createClient(new URL("http://here/")));
+  const written = (id: string) => `http://here/api/watch/report?name=a&incident=${id}`;
+  expect(routeOf(links.hrefOfCell("incident", "1", {}))).toEqual({ at: "compare", query: pair });
+  expect(links.hrefOfCell("incident", "2", {})).toBe(written("2"));
+  expect(links.hrefOfCell("incident", "3", {})).toBeNull();
+  expect(links.hrefOfCell("report", "report", { id: "1" })).toBe(written("1"));
 });
 
 describe("an operator", () => {

@@ -1,8 +1,9 @@
 // Where names and moments lead: from an operator to its kernels, from a kernel to the trace.
 
+import type { Client } from "../api/client";
 import { type Links, NO_LINKS, type RowValues, type Side } from "../components/links";
 import type { Clock, Link } from "../document/types";
-import type { Run } from "./api/types";
+import type { Run, WatchAnswer } from "./api/types";
 import { changedQuery, formatRoute, type Query, type RunPage, runHref } from "./routing/route";
 
 const PAGE_OF_SECTION: Readonly<Record<string, RunPage>> = {
@@ -74,6 +75,22 @@ export function linksOfComparison(runs: Record<Side, Run>): Links {
       // What stands for numbers is not in the trace.
       const q = name.split("#")[0] as string;
       return timeline && alone ? runHref(run, "trace", {}, { ...rangeQuery(at, at), q }) : null;
+    },
+  };
+}
+
+/** Of a watched program, incidents lead to what changed, or else to what was written of them. */
+export function linksOfWatch({ name, incidents }: WatchAnswer, client: Client): Links {
+  const reportOf = (incident: string) =>
+    incidents[incident]?.report ? client.href("watch/report", { name, incident }) : null;
+  return {
+    ...NO_LINKS,
+    hrefOfCell(link, text, row) {
+      if (link === "report") return reportOf(textOf(row, "id"));
+      if (link !== "incident") return null;
+      const { base, new: second } = incidents[text] ?? {};
+      if (!base || !second) return reportOf(text);
+      return formatRoute({ at: "compare", query: { base, new: second } });
     },
   };
 }

@@ -34,7 +34,10 @@ function Column({ title, blocks }: { title: string; blocks: Block[] }) {
   return (
     <div class="column">
       {runsOfPictures(blocks).map((run, index, runs) => (
-        <TitlesAbove.Provider key={index} value={[title, titleOf(runs[index - 1]?.at(-1))]}>
+        <TitlesAbove.Provider
+          key={keyOf(run[0]) ?? index}
+          value={[title, titleOf(runs[index - 1]?.at(-1))]}
+        >
           {run.length > 1 ? (
             <div class="pictures">
               {run.map((block, at) => (
@@ -59,6 +62,11 @@ function runsOfPictures(blocks: Block[]): Block[][] {
     else runs.push([block]);
   }
   return runs;
+}
+
+/** Blocks that are known by an id stay what they are when others come before them. */
+function keyOf(block: Block | undefined): string | undefined {
+  return block && "id" in block ? block.id : undefined;
 }
 
 function titleOf(block: Block | undefined): string {

@@ -19,7 +19,15 @@ export type Tone = "plain" | "good" | "notice" | "warning" | "bad";
 
 export interface Document {
   schema: "timesink/document/1";
-  kind: "analysis" | "kernels" | "comparison" | "diagnosis" | "info" | "whatif" | "history";
+  kind:
+    | "analysis"
+    | "kernels"
+    | "comparison"
+    | "diagnosis"
+    | "info"
+    | "whatif"
+    | "history"
+    | "watch";
   /** For the title of the window. */
   title: string;
   /** What was read: file, worker, device. */
@@ -245,7 +253,7 @@ export interface Column {
   /** Changes: a plus is told as well. */
   signed?: boolean;
   /** What a click on a cell leads to in the app; "" for nothing. */
-  link: "" | "operator" | "kernel" | "module" | "moment" | "worker";
+  link: "" | "operator" | "kernel" | "module" | "moment" | "worker" | "incident" | "report";
   data: ColumnData;
 }
 
@@ -264,12 +272,21 @@ export interface Curves {
   /** Of the values; x is nanoseconds since the start of the recording, unless it has labels. */
   kind: Kind;
   x: number[];
-  series: { name: string; values: (number | null)[]; shape: "line" | "step" | "area" | "dots" }[];
+  series: Curve[];
   marks: { x: number; label: string }[];
   /** What each x is called, where it is no moment. */
   labels: string[];
   /** Whether zero is in sight; of levels, differences matter. */
   from_zero: boolean;
+  /** Whether x counts from midnight: moments are then told as times of day. */
+  of_day?: boolean;
+}
+
+export interface Curve {
+  name: string;
+  values: (number | null)[];
+  /** A band is filled down to the curve before it. */
+  shape: "line" | "step" | "area" | "dots" | "band";
 }
 
 /** A drawing made by timesink itself (never by a trace). */

@@ -1,3 +1,5 @@
+import type { Document } from "../../document/types";
+
 /** `api/runs`: what is below the served folder. */
 export interface RunsAnswer {
   logdir: string;
@@ -7,8 +9,26 @@ export interface RunsAnswer {
   runs: Run[];
   /** Runs of two versions in turn: each folder is one comparison. */
   ab: RunsInTurn[];
+  /** Programs that are, or were, watched. */
+  watches: Watched[];
   /** Series of commits in the store of baselines. */
   histories: string[];
+}
+
+export interface Watched {
+  name: string;
+  /** As its watcher says; "gone" where it no longer does, "" where that cannot be read. */
+  state: string;
+}
+
+/** `api/watch`: what a watcher told last. */
+export interface WatchAnswer {
+  name: string;
+  state: string;
+  gone: boolean;
+  /** By id: whether there is a report, and the runs to compare where both were recorded. */
+  incidents: Record<string, { report: boolean; base?: string; new?: string }>;
+  document: Document;
 }
 
 export interface RunsInTurn {

@@ -25,6 +25,7 @@ export function Header({ onHelp }: { onHelp: () => void }) {
           {route.at === "run" && <OfRun route={route} runs={runs} />}
           {route.at === "compare" && !route.query.ab && <OfPair route={route} runs={runs} />}
           {route.at === "compare" && <span class="logdir">{route.query.ab}</span>}
+          {route.at === "watch" && <span class="logdir">{route.name}</span>}
           {route.at === "home" && listing && <span class="logdir">{listing.logdir}</span>}
         </div>
         <div class="app-tools">

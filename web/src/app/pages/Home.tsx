@@ -1,10 +1,11 @@
 import { Icon } from "../../components/Icon";
-import type { RunsAnswer, RunsInTurn } from "../api/types";
+import type { RunsAnswer, RunsInTurn, Watched } from "../api/types";
 import { useApp } from "../context";
 import { navigate } from "../routing/navigation";
 import { changedQuery, formatRoute, type Query } from "../routing/route";
 import { filterRuns, type Order, orderedRuns } from "../runs/choice";
 import { RunTable } from "./RunTable";
+import { stateWord } from "./Watch";
 
 const ORDERS: readonly Order[] = ["name", "bytes", "changed_s"];
 
@@ -14,11 +15,30 @@ export function Home() {
   if (!listing) return null;
   return (
     <>
+      {listing.watches.length > 0 && <WatchedPrograms watches={listing.watches} />}
       {listing.ab.length > 0 && <InTurn folders={listing.ab} />}
       {listing.runs.length > 0 && <Runs listing={listing} query={route.query} />}
-      {!listing.runs.length && !listing.ab.length && <NoRuns listing={listing} />}
+      {!listing.runs.length && !listing.ab.length && !listing.watches.length && (
+        <NoRuns listing={listing} />
+      )}
       {listing.histories.length > 0 && <Histories names={listing.histories} />}
     </>
+  );
+}
+
+/** Programs somebody watches, or did, each with its state. */
+function WatchedPrograms({ watches }: { watches: readonly Watched[] }) {
+  return (
+    <section class="home">
+      <header class="home-head">
+        <h2>Watched programs</h2>
+        {watches.map(({ name, state }) => (
+          <a key={name} class="button" href={formatRoute({ at: "watch", name, query: {} })}>
+            {name} <span class={`tag watch-${state}`}>{stateWord(state)}</span>
+          </a>
+        ))}
+      </header>
+    </section>
   );
 }
 

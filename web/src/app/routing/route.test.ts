@@ -14,6 +14,7 @@ describe("addresses", () => {
       query: { worker: "rank 0", q: "aten::&" },
     },
     { at: "history", name: "main", query: {} },
+    { at: "watch", name: "jobs/serving", query: {} },
     { at: "run", run: "100% #1?", page: "trace", query: { from: "0", to: "1500", select: "17" } },
   ])("are read back as they were written: %j", (route) => {
     expect(parseRoute(formatRoute(route))).toEqual(route);

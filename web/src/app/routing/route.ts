@@ -23,6 +23,7 @@ export type Route =
   | { at: "run"; run: string; page: RunPage; query: Query }
   | { at: "compare"; query: Query }
   | { at: "history"; name: string; query: Query }
+  | { at: "watch"; name: string; query: Query }
   | { at: "unknown"; path: string; query: Query };
 
 /** The place a hash names; one that names none is `unknown`, never an error. */
@@ -37,6 +38,8 @@ export function parseRoute(hash: string): Route {
   if (first === "compare" && rest.length === 0) return { at: "compare", query };
   if (first === "history" && rest.length === 1)
     return { at: "history", name: rest[0] as string, query };
+  // A name typed by hand may have its slashes as they are.
+  if (first === "watch" && rest.length > 0) return { at: "watch", name: rest.join("/"), query };
   if (first === "run" && rest.length > 0) return runRoute(rest, query) ?? unknown;
   return unknown;
 }
@@ -51,6 +54,8 @@ export function formatRoute(route: Route): string {
       return `#/compare${search}`;
     case "history":
       return `#/history/${encodeURIComponent(route.name)}${search}`;
+    case "watch":
+      return `#/watch/${encodeURIComponent(route.name)}${search}`;
     case "run":
       return `#/run/${encodeURIComponent(route.run)}/${route.page}${search}`;
     case "unknown":
@@ -72,12 +77,11 @@ export function changedQuery(query: Query, changes: Query): Query {
 /** What the reader would call another page: focus and scrolling begin anew there. */
 export function placeOf(route: Route): string {
   if (route.at === "run") return `run ${route.run} ${route.page}`;
-  if (route.at === "history") return `history ${route.name}`;
+  if (route.at === "history" || route.at === "watch") return `${route.at} ${route.name}`;
   return route.at === "unknown" ? `unknown ${route.path}` : route.at;
 }
 
 function runRoute(parts: string[], query: Query): Route | null {
-  // A name typed by hand may have its slashes as they are.
   const last = parts.at(-1) as string;
   if (parts.length === 1) return { at: "run", run: last, page: "overview", query };
   if (!isRunPage(last)) return null;

@@ -15,6 +15,8 @@ export function titleOf(route: Route): string {
     }
     case "history":
       return `@${route.name} · timesink`;
+    case "watch":
+      return `Watch · ${route.name} · timesink`;
     case "unknown":
       return "No such page · timesink";
   }

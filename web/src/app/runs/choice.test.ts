@@ -104,6 +104,7 @@ describe("looking for runs", () => {
     generation,
     runs: [],
     ab: [],
+    watches: [],
     histories: [],
   });
   const found = withAnswer({ listing: undefined, error: null, contact: 0 }, answer("1"));

@@ -1,5 +1,6 @@
 import { useEffect, useReducer, useState } from "preact/hooks";
 import { type ApiError, asApiError, type Client } from "../../api/client";
+import { lookRegularly } from "../api/polling";
 import type { RunsAnswer } from "../api/types";
 
 const EVERY_MS = 2000;
@@ -16,32 +17,16 @@ export function useRuns(client: Client): Listing & { retry: () => void } {
   const [state, setState] = useState<Listing>({ listing: undefined, error: null, contact: 0 });
   const [attempt, retry] = useReducer((count: number, _: unknown) => count + 1, 0);
   useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    let asking: AbortController | null = null;
-
-    async function look() {
-      clearTimeout(timer);
-      asking?.abort();
-      const current = new AbortController();
-      asking = current;
+    const look = async (signal: AbortSignal) => {
       try {
-        const answer = await client.json<RunsAnswer>("runs", {}, { signal: current.signal });
-        if (!current.signal.aborted) setState((before) => withAnswer(before, answer));
+        const answer = await client.json<RunsAnswer>("runs", {}, { signal });
+        if (!signal.aborted) setState((before) => withAnswer(before, answer));
       } catch (error) {
-        if (current.signal.aborted) return;
-        setState((before) => ({ ...before, error: asApiError(error) }));
+        if (!signal.aborted) setState((before) => ({ ...before, error: asApiError(error) }));
       }
-      if (!document.hidden && !current.signal.aborted) timer = setTimeout(look, EVERY_MS);
-    }
-
-    const lookOrRest = () => (document.hidden ? clearTimeout(timer) : void look());
-    void look();
-    document.addEventListener("visibilitychange", lookOrRest);
-    return () => {
-      document.removeEventListener("visibilitychange", lookOrRest);
-      clearTimeout(timer);
-      asking?.abort();
+      return true;
     };
+    return lookRegularly(look, EVERY_MS);
   }, [client, attempt]);
   return { ...state, retry: () => retry(null) };
 }

@@ -25,9 +25,23 @@ const SECONDS: [size: number, unit: string][] = [
   [1, "ns"],
 ];
 
+/** Steps of a grid over times of day: those of clocks. */
+export const CLOCK_STEPS = [1, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400].map(
+  (seconds) => seconds * 1e9,
+);
+
 /** What an x is called: by its label, else as a moment. */
 export function placeWord(block: Curves, index: number): string {
-  return block.labels[index] ?? format("moment_ns", block.x[index]);
+  const x = block.x[index];
+  if (block.of_day && x !== undefined) return clockWord(x);
+  return block.labels[index] ?? format("moment_ns", x);
+}
+
+/** Nanoseconds since midnight as clocks show them. */
+export function clockWord(of_day_ns: number): string {
+  const seconds = Math.floor(of_day_ns / 1e9) % 86_400;
+  const parts = [seconds / 3600, (seconds / 60) % 60, seconds % 60];
+  return parts.map((part) => String(Math.floor(part)).padStart(2, "0")).join(":");
 }
 
 /** Labels at lines of a grid; those between two have none. */

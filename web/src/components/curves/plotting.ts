@@ -3,7 +3,7 @@
 import uPlot from "uplot";
 import type { Curves } from "../../document/types";
 import { colourOf } from "../theme";
-import { gridSteps, gridWord, labelWords, momentWords } from "./axes";
+import { CLOCK_STEPS, clockWord, gridSteps, gridWord, labelWords, momentWords } from "./axes";
 
 /** Height of the words above a mark, in pixels: above the plot, where they hide no curve. */
 const LABEL = 18;
@@ -23,25 +23,27 @@ export function seriesColour(index: number): string {
   return `--part-${(index % 8) + 1}`;
 }
 
-/** Options for a block in the colours of now. */
-export function plotOptions(block: Curves, wishes: PlotWishes): uPlot.Options {
+/** Options for a block in the colours of now; `latest` gives it as it is when it is drawn. */
+export function plotOptions(latest: () => Curves, wishes: PlotWishes): uPlot.Options {
+  const block = latest();
   const axis = axisLooks();
   const steps = gridSteps(block.kind);
   return {
     width: wishes.width,
     height: wishes.height,
     legend: { show: false },
-    padding: [block.marks.length ? LABEL + 4 : 12, 12, 0, 0],
+    padding: [hasMarks(block) ? LABEL + 4 : 12, 12, 0, 0],
     cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false, setScale: true } },
     scales: { x: { time: false }, y: { range: heights(block) } },
     series: [{}, ...block.series.map((_, index) => seriesLooks(block, index, wishes.hidden))],
+    bands: bandsOf(block),
     axes: [
       {
         ...axis,
-        space: block.labels.length ? 96 : 62,
+        space: block.labels.length ? 96 : block.of_day ? 72 : 62,
         size: 32,
-        values: (_, places) =>
-          block.labels.length ? labelWords(block.labels, places) : momentWords(places),
+        ...(block.of_day ? { incrs: CLOCK_STEPS } : {}),
+        values: (_, places) => placeWords(latest(), places),
       },
       {
         ...axis,
@@ -52,11 +54,30 @@ export function plotOptions(block: Curves, wishes: PlotWishes): uPlot.Options {
       },
     ],
     hooks: {
-      draw: [(plot) => drawMarks(plot, block.marks)],
+      draw: [(plot) => drawMarks(plot, latest().marks)],
       setCursor: [(plot) => wishes.onCursor(plot.cursor.idx ?? null)],
       setScale: [(plot, key) => key === "x" && wishes.onZoom(isZoomed(plot))],
     },
   };
+}
+
+function placeWords({ labels, of_day }: Curves, places: number[]): string[] {
+  if (of_day) return places.map(clockWord);
+  return labels.length ? labelWords(labels, places) : momentWords(places);
+}
+
+/** Whether there is to be room for marks: where time goes on, some may come. */
+export function hasMarks({ marks, of_day }: Curves): boolean {
+  return marks.length > 0 || of_day === true;
+}
+
+/** What is between a band and the curve before it. */
+function bandsOf(block: Curves): uPlot.Band[] {
+  return block.series.flatMap(({ shape }, index) =>
+    shape === "band"
+      ? [{ series: [index + 1, index], fill: `${colourOf(seriesColour(index - 1))}26` }]
+      : [],
+  );
 }
 
 function axisLooks(): uPlot.Axis {
@@ -102,7 +123,8 @@ function seriesLooks(block: Curves, index: number, hidden: ReadonlySet<number>):
   };
 }
 
-function isZoomed(plot: uPlot): boolean {
+/** Whether a part of the time is shown only. */
+export function isZoomed(plot: uPlot): boolean {
   const xs = plot.data[0];
   const { min, max } = plot.scales.x ?? {};
   return min != null && max != null && (min > (xs[0] ?? min) || max < (xs.at(-1) ?? max));
@@ -119,6 +141,7 @@ function drawMarks(plot: uPlot, marks: Curves["marks"]): void {
   ctx.font = `${12 * ratio}px ${colourOf("--sans")}`;
   ctx.lineWidth = ratio;
   ctx.setLineDash([4 * ratio, 3 * ratio]);
+  let told = 0;
   for (const { x, label } of marks) {
     const at = plot.valToPos(x, "x", true);
     if (at < bbox.left || at > bbox.left + bbox.width) continue;
@@ -128,6 +151,9 @@ function drawMarks(plot: uPlot, marks: Curves["marks"]): void {
     ctx.stroke();
     const room = ctx.measureText(label).width / 2;
     const middle = Math.min(Math.max(at, bbox.left + room), bbox.left + bbox.width - room);
+    // Words that would stand on those before are left out; the line says where it is.
+    if (middle - room < told) continue;
+    told = middle + room + 4 * ratio;
     ctx.fillText(label, middle, bbox.top - 5 * ratio);
   }
   ctx.restore();

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import type { Curves } from "../../document/types";
 import { onThemeChange } from "../theme";
-import { type PlotWishes, plotOptions } from "./plotting";
+import { hasMarks, isZoomed, type PlotWishes, plotOptions } from "./plotting";
 
 const HEIGHT = 240;
 
@@ -18,6 +18,10 @@ export function usePlot(
   const plot = useRef<uPlot | null>(null);
   const latest = useRef(wishes);
   latest.current = wishes;
+  const shown = useRef(block);
+  const drawn = useRef(block);
+  shown.current = block;
+  const form = formOf(block);
   useEffect(() => {
     const host = element.current;
     if (!host) return;
@@ -26,10 +30,11 @@ export function usePlot(
       plot.current?.destroy();
       const size = { width: host.clientWidth, height: HEIGHT };
       plot.current = new uPlot(
-        plotOptions(block, { ...latest.current, ...size }),
-        dataOf(block),
+        plotOptions(() => shown.current, { ...latest.current, ...size }),
+        dataOf(shown.current),
         host,
       );
+      drawn.current = shown.current;
     };
     draw();
     const observer = new ResizeObserver(() =>
@@ -43,13 +48,32 @@ export function usePlot(
       plot.current?.destroy();
       plot.current = null;
     };
-  }, [block, element]);
+  }, [form, element]);
+  useEffect(() => {
+    if (!plot.current || drawn.current === block) return;
+    drawn.current = block;
+    showNewer(plot.current, block);
+  }, [block]);
   useEffect(() => {
     for (const index of block.series.keys()) {
       plot.current?.setSeries(index + 1, { show: !wishes.hidden.has(index) });
     }
-  }, [block, wishes.hidden]);
+  }, [form, wishes.hidden]);
   return plot;
+}
+
+/** What a plot is made for once; other values of the same form are put into it. */
+function formOf(block: Curves): string {
+  const { id, kind, series, labels, from_zero, of_day } = block;
+  const curves = series.map(({ name, shape }) => [name, shape]);
+  return JSON.stringify([id, kind, curves, hasMarks(block), labels.length > 0, from_zero, of_day]);
+}
+
+/** New values in the part that is shown; who sees all of them goes on doing so. */
+function showNewer(plot: uPlot, block: Curves): void {
+  const part = isZoomed(plot);
+  plot.setData(dataOf(block), !part);
+  if (part) plot.redraw(true, true);
 }
 
 function dataOf(block: Curves): uPlot.AlignedData {

@@ -1,0 +1,391 @@
+"""A watched program as its watcher last told of it, as a document for a page and a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timezone
+from itertools import islice
+from typing import Any
+
+from timesink.errors import UnreadableError
+from timesink.model import units
+from timesink.output.blocks import (
+    Block,
+    Curve,
+    Curves,
+    Document,
+    Facts,
+    Mark,
+    Section,
+    Text,
+    Tile,
+    Tiles,
+    Tone,
+)
+from timesink.output.numbers import column, known, table
+from timesink.sources.watch_folder import (
+    SERIES_FILE,
+    STATUS_FILE,
+    Amount,
+    IncidentFolder,
+    LearnedSoFar,
+    ToldIncident,
+    WatchSeries,
+    WatchStatus,
+    checked,
+)
+
+GONE_US = 10_000_000
+"""A status is written every second: an older one has no writer."""
+_MOST_INCIDENTS, _MOST_CURVES, _MOST_MARKS = 50, 8, 12
+_APART_S = 10
+_LONG_AGO_S = 10**9
+"""No program is watched as long as this: seconds beyond it count from 1970."""
+_SECOND_US, _DAY_S = 1_000_000, 86_400
+_CURVES = ("observed", "slowest", "expected", "limit")
+_TONES: Mapping[str, Tone] = {"watching": "good", "alarm": "bad", "off": "notice"}
+
+
+def is_gone(status: WatchStatus, now_us: int) -> bool:
+    """Whether nobody watches any more, though nobody said so."""
+    return status.state != "ended" and now_us - status.time_us > GONE_US
+
+
+def status_document(
+    status: dict[str, Any],
+    series: dict[str, Any] | None,
+    *,
+    now_us: int,
+    folders: Mapping[str, IncidentFolder] | None = None,
+    subject: str = "",
+) -> Document:
+    """What a watcher says, `status.json` and `series.json`, at a moment.
+
+    `folders` are those of incidents, where they can be looked into.
+
+    >>> told = {"state": "learning", "time_us": 0, "learned": {"cycles": 412, "of": 1000}}
+    >>> status_document(told, None, now_us=0).headline
+    'Learning what cycles take: 412 of 1 000.'
+    """
+    now = checked(status, WatchStatus, STATUS_FILE)
+    remarks = list(now.remarks)
+    drawn = None
+    try:
+        drawn = None if series is None else checked(series, WatchSeries, SERIES_FILE)
+    except UnreadableError as error:
+        remarks.append(error.message)
+    gone = is_gone(now, now_us)
+    sections = (
+        Section("now", "Now", tuple(_now(now, remarks))),
+        Section("incidents", "Incidents", tuple(_incidents(now, folders or {}))),
+        Section("latency", "Cycles beside what is expected", tuple(_latency(now, drawn))),
+        Section("workload", "Workload", tuple(_amounts(now.workload))),
+        Section("counters", "Counters", tuple(_amounts(now.counters))),
+        Section("over-time", "Workload and counters over time", tuple(_over_time(drawn)),
+                medium="page"),
+        Section("watcher", "The watcher", tuple(_watcher(now))),
+    )  # fmt: skip
+    return Document(
+        "watch",
+        f"timesink: {subject or 'watch'}",
+        subject or "a watched program",
+        f"{_gone(now, now_us)} What it said then: {_headline(now)}" if gone else _headline(now),
+        sections=tuple(one for one in sections if one.blocks),
+        tone="warning" if gone else _TONES.get(now.state, "plain"),
+    )
+
+
+def _gone(now: WatchStatus, now_us: int) -> str:
+    return f"The watcher is gone: it wrote last {_long(now_us - now.time_us)} ago."
+
+
+def _headline(now: WatchStatus) -> str:
+    """The answer in a sentence."""
+    learned, seen = now.learned or LearnedSoFar(), units.counted(now.cycles, "cycles")
+    found = units.counted(len(now.incidents), "incidents") if now.incidents else "no incident"
+    if now.state == "alarm":
+        return _alarm(now)
+    if now.state == "learning":
+        of = f" of {units.count(learned.of)}" if learned.of else ""
+        return f"Learning what cycles take: {units.count(learned.cycles)}{of}."
+    whole = "" if now.started_us is None else f" after {_long(now.time_us - now.started_us)}"
+    told = {
+        "waiting": "Waiting for the first cycle.",
+        "watching": f"Cycles take what is expected: {seen}, {found}.",
+        "off": f"Watching was switched off after {seen}, {found}.",
+        "ended": f"The program ended{whole}: {seen}, {found}.",
+    }
+    return told.get(now.state, f"{now.state.capitalize()}: {seen}, {found}.")
+
+
+def _alarm(now: WatchStatus) -> str:
+    opened = now.alarms.open if now.alarms else ()
+    judged = [one for one in opened if one.expected_us and one.observed_us is not None]
+    if not judged:
+        return "Cycles take longer than expected."
+    worst = max(judged, key=lambda one: one.lost_us or 0)
+    took, expected = 1e3 * (worst.observed_us or 0), 1e3 * (worst.expected_us or 0)
+    of = f" of {worst.phase}" if worst.phase else ""
+    since = "" if worst.since_s is None else f", for {_long(now.time_us - 1e6 * worst.since_s)}"
+    more = len(opened) - 1
+    others = f" {units.counted(more, 'further alarms')} {'is' if more == 1 else 'are'} open."
+    return (
+        f"Cycles{of} take {units.brief_ns(took)} instead of {units.brief_ns(expected)} "
+        f"({units.change(expected, took)}){since}.{others if more else ''}"
+    )
+
+
+def _now(now: WatchStatus, remarks: Sequence[str]) -> Iterator[Block]:
+    learned, alarms = now.learned, now.alarms
+    tiles = [Tile("cycles", now.cycles, "count", "cycles the program has made so far")]
+    if now.state == "learning" and learned is not None and learned.of:
+        share = min(1.0, learned.cycles / learned.of)
+        tiles.append(Tile("learned", share, "share", "of the cycles to learn from", share))
+    lost = sum(one.lost_us or 0 for one in now.incidents)
+    still = sum(one.state == "open" for one in now.incidents)
+    tiles += [
+        Tile("alarms", alarms.raised if alarms else 0, "count", "raised so far"),
+        Tile("open incidents", still, "count", "that have not ended", None,
+             "bad" if still else "plain", "incidents"),
+        Tile("lost", 1e3 * lost, "time_ns", "in all incidents, beyond what is expected"),
+        Tile("unlike learned", now.outside, "count",
+             "cycles with a workload unlike any that was learned: they are not judged"),
+    ]  # fmt: skip
+    if now.dropped:
+        why = "cycles the watcher was not told of, for it did not keep up"
+        tiles.append(Tile("dropped", now.dropped, "count", why, None, "notice"))
+    yield Tiles(tuple(tiles))
+    if now.recorder is not None and now.recorder.on:
+        yield Text("The recorder is on: these cycles are slower and are not judged.", "notice")
+    elif now.recorder is not None and now.recorder.why_not:
+        yield Text(f"Not recorded: {now.recorder.why_not}", "notice")
+    for remark in remarks:
+        yield Text(remark, "notice")
+
+
+def _incidents(now: WatchStatus, folders: Mapping[str, IncidentFolder]) -> Iterator[Block]:
+    if not now.incidents:
+        return
+    latest = sorted(now.incidents, key=lambda one: -(one.since_us or 0))
+    rows = latest[:_MOST_INCIDENTS]
+
+    def told(value: Callable[[ToldIncident], Any]) -> list[Any]:
+        return [value(one) for one in rows]
+
+    has = [folders.get(one.id) for one in rows]
+    columns = [
+        column("id", "incident", "text", told(lambda one: one.id or None), link="incident",
+               help="leads to what changed and why, where it was recorded"),
+        column("state", "state", "text", told(lambda one: one.state or None), cut="nothing"),
+        column("slower", "slower", "percent", told(_slower), signed=True),
+        column("lost", "lost", "time_ns", told(lambda one: _ns(one.lost_us))),
+        column("cause", "cause", "text", told(lambda one: one.cause or None)),
+        column("since", "since", "text", told(lambda one: _time(one.since_us)), cut="nothing"),
+        column("lasted", "lasted", "time_ns", told(lambda one: _lasted(one, now))),
+        column("phase", "phase", "text", told(lambda one: one.phase or None), spare=1),
+        column("expected", "expected", "time_ns", told(lambda one: _ns(one.expected_us)), spare=2),
+        column("observed", "observed", "time_ns", told(lambda one: _ns(one.observed_us)), spare=2),
+    ]  # fmt: skip
+    if any(one is not None and one.report for one in has):
+        found = ["report" if one is not None and one.report else None for one in has]
+        columns.append(column("report", "report", "text", found, link="report", medium="page"))
+    yield table("incidents", "", columns, total_rows=len(latest))
+    for one in filter(None, has):
+        for remark in () if one.pair else one.remarks:
+            yield Text(f"{one.id}: {remark}")
+
+
+def _latency(now: WatchStatus, drawn: WatchSeries | None) -> Iterator[Block]:
+    if now.phases:
+        every = now.phases
+        yield table(
+            "phases",
+            "",
+            (
+                column("phase", "phase", "text", [one.phase or "all" for one in every]),
+                column("cycles", "cycles", "count", [one.cycles for one in every]),
+                column("observed", "observed", "time_ns", [_ns(one.observed_us) for one in every],
+                       help="median of the last 10 s"),
+                column("expected", "expected", "time_ns", [_ns(one.expected_us) for one in every]),
+                column("limit", "limit", "time_ns", [_ns(one.limit_us) for one in every],
+                       help="a cycle beyond it is slow by itself"),
+                column("residual", "beyond expected", "percent",
+                       [one.residual_pct for one in every], signed=True),
+            ),
+        )  # fmt: skip
+    if drawn is None:
+        return
+    midnight_us = _midnight_us(drawn.started_us)
+    marks = _marks(drawn, midnight_us)
+    for phase, one in drawn.phases.items():
+        told = (one.observed_us, one.slowest_us, one.expected_us, one.limit_us)
+        columns = [_scaled(values, len(one.t_s), 1e3) for values in told]
+        rows = _joined(one.t_s, columns)
+        if not rows:
+            continue
+        t_s, *values = zip(*rows, strict=True)
+        # While it learns nothing is expected.
+        drawn_as = zip(_CURVES, values, strict=True)
+        yield Curves(
+            f"latency-{phase}",
+            phase or "all cycles",
+            "time_ns",
+            _moments(drawn, t_s, midnight_us),
+            tuple(
+                Curve(name, one, "band" if name == _CURVES[-1] else "line")
+                for name, one in drawn_as
+                if any(value is not None for value in one)
+            ),
+            marks,
+            from_zero=False,
+            of_day=True,
+        )
+
+
+def _joined(t_s: Sequence[float], columns: Sequence[Sequence[Amount]]) -> list[tuple[Any, ...]]:
+    """Rows in which something is known: lines go from one to the next, unless that is long after.
+
+    >>> _joined((0, 1, 2, 50), [(7, None, 7, 8)])
+    [(0, 7), (2, 7), (3, None), (50, 8)]
+    """
+    rows: list[tuple[Any, ...]] = []
+    for t, *values in zip(t_s, *columns, strict=True):
+        if all(one is None for one in values):
+            continue
+        if rows and t - rows[-1][0] > _APART_S:
+            rows.append((rows[-1][0] + 1, *[None] * len(values)))
+        rows.append((t, *values))
+    return rows
+
+
+def _marks(drawn: WatchSeries, midnight_us: int) -> tuple[Mark, ...]:
+    """Where alarms began and ended, the latest."""
+    marks = []
+    for one in drawn.alarms[-_MOST_MARKS:]:
+        marks.append(Mark(1e3 * (one.since_us - midnight_us), "alarm"))
+        if one.ended_us is not None:
+            marks.append(Mark(1e3 * (one.ended_us - midnight_us), "over"))
+    return tuple(marks)
+
+
+def _amounts(told: Mapping[str, Amount]) -> Iterator[Block]:
+    if told:
+        every = told.items()
+        yield Facts(tuple((name, "-" if one is None else units.digits(one)) for name, one in every))
+
+
+def _over_time(drawn: WatchSeries | None) -> Iterator[Block]:
+    """A curve for each amount that changed."""
+    if drawn is None:
+        return
+    times = [one for one in drawn.workload.get("t_s", ()) if one is not None]
+    every = {name: (times, values) for name, values in drawn.workload.items() if name != "t_s"}
+    every |= {name: (list(one.t_s), one.value) for name, one in drawn.counters.items()}
+    changing = [
+        (name, times, values)
+        for name, (times, values) in every.items()
+        if len({one for one in values if one is not None}) > 1
+    ]
+    midnight_us = _midnight_us(drawn.started_us)
+    marks = _marks(drawn, midnight_us)
+    for name, times, values in islice(changing, _MOST_CURVES):
+        moments = _moments(drawn, times, midnight_us)
+        curve = Curve(name, _scaled(values, len(times), 1))
+        yield Curves(f"over-time-{name}", "", "number", moments, (curve,), marks, of_day=True)
+    more = len(changing) - _MOST_CURVES
+    if more > 0:
+        yield Text(f"{units.count(more)} more changed: series.json has them.")
+
+
+def _watcher(now: WatchStatus) -> Iterator[Block]:
+    rows = [("told", _time(now.time_us) or "-")]
+    if now.started_us is not None:
+        rows.append(("began", _time(now.started_us) or "-"))
+    if now.own is not None:
+        if now.own.cpu_pct is not None:
+            rows.append(("its processor time", f"{now.own.cpu_pct:.2g} % of a core"))
+        if now.own.rss_bytes is not None:
+            rows.append(("its memory", units.size_bytes(now.own.rss_bytes)))
+        if now.own.judged_share is not None:
+            rows.append(("cycles judged", units.share(now.own.judged_share, 1)))
+    learned = now.learned
+    if learned is not None and learned.kind:
+        rows.append(("model", f"{learned.kind}, {units.counted(learned.cycles, 'cycles')}"))
+    if learned is not None and isinstance(learned.error_pct, int | float):
+        rows.append(("its median error", f"{learned.error_pct:.2g} %"))
+    if now.references:
+        names = [str(one.get("name", "-") if isinstance(one, dict) else one)
+                 for one in now.references]  # fmt: skip
+        rows.append(("healthy recordings", units.listed(names)))
+    yield Facts(tuple(rows))
+    if now.processes:
+        every = now.processes
+        yield table(
+            "processes",
+            "Processes",
+            (
+                column("pid", "process", "text", [str(one.pid) for one in every]),
+                column("rank", "rank", "count", [one.rank for one in every]),
+                column("source", "what marks a cycle", "text", [o.source or None for o in every]),
+                column("cycles", "cycles", "count", [one.cycles for one in every]),
+                column("last", "last", "text", [_time(one.last_us) for one in every]),
+            ),
+        )
+
+
+def _moments(drawn: WatchSeries, t_s: Iterable[float], midnight_us: int) -> tuple[float, ...]:
+    """Nanoseconds since midnight."""
+    begin_us = drawn.started_us
+    moments_us = (_SECOND_US * one + (0 if one > _LONG_AGO_S else begin_us) for one in t_s)
+    return tuple(1e3 * (one - midnight_us) for one in moments_us)
+
+
+def _scaled(values: Sequence[Amount], length: int, by: float) -> tuple[Amount, ...]:
+    """As many values as there are moments; what is missing is none."""
+    told = [None if one is None else known(by * one) for one in values[:length]]
+    return (*told, *[None] * (length - len(told)))
+
+
+def _lasted(one: ToldIncident, now: WatchStatus) -> Amount:
+    ended_us = now.time_us if one.ended_us is None else one.ended_us
+    return None if one.since_us is None else 1e3 * max(0, ended_us - one.since_us)
+
+
+def _slower(one: ToldIncident) -> Amount:
+    if not one.expected_us or one.observed_us is None:
+        return None
+    return 100 * (one.observed_us / one.expected_us - 1)
+
+
+def _ns(value_us: Amount) -> Amount:
+    return None if value_us is None else 1e3 * value_us
+
+
+def _long(value_us: float) -> str:
+    """A while in words for people: whole seconds, minutes or hours."""
+    seconds = max(0, round(value_us / _SECOND_US))
+    for size, unit in ((_DAY_S, "d"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
+
+
+def _local(value_us: float) -> datetime:
+    return datetime.fromtimestamp(value_us / 1e6, timezone.utc).astimezone()
+
+
+def _time(value_us: Amount) -> str | None:
+    """A moment on the clock of this machine; None where it is none."""
+    try:
+        return None if value_us is None else f"{_local(value_us):%F %T}"
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _midnight_us(value_us: int) -> int:
+    """When the day of a moment began here."""
+    try:
+        start = _local(value_us).replace(hour=0, minute=0, second=0, microsecond=0)
+        return int(start.timestamp()) * _SECOND_US
+    except (ValueError, OverflowError, OSError):
+        return value_us

@@ -1,0 +1,88 @@
+"""A watched program, while it runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from browser.driving import LONG, serve
+from watch_folders import INCIDENT, SECOND_US, WatchedProgram
+
+pytestmark = pytest.mark.whole
+
+expect = pytest.importorskip("playwright.sync_api").expect
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> WatchedProgram:
+    """A server that is watched, and as fast as ever."""
+    return WatchedProgram(tmp_path / "serving").write()
+
+
+@pytest.fixture
+def site_of_watch(program: WatchedProgram, common_cache: Path) -> Iterator[str]:
+    with serve(program.folder.parent, common_cache) as address:
+        yield address
+
+
+def test_a_page_follows_the_watcher_and_its_incidents_lead_on(
+    page: Page, program: WatchedProgram, site_of_watch: str
+):
+    page.goto(site_of_watch)
+    page.get_by_role("link", name="serving watching").click()
+    headline = page.get_by_role("heading", level=1)
+    expect(headline).to_contain_text("Cycles take what is expected")
+    shown = page.get_by_role("figure", name="decode", exact=True)
+    plot = shown.locator(".plot")
+    assert "limit from" in (plot.get_attribute("aria-label") or "")
+    # What is zoomed into and hidden stays so.
+    plot.focus()
+    plot.press("+")
+    shown.get_by_role("button", name="slowest").click()
+    page.evaluate("window.drawn = document.querySelector('.plot canvas')")
+
+    program.now_us, program.seconds = time.time_ns() // 1000, program.seconds + 5
+    program.with_incident()
+    expect(headline).to_contain_text("Cycles of decode take 31.2 ms instead of 24.0 ms")
+    assert page.evaluate("window.drawn === document.querySelector('.plot canvas')")
+    expect(shown.get_by_role("button", name="Show all")).to_be_visible()
+    expect(shown.get_by_role("button", name="slowest")).to_have_attribute("aria-pressed", "false")
+
+    report = page.get_by_role("link", name="report", exact=True).get_attribute("href") or ""
+    assert page.request.get(report).text().endswith("Report")
+    page.get_by_role("link", name=INCIDENT).click()
+    expect(headline).to_contain_text("Regression", timeout=LONG)
+    page.go_back()
+    expect(headline).to_contain_text("Cycles of decode")
+
+
+@pytest.mark.declined(422)
+def test_a_page_says_when_the_watcher_is_gone_and_rests_when_the_program_ended(
+    page: Page, program: WatchedProgram, site_of_watch: str
+):
+    page.goto(f"{site_of_watch}#/watch/serving")
+    headline = page.get_by_role("heading", level=1)
+    expect(headline).to_contain_text("Cycles take what is expected")
+    program.now_us -= 20 * SECOND_US
+    program.write()
+    expect(headline).to_contain_text("The watcher is gone")
+    # Half a file: what was known stays, with a sentence.
+    (program.folder / "status.json").write_text('{"state": "watch')
+    expect(page.get_by_role("alert")).to_contain_text("cut off or damaged")
+    expect(headline).to_contain_text("The watcher is gone")
+    program.state = "ended"
+    program.write()
+    expect(headline).to_contain_text("The program ended after 10 min")
+    expect(page.get_by_role("alert")).to_have_count(0)
+    page.wait_for_timeout(3000)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.wait_for_timeout(4000)
+    assert any("api/runs" in one for one in asked)
+    assert not any("api/watch" in one for one in asked)
