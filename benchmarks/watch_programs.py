@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import signal
 import sys
@@ -22,6 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +34,6 @@ GPU = torch.cuda.is_available()
 DEVICE = torch.device("cuda" if GPU else "cpu")
 KIND = torch.bfloat16 if GPU else torch.float32
 MIB = 2**20
-MARKERS = {"decode": "decode_step", "serve_own": "serve_step"}
-"""Functions that are one cycle; of the others the watcher knows the cycles by itself."""
 
 
 # Faults, switched on and off from outside.
@@ -53,7 +51,7 @@ class Control:
         """How strong each fault is by now."""
         if self.path is not None:
             with suppress(OSError, ValueError):
-                changed = os.stat(self.path).st_mtime_ns
+                changed = self.path.stat().st_mtime_ns
                 if changed != self._seen:
                     self.said, self._seen = json.loads(self.path.read_text()), changed
         return self.said
@@ -325,7 +323,7 @@ def sizes_of(requests: Sequence[Request]) -> dict[str, float]:
     }
 
 
-def workload(arguments: Sequence[Any], named: dict[str, Any]) -> dict[str, float]:
+def workload(_arguments: Sequence[Any], named: dict[str, Any]) -> dict[str, float]:
     """For `--extractor`: the numbers among the arguments that are named."""
     return {name: float(value) for name, value in named.items() if isinstance(value, (int, float))}
 
@@ -455,7 +453,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: setattr(faults, "is_over", True))
     PROGRAMS[options.name](faults, options.seed)
     starts = faults.starts_ns
-    between = [after - before for before, after in zip(starts, starts[1:], strict=False)]
+    between = [after - before for before, after in pairwise(starts)]
     if options.times is not None:
         options.times.write_text(json.dumps(between))
     middle = sorted(between)[len(between) // 2] / 1e6 if between else 0.0
