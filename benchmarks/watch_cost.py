@@ -5,7 +5,7 @@
 `timesink ab` cannot time this: its own agent and that of the watcher are named by one variable of
 the environment, so only the inner one lives.  So programs of `watch_programs.py` time their own
 cycles, as many and with the same workloads on either side, and `repeats.decide` judges the runs as
-it does those of `ab`.  The first watched run, which is not counted, learns; the others get its model,
+it does those of `ab`.  The first watched run, which does not count, learns; others get its model,
 record nothing, and are healthy.  DIR/cost.json keeps all cycles.
 """
 

@@ -413,11 +413,11 @@ def serve(faults: Faults, seed: int) -> None:
         generation_config=GenerationConfig(max_new_tokens=ANSWERS[1], do_sample=False,
                                            eos_token_id=-1, pad_token_id=0),
         continuous_batching_config=ContinuousBatchingConfig(
-            max_batch_tokens=1024, num_blocks=512, block_size=32, use_cuda_graph=False
+            max_batch_tokens=1024, num_blocks=1024, block_size=32, use_cuda_graph=False
         ),
     )  # fmt: skip
     manager.start()
-    drawn, level, waiting = random.Random(seed), Levels(AT_ONCE, seed, 20, 60), 0
+    drawn, level, waiting = random.Random(seed), Levels(AT_ONCE[:3], seed, 20, 60), 0
     while not faults.is_over:
         wanted = level.next()
         while waiting < wanted:
