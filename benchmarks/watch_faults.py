@@ -33,7 +33,7 @@ from typing import IO, Any
 
 from timesink.lab.driver import beside, end
 from timesink.lab.workloads.registry import FOLDER, STARTER
-from watch_scores import ALL, FAULTS, Planted, Put, Truth, score, tables
+from watch_scores import ALL, FAULTS, Planted, Put, Truth, lines_of, score, tables
 
 PROGRAM = Path(__file__).with_name("watch_programs.py")
 MARKERS = {"decode": "decode_step", "serve_own": "serve_step"}
@@ -107,17 +107,19 @@ class Bench:
 
     def is_ready(self) -> bool:
         """Whether cycles are learned and a reference is there."""
-        told = self.status
-        is_there = bool(told.get("references")) or self.options.no_reference
-        return told.get("state") in {"watching", "alarm"} and is_there
+        events = [one.get("event") for one in lines_of(self.watch / "alarms.jsonl")]
+        is_there = events.count("reference") >= self.options.references
+        return self.status.get("state") in {"watching", "alarm"} and is_there
 
     def rests(self) -> bool:
-        """Whether nothing is wrong and the recorder may record."""
+        """Whether nothing is wrong."""
         told = self.status
-        recorder = told.get("recorder") or {}
-        ago_us = now_us() - (recorder.get("last_us") or 0)
-        is_free = not recorder.get("on") and ago_us > 1e6 * self.options.gap
-        return told.get("state") == "watching" and is_free
+        return told.get("state") == "watching" and not (told.get("recorder") or {}).get("on")
+
+    def may_record(self) -> bool:
+        """Whether the recorder may soon record."""
+        ago_us = now_us() - ((self.status.get("recorder") or {}).get("last_us") or 0)
+        return self.rests() and ago_us > 1e6 * self.options.gap
 
     def has_incident(self, since_us: int) -> bool:
         """Whether slow cycles were recorded since then."""
@@ -218,7 +220,8 @@ def run(options: argparse.Namespace, names: Sequence[str]) -> Path:
                 bench.note(f"watching; {bench.cycle_ms():.1f} ms per cycle")
             for number, name in enumerate(fit):
                 bench.wait(lambda: False, options.rest)
-                is_free = bench.wait(bench.rests, options.gap + 60)
+                wanted = bench.may_record if FAULTS[name].is_fault else bench.rests
+                is_free = bench.wait(wanted, options.gap + 60)
                 if bench.process.poll() is not None or bench.until - time.monotonic() < (
                     options.least + 5
                 ):
@@ -247,12 +250,13 @@ def main() -> None:
         one.add_argument("--learn", type=int, default=1000, help="cycles")
         one.add_argument("--seed", type=int, default=0)
         one.add_argument("--watch-options", default="", help="more options of `timesink watch`")
-        one.add_argument("--no-reference", action="store_true", help="do not wait for one")
+        one.add_argument("--references", type=int, default=2, help="to wait for before faults")
         one.add_argument("--faults", default=",".join(FAULTS) if name == "run" else "")
         one.add_argument("--least", type=float, default=10.0, help="seconds of a fault")
         one.add_argument("--most", type=float, default=25.0, help="until it is recorded")
         one.add_argument("--rest", type=float, default=15.0, help="healthy seconds between")
-        one.add_argument("--gap", type=float, default=61.0, help="seconds between recordings")
+        # A little less than a minute: else healthy cycles would be recorded first.
+        one.add_argument("--gap", type=float, default=55.0, help="seconds from a recording on")
     made.add_parser("score").add_argument("folders", type=Path, nargs="+")
     options = parser.parse_args()
     if options.what == "score":

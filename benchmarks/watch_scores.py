@@ -176,26 +176,25 @@ def _time_us(told: Mapping[str, Any], name: str) -> float | None:
 
 
 def alarms_of(watch: Path) -> list[Alarm]:
-    """Every alarm; one that ended has its end from the line that says so."""
-    found: dict[Any, dict[str, Any]] = {}
-    for line in _lines(watch / "alarms.jsonl"):
-        facts = {**line, **(line.get("alarm") or {})}
-        number = facts.get("number", facts.get("id", len(found)))
+    """Every alarm; it ends with the incident that it belongs to."""
+    found: list[tuple[dict[str, Any], float]] = []
+    ends: dict[int, float] = {}
+    for line in lines_of(watch / "alarms.jsonl"):
+        told_us = _time_us(line, "time") or 0.0
         if line.get("event") == "alarm":
-            found[number] = facts
-        elif line.get("event") in {"closed", "ended"} and number in found:
-            ended = _time_us(facts, "ended") or _time_us(facts, "time")
-            found[number]["ended_us"] = ended
+            found.append((line["alarm"], told_us))
+        elif line.get("event") == "closed":
+            ends |= {place: told_us for place in range(len(found)) if place not in ends}
     every = []
-    for facts in found.values():
-        told = _time_us(facts, "time") or 0.0
-        raised = _time_us(facts, "raised") or told
+    for place, (facts, told_us) in enumerate(found):
+        raised = _time_us(facts, "raised") or told_us
         since = _time_us(facts, "since") or raised
-        every.append(Alarm(since, raised, _time_us(facts, "ended"), told))
+        every.append(Alarm(since, raised, ends.get(place), told_us))
     return sorted(every, key=lambda one: one.raised_us)
 
 
-def _lines(path: Path) -> list[dict[str, Any]]:
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    """Every line of a file of JSON lines; none where there is no such file."""
     with suppress(OSError):
         return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
     return []
@@ -414,11 +413,12 @@ def made_up(folder: Path) -> None:
     at = begin / 1e6
     lines = [
         {"event": "learned", "time_us": begin},
-        {"event": "alarm", "time_us": begin + 100_500_000, "number": 1,
-         "since_s": at + 100.01, "raised_s": at + 100.06, "ended_s": None},
-        {"event": "closed", "time_us": begin + 121_000_000, "number": 1, "ended_s": at + 120.5},
-        {"event": "alarm", "time_us": begin + 400_000_000, "number": 2,
-         "since_s": at + 399.9, "raised_s": at + 400, "ended_s": None},
+        {"event": "alarm", "time_us": begin + 100_500_000,
+         "alarm": {"number": 1, "since_s": at + 100.01, "raised_s": at + 100.06}},
+        {"event": "incident", "time_us": begin + 100_500_000, "alarm": 1, "incident": "1"},
+        {"event": "closed", "time_us": begin + 120_500_000, "incident": "1"},
+        {"event": "alarm", "time_us": begin + 400_000_000,
+         "alarm": {"number": 2, "since_s": at + 399.9, "raised_s": at + 400}},
     ]  # fmt: skip
     (watch / "alarms.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
     incident = {"raised_us": begin + 100_060_000, "causes": [{"cause": "host_code"}]}
