@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import mmap
 import random
 import signal
 import sys
@@ -115,12 +116,16 @@ def checks_in_python(wanted_s: float) -> int:
 
 def churn(many: int, drawn: random.Random) -> None:
     """Give all memory back and ask for other sizes."""
-    if GPU:
-        torch.cuda.empty_cache()
-    # Below 32 MiB the C library may keep what was freed; pages of a host take longer than blocks.
-    least, most, many = (16, 128, many) if GPU else (33, 40, max(1, many // 8))
+    if not GPU:
+        # Allocators keep what is freed; what is mapped anew comes page by page.
+        for _ in range(many):
+            pages = drawn.randint(150, 250)
+            with mmap.mmap(-1, pages * mmap.PAGESIZE) as piece:
+                piece[:: mmap.PAGESIZE] = bytes(pages)
+        return
+    torch.cuda.empty_cache()
     pieces = [
-        torch.empty(MIB * drawn.randint(least, most), dtype=torch.uint8, device=DEVICE)
+        torch.empty(MIB * drawn.randint(16, 128), dtype=torch.uint8, device=DEVICE)
         for _ in range(many)
     ]
     for piece in pieces:
