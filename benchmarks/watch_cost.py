@@ -151,7 +151,7 @@ def main() -> None:
     parser.add_argument("--cycles", type=int, default=1000, help="of a run")
     parser.add_argument("--learn", type=int, default=1000, help="cycles to learn from")
     parser.add_argument("--learn-cycles", type=int, default=6000, help="of the run that learns")
-    parser.add_argument("--watch-options", default="--no-recording", help="of `timesink watch`")
+    parser.add_argument("--watch-options", default="--no-record", help="of `timesink watch`")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     options.folder = options.folder.absolute()

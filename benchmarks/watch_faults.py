@@ -52,7 +52,7 @@ def program_name(name: str) -> str:
 def watch_command(folder: Path, name: str, more: Sequence[str]) -> list[str]:
     """How one of the programs is watched, up to the program itself."""
     marker = MARKERS.get(name)
-    marked = ("--marker", marker, "--extractor", f"{PROGRAM.stem}:workload") if marker else ()
+    marked = ("--marker", marker, "--workload", f"{PROGRAM.stem}:workload") if marker else ()
     return [sys.executable, "-m", "timesink", "watch", "-o", str(folder), *marked, *more]
 
 

@@ -330,7 +330,7 @@ def sizes_of(requests: Sequence[Request]) -> dict[str, float]:
 
 
 def workload(*_arguments: Any, **named: Any) -> dict[str, float]:
-    """For `--extractor`: the numbers among the arguments that are named."""
+    """For `--workload`: the numbers among the arguments that are named."""
     return {name: float(value) for name, value in named.items() if isinstance(value, (int, float))}
 
 
