@@ -359,7 +359,7 @@ def decode(faults: Faults, seed: int) -> None:
         many = sizes.next()
         requests = [new_request(drawn, faults.longer) for _ in range(many)]
         for _ in range(min(one.wanted for one in requests)):
-            decode_step(model, requests, **sizes_of(requests))
+            decode_step(model, requests, forward_mode=2, **sizes_of(requests))
             if faults.is_over:
                 break
 
