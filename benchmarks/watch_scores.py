@@ -138,6 +138,8 @@ class Noticed:
     """The first cause in the incident, or why there is none."""
     is_right: bool | None = None
     """None: no cause was asked for, or there was no alarm."""
+    was_open: bool = False
+    """Whether there was an alarm already when it began, so that nothing can be told."""
 
     @property
     def planted(self) -> Planted:
@@ -147,7 +149,8 @@ class Noticed:
     def is_asked(self) -> bool:
         """Whether it has to be noticed."""
         is_slow = self.slower is None or self.slower >= TO_BE_NOTICED
-        return self.planted.is_fault and (is_slow or self.alarm is not None)
+        is_noticeable = is_slow or self.alarm is not None
+        return self.planted.is_fault and is_noticeable and not self.was_open
 
     @property
     def is_soon(self) -> bool:
@@ -162,6 +165,7 @@ class Scored:
     truth: Truth
     faults: list[Noticed]
     false_alarms: list[Alarm]
+    false_incidents: int
     healthy_s: float
     cycles: int
     cycle_ms: float
@@ -176,20 +180,16 @@ def _time_us(told: Mapping[str, Any], name: str) -> float | None:
 
 
 def alarms_of(watch: Path) -> list[Alarm]:
-    """Every alarm; it ends with the incident that it belongs to."""
-    found: list[tuple[dict[str, Any], float]] = []
-    ends: dict[int, float] = {}
-    for line in lines_of(watch / "alarms.jsonl"):
-        told_us = _time_us(line, "time") or 0.0
-        if line.get("event") == "alarm":
-            found.append((line["alarm"], told_us))
-        elif line.get("event") == "closed":
-            ends |= {place: told_us for place in range(len(found)) if place not in ends}
+    """Every alarm; incidents know when it ended."""
+    known = [alarm for one in incidents_of(watch) for alarm in one.get("alarms") or ()]
+    ends = {alarm["number"]: _time_us(alarm, "ended") for alarm in known}
     every = []
-    for place, (facts, told_us) in enumerate(found):
-        raised = _time_us(facts, "raised") or told_us
-        since = _time_us(facts, "since") or raised
-        every.append(Alarm(since, raised, ends.get(place), told_us))
+    for line in lines_of(watch / "alarms.jsonl"):
+        if line.get("event") == "alarm":
+            facts, told_us = line["alarm"], _time_us(line, "time") or 0.0
+            raised = _time_us(facts, "raised") or told_us
+            since = _time_us(facts, "since") or raised
+            every.append(Alarm(since, raised, ends.get(facts["number"]), told_us))
     return sorted(every, key=lambda one: one.raised_us)
 
 
@@ -251,6 +251,9 @@ def score(folder: Path) -> Scored:
         is_in = (starts >= put.onset_us) & (starts < put.end_us)
         one = Noticed(put, truth.program, slower_by(is_in, is_healthy, took, keys))
         mine = [alarm for alarm in alarms if put.begun_us <= alarm.raised_us < put.end_us + settles]
+        one.was_open = any(
+            alarm.raised_us < put.begun_us < (alarm.ended_us or truth.ended_us) for alarm in alarms
+        )
         if FAULTS[put.fault].is_fault:
             claimed |= {id(alarm) for alarm in mine}
         if mine:
@@ -264,6 +267,10 @@ def score(folder: Path) -> Scored:
         for alarm in alarms
         if id(alarm) not in claimed and alarm.raised_us > truth.watching_us > 0
     ]
+    of_none = [
+        one for one in incidents
+        if (_time_us(one, "raised") or 0) in {alarm.raised_us for alarm in false}
+    ]  # fmt: skip
     unhealthy = sum(
         put.end_us + settles - put.begun_us for put in truth.puts if FAULTS[put.fault].is_fault
     )
@@ -272,20 +279,25 @@ def score(folder: Path) -> Scored:
     with suppress(OSError, ValueError):
         status = json.loads((watch / "status.json").read_text())
     return Scored(
-        folder.name, truth, faults, false, max(0.0, watched - unhealthy) / 1e6, len(starts),
+        folder.name, truth, faults, false, len(of_none), max(0.0, watched - unhealthy) / 1e6,
+        len(starts),
         float(np.median(took)) / 1000 if len(took) else 0.0, status,
     )  # fmt: skip
 
 
 def _judge_cause(one: Noticed, incidents: Sequence[Mapping[str, Any]], settles: float) -> None:
     put = one.put
-    mine = [
+
+    def is_of_it(told: Mapping[str, Any], name: str) -> bool:
+        return put.begun_us <= (_time_us(told, name) or 0) < put.end_us + settles
+
+    recorded = [each for each in incidents if is_of_it(each.get("recording") or {}, "started")]
+    raised = [
         each
         for each in incidents
-        if put.begun_us <= (_time_us(each, "raised") or 0) < put.end_us + settles
+        if any(is_of_it(alarm, "raised") for alarm in each.get("alarms") or (each,))
     ]
-    recorded = [each for each in mine if each.get("causes") or each.get("anomalies")]
-    best = (recorded or mine)[:1]
+    best = (recorded or raised)[:1]
     if not best:
         one.first = "no incident"
         one.is_right = False if one.planted.causes or one.planted.anomalies else None
@@ -337,14 +349,14 @@ def tables(runs: Sequence[Scored]) -> str:
         own.append([
             one.name, one.truth.program, str(one.cycles), f"{one.cycle_ms:.2f} ms",
             f"{learned.get('cycles', '-')} ({learned.get('error_pct') or 0:.1f} %)",
-            f"{hours:.3f}", str(len(one.false_alarms)), rate, str(one.status.get("dropped", "-")),
+            f"{hours:.3f}", f"{len(one.false_alarms)} ({one.false_incidents})", rate, str(one.status.get("dropped", "-")),
             str(one.status.get("outside", "-")), f"{told.get('cpu_pct') or 0:.1f} %",
             f"{(told.get('rss_bytes') or 0) / 2**20:.0f} MiB",
         ])  # fmt: skip
     hours = sum(one.healthy_s for one in runs) / 3600
     false = sum(len(one.false_alarms) for one in runs)
     header = [
-        "run", "program", "cycles", "a cycle", "learned (error)", "healthy hours", "false alarms",
+        "run", "program", "cycles", "a cycle", "learned (error)", "healthy hours", "false alarms (incidents)",
         "per hour", "rows lost", "outside", "watcher CPU", "watcher memory",
     ]  # fmt: skip
     found += "\n" + markdown_table("", header, own)
@@ -374,9 +386,10 @@ def _cells(mine: Sequence[Noticed]) -> list[str]:
         for one in late
         if one.alarm is not None and one.alarm.ended_us
     ]
+    before = sum(one.was_open for one in mine)
     said = Counter(one.first for one in late if one.first)
     return [
-        str(len(mine)),
+        f"{len(mine)}, {before} in alarm before" if before else str(len(mine)),
         f"x{median(slower):.2f}" if slower else "-",
         _share([one.is_soon for one in asked]) if asked else "none asked",
         _share([one.alarm is not None for one in mine]),
@@ -421,7 +434,10 @@ def made_up(folder: Path) -> None:
          "alarm": {"number": 2, "since_s": at + 399.9, "raised_s": at + 400}},
     ]  # fmt: skip
     (watch / "alarms.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
-    incident = {"raised_us": begin + 100_060_000, "causes": [{"cause": "host_code"}]}
+    incident = {
+        "raised_us": begin + 100_060_000, "causes": [{"cause": "host_code"}],
+        "alarms": [{"number": 1, "raised_s": at + 100.06, "ended_s": at + 120.5}],
+    }  # fmt: skip
     (watch / "incidents" / "1" / "incident.json").write_text(json.dumps(incident))
 
 
