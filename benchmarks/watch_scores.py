@@ -319,11 +319,15 @@ def _share(every: Sequence[bool]) -> str:
     return f"{sum(every)} of {len(every)}" if every else "-"
 
 
-def _middle(values: Sequence[float], unit: str = "") -> str:
+def _middle(values: Sequence[float]) -> str:
     if not values:
         return "-"
-    high = f" (most {max(values):.3g})" if len(values) > 1 else ""
-    return f"{median(values):.3g}{high}{unit}"
+    most = f" (most {_short(max(values))})" if len(values) > 1 else ""
+    return f"{_short(median(values))}{most}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def tables(runs: Sequence[Scored]) -> str:
@@ -349,15 +353,15 @@ def tables(runs: Sequence[Scored]) -> str:
         own.append([
             one.name, one.truth.program, str(one.cycles), f"{one.cycle_ms:.2f} ms",
             f"{learned.get('cycles', '-')} ({learned.get('error_pct') or 0:.1f} %)",
-            f"{hours:.3f}", f"{len(one.false_alarms)} ({one.false_incidents})", rate, str(one.status.get("dropped", "-")),
-            str(one.status.get("outside", "-")), f"{told.get('cpu_pct') or 0:.1f} %",
+            f"{hours:.3f}", f"{len(one.false_alarms)} ({one.false_incidents})", rate,
+            str(one.status.get("dropped", "-")), str(one.status.get("outside", "-")), f"{told.get('cpu_pct') or 0:.1f} %",
             f"{(told.get('rss_bytes') or 0) / 2**20:.0f} MiB",
         ])  # fmt: skip
     hours = sum(one.healthy_s for one in runs) / 3600
     false = sum(len(one.false_alarms) for one in runs)
     header = [
-        "run", "program", "cycles", "a cycle", "learned (error)", "healthy hours", "false alarms (incidents)",
-        "per hour", "rows lost", "outside", "watcher CPU", "watcher memory",
+        "run", "program", "cycles", "a cycle", "learned (error)", "healthy hours",
+        "false alarms (incidents)", "per hour", "rows lost", "outside", "watcher CPU", "watcher memory",
     ]  # fmt: skip
     found += "\n" + markdown_table("", header, own)
     rate = f"{false / hours:.2f} per hour" if hours else "no healthy time"
@@ -377,7 +381,7 @@ def tables(runs: Sequence[Scored]) -> str:
 
 def _cells(mine: Sequence[Noticed]) -> list[str]:
     asked = [one for one in mine if one.is_asked]
-    late = [one for one in mine if one.alarm is not None]
+    late = [one for one in mine if one.alarm is not None and not one.was_open]
     slower = [one.slower for one in mine if one.slower is not None]
     if not mine[0].planted.is_fault:
         asked = []
