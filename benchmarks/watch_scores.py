@@ -354,14 +354,15 @@ def tables(runs: Sequence[Scored]) -> str:
             one.name, one.truth.program, str(one.cycles), f"{one.cycle_ms:.2f} ms",
             f"{learned.get('cycles', '-')} ({learned.get('error_pct') or 0:.1f} %)",
             f"{hours:.3f}", f"{len(one.false_alarms)} ({one.false_incidents})", rate,
-            str(one.status.get("dropped", "-")), str(one.status.get("outside", "-")), f"{told.get('cpu_pct') or 0:.1f} %",
-            f"{(told.get('rss_bytes') or 0) / 2**20:.0f} MiB",
+            str(one.status.get("dropped", "-")), str(one.status.get("outside", "-")),
+            f"{told.get('cpu_pct') or 0:.1f} %", f"{(told.get('rss_bytes') or 0) / 2**20:.0f} MiB",
         ])  # fmt: skip
     hours = sum(one.healthy_s for one in runs) / 3600
     false = sum(len(one.false_alarms) for one in runs)
     header = [
         "run", "program", "cycles", "a cycle", "learned (error)", "healthy hours",
-        "false alarms (incidents)", "per hour", "rows lost", "outside", "watcher CPU", "watcher memory",
+        "false alarms (incidents)", "per hour", "rows lost", "outside", "watcher CPU",
+        "watcher memory",
     ]  # fmt: skip
     found += "\n" + markdown_table("", header, own)
     rate = f"{false / hours:.2f} per hour" if hours else "no healthy time"
