@@ -66,6 +66,6 @@ def test_examples_of_what_users_get(name: str):
 
 
 def test_every_answer_is_looked_at():
-    assert set(ANSWERS) | {"formula", "open", "record", "sample", "sample_runs"} >= {
+    assert set(ANSWERS) | {"formula", "open", "record", "sample", "sample_runs", "watch"} >= {
         name for name in PUBLIC if name.islower()
     }

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from timesink.errors import TimesinkError
     from timesink.model.trace import Trace
     from timesink.recorder.in_program import record
+    from timesink.recorder.watched_block import watch
     from timesink.sources.discovery import find_recordings
     from timesink.sources.opening import open_trace as open  # noqa: A004, F401 - `timesink.open`
 
@@ -46,6 +47,7 @@ _PUBLIC = {
     "kernels": ("timesink.answers.kernels.reading", "kernels"),
     "whatif": ("timesink.answers.what_if", "whatif"),
     "record": ("timesink.recorder.in_program", "record"),
+    "watch": ("timesink.recorder.watched_block", "watch"),
     "open": ("timesink.sources.opening", "open_trace"),
 }
 
@@ -67,6 +69,7 @@ __all__ = [
     "record",
     "sample",
     "sample_runs",
+    "watch",
     "whatif",
 ]
 

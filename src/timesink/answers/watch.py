@@ -36,17 +36,21 @@ def learn_durations(
 
 def load_model(path: str | Path) -> DurationModel:
     """A model that `timesink watch learn` wrote; anything else is refused."""
+    return model_from(model_content(path), str(path))
+
+
+def model_content(path: str | Path) -> bytes:
+    """The bytes of a file that may be a model."""
     file = Path(path)
     try:
         if file.stat().st_size > _MOST_BYTES:
             hint = "make one with  timesink watch learn ROWS.csv -o model.json"
             raise UnreadableError(f"{path}: not a model timesink can use (too large)", hint)
-        content = file.read_bytes()
+        return file.read_bytes()
     except FileNotFoundError:
         raise UnreadableError.missing(file) from None
     except OSError as error:
         raise UnreadableError.denied(file, error.strerror or str(error)) from error
-    return model_from(content, str(path))
 
 
 def judge_durations(model: str | Path | DurationModel, path: str | Path) -> WatchAnswer:

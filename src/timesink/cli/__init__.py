@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from timesink import __version__
 from timesink.errors import TimesinkError
@@ -81,6 +81,18 @@ def _meant(word: str, known: Iterable[str]) -> str:
 
 
 class _Parser(argparse.ArgumentParser):
+    usual_action = ""
+    """What a command means where no action is named."""
+    actions: Iterable[str] = ()
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse, with the usual action where none is named."""
+        if self.usual_action and args is not None:
+            named = next((word for word in args if word != "--debug"), "")
+            if named not in {*self.actions, "-h", "--help"}:
+                args = [self.usual_action, *args]
+        return super().parse_known_args(args, namespace)
+
     def error(self, message: str) -> NoReturn:
         """Say how to give a value that looks like an option, and what a word close to one means."""
         lacking = re.fullmatch(r"argument (?:.*/)?(--[\w-]+): expected one argument", message)

@@ -199,9 +199,14 @@ def add_force(parser: argparse.ArgumentParser) -> None:
 
 
 def add_actions(
-    parser: argparse.ArgumentParser, actions: Mapping[str, str]
+    parser: argparse.ArgumentParser, actions: Mapping[str, str], usual: str = ""
 ) -> dict[str, argparse.ArgumentParser]:
-    """Parsers of what a command can do, by the names of these actions."""
+    """Parsers of what a command can do, by the names of these actions.
+
+    `usual` need not be named.
+    """
+    if usual:
+        parser.usual_action, parser.actions = usual, tuple(actions)  # type: ignore[attr-defined]
     added = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     made = {name: added.add_parser(name, help=said) for name, said in actions.items()}
     for one in made.values():

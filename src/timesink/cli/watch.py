@@ -1,42 +1,79 @@
-"""Say which cycles take longer than their workload explains.
+"""Watch a program that runs, and say which cycles take longer than their workload explains.
 
-Learn from a table of normal cycles (one row each: duration_us, job_name, start_ts, and columns of
-numbers that say what it had to do) what cycles take; then judge others.
+  timesink watch -- python train.py                      learn, watch, record what is slow
+  timesink watch --preset vllm --metrics 9400 -- vllm serve ...
+  timesink watch --marker decode_step --on-alarm 'notify --room perf' -- python serve.py
+  timesink watch --pid 4711                              a program that runs (Python 3.14)
+  timesink watch status timesink-watch
+  timesink watch accept timesink-watch                   what is slow now is usual from now on
+
+The program is not edited.  The first cycles are learned from; then those that take longer than
+their workload explains raise an alarm.  20 cycles are recorded then, compared with healthy ones,
+and DIR/incidents says what changed.  The exit code is that of the program.
+
+Tables of cycles (one row each: duration_us, job_name, start_ts, and columns of numbers that say
+what it had to do) can be learned from and judged as well:
 
   timesink watch learn normal.csv.gz -o model.json
-  timesink watch learn normal.csv.gz -o model.json --false-alarms 10/hour
-  timesink watch judge model.json today.csv
   timesink watch judge model.json today.csv --format json -o today.json
 """
 
 from __future__ import annotations
 
 import argparse
+import re
+import shlex
 from contextlib import suppress
+from functools import partial
+from pathlib import Path
 
+from timesink import __version__
+from timesink.cli import say
 from timesink.cli.options import (
     add_actions,
     add_force,
     add_option,
     add_output,
+    add_program,
+    cycles_or_none,
     file_only,
     fraction,
+    program_in,
     refused,
     whole_number,
 )
 from timesink.cli.outputs import check_answer, check_output, format_of, give_document, give_json
+from timesink.errors import UsageError
 
 _FORMATS = ("text", "json", "md")
 _ACTIONS = {
-    "learn": "learn from normal cycles what cycles of each workload take",
+    "run": "watch a program; also without this word",
+    "status": "say how a program that is watched does",
+    "accept": "take the cycles of now for usual: learn from the last ones",
+    "reference": "record healthy cycles anew",
+    "off": "end watching; the program goes on without the agent",
+    "learn": "learn from a table of normal cycles what cycles of each workload take",
     "judge": "say which cycles of a table took longer",
 }
 _PER_HOUR = ("/hour", "/h")
+_FOLDER = "timesink-watch"
+_SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_PRESETS = "vllm, sglang, generate, continuous-batching, lightning, trainer"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink watch`."""
-    made = add_actions(parser, _ACTIONS)
+    made = add_actions(parser, _ACTIONS, usual="run")
+    _add_live(made["run"])
+    where = f"the folder of the watch (default: {_FOLDER})"
+    for name in ("accept", "reference", "off"):
+        add_option(
+            made[name], "folder DIR", where, completed="folder", nargs="?", default=_FOLDER
+        )  # fmt: skip
+    many = f"{where}, or the place of --summary"
+    status = made["status"]
+    add_option(status, "folder DIR", many, completed="folder", nargs="?", default=_FOLDER)
+    add_output(status, "write to a file; .txt, .md, .json choose the format", _FORMATS)
     learn, judge = made["learn"], made["judge"]
     add_option(learn, "rows ROWS", "normal cycles: CSV, also .gz, or Parquet", completed="file")
     what = "where the model goes"
@@ -52,16 +89,118 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(judge, "write to a file; .txt, .md, .json choose the format", _FORMATS)
 
 
+def _add_live(parser: argparse.ArgumentParser) -> None:
+    default = Path(_FOLDER)
+    place = "the folder of the watch (default: %(default)s)"
+    add_option(
+        parser, "-o --output DIR", place, completed="folder", type=file_only, default=default
+    )  # fmt: skip
+    add_force(parser)
+    process = partial(whole_number, things="a process")
+    add_option(parser, "--pid N", "watch a program that runs", type=process)
+    what = parser.add_argument_group("what a cycle is")
+    marker = "a Python function or an annotation that begins one (default: an optimizer's step)"
+    add_option(what, "--marker NAME", marker, default="")
+    add_option(what, "--preset NAME", f"of a known program: {_PRESETS}", default="")
+    span = "from call to call, or each call from start to end (default: loop)"
+    add_option(what, "--span", span, choices=("loop", "call"), default="")
+    workload = "a function that tells a cycle's workload from the arguments of the call"
+    add_option(what, "--workload MODULE:FUNCTION", workload, dest="extractor", default="")
+    _add_learning(parser.add_argument_group("what is usual"))
+    _add_recording(parser.add_argument_group("what is recorded"))
+    told = parser.add_argument_group("who is told")
+    command = "run it at an alarm, when its cause is known, and when it is over; no shell runs it"
+    add_option(told, "--on-alarm CMD", command, type=_command, default=())
+    serve = "serve metrics for Prometheus (default host: 127.0.0.1)"
+    add_option(told, "--metrics [HOST:]PORT", serve, type=_address)
+    add_option(told, "--otel", "send metrics by OpenTelemetry; needs timesink[otel]")
+    summary = "a folder or URL where all watchers put their status"
+    add_option(told, "--summary URL", summary, default="")
+    add_program(parser, "watch")
+
+
+def _add_learning(group: argparse._ArgumentGroup) -> None:
+    learn = "cycles to learn from (default: %(default)s)"
+    add_option(group, "--learn N", learn, type=_cycles, default=1000)
+    least = "and for so many seconds at least (default: %(default)g)"
+    add_option(group, "--learn-seconds S", least, type=_seconds, default=30.0)
+    skip = "cycles of each process to let pass first (default: %(default)s)"
+    add_option(group, "--skip N", skip, type=cycles_or_none, default=20)
+    model = "what was learned before: model.json of another watch"
+    add_option(group, "--model FILE", model, completed="file", type=file_only)
+    rate = "false alarms an hour to accept (default: %(default)g)"
+    add_option(group, "--false-alarms N", rate, type=_per_hour, default=0.1)
+    shift = "slow-downs below this are let pass (default: 5%%)"
+    add_option(group, "--at-least SHARE", shift, type=fraction, default=0.05)
+
+
+def _add_recording(group: argparse._ArgumentGroup) -> None:
+    cycles = "cycles of a recording (default: %(default)s)"
+    add_option(group, "--cycles N", cycles, type=_cycles, default=20)
+    plain = "cycles to time before, without the profiler (default: %(default)s)"
+    add_option(group, "--plain N", plain, type=cycles_or_none, default=10)
+    gap = "seconds between two recordings, at least (default: %(default)g)"
+    add_option(group, "--gap S", gap, type=_seconds, default=60.0)
+    many = "most incidents an hour (default: %(default)s)"
+    incidents = partial(whole_number, things="incidents")
+    add_option(group, "--most-incidents N", many, type=incidents, default=6)
+    quota = "size of the folder, beyond which the oldest incidents go (default: 2G)"
+    add_option(group, "--quota SIZE", quota, type=_size, default=2 << 30)
+    counters = "all, none, or groups and names, as for  timesink record (default: %(default)s)"
+    add_option(group, "--counters LIST", counters, default="all")
+    add_option(group, "--no-record", "alarms only: never switch the profiler on")
+
+
+_cycles = partial(whole_number, things="cycles")
+
+
 def _rate(text: str) -> tuple[float, bool]:
     """False alarms, and whether they are per hour."""
     number = next((text.removesuffix(each) for each in _PER_HOUR if text.endswith(each)), None)
     if number is None:
         return fraction(text), False
+    return _positive(number, text, "a rate of false alarms, as 1/hour or 0.1%"), True
+
+
+def _per_hour(text: str) -> float:
+    number = next((text.removesuffix(each) for each in _PER_HOUR if text.endswith(each)), text)
+    return _positive(number, text, "a number of false alarms an hour, as 0.1")
+
+
+def _positive(number: str, text: str, what: str) -> float:
     with suppress(ValueError):
         value = float(number)
         if 0 < value < 1e9:
-            return value, True
-    raise refused(text, "a rate of false alarms, as 1/hour or 0.1%")
+            return value
+    raise refused(text, what)
+
+
+def _seconds(text: str) -> float:
+    if not re.fullmatch(r"\d{1,6}(\.\d+)?", text):
+        raise refused(text, "a number of seconds")
+    return float(text)
+
+
+def _size(text: str) -> int:
+    found = re.fullmatch(r"(\d{1,6}) *([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    if not found or not int(found[1]):
+        raise refused(text, "a size such as 500M or 2G")
+    return int(found[1]) * _SIZES[found[2].upper()]
+
+
+def _command(text: str) -> tuple[str, ...]:
+    with suppress(ValueError):
+        words = tuple(shlex.split(text))
+        if words:
+            return words
+    raise refused(text, "a command")
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not re.fullmatch(r"\d{1,5}", port) or int(port) > 65535:
+        raise refused(text, "a port, or HOST:PORT")
+    return host.strip("[]") or "127.0.0.1", int(port)
 
 
 def _seed(text: str) -> int:
@@ -69,9 +208,84 @@ def _seed(text: str) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Learn or judge, as the options ask."""
-    if options.action == "learn":
-        return _learn(options)
+    """Watch, learn or judge, as the options ask."""
+    # --help does not wait for these.
+    return {"run": _watch, "learn": _learn, "judge": _judge, "status": _status}.get(
+        options.action, _ask
+    )(options)
+
+
+def _watch(options: argparse.Namespace) -> int:
+    from timesink.recorder.counter_probes import wanted  # noqa: PLC0415
+    from timesink.recorder.folder import RecordingFolder  # noqa: PLC0415
+    from timesink.recorder.processes import check_program, masked  # noqa: PLC0415
+    from timesink.recorder.watch_plan import WatchPlan  # noqa: PLC0415
+
+    if options.pid is not None and options.program:
+        raise UsageError("--pid and a program cannot go together", "leave out one of them")
+    program = () if options.pid is not None else program_in(options, "watch", "watch")
+    if options.preset and options.marker:
+        raise UsageError("--preset and --marker cannot go together", "leave out one of them")
+    names = (
+        "learn", "skip", "model", "at_least", "marker", "preset", "span", "extractor", "cycles",
+        "plain", "most_incidents", "on_alarm", "metrics", "otel", "summary",
+    )  # fmt: skip
+    plan = WatchPlan(
+        folder=options.output.absolute(),
+        command=program,
+        timesink=__version__,
+        learn_s=options.learn_seconds,
+        alarms_per_hour=options.false_alarms,
+        gap_s=options.gap,
+        quota_bytes=options.quota,
+        counters=wanted(options.counters),
+        is_recording=not options.no_record,
+        **{name: getattr(options, name) for name in names},
+    )
+    if program:
+        check_program(program)
+    RecordingFolder(plan.folder).check(force=options.force)
+    from timesink.watcher.program import watch_pid, watch_program  # noqa: PLC0415
+
+    if options.pid is not None:
+        return watch_pid(plan, options.pid, _say)
+    _say(f"watching {' '.join(masked(program))[:80]}; see  timesink watch status {options.output}")
+    return watch_program(plan, _say)
+
+
+def _say(text: str) -> None:
+    say(f"timesink: {text}")
+
+
+def _ask(options: argparse.Namespace) -> int:
+    from timesink.watcher.commands import ask_watcher  # noqa: PLC0415
+
+    ask_watcher(Path(options.folder), options.action)
+    done = {
+        "accept": "It learns from the last cycles; what is slow now is usual then.",
+        "reference": "Healthy cycles are recorded anew, soon.",
+        "off": "Watching is off; the program goes on.",
+    }
+    print(done[options.action])
+    return 0
+
+
+def _status(options: argparse.Namespace) -> int:
+    form = format_of(options, _FORMATS)
+    check_answer(options, form)
+    from timesink.watcher.watch_status import status_document, status_of  # noqa: PLC0415
+
+    found = status_of(options.folder)
+    if form == "json":
+        import msgspec  # noqa: PLC0415
+
+        give_json(msgspec.json.encode(found), options.output)
+    else:
+        give_document(status_document(options.folder, found), form, options)
+    return 0
+
+
+def _judge(options: argparse.Namespace) -> int:
     form = format_of(options, _FORMATS)
     check_answer(options, form, options.rows, options.model)
     from timesink.answers.watch import judge_durations, watch_document  # noqa: PLC0415 - --help waits not

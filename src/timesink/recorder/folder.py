@@ -173,6 +173,14 @@ class RecordPlan:
     """No timeline: plain cycles to the end of the program, or with `stop` until they suffice."""
     device_events: bool = False
     """Events of the device at the borders of plain cycles."""
+    watch: bool = False
+    """No recording: every cycle is told to a watcher, who may order recordings."""
+    preset: str = ""
+    """Which program is watched, by a name in recorder/agent/presets.csv; empty: as it turns out."""
+    span: str = ""
+    """Of watched cycles: `call`, from a call to its return, or `loop`, to the next call."""
+    extractor: str = ""
+    """Tells the workload of a cycle: a function of the program, as `package.module:function`."""
 
 
 def write_plan(plan: RecordPlan, control: Path) -> None:

@@ -33,6 +33,8 @@ _TOTALS = ("kv", "total_input")
 _CELL = 0.3
 """Sides of a cell, as logarithms: batches and kv a third apart."""
 _MOST_CELLS = 100_000
+_MOST_LEARNED = 50_000
+"""Cycles trees are made of: more make them no better."""
 HOUR_US = 3.6e9
 
 
@@ -88,7 +90,7 @@ def model_from(content: bytes, path: str) -> DurationModel:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         why = str(error).splitlines()[0][:120]
         raise UnreadableError(f"{path}: not a model timesink can use ({why})", hint) from None
-    problem = _problem(model)
+    problem = model_problem(model)
     if problem:
         raise UnreadableError(f"{path}: not a model timesink can use ({problem})", hint)
     return model
@@ -98,7 +100,8 @@ class _NamedModel(msgspec.Struct):
     schema: str
 
 
-def _problem(model: DurationModel) -> str:
+def model_problem(model: DurationModel) -> str:
+    """Why a model cannot be used; empty where it can."""
     numbers = [model.empty_below_us, model.cycle_us, *model.error_pct]
     numbers += [value for one in model.ranges for value in (one.low, one.high)]
     if not np.isfinite(numbers).all() or model.cycle_us <= 0 or len(model.error_pct) != 3:
@@ -127,8 +130,27 @@ def learn_model(
     rounds: int = _ROUNDS, boosting: bool | None = None,
 ) -> DurationModel:  # fmt: skip
     """What cycles of each workload take; `rate` is of false alarms, per cycle or per hour."""
+    return learned(
+        rows, rate=rate, per_hour=per_hour, seed=seed, rounds=rounds, boosting=boosting
+    ).model
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A model, and how far each cycle was from what was learned without it."""
+
+    model: DurationModel
+    cycles: CycleWorkload
+    distance: Floats
+
+
+def learned(
+    rows: pl.DataFrame, *, rate: float, per_hour: bool, seed: int = 0, rounds: int = _ROUNDS,
+    boosting: bool | None = None, live: bool = False,
+) -> Learned:  # fmt: skip
+    """`live`: rows of one program in order of time, which may tell nothing of the workload."""
     every = workload_of(rows)
-    if not every.names:
+    if not every.names and not live:
         hint = "add columns as batch_size, avg_input_length, avg_output_length"
         raise UsageError("no column tells what a cycle had to do", hint)
     told = np.isfinite(every.duration_us) & (every.duration_us > 0)
@@ -143,13 +165,15 @@ def learn_model(
     cycle_us = float(cycles.duration_us.mean())
     per_cycle = min(rate * cycle_us / HOUR_US if per_hour else rate, 0.5)
     boosting = has_boosting() if boosting is None else boosting
+    boosting &= _varies(cycles)
     target = np.log(cycles.duration_us)
     expected = np.empty(len(cycles))
     outside = np.zeros(len(cycles), dtype=bool)
     bounded = [*rows.columns, *_TOTALS]
     forests = []
-    for number, held in enumerate(_folds(cycles, seed)):
-        seen, aim = cycles.features[~held], target[~held]
+    for number, held in enumerate(_folds(cycles, seed, in_time=live)):
+        chosen = _some(~held, seed)
+        seen, aim = cycles.features[chosen], target[chosen]
         made = (
             boosted(seen, aim, seed=seed * _FOLDS + number, rounds=rounds)
             if boosting
@@ -158,17 +182,19 @@ def learn_model(
         forests.append(made)
         expected[held] = AskedForest(made).predict(cycles.features[held])
         rest = cycles.part(~held)
-        outside[held] = _outside(_ranges(rest, bounded), _cells(rest), cycles.part(held))
+        outside[held] = outside_of(_ranges(rest, bounded), near(_cells(rest)), cycles.part(held))
+    if (~outside).sum() < FEWEST_CYCLES:
+        if not live:
+            raise UsageError(
+                "runs are too unlike each other to learn what is usual",
+                "give a table with several runs of similar workloads",
+            )
+        outside[:] = False
     distance = (target - expected)[~outside]
     # What was unlike all that a fold saw would not have been judged.
     inside = cycles.part(~outside)
-    if len(inside) < FEWEST_CYCLES:
-        raise UsageError(
-            "runs are too unlike each other to learn what is usual",
-            "give a table with several runs of similar workloads",
-        )
     wrong = 100 * np.abs(np.expm1(-distance))
-    return DurationModel(
+    model = DurationModel(
         schema=MODEL_SCHEMA,
         kind="boosted trees" if boosting else "table of medians",
         columns=[name for name in rows.columns if name in every.names],
@@ -186,6 +212,20 @@ def learn_model(
         seed=seed,
         error_pct=[float(np.median(wrong)), float(wrong.mean()), float(100 * (wrong <= 10).mean())],
     )
+    return Learned(model, inside, distance)
+
+
+def _varies(cycles: CycleWorkload) -> bool:
+    known = [column[np.isfinite(column)] for column in cycles.features.T]
+    return any(len(column) and column.min() < column.max() for column in known)
+
+
+def _some(chosen: npt.NDArray[np.bool_], seed: int) -> Ints:
+    """Where chosen cycles are; of very many, as many as trees need."""
+    where = np.flatnonzero(chosen)
+    if len(where) <= _MOST_LEARNED:
+        return where
+    return np.sort(np.random.default_rng(seed).choice(where, _MOST_LEARNED, replace=False))
 
 
 def _empty_below(duration_us: Floats) -> float:
@@ -201,10 +241,12 @@ def _empty_below(duration_us: Floats) -> float:
     return float(ordered[0] / _EMPTY_FACTOR)
 
 
-def _folds(cycles: CycleWorkload, seed: int) -> list[npt.NDArray[np.bool_]]:
+def _folds(cycles: CycleWorkload, seed: int, *, in_time: bool) -> list[npt.NDArray[np.bool_]]:
     """Whole runs that are held out in turn; of few runs, stretches of time."""
     unit: Ints = cycles.runs
-    if len(np.unique(unit)) < 2 * _FOLDS:
+    if in_time:
+        unit = np.argsort(np.argsort(cycles.rows)) * _FOLDS * _BLOCKS // len(cycles)
+    elif len(np.unique(unit)) < 2 * _FOLDS:
         unit = np.arange(len(cycles)) * _FOLDS * _BLOCKS // len(cycles)
     units = np.unique(unit)
     np.random.default_rng(seed).shuffle(units)
@@ -259,14 +301,15 @@ def expected_durations(model: DurationModel, rows: pl.DataFrame) -> ExpectedCycl
     cycles = workload_of(rows, model.columns)
     told = np.isfinite(cycles.duration_us) & (cycles.duration_us > 0)
     empty = told & (np.nan_to_num(cycles.duration_us) < model.empty_below_us)
-    outside = _outside(model.ranges, model.cells, cycles) & told & ~empty
+    outside = outside_of(model.ranges, near(model.cells), cycles) & told & ~empty
     expected = np.exp(np.clip(AskedForest(model.forest).predict(cycles.features), -50, 50))
     return ExpectedCycles(cycles, expected, ~told, empty, outside)
 
 
-def _outside(
-    ranges: Sequence[FeatureRange], cells: Sequence[tuple[int, int]], cycles: CycleWorkload
+def outside_of(
+    ranges: Sequence[FeatureRange], near_cells: set[tuple[int, int]], cycles: CycleWorkload
 ) -> npt.NDArray[np.bool_]:
+    """Cycles unlike what was learned."""
     found = np.zeros(len(cycles), dtype=bool)
     for one in ranges:
         values = cycles.column(one.feature)
@@ -274,16 +317,16 @@ def _outside(
         found |= (values < one.low - margin) | (values > one.high + margin)
         if not one.may_miss:
             found |= np.isnan(values)
-    if cells:
-        near = {
-            (batch + by, kv + beside)
-            for batch, kv in cells
-            for by in (-1, 0, 1)
-            for beside in (-1, 0, 1)
-        }
-        unseen = [tuple(cell) not in near for cell in _plane(cycles).tolist()]
+    if near_cells:
+        unseen = [tuple(cell) not in near_cells for cell in _plane(cycles).tolist()]
         found |= np.array(unseen, dtype=bool)
     return found
+
+
+def near(cells: Sequence[tuple[int, int]]) -> set[tuple[int, int]]:
+    """Cells, and those beside them."""
+    sides = (-1, 0, 1)
+    return {(batch + by, kv + beside) for batch, kv in cells for by in sides for beside in sides}
 
 
 def _cells(cycles: CycleWorkload) -> list[tuple[int, int]]:

@@ -16,6 +16,10 @@ Floats = npt.NDArray[np.float64]
 _BLOCK = 1 << 8
 """Cycles asked at once, so that what all trees say of them stays small."""
 MOST_NODES, DEEPEST = 2_000_000, 64
+_MOST_LEAVES, _MOST_MASKS = 16, 128 << 20
+_FIRST_BIT = np.zeros(2**_MOST_LEAVES, dtype=np.int64)
+for _bit in reversed(range(_MOST_LEAVES)):
+    _FIRST_BIT[2**_bit :: 2 ** (_bit + 1)] = _bit
 
 
 class Forest(msgspec.Struct, frozen=True):
@@ -74,7 +78,11 @@ def _within(values: npt.NDArray[Any], low: int, high: int) -> bool:
 
 
 class AskedForest:
-    """A forest as arrays."""
+    """A forest as arrays.
+
+    Of trees with few leaves each is a mask of leaves that may still be reached: a feature above a
+    threshold rules out all leaves left of it, and the first leaf that is left is the one.
+    """
 
     def __init__(self, forest: Forest) -> None:
         leaf = np.array(forest.feature) < 0
@@ -88,18 +96,26 @@ class AskedForest:
         self._value = np.array(forest.value, dtype=np.float64)
         self._roots = np.array(forest.roots, dtype=np.int32)
         self._start, self._models = forest.start, forest.models
+        self._only_leaves = bool(leaf.all())
+        self._masks = _LeafMasks.of(forest)
 
     def predict(self, features: Floats) -> Floats:
         """What is expected for each row of features; missing ones are NaN."""
         found = np.empty(len(features))
         for at in range(0, len(features), _BLOCK):
-            found[at : at + _BLOCK] = self._block(features[at : at + _BLOCK])
+            block = features[at : at + _BLOCK]
+            found[at : at + _BLOCK] = self._leaves(block).sum(axis=1) / self._models + self._start
         return found
 
-    def _block(self, features: Floats) -> Floats:
+    def _leaves(self, features: Floats) -> Floats:
+        """What each tree adds for each row."""
+        if self._masks:
+            return self._masks.leaves(features)
+        at = np.broadcast_to(self._roots, (len(features), len(self._roots)))
+        if self._only_leaves:
+            return self._value.take(at)
         first = (np.arange(len(features)) * features.shape[1])[:, None]
         flat, missing = features.ravel(), bool(np.isnan(features).any())
-        at = np.broadcast_to(self._roots, (len(features), len(self._roots)))
         for _ in range(DEEPEST + 1):
             told = flat.take(first + self._feature.take(at))
             goes_right = told > self._threshold.take(at)
@@ -109,8 +125,73 @@ class AskedForest:
             if np.array_equal(down, at):
                 break
             at = down
-        total: Floats = self._value.take(at).sum(axis=1) / self._models + self._start
-        return total
+        return self._value.take(at)
+
+
+class _LeafMasks:
+    """Trees of at most 16 leaves: for each feature and where its value lies, what is left."""
+
+    def __init__(
+        self, masks: dict[int, tuple[Floats, npt.NDArray[np.uint16]]], value: Floats
+    ) -> None:
+        self._masks, self._value = masks, value
+        self._first = np.arange(len(value)) * _MOST_LEAVES
+
+    @classmethod
+    def of(cls, forest: Forest) -> _LeafMasks | None:
+        """Nothing where trees have too many leaves, or the masks would be too large."""
+        feature, threshold = np.array(forest.feature), np.array(forest.threshold)
+        asked = np.unique(feature[feature >= 0]).tolist()
+        edges = {one: np.unique(threshold[feature == one]) for one in asked}
+        trees = len(forest.roots)
+        if not asked or 2 * trees * sum(len(one) + 2 for one in edges.values()) > _MOST_MASKS:
+            return None
+        whole = 2**_MOST_LEAVES - 1
+        # The last row is for what is missing.
+        masks = {
+            one: np.full((len(edge) + 2, trees), whole, np.uint16) for one, edge in edges.items()
+        }
+        value = np.zeros((trees, _MOST_LEAVES))
+        for tree, root in enumerate(forest.roots):
+            leaves, cuts = _cuts_of(forest, root)
+            if len(leaves) > _MOST_LEAVES:
+                return None
+            value[tree, : len(leaves)] = [forest.value[leaf] for leaf in leaves]
+            for node, first, behind in cuts:
+                mine, keep = masks[forest.feature[node]], whole & ~(2**behind - 2**first)
+                place = np.searchsorted(edges[forest.feature[node]], forest.threshold[node])
+                mine[place + 1, tree] &= keep
+                if not forest.missing_left[node]:
+                    mine[-1, tree] &= keep
+        for mask in masks.values():
+            np.bitwise_and.accumulate(mask[:-1], axis=0, out=mask[:-1])
+        return cls({one: (edges[one], masks[one]) for one in asked}, value)
+
+    def leaves(self, features: Floats) -> Floats:
+        """What each tree adds for each row."""
+        left = np.full((len(features), len(self._value)), 2**_MOST_LEAVES - 1, np.uint16)
+        for one, (edge, mask) in self._masks.items():
+            told = features[:, one]
+            place = np.where(np.isnan(told), len(mask) - 1, np.searchsorted(edge, told))
+            left &= mask.take(place, axis=0)
+        return self._value.take(_FIRST_BIT.take(left) + self._first)
+
+
+def _cuts_of(forest: Forest, root: int) -> tuple[list[int], list[tuple[int, int, int]]]:
+    """Leaves of a tree from left to right; and of each inner node, the leaves left of its cut."""
+    leaves: list[int] = []
+    cuts: list[tuple[int, int, int]] = []
+    todo: list[tuple[int, int]] = [(root, -1)]
+    while todo and len(leaves) <= _MOST_LEAVES:
+        node, first = todo.pop()
+        if first >= 0:
+            cuts.append((node, first, len(leaves)))
+            todo.append((forest.right[node], -1))
+        elif forest.feature[node] < 0:
+            leaves.append(node)
+        else:
+            todo += [(node, len(leaves)), (forest.left[node], -1)]
+    return leaves, cuts
 
 
 def joined(forests: Iterable[Forest], start: float, models: int) -> Forest:
@@ -125,6 +206,8 @@ def joined(forests: Iterable[Forest], start: float, models: int) -> Forest:
             values.extend([value + move for value in mine] if move else mine)
     return Forest(start=start, models=models, **whole)
 
+
+_FEW = 1 << 15
 
 # -- made by scikit-learn --------------------------------------------------------------------------
 
@@ -141,6 +224,7 @@ def has_boosting() -> bool:
 def boosted(features: Floats, target: Floats, *, seed: int, rounds: int) -> Forest:
     """Trees that each mend what those before got wrong, for the median of the target."""
     from sklearn.ensemble import HistGradientBoostingRegressor  # noqa: PLC0415 - an extra
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415 - scikit-learn brings it
 
     model = HistGradientBoostingRegressor(
         loss="absolute_error",
@@ -152,7 +236,10 @@ def boosted(features: Floats, target: Floats, *, seed: int, rounds: int) -> Fore
         max_features=0.5,
         early_stopping=False,
         random_state=seed,
-    ).fit(features, target)
+    )
+    # Threads wait for each other in loops: beside a busy program that takes ten times as long.
+    with threadpool_limits(1 if len(target) < _FEW else None, user_api="openmp"):
+        model.fit(features, target)
     trees = (_plain(one.nodes) for (one,) in model._predictors)  # noqa: SLF001 - nothing else has them
     return joined(trees, float(np.ravel(model._baseline_prediction)[0]), 1)  # noqa: SLF001
 

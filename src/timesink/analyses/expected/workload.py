@@ -157,7 +157,7 @@ def _phases(told: pl.DataFrame) -> Ints:
     if MODE in told.columns:
         mode = told[MODE].to_numpy()
         return np.select([mode == 1, mode == 3], [1, 2], 0).astype(np.int64)
-    if BATCH not in told.columns:
+    if not {BATCH, OUTPUT} <= {*told.columns}:
         return np.zeros(len(told), dtype=np.int64)
     batch = np.nan_to_num(told[BATCH].to_numpy())
     # Of the first cycle of a run nobody knows; seats that are free are about to be filled.

@@ -7,16 +7,21 @@ import os
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 from timesink.recorder.agent.endings import versions
 from timesink.recorder.agent.engine import CycleEngine
 from timesink.recorder.agent.functions import watch_functions
 from timesink.recorder.agent.hooks import watch_annotations, watch_optimizers
 from timesink.recorder.agent.profiling import hide_from_compiler
-from timesink.recorder.folder import Notebook, read_plan
+from timesink.recorder.agent.watched import WatchEngine
+from timesink.recorder.agent.watched_marks import watch_cycles
+from timesink.recorder.folder import Notebook, RecordPlan, read_plan
 
 _running: list[CycleEngine] = []
 """The engine of this process, once it has one."""
+_watched: list[WatchEngine] = []
+"""The same, where it is watched."""
 
 _LAUNCHERS = ("torchrun", "accelerate", "deepspeed")
 """Commands that start workers."""
@@ -34,6 +39,9 @@ def begin(control: str | Path) -> None:
     folder = Path(control)
     plan = read_plan(folder)
     Notebook(folder).add("torch", **versions(torch))
+    if plan.watch:
+        _begin_to_watch(plan, torch, folder)
+        return
     engine = CycleEngine(plan, torch, folder)
     _running[:] = [engine]
     with engine.program_goes_on():
@@ -49,9 +57,23 @@ def begin(control: str | Path) -> None:
             watch_optimizers(torch, engine)
 
 
+def _begin_to_watch(plan: RecordPlan, torch: Any, control: Path) -> None:
+    engine = WatchEngine(plan, torch, control)
+    _watched[:] = [engine]
+    with engine.program_goes_on():
+        _watch_forks()
+        hide_from_compiler(torch)
+        watch_cycles(engine, torch)
+
+
 def running() -> CycleEngine | None:
-    """The engine of this process; None where it has none."""
+    """The engine of this process that records; None where it has none."""
     return _running[0] if _running else None
+
+
+def watching() -> WatchEngine | None:
+    """The engine of this process that tells its cycles; None where it has none."""
+    return _watched[0] if _watched else None
 
 
 @functools.cache
@@ -61,6 +83,8 @@ def _watch_forks() -> None:
     def forget() -> None:
         for engine in _running:
             engine.forget_in_fork()
+        for watched in _watched:
+            watched.forget_in_fork()
 
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=forget)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from timesink.errors import TimesinkError
 from timesink.recorder.agent.endings import (
@@ -69,6 +69,7 @@ class Counting:
         """Marks of the same kind that other threads made."""
         self._completed = 0 if begins else 1
         self._last_ns = since_ns
+        self._rests_since_ns: int | None = None
         # When the first cycle began nobody knows, where marks end cycles.
         self._warm_up = max(plan.skip, int(not begins and since_ns is None))
         self._plain_since_ns: int | None = None
@@ -84,14 +85,20 @@ class Counting:
 
     def boundary(self, now_ns: int, *, is_plain: bool = True) -> Due:
         """Count the cycle that ends now; how long it took tells something only if it is plain."""
-        lasted_ns = now_ns - self._last_ns if self._last_ns is not None and is_plain else None
-        self._last_ns = now_ns
+        ended_ns = now_ns if self._rests_since_ns is None else self._rests_since_ns
+        lasted_ns = ended_ns - self._last_ns if self._last_ns is not None and is_plain else None
+        self._last_ns, self._rests_since_ns = now_ns, None
         if self.skipped is None:
             return self._before(lasted_ns, now_ns)
         self.recorded_ns.append(lasted_ns or 0)
         if len(self.recorded_ns) < self._plan.cycles:
             return Due.NEXT
         return Due.FINISH
+
+    def rest(self, now_ns: int) -> bool:
+        """The cycle is over before the next one begins; whether it is the last one recorded."""
+        self._rests_since_ns = now_ns
+        return self.skipped is not None and len(self.recorded_ns) + 1 >= self._plan.cycles
 
     def resume(self, now_ns: int) -> None:
         """Leave the time a profiler took to start or to write out of the cycles."""
@@ -179,6 +186,26 @@ class Counting:
         }
 
 
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+"""Of a call: by position, and by name."""
+
+
+class MarkedCycles(Protocol):
+    """Who hears of the marks that tell cycles apart: one that records, or one that watches."""
+
+    is_over: bool
+
+    @property
+    def is_recording(self) -> bool: ...
+    @property
+    def has_begun(self) -> bool: ...
+    def boundary(self, by: str, name: str, *, begins: bool) -> None: ...
+    def restart(self, by: str) -> None: ...
+    def remark(self, text: str) -> None: ...
+    def when_over(self, leave: Callable[[], None]) -> None: ...
+    def program_goes_on(self) -> AbstractContextManager[None]: ...
+
+
 BY_HAND = "step()"
 WHOLE = "whole program"
 
@@ -247,6 +274,25 @@ class CycleEngine:
             self.end(self._own_thread.asked)
         if due is Due.FINISH and self.plan.stop:
             raise SystemExit(0)
+
+    @property
+    def slows(self) -> bool:
+        """Whether a profiler is ready, is on or is being written: cycles take longer."""
+        return self._window.stage in (Stage.PREPARED, Stage.OPEN, Stage.WRITING)
+
+    def rest(self, by: str, name: str) -> None:
+        """A cycle ends, and the next begins later: what is between belongs to none."""
+        source, now_ns = self._source, time.perf_counter_ns()
+        if self.is_over or source is None or not source.is_here:
+            return
+        if (source.by, source.name) != (by, name):
+            return
+        with self.program_goes_on():
+            if source.rest(now_ns) and self.is_recording:
+                # The next one may be long in coming.
+                self.boundary(by, name, begins=True)
+            elif self.is_recording:
+                self._window.unmark()
 
     def begin_by_hand(self) -> None:
         """A block begins in which `step()` ends cycles: whatever counted before is forgotten."""

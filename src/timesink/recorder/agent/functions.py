@@ -14,7 +14,7 @@ from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
-from timesink.recorder.agent.engine import CycleEngine
+from timesink.recorder.agent.engine import Arguments, MarkedCycles
 from timesink.recorder.agent.profiling import compiling_test
 
 # What happens at every call of the function that marks cycles.
@@ -25,13 +25,16 @@ _BY = "function"
 class MarkedCalls:
     """Calls that begin cycles; they are shown in the timeline under the name asked for."""
 
-    def __init__(self, torch: Any, engine: CycleEngine, name: str) -> None:
+    is_told_all = False
+    """Whether it is told of arguments, and of the ends of coroutines."""
+
+    def __init__(self, torch: Any, engine: MarkedCycles, name: str) -> None:
         self._torch = torch
         self._engine = engine
         self._name = name
         self._open = threading.local()
 
-    def entered(self, *, shown: bool) -> None:
+    def entered(self, *, shown: bool, told: Callable[[], Arguments] | None = None) -> None:  # noqa: ARG002
         """The function was called; one that is called from itself begins nothing."""
         ranges = self._ranges()
         is_outermost = not ranges
@@ -51,6 +54,17 @@ class MarkedCalls:
         if last is not None:
             with self._engine.program_goes_on():
                 last.__exit__(None, None, None)
+        if not ranges:
+            self._end()
+
+    def _end(self) -> None:
+        """The outermost call is over."""
+
+    def task_entered(self, task: int, told: Callable[[], Arguments]) -> None:
+        """A coroutine was begun; only told where ends of coroutines are asked for."""
+
+    def task_left(self, task: int) -> None:
+        """A coroutine has come to its end."""
 
     def forget(self) -> None:
         """Of the calls this thread is in, nothing more is told."""
@@ -58,19 +72,24 @@ class MarkedCalls:
             self.left()
 
     @contextmanager
-    def call(self) -> Iterator[None]:
-        """One call, from its beginning to its end."""
+    def _call(self) -> Iterator[None]:
         self.entered(shown=True)
         try:
             yield
         finally:
             self.left()
 
+    def call(self) -> AbstractContextManager[None]:
+        """One call, from its beginning to its end."""
+        return self._call()
+
     def _ranges(self) -> list[Any]:
         """Ranges of the calls this thread is in, the outermost first."""
-        if not hasattr(self._open, "ranges"):
-            self._open.ranges = []
-        found: list[Any] = self._open.ranges
+        found: list[Any]
+        try:
+            found = self._open.ranges
+        except AttributeError:
+            found = self._open.ranges = []
         return found
 
 
@@ -138,6 +157,21 @@ def functions_with(code: CodeType) -> list[FunctionType]:
     return [held for held in holders if isinstance(held, FunctionType) and held.__code__ is code]
 
 
+def arguments_of(frame: FrameType) -> Arguments:
+    """What a function was called with, as its first line finds it."""
+    code, held = frame.f_code, frame.f_locals
+    names, by_place = code.co_varnames, code.co_argcount
+    by_name = by_place + code.co_kwonlyargcount
+    args = tuple(held[name] for name in names[:by_place] if name in held)
+    kwargs = {name: held[name] for name in names[by_place:by_name] if name in held}
+    if code.co_flags & inspect.CO_VARARGS:
+        args += tuple(held.get(names[by_name], ()))
+        by_name += 1
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        kwargs.update(held.get(names[by_name], {}))
+    return args, kwargs
+
+
 # Finding calls of a function from Python 3.12 on: all other code is asked about once.
 
 _TOOL_IDS = (3, 4, 2)
@@ -147,7 +181,7 @@ _TOOL_IDS = (3, 4, 2)
 class MonitoredCalls:
     """Tells `calls` of every call of the first function that is called and wanted."""
 
-    def __init__(self, engine: CycleEngine, calls: MarkedCalls, wanted: FunctionName) -> None:
+    def __init__(self, engine: MarkedCycles, calls: MarkedCalls, wanted: FunctionName) -> None:
         self._engine, self._calls, self._wanted = engine, calls, wanted
         self._monitoring: Any = sys.monitoring  # type: ignore[attr-defined, unused-ignore]
         free = (number for number in _TOOL_IDS if self._monitoring.get_tool(number) is None)
@@ -173,7 +207,7 @@ class MonitoredCalls:
         events = self._monitoring.events
         return [
             (events.PY_START, self._started),
-            (events.PY_RETURN, lambda _code, _offset, _value: self._calls.left()),
+            (events.PY_RETURN, lambda code, _offset, _value: self._left(code, sys._getframe(1))),  # noqa: SLF001
             (events.PY_UNWIND, self._unwound),
         ]
 
@@ -182,15 +216,28 @@ class MonitoredCalls:
         with self._engine.program_goes_on():
             if not self._engine.is_over and self._is_wanted(code):
                 shown = not code.co_flags & PASSES_ON
-                if shown and id(code) not in self._followed:
+                if (shown or self._calls.is_told_all) and id(code) not in self._followed:
                     self._followed[id(code)] = code
                     returning = self._monitoring.events.PY_RETURN
                     self._monitoring.set_local_events(self._tool, code, returning)
-                self._calls.entered(shown=shown)
-                if not shown:
-                    self._calls.left()
+                self._entered(sys._getframe(1), shown=shown)  # noqa: SLF001
                 return None
         return self._monitoring.DISABLE
+
+    def _entered(self, frame: FrameType, *, shown: bool) -> None:
+        if shown:
+            self._calls.entered(shown=True, told=lambda: arguments_of(frame))
+        elif self._calls.is_told_all:
+            self._calls.task_entered(id(frame), lambda: arguments_of(frame))
+        else:
+            self._calls.entered(shown=False)
+            self._calls.left()
+
+    def _left(self, code: CodeType, frame: FrameType) -> None:
+        if code.co_flags & PASSES_ON:
+            self._calls.task_left(id(frame))
+        else:
+            self._calls.left()
 
     def _is_wanted(self, code: CodeType) -> bool:
         place = (code.co_filename, code.co_firstlineno)
@@ -209,7 +256,7 @@ class MonitoredCalls:
 
     def _unwound(self, code: CodeType, _offset: int, _error: BaseException) -> None:
         if id(code) in self._followed:
-            self._calls.left()
+            self._left(code, sys._getframe(1))  # noqa: SLF001
 
     def leave(self) -> None:
         """Take everything back: whoever gets the number next wants no events of ours."""
@@ -231,10 +278,14 @@ _PLACE = "where the stand-in goes"
 
 def tell_of_calls(
     function: FunctionType,
-    call: Callable[[], AbstractContextManager[None]],
+    call: Callable[..., AbstractContextManager[None]],
     is_compiling: Callable[[], bool] = lambda: False,
+    *,
+    is_told_all: bool = False,
 ) -> Callable[[], None]:
     """Let every call of a function happen within `call()`, until what this returns is called.
+
+    Where it is told all, that gets the arguments.
 
     The function stays the same object, so that whoever imported or stored it is served as well;
     what it runs becomes a function of its own.
@@ -251,7 +302,7 @@ def tell_of_calls(
         # A compiler that follows this call must find nothing but the function.
         if is_compiling():
             return original(*args, **kwargs)
-        with call():
+        with call(args, kwargs) if is_told_all else call():
             return original(*args, **kwargs)
 
     def put_back() -> None:
@@ -291,7 +342,7 @@ class TracedCalls:
 
     def __init__(
         self,
-        engine: CycleEngine,
+        engine: MarkedCycles,
         calls: MarkedCalls,
         wanted: FunctionName,
         is_compiling: Callable[[], bool],
@@ -334,7 +385,12 @@ class TracedCalls:
             return
         self.leave()
         for function in functions:
-            put_back = tell_of_calls(function, self._calls.call, self._is_compiling)
+            put_back = tell_of_calls(
+                function,
+                self._calls.call,
+                self._is_compiling,
+                is_told_all=self._calls.is_told_all,
+            )
             self._engine.when_over(put_back)
         # This very call is under way, and cannot be shown any more.
         self._calls.entered(shown=False)
@@ -349,9 +405,11 @@ class TracedCalls:
             threading.setprofile(None)
 
 
-def watch_functions(torch: Any, engine: CycleEngine, pattern: str) -> None:
+def watch_functions(
+    torch: Any, engine: MarkedCycles, pattern: str, calls: MarkedCalls | None = None
+) -> None:
     """Begin a cycle with every call of the first function that is called and fits."""
-    calls = MarkedCalls(torch, engine, pattern)
+    calls = MarkedCalls(torch, engine, pattern) if calls is None else calls
     if sys.version_info >= (3, 12):
         MonitoredCalls(engine, calls, FunctionName(pattern)).begin()
     else:

@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from timesink.recorder.agent.engine import CycleEngine
+from timesink.recorder.agent.engine import MarkedCycles
 from timesink.recorder.agent.profiling import compiling_test
 
 _BY = "optimizer step"
@@ -32,7 +32,7 @@ class OptimizerSteps:
     as the critic of a GAN does: then the other's steps are the cycles.
     """
 
-    def __init__(self, engine: CycleEngine) -> None:
+    def __init__(self, engine: MarkedCycles) -> None:
         self._engine = engine
         self._marking: weakref.ref[Any] | None = None
         self._steps = 0
@@ -81,9 +81,11 @@ class OptimizerSteps:
         return False
 
 
-def watch_optimizers(torch: Any, engine: CycleEngine) -> None:
+def watch_optimizers(
+    torch: Any, engine: MarkedCycles, stepped: Callable[[Any], None] | None = None
+) -> None:
     """Count the steps of every optimizer made from now on."""
-    steps = OptimizerSteps(engine)
+    stepped = OptimizerSteps(engine).stepped if stepped is None else stepped
     base = sys.modules["torch.optim.optimizer"].Optimizer
     is_compiling = compiling_test(torch)
     # Older versions of torch call it differently.
@@ -98,7 +100,7 @@ def watch_optimizers(torch: Any, engine: CycleEngine) -> None:
         kind = type(optimizer)
         if not getattr(kind.step, "timesink_counts", False):
             # It stays: where a compiler has followed it, a change would have it compile again.
-            kind.step = _counted(kind.step, steps.stepped, stepping, is_compiling)
+            kind.step = _counted(kind.step, stepped, stepping, is_compiling)
 
     def leave() -> None:
         if getattr(base, name) is patched:
@@ -106,6 +108,24 @@ def watch_optimizers(torch: Any, engine: CycleEngine) -> None:
 
     setattr(base, name, patched)
     engine.when_over(leave)
+
+
+def watch_steps(torch: Any, engine: MarkedCycles, stepped: Callable[[Any], None]) -> None:
+    """Count steps of optimizers in a program that runs already, and may have made some."""
+    base = sys.modules["torch.optim.optimizer"]
+    waiting, is_late = [base.Optimizer], False
+    while waiting and not is_late:
+        kind = waiting.pop()
+        is_late = bool(getattr(kind.step, "hooked", False))
+        waiting += type.__subclasses__(kind)
+    # What is made has its step wrapped already, by its schedule also: only a hook is heard.
+    register = getattr(base, "register_optimizer_step_post_hook", None)
+    if is_late and register is not None:
+        is_compiling = compiling_test(torch)
+        hook = register(lambda one, _args, _kwargs: None if is_compiling() else stepped(one))
+        engine.when_over(hook.remove)
+    else:
+        watch_optimizers(torch, engine, stepped)
 
 
 def _counted(
@@ -137,8 +157,13 @@ def _counted(
 _BY_ANNOTATION = "annotation"
 
 
-def watch_annotations(torch: Any, engine: CycleEngine, pattern: str) -> None:
-    """Begin a cycle with every range whose name fits; a range within such a range begins none."""
+def watch_annotations(  # noqa: C901 - small functions around one state
+    torch: Any, engine: MarkedCycles, pattern: str, ended: Callable[[], None] = lambda: None
+) -> None:
+    """Begin a cycle with every range whose name fits; a range within such a range begins none.
+
+    `ended` hears of the ends of those that begin one.
+    """
     kind = torch.autograd.profiler.record_function
     enter, leave_range = kind.__enter__, kind.__exit__
     open_ranges = threading.local()
@@ -158,10 +183,15 @@ def watch_annotations(torch: Any, engine: CycleEngine, pattern: str) -> None:
             if depth == 0:
                 engine.boundary(_BY_ANNOTATION, pattern, begins=True)
 
+    def end() -> None:
+        open_ranges.depth -= 1
+        if not open_ranges.depth:
+            ended()
+
     @functools.wraps(leave_range)
     def left(self: Any, *reason: Any) -> Any:
         if getattr(open_ranges, "depth", 0) and fits(self.name):
-            open_ranges.depth -= 1
+            end()
         return leave_range(self, *reason)
 
     def leave() -> None:

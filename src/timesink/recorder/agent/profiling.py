@@ -100,6 +100,11 @@ class RecordedWindow:
                 self._open_mark = self._torch.profiler.record_function(self._open_name)
                 self._open_mark.__enter__()
 
+    def unmark(self) -> None:
+        """End the cycle before, and begin none."""
+        with nullcontext() if self._places is None else self._places.interrupted():
+            self._close_mark()
+
     def _close_mark(self) -> None:
         if self._open_mark is not None:
             self._open_mark.__exit__(None, None, None)

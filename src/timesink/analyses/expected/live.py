@@ -1,0 +1,460 @@
+"""Cycles of a running program as they come: what each should take, and alarms.
+
+Learned once, never while judging.  What is kept of a stream is bounded, and rows may come one by
+one or many at once: what is said of them is the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from timesink.analyses.expected.limits import groups_of
+from timesink.analyses.expected.live_limits import (
+    OF_LAST,
+    running_sums,
+    several_spikes,
+    steps_of,
+)
+from timesink.analyses.expected.live_model import (
+    LiveModel,
+    in_order,
+    learn_live,
+    live_model_from,
+)
+from timesink.analyses.expected.model import near, outside_of
+from timesink.analyses.expected.trees import AskedForest
+from timesink.analyses.expected.workload import (
+    DURATION,
+    JOB,
+    MODE,
+    OUTPUT,
+    PHASES,
+    SEEN_BEFORE,
+    START,
+    CycleWorkload,
+    Floats,
+    Ints,
+    workload_of,
+)
+
+__all__ = [
+    "JudgedCycles", "LiveAlarm", "LiveJudge", "LiveModel", "learn_live", "live_model_from",
+]  # fmt: skip
+
+CALM_CYCLES, CALM_S = 20, 5.0
+"""An alarm ends after so many cycles, or seconds, back within limits."""
+_MOST_KNOWN = 1 << 16
+_MOST_STREAMS = 1024
+_MOST_WORKLOADS = 512
+_STRETCH = 1024
+
+
+@dataclass(frozen=True)
+class LiveAlarm:
+    """Cycles of a stream that take too long, from where it began to where it is known."""
+
+    number: int
+    stream: str
+    phase: str
+    rule: str
+    """`spike`: several of the last few cycles; `lasting`: a shift."""
+    since_s: float
+    raised_s: float
+    ended_s: float | None
+    cycles: int
+    expected_us: float
+    """What a cycle should take on average, and what it took."""
+    observed_us: float
+    lost_us: float
+    workload: dict[str, float]
+    """Medians over its first cycles."""
+
+
+@dataclass(frozen=True)
+class JudgedCycles:
+    """Cycles beside what was expected, and what changed with them.
+
+    The table has `job_name`, `start_ts`, `duration_us`, `expected_us` and `limit_us` (null where a
+    cycle is not judged), `phase`, `outside`, `alarm`.
+    """
+
+    table: pl.DataFrame
+    raised: tuple[LiveAlarm, ...]
+    ended: tuple[LiveAlarm, ...]
+
+
+@dataclass(frozen=True)
+class _Mark:
+    """Where a stream was before a cycle."""
+
+    start_s: float
+    cycles: int
+    expected_us: float
+    observed_us: float
+
+
+@dataclass
+class _OpenAlarm:
+    alarm: LiveAlarm
+    since: _Mark
+    last: _Mark
+    """Before the first cycle that was back within limits."""
+    workloads: list[list[float]]
+    """The phase and what is told of the workload, of its first cycles."""
+    calm: int = 0
+    calm_since_s: float = 0.0
+    calm_distance: float = 0.0
+
+    @property
+    def shift(self) -> float:
+        """How much slower, as ln(observed / expected)."""
+        expected = self.last.expected_us - self.since.expected_us
+        observed = self.last.observed_us - self.since.observed_us
+        return float(np.log(observed / expected)) if expected > 0 < observed else 0.0
+
+    def told(self, columns: list[str], names: tuple[str, ...]) -> LiveAlarm:
+        """As it is now."""
+        count = max(self.last.cycles - self.since.cycles, 1)
+        expected = self.last.expected_us - self.since.expected_us
+        observed = self.last.observed_us - self.since.observed_us
+        phases, *values = np.array(self.workloads).T
+        told = [
+            (name, column[np.isfinite(column)])
+            for name, column in zip(columns, values, strict=True)
+        ]
+        return replace(
+            self.alarm,
+            phase=names[int(np.bincount(phases.astype(np.int64)).argmax())],
+            cycles=count,
+            expected_us=expected / count,
+            observed_us=observed / count,
+            lost_us=observed - expected,
+            workload={name: float(np.median(column)) for name, column in told if len(column)},
+        )
+
+
+@dataclass
+class _Stream:
+    """What is kept of a stream."""
+
+    name: str
+    sums: list[float]
+    onsets: list[_Mark | None]
+    """Where each sum was last nothing."""
+    recent: list[tuple[_Mark, bool]] = field(default_factory=list)
+    """The last few cycles, and whether they were spikes."""
+    told: Floats | None = None
+    end: _Mark = field(default_factory=lambda: _Mark(0.0, 0, 0.0, 0.0))
+    open: _OpenAlarm | None = None
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Cycles of a stream that are judged."""
+
+    start_s: Floats
+    expected_us: Floats
+    observed_us: Floats
+    group: Ints
+    told: Floats
+    """The phase, and what they tell of the workload."""
+
+    def stretch(self, first: int, behind: int) -> _Part:
+        """Some of them."""
+        where = slice(first, behind)
+        return _Part(
+            self.start_s[where], self.expected_us[where], self.observed_us[where],
+            self.group[where], self.told[where],
+        )  # fmt: skip
+
+
+class _Marks:
+    """Where a stream is before and after each of its cycles."""
+
+    def __init__(self, end: _Mark, part: _Part) -> None:
+        self._start_s, self._before = part.start_s, end.cycles
+        self._expected = np.cumsum(np.concatenate([[end.expected_us], part.expected_us]))
+        self._observed = np.cumsum(np.concatenate([[end.observed_us], part.observed_us]))
+
+    def __getitem__(self, at: int) -> _Mark:
+        return self._mark(at, at)
+
+    def after(self, at: int) -> _Mark:
+        return self._mark(at, at + 1)
+
+    def _mark(self, at: int, passed: int) -> _Mark:
+        return _Mark(
+            float(self._start_s[at]), self._before + passed,
+            float(self._expected[passed]), float(self._observed[passed]),
+        )  # fmt: skip
+
+
+@dataclass
+class _Seen:
+    """What the rules say of cycles of a stream."""
+
+    part: _Part
+    marks: _Marks
+    distance: Floats
+    beyond: npt.NDArray[np.bool_]
+    spiky: npt.NDArray[np.bool_]
+    sums: list[Floats]
+    high: list[npt.NDArray[np.bool_]]
+    holds: npt.NDArray[np.bool_]
+    has_ended: bool = False
+
+    def told(self, stream: _Stream, count: int) -> Floats:
+        """What the last of so many cycles tell, and those before."""
+        before = self.part.told[:0] if stream.told is None else stream.told
+        found: Floats = np.concatenate([before, self.part.told[:count]])[-SEEN_BEFORE:]
+        return found
+
+
+class LiveJudge:
+    """Judges cycles as they come.
+
+    >>> rows = pl.DataFrame({"job_name": "1.0", "start_ts": np.arange(300) / 100,
+    ...                      "duration_us": 9000.0 + np.arange(300) % 7})
+    >>> judge = LiveJudge(learn_live(rows))
+    >>> slow = rows.head(20).with_columns(pl.col("duration_us") * 1.5)
+    >>> [(one.rule, one.stream) for one in judge.judge(slow).raised]
+    [('lasting', '1.0')]
+    """
+
+    def __init__(self, model: LiveModel) -> None:
+        self._model, self._limits = model.model, model.limits
+        self._columns = self._model.columns
+        self._forest = AskedForest(self._model.forest)
+        self._near = near(self._model.cells)
+        self._weights = self._limits.weights
+        self._points = np.array([one.point for one in self._limits.groups])
+        told = {MODE, OUTPUT} & {*self._columns}
+        self._phase_names = PHASES if told else ("cycle",) * len(PHASES)
+        self._known: dict[bytes, tuple[float, bool, int]] = {}
+        self._streams: dict[str, _Stream] = {}
+        self._before: pl.DataFrame | None = None
+        self._alarms = 0
+
+    @property
+    def open_alarms(self) -> tuple[LiveAlarm, ...]:
+        """Alarms that have not ended, as they are now."""
+        every = (one.open for one in self._streams.values())
+        return tuple(one.told(self._columns, self._phase_names) for one in every if one)
+
+    def judge(self, rows: pl.DataFrame) -> JudgedCycles:
+        """What is to be said of new cycles, in the order they came."""
+        rows = in_order(rows)
+        cycles, when = self._workload(rows)
+        known = self._expected(cycles)
+        expected = np.array([one for one, _, _ in known], dtype=np.float64)
+        outside = np.array([one for _, one, _ in known], dtype=bool)
+        group = np.array([one for _, _, one in known], dtype=np.int64)
+        duration = cycles.duration_us
+        usable = np.isfinite(duration) & (duration > 0)
+        worked = usable & ~(np.nan_to_num(duration) < self._model.empty_below_us)
+        judged = worked & ~outside
+        columns = [cycles.features[:, cycles.names.index(name)] for name in self._columns]
+        told = np.stack([cycles.phases.astype(np.float64), *columns], axis=1)
+        alarm = np.zeros(len(cycles), dtype=bool)
+        raised: list[LiveAlarm] = []
+        ended: list[LiveAlarm] = []
+        for run, name in enumerate(cycles.run_names):
+            mine = np.flatnonzero((cycles.runs == run) & judged)
+            stream = self._stream(name)
+            if len(mine):
+                part = _Part(when[mine], expected[mine], duration[mine], group[mine], told[mine])
+                alarm[mine] = self._judged(stream, part, raised, ended)
+        limit = expected * np.exp(self._points[group])
+        table = pl.DataFrame(
+            {
+                "row": cycles.rows,
+                "expected_us": expected,
+                "limit_us": limit,
+                "phase": np.array(self._phase_names, dtype=object)[cycles.phases].tolist(),
+                "outside": outside & worked,
+                "alarm": alarm,
+                "judged": judged,
+            },
+            schema_overrides={"phase": pl.String},
+        )
+        shown = pl.when("judged").then(pl.col("expected_us", "limit_us"))
+        table = table.with_columns(shown).sort("row").drop("row", "judged")
+        names = rows.select(JOB, pl.col("told_ts").alias(START), DURATION)
+        return JudgedCycles(
+            pl.concat([names, table], how="horizontal"), tuple(raised), tuple(ended)
+        )
+
+    # -- what is expected ----------------------------------------------------------------------
+
+    def _workload(self, rows: pl.DataFrame) -> tuple[CycleWorkload, Floats]:
+        """The features of new cycles, which look back at those before in their stream."""
+        missing = [name for name in self._columns if name not in rows.columns]
+        rows = rows.with_columns(pl.lit(None, dtype=pl.Float64).alias(name) for name in missing)
+        rows = rows.select(JOB, "told_ts", START, DURATION, *self._columns)
+        before = rows.clear() if self._before is None else self._before
+        whole = pl.concat([before.with_columns(pl.col(START) - before.height), rows])
+        if self._columns:
+            kept = whole.group_by(JOB, maintain_order=True).tail(SEEN_BEFORE)
+            if kept.height > _MOST_STREAMS * SEEN_BEFORE // 4:
+                kept = kept.filter(pl.col(JOB).is_in([*self._streams]))
+            order = pl.int_range(pl.len()).cast(pl.Float64).alias(START)
+            self._before = kept.sort(START).with_columns(order)
+        every = workload_of(whole.drop("told_ts"), self._columns)
+        new = every.rows >= before.height
+        found = every.part(new)
+        found = replace(found, rows=found.rows - before.height)
+        when = rows["told_ts"].to_numpy().astype(np.float64)[found.rows]
+        return found, when
+
+    def _expected(self, cycles: CycleWorkload) -> list[tuple[float, bool, int]]:
+        """What each should take, whether it is outside, its group: asked once per workload."""
+        features = np.ascontiguousarray(cycles.features)
+        width, content = features.shape[1] * 8, features.tobytes()
+        # Whether a group is of another phase is told by the features as well.
+        keys = [content[at * width : (at + 1) * width] for at in range(len(cycles))]
+        known = self._known
+        new = list({key: place for place, key in enumerate(keys) if key not in known}.values())
+        if new:
+            chosen = np.zeros(len(cycles), dtype=bool)
+            chosen[new] = True
+            part = cycles.part(chosen)
+            expected = np.exp(np.clip(self._forest.predict(part.features), -50, 50))
+            outside = outside_of(self._model.ranges, self._near, part)
+            group = groups_of(part, self._limits.busy_edges)
+            made = zip(expected.tolist(), outside.tolist(), group.tolist(), strict=True)
+            asked = dict(zip((keys[place] for place in sorted(new)), made, strict=True))
+            found = [known[key] if key in known else asked[key] for key in keys]
+            if len(known) + len(asked) > _MOST_KNOWN:
+                known.clear()
+            if len(asked) <= _MOST_KNOWN:
+                known.update(asked)
+            return found
+        return [known[key] for key in keys]
+
+    # -- alarms --------------------------------------------------------------------------------
+
+    def _stream(self, name: str) -> _Stream:
+        """The state of a stream; of very many, those not seen for longest are forgotten."""
+        found = self._streams.pop(name, None)
+        if found is None:
+            rules = len(self._limits.sums)
+            found = _Stream(name, [0.0] * rules, [None] * rules)
+        self._streams[name] = found
+        if len(self._streams) > _MOST_STREAMS:
+            closed = (one for one, each in self._streams.items() if each.open is None)
+            del self._streams[next(closed, next(iter(self._streams)))]
+        return found
+
+    def _judged(
+        self, stream: _Stream, part: _Part, raised: list[LiveAlarm], ended: list[LiveAlarm]
+    ) -> npt.NDArray[np.bool_]:
+        """Where a rule holds, stretch by stretch: sums begin anew where an alarm ended."""
+        holds = np.zeros(len(part.start_s), dtype=bool)
+        at = 0
+        while at < len(holds):
+            seen = self._seen(stream, part.stretch(at, at + _STRETCH))
+            count = len(seen.holds)
+            if stream.open or seen.holds.any():
+                count = self._follow(stream, seen, raised, ended)
+            holds[at : at + count] = seen.holds[:count]
+            self._keep(stream, seen, count)
+            at += count
+        return holds
+
+    def _seen(self, stream: _Stream, part: _Part) -> _Seen:
+        distance = np.log(part.observed_us / part.expected_us)
+        beyond = distance > self._points[part.group]
+        lead = [False] * (OF_LAST - 1 - len(stream.recent)) + [one for _, one in stream.recent]
+        spiky = several_spikes(np.concatenate([np.array(lead, dtype=bool), beyond]))
+        weight = self._weights[part.group]
+        sums, high = [], []
+        for rule, total in zip(self._limits.sums, stream.sums, strict=True):
+            added = steps_of(rule, distance, weight)
+            sums.append(np.array(running_sums(added, total, rule.most)))
+            high.append(sums[-1] > rule.limit)
+        holds = spiky | np.logical_or.reduce(high)
+        return _Seen(part, _Marks(stream.end, part), distance, beyond, spiky, sums, high, holds)
+
+    def _keep(self, stream: _Stream, seen: _Seen, count: int) -> None:
+        """Remember what later cycles need."""
+        for place, sums in enumerate(seen.sums):
+            zeros = np.flatnonzero(sums[:count] <= 0)
+            if len(zeros):
+                last = int(zeros[-1]) + 1
+                stream.onsets[place] = seen.marks[last] if last < count else None
+            elif stream.onsets[place] is None:
+                stream.onsets[place] = seen.marks[0]
+            stream.sums[place] = float(sums[count - 1])
+        new = [
+            (seen.marks[at], bool(seen.beyond[at]))
+            for at in range(max(0, count - OF_LAST + 1), count)
+        ]
+        stream.recent = [*stream.recent, *new][-(OF_LAST - 1) :]
+        stream.told = seen.told(stream, count)
+        stream.end = seen.marks.after(count - 1)
+        if count < len(seen.holds) or seen.has_ended:
+            rules = len(stream.sums)
+            stream.sums, stream.onsets = [0.0] * rules, [None] * rules
+
+    def _follow(
+        self, stream: _Stream, seen: _Seen, raised: list[LiveAlarm], ended: list[LiveAlarm]
+    ) -> int:
+        """Raise and end alarms, up to the first that ends; how many cycles that were."""
+        rules = zip(self._limits.sums, seen.high, strict=True)
+        quick = [high for rule, high in rules if rule.steps <= 2 * CALM_CYCLES]
+        holds, short = seen.holds, np.logical_or.reduce([seen.spiky, *quick])
+        for at in range(len(holds)):
+            mine = stream.open
+            if mine is None:
+                if not holds[at]:
+                    continue
+                mine = stream.open = self._raised(stream, seen, at)
+                raised.append(mine.told(self._columns, self._phase_names))
+                continue
+            if len(mine.workloads) < _MOST_WORKLOADS:
+                mine.workloads.append(seen.part.told[at].tolist())
+            if holds[at] and mine.alarm.rule == "spike" and not seen.spiky[at]:
+                mine.alarm = replace(mine.alarm, rule="lasting")
+            if short[at]:
+                mine.calm, mine.last = 0, seen.marks.after(at)
+                continue
+            now = float(seen.part.start_s[at])
+            if not mine.calm or now < mine.calm_since_s:
+                mine.calm_since_s = now
+                mine.calm_distance = mine.calm_distance if mine.calm else 0.0
+            mine.calm += 1
+            mine.calm_distance += float(seen.distance[at])
+            enough = mine.calm > 1 and now - mine.calm_since_s >= CALM_S
+            if mine.calm < CALM_CYCLES and not enough:
+                continue
+            if holds[at] and mine.calm_distance / mine.calm >= mine.shift / 2:
+                # Still slower, as a longer sum says.
+                mine.calm, mine.last = 0, seen.marks.after(at)
+                continue
+            told = mine.told(self._columns, self._phase_names)
+            ended.append(replace(told, ended_s=mine.calm_since_s))
+            stream.open, seen.has_ended = None, True
+            return at + 1
+        return len(holds)
+
+    def _raised(self, stream: _Stream, seen: _Seen, at: int) -> _OpenAlarm:
+        self._alarms += 1
+        fired = next((place for place, high in enumerate(seen.high) if high[at]), None)
+        if fired is None:
+            recent = [*stream.recent, *((seen.marks[one], bool(seen.beyond[one])) for one in
+                      range(max(0, at - OF_LAST + 1), at + 1))][-OF_LAST:]  # fmt: skip
+            since = next(mark for mark, is_spike in recent if is_spike)
+        else:
+            zeros = np.flatnonzero(seen.sums[fired][: at + 1] <= 0)
+            carried = stream.onsets[fired] or seen.marks[0]
+            since = seen.marks[int(zeros[-1]) + 1] if len(zeros) else carried
+        told = seen.told(stream, at + 1)[-(seen.marks[at].cycles + 1 - since.cycles) :]
+        alarm = LiveAlarm(
+            self._alarms, stream.name, "", "spike" if fired is None else "lasting",
+            since.start_s, float(seen.part.start_s[at]), None, 0, 0.0, 0.0, 0.0, {},
+        )  # fmt: skip
+        return _OpenAlarm(alarm, since, seen.marks.after(at), told.tolist())

@@ -1,0 +1,240 @@
+"""When cycles of a running program are too slow: limits for so many false alarms an hour.
+
+Several running sums, each for a shift of another size: what exceeds half of the shift adds up.  How
+high sums go by themselves is learned, and extrapolated to what is as rare as false alarms shall be.
+So large shifts are seen at once, and small ones through noise that comes in bursts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from timesink.analyses.expected.limits import GroupLimit, groups_of
+from timesink.analyses.expected.workload import PHASES, CycleWorkload, Floats, Ints
+
+SHIFTS = (1.2, 1.5, 2.0, 4.0, 16.0)
+"""Each has a sum of its own, beside one for the smallest that counts."""
+SPIKES, OF_LAST = 3, 5
+_SOME_BOUND = 8
+_SHORTEST = 5.5
+"""Fewer cycles are nothing lasting, however quiet it was: what halts a program for once is rare."""
+_FEWEST_PEAKS, _MOST_PEAKS = 5, 40
+_ALIKE = 3
+"""Rules raise false alarms together: as many as so many that would not."""
+_MARGIN = 1.2
+_HIGHEST = 1e5
+_MANY = 16
+"""Blocks with spikes that tell how fast they become rarer."""
+_BLOCK = 16
+_WIDEST = 5.0
+_FEWEST_IN_GROUP = 60
+_SPIKE_SHARE, _SPIKE_LEAST = 1e-3, 3
+_TAIL = 40
+
+
+class RunningSum(msgspec.Struct, frozen=True):
+    """One rule for what lasts."""
+
+    allowance: float
+    """Shifts below it are let pass."""
+    bound: float
+    """What one cycle counts for at most: a single one is nothing lasting."""
+    limit: float
+    """Sums above it are an alarm."""
+
+    @property
+    def steps(self) -> float:
+        """A shift of twice the allowance is noticed after so many cycles."""
+        return self.limit / self.allowance
+
+    @property
+    def most(self) -> float:
+        """Where sums end, so that they are below the limit soon after the shift."""
+        return self.limit + max(8.0, self.steps / 2) * self.allowance
+
+
+class LiveLimits(msgspec.Struct, frozen=True):
+    """When cycles of a running program are too slow."""
+
+    alarms_per_hour: float
+    at_least: float
+    """Shifts below it, as a share, are nobody's business."""
+    busy_edges: list[float]
+    groups: list[GroupLimit]
+    """`point` is the distance of a single spike."""
+    sums: list[RunningSum]
+
+    def problem(self) -> str:
+        """Why these are no limits; empty where they are."""
+        known = [(one.phase, one.busy) for one in self.groups]
+        every = [(phase, busy) for phase in PHASES for busy in range(len(self.busy_edges) + 1)]
+        numbers = [self.alarms_per_hour]
+        numbers += [value for one in self.sums for value in (one.allowance, one.bound, one.limit)]
+        numbers += [value for one in self.groups for value in (one.spread, one.point)]
+        if known != every or not 0 < len(self.sums) < 100:
+            return "its limits do not fit its groups"
+        if not np.isfinite([*numbers, *self.busy_edges]).all() or min(numbers) <= 0:
+            return "its limits hold numbers that cannot be"
+        return ""
+
+    @property
+    def weights(self) -> Floats:
+        """What a cycle of each group counts: less where they scatter more."""
+        spread = np.array([one.spread for one in self.groups])
+        usual = min((one.spread for one in self.groups if one.rows), default=1.0)
+        found: Floats = np.clip(usual / spread, 0.1, 1.0)
+        return found
+
+
+def steps_of(rule: RunningSum, distance: Floats, weight: Floats) -> Floats:
+    """What each cycle adds to a running sum."""
+    found: Floats = (np.clip(distance, -rule.bound, rule.bound) - rule.allowance) * weight
+    return found
+
+
+def running_sums(steps: Floats, total: float, most: float) -> list[float]:
+    """Sums of what exceeds, never below zero, and bounded so that they end soon after a shift.
+
+    >>> running_sums(np.array([1.0, 2.0, -4.0, 1.0]), 0.0, 2.5)
+    [1.0, 2.5, 0.0, 1.0]
+    """
+    found: list[float] = []
+    add = found.append
+    for step in steps.tolist():
+        total += step
+        if total < 0:
+            total = 0.0
+        elif total > most:
+            total = most
+        add(total)
+    return found
+
+
+def several_spikes(beyond: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Where several of the last few cycles were spikes; the first few here only lead in.
+
+    >>> several_spikes(np.array([0, 0, 0, 1, 1, 0, 1, 0], dtype=bool)).tolist()
+    [False, False, True, True]
+    """
+    counts = np.cumsum(np.concatenate([[0], beyond.astype(np.int64)]))
+    found: npt.NDArray[np.bool_] = counts[OF_LAST:] - counts[:-OF_LAST] >= SPIKES
+    return found
+
+
+def live_limits_from(
+    cycles: CycleWorkload, distance: Floats, edges: Sequence[float], *, alarms_per_hour: float,
+    at_least: float, hours: float,
+) -> LiveLimits:  # fmt: skip
+    """Limits from distances out of fold, stream by stream in order of time."""
+    least = float(np.log1p(at_least))
+    group = groups_of(cycles, edges)
+    groups = list(_groups(group, distance, edges, least))
+    wanted = max(alarms_per_hour * hours / _ALIKE, 1e-12)
+    plain = LiveLimits(alarms_per_hour, at_least, [*edges], groups, [])
+    weight = plain.weights[group]
+    streams = [cycles.runs == run for run in np.unique(cycles.runs)]
+    sums = [
+        _sum_for(rule, [steps_of(rule, distance[mine], weight[mine]) for mine in streams], wanted)
+        for rule in _rules(least)
+    ]
+    # What takes longer than anybody waits is no rule; the one for the largest shift always is.
+    sums = [*(one for one in sums[:-1] if one.steps < _HIGHEST), sums[-1]]
+    point = np.array([one.point for one in groups])
+
+    def blocks_of_spikes(times: float) -> int:
+        beyond = distance > times * point[group]
+        lead = np.zeros(OF_LAST - 1, dtype=bool)
+        return sum(
+            _blocks(several_spikes(np.concatenate([lead, beyond[mine]])), _BLOCK)
+            for mine in streams
+        )
+
+    reach = (1.0, _WIDEST / float(point.min()))
+    times = _rare(blocks_of_spikes, reach, max(len(distance) // _BLOCK, 1), wanted)
+    widened = [msgspec.structs.replace(one, point=times * one.point) for one in groups]
+    return msgspec.structs.replace(plain, groups=widened, sums=sums)
+
+
+def _rules(least: float) -> Iterator[RunningSum]:
+    """Rules without their limits: the most a cycle counts for is the shift it is for."""
+    for allowance in (least, *(float(np.log(shift)) / 2 for shift in SHIFTS)):
+        if allowance == least or allowance > 1.2 * least:
+            # Where only some cycles are slow, these have to count for the others.
+            for bound in (_SOME_BOUND, 2) if allowance < 0.3 else (2,):
+                yield RunningSum(allowance, bound * allowance, 1.0)
+
+
+def _sum_for(rule: RunningSum, added: Sequence[Floats], wanted: float) -> RunningSum:
+    """The limit that sums go beyond so often, by the mean excess of their highest peaks."""
+    peaks = np.sort(np.concatenate([_peaks(running_sums(one, 0.0, np.inf)) for one in added]))
+    beyond = int(np.clip(len(peaks) // 10, _FEWEST_PEAKS, _MOST_PEAKS))
+    peaks = np.concatenate([np.zeros(max(0, beyond + 1 - len(peaks))), peaks])
+    start = float(peaks[-beyond - 1])
+    excess = float(np.mean(peaks[-beyond:])) - start
+    limit = start + excess * max(0.0, float(np.log(beyond / wanted)))
+    least = _SHORTEST * (rule.bound - rule.allowance)
+    return msgspec.structs.replace(rule, limit=max(limit, _MARGIN * float(peaks[-1]), least))
+
+
+def _peaks(sums: Sequence[float]) -> Floats:
+    """The highest of each stretch above zero."""
+    every = np.array(sums)
+    first = np.flatnonzero((every > 0) & np.concatenate([[True], every[:-1] <= 0]))
+    return np.maximum.reduceat(every, first) if len(first) else np.zeros(0)
+
+
+def _groups(
+    group: Ints, distance: Floats, edges: Sequence[float], least: float
+) -> Iterator[GroupLimit]:
+    for place in range(len(PHASES) * (len(edges) + 1)):
+        phase, busy = divmod(place, len(edges) + 1)
+        mine = distance[group == place]
+        known = mine if len(mine) >= _FEWEST_IN_GROUP else distance
+        spread = max(float(np.quantile(np.abs(known), 0.9)), 1e-4)
+        yield GroupLimit(
+            PHASES[phase], busy, len(mine), spread, max(_spike_from(known), _SPIKE_LEAST * least)
+        )
+
+
+def _spike_from(distance: Floats) -> float:
+    """What about one of a thousand is beyond, by the mean excess of the slowest."""
+    ordered = np.sort(distance)
+    beyond = max(1, min(_TAIL, len(ordered) // 20))
+    start = float(ordered[-beyond - 1])
+    excess = float(np.mean(ordered[-beyond:] - start))
+    return start + excess * max(0.0, float(np.log(beyond / len(ordered) / _SPIKE_SHARE)))
+
+
+def _blocks(alarm: npt.NDArray[np.bool_], size: int) -> int:
+    """Stretches of so many cycles that have an alarm."""
+    return len(np.unique(np.flatnonzero(alarm) // size))
+
+
+def _rare(
+    count: Callable[[float], int], reach: tuple[float, float], total: int, wanted: float
+) -> float:
+    """The smallest value within reach at which alarms are about as rare as wanted.
+
+    Of what was learned, it is known where the last alarm goes and how fast they become fewer up to
+    there; alarms that are rarer still are taken to become fewer at that pace.
+    """
+    low, high = reach
+    many = max(1, min(_MANY, total // 5))
+    none = _smallest(lambda value: count(value) == 0, low / 8, high)
+    few = _smallest(lambda value: count(value) <= many, low / 8, none)
+    pace = max(none - few, 0.02 * none) / float(np.log(many + 1))
+    found = none + pace * max(0.0, -float(np.log(max(wanted, 1e-12))))
+    return float(np.clip(max(found, _MARGIN * none), low, high))
+
+
+def _smallest(is_enough: Callable[[float], bool], low: float, high: float) -> float:
+    if is_enough(low):
+        return low
+    while high / low > 1.01:
+        middle = float(np.sqrt(low * high))
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high

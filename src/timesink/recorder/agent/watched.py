@@ -1,0 +1,404 @@
+"""Watching a program: every cycle is told, with its time and workload; recordings on order."""
+
+from __future__ import annotations
+
+import atexit
+import heapq
+import json
+import os
+import platform
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from timesink.recorder.agent.endings import UNMARKED, identity, versions
+from timesink.recorder.agent.engine import Arguments, CycleEngine
+from timesink.recorder.agent.workloads import BatchShapes, Extractor, Values, own_extractor
+from timesink.recorder.cycle_channel import CycleSender
+from timesink.recorder.folder import Notebook, RecordPlan
+
+Told = Callable[[], Arguments]
+CALL, LOOP = "call", "loop"
+_LOOKS_EVERY_NS = 50_000_000
+_MOST_FAILURES = 10
+"""Whoever fails so often in a program leaves it."""
+FUNCTION, RANGE, STEP = "function", "annotation", "optimizer step"
+"""What marks cycles, as hooks call it."""
+_EARLY = 20
+"""Cycles in which an optimizer that steps less often may take over."""
+
+
+def order_file(control: Path, pid: int) -> Path:
+    """Where a watched process looks for what it is to do."""
+    return control / f"{pid}.order"
+
+
+class WatchedCycle:
+    """A cycle under way."""
+
+    __slots__ = ("begun_ns", "is_clear", "start_us", "stream", "values")
+
+    def __init__(self, stream: int, values: Values | None, is_clear: bool) -> None:  # noqa: FBT001
+        """`values` are None where it has nothing to do, and does not count."""
+        self.stream = stream
+        self.values = values
+        self.is_clear = is_clear
+        self.start_us = time.time_ns() // 1000
+        self.begun_ns = time.perf_counter_ns()
+
+
+class WatchedThread:
+    """A thread that makes cycles; its number is free again when it ends."""
+
+    def __init__(self, numbers: list[int]) -> None:
+        """`numbers` are those that are free; the last of them is followed by all others."""
+        self._numbers = numbers
+        self.number = heapq.heappop(numbers)
+        if not numbers:
+            numbers.append(self.number + 1)
+        self.open: WatchedCycle | None = None
+        self.depth = 0
+
+    def __del__(self) -> None:
+        heapq.heappush(self._numbers, self.number)
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What the watcher wants."""
+
+    number: int
+    what: str
+    cycles: int = 1
+    plain: int = 0
+    at: int | None = None
+    control: str = ""
+    extras: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, content: str) -> _Order:
+        told = json.loads(content)
+        return cls(
+            int(told.get("id", 0)),
+            str(told["what"]),
+            int(told.get("cycles") or 1),
+            int(told.get("plain") or 0),
+            told.get("at"),
+            str(told.get("control") or ""),
+            tuple(told.get("extras") or ()),
+        )
+
+
+class WatchEngine:
+    """Tells every cycle of this process, and records some when it is asked to.
+
+    Hooks use it as they use an engine that records.  Whatever fails in here is written down, and
+    the program goes on; where much fails, all hooks are taken back.
+    """
+
+    def __init__(self, plan: RecordPlan, torch: Any, control: Path) -> None:
+        self.plan = plan
+        self.span = plan.span or LOOP
+        self.is_over = False
+        self._torch, self._control = torch, control
+        self._notebook = Notebook(control)
+        self._source: tuple[str, str] | None = None
+        self._extract: Extractor | None = own_extractor(plan.extractor) if plan.extractor else None
+        self.shapes: BatchShapes | None = None
+        self._leaving: list[Callable[[], None]] = []
+        self._guard = _Guard(self._failed)
+        self._failures = 0
+        self._is_told_of: set[str] = set()
+        self._recorder: CycleEngine | None = None
+        self._order: _Order | None = None
+        self._begin_anew()
+        atexit.register(self._at_exit)
+
+    def _begin_anew(self) -> None:
+        """What belongs to a process alone."""
+        self._pid = os.getpid()
+        self._here = threading.local()
+        self._numbers = [0]
+        self._sender = CycleSender(self._control, lambda: identity(self._torch))
+        self._order_path = str(order_file(self._control, self._pid))
+        self._seen_order: tuple[int, int] | None = None
+        self._done_order = 0
+        self._next_look_ns = 0
+
+    # -- what hooks call, as of every engine -----------------------------------------------------
+
+    @property
+    def is_recording(self) -> bool:
+        """Whether the profiler is on, by order."""
+        return self._recorder is not None and self._recorder.is_recording
+
+    @property
+    def is_by_hand(self) -> bool:
+        """Nobody calls `step()` of what only watches."""
+        return False
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it is too late for another optimizer to take over."""
+        return self._recorder is not None or self._sender.count >= _EARLY
+
+    def when_over(self, leave: Callable[[], None]) -> None:
+        """Have a hook taken back at the end."""
+        self._leaving.append(leave)
+
+    def remark(self, text: str) -> None:
+        """Leave a sentence for the watcher, once."""
+        if text not in self._is_told_of:
+            self._is_told_of.add(text)
+            self._notebook.add("remark", text=text)
+
+    def program_goes_on(self) -> AbstractContextManager[None]:
+        """Whatever fails within is written down."""
+        return self._guard
+
+    def restart(self, _by: str) -> None:
+        """What marked cycles of this thread has gone."""
+        self.stream().open = None
+        self._source = None
+        if self._recorder is not None:
+            self._recorder.end(UNMARKED)
+        if self.shapes is not None:
+            self.shapes.leave()
+
+    def boundary(self, by: str, name: str, *, begins: bool, told: Told | None = None) -> None:
+        """One cycle of this thread ends and the next begins."""
+        if self._source != (by, name) and not self.hears(by, name):
+            return
+        if self.span == CALL and begins:
+            self.stream().open = self.begun(told)
+            return
+        self.next_cycle(told, is_step=not begins)
+
+    def next_cycle(
+        self, told: Told | None, extract: Extractor | None = None, *, is_step: bool = False
+    ) -> None:
+        """The same, where it is known what marks cycles."""
+        now_ns = time.perf_counter_ns()
+        stream = self.stream()
+        cycle = stream.open
+        if cycle is not None:
+            if is_step and self.shapes is not None:
+                cycle.values = self.shapes.take()
+            self._complete(cycle, now_ns - cycle.begun_ns)
+        stream.open = self.begun(told, extract, stream)
+
+    # -- calls as cycles -------------------------------------------------------------------------
+
+    def hears(self, by: str, name: str, *, source: str = "", span: str = "") -> bool:
+        """Whether such marks tell cycles apart: those that come first do."""
+        if self.is_over:
+            return False
+        if self._source is None:
+            self._source = (by, name)
+            self._sender.source = source or f"{by} {name}".strip()
+            self._sender.span = span or (LOOP if by == STEP else self.span)
+            self._notebook.add(
+                "watching",
+                source=self._sender.source,
+                span=self._sender.span,
+                **identity(self._torch),
+            )
+        # Threads may have optimizers of their own.
+        return self._source == (by, name) or by == self._source[0] == STEP
+
+    def begun(
+        self,
+        told: Told | None,
+        extract: Extractor | None = None,
+        stream: WatchedThread | None = None,
+    ) -> WatchedCycle:
+        """A cycle begins on this thread."""
+        now_ns = time.perf_counter_ns()
+        if now_ns >= self._next_look_ns:
+            self._next_look_ns = now_ns + _LOOKS_EVERY_NS
+            self._look()
+        if self._recorder is not None or self._order is not None:
+            self._record()
+        values = {} if told is None else self.workload(told, extract)
+        is_clear = self._recorder is None or not self._recorder.slows
+        return WatchedCycle((stream or self.stream()).number, values, is_clear)
+
+    def ended(self, cycle: WatchedCycle, *, since_ns: int = 0, is_last: bool = True) -> int:
+        """It is over, now: what lies before `since_ns` does not count; `is_last`: none is open."""
+        now_ns = time.perf_counter_ns()
+        if self._recorder is not None and is_last and self._source is not None:
+            self._recorder.rest(*self._source)
+        if cycle.values is not None:
+            self._complete(cycle, now_ns - max(cycle.begun_ns, since_ns))
+        return now_ns
+
+    def end_open(self, by: str, name: str) -> None:
+        """The call that this thread is in is over."""
+        stream = self.stream()
+        if stream.open is not None and self._source == (by, name):
+            cycle, stream.open = stream.open, None
+            with self._guard:
+                self.ended(cycle)
+
+    def stream(self) -> WatchedThread:
+        """This thread, as one that makes cycles."""
+        try:
+            found: WatchedThread = self._here.stream
+        except AttributeError:
+            found = self._here.stream = WatchedThread(self._numbers)
+        return found
+
+    def _complete(self, cycle: WatchedCycle, lasted_ns: int) -> None:
+        if cycle.is_clear and (self._recorder is None or not self._recorder.slows):
+            self._sender.add(cycle.stream, cycle.start_us, lasted_ns, cycle.values or {})
+        else:
+            self._sender.skip()
+
+    def workload(self, told: Told | None, extract: Extractor | None = None) -> Values | None:
+        """What a call has to do; None: nothing, so that it does not count."""
+        # What the user says goes first.
+        extract = self._extract or extract
+        if extract is None or told is None:
+            return {}
+        try:
+            return extract(*told())
+        except Exception as error:  # noqa: BLE001 - of the user, or of another version
+            self.unknown_workload(f"{type(error).__name__}: {error}")
+            return {}
+
+    def unknown_workload(self, why: str) -> None:
+        """The workload of a cycle could not be told: counted, and said once."""
+        self._sender.failed += 1
+        if self._sender.failed == 1:
+            self.remark(f"the workload of a cycle could not be told ({why})")
+
+    # -- orders ----------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        try:
+            state = os.stat(self._order_path)  # noqa: PTH116 - a path costs more
+        except OSError:
+            return
+        seen = (state.st_mtime_ns, state.st_ino)
+        if seen == self._seen_order:
+            return
+        self._seen_order = seen
+        try:
+            order = _Order.of(Path(self._order_path).read_text())
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            self.remark(f"an order could not be read ({type(error).__name__}: {error})")
+            return
+        if order.what == "leave":
+            self.end("the watcher has asked to leave")
+        elif order.what == "record" and order.number != self._done_order:
+            self._order = order
+
+    def _record(self) -> None:
+        """Pass the border of a cycle on to the recording that is under way, or due."""
+        order = self._order
+        if order is not None and self._recorder is None:
+            if order.at is not None and self._sender.count < order.at:
+                return
+            self._order, self._done_order = None, order.number
+            self._sender.flush()
+            self._begin_recorder(order)
+        recorder = self._recorder
+        if recorder is None or self._source is None:
+            return
+        recorder.boundary(*self._source, begins=True)
+        if recorder.is_over:
+            self._recorder = None
+            self._notebook.add("order", id=self._done_order, state="ended")
+
+    def _begin_recorder(self, order: _Order) -> None:
+        try:
+            control = Path(order.control)
+            notebook = Notebook(control)
+            notebook.add("python", version=platform.python_version(), program=sys.executable)
+            notebook.add("torch", **versions(self._torch))
+            plan = RecordPlan(
+                cycles=max(1, order.cycles),
+                skip=0,
+                plain=max(0, order.plain),
+                marker=self.plan.marker or self.plan.preset,
+                extras=order.extras,
+            )
+            self._recorder = CycleEngine(plan, self._torch, control)
+            self._notebook.add("order", id=order.number, state="begun", count=self._sender.count)
+        except Exception as error:  # noqa: BLE001 - the program goes on, and so does watching
+            why = f"{type(error).__name__}: {error}"
+            self._notebook.add("order", id=order.number, state="failed", why=why)
+
+    # -- the end ---------------------------------------------------------------------------------
+
+    def end(self, why: str) -> None:
+        """Leave the program: all hooks are taken back."""
+        if self.is_over:
+            return
+        self.is_over, self._source = True, None
+        with suppress(Exception):
+            atexit.unregister(self._at_exit)
+        leaving, self._leaving = self._leaving, []
+        for leave in leaving:
+            with suppress(Exception):
+                leave()
+        if self.shapes is not None:
+            with suppress(Exception):
+                self.shapes.leave()
+        recorder, self._recorder = self._recorder, None
+        if recorder is not None:
+            with suppress(Exception):
+                recorder.end(why)
+        with suppress(Exception):
+            self._sender.close()
+        self._notebook.add("left", why=why, cycles=self._sender.count, dropped=self._sender.dropped)
+
+    def _at_exit(self) -> None:
+        # A fork inherits this.
+        if os.getpid() == self._pid:
+            with suppress(Exception):
+                self._sender.flush()
+
+    def forget_in_fork(self) -> None:
+        """A copy of this process tells its own cycles, where it makes any."""
+        recorder, self._recorder = self._recorder, None
+        if recorder is not None:
+            recorder.forget_in_fork()
+        self._order = None
+        source, span = self._sender.source, self._sender.span
+        self._begin_anew()
+        self._sender.source, self._sender.span = source, span
+
+    def _failed(self, error: Exception) -> None:
+        self._failures += 1
+        self.remark(f"watching failed: {type(error).__name__}: {error}")
+        if self._failures == _MOST_FAILURES:
+            self.end(f"watching failed {_MOST_FAILURES} times")
+
+
+class _Guard:
+    """Lets no exception out; one for all, for it costs less than one for each time."""
+
+    def __init__(self, failed: Callable[[Exception], None]) -> None:
+        self._failed = failed
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        with suppress(Exception):
+            self._failed(error)
+        return True

@@ -1,0 +1,280 @@
+"""What marks cycles in a watched program: steps, calls and ranges, and functions known by name."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from timesink.recorder.agent.engine import Arguments
+from timesink.recorder.agent.functions import MarkedCalls, watch_functions
+from timesink.recorder.agent.hooks import OptimizerSteps, watch_annotations, watch_steps
+from timesink.recorder.agent.presets import NamedFunctions, Preset, Replace, wanted_presets
+from timesink.recorder.agent.profiling import compiling_test
+from timesink.recorder.agent.watched import (
+    CALL,
+    FUNCTION,
+    LOOP,
+    RANGE,
+    Told,
+    WatchedCycle,
+    WatchEngine,
+)
+from timesink.recorder.agent.workloads import (
+    EXTRACTORS,
+    OUTCOMES,
+    BatchShapes,
+    batch,
+    own_extractor,
+)
+
+
+def watch_cycles(engine: WatchEngine, torch: Any) -> None:
+    """Begin to watch, as planned."""
+    plan, is_compiling = engine.plan, compiling_test(torch)
+    if plan.marker:
+        ended = functools.partial(engine.end_open, RANGE, plan.marker)
+        watch_annotations(torch, engine, plan.marker, ended if engine.span == CALL else _nothing)
+        watch_functions(torch, engine, plan.marker, WatchedCalls(torch, engine, plan.marker))
+        return
+    if not plan.preset:
+        watch_steps(torch, engine, WatchedSteps(engine, torch).stepped)
+    wanted = [
+        each
+        for preset in wanted_presets(plan.preset)
+        for each in PresetCalls(engine, preset, is_compiling).functions()
+    ]
+    # Which versions of a program there are is nobody's business, where none was asked for.
+    named = NamedFunctions(wanted, engine.remark if plan.preset else lambda _: None)
+    named.begin()
+    engine.when_over(named.leave)
+
+
+def _nothing() -> None:
+    """Nobody asked."""
+
+
+class WatchedSteps:
+    """Steps of optimizers, those of each thread by themselves."""
+
+    def __init__(self, engine: WatchEngine, torch: Any) -> None:
+        self._engine = engine
+        self._here = threading.local()
+        extract = own_extractor(engine.plan.extractor) if engine.plan.extractor else batch
+        self._shapes = engine.shapes = BatchShapes(
+            torch, compiling_test(torch), extract, engine.unknown_workload
+        )
+
+    def stepped(self, optimizer: Any) -> None:
+        """An optimizer has made a step."""
+        if self._engine.is_over:
+            return
+        steps = getattr(self._here, "steps", None)
+        if steps is None:
+            steps = self._here.steps = OptimizerSteps(self._engine)
+        if self._shapes.is_looking:
+            with self._engine.program_goes_on():
+                self._shapes.look(optimizer)
+        steps.stepped(optimizer)
+
+
+class WatchedCalls(MarkedCalls):
+    """Calls of the function that marks cycles, with their arguments and ends where those count."""
+
+    def __init__(self, torch: Any, engine: WatchEngine, name: str) -> None:
+        super().__init__(torch, engine, name)
+        self._watch = engine
+        self._tasks: dict[int, WatchedCycle] = {}
+        self.is_told_all = engine.span == CALL or bool(engine.plan.extractor)
+        self._guard = engine.program_goes_on()
+        self._is_told_arguments = bool(engine.plan.extractor)
+
+    def call(self, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> _Call:
+        """One call, from its beginning to its end."""
+        return _Call(self, (args, kwargs or {}))
+
+    def entered(self, *, shown: bool, told: Told | None = None) -> None:
+        """The function was called; of a call seen too late nobody knows how long it takes."""
+        ranges, engine = self._ranges(), self._watch
+        ranges.append(None)
+        if len(ranges) > 1 or not (shown or engine.span == LOOP):
+            return
+        with self._guard:
+            # A process that only loads data for another has no cycles.
+            if self._torch.utils.data.get_worker_info() is None:
+                wanted = told if self._is_told_arguments else None
+                engine.boundary(FUNCTION, self._name, begins=True, told=wanted)
+            if shown and engine.is_recording:
+                ranges[-1] = self._torch.profiler.record_function(self._name)
+                ranges[-1].__enter__()
+
+    def _end(self) -> None:
+        if self._watch.span == CALL:
+            self._watch.end_open(FUNCTION, self._name)
+
+    def task_entered(self, task: int, told: Told) -> None:
+        """A coroutine was begun: others of its thread may run before it ends."""
+        engine = self._watch
+        with engine.program_goes_on():
+            if engine.span == LOOP:
+                engine.boundary(FUNCTION, self._name, begins=True, told=told)
+            elif engine.hears(FUNCTION, self._name):
+                self._tasks[task] = engine.begun(told)
+
+    def task_left(self, task: int) -> None:
+        """A coroutine has come to its end."""
+        cycle = self._tasks.pop(task, None)
+        if cycle is not None:
+            with self._watch.program_goes_on():
+                self._watch.ended(cycle, is_last=not self._tasks)
+
+
+class _Call:
+    """One call of a marked function."""
+
+    __slots__ = ("_calls", "_told")
+
+    def __init__(self, calls: WatchedCalls, told: Arguments) -> None:
+        self._calls, self._told = calls, told
+
+    def __enter__(self) -> None:
+        self._calls.entered(shown=True, told=lambda: self._told)
+
+    def __exit__(self, *_reason: object) -> None:
+        self._calls.left()
+
+
+_MOST_WAITING = 8
+_NESTED = WatchedCycle(0, None, False)
+"""Stands for a call within a call, which is no cycle."""
+
+
+class PresetCalls:
+    """Cycles of a known program: from a call of a function to its end, or that of another one.
+
+    Programs that give the device the next batch before they take the last one have two cycles
+    under way: the time of each begins where the one before it ends.
+    """
+
+    def __init__(
+        self, engine: WatchEngine, preset: Preset, is_compiling: Callable[[], bool]
+    ) -> None:
+        self._engine, self._preset, self._is_compiling = engine, preset, is_compiling
+        self._extract = EXTRACTORS[preset.extractor]
+        self._span = engine.plan.span or preset.span
+        self._waiting: list[deque[tuple[int, WatchedCycle]]] = [
+            deque(maxlen=_MOST_WAITING) for _ in preset.goes_on
+        ]
+        self._last_end_ns = 0
+
+    def functions(self) -> Iterator[tuple[str, Replace]]:
+        """Those to replace, by name."""
+        preset = self._preset
+        yield preset.function, lambda before: self._told(before, self._begin, self._end)
+        if preset.workload:
+            yield preset.workload, lambda before: self._told(before, self._tell_workload, None)
+        for at, (_, name) in enumerate(preset.goes_on if self._span == CALL else ()):
+            yield name, functools.partial(self._told_on, at)
+
+    def _told_on(self, at: int, before: Any) -> Any:
+        def end(_begun: object, args: tuple[Any, ...], outcome: Any, *, is_failed: bool) -> None:
+            cycle = self._taken(at, args)
+            if cycle is not None and not is_failed:
+                self._pass_on(cycle, at + 1, outcome)
+
+        return self._told(before, lambda _args, _kwargs: None, end)
+
+    def _told(
+        self, function: Any, begin: Callable[..., Any], end: Callable[..., None] | None
+    ) -> Any:
+        engine, is_compiling, guard = (
+            self._engine,
+            self._is_compiling,
+            self._engine.program_goes_on(),
+        )
+
+        @functools.wraps(function)
+        def stand_in(*args: Any, **kwargs: Any) -> Any:
+            # A compiler that follows this call must find nothing but the function.
+            if engine.is_over or is_compiling():
+                return function(*args, **kwargs)
+            begun = None
+            with guard:
+                begun = begin(args, kwargs)
+            if end is None:
+                return function(*args, **kwargs)
+            try:
+                outcome = function(*args, **kwargs)
+            except BaseException:
+                with guard:
+                    end(begun, args, None, is_failed=True)
+                raise
+            with guard:
+                end(begun, args, outcome, is_failed=False)
+            return outcome
+
+        return stand_in
+
+    def _begin(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> WatchedCycle | None:
+        engine, name = self._engine, self._preset.name
+        if not engine.hears(FUNCTION, name, source=name, span=self._span):
+            return None
+        stream = engine.stream()
+        stream.depth += 1
+        if stream.depth > 1:
+            return _NESTED
+        extract = None if self._preset.workload else self._extract
+        told = None if self._preset.workload else lambda: (args, kwargs)
+        if self._span == LOOP:
+            engine.next_cycle(told, extract)
+            return _NESTED
+        stream.open = engine.begun(told, extract)
+        return stream.open
+
+    def _tell_workload(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        cycle = self._engine.stream().open
+        if cycle is not None and not cycle.values:
+            cycle.values = self._engine.workload(lambda: (args, kwargs), self._extract) or {}
+
+    def _end(
+        self, cycle: WatchedCycle | None, _args: tuple[Any, ...], outcome: Any, *, is_failed: bool
+    ) -> None:
+        if cycle is None:
+            return
+        stream = self._engine.stream()
+        stream.depth -= 1
+        if cycle is _NESTED:
+            return
+        stream.open = None
+        if not is_failed:
+            self._pass_on(cycle, 0, outcome)
+
+    def _pass_on(self, cycle: WatchedCycle, at: int, outcome: Any) -> None:
+        """The cycle is over, unless another function is to end it."""
+        kind = type(outcome).__name__
+        for later, (wanted, _) in enumerate(self._preset.goes_on[at:], at):
+            if wanted == "*" or (wanted == kind and cycle.values is not None):
+                self._waiting[later].append((id(outcome), cycle))
+                return
+        add = OUTCOMES.get(self._preset.extractor)
+        if add is not None and cycle.values is not None and not self._engine.plan.extractor:
+            add(cycle.values, outcome)
+        is_last = not any(self._waiting)
+        self._last_end_ns = self._engine.ended(
+            cycle, since_ns=self._last_end_ns if self._waiting else 0, is_last=is_last
+        )
+
+    def _taken(self, at: int, args: tuple[Any, ...]) -> WatchedCycle | None:
+        """The cycle that a function ends: that of its object, or the first that waits for it."""
+        waiting, kind = self._waiting[at], self._preset.goes_on[at][0]
+        if not waiting:
+            return None
+        if kind in ("*", "NoneType"):
+            return waiting.popleft()[1]
+        own = id(args[0]) if args else 0
+        found = next((one for one in waiting if one[0] == own), None)
+        if found is not None:
+            waiting.remove(found)
+        return found[1] if found is not None else None

@@ -1,0 +1,283 @@
+"""Cycles on their way from a watched program to whoever watches it.
+
+Datagrams of one machine, which nobody waits for: a program whose watcher is slow, or gone, keeps
+some rows for later, drops the oldest, and says how many it dropped.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import os
+import secrets
+import select
+import socket
+import struct
+import sys
+import tempfile
+import threading
+import time
+from array import array
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+CHANNEL_FILE = "channel"
+"""In the control folder: where the watcher listens, with @ for a name that is no file."""
+
+_SENDS_EVERY_NS = 20_000_000
+_SENDS_AFTER = 32
+_WAITS_NS = 200_000_000
+"""Before it is tried again to reach somebody who does not listen."""
+_ASKS_EVERY_NS = 1_000_000_000
+MOST_KEPT = 4096
+"""Rows that wait for a watcher that does not listen; older ones are dropped."""
+_ROWS_AT_A_TIME = 256
+_MOST_COLUMNS = 32
+_MOST_BYTES = 1 << 20
+
+Row = tuple[int, int, int, Mapping[str, float]]
+"""Stream, start in us, duration in ns, workload."""
+
+
+@dataclass(frozen=True)
+class CycleBatch:
+    """Cycles of one stream (a thread) of one process, in order."""
+
+    pid: int
+    stream: int
+    columns: tuple[str, ...]
+    start_us: list[int]
+    duration_ns: list[int]
+    values: list[list[float | None]]
+    """The workload of each cycle, in the order of the columns."""
+    count: int
+    """Cycles of this process so far, with those that were not sent."""
+    dropped: int
+    """Of them, lost on the way."""
+    rank: int | None = None
+    world_size: int | None = None
+    source: str = ""
+    """What marks cycles: `optimizer step SGD`, `vllm`."""
+    span: str = ""
+    failed: int = 0
+    """Cycles whose workload could not be told."""
+
+
+# The side of the program.
+
+
+def _no_identity() -> Mapping[str, int | None]:
+    return {}
+
+
+class CycleSender:
+    """Sends rows, a few at a time, and never waits."""
+
+    def __init__(
+        self, control: Path, identity: Callable[[], Mapping[str, int | None]] = _no_identity
+    ) -> None:
+        """`identity` tells rank and world size, which a program may learn late."""
+        self._control = control
+        self._identity = identity
+        self.source = self.span = ""
+        self.count = self.dropped = self.failed = 0
+        # Threads add to it as they like; only one sends.
+        self._rows: deque[Row] = deque()
+        self._counter = itertools.count(1)
+        self._socket: socket.socket | None = None
+        self._address = ""
+        self._own: Mapping[str, int | None] = {}
+        self._next_ns = self._asked_ns = 0
+        self._is_stuck = False
+        self._sends = threading.Lock()
+
+    def add(
+        self, stream: int, start_us: int, duration_ns: int, values: Mapping[str, float]
+    ) -> None:
+        """One more cycle has ended."""
+        self.count = next(self._counter)
+        rows = self._rows
+        rows.append((stream, start_us, duration_ns, values))
+        now_ns = time.monotonic_ns()
+        if now_ns >= self._next_ns or (len(rows) >= _SENDS_AFTER and not self._is_stuck):
+            self.flush(now_ns)
+
+    def skip(self) -> None:
+        """One more cycle has ended, whose time tells nothing."""
+        self.count = next(self._counter)
+
+    def flush(self, now_ns: int | None = None) -> None:
+        """Send what there is, as far as somebody takes it."""
+        now_ns = time.monotonic_ns() if now_ns is None else now_ns
+        # A signal handler may come between, and mark cycles itself: nobody waits here.
+        if not self._sends.acquire(blocking=False):
+            return
+        try:
+            while len(self._rows) > MOST_KEPT:
+                self._rows.popleft()
+                self.dropped += 1
+            self._is_stuck = not self._send(now_ns)
+            wait_ns = _WAITS_NS if self._is_stuck else _SENDS_EVERY_NS
+            self._next_ns = now_ns + wait_ns
+        finally:
+            self._sends.release()
+
+    def close(self) -> None:
+        """Send the last, and be gone; what nobody takes is lost."""
+        self.flush()
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def _send(self, now_ns: int) -> bool:
+        """Whether all went out."""
+        if self._socket is None:
+            self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            self._socket.setblocking(False)
+        if not self._address or now_ns - self._asked_ns > _ASKS_EVERY_NS:
+            self._asked_ns = now_ns
+            self._own = self._identity()
+            with suppress(OSError):
+                self._address = _address((self._control / CHANNEL_FILE).read_text())
+        while self._rows and self._address:
+            part = self._next_rows()
+            try:
+                self._socket.sendto(self._packed(part), self._address)
+            except OSError:
+                # Nobody is there, or they do not read.
+                self._rows.extendleft(reversed(part))
+                break
+        return not self._rows
+
+    def _next_rows(self) -> list[Row]:
+        """Those of one datagram, which are of one stream."""
+        part = [self._rows.popleft()]
+        while self._rows and len(part) < _ROWS_AT_A_TIME and self._rows[0][0] == part[0][0]:
+            part.append(self._rows.popleft())
+        return part
+
+    def _packed(self, rows: list[Row]) -> bytes:
+        first = rows[0][3].keys()
+        if all(row[3].keys() == first for row in rows):
+            names = list(first)[:_MOST_COLUMNS]
+        else:
+            names = list(dict.fromkeys(name for row in rows for name in row[3]))[:_MOST_COLUMNS]
+        head = {
+            "pid": os.getpid(),
+            "stream": rows[0][0],
+            "columns": names,
+            "rows": len(rows),
+            "count": self.count,
+            "dropped": self.dropped,
+            "failed": self.failed,
+            "rank": self._own.get("rank"),
+            "world_size": self._own.get("world_size"),
+            "source": self.source,
+            "span": self.span,
+        }
+        times = array("q", [row[1] for row in rows])
+        times.extend(row[2] for row in rows)
+        nothing = math.nan
+        values = array("d", [row[3].get(name, nothing) for row in rows for name in names])
+        return json.dumps(head).encode() + b"\n" + times.tobytes() + values.tobytes()
+
+
+def _address(told: str) -> str:
+    return "\0" + told[1:] if told.startswith("@") else told
+
+
+# The side of the watcher.
+
+
+class CycleReceiver:
+    """Takes what programs send; they find it by a file in the control folder.
+
+    >>> import tempfile, pathlib
+    >>> control = pathlib.Path(tempfile.mkdtemp())
+    >>> receiver, sender = CycleReceiver(control), CycleSender(control)
+    >>> sender.add(0, 17, 2500, {"batch_size": 8.0})
+    >>> batch, = receiver.read(1.0)
+    >>> batch.columns, batch.start_us, batch.duration_ns, batch.values
+    (('batch_size',), [17], [2500], [[8.0]])
+    >>> sender.close(), receiver.close()
+    (None, None)
+    """
+
+    def __init__(self, control: Path) -> None:
+        self._file: Path | None = None
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        name = f"timesink-{os.getpid()}-{secrets.token_hex(8)}"
+        if sys.platform == "linux":
+            told = f"@{name}"
+            # A name without a file is open to all users of the machine: the kernel says who sends.
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        else:
+            # A path in here must be short, and that of the control folder may be long.
+            self._file = Path(tempfile.mkdtemp(prefix="timesink-")) / "c"
+            told = str(self._file)
+        self._socket.bind(_address(told))
+        self._socket.setblocking(False)
+        unfinished = control / f"{CHANNEL_FILE}.unfinished"
+        unfinished.write_text(told)
+        unfinished.replace(control / CHANNEL_FILE)
+
+    def fileno(self) -> int:
+        """For `select`."""
+        return self._socket.fileno()
+
+    def read(self, timeout_s: float = 0.0) -> list[CycleBatch]:
+        """All that has come, waiting for the first of it as long as told."""
+        if not select.select([self._socket], [], [], timeout_s)[0]:
+            return []
+        found = []
+        with suppress(BlockingIOError):
+            while True:
+                content, beside, _, _ = self._socket.recvmsg(_MOST_BYTES, 64)
+                batch = _unpacked(content) if _is_trusted(beside) else None
+                if batch is not None:
+                    found.append(batch)
+        return found
+
+    def close(self) -> None:
+        """Listen no more."""
+        self._socket.close()
+        if self._file is not None:
+            with suppress(OSError):
+                self._file.unlink()
+                self._file.parent.rmdir()
+
+
+def _is_trusted(beside: list[tuple[int, int, bytes]]) -> bool:
+    """Whether this user or root has sent it, where the kernel says who has."""
+    for level, kind, content in beside:
+        if level == socket.SOL_SOCKET and kind == getattr(socket, "SCM_CREDENTIALS", 2):
+            _, user, _ = struct.unpack("iii", content[:12])
+            return user in (0, os.getuid())
+    return True
+
+
+def _unpacked(content: bytes) -> CycleBatch | None:
+    """A datagram in words; None where it is none of ours."""
+    head, _, body = content.partition(b"\n")
+    try:
+        told: dict[str, Any] = json.loads(head)
+        rows, columns = int(told.pop("rows")), tuple(map(str, told.pop("columns")))
+        times, numbers = array("q", body[: 16 * rows]), array("d", body[16 * rows :])
+        if len(times) != 2 * rows or len(numbers) != rows * len(columns):
+            return None
+        values = [None if math.isnan(number) else number for number in numbers]
+        width = len(columns)
+        return CycleBatch(
+            **told,
+            columns=columns,
+            start_us=list(times[:rows]),
+            duration_ns=list(times[rows:]),
+            values=[values[row * width : (row + 1) * width] for row in range(rows)],
+        )
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None

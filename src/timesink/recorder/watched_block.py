@@ -1,0 +1,132 @@
+"""`timesink.watch`: a program that has itself watched, by a process beside it."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import warnings
+from contextlib import suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from timesink.errors import CollectError, UsageError
+from timesink.recorder.agent import begin, running
+from timesink.recorder.agent.endings import BLOCK_ENDED
+from timesink.recorder.counter_probes import wanted
+from timesink.recorder.folder import CONTROL_VARIABLE, Notebook, RecordingFolder
+from timesink.recorder.in_program import READY
+from timesink.recorder.watch_plan import DEFAULT_PLACE, WatchPlan
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_SOURCES = Path(__file__).resolve().parents[2]
+_KEEPER = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); "
+    "from timesink.watcher.keeper import keep; keep()"
+)
+_FINISHES_S = 120.0
+
+
+def watch(
+    path: str | Path = DEFAULT_PLACE, *, counters: str = "all", force: bool = False, **options: Any
+) -> BlockWatch:
+    """Watch the cycles of a block of this program, as `timesink watch` does of a whole program.
+
+    `options` are those of the command: learn, skip, marker, preset, span, cycles, on_alarm ...
+    Where a watcher was started outside already, or without torch, the block just runs.
+
+    >>> import tempfile, timesink
+    >>> folder = tempfile.mkdtemp()
+    >>> with timesink.watch(folder, learn=200, counters="none") as watched:
+    ...     pass
+    >>> (watched.path / "status.json").exists()
+    True
+    """
+    folder = Path(path).absolute()
+    version = str(sys.modules[__name__.partition(".")[0]].__version__)
+    try:
+        plan = WatchPlan(folder, command=tuple(sys.argv), timesink=version, **options)
+    except TypeError as error:
+        raise UsageError(f"watch: {error}", "see  help(timesink.recorder.watch_plan)") from None
+    plan = replace(plan, counters=wanted(counters))
+    if not os.environ.get(CONTROL_VARIABLE):
+        RecordingFolder(folder).check(force=force)
+    return BlockWatch(plan)
+
+
+class BlockWatch:
+    """A watch of the block it is entered for."""
+
+    def __init__(self, plan: WatchPlan) -> None:
+        self._plan = plan
+        self._pid = os.getpid()
+        self._keeper: subprocess.Popen[bytes] | None = None
+        self._is_outer = bool(os.environ.get(CONTROL_VARIABLE))
+
+    @property
+    def path(self) -> Path:
+        """The folder of the watch."""
+        return self._plan.folder
+
+    def __enter__(self) -> Self:
+        if self._is_outer:
+            return self
+        self._start()
+        control = RecordingFolder(self._plan.folder).control
+        try:
+            # Without torch there is no agent.
+            if importlib.util.find_spec("torch") is not None:
+                importlib.import_module("torch")
+                begin(control)
+        except Exception as error:  # noqa: BLE001 - whatever torch is, the program goes on
+            Notebook(control).add("failed", why=f"{type(error).__name__}: {error}")
+        return self
+
+    def _start(self) -> None:
+        variables = {name: value for name, value in os.environ.items() if name != CONTROL_VARIABLE}
+        told = asdict(self._plan) | {"counters": sorted(self._plan.counters)}
+        told |= {"folder": str(self._plan.folder), "pid": self._pid}
+        if self._plan.model is not None:
+            told["model"] = str(self._plan.model)
+        try:
+            self._keeper = subprocess.Popen(  # noqa: S603 - our own Python
+                [sys.executable, "-c", _KEEPER, str(_SOURCES), json.dumps(told)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env=variables,
+                # Ctrl-C in the terminal is for the program.
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise CollectError(
+                f"the process beside the program cannot be started ({error.strerror or error})",
+                "check sys.executable",
+            ) from None
+        if self._keeper.stdout is None or self._keeper.stdout.readline() != READY:
+            self._keeper.communicate()
+            raise CollectError(
+                f"{self.path}: the process beside the program has failed", "see its message above"
+            )
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        if self._keeper is None or os.getpid() != self._pid:
+            return
+        engine = running()
+        if engine is not None:
+            engine.end(BLOCK_ENDED if kind is None else f"{BLOCK_ENDED} with {kind.__name__}")
+        with suppress(subprocess.TimeoutExpired):
+            self._keeper.communicate(b"end\n", timeout=_FINISHES_S)
+        if self._keeper.returncode != 0:
+            warnings.warn(f"{self.path}: the watch could not be finished", stacklevel=2)

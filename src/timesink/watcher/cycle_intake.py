@@ -1,0 +1,140 @@
+"""Cycles as they come: read in a thread, so that a small queue of the system does not fill up."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import polars as pl
+
+from timesink.formats.cycle_rows import DURATION, JOB, START
+from timesink.recorder.cycle_channel import CycleBatch
+
+_MOST_BATCHES = 8192
+_READS_S = 0.25
+
+
+class Receiver(Protocol):
+    """Where batches come from."""
+
+    def read(self, timeout_s: float) -> list[CycleBatch]: ...
+
+
+@dataclass
+class WatchedProcess:
+    """One process that tells its cycles."""
+
+    pid: int
+    rank: int | None
+    world_size: int | None
+    source: str
+    span: str
+    cycles: int = 0
+    """As it counts them itself, those that were not told as well."""
+    dropped: int = 0
+    failed: int = 0
+    """Cycles whose workload could not be told."""
+    last_us: int = 0
+    streams: set[int] = field(default_factory=set)
+    let_pass: dict[int, int] = field(default_factory=dict)
+    """Cycles of each stream that were skipped."""
+
+    def told(self) -> dict[str, Any]:
+        return {
+            "pid": self.pid, "rank": self.rank, "world_size": self.world_size,
+            "streams": sorted(self.streams), "source": self.source, "cycles": self.cycles,
+            "dropped": self.dropped, "failed": self.failed, "last_us": self.last_us,
+        }  # fmt: skip
+
+    def stream_name(self, stream: int) -> str:
+        """What its cycles are called: by rank where that is known."""
+        name = f"{self.pid}.{stream}" if self.rank is None else f"rank{self.rank}"
+        return name if self.rank is None or not stream else f"{name}.{stream}"
+
+
+class CycleIntake:
+    """Takes batches as they come; what is asked of it comes as rows."""
+
+    def __init__(self, receiver: Receiver, skip: int) -> None:
+        self.processes: dict[int, WatchedProcess] = {}
+        self.lost = 0
+        """Rows that came faster than they were taken."""
+        self.trouble = ""
+        self._receiver = receiver
+        self._skip = skip
+        self._batches: deque[CycleBatch] = deque()
+        self._is_over = False
+        self._thread = threading.Thread(target=self._read, name="timesink cycles", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._is_over = True
+        self._thread.join(2 * _READS_S)
+
+    def _read(self) -> None:
+        try:
+            while not self._is_over:
+                self.put(self._receiver.read(_READS_S))
+        except OSError as error:
+            self.trouble = f"cycles can no longer be read: {error.strerror or error}"
+
+    def put(self, batches: Iterable[CycleBatch]) -> None:
+        """Keep batches until rows are asked for."""
+        for batch in batches:
+            if len(self._batches) >= _MOST_BATCHES:
+                self.lost += len(batch.duration_ns)
+            else:
+                self._batches.append(batch)
+
+    @property
+    def dropped(self) -> int:
+        """Rows that were never taken."""
+        return self.lost + sum(one.dropped for one in self.processes.values())
+
+    def rows(self) -> pl.DataFrame | None:
+        """All cycles since the last call, in order of time; None without any."""
+        frames = []
+        while self._batches:
+            frame = self._frame(self._batches.popleft())
+            if frame is not None:
+                frames.append(frame)
+        if not frames:
+            return None
+        return pl.concat(frames, how="diagonal").sort(START, maintain_order=True)
+
+    def _frame(self, batch: CycleBatch) -> pl.DataFrame | None:
+        one = self.processes.get(batch.pid)
+        if one is None:
+            one = self.processes[batch.pid] = WatchedProcess(
+                batch.pid, batch.rank, batch.world_size, batch.source, batch.span
+            )
+        one.rank, one.world_size = batch.rank, batch.world_size
+        one.source, one.span = batch.source or one.source, batch.span
+        one.cycles, one.dropped = max(one.cycles, batch.count), max(one.dropped, batch.dropped)
+        one.failed = max(one.failed, batch.failed)
+        one.streams.add(batch.stream)
+        if not batch.start_us:
+            return None
+        one.last_us = batch.start_us[-1] + batch.duration_ns[-1] // 1000
+        passed = one.let_pass.get(batch.stream, 0)
+        first = min(max(self._skip - passed, 0), len(batch.start_us))
+        one.let_pass[batch.stream] = passed + first
+        if first == len(batch.start_us):
+            return None
+        values = {
+            name: pl.Series([row[place] for row in batch.values[first:]], dtype=pl.Float64)
+            for place, name in enumerate(batch.columns)
+        }
+        return pl.DataFrame(
+            {
+                JOB: [one.stream_name(batch.stream)] * (len(batch.start_us) - first),
+                START: [us / 1e6 for us in batch.start_us[first:]],
+                DURATION: [ns / 1e3 for ns in batch.duration_ns[first:]],
+                **values,
+            }
+        )

@@ -1,0 +1,331 @@
+"""What is done about alarms: incidents are opened, recorded, compared and closed."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from timesink.analyses.expected.live import LiveAlarm
+from timesink.model import units
+from timesink.recorder.watch_plan import REFERENCES, WatchPlan
+from timesink.watcher.cycle_intake import CycleIntake
+from timesink.watcher.incidents import Incident, Incidents, alarm_line, alarm_told, linked_copy
+from timesink.watcher.journal import Journal, removed
+from timesink.watcher.notices import AlarmCommand
+from timesink.watcher.recordings import OrderedRecording, Recorder
+from timesink.watcher.references import Reference, References, dominant_phase, kind_of
+from timesink.watcher.series import WatchedSeries, medians
+from timesink.watcher.tasks import WatchTask
+
+_MOST_AROUND = 20_000
+_TASK_S = 900.0
+_CALM_S = 10.0
+"""Healthy cycles are recorded so long after the last alarm at the soonest."""
+
+
+class IncidentDesk:
+    """Keeps incidents, references and the recordings of both."""
+
+    def __init__(
+        self,
+        plan: WatchPlan,
+        journal: Journal,
+        intake: CycleIntake,
+        series: WatchedSeries,
+        *,
+        counters: Path,
+        say: Callable[[str], None],
+    ) -> None:
+        place = journal.place
+        self.plan = plan
+        self.journal = journal
+        self.intake = intake
+        self.series = series
+        self.references = References(place.references, REFERENCES)
+        self.incidents = Incidents(place.incidents, plan.most_incidents, plan.quota_bytes)
+        self.recorder = Recorder(plan, place.control, place.tasks)
+        self.command = AlarmCommand(plan.on_alarm, say)
+        self.raised = 0
+        self.last_alarm: LiveAlarm | None = None
+        self.remark = ""
+        """Why there is no reference."""
+        self._counters = counters
+        self._say = say
+        self._tasks = place.tasks
+        self._comparing: tuple[Incident, WatchTask] | None = None
+        self._to_compare: list[Incident] = []
+        self._around: list[pl.DataFrame] = []
+        self._alarm_s = -_CALM_S
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether an incident still waits for what was recorded of it."""
+        current = self.recorder.current
+        return bool(self._comparing or self._to_compare or (current and current.incident))
+
+    def end_soon(self) -> None:
+        """The program has ended."""
+        if self.recorder.current is not None:
+            self.recorder.current.task.end_soon()
+
+    def kill(self) -> None:
+        """Break off what is under way."""
+        if self.recorder.current is not None:
+            self.recorder.current.task.kill()
+        if self._comparing is not None:
+            self._comparing[1].kill()
+
+    def close_open(self, why: str) -> None:
+        """Close the incident that is open."""
+        one = self.incidents.open
+        if one is not None:
+            self._close(one, why)
+
+    def record_early(self, rows: pl.DataFrame) -> bool:
+        """Record once before learning; whether that is under way.
+
+        A profiler that has been there leaves its hooks behind, and cycles take a little longer from
+        then on: those are what is learned from.
+        """
+        if self.recorder.current is not None:
+            return True
+        if self.recorder.refusal() or self.references.taken:
+            return False
+        return not self.recorder.begin(
+            self.references.place(),
+            self.intake.processes.values(),
+            phase="",
+            workload=medians(rows),
+            cycle_us=_median_us(rows),
+            is_early=True,
+        )
+
+    def follow(self) -> OrderedRecording | None:
+        """See what has come of recordings and comparisons; a recording that has ended."""
+        done = self.recorder.look(self.intake.processes)
+        if done is not None:
+            self._recorded(*done)
+        if self._comparing is None and self._to_compare:
+            self._compare(self._to_compare.pop(0))
+        if self._comparing is not None:
+            one, task = self._comparing
+            answer = task.answer()
+            if answer is not None:
+                self._comparing = None
+                self._compared(one, answer)
+        return None if done is None else done[0]
+
+    def see(self, judged: pl.DataFrame, rows: pl.DataFrame) -> None:
+        """Cycles that came."""
+        if self.incidents.open is None:
+            self.references.see(judged, rows)
+        elif sum(each.height for each in self._around) < _MOST_AROUND:
+            self._around.append(rows)
+
+    def raise_alarm(self, alarm: LiveAlarm) -> None:
+        """An alarm: the beginning of an incident, or part of the one that is open."""
+        self.raised += 1
+        self.last_alarm = alarm
+        now_us = time.time_ns() // 1000
+        self.journal.event("alarm", now_us, alarm=alarm_told(alarm))
+        self._say(alarm_line(alarm))
+        # What was recorded while cycles were slow already is no reference.
+        for reference in list(self.references.taken):
+            if reference.ended_us > 1e6 * alarm.since_s:
+                self.references.drop(reference)
+        self._alarm_s = time.monotonic()
+        one = self.incidents.open or self.incidents.just_closed(now_us)
+        if one is not None:
+            one.alarms[alarm.number] = alarm
+            if not one.is_open:
+                one.ended_us = None
+                one.wants_recording = one.recording is None and self.plan.is_recording
+            self._write_incident(one)
+            return
+        why = self.incidents.why_not(time.monotonic())
+        if why:
+            self.journal.event("refused", now_us, alarm=alarm.number, why=why)
+            self.recorder.why_not = why
+            return
+        one = self.incidents.begin(alarm, time.monotonic())
+        one.process = self._process_of(alarm.stream)
+        recent = self.series.recent()
+        self._around = [] if recent is None else [recent]
+        self.journal.event("incident", now_us, incident=one.id, alarm=alarm.number)
+        self._tell("alarm", one)
+        self._record_incident(one)
+        self._write_incident(one)
+
+    def _process_of(self, stream: str) -> dict[str, Any]:
+        for one in self.intake.processes.values():
+            if stream in {one.stream_name(each) for each in one.streams}:
+                return {"process": one.pid, "rank": one.rank, "source": one.source}
+        return {"process": None, "rank": None, "source": ""}
+
+    def _tell(self, event: str, one: Incident) -> None:
+        alarm = one.first
+        facts = {
+            "incident": one.id, "phase": alarm.phase, "stream": alarm.stream, "rule": alarm.rule,
+            "expected_us": alarm.expected_us, "observed_us": alarm.observed_us,
+            "lost_us": one.brief()["lost_us"], "since_us": one.since_us, "cause": one.cause,
+        }  # fmt: skip
+        self.command.run(event, one.folder, facts)
+
+    def refresh(self, going_on: Sequence[LiveAlarm], ended: Sequence[LiveAlarm]) -> None:
+        """Open incidents go with their alarms."""
+        one = self.incidents.open
+        if one is None:
+            return
+        for alarm in (*going_on, *ended):
+            if alarm.number in one.alarms:
+                one.alarms[alarm.number] = alarm
+        if not {alarm.number for alarm in going_on} & one.alarms.keys():
+            self._close(one, "")
+
+    def _close(self, one: Incident, why: str) -> None:
+        one.ended_us = time.time_ns() // 1000
+        one.remark(why)
+        if one.wants_recording and one.recording is None and not self._is_recorded_now(one):
+            one.wants_recording = False
+            one.remark("It was over before it could be recorded.")
+        self.journal.event("closed", one.ended_us, incident=one.id, lost_us=one.brief()["lost_us"])
+        lost = units.duration_ns(1e3 * max(one.brief()["lost_us"], 0.0))
+        self._say(f"incident {one.id} is over; {lost} lost")
+        self._write_incident(one)
+        self._tell("closed", one)
+
+    def _is_recorded_now(self, one: Incident) -> bool:
+        return self.recorder.current is not None and self.recorder.current.incident is one
+
+    def _write_incident(self, one: Incident) -> None:
+        if not one.folder.is_dir():
+            return
+        if self._around and one is self.incidents.known[-1]:
+            table = pl.concat(self._around, how="diagonal")
+            with suppress(OSError):
+                (one.folder / "cycles.csv").write_text(table.write_csv())
+            with suppress(OSError):
+                shutil.copyfile(self._counters, one.folder / "counters.csv")
+        self.journal.replace(f"incidents/{one.id}/incident.json", one.told())
+
+    def _record_incident(self, one: Incident) -> None:
+        why = self.recorder.refusal()
+        if not why and not self.incidents.make_room():
+            why = f"the folder is larger than {units.size_bytes(self.plan.quota_bytes)} (--quota)"
+        if not why:
+            alarm = one.first
+            why = self.recorder.begin(
+                one.folder / "new",
+                self.intake.processes.values(),
+                phase=alarm.phase,
+                workload=alarm.workload,
+                cycle_us=alarm.observed_us,
+                incident=one,
+            )
+        if why and why != self.recorder.why_not:
+            self.recorder.why_not = why
+            now_us = time.time_ns() // 1000
+            self.journal.event("refused", now_us, incident=one.id, why=why)
+        one.wants_recording = bool(why) and self.plan.is_recording
+        if why and not self.plan.is_recording:
+            one.remark(f"Nothing was recorded: {why}.")
+
+    def record_if_due(self, *, is_healthy: bool) -> None:
+        """A recording that an incident still waits for, or of healthy cycles that have none."""
+        one = self.incidents.open
+        if one is not None:
+            if one.wants_recording and not self.recorder.refusal():
+                self._record_incident(one)
+            return
+        is_calm = time.monotonic() - self._alarm_s > _CALM_S
+        if not (is_healthy and is_calm) or self.recorder.refusal():
+            return
+        rows, judged = self.series.recent(), self.series.recent_judged()
+        if rows is None or judged is None:
+            return
+        phase, workload = dominant_phase(judged), medians(rows)
+        if self.references.is_wanted(phase, workload):
+            self.recorder.begin(
+                self.references.place(),
+                self.intake.processes.values(),
+                phase=phase,
+                workload=workload,
+                cycle_us=_median_us(rows),
+            )
+
+    def _recorded(self, made: OrderedRecording, answer: dict[str, Any]) -> None:
+        one = made.incident
+        if one is None:
+            self._keep_reference(made, answer)
+            return
+        one.wants_recording = False
+        if "error" in answer:
+            one.remark(f"Nothing was recorded: {answer['error']}.")
+            self._write_incident(one)
+            return
+        one.recording = answer
+        if one.ended_us is not None and one.ended_us < answer["started_us"]:
+            one.remark("Cycles were back to normal when they were recorded.")
+        self._to_compare.append(one)
+        self._write_incident(one)
+
+    def _keep_reference(self, made: OrderedRecording, answer: dict[str, Any]) -> None:
+        if "error" in answer:
+            removed(made.folder)
+            self.remark = f"no reference was recorded: {answer['error']}"
+            return
+        if self.incidents.open is not None:
+            # Cycles were slow meanwhile, or at least not known to be healthy.
+            removed(made.folder)
+            return
+        kind = "early" if made.is_early else kind_of(made.phase, made.workload)
+        taken = Reference(
+            made.folder.name, made.folder, made.phase, kind, made.workload,
+            answer["started_us"], answer["ended_us"],
+        )  # fmt: skip
+        if not made.is_early:
+            # A better one is there now.
+            for old in [each for each in self.references.taken if each.kind == "early"]:
+                self.references.drop(old)
+        self.references.add(taken)
+        now_us = time.time_ns() // 1000
+        self.journal.event("reference", now_us, reference=taken.name, workload=dict(taken.workload))
+
+    def _compare(self, one: Incident) -> None:
+        alarm = one.first
+        one.likeness = self.references.nearest(alarm.phase, alarm.workload)
+        if one.likeness is None:
+            one.remark("There is no recording of healthy cycles to compare with.")
+            self._write_incident(one)
+            return
+        one.remark(one.likeness.remark)
+        base = one.folder / "base"
+        try:
+            linked_copy(one.likeness.reference.folder, base)
+            facts = {"base": str(base), "new": str(one.folder / "new"), "to": str(one.folder)}
+            self._comparing = one, WatchTask("compare", self._tasks, _TASK_S, compare=facts)
+        except OSError as error:
+            one.remark(f"It was not compared: {error.strerror or error}.")
+            self._write_incident(one)
+
+    def _compared(self, one: Incident, answer: dict[str, Any]) -> None:
+        if "error" in answer:
+            one.remark(f"It was not compared: {answer['error']}.")
+        else:
+            one.compared = answer
+        self._write_incident(one)
+        cause = one.cause or answer.get("reason") or "no cause was found"
+        self._say(f"incident {one.id}: {cause}")
+        self._say(f"incident {one.id}: see {one.folder}")
+        self._tell("incident", one)
+
+
+def _median_us(rows: pl.DataFrame) -> float:
+    value = rows["duration_us"].median()
+    return float(value) if isinstance(value, int | float) else 0.0

@@ -1,0 +1,176 @@
+"""Incidents: slow cycles from the first alarm to the end of the last, and what was found."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from timesink.analyses.expected.live import LiveAlarm
+from timesink.model import units
+from timesink.watcher.journal import INCIDENT_SCHEMA, removed, size_of
+from timesink.watcher.references import Likeness
+
+OPEN, CLOSED = "open", "closed"
+_SAME_US = 30_000_000
+"""Alarms that follow each other so closely are one incident."""
+_LISTS = ("causes", "anomalies", "edits", "notes")
+
+
+@dataclass
+class Incident:
+    """Alarms that overlap, and one recording of what happens meanwhile."""
+
+    id: str
+    folder: Path
+    alarms: dict[int, LiveAlarm]
+    process: dict[str, Any] = field(default_factory=dict)
+    likeness: Likeness | None = None
+    recording: dict[str, Any] | None = None
+    compared: dict[str, Any] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+    wants_recording: bool = True
+    ended_us: int | None = None
+
+    @property
+    def first(self) -> LiveAlarm:
+        """The alarm that began it."""
+        return self.alarms[min(self.alarms)]
+
+    @property
+    def is_open(self) -> bool:
+        return self.ended_us is None
+
+    @property
+    def since_us(self) -> int:
+        return round(1e6 * min(one.since_s for one in self.alarms.values()))
+
+    @property
+    def cause(self) -> str:
+        """The first cause of the comparison, in a sentence."""
+        return str(self.compared.get("cause") or "")
+
+    def remark(self, text: str) -> None:
+        if text and text not in self.remarks:
+            self.remarks.append(text)
+
+    def brief(self) -> dict[str, Any]:
+        """As the status shows it."""
+        one = self.first
+        return {
+            "id": self.id, "state": OPEN if self.is_open else CLOSED, "since_us": self.since_us,
+            "ended_us": self.ended_us, "cause": self.cause, "phase": one.phase,
+            "expected_us": one.expected_us, "observed_us": one.observed_us,
+            "lost_us": sum(each.lost_us for each in self.alarms.values()),
+            "folder": f"incidents/{self.id}", "slow_rank": self.compared.get("slow_rank"),
+        }  # fmt: skip
+
+    def told(self) -> dict[str, Any]:
+        """The content of incident.json."""
+        one, compared = self.first, self.compared
+        return {
+            "schema": INCIDENT_SCHEMA, **self.brief(), "stream": one.stream, **self.process,
+            "workload": dict(one.workload), "raised_us": round(1e6 * one.raised_s),
+            "cycles": sum(each.cycles for each in self.alarms.values()), "rule": one.rule,
+            "alarms": [alarm_told(each) for each in self.alarms.values()],
+            "reference": None if self.likeness is None else self.likeness.told(),
+            "recording": self.recording,
+            "verdict": compared.get("verdict"), "sentence": compared.get("headline"),
+            **{name: compared.get(name) or [] for name in _LISTS},
+            "cycle_time": compared.get("cycle_time"),
+            "files": sorted(path.name for path in self.folder.iterdir())
+            if self.folder.is_dir()
+            else [],
+            "remarks": [*self.remarks, *(compared.get("remarks") or ())],
+        }  # fmt: skip
+
+
+def alarm_told(one: LiveAlarm) -> dict[str, Any]:
+    """An alarm as JSON has it."""
+    return {**asdict(one), "workload": dict(one.workload)}
+
+
+def cycles_of(phase: str) -> str:
+    """What cycles of a phase are called."""
+    return f"{phase} cycles" if phase in {"decode", "prefill", "mixed"} else "cycles"
+
+
+def alarm_line(one: LiveAlarm) -> str:
+    """An alarm in a line."""
+    since = time.strftime("%H:%M:%S", time.localtime(one.since_s))
+    longer = units.more(one.expected_us, one.observed_us, "", time=True)
+    return (
+        f"alarm {one.number}: {cycles_of(one.phase)} of {one.stream} take {longer}: "
+        f"{units.brief_ns(1e3 * one.observed_us)} instead of "
+        f"{units.brief_ns(1e3 * one.expected_us)}, since {since}"
+    )
+
+
+@dataclass
+class Incidents:
+    """All of a watched program, the last ones of which are kept."""
+
+    folder: Path
+    most_per_hour: int
+    quota_bytes: int
+    known: list[Incident] = field(default_factory=list)
+    removed: int = 0
+    _begun_s: list[float] = field(default_factory=list)
+
+    @property
+    def open(self) -> Incident | None:
+        return next((one for one in reversed(self.known) if one.is_open), None)
+
+    def why_not(self, now_s: float) -> str:
+        """Why another one cannot be begun; empty where it can."""
+        self._begun_s = [at for at in self._begun_s if now_s - at < 3600]
+        if len(self._begun_s) >= self.most_per_hour:
+            return f"there were {len(self._begun_s)} incidents within an hour (--most-incidents)"
+        return ""
+
+    def just_closed(self, now_us: int) -> Incident | None:
+        """The last one, where it closed so soon before that what comes now belongs to it."""
+        one = self.known[-1] if self.known else None
+        if one is None or one.ended_us is None or not one.folder.is_dir():
+            return None
+        return one if 0 <= now_us - one.ended_us < _SAME_US else None
+
+    def begin(self, alarm: LiveAlarm, now_s: float) -> Incident:
+        """A new one; the oldest that are closed go where there is no room."""
+        self._begun_s.append(now_s)
+        name = time.strftime("%Y%m%d-%H%M%S", time.localtime(alarm.raised_s))
+        folder, number = self.folder / name, 1
+        while folder.exists():
+            number += 1
+            folder = self.folder / f"{name}-{number}"
+        with suppress(OSError):
+            folder.mkdir(parents=True)
+        one = Incident(folder.name, folder, {alarm.number: alarm})
+        self.known.append(one)
+        return one
+
+    def make_room(self) -> bool:
+        """Keep to the quota; whether there is room for another recording."""
+        while (used := size_of(self.folder.parent)) > self.quota_bytes:
+            old = next((one for one in self.known if not one.is_open and one.folder.is_dir()), None)
+            if old is None:
+                return used <= self.quota_bytes
+            removed(old.folder)
+            self.known.remove(old)
+            self.removed += 1
+        return True
+
+
+def linked_copy(source: Path, target: Path) -> None:
+    """A folder whose files are those of another one; where that cannot be, copies of them."""
+    target.mkdir(parents=True, exist_ok=True)
+    for path in source.iterdir():
+        if path.is_file():
+            try:
+                os.link(path, target / path.name)
+            except OSError:
+                shutil.copy2(path, target / path.name)

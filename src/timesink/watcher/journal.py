@@ -1,0 +1,190 @@
+"""The watch folder: every file appears whole, and what cannot be written is counted and said."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from timesink.errors import UnreadableError
+from timesink.recorder.folder import RecordingFolder
+
+WATCH_SCHEMA = "timesink/watch/1"
+STATUS_SCHEMA = "timesink/watch-status/1"
+SERIES_SCHEMA = "timesink/watch-series/1"
+INCIDENT_SCHEMA = "timesink/incident/1"
+_MOST_ROWS = 100_000
+_ROWS, _OLD_ROWS = "cycles.csv", "cycles.old.csv"
+_OWN = ("watch.json", "status.json", "series.json", "model.json", "model-*.json", "alarms.jsonl")
+
+
+@dataclass(frozen=True)
+class WatchFolder:
+    """Where everything of one watched program lies."""
+
+    folder: Path
+
+    @property
+    def place(self) -> RecordingFolder:
+        return RecordingFolder(self.folder)
+
+    @property
+    def control(self) -> Path:
+        return self.place.control
+
+    @property
+    def commands(self) -> Path:
+        """Where other processes ask the watcher for something."""
+        return self.control / "commands"
+
+    @property
+    def tasks(self) -> Path:
+        return self.control / "tasks"
+
+    @property
+    def model(self) -> Path:
+        return self.folder / "model.json"
+
+    @property
+    def references(self) -> Path:
+        return self.folder / "references"
+
+    @property
+    def incidents(self) -> Path:
+        return self.folder / "incidents"
+
+    @property
+    def rows(self) -> tuple[Path, Path]:
+        """Tables of the last cycles, the older one first."""
+        return self.folder / _OLD_ROWS, self.folder / _ROWS
+
+    def prepare(self) -> None:
+        """An empty place; what an earlier watcher left here goes, and nothing else."""
+        self.place.prepare()
+        self._clear()
+        for folder in (self.commands, self.tasks, self.references, self.incidents):
+            folder.mkdir()
+
+    def discard(self) -> None:
+        """Leave no trace of a watch that never began."""
+        with suppress(OSError):
+            self._clear()
+            self.place.discard()
+
+    def _clear(self) -> None:
+        for pattern in (*_OWN, _ROWS, _OLD_ROWS):
+            for path in self.folder.glob(pattern):
+                path.unlink()
+        for folder in (self.references, self.incidents):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def told(self, name: str) -> dict[str, Any]:
+        """One of its JSON files; what is none is refused."""
+        path = self.folder / name
+        try:
+            found = msgspec.json.decode(path.read_bytes())
+        except FileNotFoundError:
+            hint = "name the folder of  timesink watch -o DIR"
+            raise UnreadableError(f"{self.folder}: nothing is watched there", hint) from None
+        except (OSError, ValueError) as error:
+            raise UnreadableError.damaged(path, str(error), "watch again") from None
+        if not isinstance(found, dict) or not str(found.get("schema")).startswith("timesink/"):
+            raise UnreadableError(f"{path}: not a file of a watcher", "watch again")
+        return found
+
+
+class Journal:
+    """Writes the folder; a full disk costs rows, and never the watcher."""
+
+    def __init__(self, place: WatchFolder, say: Callable[[str], None]) -> None:
+        self.place = place
+        self.failed = 0
+        """Writes that could not be done."""
+        self._say = say
+        self._has_said = False
+        self._header = ""
+        self._rows = 0
+
+    def replace(self, name: str, content: Mapping[str, Any] | bytes) -> bool:
+        """A whole file in the place of the one before; whether it worked."""
+        path = self.place.folder / name
+        beside = path.with_name(f".{path.name}.new")
+        data = content if isinstance(content, bytes) else msgspec.json.encode(content)
+        try:
+            beside.write_bytes(data)
+            beside.replace(path)
+        except OSError as error:
+            with suppress(OSError):
+                beside.unlink()
+            self._fail(path, error)
+            return False
+        return True
+
+    def event(self, name: str, time_us: int, **facts: Any) -> None:
+        """One line of alarms.jsonl."""
+        line = msgspec.json.encode({"event": name, "time_us": time_us, **facts}) + b"\n"
+        self._append(self.place.folder / "alarms.jsonl", line)
+
+    def add_rows(self, rows: pl.DataFrame) -> None:
+        """Keep cycles; of all that came, the last hundred thousand at least."""
+        if rows.is_empty():
+            return
+        old, path = self.place.rows
+        header = ",".join(rows.columns)
+        if header != self._header or self._rows + rows.height > _MOST_ROWS:
+            try:
+                if path.exists():
+                    path.replace(old)
+            except OSError as error:
+                self._fail(path, error)
+                return
+            self._header, self._rows = header, 0
+        text = rows.write_csv(include_header=not self._rows, float_precision=6)
+        if self._append(path, text.encode()):
+            self._rows += rows.height
+
+    def _append(self, path: Path, content: bytes) -> bool:
+        try:
+            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+            try:
+                end = os.fstat(file).st_size
+                if os.write(file, content) < len(content):
+                    # Rather none than half a line.
+                    os.ftruncate(file, end)
+                    self._fail(path, OSError("no space left on its disk"))
+                    return False
+            finally:
+                os.close(file)
+        except OSError as error:
+            self._fail(path, error)
+            return False
+        return True
+
+    def _fail(self, path: Path, error: OSError) -> None:
+        self.failed += 1
+        if not self._has_said:
+            self._has_said = True
+            why = error.strerror or str(error)
+            self._say(f"{path}: cannot be written ({why}); what is lost is counted")
+
+
+def removed(folder: Path) -> None:
+    """Take away a folder, as far as that works."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def size_of(folder: Path) -> int:
+    """Bytes of all files below a folder."""
+    total = 0
+    for around, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                total += Path(around, name).stat().st_size
+    return total

@@ -1,0 +1,41 @@
+"""The watcher of a program that has started it: `timesink.watch`."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import sys
+from pathlib import Path
+
+from timesink.errors import TimesinkError
+from timesink.recorder.in_program import READY
+from timesink.recorder.watch_plan import WatchPlan
+from timesink.watcher.program import watch_running
+
+_LISTS = ("command", "extras", "on_alarm", "metrics")
+
+
+def keep() -> None:
+    """Watch the program that has started us, until it says so or is gone."""
+    told = json.loads(sys.argv[1])
+    pid = told.pop("pid")
+    lists = {name: tuple(told[name]) for name in _LISTS if told[name] is not None}
+    paths = {"folder": Path(told["folder"]), "model": told["model"] and Path(told["model"])}
+    plan = WatchPlan(**{**told, **lists, **paths, "counters": frozenset(told["counters"])})
+
+    def is_over() -> bool:
+        return bool(select.select([sys.stdin], [], [], 0)[0]) or os.getppid() != pid
+
+    try:
+        watch_running(plan, pid, _say, _say_ready, is_over)
+    except TimesinkError as error:
+        sys.exit(f"timesink: {error}")
+
+
+def _say(text: str) -> None:
+    print(f"timesink: {text}", file=sys.stderr, flush=True)  # noqa: T201 - nobody else says it
+
+
+def _say_ready(_: object) -> None:
+    os.write(sys.stdout.fileno(), READY)

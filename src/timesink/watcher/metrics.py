@@ -1,0 +1,160 @@
+"""The status as metrics: Prometheus text over HTTP, and OpenTelemetry where it is installed."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from timesink.errors import UsageError
+
+Metric = tuple[str, str, str, dict[str, str], float]
+"""Name, kind, meaning, labels, value."""
+
+STATES = ("waiting", "learning", "watching", "alarm", "off", "ended")
+_CONTENT = "text/plain; version=0.0.4; charset=utf-8"
+_OF_PHASE = {
+    "observed_us": ("timesink_cycle_seconds", "median duration of the last cycles"),
+    "expected_us": ("timesink_cycle_expected_seconds", "what was expected of them"),
+    "limit_us": ("timesink_cycle_limit_seconds", "beyond it a cycle is a spike"),
+}
+
+
+def metrics_of(status: Mapping[str, Any]) -> Iterator[Metric]:
+    """Everything a status says in numbers.
+
+    >>> status = {"state": "watching", "cycles": 7, "phases": [], "workload": {}, "counters": {}}
+    >>> [(name, value) for name, _, _, labels, value in metrics_of(status) if not labels][:1]
+    [('timesink_cycles_total', 7.0)]
+    """
+    totals = {
+        "cycles": "cycles of the program so far",
+        "dropped": "cycles that could not be told",
+        "outside": "cycles unlike what was learned",
+    }
+    for name, meaning in totals.items():
+        long = "timesink_cycles" if name == "cycles" else f"timesink_cycles_{name}"
+        yield f"{long}_total", "counter", meaning, {}, float(status.get(name) or 0)
+    alarms, incidents = status.get("alarms") or {}, status.get("incidents") or ()
+    raised = float(alarms.get("raised") or 0)
+    yield "timesink_alarms_total", "counter", "alarms so far", {}, raised
+    is_open = float(len(alarms.get("open") or ()))
+    yield "timesink_alarms_open", "gauge", "alarms that go on", {}, is_open
+    lost = sum(float(one.get("lost_us") or 0) for one in incidents) / 1e6
+    yield "timesink_lost_seconds", "gauge", "time lost in the incidents that are kept", {}, lost
+    for state in STATES:
+        is_so = float(status.get("state") == state)
+        yield "timesink_watch_state", "gauge", "1 for the state it is in", {"state": state}, is_so
+    for phase in status.get("phases") or ():
+        for key, (name, meaning) in _OF_PHASE.items():
+            if phase.get(key) is not None:
+                yield name, "gauge", meaning, {"phase": str(phase["phase"])}, phase[key] / 1e6
+    for group, meaning in (("workload", "median of the last cycles"), ("counters", "last value")):
+        for name, value in (status.get(group) or {}).items():
+            one = "timesink_workload" if group == "workload" else "timesink_counter"
+            yield one, "gauge", meaning, {"name": str(name)}, float(value)
+    own = status.get("own") or {}
+    for key, name in (("cpu_pct", "cpu_percent"), ("rss_bytes", "resident_bytes")):
+        if own.get(key) is not None:
+            meaning = "what the watcher itself takes"
+            yield f"timesink_watcher_{name}", "gauge", meaning, {}, float(own[key])
+
+
+def prometheus_text(status: Mapping[str, Any]) -> str:
+    """The status as Prometheus reads it."""
+    lines, said = [], set[str]()
+    for name, kind, meaning, labels, value in sorted(metrics_of(status), key=lambda one: one[0]):
+        if name not in said:
+            said.add(name)
+            lines += [f"# HELP {name} {meaning}", f"# TYPE {name} {kind}"]
+        shown = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
+        lines.append(f"{name}{{{shown}}} {value:.9g}" if shown else f"{name} {value:.9g}")
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+class MetricsServer:
+    """Serves the last status; on the loopback device unless told otherwise."""
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        self.status: Mapping[str, Any] = {}
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            timeout = 10
+
+            def do_GET(self) -> None:
+                """Answer a scraper."""
+                is_known = self.path.split("?")[0] in {"/", "/metrics"}
+                text = prometheus_text(server.status) if is_known else "not found\n"
+                content = text.encode()
+                self.send_response(200 if is_known else 404)
+                self.send_header("Content-Type", _CONTENT)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, *_: object) -> None:
+                """Say nothing: the terminal is the program's."""
+
+        try:
+            self._server = ThreadingHTTPServer(address, Handler)
+        except OSError as error:
+            host, port = address
+            raise UsageError(
+                f"--metrics {host}:{port}: cannot be served ({error.strerror or error})",
+                "choose another port with --metrics",
+            ) from None
+        self._server.daemon_threads = True
+        self.port = self._server.server_address[1]
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class OpenTelemetry:
+    """Gives the same metrics to OpenTelemetry, which sends them where OTEL_... variables say."""
+
+    def __init__(self) -> None:
+        self.status: Mapping[str, Any] = {}
+        try:
+            metrics = importlib.import_module("opentelemetry.sdk.metrics")
+            export = importlib.import_module("opentelemetry.sdk.metrics.export")
+            otlp = importlib.import_module("opentelemetry.exporter.otlp.proto.http.metric_exporter")
+            self._api: Any = importlib.import_module("opentelemetry.metrics")
+        except ModuleNotFoundError as error:
+            raise UsageError(
+                f"--otel: {error.name} is not installed", "pip install 'timesink[otel]'"
+            ) from None
+        reader = export.PeriodicExportingMetricReader(otlp.OTLPMetricExporter())
+        self._provider: Any = metrics.MeterProvider(metric_readers=[reader])
+        self._meter = self._provider.get_meter("timesink")
+        self._known: set[str] = set()
+
+    def show(self, status: Mapping[str, Any]) -> None:
+        """The status that is asked for from now on; new metrics are made known."""
+        self.status = status
+        for name, _, meaning, _, _ in metrics_of(status):
+            if name not in self._known:
+                self._known.add(name)
+                self._meter.create_observable_gauge(
+                    name, callbacks=[self._asked(name)], description=meaning
+                )
+
+    def _asked(self, name: str) -> Callable[[object], Iterable[Any]]:
+        def observe(_options: object) -> Iterable[Any]:
+            for known, _, _, labels, value in metrics_of(self.status):
+                if known == name:
+                    yield self._api.Observation(value, labels)
+
+        return observe
+
+    def close(self) -> None:
+        self._provider.shutdown()

@@ -1,0 +1,122 @@
+"""Watching a program: one that is started for it, one that runs, or the one we were started by."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from timesink.errors import CollectError, TimesinkError, UsageError
+from timesink.recorder.cycle_channel import CycleReceiver
+from timesink.recorder.folder import read_notes, write_plan
+from timesink.recorder.processes import is_alive, noticed
+from timesink.recorder.recording import Running, recorded_environment, start
+from timesink.recorder.watch_plan import WatchPlan
+from timesink.watcher.journal import WatchFolder
+from timesink.watcher.session import WatchSession
+
+_TICK_S = 0.1
+
+Say = Callable[[str], None]
+
+
+class _Guarded:
+    """The session's tick; a fault of ours ends watching, and never the program."""
+
+    def __init__(self, session: WatchSession, say: Say) -> None:
+        self._session = session
+        self._say = say
+        self.has_failed = False
+
+    def begin(self, pid: int) -> None:
+        self._try(lambda: self._session.begin(pid))
+
+    def __call__(self) -> None:
+        if not self.has_failed:
+            self._try(self._session.tick)
+
+    def _try(self, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except Exception as error:
+            if os.environ.get("TIMESINK_DEBUG"):
+                raise
+            self.has_failed = True
+            what = f"{type(error).__name__}: {error}".splitlines()[0]
+            self._say(f"watching has failed ({what}); the program goes on")
+            self._session.desk.recorder.leave(self._session.intake.processes)
+
+
+def watch_program(plan: WatchPlan, say: Say) -> int:
+    """Run a program to its end and watch it meanwhile; the exit code is the program's."""
+    with _session(plan, say) as session, noticed() as came:
+        control = session.place.control
+        try:
+            process = start(plan.command, recorded_environment(os.environ, control))
+        except OSError as error:
+            raise CollectError(
+                f"{plan.command[0]}: cannot be started ({error.strerror or error})",
+                "check the program after --",
+            ) from None
+
+        def is_ending() -> bool:
+            with suppress(OSError):
+                return any(one.last("ending") for one in read_notes(control))
+            return False
+
+        tick = _Guarded(session, say)
+        tick.begin(process.pid)
+        ended = Running(process, came, is_ending, say).to_the_end(tick)
+        heard = len(came)
+        session.end(ended, lambda: len(came) > heard)
+        return ended.status
+
+
+def watch_running(
+    plan: WatchPlan,
+    pid: int,
+    say: Say,
+    let_in: Callable[[WatchFolder], None],
+    is_over: Callable[[], bool] = lambda: False,
+) -> int:
+    """Watch a program that runs, until it ends, `is_over` says so, or we are interrupted.
+
+    `let_in` lets the agent into it.
+    """
+    with _session(plan, say) as session, noticed() as came:
+        let_in(session.place)
+        tick = _Guarded(session, say)
+        tick.begin(pid)
+        while is_alive(pid) and not came and not is_over():
+            tick()
+            time.sleep(_TICK_S)
+        heard = len(came)
+        if is_alive(pid):
+            session.desk.recorder.leave(session.intake.processes)
+        session.end(None, lambda: len(came) > heard)
+    return 0
+
+
+@contextmanager
+def _session(plan: WatchPlan, say: Say) -> Iterator[WatchSession]:
+    """A folder that is ours and a session in it; a watch that never began leaves nothing."""
+    place = WatchFolder(plan.folder)
+    place.prepare()
+    try:
+        write_plan(plan.agent, place.control)
+        session = WatchSession(plan, CycleReceiver(place.control), say)
+        yield session
+    except TimesinkError:
+        place.discard()
+        raise
+    place.place.clear_control()
+
+
+def watch_pid(plan: WatchPlan, pid: int, say: Say) -> int:
+    """Watch a program that runs, and was not started by us."""
+    if not is_alive(pid):
+        raise UsageError(f"--pid {pid}: there is no such process", "see  ps -ef")
+    from timesink.recorder.attachment import attach  # noqa: PLC0415 - rarely
+
+    return watch_running(plan, pid, say, lambda place: attach(pid, place.control))

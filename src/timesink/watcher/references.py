@@ -1,0 +1,155 @@
+"""Recordings of healthy cycles: which workloads have one, and which is nearest to another."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from timesink.watcher.journal import removed
+from timesink.watcher.series import LEARNING, medians
+
+_MOST_KINDS = 500
+_UNLIKE = 1.5
+"""Workloads that differ by more than this factor are not alike."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Healthy cycles, and what they had to do."""
+
+    name: str
+    folder: Path
+    phase: str
+    kind: str
+    workload: Mapping[str, float]
+    taken_us: int
+    ended_us: int = 0
+
+    def told(self) -> dict[str, Any]:
+        return {
+            "name": self.name, "phase": self.phase, "workload": dict(self.workload),
+            "taken_us": self.taken_us,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """A reference beside a workload."""
+
+    reference: Reference
+    factor: float
+    """By how much the column differs that differs most."""
+    column: str
+    same_phase: bool
+
+    def told(self) -> dict[str, Any]:
+        return {
+            **self.reference.told(), "same_phase": self.same_phase,
+            "differs_most": self.column or None, "factor": round(self.factor, 3),
+        }  # fmt: skip
+
+    @property
+    def remark(self) -> str:
+        """What to know where workloads differ."""
+        if not self.same_phase:
+            return f"The reference is of {self.reference.phase} cycles: there is no nearer one."
+        if self.factor > _UNLIKE:
+            return (
+                f"Workloads differ: {self.column} of the reference is {self.factor:.2g} times "
+                "as large or small. Part of the change may come from that."
+            )
+        return ""
+
+
+def dominant_phase(judged: pl.DataFrame) -> str:
+    """The phase most cycles are in."""
+    return str(judged["phase"].mode().sort()[0]) if judged.height else ""
+
+
+def kind_of(phase: str, workload: Mapping[str, float]) -> str:
+    """Workloads of about the same size are of one kind."""
+    sizes = (f"{name}{round(math.log2(1 + max(value, 0.0)))}" for name, value in workload.items())
+    return " ".join([phase, *sorted(sizes)])
+
+
+@dataclass
+class References:
+    """All of a watched program."""
+
+    folder: Path
+    most: int
+    taken: list[Reference] = field(default_factory=list)
+    _kinds: Counter[str] = field(default_factory=Counter)
+
+    def see(self, judged: pl.DataFrame, rows: pl.DataFrame) -> None:
+        """Count what is common among healthy cycles."""
+        phase = dominant_phase(judged)
+        if phase and phase != LEARNING:
+            self._kinds[kind_of(phase, medians(rows))] += rows.height
+            if len(self._kinds) > _MOST_KINDS:
+                self._kinds = Counter(dict(self._kinds.most_common(_MOST_KINDS // 2)))
+
+    def is_wanted(self, phase: str, workload: Mapping[str, float]) -> bool:
+        """Whether cycles as those now are common, and have no recording."""
+        have = {one.kind for one in self.taken}
+        common = [kind for kind, _ in self._kinds.most_common(self.most)]
+        kind = kind_of(phase, workload)
+        return kind not in have and len(have) < self.most and (kind in common or not have)
+
+    def place(self) -> Path:
+        """Where the next one goes."""
+        number = 1
+        while (self.folder / f"{number:02d}").exists():
+            number += 1
+        return self.folder / f"{number:02d}"
+
+    def add(self, reference: Reference) -> None:
+        """Keep one; one of the same kind goes."""
+        for old in [one for one in self.taken if one.kind == reference.kind]:
+            self.drop(old)
+        self.taken.append(reference)
+        with suppress(OSError):
+            (reference.folder / "workload.json").write_text(json.dumps(reference.told()))
+
+    def drop(self, reference: Reference) -> None:
+        """One that is healthy no longer, or was not."""
+        self.taken.remove(reference)
+        removed(reference.folder)
+
+    def forget(self) -> None:
+        """Take all of them anew."""
+        for one in list(self.taken):
+            self.drop(one)
+        self._kinds.clear()
+
+    def nearest(self, phase: str, workload: Mapping[str, float]) -> Likeness | None:
+        """The one whose phase and workload are most alike; None without any.
+
+        >>> from pathlib import Path
+        >>> few = Reference("01", Path("01"), "decode", "", {"batch_size": 4.0}, 0)
+        >>> many = Reference("02", Path("02"), "decode", "", {"batch_size": 32.0}, 0)
+        >>> found = References(Path(), 4, [few, many]).nearest("decode", {"batch_size": 16.0})
+        >>> found.reference.name, found.factor
+        ('02', 2.0)
+        """
+        found = [_likeness(one, phase, workload) for one in self.taken]
+        return min(found, key=lambda one: (not one.same_phase, one.factor), default=None)
+
+
+def _likeness(one: Reference, phase: str, workload: Mapping[str, float]) -> Likeness:
+    worst, column = 1.0, ""
+    for name in {*workload} & {*one.workload}:
+        low, high = sorted((max(one.workload[name], 0.0), max(workload[name], 0.0)))
+        factor = high / low if low else (1.0 + high)
+        if factor > worst:
+            worst, column = factor, name
+    # Of one that was taken before anything was learned no phase is known.
+    return Likeness(one, worst, column, one.phase in {"", phase})

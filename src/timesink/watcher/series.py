@@ -1,0 +1,174 @@
+"""The last minutes in buckets of a second, and the last seconds as medians."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from timesink.formats.cycle_rows import START
+
+_KEPT = 900
+_RECENT_S = 10.0
+LEARNING = "learning"
+"""What cycles are called that nothing is known of yet."""
+_OF_PHASE = ("cycles", "observed_us", "slowest_us", "expected_us", "limit_us")
+_NOT_WORKLOAD = ("job_name", START, "duration_us")
+_MEDIANS = (
+    pl.len().alias("cycles"),
+    pl.col("duration_us").median().alias("observed_us"),
+    pl.col("duration_us").max().alias("slowest_us"),
+    pl.col("expected_us").median(),
+    pl.col("limit_us").median(),
+)
+
+
+def unjudged(rows: pl.DataFrame) -> pl.DataFrame:
+    """Cycles without a model, in the columns of judged ones."""
+    nothing = pl.lit(None, dtype=pl.Float64)
+    return rows.select(
+        "job_name", START, "duration_us", nothing.alias("expected_us"), nothing.alias("limit_us"),
+        phase=pl.lit(LEARNING), outside=pl.lit(value=False), alarm=pl.lit(value=False),
+    )  # fmt: skip
+
+
+class WatchedSeries:
+    """What the page draws; bounded, however long the program runs."""
+
+    def __init__(self, started_us: int) -> None:
+        self._started_us = started_us
+        self._pending: list[pl.DataFrame] = []
+        self._recent: deque[tuple[float, pl.DataFrame, pl.DataFrame]] = deque()
+        self._phases: dict[str, dict[int, dict[str, Any]]] = {}
+        self._workload: dict[int, dict[str, float | None]] = {}
+        self._counters: dict[str, deque[tuple[float, float]]] = {}
+
+    def add(self, judged: pl.DataFrame, rows: pl.DataFrame) -> None:
+        """Cycles that came, and what they had to do."""
+        self._pending.append(judged)
+        self._recent.append((time.monotonic(), judged, rows))
+
+    def add_counters(self, found: list[tuple[float, str, float]]) -> None:
+        """Values of counters: when, which, how much."""
+        for at_s, name, value in found:
+            self._counters.setdefault(name, deque(maxlen=_KEPT)).append((at_s, value))
+
+    def last_counters(self) -> dict[str, float]:
+        return {name: values[-1][1] for name, values in sorted(self._counters.items()) if values}
+
+    def recent(self) -> pl.DataFrame | None:
+        """Workloads of the last seconds."""
+        until = time.monotonic() - _RECENT_S
+        while self._recent and self._recent[0][0] < until:
+            self._recent.popleft()
+        if not self._recent:
+            return None
+        return pl.concat([rows for _, _, rows in self._recent], how="diagonal")
+
+    def recent_judged(self) -> pl.DataFrame | None:
+        """Cycles of the last seconds beside what was expected of them."""
+        if self.recent() is None:
+            return None
+        return pl.concat([judged for _, judged, _ in self._recent], how="vertical_relaxed")
+
+    def phases(self) -> list[dict[str, Any]]:
+        """Medians of the last seconds, phase by phase."""
+        table = self.recent_judged()
+        if table is None:
+            return []
+        found = table.group_by("phase").agg(*_MEDIANS).sort("phase").to_dicts()
+        for one in found:
+            known = one["expected_us"]
+            one["residual_pct"] = 100 * (one["observed_us"] / known - 1) if known else None
+        return found
+
+    def workload(self) -> dict[str, float]:
+        """Medians of what the last cycles had to do."""
+        return medians(self.recent())
+
+    def close_second(self) -> None:
+        """Put what came into buckets; late rows join the bucket that is there."""
+        if not self._pending:
+            return
+        table = pl.concat(self._pending, how="vertical_relaxed")
+        self._pending = []
+        second = pl.col(START).floor().cast(pl.Int64).alias("second")
+        for one in table.group_by("phase", second).agg(*_MEDIANS).sort("second").to_dicts():
+            buckets = self._phases.setdefault(one.pop("phase"), {})
+            at = one.pop("second")
+            if at in buckets:
+                before, one["slowest_us"] = (
+                    buckets[at], max(one["slowest_us"], buckets[at]["slowest_us"]),
+                )  # fmt: skip
+                if before["cycles"] > one["cycles"]:
+                    one |= {name: before[name] for name in ("observed_us", "expected_us")}
+                one["cycles"] += before["cycles"]
+            buckets[at] = one
+            while len(buckets) > _KEPT:
+                del buckets[next(iter(buckets))]
+        now = int(time.time())
+        self._workload[now] = {**self.workload()}
+        while len(self._workload) > _KEPT:
+            del self._workload[next(iter(self._workload))]
+
+    def told(self, alarms: list[dict[str, Any]]) -> dict[str, Any]:
+        """The content of series.json."""
+        phases = {}
+        for name, buckets in self._phases.items():
+            times = sorted(buckets)
+            columns = {key: [buckets[at][key] for at in times] for key in _OF_PHASE}
+            phases[name] = {"t_s": times, **columns}
+        names = sorted({name for one in self._workload.values() for name in one})
+        workload: dict[str, Any] = {"t_s": list(self._workload)}
+        for name in names:
+            workload[name] = [one.get(name) for one in self._workload.values()]
+        counters = {
+            name: {"t_s": [at for at, _ in each], "value": [value for _, value in each]}
+            for name, each in sorted(self._counters.items())
+        }
+        return {
+            "started_us": self._started_us, "every_s": 1, "phases": phases, "workload": workload,
+            "counters": counters, "alarms": alarms,
+        }  # fmt: skip
+
+
+def medians(rows: pl.DataFrame | None) -> dict[str, float]:
+    """Medians of the columns that tell the workload."""
+    if rows is None or rows.is_empty():
+        return {}
+    told = rows.select(pl.exclude(_NOT_WORKLOAD).median()).to_dicts()
+    return {name: value for name, value in (told[0] if told else {}).items() if value is not None}
+
+
+class CounterTail:
+    """New lines of a file of counters, which is shortened now and then."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._place: tuple[int, int] = (0, 0)
+        self._last_us = 0
+
+    def read(self) -> list[tuple[float, str, float]]:
+        """When, which counter, how much; of several devices the name tells which."""
+        found: list[tuple[float, str, float]] = []
+        with suppress(OSError), self._path.open("rb") as file:
+            number, at = self._path.stat().st_ino, self._place[1]
+            if number != self._place[0]:
+                at = 0
+            file.seek(at)
+            content = file.read()
+            whole = content[: content.rfind(b"\n") + 1]
+            self._place = (number, at + len(whole))
+            for line in whole.decode(errors="replace").splitlines():
+                with suppress(ValueError):
+                    at_us, name, device, value = line.split(",")
+                    if int(at_us) > self._last_us - 1_000_000 or at:
+                        name = f"{name} {device}".strip() if device != "Host" else name
+                        found.append((int(at_us) / 1e6, name, float(value)))
+        fresh = [one for one in found if one[0] * 1e6 > self._last_us]
+        self._last_us = max([self._last_us, *(round(one[0] * 1e6) for one in fresh)])
+        return fresh

@@ -1,0 +1,370 @@
+"""The watcher: what it does with cycles as they come, from waiting to watching and alarms."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from timesink.analyses.expected.live import LiveJudge, LiveModel, live_model_from
+from timesink.answers.watch import model_content
+from timesink.errors import TimesinkError
+from timesink.model import units
+from timesink.recorder.counter_sampler import Sampler
+from timesink.recorder.run_file import ProgramEnd
+from timesink.recorder.watch_plan import WatchPlan
+from timesink.watcher.commands import taken_commands
+from timesink.watcher.cycle_intake import CycleIntake, Receiver
+from timesink.watcher.incident_desk import IncidentDesk
+from timesink.watcher.incidents import alarm_told
+from timesink.watcher.journal import (
+    SERIES_SCHEMA,
+    STATUS_SCHEMA,
+    WATCH_SCHEMA,
+    Journal,
+    WatchFolder,
+)
+from timesink.watcher.metrics import MetricsServer, OpenTelemetry
+from timesink.watcher.notices import Summary
+from timesink.watcher.own_cost import OwnCost
+from timesink.watcher.series import CounterTail, WatchedSeries, unjudged
+from timesink.watcher.tasks import WatchTask
+
+_JUDGES_S = 0.25
+_SERIES_S = 2.0
+_TRIMS_S = 60.0
+_COUNTERS_KEPT_S = 600.0
+_COUNTER_INTERVAL_MS = 1000.0
+_SUMMARY_S = 5.0
+_MOST_ROWS = 100_000
+_MOST_AROUND = 20_000
+_TASK_S = 900.0
+_AGAIN_S = 30.0
+_FINISHES_S = 60.0
+_INCIDENTS_SHOWN = 20
+
+
+class WatchSession:
+    """All that is known of a program that is watched; `tick` is to be called often."""
+
+    def __init__(self, plan: WatchPlan, receiver: Receiver, say: Callable[[str], None]) -> None:
+        """What cannot be, as a model that is none, is refused here: nothing has begun yet."""
+        self.plan = plan
+        self._pids: frozenset[int] = frozenset()
+        self.place = WatchFolder(plan.folder)
+        self._say = say
+        self._started_us = time.time_ns() // 1000
+        self.journal = Journal(self.place, say)
+        self.intake = CycleIntake(receiver, plan.skip)
+        self.series = WatchedSeries(self._started_us)
+        self._counters = self.place.control / "counters.csv"
+        self.desk = IncidentDesk(
+            plan, self.journal, self.intake, self.series, counters=self._counters, say=say
+        )
+        self._summary = Summary(plan.summary, say)
+        self._otel = OpenTelemetry() if plan.otel else None
+        self._cost = OwnCost()
+        self._model: LiveModel | None = None
+        self._judge: LiveJudge | None = None
+        self._ready: tuple[int, float] | None = None
+        """Cycles and time since which may be learned from."""
+        self._learning: WatchTask | None = None
+        self._learns_after_s = 0.0
+        self._unsaved: list[pl.DataFrame] = []
+        self._cycles = self._judged = self._outside = 0
+        self._is_off = False
+        self._ended: ProgramEnd | None = None
+        self._is_over = False
+        self._remarks: list[str] = []
+        self._due = dict.fromkeys(("judge", "second", "series", "trim", "summary"), 0.0)
+        self._tail = CounterTail(self._counters)
+        self._sampler = Sampler(
+            self._counters,
+            wanted=plan.counters,
+            interval_ms=_COUNTER_INTERVAL_MS,
+            pids=lambda: self._pids | {*self.intake.processes},
+        )
+        if plan.model is not None:
+            content = model_content(plan.model)
+            self._use(live_model_from(content, str(plan.model)))
+            self.journal.replace(self.place.model.name, content)
+        self._server = None if plan.metrics is None else MetricsServer(plan.metrics)
+
+    # -- beginning and end -----------------------------------------------------------------------
+
+    def begin(self, pid: int) -> None:
+        """From here on cycles are taken."""
+        self._pids = frozenset({pid})
+        self._write_watch()
+        try:
+            self._sampler.start()
+        except (OSError, RuntimeError, TimesinkError) as error:
+            self.remark(f"counters are not sampled: {error}")
+        self.intake.start()
+        self.tick()
+
+    def _write_watch(self) -> None:
+        ended = self._ended
+        content = {
+            "schema": WATCH_SCHEMA, "timesink": self.plan.timesink, "command": self.plan.command,
+            "options": self.plan.options(), "pid": os.getpid(), "started_us": self._started_us,
+            "ended_us": time.time_ns() // 1000 if self._is_over else None,
+            "exit": {"code": ended.code, "signal": ended.signal} if ended else None,
+        }  # fmt: skip
+        self.journal.replace("watch.json", content)
+
+    def end(self, ended: ProgramEnd | None, is_hurried: Callable[[], bool]) -> None:
+        """The program has ended: finish what is under way, unless that is broken off."""
+        self._ended = ended
+        self.intake.stop()
+        self._take(time.monotonic())
+        self.desk.end_soon()
+        self.desk.close_open("The program ended.")
+        until, has_said = time.monotonic() + _FINISHES_S, False
+        while self.desk.is_busy and time.monotonic() < until and not is_hurried():
+            if not has_said:
+                has_said = True
+                self._say("packing what was recorded (once more: stop at once)")
+            self._follow_tasks()
+            time.sleep(0.1)
+        self.desk.kill()
+        if self._learning is not None:
+            self._learning.kill()
+        self._is_over = True
+        self._sampler.stop()
+        self._second(time.monotonic())
+        self._write_series()
+        self._write_watch()
+        self._summary.finish()
+        for closing in (self._server, self._otel):
+            if closing is not None:
+                closing.close()
+        self._tell_end()
+
+    def _tell_end(self) -> None:
+        seen = units.counted(self._cycles, "cycles")
+        if not self._cycles:
+            self._say("no cycle was seen; name what marks one with --marker, or --preset")
+        alarms = units.counted(self.desk.raised, "alarms") if self.desk.raised else "no alarm"
+        kept = [one for one in self.desk.incidents.known if one.folder.is_dir()]
+        more = f", {units.counted(len(kept), 'incidents')}" if kept else ""
+        self._say(f"watched {seen}: {alarms}{more}; see  timesink watch status {self.plan.folder}")
+
+    def remark(self, text: str) -> None:
+        """What is to be known of the watch as a whole; said once."""
+        if text not in self._remarks:
+            self._remarks.append(text)
+            self._say(text)
+
+    # -- now and then ----------------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """Do what is due; never anything that takes long."""
+        now = time.monotonic()
+        if self._is_due("judge", now, _JUDGES_S):
+            self._take(now)
+        self._follow_tasks()
+        if self._is_due("second", now, 1.0):
+            self._second(now)
+        if self._is_due("series", now, _SERIES_S):
+            self._write_series()
+        if self._is_due("trim", now, _TRIMS_S):
+            self._sampler.keep_from(round(1e6 * (time.time() - _COUNTERS_KEPT_S)))
+
+    def _follow_tasks(self) -> None:
+        ended = self.desk.follow()
+        if ended is not None and ended.is_early and self._ready is None:
+            self._ready = (0, time.monotonic())
+        if self._learning is not None and (answer := self._learning.answer()) is not None:
+            self._learning = None
+            self._learned(answer)
+
+    def _is_due(self, name: str, now: float, every_s: float) -> bool:
+        if now < self._due[name]:
+            return False
+        self._due[name] = now + every_s
+        return True
+
+    def _second(self, now: float) -> None:
+        if self.intake.trouble:
+            self.remark(self.intake.trouble)
+        if any(one.failed for one in self.intake.processes.values()):
+            self.remark("the workload of some cycles could not be told; see `failed` of processes")
+        for what in taken_commands(self.place.commands):
+            self._obey(what)
+        rows, self._unsaved = self._unsaved, []
+        if rows:
+            self.journal.add_rows(pl.concat(rows, how="diagonal"))
+        self.series.close_second()
+        self.series.add_counters(self._tail.read())
+        self.desk.command.look()
+        if self.desk.remark:
+            self.remark(self.desk.remark)
+        if not (self._is_off or self._is_over):
+            self._learn_if_due(now)
+            is_healthy = self._judge is not None and not self._judge.open_alarms
+            self.desk.record_if_due(is_healthy=is_healthy)
+        status = self.status()
+        self.journal.replace("status.json", status)
+        if self._server is not None:
+            self._server.status = status
+        if self._otel is not None:
+            self._otel.show(status)
+        if self.plan.summary and (self._is_over or self._is_due("summary", now, _SUMMARY_S)):
+            self._summary.put(msgspec.json.encode(status))
+
+    def _write_series(self) -> None:
+        alarms = [
+            {"since_us": one.since_us, "ended_us": one.ended_us, "incident": one.id}
+            for one in self.desk.incidents.known
+        ]
+        self.journal.replace("series.json", {"schema": SERIES_SCHEMA, **self.series.told(alarms)})
+
+    # -- cycles ----------------------------------------------------------------------------------
+
+    def _take(self, now: float) -> None:
+        rows = self.intake.rows()
+        self._cycles = sum(one.cycles for one in self.intake.processes.values())
+        if rows is None or self._is_off:
+            return
+        self._unsaved.append(rows)
+        if self._judge is None:
+            self.series.add(unjudged(rows), rows)
+            if self._ready is None and not self.desk.record_early(rows):
+                self._ready = (0, now)
+            if self._ready is not None:
+                self._ready = (self._ready[0] + rows.height, self._ready[1])
+            return
+        found = self._judge.judge(rows)
+        self._judged += found.table.height
+        self._outside += int(found.table["outside"].sum())
+        self.series.add(found.table, rows)
+        self.desk.see(found.table, rows)
+        for alarm in found.raised:
+            self.desk.raise_alarm(alarm)
+        self.desk.refresh(self._judge.open_alarms, found.ended)
+
+    # -- learning --------------------------------------------------------------------------------
+
+    def _learn_if_due(self, now: float) -> None:
+        if self._judge is None and self._ready is not None and self._learning is None:
+            cycles, since = self._ready
+            enough = cycles >= self.plan.learn and now - since >= self.plan.learn_s
+            if enough and now >= self._learns_after_s:
+                self._begin_learning(min(cycles, _MOST_ROWS))
+
+    def _begin_learning(self, last: int) -> None:
+        facts = {
+            "rows": [str(path) for path in self.place.rows], "last": last,
+            "to": str(self.place.tasks / "model.json"), "at_least": self.plan.at_least,
+            "alarms_per_hour": self.plan.alarms_per_hour,
+        }  # fmt: skip
+        try:
+            self._learning = WatchTask("learn", self.place.tasks, _TASK_S, learn=facts)
+        except OSError as error:
+            self.remark(f"learning cannot be started ({error.strerror or error})")
+            self._learns_after_s = time.monotonic() + _AGAIN_S
+
+    def _learned(self, answer: dict[str, Any]) -> None:
+        path = self.place.tasks / "model.json"
+        try:
+            if "error" in answer:
+                raise TimesinkError(answer["error"])  # noqa: TRY301
+            content = path.read_bytes()
+            model = live_model_from(content, str(path))
+        except (OSError, TimesinkError) as error:
+            self.remark(f"nothing was learned yet: {error}")
+            self._learns_after_s = time.monotonic() + _AGAIN_S
+            return
+        is_again = self._judge is not None
+        if is_again:
+            stamp = time.strftime("%Y%m%d-%H%M%S")
+            with suppress(OSError):
+                self.place.model.replace(self.place.folder / f"model-{stamp}.json")
+            self.desk.close_open("Its cycles were accepted as usual.")
+            self.desk.references.forget()
+        self.journal.replace(self.place.model.name, content)
+        self._use(model)
+        event = "accepted" if is_again else "learned"
+        self.journal.event(event, time.time_ns() // 1000, cycles=model.cycles)
+        learned = units.counted(model.cycles, "cycles")
+        self._say(f"learned from {learned}; from now on slower ones raise an alarm")
+
+    def _use(self, model: LiveModel) -> None:
+        self._model, self._judge = model, LiveJudge(model)
+
+    # -- what others ask for, and are told ---------------------------------------------------------
+
+    def _obey(self, what: str) -> None:
+        if what == "off":
+            self.desk.recorder.leave(self.intake.processes)
+            self._is_off = True
+            self.desk.close_open("Watching was switched off.")
+            self._say("switched off; the program goes on")
+        elif what == "reference":
+            self.desk.references.forget()
+        elif what == "accept" and self._judge is not None and self._learning is None:
+            self._begin_learning(min(self.plan.learn, _MOST_ROWS))
+
+    @property
+    def state(self) -> str:
+        """What it does now, in a word."""
+        if self._is_over:
+            return "ended"
+        if self._is_off:
+            return "off"
+        if self._judge is not None:
+            return "alarm" if self._judge.open_alarms else "watching"
+        return "learning" if self._cycles else "waiting"
+
+    def status(self) -> dict[str, Any]:
+        """The content of status.json."""
+        model, ready = self._model, self._ready or (0, 0.0)
+        taken, judge = self.desk.recorder, self._judge
+        alarms = [alarm_told(each) for each in (judge.open_alarms if judge else ())]
+        remarks = list(self._remarks)
+        if self.journal.failed:
+            remarks.append(f"{units.counted(self.journal.failed, 'writes')} failed")
+        if self.desk.incidents.removed:
+            gone = units.counted(self.desk.incidents.removed, "incidents")
+            remarks.append(f"{gone} removed to keep to the quota")
+        kind = None if model is None else model.model.kind
+        error = None if model is None else model.model.error_pct[0]
+        return {
+            "schema": STATUS_SCHEMA,
+            "state": self.state,
+            "time_us": time.time_ns() // 1000,
+            "started_us": self._started_us,
+            "cycles": self._cycles,
+            "dropped": self.intake.dropped,
+            "outside": self._outside,
+            "learned": {
+                "cycles": ready[0] if model is None else model.cycles,
+                "of": self.plan.learn,
+                "kind": kind,
+                "error_pct": error,
+            },
+            "processes": [one.told() for one in self.intake.processes.values()],
+            "phases": self.series.phases(),
+            "workload": self.series.workload(),
+            "counters": self.series.last_counters(),
+            "alarms": {
+                "raised": self.desk.raised,
+                "open": alarms,
+                "last": None if self.desk.last_alarm is None else alarm_told(self.desk.last_alarm),
+            },
+            "incidents": [one.brief() for one in self.desk.incidents.known[-_INCIDENTS_SHOWN:]],
+            "recorder": {
+                "on": taken.current is not None,
+                "last_us": taken.last_us,
+                "why_not": taken.why_not or None,
+            },
+            "own": self._cost.told(self._judged, self._cycles),
+            "references": [one.told() for one in self.desk.references.taken],
+            "remarks": remarks,
+        }

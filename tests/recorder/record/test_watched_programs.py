@@ -1,0 +1,599 @@
+"""Programs that are watched: every cycle is told, and they run as if nobody watched."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from timesink.recorder.agent.watched import order_file
+from timesink.recorder.attachment import script_for
+from timesink.recorder.cycle_channel import CHANNEL_FILE, CycleBatch, CycleReceiver
+from timesink.recorder.folder import RecordingFolder, RecordPlan, read_notes, write_plan
+from timesink.recorder.recording import conclude, recorded_environment
+from timesink.recorder.run_file import ProgramEnd, ProgramRun
+from timesink.recorder.watch import Watch
+
+pytest.importorskip("torch")
+pytestmark = pytest.mark.whole
+
+TRAINING = """
+import sys, time, torch
+model = torch.nn.Sequential(torch.nn.Linear(4, 4))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+def cycle(batch=8, seconds=0.004):
+    model(torch.ones(batch, 4)).sum().backward()
+    time.sleep(seconds)
+    optimizer.step()
+"""
+
+
+@dataclass
+class Watched:
+    """A watched program and what came of it."""
+
+    folder: Path
+    receiver: CycleReceiver
+    batches: list[CycleBatch] = field(default_factory=list)
+    process: subprocess.Popen[str] | None = None
+
+    def start(self, text: str, **plan: Any) -> None:
+        write_plan(RecordPlan(watch=True, **plan), self.folder)
+        program = self.folder / "program.py"
+        program.write_text(textwrap.dedent(text))
+        self.process = subprocess.Popen(
+            [sys.executable, str(program)],
+            env=recorded_environment(os.environ, self.folder),
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def until(self, is_so: Callable[[], bool], within_s: float = 30.0) -> None:
+        deadline = time.monotonic() + within_s
+        while not is_so():
+            assert time.monotonic() < deadline
+            assert self.process is not None
+            assert self.process.poll() is None
+            self.batches += self.receiver.read(0.05)
+
+    def to_the_end(self, *, is_quiet: bool = True) -> str:
+        """What the program printed; it must end well, and say nothing of ours."""
+        assert self.process is not None
+        while self.process.poll() is None:
+            self.batches += self.receiver.read(0.05)
+        self.batches += self.receiver.read()
+        out, errors = self.process.communicate()
+        assert self.process.returncode == 0, errors
+        assert not (is_quiet and errors)
+        return out
+
+    def run(self, text: str, **plan: Any) -> str:
+        self.start(text, **plan)
+        return self.to_the_end()
+
+    @property
+    def durations_ms(self) -> list[float]:
+        return [each / 1e6 for batch in self.batches for each in batch.duration_ns]
+
+    def column(self, name: str) -> list[float | None]:
+        return [
+            dict(zip(batch.columns, row, strict=True)).get(name)
+            for batch in self.batches
+            for row in batch.values
+        ]
+
+    def order(self, **order: Any) -> None:
+        assert self.process is not None
+        path = order_file(self.folder, self.process.pid)
+        unfinished = path.with_suffix(".unfinished")
+        unfinished.write_text(json.dumps(order))
+        unfinished.replace(path)
+
+    def notes(self, event: str) -> list[Any]:
+        return [
+            note
+            for process in read_notes(self.folder)
+            for note in process.notes
+            if note["event"] == event
+        ]
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Iterator[Watched]:
+    receiver = CycleReceiver(tmp_path)
+    yield Watched(tmp_path, receiver)
+    receiver.close()
+
+
+def module(folder: Path, name: str, text: str) -> None:
+    """A stand-in for a library: a module of its name that does nearly nothing."""
+    path = folder.joinpath(*name.split("."))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for above in path.relative_to(folder).parents:
+        (folder / above / "__init__.py").touch()
+    path.with_suffix(".py").write_text(textwrap.dedent(text))
+
+
+def test_steps_of_an_optimizer(watched: Watched):
+    watched.run(TRAINING + "for number in range(25): cycle(batch=8 + number)")
+    assert {(batch.source, batch.span, batch.stream) for batch in watched.batches} == {
+        ("optimizer step SGD", "loop", 0)
+    }
+    # The first step ends a cycle whose beginning nobody saw.
+    assert len(watched.durations_ms) == watched.batches[-1].count == 24
+    assert 4 < statistics.median(watched.durations_ms) < 8
+    assert watched.column("batch_size") == [float(8 + number) for number in range(1, 25)]
+    assert watched.column("input_elements")[-1] == 32 * 4
+    starts = [start for batch in watched.batches for start in batch.start_us]
+    assert starts == sorted(starts)
+    assert abs(starts[-1] - time.time_ns() // 1000) < 60e6
+
+
+def test_a_model_that_is_called_by_its_part(watched: Watched):
+    program = """
+    import torch
+    class Holder(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = torch.nn.Linear(3, 3)
+    holder = Holder()
+    optimizer = torch.optim.Adam(holder.parameters())
+    for _ in range(12):
+        holder.inner(torch.ones(5, 3)).sum().backward()
+        optimizer.step()
+    """
+    watched.run(program)
+    assert watched.column("batch_size")[-1] == 5
+
+
+MARKED = """
+import time, torch
+def serve(size):
+    time.sleep(0.003)
+def idle():
+    time.sleep(0.006)
+for number in range(20):
+    serve(number)
+    idle()
+"""
+
+
+@pytest.mark.parametrize(("span", "least_ms", "most_ms"), [("loop", 9, 13), ("call", 3, 5.5)])
+def test_a_function_as_marker(watched: Watched, span: str, least_ms: float, most_ms: float):
+    watched.run(MARKED, marker="serve", span=span)
+    assert {(batch.source, batch.span) for batch in watched.batches} == {("function serve", span)}
+    # Before Python 3.12 the first call is found while it is under way; the last has no next one.
+    assert 18 <= len(watched.durations_ms) <= 20
+    assert least_ms < statistics.median(watched.durations_ms) < most_ms
+
+
+@pytest.mark.parametrize(("span", "least_ms", "most_ms"), [("loop", 6, 9), ("call", 2, 4.5)])
+def test_a_range_as_marker(watched: Watched, span: str, least_ms: float, most_ms: float):
+    program = """
+    import time, torch
+    for number in range(15):
+        with torch.profiler.record_function(f"batch {number}"):
+            time.sleep(0.002)
+        time.sleep(0.004)
+    """
+    watched.run(program, marker="batch", span=span)
+    assert len(watched.durations_ms) == (15 if span == "call" else 14)
+    assert least_ms < statistics.median(watched.durations_ms) < most_ms
+
+
+def test_an_extractor_of_the_user(watched: Watched):
+    (watched.folder / "mine.py").write_text(
+        "def sizes(size):\n    return {'size': size, 'odd': size % 2 == 1}\n"
+    )
+    watched.run(MARKED, marker="serve", span="call", extractor="mine:sizes")
+    assert watched.column("size")[-2:] == [18.0, 19.0]
+    assert watched.column("odd")[-2:] == [0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["def sizes(size): raise KeyError(size)", "1/0"],
+)
+def test_an_extractor_that_fails_is_counted(watched: Watched, text: str):
+    (watched.folder / "mine.py").write_text(text)
+    watched.run(MARKED, marker="serve", span="call", extractor="mine:sizes")
+    last = watched.batches[-1]
+    assert last.failed >= last.count - 1 >= 18
+    assert last.columns == ()
+    assert len(watched.notes("remark")) == 1
+
+
+def test_threads_are_kept_apart(watched: Watched):
+    program = """
+    import threading, time, torch
+    def serve(seconds):
+        time.sleep(seconds)
+    def work(seconds, times):
+        for _ in range(times):
+            serve(seconds)
+    serve(0.001)
+    threads = [threading.Thread(target=work, args=each) for each in ((0.002, 60), (0.008, 15))]
+    for each in threads: each.start()
+    for each in threads: each.join()
+    # Their numbers are free again.
+    late = threading.Thread(target=work, args=(0.001, 5)); late.start(); late.join()
+    """
+    watched.run(program, marker="serve")
+    by_stream: dict[int, list[float]] = {}
+    for batch in watched.batches:
+        by_stream.setdefault(batch.stream, []).extend(each / 1e6 for each in batch.duration_ns)
+    quick, slow = sorted(
+        (rows for rows in by_stream.values() if len(rows) > 10), key=statistics.median
+    )
+    assert 2 < statistics.median(quick) < 4
+    assert 8 < statistics.median(slow) < 11
+    assert len(by_stream) <= 3
+
+
+VLLM = """
+import time
+class GPUModelRunner:
+    def execute_model(self, scheduler_output, intermediate_tensors=None):
+        time.sleep(0.001)
+        self.state = scheduler_output
+        return None if scheduler_output.num_scheduled_tokens else "nothing to do"
+    def sample_tokens(self, grammar_output):
+        time.sleep(0.003)
+        return AsyncGPUModelRunnerOutput() if self.is_ahead else "tokens"
+class AsyncGPUModelRunnerOutput:
+    def get_output(self):
+        time.sleep(0.004)
+"""
+VLLM_PROGRAM = """
+import time, torch
+from types import SimpleNamespace as Told
+from vllm.v1.worker.gpu_model_runner import GPUModelRunner
+runner = GPUModelRunner()
+runner.is_ahead = IS_AHEAD
+def step(new, cached, written):
+    scheduled = {f"n{i}": 50 for i in range(new)} | {f"c{i}": 1 for i in range(len(cached))}
+    fresh = [Told(req_id=f"n{i}", num_computed_tokens=0) for i in range(new)]
+    seen = Told(num_computed_tokens=cached, num_output_tokens=written)
+    told = Told(num_scheduled_tokens=scheduled, total_num_scheduled_tokens=sum(scheduled.values()),
+                scheduled_new_reqs=fresh, scheduled_cached_reqs=seen)
+    if runner.execute_model(told) is None:
+        out = runner.sample_tokens(None)
+        if runner.is_ahead:
+            out.get_output()
+step(2, [], [])
+step(0, [], [])
+for _ in range(10):
+    step(1, [100, 300], [5, 7])
+    time.sleep(0.010)
+step(0, [100, 300, 500], [5, 7, 0])
+step(0, [100, 300], [5, 7])
+"""
+
+
+@pytest.mark.parametrize(
+    ("preset", "is_ahead", "least_ms", "most_ms"), [("", "False", 4, 7), ("vllm", "True", 8, 12)]
+)
+def test_vllm(watched: Watched, preset: str, is_ahead: str, least_ms: float, most_ms: float):
+    """A cycle ends with its tokens, wherever they come from; what has no tokens is none."""
+    module(watched.folder, "vllm.v1.worker.gpu_model_runner", VLLM)
+    watched.run(VLLM_PROGRAM.replace("IS_AHEAD", is_ahead), preset=preset)
+    assert {(batch.source, batch.span) for batch in watched.batches} == {("vllm", "call")}
+    assert len(watched.durations_ms) == watched.batches[-1].count == 13
+    assert least_ms < statistics.median(watched.durations_ms) < most_ms
+    modes = [1.0] + [3.0] * 11 + [2.0]
+    assert watched.column("forward_mode") == modes
+    assert watched.column("batch_size") == [2.0] + [3.0] * 11 + [2.0]
+    assert watched.column("tokens")[0] == 100
+    assert watched.column("max_input_length")[-1] == 300
+    assert watched.column("avg_output_length")[-1] == 6
+
+
+def test_sglang_that_works_ahead(watched: Watched):
+    """The next batch is begun before the last one is taken: each has the time it adds."""
+    module(
+        watched.folder,
+        "sglang.srt.managers.scheduler",
+        """
+        import time
+        class Scheduler:
+            def run_batch(self, batch, pp_proxy_tensors=None):
+                time.sleep(0.001)
+            def process_batch_result(self, batch, result):
+                time.sleep(batch.seconds)
+        """,
+    )
+    program = """
+    import time, torch
+    from types import SimpleNamespace as Told
+    from sglang.srt.managers.scheduler import Scheduler
+    scheduler, request = Scheduler(), Told(origin_input_ids=[0] * 20, output_ids=[0] * 4)
+    def batch(number):
+        mode = "DECODE" if number % 5 else "IDLE" if number == 10 else "EXTEND"
+        return Told(forward_mode=Told(name=mode), reqs=[request] * (number + 1), extend_lens=[20],
+                    seconds=0.012 if number % 5 == 0 else 0.003)
+    last = None
+    for number in range(15):
+        now = batch(number)
+        scheduler.run_batch(now)
+        if last is not None:
+            scheduler.process_batch_result(last, None)
+        last = now
+    scheduler.process_batch_result(last, None)
+    """
+    watched.run(program)
+    assert {batch.source for batch in watched.batches} == {"sglang"}
+    expected = [number for number in range(15) if number != 10]
+    assert watched.column("batch_size") == [number + 1.0 for number in expected]
+    by_size = dict(zip(expected, watched.durations_ms, strict=True))
+    assert 12 < by_size[5] < 18
+    assert all(3 < by_size[number] < 8 for number in (3, 4, 7, 8, 13))
+    assert watched.column("avg_output_length")[0] == 4
+
+
+def test_generate_and_what_it_has_written(watched: Watched):
+    module(
+        watched.folder,
+        "transformers.generation.utils",
+        """
+        import time, torch
+        class GenerationMixin:
+            generation_config = None
+            def generate(self, inputs=None, generation_config=None, **kwargs):
+                if inputs.shape[0] == 1:
+                    self.generate(torch.zeros(2, 3, dtype=torch.long))
+                time.sleep(0.002)
+                return torch.zeros(inputs.shape[0], inputs.shape[1] + 7)
+        """,
+    )
+    program = """
+    import torch
+    from transformers.generation.utils import GenerationMixin
+    model = GenerationMixin()
+    for number in range(1, 6):
+        model.generate(torch.zeros(number, 11, dtype=torch.long), max_new_tokens=30)
+    """
+    watched.run(program)
+    assert watched.column("batch_size") == [1.0, 2.0, 3.0, 4.0, 5.0]
+    assert set(watched.column("avg_input_length")) == {11.0}
+    assert set(watched.column("max_output_length")) == {30.0}
+    assert set(watched.column("avg_output_length")) == {7.0}
+
+
+def test_lightning_and_trainer(watched: Watched):
+    loops = "lightning.pytorch.loops"
+    module(
+        watched.folder,
+        f"{loops}.optimization.automatic",
+        """
+        class _AutomaticOptimization:
+            def run(self, optimizer, batch_idx, kwargs): pass
+        """,
+    )
+    module(
+        watched.folder,
+        f"{loops}.training_epoch_loop",
+        """
+        import time, torch
+        from lightning.pytorch.loops.optimization.automatic import _AutomaticOptimization
+        class _TrainingEpochLoop:
+            def advance(self, data_fetcher):
+                time.sleep(0.002)
+                kwargs = {"batch": [torch.zeros(6, 3, 8, 8), torch.zeros(6)], "batch_idx": 1}
+                _AutomaticOptimization().run(None, 1, kwargs)
+        """,
+    )
+    program = """
+    import time, torch
+    from lightning.pytorch.loops.training_epoch_loop import _TrainingEpochLoop
+    for _ in range(8):
+        _TrainingEpochLoop().advance(None)
+    """
+    watched.run(program, preset="lightning")
+    assert watched.column("batch_size") == [6.0] * 8
+    assert watched.column("image_size") == [64.0] * 8
+
+
+def test_coroutines_are_kept_apart(watched: Watched):
+    if sys.version_info < (3, 12):
+        pytest.skip("coroutines cannot be followed before Python 3.12")
+    program = """
+    import asyncio, torch
+    async def serve(seconds):
+        await asyncio.sleep(seconds)
+    async def main():
+        for _ in range(5):
+            await asyncio.gather(*(serve(each) for each in (0.02, 0.02, 0.02, 0.02)))
+    asyncio.run(main())
+    """
+    watched.run(program, marker="serve", span="call")
+    assert len(watched.durations_ms) == 20
+    assert 20 <= statistics.median(watched.durations_ms) < 30
+
+
+# Programs that are not harmed.
+
+
+@pytest.mark.parametrize("how", ["gone", "never there", "no folder"])
+def test_nobody_listens(watched: Watched, how: str):
+    watched.receiver.close()
+    if how == "never there":
+        (watched.folder / CHANNEL_FILE).unlink()
+    program = TRAINING
+    if how == "no folder":
+        program += "import shutil; shutil.rmtree(sys.argv[0].rpartition('/')[0])\n"
+    program += (
+        "begin = time.perf_counter()\n"
+        "for _ in range(100): cycle(seconds=0)\n"
+        "print(time.perf_counter() - begin < 1)"
+    )
+    watched.start(program)
+    assert watched.process is not None
+    out, errors = watched.process.communicate(timeout=30)
+    assert (out, errors, watched.process.returncode) == ("True\n", "", 0)
+
+
+def test_a_watcher_that_does_not_read(watched: Watched):
+    """What it misses is kept as long as there is room, then dropped and counted."""
+    program = """
+    import time, torch
+    def serve(): pass
+    begin = time.perf_counter()
+    for number in range(60_000):
+        serve()
+    took = time.perf_counter() - begin
+    open("done", "w").close()
+    while not __import__("os").path.exists("go"):
+        time.sleep(0.01)
+    time.sleep(1.1)
+    serve(); serve()
+    print(took)
+    """
+    watched.start(program, marker="serve")
+    assert watched.process is not None
+    while not (watched.folder / "done").exists():
+        assert watched.process.poll() is None
+        time.sleep(0.05)
+    watched.batches += watched.receiver.read(0)
+    (watched.folder / "go").touch()
+    took = float(watched.to_the_end())
+    last = watched.batches[-1]
+    assert last.dropped > 0
+    assert len(watched.durations_ms) + last.dropped == last.count
+    assert took < 3
+
+
+def test_forks_tell_their_own_cycles(watched: Watched):
+    program = TRAINING + textwrap.dedent("""
+    import os
+    for _ in range(10): cycle(seconds=0.001)
+    child = os.fork()
+    for _ in range(6 if child else 4): cycle(seconds=0.001)
+    if child: os.waitpid(child, 0)
+    """)
+    watched.run(program)
+    by_pid: dict[int, int] = {}
+    for batch in watched.batches:
+        by_pid[batch.pid] = by_pid.get(batch.pid, 0) + len(batch.duration_ns)
+    assert watched.process is not None
+    assert by_pid.pop(watched.process.pid) == 15
+    assert list(by_pid.values()) == [3]
+
+
+@pytest.mark.parametrize("end", ["", "import os; os._exit(0)"])
+def test_a_program_that_ends_at_once(watched: Watched, end: str):
+    watched.run(f"import torch\n{end}")
+    assert watched.batches == []
+
+
+def test_a_clock_that_jumps_changes_no_duration(watched: Watched):
+    program = TRAINING + textwrap.dedent("""
+    real, jump = time.time_ns, [0]
+    time.time_ns = lambda: real() + jump[0]
+    for number in range(20):
+        jump[0] = -3_600_000_000_000 if number > 9 else 0
+        cycle()
+    """)
+    watched.run(program)
+    starts = [start for batch in watched.batches for start in batch.start_us]
+    assert starts[-1] < starts[0] - 3.5e9
+    assert all(3 < each < 40 for each in watched.durations_ms[1:])
+
+
+# Orders.
+
+LONG = TRAINING + "while not __import__('os').path.exists('go'): cycle()"
+
+
+def test_recordings_on_order_twice(watched: Watched):
+    watched.start(LONG)
+    process = watched.process
+    assert process is not None
+    watched.until(lambda: len(watched.durations_ms) > 10)
+    for number in (1, 2):
+        place = RecordingFolder(watched.folder / f"run{number}")
+        place.prepare()
+        watch = Watch(place.control, place.counters, process.pid,
+                      wanted=frozenset(), interval_ms=50)  # fmt: skip
+        now_us, count = time.time_ns() // 1000, watched.batches[-1].count
+        at = count + 40 if number == 2 else None
+        watched.order(id=number, what="record", cycles=3, plain=2, at=at,
+                      control=str(place.control), extras=[])  # fmt: skip
+        state = lambda: [note["state"] for note in watched.notes("order")]  # noqa: E731
+        watched.until(lambda: state().count("ended") == number)  # noqa: B023
+        plan = RecordPlan(cycles=3, skip=0, plain=2)
+        ended = ProgramEnd(None, "", 0)
+        program = ProgramRun("0", ("x",), plan, now_us, time.time_ns() // 1000, ended)
+        run, _ = conclude(program, watch.watched(), place)
+        assert run["cycles"]["recorded"] == 3, run
+        assert place.trace().exists()
+    begun = [note for note in watched.notes("order") if note["state"] == "begun"]
+    assert begun[1]["count"] == at
+    seen = len(watched.durations_ms)
+    watched.until(lambda: len(watched.durations_ms) > seen + 5)
+    (watched.folder / "go").touch()
+    # The profiler itself says what it does.
+    watched.to_the_end(is_quiet=False)
+    # Cycles under the profiler are counted, and not told.
+    last = watched.batches[-1]
+    assert 6 <= last.count - len(watched.durations_ms) <= 12
+    assert max(watched.durations_ms[5:]) < 60
+
+
+def test_an_order_to_leave(watched: Watched):
+    watched.start(LONG + "\nprint(len(model._forward_pre_hooks), torch.optim.Optimizer.__name__)")
+    watched.until(lambda: len(watched.durations_ms) > 5)
+    watched.order(id=1, what="leave")
+    watched.until(lambda: bool(watched.notes("left")))
+    told = watched.notes("left")[0]["cycles"]
+    (watched.folder / "go").touch()
+    assert watched.to_the_end() == "0 Optimizer\n"
+    assert len(watched.durations_ms) == told
+
+
+def test_orders_that_make_no_sense(watched: Watched):
+    watched.start(LONG)
+    watched.until(lambda: bool(watched.batches))
+    assert watched.process is not None
+    path = order_file(watched.folder, watched.process.pid)
+    for order in (
+        "{",
+        "[]",
+        '{"what": "dance"}',
+        '{"id": 1, "what": "record", "control": "/none"}',
+    ):
+        path.write_text(order)
+        seen = len(watched.durations_ms)
+        watched.until(lambda: len(watched.durations_ms) > seen + 20)  # noqa: B023
+    (watched.folder / "go").touch()
+    watched.to_the_end(is_quiet=False)
+    assert len(watched.notes("remark")) == 2
+
+
+def test_a_program_that_runs_already(watched: Watched):
+    """What the script of `attach` does, between two cycles; a schedule has wrapped the step."""
+    script = script_for(watched.folder)
+    program = TRAINING + (
+        "schedule = torch.optim.lr_scheduler.StepLR(optimizer, 100)\n"
+        "for _ in range(5): cycle()\n"
+        f"exec(open({str(script)!r}).read())\n"
+        "for _ in range(10): cycle(); schedule.step()\n"
+    )
+    write_plan(RecordPlan(watch=True), watched.folder)
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=watched.folder,
+                   env={key: value for key, value in os.environ.items()
+                        if key != "TIMESINK_RECORD"})  # fmt: skip
+    watched.batches += watched.receiver.read()
+    assert len(watched.durations_ms) == 9
+    assert watched.column("batch_size")[-1] == 8

@@ -1,0 +1,157 @@
+"""What a watcher does with cycles as they come, without processes beside it."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+
+from live_cycles import MadeCycles
+from timesink.analyses.expected.live import learn_live
+from timesink.recorder.watch_plan import WatchPlan
+from timesink.watcher import incident_desk, journal, recordings, session
+from timesink.watcher.journal import WatchFolder
+
+
+class Task:
+    """A task that has ended when it is looked at."""
+
+    is_ready = True
+
+    def __init__(self, kind: str, *_: object, **_facts: object) -> None:
+        self.kind = kind
+
+    def answer(self):
+        if self.kind == "record":
+            return {"error": "no profiler here"}
+        return {"error": "not asked"}
+
+    def end_soon(self):
+        pass
+
+    kill = end_soon
+
+
+@pytest.fixture
+def watched(tmp_path, monkeypatch):
+    """Begins a session with a model; gives it, what it says, and where its cycles come from."""
+    for module in (session, incident_desk, recordings):
+        monkeypatch.setattr(module, "WatchTask", Task)
+    monkeypatch.setattr(recordings, "is_alive", lambda _: True)
+    cycles = MadeCycles()
+    learner = MadeCycles()
+    learner.put(600)
+    (batch,) = learner.read(0)
+    rows = pl.DataFrame(
+        {
+            "job_name": "4711.0",
+            "start_ts": [at / 1e6 for at in batch.start_us],
+            "duration_us": [ns / 1e3 for ns in batch.duration_ns],
+            "batch_size": 8.0,
+        }
+    )
+    model = tmp_path / "model.json"
+    model.write_bytes(learn_live(rows).to_json())
+    said = []
+
+    def begin(**options: object) -> session.WatchSession:
+        plan = WatchPlan(tmp_path / "watch", model=model, skip=0, **options)
+        place = WatchFolder(plan.folder)
+        place.prepare()
+        one = session.WatchSession(plan, cycles, said.append)
+        one.begin(4711)
+        return one
+
+    return begin, cycles, said
+
+
+def pass_on(one, cycles, count, times=1.0):
+    """So many cycles, judged a few at a time."""
+    for _ in range(count // 10):
+        cycles.put(10, times)
+        one.intake.put(cycles.read(0))
+        one._due = dict.fromkeys(one._due, 0.0)
+        one.tick()
+
+
+def told(one, name):
+    return json.loads((one.place.folder / name).read_bytes())
+
+
+def test_an_alarm_becomes_an_incident_and_closes(watched):
+    begin, cycles, said = watched
+    one = begin()
+    pass_on(one, cycles, 100)
+    assert told(one, "status.json")["state"] == "watching"
+    pass_on(one, cycles, 20, times=1.5)
+    status = told(one, "status.json")
+    assert status["state"] == "alarm"
+    assert status["alarms"]["raised"] == 1
+    assert any("take" in line and "longer" in line for line in said)
+    pass_on(one, cycles, 100)
+    one.end(None, lambda: False)
+    (kept,) = told(one, "status.json")["incidents"]
+    incident = told(one, f"{kept['folder']}/incident.json")
+    assert incident["state"] == "closed"
+    assert incident["observed_us"] / incident["expected_us"] == pytest.approx(1.5, rel=0.1)
+    assert incident["lost_us"] > 50_000
+    assert "Nothing was recorded: no profiler here." in incident["remarks"]
+    events = (one.place.folder / "alarms.jsonl").read_text().splitlines()
+    names = [json.loads(line)["event"] for line in events]
+    assert names[:2] == ["alarm", "incident"]
+    assert "closed" in names
+    rows = pl.read_csv(one.place.folder / "cycles.csv")
+    assert rows.height == 220
+    assert told(one, "status.json")["state"] == "ended"
+
+
+def test_series_have_one_value_per_second(watched):
+    begin, cycles, _ = watched
+    one = begin()
+    pass_on(one, cycles, 300)
+    series = told(one, "series.json")
+    (phase,) = series["phases"].values()
+    assert len({len(column) for column in phase.values()}) == 1
+    assert sum(phase["cycles"]) == 300
+    assert set(series["workload"]) == {"t_s", "batch_size"}
+    one.end(None, lambda: False)
+
+
+def test_off_ends_watching(watched):
+    begin, cycles, _ = watched
+    one = begin()
+    pass_on(one, cycles, 50)
+    (one.place.commands / "1.off").touch()
+    pass_on(one, cycles, 50, times=3)
+    status = told(one, "status.json")
+    assert (status["state"], status["alarms"]["raised"]) == ("off", 0)
+    assert json.loads((one.place.control / "4711.order").read_text())["what"] == "leave"
+    one.end(None, lambda: False)
+
+
+def test_beyond_the_most_incidents_alarms_are_only_counted(watched):
+    begin, cycles, _ = watched
+    one = begin(most_incidents=1)
+    one.desk.incidents._begun_s.append(session.time.monotonic())
+    pass_on(one, cycles, 50)
+    pass_on(one, cycles, 50, times=2)
+    status = told(one, "status.json")
+    assert (status["alarms"]["raised"], status["incidents"]) == (1, [])
+    assert "--most-incidents" in status["recorder"]["why_not"]
+    one.end(None, lambda: False)
+
+
+def test_a_full_disk_is_said_once(watched, monkeypatch):
+    begin, cycles, said = watched
+    one = begin()
+
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(journal.os, "write", full)
+    pass_on(one, cycles, 100)
+    assert sum("cannot be written (No space left" in line for line in said) == 1
+    assert one.journal.failed >= 5
+    monkeypatch.undo()
+    one.end(None, lambda: False)

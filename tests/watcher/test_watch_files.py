@@ -1,0 +1,94 @@
+"""References, incidents' room, metrics and notices of a watcher."""
+
+from __future__ import annotations
+
+import sys
+import time
+import urllib.request
+
+import polars as pl
+
+from timesink.analyses.expected.live import LiveAlarm
+from timesink.watcher.incidents import Incidents
+from timesink.watcher.metrics import MetricsServer, prometheus_text
+from timesink.watcher.notices import AlarmCommand, Summary, summaries
+from timesink.watcher.references import Reference, References
+
+
+def alarm(number=1):
+    return LiveAlarm(
+        number=number, stream="1.0", phase="decode", rule="lasting", since_s=1e9, raised_s=1e9 + 1,
+        ended_s=None, cycles=5, expected_us=1e4, observed_us=2e4, lost_us=5e4, workload={},
+    )  # fmt: skip
+
+
+def test_the_nearest_reference_has_the_phase_and_workload(tmp_path):
+    references = References(tmp_path, 4)
+    for name, phase, batch in (("a", "decode", 4.0), ("b", "decode", 64.0), ("c", "prefill", 16.0)):
+        folder = tmp_path / name
+        folder.mkdir()
+        references.add(Reference(name, folder, phase, name, {"batch_size": batch}, 0))
+    found = references.nearest("decode", {"batch_size": 40.0})
+    assert (found.reference.name, found.remark == "") == ("b", False)
+    assert references.nearest("prefill", {"batch_size": 17.0}).remark == ""
+    assert "no nearer one" in references.nearest("mixed", {"batch_size": 4.0}).remark
+
+
+def test_common_workloads_are_wanted_once(tmp_path):
+    references = References(tmp_path, 2)
+    rows = pl.DataFrame({"duration_us": [1.0] * 9, "batch_size": [8.0] * 9})
+    judged = pl.DataFrame({"phase": ["decode"] * 9})
+    references.see(judged, rows)
+    assert references.is_wanted("decode", {"batch_size": 8.0})
+    kind = references._kinds.most_common(1)[0][0]
+    references.taken.append(Reference("1", tmp_path, "decode", kind, {}, 0))
+    assert not references.is_wanted("decode", {"batch_size": 8.0})
+    assert not references.is_wanted("decode", {"batch_size": 99.0})
+
+
+def test_the_oldest_incidents_go_first(tmp_path):
+    incidents = Incidents(tmp_path / "incidents", 9, quota_bytes=1500)
+    for number in (1, 2, 3):
+        one = incidents.begin(alarm(number), 0.0)
+        (one.folder / "trace").write_bytes(b"x" * 1000)
+        one.ended_us = 1 if number < 3 else None
+    assert incidents.make_room()
+    assert [one.is_open for one in incidents.known] == [True]
+    assert incidents.removed == 2
+
+
+def test_metrics_are_served():
+    server = MetricsServer(("127.0.0.1", 0))
+    server.status = {
+        "state": "alarm", "cycles": 7, "phases": [
+            {"phase": 'de"code', "observed_us": 2e4, "expected_us": 1e4, "limit_us": None}],
+    }  # fmt: skip
+    with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/metrics") as answer:
+        text = answer.read().decode()
+    server.close()
+    assert text == prometheus_text(server.status)
+    assert "timesink_cycles_total 7\n" in text
+    assert 'timesink_cycle_seconds{phase="de\\"code"} 0.02\n' in text
+    assert 'timesink_watch_state{state="alarm"} 1\n' in text
+
+
+def test_the_command_of_an_alarm_gets_folder_and_facts(tmp_path):
+    code = "import os,sys; open(sys.argv[1]+'/said','w').write(os.environ['TIMESINK_CAUSE'])"
+    said = []
+    command = AlarmCommand((sys.executable, "-c", code), said.append)
+    command.run("alarm", tmp_path, {"cause": "$(echo no shell); x"})
+    until = time.monotonic() + 10
+    while not (tmp_path / "said").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(0.1)
+    assert (tmp_path / "said").read_text() == "$(echo no shell); x"
+    AlarmCommand(("no-such-program-here",), said.append).run("alarm", tmp_path, {})
+    assert "cannot be started" in said[0]
+
+
+def test_statuses_of_many_watchers_lie_in_one_place(tmp_path):
+    summary = Summary(str(tmp_path / "all"), print)
+    summary.put(b"{}")
+    summary.finish()
+    [(_, content)] = summaries(str(tmp_path / "all"))
+    assert content == b"{}"
