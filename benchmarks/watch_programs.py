@@ -210,7 +210,8 @@ class Trained(nn.Module):
 
 def train(faults: Faults, seed: int) -> None:
     """A cycle is a step of the optimizer."""
-    model = Trained().to(DEVICE)
+    with DEVICE:  # a host would take long
+        model = Trained()
     faults.attach(model, list(model.layers))
     optimizer = torch.optim.AdamW(model.parameters(), 1e-4)
     loader = DataLoader(
@@ -233,7 +234,7 @@ def train(faults: Faults, seed: int) -> None:
 
 if GPU:
     WRITER_WIDTH, WRITER_DEPTH, WRITER_HEADS, VOCABULARY = 1536, 32, 12, 32_000
-    SEATS, LONGEST = 64, 1536
+    SEATS, LONGEST = 32, 1536
     AT_ONCE, PROMPTS, ANSWERS = (4, 8, 16, 32), (64, 512), (32, 128)
 else:
     WRITER_WIDTH, WRITER_DEPTH, WRITER_HEADS, VOCABULARY = 256, 4, 4, 1000
@@ -253,7 +254,7 @@ class Layer(nn.Module):
         self.three, self.one = nn.Linear(width, 3 * width), nn.Linear(width, width)
         self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
         size = (2, SEATS, LONGEST, WRITER_HEADS, width // WRITER_HEADS)
-        self.register_buffer("kept", torch.zeros(size), persistent=False)
+        self.register_buffer("kept", torch.zeros(size, dtype=KIND), persistent=False)
 
     def forward(
         self, found: torch.Tensor, seats: slice, places: torch.Tensor, mask: torch.Tensor
@@ -292,7 +293,8 @@ class Writer(nn.Module):
 
 def writer(faults: Faults) -> Writer:
     """Such a model; what it writes is of no matter."""
-    model = Writer(faults).to(DEVICE, KIND).eval()
+    with DEVICE:  # a host would take long
+        model = Writer(faults).to(KIND).eval()
     faults.attach(None, list(model.layers))  # a cycle of a server may have two passes
     return model
 
@@ -413,7 +415,8 @@ def serve(faults: Faults, seed: int) -> None:
         max_position_embeddings=4096,
     )  # fmt: skip
     config._attn_implementation = "sdpa"  # noqa: SLF001 - the only way without a checkpoint
-    model = LlamaForCausalLM(config).to(DEVICE, KIND).eval()
+    with DEVICE:
+        model = LlamaForCausalLM(config).to(KIND).eval()
     faults.attach(model, list(model.model.layers))
     manager = model.init_continuous_batching(
         generation_config=GenerationConfig(max_new_tokens=ANSWERS[1], do_sample=False,
