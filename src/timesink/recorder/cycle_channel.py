@@ -130,6 +130,8 @@ class CycleSender:
     def close(self) -> None:
         """Send the last, and be gone; what nobody takes is lost."""
         self.flush()
+        self.dropped += len(self._rows)
+        self._rows.clear()
         if self._socket is not None:
             self._socket.close()
             self._socket = None

@@ -234,7 +234,14 @@ def _waiting_for_nothing(torch: Any) -> Iterator[None]:
 
 # Code of the agent, and a compiler that follows the program into it.
 
-CALLING_THE_PROGRAM = ("counted", "stand_in", "foreign_start", "exited", "told_wait")
+CALLING_THE_PROGRAM = (
+    "counted",
+    "stand_in",
+    "foreign_start",
+    "exited",
+    "told_wait",
+    "preset_stand_in",
+)
 """Wrappers around functions of the program and of torch; no other code of ours is called so."""
 
 _OURS = "timesink.recorder."

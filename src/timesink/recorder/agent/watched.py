@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from timesink.recorder.agent.endings import UNMARKED, identity, versions
+from timesink.recorder.agent.endings import ENDED, UNMARKED, identity, versions
 from timesink.recorder.agent.engine import Arguments, CycleEngine
 from timesink.recorder.agent.workloads import BatchShapes, Extractor, Values, own_extractor
 from timesink.recorder.cycle_channel import CycleSender
@@ -108,7 +108,8 @@ class WatchEngine:
         self.is_over = False
         self._torch, self._control = torch, control
         self._notebook = Notebook(control)
-        self._source: tuple[str, str] | None = None
+        self.source: tuple[str, str] | None = None
+        """What marks cycles, and what that is called; None: nothing yet, or no more."""
         self._extract: Extractor | None = own_extractor(plan.extractor) if plan.extractor else None
         self.shapes: BatchShapes | None = None
         self._leaving: list[Callable[[], None]] = []
@@ -165,7 +166,7 @@ class WatchEngine:
     def restart(self, _by: str) -> None:
         """What marked cycles of this thread has gone."""
         self.stream().open = None
-        self._source = None
+        self.source = None
         if self._recorder is not None:
             self._recorder.end(UNMARKED)
         if self.shapes is not None:
@@ -173,7 +174,7 @@ class WatchEngine:
 
     def boundary(self, by: str, name: str, *, begins: bool, told: Told | None = None) -> None:
         """One cycle of this thread ends and the next begins."""
-        if self._source != (by, name) and not self.hears(by, name):
+        if self.source != (by, name) and not self.hears(by, name):
             return
         if self.span == CALL and begins:
             self.stream().open = self.begun(told)
@@ -191,6 +192,13 @@ class WatchEngine:
             if is_step and self.shapes is not None:
                 cycle.values = self.shapes.take()
             self._complete(cycle, now_ns - cycle.begun_ns)
+            if now_ns < self._next_look_ns and self._recorder is None and self._order is None:
+                # The same object for most cycles: less to do.
+                cycle.values = {} if told is None else self.workload(told, extract)
+                cycle.is_clear = True
+                cycle.start_us = time.time_ns() // 1000
+                cycle.begun_ns = time.perf_counter_ns()
+                return
         stream.open = self.begun(told, extract, stream)
 
     # -- calls as cycles -------------------------------------------------------------------------
@@ -199,8 +207,8 @@ class WatchEngine:
         """Whether such marks tell cycles apart: those that come first do."""
         if self.is_over:
             return False
-        if self._source is None:
-            self._source = (by, name)
+        if self.source is None:
+            self.source = (by, name)
             self._sender.source = source or f"{by} {name}".strip()
             self._sender.span = span or (LOOP if by == STEP else self.span)
             self._notebook.add(
@@ -210,7 +218,7 @@ class WatchEngine:
                 **identity(self._torch),
             )
         # Threads may have optimizers of their own.
-        return self._source == (by, name) or by == self._source[0] == STEP
+        return self.source == (by, name) or by == self.source[0] == STEP
 
     def begun(
         self,
@@ -232,8 +240,8 @@ class WatchEngine:
     def ended(self, cycle: WatchedCycle, *, since_ns: int = 0, is_last: bool = True) -> int:
         """It is over, now: what lies before `since_ns` does not count; `is_last`: none is open."""
         now_ns = time.perf_counter_ns()
-        if self._recorder is not None and is_last and self._source is not None:
-            self._recorder.rest(*self._source)
+        if self._recorder is not None and is_last and self.source is not None:
+            self._recorder.rest(*self.source)
         if cycle.values is not None:
             self._complete(cycle, now_ns - max(cycle.begun_ns, since_ns))
         return now_ns
@@ -241,7 +249,7 @@ class WatchEngine:
     def end_open(self, by: str, name: str) -> None:
         """The call that this thread is in is over."""
         stream = self.stream()
-        if stream.open is not None and self._source == (by, name):
+        if stream.open is not None and self.source == (by, name):
             cycle, stream.open = stream.open, None
             with self._guard:
                 self.ended(cycle)
@@ -309,9 +317,9 @@ class WatchEngine:
             self._sender.flush()
             self._begin_recorder(order)
         recorder = self._recorder
-        if recorder is None or self._source is None:
+        if recorder is None or self.source is None:
             return
-        recorder.boundary(*self._source, begins=True)
+        recorder.boundary(*self.source, begins=True)
         if recorder.is_over:
             self._recorder = None
             self._notebook.add("order", id=self._done_order, state="ended")
@@ -341,7 +349,7 @@ class WatchEngine:
         """Leave the program: all hooks are taken back."""
         if self.is_over:
             return
-        self.is_over, self._source = True, None
+        self.is_over, self.source = True, None
         with suppress(Exception):
             atexit.unregister(self._at_exit)
         leaving, self._leaving = self._leaving, []
@@ -357,13 +365,18 @@ class WatchEngine:
                 recorder.end(why)
         with suppress(Exception):
             self._sender.close()
-        self._notebook.add("left", why=why, cycles=self._sender.count, dropped=self._sender.dropped)
+        self._say_farewell(why)
 
     def _at_exit(self) -> None:
         # A fork inherits this.
         if os.getpid() == self._pid:
             with suppress(Exception):
-                self._sender.flush()
+                self._sender.close()
+                self._say_farewell(ENDED)
+
+    def _say_farewell(self, why: str) -> None:
+        told = self._sender
+        self._notebook.add("left", why=why, cycles=told.count, dropped=told.dropped)
 
     def forget_in_fork(self) -> None:
         """A copy of this process tells its own cycles, where it makes any."""

@@ -71,8 +71,9 @@ class WatchedSteps:
         """An optimizer has made a step."""
         if self._engine.is_over:
             return
-        steps = getattr(self._here, "steps", None)
-        if steps is None:
+        try:
+            steps = self._here.steps
+        except AttributeError:
             steps = self._here.steps = OptimizerSteps(self._engine)
         if self._shapes.is_looking:
             with self._engine.program_goes_on():
@@ -168,6 +169,8 @@ class PresetCalls:
             deque(maxlen=_MOST_WAITING) for _ in preset.goes_on
         ]
         self._last_end_ns = 0
+        self._key = (FUNCTION, preset.name)
+        self._add = None if engine.plan.extractor else OUTCOMES.get(preset.extractor)
 
     def functions(self) -> Iterator[tuple[str, Replace]]:
         """Those to replace, by name."""
@@ -196,7 +199,7 @@ class PresetCalls:
         )
 
         @functools.wraps(function)
-        def stand_in(*args: Any, **kwargs: Any) -> Any:
+        def preset_stand_in(*args: Any, **kwargs: Any) -> Any:
             # A compiler that follows this call must find nothing but the function.
             if engine.is_over or is_compiling():
                 return function(*args, **kwargs)
@@ -215,11 +218,13 @@ class PresetCalls:
                 end(begun, args, outcome, is_failed=False)
             return outcome
 
-        return stand_in
+        return preset_stand_in
 
     def _begin(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> WatchedCycle | None:
         engine, name = self._engine, self._preset.name
-        if not engine.hears(FUNCTION, name, source=name, span=self._span):
+        if engine.source != self._key and not engine.hears(
+            FUNCTION, name, source=name, span=self._span
+        ):
             return None
         stream = engine.stream()
         stream.depth += 1
@@ -230,7 +235,7 @@ class PresetCalls:
         if self._span == LOOP:
             engine.next_cycle(told, extract)
             return _NESTED
-        stream.open = engine.begun(told, extract)
+        stream.open = engine.begun(told, extract, stream)
         return stream.open
 
     def _tell_workload(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -258,9 +263,8 @@ class PresetCalls:
             if wanted == "*" or (wanted == kind and cycle.values is not None):
                 self._waiting[later].append((id(outcome), cycle))
                 return
-        add = OUTCOMES.get(self._preset.extractor)
-        if add is not None and cycle.values is not None and not self._engine.plan.extractor:
-            add(cycle.values, outcome)
+        if self._add is not None and cycle.values is not None:
+            self._add(cycle.values, outcome)
         is_last = not any(self._waiting)
         self._last_end_ns = self._engine.ended(
             cycle, since_ns=self._last_end_ns if self._waiting else 0, is_last=is_last

@@ -320,6 +320,8 @@ class BatchShapes:
         self._modules: list[Any] = []
         self._cycles = self._depth = 0
         self._was_called = False
+        self._known: tuple[Any, Values] = (None, {})
+        """Shapes of arguments, and what they tell."""
 
     @property
     def is_looking(self) -> bool:
@@ -364,10 +366,22 @@ class BatchShapes:
             return
         try:
             self._was_called = True
-            before, now = getattr(self._here, "values", {}), self._extract(args, kwargs)
-            self._here.values = _together(before, now) if before and now else now or before
+            now = self._told(args, kwargs)
+            before = getattr(self._here, "values", None)
+            self._here.values = _together(before, now) if before and now else now or before or {}
         except Exception as error:  # noqa: BLE001 - it would be the program's
             self._failed(f"{type(error).__name__}: {error}")
+
+    def _told(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Values | None:
+        """Most batches are like the one before: then nothing is computed."""
+        if kwargs or len(args) != 1 or self._extract is not batch:
+            return self._extract(args, kwargs)
+        shape = getattr(args[0], "shape", None)
+        known, values = self._known
+        if shape is None or shape != known:
+            values = batch(args, kwargs) or {}
+            self._known = (shape, values)
+        return values
 
     def _roots_of(self, optimizer: Any) -> list[Any]:
         group = next(iter(optimizer.param_groups), None) or {}
