@@ -25,6 +25,7 @@ _LEVEL_SHARE = 0.95
 """Of normal runs, that differ by no more."""
 _ODD_RUNS = 0.04
 """Of the runs learned from, that may have been slow themselves."""
+_PARTS = 5
 _LEAST = 0.02
 """Nobody is woken for less than two percent."""
 STEPS = 8
@@ -77,6 +78,28 @@ def groups_of(cycles: CycleWorkload, edges: Sequence[float]) -> Ints:
     busy = np.searchsorted(np.array(edges, dtype=np.float64), np.nan_to_num(cycles.busy))
     found: Ints = cycles.phases * (len(edges) + 1) + busy
     return found
+
+
+def limits_for_new_runs(cycles: CycleWorkload, distance: Floats, rate: float) -> DurationLimits:
+    """Limits that `rate` of the cycles of new runs are beyond.
+
+    More cycles of other runs are beyond limits than of those they were made from: how many more is
+    seen with runs left out in turn, and so many fewer are asked for.
+    """
+    runs = np.unique(cycles.runs)
+    if len(runs) < 2 * _PARTS or rate * len(cycles) < _FEWEST_BEYOND:
+        return limits_from(cycles, distance, rate)
+    beyond = 0
+    for part in range(_PARTS):
+        held = np.isin(cycles.runs, runs[part::_PARTS])
+        limits = limits_from(cycles.part(~held), distance[~held], rate)
+        mine = cycles.part(held)
+        own = own_distance(limits.level, mine, distance[held])
+        beyond += int((spikes(limits, mine, own) | lasting(limits, mine, own)[0]).sum())
+    seen = beyond / len(cycles)
+    asked = rate * float(np.clip(rate / max(seen, 1e-9), 0.1, 1.0))
+    found = limits_from(cycles, distance, asked)
+    return msgspec.structs.replace(found, rate=rate)
 
 
 def limits_from(cycles: CycleWorkload, distance: Floats, rate: float) -> DurationLimits:

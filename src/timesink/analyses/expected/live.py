@@ -221,8 +221,8 @@ class LiveJudge:
     ...                      "duration_us": 9000.0 + np.arange(300) % 7})
     >>> judge = LiveJudge(learn_live(rows))
     >>> slow = rows.head(20).with_columns(pl.col("duration_us") * 1.5)
-    >>> [(one.rule, one.stream) for one in judge.judge(slow).raised]
-    [('lasting', '1.0')]
+    >>> [(one.stream, one.phase) for one in judge.judge(slow).raised]
+    [('1.0', 'cycle')]
     """
 
     def __init__(self, model: LiveModel) -> None:
@@ -417,7 +417,7 @@ class LiveJudge:
                 continue
             if len(mine.workloads) < _MOST_WORKLOADS:
                 mine.workloads.append(seen.part.told[at].tolist())
-            if holds[at] and mine.alarm.rule == "spike" and not seen.spiky[at]:
+            if mine.alarm.rule == "spike" and any(high[at] for high in seen.high):
                 mine.alarm = replace(mine.alarm, rule="lasting")
             if short[at]:
                 mine.calm, mine.last = 0, seen.marks.after(at)

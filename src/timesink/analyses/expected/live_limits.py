@@ -27,6 +27,7 @@ _ALIKE = 3
 """Rules raise false alarms together: as many as so many that would not."""
 _MARGIN = 1.2
 _HIGHEST = 1e5
+_LEVEL_CYCLES, _LEVELS, _FEWEST_LEVELS = 25, 40, 8
 _MANY = 16
 """Blocks with spikes that tell how fast they become rarer."""
 _BLOCK = 16
@@ -54,7 +55,7 @@ class RunningSum(msgspec.Struct, frozen=True):
     @property
     def most(self) -> float:
         """Where sums end, so that they are below the limit soon after the shift."""
-        return self.limit + max(8.0, self.steps / 2) * self.allowance
+        return self.limit + max(8.0, self.steps / 8) * self.allowance
 
 
 class LiveLimits(msgspec.Struct, frozen=True):
@@ -130,13 +131,13 @@ def live_limits_from(
     at_least: float, hours: float,
 ) -> LiveLimits:  # fmt: skip
     """Limits from distances out of fold, stream by stream in order of time."""
-    least = float(np.log1p(at_least))
+    streams = [cycles.runs == run for run in np.unique(cycles.runs)]
+    least = max(float(np.log1p(at_least)), _level_reach([distance[mine] for mine in streams]))
     group = groups_of(cycles, edges)
     groups = list(_groups(group, distance, edges, least))
     wanted = max(alarms_per_hour * hours / _ALIKE, 1e-12)
     plain = LiveLimits(alarms_per_hour, at_least, [*edges], groups, [])
     weight = plain.weights[group]
-    streams = [cycles.runs == run for run in np.unique(cycles.runs)]
     sums = [
         _sum_for(rule, [steps_of(rule, distance[mine], weight[mine]) for mine in streams], wanted)
         for rule in _rules(least)
@@ -157,6 +158,17 @@ def live_limits_from(
     times = _rare(blocks_of_spikes, reach, max(len(distance) // _BLOCK, 1), wanted)
     widened = [msgspec.structs.replace(one, point=times * one.point) for one in groups]
     return msgspec.structs.replace(plain, groups=widened, sums=sums)
+
+
+def _level_reach(streams: Sequence[Floats]) -> float:
+    """How far a stretch of cycles as a whole may be: hosts and programs are not always as fast."""
+    size = max(_LEVEL_CYCLES, sum(len(one) for one in streams) // _LEVELS)
+    parts = (one[at : at + size] for one in streams for at in range(0, len(one), size))
+    levels = np.array([np.median(one) for one in parts if 2 * len(one) >= size])
+    if len(levels) < _FEWEST_LEVELS:
+        return 0.0
+    spread = float(np.sqrt(np.mean(levels**2)))
+    return min(3 * spread, 1.5 * float(levels.max()))
 
 
 def _rules(least: float) -> Iterator[RunningSum]:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from timesink.analyses.expected.limits import DurationLimits, limits_from
+from timesink.analyses.expected.limits import DurationLimits, limits_for_new_runs, limits_from
 from timesink.analyses.expected.trees import (
     AskedForest,
     Forest,
@@ -164,8 +164,8 @@ def learned(
         )
     cycle_us = float(cycles.duration_us.mean())
     per_cycle = min(rate * cycle_us / HOUR_US if per_hour else rate, 0.5)
-    boosting = has_boosting() if boosting is None else boosting
-    boosting &= _varies(cycles)
+    # Without anything to tell cycles apart, their median is all there is.
+    boosting = _varies(cycles) and (has_boosting() if boosting is None else boosting)
     target = np.log(cycles.duration_us)
     expected = np.empty(len(cycles))
     outside = np.zeros(len(cycles), dtype=bool)
@@ -200,7 +200,7 @@ def learned(
         columns=[name for name in rows.columns if name in every.names],
         features=list(every.names),
         forest=joined(forests, float(np.mean([one.start for one in forests])), len(forests)),
-        limits=limits_from(inside, distance, per_cycle),
+        limits=(limits_from if live else limits_for_new_runs)(inside, distance, per_cycle),
         ranges=_ranges(cycles, bounded),
         cells=_cells(cycles),
         empty_below_us=below,

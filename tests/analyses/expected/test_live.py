@@ -1,0 +1,213 @@
+"""Cycles of a running program, judged as they come."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import polars as pl
+import pytest
+
+from cycle_tables import cycle_rows
+from timesink.analyses.expected.live import LiveJudge, LiveModel, learn_live, live_model_from
+from timesink.errors import UnreadableError, UsageError
+
+
+def plain_rows(count: int, *, seed: int = 0, noise: float = 0.02, us: float = 4000.0):
+    """Cycles of one stream that tell nothing of their workload."""
+    took = us * np.exp(noise * np.random.default_rng(seed).standard_normal(count))
+    start = (np.cumsum(took) - took) / 1e6
+    return pl.DataFrame({"job_name": "7.0", "start_ts": start, "duration_us": took})
+
+
+def slower(rows: pl.DataFrame, factor: float, first: int, behind: int | None = None):
+    """Durations times a factor, from one row up to another."""
+    place = pl.int_range(pl.len())
+    late = (place >= first) & (place < (rows.height if behind is None else behind))
+    return rows.with_columns(
+        duration_us=pl.when(late).then(factor).otherwise(1.0) * pl.col("duration_us")
+    )
+
+
+def served(rows: pl.DataFrame) -> pl.DataFrame:
+    """Runs one behind the other, as one stream of a server."""
+    return rows.with_columns(job_name=pl.lit("s"), start_ts=pl.int_range(pl.len()) * 0.03)
+
+
+@pytest.fixture(scope="module")
+def model() -> LiveModel:
+    return learn_live(plain_rows(1000))
+
+
+@pytest.fixture(scope="module")
+def server() -> LiveModel:
+    return learn_live(served(cycle_rows()))
+
+
+@pytest.mark.parametrize(("factor", "within"), [(1.1, 30), (1.2, 10), (1.5, 10), (2.0, 10)])
+def test_a_shift_raises_one_alarm_soon(model, factor, within):
+    judge = LiveJudge(model)
+    found = judge.judge(slower(plain_rows(3000, seed=1), factor, 2000))
+    [alarm] = found.raised
+    cycle_s = 0.004 * factor
+    onset = found.table["start_ts"][2000]
+    assert alarm.since_s == pytest.approx(onset, abs=4 * cycle_s)
+    assert onset < alarm.raised_s < onset + within * 0.0045
+    assert (alarm.stream, alarm.phase, found.ended) == ("7.0", "cycle", ())
+    [now] = judge.open_alarms
+    assert now.rule == "lasting"
+    assert now.observed_us / now.expected_us == pytest.approx(factor, rel=0.01)
+    assert now.lost_us == pytest.approx(1000 * 4000 * (factor - 1), rel=0.1)
+
+
+def test_an_alarm_ends_when_cycles_are_as_before(model):
+    judge = LiveJudge(model)
+    found = judge.judge(slower(plain_rows(600, seed=1), 1.5, 200, 400))
+    [ended] = found.ended
+    assert ended.number == found.raised[0].number
+    assert ended.ended_s == pytest.approx(found.table["start_ts"][400], abs=0.1)
+    assert ended.cycles == pytest.approx(200, abs=12)
+    assert judge.open_alarms == ()
+
+
+def test_healthy_cycles_and_single_slow_ones_raise_nothing(model):
+    rows = plain_rows(20_000, seed=2)
+    slow = pl.int_range(pl.len()) % 50 == 7
+    rows = rows.with_columns(pl.col("duration_us") * pl.when(slow).then(5.0).otherwise(1.0))
+    found = LiveJudge(model).judge(rows)
+    assert found.raised == ()
+    assert (found.table["duration_us"] > found.table["limit_us"]).sum() == 400
+
+
+def test_several_slow_cycles_of_a_few_are_spikes(model):
+    rows = slower(slower(plain_rows(300, seed=3), 1.6, 200, 202), 1.6, 203, 204)
+    found = LiveJudge(model).judge(rows)
+    assert [(one.rule, one.cycles) for one in found.raised] == [("spike", 4)]
+    assert len(found.ended) == 1
+
+
+@pytest.mark.parametrize("size", [1, 7, 64])
+def test_batches_make_no_difference(server, size):
+    rows = served(cycle_rows(3, seed=5))
+    other = slower(rows, 1.4, 90, 140).with_columns(job_name=pl.lit("t"))
+    both = pl.concat([slower(rows, 1.3, 70, 120), other]).sort("start_ts", maintain_order=True)
+    whole, parts = LiveJudge(server), LiveJudge(server)
+    at_once = whole.judge(both)
+    told = [parts.judge(both[at : at + size]) for at in range(0, both.height, size)]
+    assert pl.concat([one.table for one in told]).equals(at_once.table)
+    assert sum((one.raised for one in told), ()) == at_once.raised
+    assert sum((one.ended for one in told), ()) == at_once.ended
+    assert len(at_once.raised) == 2
+    assert parts.open_alarms == whole.open_alarms
+
+
+def test_longer_requests_are_explained_or_outside(server):
+    rows = served(cycle_rows(8, seed=6))
+    assert LiveJudge(server).judge(rows).raised == ()
+    longer = rows.with_columns(pl.col("avg_input_length", "duration_us") * 9)
+    found = LiveJudge(server).judge(longer)
+    assert found.raised == ()
+    assert found.table["outside"].all()
+    assert found.table["expected_us"].null_count() == rows.height
+
+
+def test_an_alarm_tells_its_workload(server):
+    rows = served(cycle_rows(4, seed=7))
+    judge = LiveJudge(server)
+    judge.judge(slower(rows, 1.5, 70))
+    [alarm] = judge.open_alarms
+    assert {*alarm.workload} == {"batch_size", "avg_input_length", "avg_output_length"}
+    assert alarm.phase in ("decode", "mixed")
+
+
+def test_a_host_that_is_half_as_fast_every_other_second_has_wide_limits():
+    def alternating(seed: int) -> pl.DataFrame:
+        rows = plain_rows(10_000, seed=seed)
+        is_slow = (pl.col("start_ts").floor().cast(pl.Int64) % 2) == 1
+        return rows.with_columns(pl.col("duration_us") * pl.when(is_slow).then(2.0).otherwise(1.0))
+
+    learned = learn_live(alternating(1))
+    assert LiveJudge(learned).judge(alternating(2)).raised == ()
+    assert LiveJudge(learned).judge(slower(alternating(2), 8.0, 5000)).raised != ()
+
+
+def test_a_slow_beginning_is_not_learned(model):
+    rows = slower(slower(plain_rows(1000), 3.0, 0, 60), 100.0, 0, 2)
+    found = learn_live(rows)
+    assert found.cycles == pytest.approx(940, abs=10)
+    assert found.limits.sums[0].limit == pytest.approx(model.limits.sums[0].limit, rel=0.2)
+
+
+def test_drift_is_not_learned(model):
+    rows = plain_rows(5000, seed=4)
+    grows = 1 + 0.5 * pl.int_range(pl.len()) / pl.len()
+    judge = LiveJudge(model)
+    judge.judge(rows.with_columns(pl.col("duration_us") * grows))
+    assert len(judge.open_alarms) == 1
+
+
+def test_gaps_clock_jumps_and_odd_rows_are_let_pass(model, server):
+    rows = plain_rows(400, seed=5)
+    place = pl.int_range(pl.len())
+    jumps = pl.when(place < 100).then(1e6).when(place < 200).then(0.0).otherwise(9e6)
+    odd = pl.when(place % 9 == 4).then(None).when(place % 9 == 5).then(-1.0)
+    rows = rows.with_columns(pl.col("start_ts") + jumps, odd.otherwise("duration_us").alias(
+        "duration_us")).with_columns(tokens=pl.lit(3.0))  # fmt: skip
+    found = LiveJudge(model).judge(rows)
+    assert (found.raised, found.table.height) == ((), 400)
+    gone = LiveJudge(server).judge(served(cycle_rows(1)).drop("batch_size"))
+    assert gone.table["outside"].all()
+
+
+def test_no_rows_are_judged(model, server):
+    for one in (model, server):
+        judge = LiveJudge(one)
+        assert judge.judge(plain_rows(0)).table.height == 0
+        assert judge.judge(plain_rows(1)).table.height == 1
+
+
+def test_many_streams_stay_bounded(model):
+    judge = LiveJudge(model)
+    for first in range(0, 3000, 1000):
+        names = [f"{number}.0" for number in range(first, first + 1000)]
+        judge.judge(plain_rows(1000).with_columns(job_name=pl.Series(names)))
+    assert len(judge._streams) <= 1024
+
+
+def test_a_constant_workload_that_changes_is_outside():
+    rows = plain_rows(500).with_columns(batch_size=pl.lit(32))
+    learned = learn_live(rows, source="optimizer step SGD")
+    assert learned.source == "optimizer step SGD"
+    other = rows.with_columns(pl.lit(64).alias("batch_size"), pl.col("duration_us") * 2)
+    found = LiveJudge(learned).judge(other)
+    assert (found.raised, found.table["outside"].all()) == ((), True)
+    assert found.table["phase"].unique().to_list() == ["cycle"]
+
+
+def test_a_live_model_is_the_same_after_writing(server):
+    assert live_model_from(server.to_json(), "m.json") == server
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda _: b"{}",
+        lambda one: one.to_json()[:-100],
+        lambda one: one.model.to_json(),
+        lambda one: one.to_json().replace(b"watch-live/1", b"watch-live/9"),
+        lambda one: _limits(one, sums=[]),
+        lambda one: _limits(one, groups=one.limits.groups[1:]),
+    ],
+)
+def test_files_that_are_no_live_model_are_refused(model, change):
+    with pytest.raises(UnreadableError, match=r"^m\.json: not a model of a running program"):
+        live_model_from(change(model), "m.json")
+
+
+def _limits(model: LiveModel, **parts: object) -> bytes:
+    limits = msgspec.structs.replace(model.limits, **parts)
+    return msgspec.structs.replace(model, limits=limits).to_json()
+
+
+def test_too_few_cycles_are_not_learned_from():
+    with pytest.raises(UsageError, match="too few to learn from"):
+        learn_live(plain_rows(30))
