@@ -81,7 +81,7 @@ def told(one, name):
 
 def test_an_alarm_becomes_an_incident_and_closes(watched):
     begin, cycles, said = watched
-    one = begin()
+    one = begin(gap_s=0)
     pass_on(one, cycles, 100)
     assert told(one, "status.json")["state"] == "watching"
     pass_on(one, cycles, 20, times=1.5)

@@ -28,7 +28,8 @@ COMMANDS: dict[str, str] = {
     "baseline": "Keep what a run says under a name, to compare others with it.",
     "history": "Say at which commits of a series cycle time, device time and counts changed.",
     "diagnose": "Say which cycles of a run take longer than its others, and why.",
-    "watch": "Say which cycles take longer than their workload explains.",
+    "watch": "Watch a program that runs, and say which cycles take longer than their workload "
+    "explains.",
     "behaviour": "Say what functions cost cycle by cycle, and how loaded the hardware was "
     "meanwhile.",
     "cycles": "Find the repeating unit of a run: steps, passes, layers.",

@@ -218,7 +218,7 @@ def run(options: argparse.Namespace) -> int:
 def _watch(options: argparse.Namespace) -> int:
     from timesink.recorder.counter_probes import wanted  # noqa: PLC0415
     from timesink.recorder.folder import RecordingFolder  # noqa: PLC0415
-    from timesink.recorder.processes import check_program, masked  # noqa: PLC0415
+    from timesink.recorder.processes import check_program  # noqa: PLC0415
     from timesink.recorder.watch_plan import WatchPlan  # noqa: PLC0415
 
     if options.pid is not None and options.program:
@@ -249,7 +249,6 @@ def _watch(options: argparse.Namespace) -> int:
 
     if options.pid is not None:
         return watch_pid(plan, options.pid, _say)
-    _say(f"watching {' '.join(masked(program))[:80]}; see  timesink watch status {options.output}")
     return watch_program(plan, _say)
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from timesink.errors import CollectError, TimesinkError, UsageError
 from timesink.recorder.cycle_channel import CycleReceiver
 from timesink.recorder.folder import read_notes, write_plan
-from timesink.recorder.processes import is_alive, noticed
+from timesink.recorder.processes import is_alive, masked, noticed
 from timesink.recorder.recording import Running, recorded_environment, start
 from timesink.recorder.watch_plan import WatchPlan
 from timesink.watcher.journal import WatchFolder
@@ -65,6 +65,8 @@ def watch_program(plan: WatchPlan, say: Say) -> int:
                 return any(one.last("ending") for one in read_notes(control))
             return False
 
+        shown = " ".join(masked(plan.command))[:80]
+        say(f"watching {shown}; see  timesink watch status {plan.folder}")
         tick = _Guarded(session, say)
         tick.begin(process.pid)
         ended = Running(process, came, is_ending, say).to_the_end(tick)
@@ -103,13 +105,15 @@ def _session(plan: WatchPlan, say: Say) -> Iterator[WatchSession]:
     """A folder that is ours and a session in it; a watch that never began leaves nothing."""
     place = WatchFolder(plan.folder)
     place.prepare()
+    write_plan(plan.agent, place.control)
+    receiver = CycleReceiver(place.control)
     try:
-        write_plan(plan.agent, place.control)
-        session = WatchSession(plan, CycleReceiver(place.control), say)
-        yield session
+        yield WatchSession(plan, receiver, say)
     except TimesinkError:
         place.discard()
         raise
+    finally:
+        receiver.close()
     place.place.clear_control()
 
 
