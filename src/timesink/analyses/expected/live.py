@@ -15,8 +15,11 @@ import polars as pl
 from timesink.analyses.expected.limits import groups_of
 from timesink.analyses.expected.live_limits import (
     OF_LAST,
+    OF_LEVEL,
+    SLOWER,
+    SPIKES,
     running_sums,
-    several_spikes,
+    several,
     steps_of,
 )
 from timesink.analyses.expected.live_model import (
@@ -145,8 +148,8 @@ class _Stream:
     sums: list[float]
     onsets: list[_Mark | None]
     """Where each sum was last nothing."""
-    recent: list[tuple[_Mark, bool]] = field(default_factory=list)
-    """The last few cycles, and whether they were spikes."""
+    recent: list[tuple[_Mark, bool, bool]] = field(default_factory=list)
+    """The last few cycles, whether they were spikes, and whether beyond the level."""
     told: Floats | None = None
     end: _Mark = field(default_factory=lambda: _Mark(0.0, 0, 0.0, 0.0))
     open: _OpenAlarm | None = None
@@ -202,10 +205,20 @@ class _Seen:
     distance: Floats
     beyond: npt.NDArray[np.bool_]
     spiky: npt.NDArray[np.bool_]
+    slower: npt.NDArray[np.bool_]
+    """Each cycle, beyond the level; and where nearly all of the last few were."""
+    slow: npt.NDArray[np.bool_]
     sums: list[Floats]
     high: list[npt.NDArray[np.bool_]]
     holds: npt.NDArray[np.bool_]
     has_ended: bool = False
+
+    def recent(self, stream: _Stream, behind: int) -> list[tuple[_Mark, bool, bool]]:
+        """The last few cycles before a place here."""
+        first = max(0, behind - OF_LEVEL)
+        marks = (self.marks[at] for at in range(first, behind))
+        flags = self.beyond[first:behind].tolist(), self.slower[first:behind].tolist()
+        return [*stream.recent, *zip(marks, *flags, strict=True)][-OF_LEVEL:]
 
     def told(self, stream: _Stream, count: int) -> Floats:
         """What the last of so many cycles tell, and those before."""
@@ -232,6 +245,7 @@ class LiveJudge:
         self._near = near(self._model.cells)
         self._weights = self._limits.weights
         self._points = np.array([one.point for one in self._limits.groups])
+        self._levels = np.array(self._limits.levels)
         told = {MODE, OUTPUT} & {*self._columns}
         self._phase_names = PHASES if told else ("cycle",) * len(PHASES)
         self._known: dict[bytes, tuple[float, bool, int]] = {}
@@ -368,16 +382,21 @@ class LiveJudge:
     def _seen(self, stream: _Stream, part: _Part) -> _Seen:
         distance = np.log(part.observed_us / part.expected_us)
         beyond = distance > self._points[part.group]
-        lead = [False] * (OF_LAST - 1 - len(stream.recent)) + [one for _, one in stream.recent]
-        spiky = several_spikes(np.concatenate([np.array(lead, dtype=bool), beyond]))
+        slower = distance > self._levels[part.group]
+        lead = [(False, False)] * (OF_LEVEL - 1) + [one[1:] for one in stream.recent]
+        before = np.array(lead, dtype=bool)[1 - OF_LEVEL :]
+        spikes = np.concatenate([before[1 - OF_LAST :, 0], beyond])
+        spiky = several(spikes, SPIKES, OF_LAST)
+        slow = several(np.concatenate([before[:, 1], slower]), SLOWER, OF_LEVEL)
         weight = self._weights[part.group]
         sums, high = [], []
         for rule, total in zip(self._limits.sums, stream.sums, strict=True):
             added = steps_of(rule, distance, weight)
             sums.append(np.array(running_sums(added, total, rule.most)))
             high.append(sums[-1] > rule.limit)
-        holds = spiky | np.logical_or.reduce(high)
-        return _Seen(part, _Marks(stream.end, part), distance, beyond, spiky, sums, high, holds)
+        holds = spiky | slow | np.logical_or.reduce(high)
+        marks = _Marks(stream.end, part)
+        return _Seen(part, marks, distance, beyond, spiky, slower, slow, sums, high, holds)
 
     def _keep(self, stream: _Stream, seen: _Seen, count: int) -> None:
         """Remember what later cycles need."""
@@ -389,11 +408,7 @@ class LiveJudge:
             elif stream.onsets[place] is None:
                 stream.onsets[place] = seen.marks[0]
             stream.sums[place] = float(sums[count - 1])
-        new = [
-            (seen.marks[at], bool(seen.beyond[at]))
-            for at in range(max(0, count - OF_LAST + 1), count)
-        ]
-        stream.recent = [*stream.recent, *new][-(OF_LAST - 1) :]
+        stream.recent = seen.recent(stream, count)[1 - OF_LEVEL :]
         stream.told = seen.told(stream, count)
         stream.end = seen.marks.after(count - 1)
         if count < len(seen.holds) or seen.has_ended:
@@ -406,7 +421,7 @@ class LiveJudge:
         """Raise and end alarms, up to the first that ends; how many cycles that were."""
         rules = zip(self._limits.sums, seen.high, strict=True)
         quick = [high for rule, high in rules if rule.steps <= 2 * CALM_CYCLES]
-        holds, short = seen.holds, np.logical_or.reduce([seen.spiky, *quick])
+        holds, short = seen.holds, np.logical_or.reduce([seen.spiky, seen.slow, *quick])
         for at in range(len(holds)):
             mine = stream.open
             if mine is None:
@@ -417,7 +432,7 @@ class LiveJudge:
                 continue
             if len(mine.workloads) < _MOST_WORKLOADS:
                 mine.workloads.append(seen.part.told[at].tolist())
-            if mine.alarm.rule == "spike" and any(high[at] for high in seen.high):
+            if mine.alarm.rule == "spike" and (seen.slow[at] or any(one[at] for one in seen.high)):
                 mine.alarm = replace(mine.alarm, rule="lasting")
             if short[at]:
                 mine.calm, mine.last = 0, seen.marks.after(at)
@@ -445,16 +460,17 @@ class LiveJudge:
         self._alarms += 1
         fired = next((place for place, high in enumerate(seen.high) if high[at]), None)
         if fired is None:
-            recent = [*stream.recent, *((seen.marks[one], bool(seen.beyond[one])) for one in
-                      range(max(0, at - OF_LAST + 1), at + 1))][-OF_LAST:]  # fmt: skip
-            since = next(mark for mark, is_spike in recent if is_spike)
+            recent, slow = seen.recent(stream, at + 1), bool(seen.slow[at])
+            last = recent if slow else recent[-OF_LAST:]
+            since = next(one[0] for one in last if one[2 if slow else 1])
         else:
             zeros = np.flatnonzero(seen.sums[fired][: at + 1] <= 0)
             carried = stream.onsets[fired] or seen.marks[0]
             since = seen.marks[int(zeros[-1]) + 1] if len(zeros) else carried
         told = seen.told(stream, at + 1)[-(seen.marks[at].cycles + 1 - since.cycles) :]
+        rule = "spike" if fired is None and not seen.slow[at] else "lasting"
         alarm = LiveAlarm(
-            self._alarms, stream.name, "", "spike" if fired is None else "lasting",
+            self._alarms, stream.name, "", rule,
             since.start_s, float(seen.part.start_s[at]), None, 0, 0.0, 0.0, 0.0, {},
         )  # fmt: skip
         return _OpenAlarm(alarm, since, seen.marks.after(at), told.tolist())

@@ -2,7 +2,9 @@
 
 Several running sums, each for a shift of another size: what exceeds half of the shift adds up.  How
 high sums go by themselves is learned, and extrapolated to what is as rare as false alarms shall be.
-So large shifts are seen at once, and small ones through noise that comes in bursts.
+So large shifts are seen at once, and small ones through noise that comes in bursts.  A host that is
+fast and slow by turns makes sums of any height; beyond its slow turns, a *level* tells: nearly all
+of the last few cycles were slower than nearly all of any few before.
 """
 
 from __future__ import annotations
@@ -19,13 +21,16 @@ from timesink.analyses.expected.workload import PHASES, CycleWorkload, Floats, I
 SHIFTS = (1.2, 1.5, 2.0, 4.0, 16.0)
 """Each has a sum of its own, beside one for the smallest that counts."""
 SPIKES, OF_LAST = 3, 5
+SLOWER, OF_LEVEL = 7, 9
+_LEVEL_LEAST = 2
+"""A level is so many times the smallest shift that counts, at least."""
 _SOME_BOUND = 8
 _SHORTEST = 5.5
 """Fewer cycles are nothing lasting, however quiet it was: what halts a program for once is rare."""
 _FEWEST_PEAKS, _MOST_PEAKS = 5, 40
 _ALIKE = 3
 """Rules raise false alarms together: as many as so many that would not."""
-_MARGIN = 1.2
+_MARGIN, _FARTHEST = 1.2, 1.6
 _HIGHEST = 1e5
 _LEVEL_CYCLES, _LEVELS, _FEWEST_LEVELS = 25, 40, 8
 _MANY = 16
@@ -34,6 +39,7 @@ _BLOCK = 16
 _WIDEST = 5.0
 _FEWEST_IN_GROUP = 60
 _SPIKE_SHARE, _SPIKE_LEAST = 1e-3, 3
+_SCALES = ("point", "spread")
 _TAIL = 40
 
 
@@ -68,6 +74,8 @@ class LiveLimits(msgspec.Struct, frozen=True):
     groups: list[GroupLimit]
     """`point` is the distance of a single spike."""
     sums: list[RunningSum]
+    levels: list[float]
+    """By group, the distance that nearly all of a few cycles are beyond when they are too slow."""
 
     def problem(self) -> str:
         """Why these are no limits; empty where they are."""
@@ -76,7 +84,9 @@ class LiveLimits(msgspec.Struct, frozen=True):
         numbers = [self.alarms_per_hour]
         numbers += [value for one in self.sums for value in (one.allowance, one.bound, one.limit)]
         numbers += [value for one in self.groups for value in (one.spread, one.point)]
-        if known != every or not 0 < len(self.sums) < 100:
+        numbers += self.levels
+        sizes_fit = known == every and len(self.levels) == len(self.groups)
+        if not sizes_fit or not 0 < len(self.sums) < 100:
             return "its limits do not fit its groups"
         if not np.isfinite([*numbers, *self.busy_edges]).all() or min(numbers) <= 0:
             return "its limits hold numbers that cannot be"
@@ -115,14 +125,14 @@ def running_sums(steps: Floats, total: float, most: float) -> list[float]:
     return found
 
 
-def several_spikes(beyond: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Where several of the last few cycles were spikes; the first few here only lead in.
+def several(beyond: npt.NDArray[np.bool_], least: int, last: int) -> npt.NDArray[np.bool_]:
+    """Where so many at least of the last few cycles were beyond; the first few only lead in.
 
-    >>> several_spikes(np.array([0, 0, 0, 1, 1, 0, 1, 0], dtype=bool)).tolist()
+    >>> several(np.array([0, 0, 0, 1, 1, 0, 1, 0], dtype=bool), 3, 5).tolist()
     [False, False, True, True]
     """
     counts = np.cumsum(np.concatenate([[0], beyond.astype(np.int64)]))
-    found: npt.NDArray[np.bool_] = counts[OF_LAST:] - counts[:-OF_LAST] >= SPIKES
+    found: npt.NDArray[np.bool_] = counts[last:] - counts[:-last] >= least
     return found
 
 
@@ -136,7 +146,7 @@ def live_limits_from(
     group = groups_of(cycles, edges)
     groups = list(_groups(group, distance, edges, least))
     wanted = max(alarms_per_hour * hours / _ALIKE, 1e-12)
-    plain = LiveLimits(alarms_per_hour, at_least, [*edges], groups, [])
+    plain = LiveLimits(alarms_per_hour, at_least, [*edges], groups, [], [])
     weight = plain.weights[group]
     sums = [
         _sum_for(rule, [steps_of(rule, distance[mine], weight[mine]) for mine in streams], wanted)
@@ -144,20 +154,25 @@ def live_limits_from(
     ]
     # What takes longer than anybody waits is no rule; the one for the largest shift always is.
     sums = [*(one for one in sums[:-1] if one.steps < _HIGHEST), sums[-1]]
-    point = np.array([one.point for one in groups])
+    rarely = max(len(distance) // _BLOCK, 1), wanted
 
-    def blocks_of_spikes(times: float) -> int:
-        beyond = distance > times * point[group]
-        lead = np.zeros(OF_LAST - 1, dtype=bool)
+    def blocks_beyond(limit: Floats, least: int, last: int) -> int:
+        beyond, lead = distance > limit[group], np.zeros(last - 1, dtype=bool)
         return sum(
-            _blocks(several_spikes(np.concatenate([lead, beyond[mine]])), _BLOCK)
+            _blocks(several(np.concatenate([lead, beyond[mine]]), least, last), _BLOCK)
             for mine in streams
         )
 
-    reach = (1.0, _WIDEST / float(point.min()))
-    times = _rare(blocks_of_spikes, reach, max(len(distance) // _BLOCK, 1), wanted)
+    point, spread = (np.array([getattr(one, name) for one in groups]) for name in _SCALES)
+    reach = (1.0, max(1.0, _WIDEST / float(point.min())))
+    times = _rare(lambda by: blocks_beyond(by * point, SPIKES, OF_LAST), reach, *rarely)
+    # Cycles of all groups are beyond their levels alike often, and beyond the least that counts.
+    least = float(np.log1p(_LEVEL_LEAST * at_least))
+    reach = (least / float(spread.max()), max(least, _WIDEST) / float(spread.min()))
+    level = _rare(lambda by: blocks_beyond(by * spread, SLOWER, OF_LEVEL), reach, *rarely)
     widened = [msgspec.structs.replace(one, point=times * one.point) for one in groups]
-    return msgspec.structs.replace(plain, groups=widened, sums=sums)
+    levels = np.maximum(level * spread, least).tolist()
+    return msgspec.structs.replace(plain, groups=widened, sums=sums, levels=levels)
 
 
 def _level_reach(streams: Sequence[Floats]) -> float:
@@ -240,7 +255,8 @@ def _rare(
     few = _smallest(lambda value: count(value) <= many, low / 8, none)
     pace = max(none - few, 0.02 * none) / float(np.log(many + 1))
     found = none + pace * max(0.0, -float(np.log(max(wanted, 1e-12))))
-    return float(np.clip(max(found, _MARGIN * none), low, high))
+    # What is that much slower than anything before is worth an alarm, however wild it was.
+    return float(np.clip(np.clip(found, _MARGIN * none, _FARTHEST * none), low, high))
 
 
 def _smallest(is_enough: Callable[[float], bool], low: float, high: float) -> float:

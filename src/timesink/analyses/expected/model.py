@@ -26,6 +26,8 @@ from timesink.errors import UnreadableError, UsageError
 MODEL_SCHEMA = "timesink/watch-model/1"
 FEWEST_CYCLES = 50
 _FOLDS, _BLOCKS, _ROUNDS = 5, 4, 250
+_GAIN = 0.95
+"""Trees that are not nearer by a twentieth than the median of all are not worth their errors."""
 _EMPTY_FACTOR = 5.0
 """An empty cycle takes less than a fifth of the shortest with work."""
 _MARGIN = 0.05
@@ -171,6 +173,7 @@ def learned(
     outside = np.zeros(len(cycles), dtype=bool)
     bounded = [*rows.columns, *_TOTALS]
     forests = []
+    plain, medians = np.empty(len(cycles)), []
     for number, held in enumerate(_folds(cycles, seed, in_time=live)):
         chosen = _some(~held, seed)
         seen, aim = cycles.features[chosen], target[chosen]
@@ -181,6 +184,8 @@ def learned(
         )
         forests.append(made)
         expected[held] = AskedForest(made).predict(cycles.features[held])
+        medians.append(bucket_table(seen[:, :0], aim))
+        plain[held] = np.median(aim)
         rest = cycles.part(~held)
         outside[held] = outside_of(_ranges(rest, bounded), near(_cells(rest)), cycles.part(held))
     if (~outside).sum() < FEWEST_CYCLES:
@@ -190,6 +195,8 @@ def learned(
                 "give a table with several runs of similar workloads",
             )
         outside[:] = False
+    if live and _gains_little(target - plain, target - expected):
+        boosting, forests, expected = False, medians, plain
     distance = (target - expected)[~outside]
     # What was unlike all that a fold saw would not have been judged.
     inside = cycles.part(~outside)
@@ -213,6 +220,11 @@ def learned(
         error_pct=[float(np.median(wrong)), float(wrong.mean()), float(100 * (wrong <= 10).mean())],
     )
     return Learned(model, inside, distance)
+
+
+def _gains_little(plain: Floats, told: Floats) -> bool:
+    """Whether workloads tell nothing: what a host does by turns, trees take for their doing."""
+    return float(np.mean(np.abs(told))) > _GAIN * float(np.mean(np.abs(plain)))
 
 
 def _varies(cycles: CycleWorkload) -> bool:
