@@ -233,7 +233,8 @@ def train(faults: Faults, seed: int) -> None:
 # Decoding and serving: a transformer that writes token by token, with a cache of keys and values.
 
 if GPU:
-    WRITER_WIDTH, WRITER_DEPTH, WRITER_HEADS, VOCABULARY = 1536, 32, 12, 32_000
+    # So wide that the device is what takes the time, as where large models are served.
+    WRITER_WIDTH, WRITER_DEPTH, WRITER_HEADS, VOCABULARY = 12_288, 16, 96, 32_000
     SEATS, LONGEST = 32, 1536
     AT_ONCE, PROMPTS, ANSWERS = (4, 8, 16, 32), (64, 512), (32, 128)
 else:
@@ -293,8 +294,9 @@ class Writer(nn.Module):
 
 def writer(faults: Faults) -> Writer:
     """Such a model; what it writes is of no matter."""
+    torch.set_default_dtype(KIND)
     with DEVICE:  # a host would take long
-        model = Writer(faults).to(KIND).eval()
+        model = Writer(faults).eval()
     faults.attach(None, list(model.layers))  # a cycle of a server may have two passes
     return model
 
