@@ -2,7 +2,7 @@
 
   timesink watch -- python train.py                      learn, watch, record what is slow
   timesink watch --preset vllm --metrics 9400 -- vllm serve ...
-  timesink watch --marker decode_step --on-alarm 'notify --room perf' -- python serve.py
+  timesink watch --marker decode_step --on-alarm 'notify perf' -- python serve.py
   timesink watch --pid 4711                              a program that runs (Python 3.14)
   timesink watch status timesink-watch
   timesink watch accept timesink-watch                   what is slow now is usual from now on
