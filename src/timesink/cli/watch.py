@@ -272,7 +272,7 @@ def _ask(options: argparse.Namespace) -> int:
 def _status(options: argparse.Namespace) -> int:
     form = format_of(options, _FORMATS)
     check_answer(options, form)
-    from timesink.watcher.watch_status import status_document, status_of  # noqa: PLC0415
+    from timesink.answers.watch_hosts import place_document, status_of  # noqa: PLC0415
 
     found = status_of(options.folder)
     if form == "json":
@@ -280,7 +280,7 @@ def _status(options: argparse.Namespace) -> int:
 
         give_json(msgspec.json.encode(found), options.output)
     else:
-        give_document(status_document(options.folder, found), form, options)
+        give_document(place_document(options.folder, found), form, options)
     return 0
 
 

@@ -12,7 +12,8 @@ from typing import Any
 
 from timesink.analyses.expected.live import LiveAlarm
 from timesink.model import units
-from timesink.watcher.journal import INCIDENT_SCHEMA, removed, size_of
+from timesink.sources.watch_folder import INCIDENT_SCHEMA, cycles_of
+from timesink.watcher.journal import removed, size_of
 from timesink.watcher.references import Likeness
 
 OPEN, CLOSED = "open", "closed"
@@ -94,17 +95,12 @@ def alarm_told(one: LiveAlarm) -> dict[str, Any]:
     return {**asdict(one), "workload": dict(one.workload)}
 
 
-def cycles_of(phase: str) -> str:
-    """What cycles of a phase are called."""
-    return f"{phase} cycles" if phase in {"decode", "prefill", "mixed"} else "cycles"
-
-
 def alarm_line(one: LiveAlarm) -> str:
     """An alarm in a line."""
     since = time.strftime("%H:%M:%S", time.localtime(one.since_s))
     longer = units.more(one.expected_us, one.observed_us, "", time=True)
     return (
-        f"alarm {one.number}: {cycles_of(one.phase)} of {one.stream} take {longer}: "
+        f"alarm {one.number}: {cycles_of(one.phase, one.stream)} take {longer}: "
         f"{units.brief_ns(1e3 * one.observed_us)} instead of "
         f"{units.brief_ns(1e3 * one.expected_us)}, since {since}"
     )

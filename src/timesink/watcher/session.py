@@ -18,17 +18,19 @@ from timesink.model import units
 from timesink.recorder.counter_sampler import Sampler
 from timesink.recorder.run_file import ProgramEnd
 from timesink.recorder.watch_plan import WatchPlan
+from timesink.sources.watch_folder import (
+    SERIES_FILE,
+    SERIES_SCHEMA,
+    STATUS_FILE,
+    STATUS_SCHEMA,
+    WATCH_FILE,
+    WATCH_SCHEMA,
+)
 from timesink.watcher.commands import taken_commands
 from timesink.watcher.cycle_intake import CycleIntake, Receiver
 from timesink.watcher.incident_desk import IncidentDesk
 from timesink.watcher.incidents import alarm_told
-from timesink.watcher.journal import (
-    SERIES_SCHEMA,
-    STATUS_SCHEMA,
-    WATCH_SCHEMA,
-    Journal,
-    WatchFolder,
-)
+from timesink.watcher.journal import Journal, WatchFolder
 from timesink.watcher.metrics import MetricsServer, OpenTelemetry
 from timesink.watcher.notices import SharedStatus
 from timesink.watcher.own_cost import OwnCost
@@ -116,7 +118,7 @@ class WatchSession:
             "ended_us": time.time_ns() // 1000 if self._is_over else None,
             "exit": {"code": ended.code, "signal": ended.signal} if ended else None,
         }  # fmt: skip
-        self.journal.replace("watch.json", content)
+        self.journal.replace(WATCH_FILE, content)
 
     def end(self, ended: ProgramEnd | None, is_hurried: Callable[[], bool]) -> None:
         """The program has ended: finish what is under way, unless that is broken off."""
@@ -210,7 +212,7 @@ class WatchSession:
             is_healthy = self._judge is not None and not self._judge.open_alarms
             self.desk.record_if_due(is_healthy=is_healthy)
         status = self.status()
-        self.journal.replace("status.json", status)
+        self.journal.replace(STATUS_FILE, status)
         if self._server is not None:
             self._server.status = status
         if self._otel is not None:
@@ -223,7 +225,7 @@ class WatchSession:
             {"since_us": one.since_us, "ended_us": one.ended_us, "incident": one.id}
             for one in self.desk.incidents.known
         ]
-        self.journal.replace("series.json", {"schema": SERIES_SCHEMA, **self.series.told(alarms)})
+        self.journal.replace(SERIES_FILE, {"schema": SERIES_SCHEMA, **self.series.told(alarms)})
 
     # -- cycles ----------------------------------------------------------------------------------
 
