@@ -171,6 +171,7 @@ class WatchSession:
         if self._is_due("judge", now, _JUDGES_S):
             self._take(now)
         self._follow_tasks()
+        self.desk.record_slow()
         if self._is_due("second", now, 1.0):
             self._second(now)
         if self._is_due("series", now, _SERIES_S):
@@ -209,8 +210,9 @@ class WatchSession:
             self.remark(self.desk.remark)
         if not (self._is_off or self._is_over):
             self._learn_if_due(now)
-            is_healthy = self._judge is not None and not self._judge.open_alarms
-            self.desk.record_if_due(is_healthy=is_healthy)
+            self.desk.close_if_over()
+            if self._judge is not None and not self._judge.open_alarms:
+                self.desk.record_healthy()
         status = self.status()
         self.journal.replace(STATUS_FILE, status)
         if self._server is not None:
