@@ -195,9 +195,7 @@ class IncidentDesk:
         """What was recorded while cycles were slow already is no reference, but the incident's."""
         for reference in list(self.references.taken):
             if reference.ended_us > 1e6 * alarm.since_s:
-                if not reference.is_early and self._give(
-                    reference.folder, reference.recording, one
-                ):
+                if self._give(reference.folder, reference.recording, one):
                     self.references.taken.remove(reference)
                 else:
                     self.references.drop(reference)
@@ -248,9 +246,9 @@ class IncidentDesk:
     def close_if_over(self) -> None:
         """Close the incident that no alarm followed on."""
         one = self.incidents.open
-        if one is not None and one.calm_since_s is not None:
-            if time.monotonic() - one.calm_since_s > SAME_S:
-                self._close(one, "")
+        since_s = None if one is None else one.calm_since_s
+        if one is not None and since_s is not None and time.monotonic() - since_s > SAME_S:
+            self._close(one, "")
 
     def _close(self, one: Incident, why: str) -> None:
         last_s = one.last_end_s
