@@ -89,6 +89,6 @@ def test_a_program_that_ends_at_once(run, tmp_path):
     told = run("watch", "-o", folder, "--counters", "none", "--", "sh", "-c", "exit 5")
     assert told.code == 5
     assert "no cycle was seen" in told.err
-    assert run("watch", "status", folder).out.startswith("The program has ended.")
+    assert run("watch", "status", folder).out.startswith("The program ended after 0 s")
     assert run("watch", "status", folder, "--format", "json").json["watch"]["exit"]["code"] == 5
     assert "runs no more" in run("watch", "off", folder).err

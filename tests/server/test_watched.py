@@ -56,8 +56,9 @@ def test_an_incident_leads_to_its_comparison_and_its_report(tmp_path: Path):
     WatchedProgram(tmp_path).with_incident()
     browser = Browser.of(tmp_path)
     answer = browser.get("api/watch", name=tmp_path.name)
-    told = answer["document"]["headline"]
-    assert told == "Cycles of decode take 31.2 ms instead of 24.0 ms (+30.0 %), for 60 s."
+    slow, took = answer["document"]["headline"].split(" take ")
+    assert slow == "Decode cycles of process 4243"
+    assert took == "31.2 ms instead of 24.0 ms (+30.0 %), for 60 s."
     found = answer["incidents"][INCIDENT]
     assert found["report"]
     compared = browser.get("api/compare", base=found["base"], new=found["new"])
@@ -107,7 +108,7 @@ def test_a_watcher_that_no_longer_writes_is_gone(tmp_path: Path):
 def test_the_same_is_told_on_a_terminal(tmp_path: Path):
     program = WatchedProgram(tmp_path).with_incident()
     told = to_text(status_document(program.status(), program.series(), now_us=program.now_us))
-    assert "Cycles of decode take 31.2 ms instead of 24.0 ms" in told
+    assert "Decode cycles of process 4243 take 31.2 ms instead of 24.0 ms" in told
     assert all(word in told for word in (INCIDENT, "gpu_clock", "avg_input_length", "1.3 %"))
 
 

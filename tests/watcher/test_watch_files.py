@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 import urllib.request
@@ -9,9 +10,12 @@ import urllib.request
 import polars as pl
 
 from timesink.analyses.expected.live import LiveAlarm
+from timesink.answers.watch_hosts import place_document, status_of
+from timesink.output.terminal import to_text
+from timesink.sources.watch_folder import STATUS_SCHEMA
 from timesink.watcher.incidents import Incidents
 from timesink.watcher.metrics import MetricsServer, prometheus_text
-from timesink.watcher.notices import AlarmCommand, SharedStatus, summaries
+from timesink.watcher.notices import AlarmCommand, SharedStatus
 from timesink.watcher.references import Reference, References
 
 
@@ -89,7 +93,12 @@ def test_the_command_of_an_alarm_gets_folder_and_facts(tmp_path):
 
 def test_statuses_of_many_watchers_lie_in_one_place(tmp_path):
     summary = SharedStatus(str(tmp_path / "all"), print)
-    summary.put(b"{}")
+    status = {"schema": STATUS_SCHEMA, "state": "alarm", "time_us": time.time_ns() // 1000}
+    slow = {"cause": "a collective", "slow_rank": 3}
+    summary.put(json.dumps({**status, "incidents": [slow]}).encode())
     summary.finish()
-    [(_, content)] = summaries(str(tmp_path / "all"))
-    assert content == b"{}"
+    (tmp_path / "all" / "other.json").write_text("{}")
+    place = str(tmp_path / "all")
+    told = to_text(place_document(place, status_of(place)))
+    assert "1 watcher, 1 with an alarm. The others wait for rank 3." in told
+    assert "a collective" in told

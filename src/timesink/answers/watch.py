@@ -22,7 +22,7 @@ from timesink.model import units
 from timesink.output.blocks import Document, Facts, Section, Table, Text
 from timesink.output.numbers import column, table
 
-SCHEMA = "timesink/watch/1"
+SCHEMA = "timesink/watch-judged/1"
 _MOST_BYTES = 64 << 20
 _MOST_EPISODES = 20
 

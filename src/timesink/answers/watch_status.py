@@ -33,6 +33,7 @@ from timesink.sources.watch_folder import (
     WatchSeries,
     WatchStatus,
     checked,
+    cycles_of,
 )
 
 GONE_US = 10_000_000
@@ -48,7 +49,7 @@ _TONES: Mapping[str, Tone] = {"watching": "good", "alarm": "bad", "off": "notice
 
 def is_gone(status: WatchStatus, now_us: int) -> bool:
     """Whether nobody watches any more, though nobody said so."""
-    return status.state != "ended" and now_us - status.time_us > GONE_US
+    return status.state != "ended" and (status.gone or now_us - status.time_us > GONE_US)
 
 
 def status_document(
@@ -125,13 +126,14 @@ def _alarm(now: WatchStatus) -> str:
         return "Cycles take longer than expected."
     worst = max(judged, key=lambda one: one.lost_us or 0)
     took, expected = 1e3 * (worst.observed_us or 0), 1e3 * (worst.expected_us or 0)
-    of = f" of {worst.phase}" if worst.phase else ""
+    slow = cycles_of(worst.phase, worst.stream)
     since = "" if worst.since_s is None else f", for {_long(now.time_us - 1e6 * worst.since_s)}"
     more = len(opened) - 1
     others = f" {units.counted(more, 'further alarms')} {'is' if more == 1 else 'are'} open."
     return (
-        f"Cycles{of} take {units.brief_ns(took)} instead of {units.brief_ns(expected)} "
-        f"({units.change(expected, took)}){since}.{others if more else ''}"
+        f"{slow[0].upper()}{slow[1:]} take {units.brief_ns(took)} "
+        f"instead of {units.brief_ns(expected)} ({units.change(expected, took)}){since}."
+        f"{others if more else ''}"
     )
 
 

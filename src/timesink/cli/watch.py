@@ -2,7 +2,7 @@
 
   timesink watch -- python train.py                      learn, watch, record what is slow
   timesink watch --preset vllm --metrics 9400 -- vllm serve ...
-  timesink watch --marker decode_step --on-alarm 'notify --room perf' -- python serve.py
+  timesink watch --marker decode_step --on-alarm 'notify perf' -- python serve.py
   timesink watch --pid 4711                              a program that runs (Python 3.14)
   timesink watch status timesink-watch
   timesink watch accept timesink-watch                   what is slow now is usual from now on
@@ -272,7 +272,7 @@ def _ask(options: argparse.Namespace) -> int:
 def _status(options: argparse.Namespace) -> int:
     form = format_of(options, _FORMATS)
     check_answer(options, form)
-    from timesink.watcher.watch_status import status_document, status_of  # noqa: PLC0415
+    from timesink.answers.watch_hosts import place_document, status_of  # noqa: PLC0415
 
     found = status_of(options.folder)
     if form == "json":
@@ -280,7 +280,7 @@ def _status(options: argparse.Namespace) -> int:
 
         give_json(msgspec.json.encode(found), options.output)
     else:
-        give_document(status_document(options.folder, found), form, options)
+        give_document(place_document(options.folder, found), form, options)
     return 0
 
 

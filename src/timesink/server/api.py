@@ -30,6 +30,7 @@ from timesink.sources.watch_folder import (
     checked,
     incident_folders,
     told_values,
+    told_watch,
 )
 
 if TYPE_CHECKING:
@@ -144,13 +145,8 @@ def watched(desk: Desk, query: Query) -> dict[str, Any]:
     one = desk.library.watch(query.required("name"))
     files = [one.folder / name for name in (STATUS_FILE, SERIES_FILE)]
     one.inside.check(files)
-    status, series, now_us = told_values(files[0]), None, time.time_ns() // 1000
-    try:
-        series = told_values(files[1]) if files[1].exists() else None
-    except UnreadableError as error:
-        # What there is is shown; the curves come back with the next file.
-        status["remarks"] = [*(status.get("remarks") or ()), error.message]
-    folders = incident_folders(one.folder, one.inside.holds)
+    status, series, folders = told_watch(one.folder, one.inside.holds)
+    now_us = time.time_ns() // 1000
     told = status_document(status, series, now_us=now_us, folders=folders, subject=one.name)
     known = checked(status, WatchStatus, STATUS_FILE)
     runs = {run.name for run in desk.library.all_runs()}

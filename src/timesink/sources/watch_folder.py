@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,10 +11,15 @@ from typing import Any, TypeVar
 import msgspec
 
 from timesink.errors import UnreadableError
+from timesink.sources.places import is_url, place_of
 
 WATCH_FILE, STATUS_FILE, SERIES_FILE = "watch.json", "status.json", "series.json"
 INCIDENTS, INCIDENT_FILE, REPORT = "incidents", "incident.json", "report.html"
-_FAMILY = "timesink/watch/"
+WATCH_SCHEMA = "timesink/watch/1"
+STATUS_SCHEMA = "timesink/watch-status/1"
+SERIES_SCHEMA = "timesink/watch-series/1"
+INCIDENT_SCHEMA = "timesink/incident/1"
+_FAMILY = WATCH_SCHEMA.rstrip("1")
 _MOST_BYTES = 64 << 20
 _HINT = "the watcher writes it anew while it runs; start it with  timesink watch -o DIR -- COMMAND"
 
@@ -52,6 +58,7 @@ class ToldProcess(_Frozen, frozen=True):
 
 
 class ToldAlarm(_Frozen, frozen=True):
+    stream: str = ""
     phase: str = ""
     rule: str = ""
     since_s: Amount = None
@@ -76,6 +83,7 @@ class ToldIncident(_Frozen, frozen=True):
     expected_us: Amount = None
     observed_us: Amount = None
     lost_us: Amount = None
+    slow_rank: int | None = None
 
 
 class RecorderState(_Frozen, frozen=True):
@@ -111,6 +119,8 @@ class WatchStatus(_Frozen, frozen=True):
     own: ToldCost | None = None
     references: tuple[Any, ...] = ()
     remarks: tuple[str, ...] = ()
+    gone: bool = False
+    """Whether the watcher is known to run no more."""
 
 
 class PhaseSeries(_Frozen, frozen=True):
@@ -176,6 +186,56 @@ def told_values(path: Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise UnreadableError(f"{path}: not of a watcher", _HINT)
     return values
+
+
+def told_watch(
+    folder: Path, holds: Callable[[Path], bool] = lambda _: True
+) -> tuple[dict[str, Any], dict[str, Any] | None, dict[str, IncidentFolder]]:
+    """Status, series and folders of incidents; without series the status says why."""
+    status, series, file = told_values(folder / STATUS_FILE), None, folder / SERIES_FILE
+    try:
+        series = told_values(file) if file.exists() else None
+    except UnreadableError as error:
+        # What there is is shown; the curves come back with the next file.
+        status["remarks"] = [*(status.get("remarks") or ()), error.message]
+    return status, series, incident_folders(folder, holds)
+
+
+def shared_statuses(place: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What watchers have put in one place: name and status of each; other files are let be."""
+    for name, content in _contents(place):
+        try:
+            status = msgspec.json.decode(content)
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+            continue
+        if isinstance(status, dict) and status.get("schema") == STATUS_SCHEMA:
+            yield name, status
+
+
+def _contents(place: str) -> Iterator[tuple[str, bytes]]:
+    if not is_url(place_of(place)):
+        yield from ((path.stem, path.read_bytes()) for path in sorted(Path(place).glob("*.json")))
+        return
+    from timesink.sources.remote import connected, saying  # noqa: PLC0415 - rarely
+
+    with suppress(FileNotFoundError), saying(place, "cannot be read"):
+        system, folder = connected(place)
+        for name in sorted(str(one) for one in system.ls(folder, detail=False)):
+            if name.endswith(".json"):
+                yield Path(name).stem, system.cat_file(name)
+
+
+def cycles_of(phase: str, stream: str) -> str:
+    """What cycles of a phase and a stream are called; streams are named by their number or rank.
+
+    >>> cycles_of("decode", "4711.0"), cycles_of("cycle", "rank3.1")
+    ('decode cycles of process 4711', 'cycles of rank 3, thread 1')
+    """
+    whose, _, thread = stream.partition(".")
+    whose = f"rank {whose[4:]}" if whose.startswith("rank") else f"process {whose}"
+    whose = f"{whose}, thread {thread}" if thread not in {"", "0"} else whose
+    kind = f"{phase} cycles" if phase in {"decode", "prefill", "mixed"} else "cycles"
+    return f"{kind} of {whose}" if stream else kind
 
 
 def checked(values: dict[str, Any], kind: type[Told], file: str) -> Told:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from timesink.errors import CollectError, UnreadableError
+from timesink.sources.watch_folder import is_watch
 from timesink.watcher.journal import WatchFolder
 
 ASKED = ("accept", "reference", "off")
@@ -28,7 +29,9 @@ def taken_commands(folder: Path) -> Iterator[str]:
 def ask_watcher(folder: Path, what: str) -> None:
     """Ask the watcher of a folder for something, and wait until it has taken that."""
     place = WatchFolder(folder)
-    place.told("watch.json")
+    if not is_watch(folder):
+        hint = "name the folder of  timesink watch -o DIR"
+        raise UnreadableError(f"{folder}: nothing is watched there", hint)
     if place.place.recorder() is None:
         raise CollectError(
             f"{folder}: its watcher runs no more", "start the program again with  timesink watch"

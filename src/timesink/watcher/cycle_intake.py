@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from timesink.recorder.cycle_channel import CycleBatch
 
 _MOST_BATCHES = 8192
 _READS_S = 0.25
+_RESTS_S = 0.04
+"""Programs send every 20 ms; what the queue of the system does not take they send later."""
 
 
 class Receiver(Protocol):
@@ -80,6 +83,7 @@ class CycleIntake:
         try:
             while not self._is_over:
                 self.put(self._receiver.read(_READS_S))
+                time.sleep(_RESTS_S)
         except OSError as error:
             self.trouble = f"cycles can no longer be read: {error.strerror or error}"
 
@@ -98,16 +102,40 @@ class CycleIntake:
 
     def rows(self) -> pl.DataFrame | None:
         """All cycles since the last call, in order of time; None without any."""
-        frames = []
+        # One table, not one for each batch: that would take longer than all else.
+        columns: dict[str, list[Any]] = {JOB: [], START: [], DURATION: []}
         while self._batches:
-            frame = self._frame(self._batches.popleft())
-            if frame is not None:
-                frames.append(frame)
-        if not frames:
+            batch = self._batches.popleft()
+            first = self._first(batch)
+            count = len(batch.start_us) - first
+            if count <= 0:
+                continue
+            before = len(columns[JOB])
+            columns[JOB] += [self.processes[batch.pid].stream_name(batch.stream)] * count
+            columns[START] += [us / 1e6 for us in batch.start_us[first:]]
+            columns[DURATION] += [ns / 1e3 for ns in batch.duration_ns[first:]]
+            for place, name in enumerate(batch.columns):
+                values = columns.setdefault(name, [])
+                values += [None] * (before - len(values))
+                values += [row[place] for row in batch.values[first:]]
+        rows = len(columns[JOB])
+        if not rows:
             return None
-        return pl.concat(frames, how="diagonal").sort(START, maintain_order=True)
+        series = [
+            pl.Series(name, values + [None] * (rows - len(values)), pl.Float64)
+            for name, values in columns.items()
+            if name != JOB
+        ]
+        table = pl.DataFrame([pl.Series(JOB, columns[JOB]), *series])
+        return table if table[START].is_sorted() else table.sort(START, maintain_order=True)
 
-    def _frame(self, batch: CycleBatch) -> pl.DataFrame | None:
+    def beyond(self, limit_us: float) -> int:
+        """How many of the cycles that wait took longer than this."""
+        limit_ns = 1000 * limit_us
+        return sum(ns > limit_ns for batch in list(self._batches) for ns in batch.duration_ns)
+
+    def _first(self, batch: CycleBatch) -> int:
+        """Note what a batch tells of its process; the first of its rows that is to be taken."""
         one = self.processes.get(batch.pid)
         if one is None:
             one = self.processes[batch.pid] = WatchedProcess(
@@ -119,22 +147,9 @@ class CycleIntake:
         one.failed = max(one.failed, batch.failed)
         one.streams.add(batch.stream)
         if not batch.start_us:
-            return None
+            return 0
         one.last_us = batch.start_us[-1] + batch.duration_ns[-1] // 1000
         passed = one.let_pass.get(batch.stream, 0)
         first = min(max(self._skip - passed, 0), len(batch.start_us))
         one.let_pass[batch.stream] = passed + first
-        if first == len(batch.start_us):
-            return None
-        values = {
-            name: pl.Series([row[place] for row in batch.values[first:]], dtype=pl.Float64)
-            for place, name in enumerate(batch.columns)
-        }
-        return pl.DataFrame(
-            {
-                JOB: [one.stream_name(batch.stream)] * (len(batch.start_us) - first),
-                START: [us / 1e6 for us in batch.start_us[first:]],
-                DURATION: [ns / 1e3 for ns in batch.duration_ns[first:]],
-                **values,
-            }
-        )
+        return first

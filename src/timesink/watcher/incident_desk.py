@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,25 @@ from timesink.analyses.expected.live import LiveAlarm
 from timesink.model import units
 from timesink.recorder.watch_plan import REFERENCES, WatchPlan
 from timesink.watcher.cycle_intake import CycleIntake
-from timesink.watcher.incidents import Incident, Incidents, alarm_line, alarm_told, linked_copy
+from timesink.watcher.incidents import (
+    SAME_S,
+    Incident,
+    Incidents,
+    alarm_line,
+    alarm_told,
+    linked_copy,
+)
 from timesink.watcher.journal import Journal, removed
 from timesink.watcher.notices import AlarmCommand
 from timesink.watcher.recordings import OrderedRecording, Recorder
-from timesink.watcher.references import Reference, References, dominant_phase, kind_of
+from timesink.watcher.references import (
+    EARLY,
+    Likeness,
+    Reference,
+    References,
+    dominant_phase,
+    kind_of,
+)
 from timesink.watcher.series import WatchedSeries, medians
 from timesink.watcher.tasks import WatchTask
 
@@ -27,6 +41,8 @@ _MOST_AROUND = 20_000
 _TASK_S = 900.0
 _CALM_S = 10.0
 """Healthy cycles are recorded so long after the last alarm at the soonest."""
+_WAITS_S, _WAITS_CYCLES = 5.0, 50
+"""So long slow cycles may take to come to a workload that has a reference."""
 
 
 class IncidentDesk:
@@ -123,10 +139,18 @@ class IncidentDesk:
 
     def see(self, judged: pl.DataFrame, rows: pl.DataFrame) -> None:
         """Cycles that came."""
-        if self.incidents.open is None:
+        one = self.incidents.open
+        if one is None:
             self.references.see(judged, rows)
-        elif sum(each.height for each in self._around) < _MOST_AROUND:
+            return
+        if sum(each.height for each in self._around) < _MOST_AROUND:
             self._around.append(rows)
+        if one.waits is not None:
+            until_s, cycles = one.waits
+            one.waits = until_s, cycles - rows.height
+            phase, workload = dominant_phase(judged), medians(rows)
+            if _is_alike(self.references.nearest(phase, workload)):
+                one.waits, one.recorded_as = None, (phase, workload)
 
     def raise_alarm(self, alarm: LiveAlarm) -> None:
         """An alarm: the beginning of an incident, or part of the one that is open."""
@@ -135,21 +159,20 @@ class IncidentDesk:
         now_us = time.time_ns() // 1000
         self.journal.event("alarm", now_us, alarm=alarm_told(alarm))
         self._say(alarm_line(alarm))
-        # What was recorded while cycles were slow already is no reference.
-        for reference in list(self.references.taken):
-            if reference.ended_us > 1e6 * alarm.since_s:
-                self.references.drop(reference)
         self._alarm_s = time.monotonic()
-        one = self.incidents.open or self.incidents.just_closed(now_us)
+        one = self.incidents.open
+        if one is not None and (one.last_end_s or alarm.since_s) + SAME_S < alarm.since_s:
+            self._close(one, "")
+            one = None
         if one is not None:
             one.alarms[alarm.number] = alarm
-            if not one.is_open:
-                one.ended_us = None
-                one.wants_recording = one.recording is None and self.plan.is_recording
+            one.calm_since_s = None
+            self._use_references(alarm, one)
             self._write_incident(one)
             return
         why = self.incidents.why_not(time.monotonic())
         if why:
+            self._use_references(alarm, None)
             self.journal.event("refused", now_us, alarm=alarm.number, why=why)
             self.recorder.why_not = why
             return
@@ -159,8 +182,38 @@ class IncidentDesk:
         self._around = [] if recent is None else [recent]
         self.journal.event("incident", now_us, incident=one.id, alarm=alarm.number)
         self._tell("alarm", one)
-        self._record_incident(one)
+        self._use_references(alarm, one)
+        if one.wants_recording:
+            near = self.references.nearest(alarm.phase, alarm.workload)
+            if near is not None and not near.is_alike:
+                one.waits = time.monotonic() + _WAITS_S, _WAITS_CYCLES
+            else:
+                self._record_incident(one)
         self._write_incident(one)
+
+    def _use_references(self, alarm: LiveAlarm, one: Incident | None) -> None:
+        """What was recorded while cycles were slow already is no reference, but the incident's."""
+        for reference in list(self.references.taken):
+            if reference.ended_us > 1e6 * alarm.since_s:
+                if self._give(reference.folder, reference.recording, one):
+                    self.references.taken.remove(reference)
+                else:
+                    self.references.drop(reference)
+                    self.recorder.forgive()
+
+    def _give(self, folder: Path, recording: Mapping[str, Any], one: Incident | None) -> bool:
+        """Have a recording be that of an incident, where all its cycles were slow."""
+        if one is None or one.recording is not None or self._is_recorded_now(one):
+            return False
+        if not one.wants_recording or recording["started_us"] < one.since_us:
+            return False
+        try:
+            folder.replace(one.folder / "new")
+        except OSError:
+            return False
+        one.wants_recording, one.recording = False, dict(recording)
+        self._to_compare.append(one)
+        return True
 
     def _process_of(self, stream: str) -> dict[str, Any]:
         for one in self.intake.processes.values():
@@ -185,16 +238,27 @@ class IncidentDesk:
         for alarm in (*going_on, *ended):
             if alarm.number in one.alarms:
                 one.alarms[alarm.number] = alarm
-        if not {alarm.number for alarm in going_on} & one.alarms.keys():
+        if {alarm.number for alarm in going_on} & one.alarms.keys():
+            one.calm_since_s = None
+        elif one.calm_since_s is None:
+            one.calm_since_s = time.monotonic()
+
+    def close_if_over(self) -> None:
+        """Close the incident that no alarm followed on."""
+        one = self.incidents.open
+        since_s = None if one is None else one.calm_since_s
+        if one is not None and since_s is not None and time.monotonic() - since_s > SAME_S:
             self._close(one, "")
 
     def _close(self, one: Incident, why: str) -> None:
-        one.ended_us = time.time_ns() // 1000
+        last_s = one.last_end_s
+        one.ended_us = time.time_ns() // 1000 if last_s is None else round(1e6 * last_s)
         one.remark(why)
         if one.wants_recording and one.recording is None and not self._is_recorded_now(one):
             one.wants_recording = False
             one.remark("It was over before it could be recorded.")
-        self.journal.event("closed", one.ended_us, incident=one.id, lost_us=one.brief()["lost_us"])
+        now_us = time.time_ns() // 1000
+        self.journal.event("closed", now_us, incident=one.id, lost_us=one.brief()["lost_us"])
         lost = units.duration_ns(1e3 * max(one.brief()["lost_us"], 0.0))
         self._say(f"incident {one.id} is over; {lost} lost")
         self._write_incident(one)
@@ -220,11 +284,12 @@ class IncidentDesk:
             why = f"the folder is larger than {units.size_bytes(self.plan.quota_bytes)} (--quota)"
         if not why:
             alarm = one.first
+            phase, workload = one.recorded_as or (alarm.phase, alarm.workload)
             why = self.recorder.begin(
                 one.folder / "new",
                 self.intake.processes.values(),
-                phase=alarm.phase,
-                workload=alarm.workload,
+                phase=phase,
+                workload=workload,
                 cycle_us=alarm.observed_us,
                 incident=one,
             )
@@ -236,15 +301,20 @@ class IncidentDesk:
         if why and not self.plan.is_recording:
             one.remark(f"Nothing was recorded: {why}.")
 
-    def record_if_due(self, *, is_healthy: bool) -> None:
-        """A recording that an incident still waits for, or of healthy cycles that have none."""
+    def record_slow(self) -> None:
+        """The recording an incident still waits for, as soon as it may be, while it is slow."""
         one = self.incidents.open
-        if one is not None:
-            if one.wants_recording and not self.recorder.refusal():
-                self._record_incident(one)
+        if one is None or not one.wants_recording or one.calm_since_s is not None:
             return
+        if one.waits is not None and time.monotonic() < one.waits[0] and one.waits[1] > 0:
+            return
+        if not self.recorder.refusal():
+            self._record_incident(one)
+
+    def record_healthy(self) -> None:
+        """Cycles of a common workload that has no recording."""
         is_calm = time.monotonic() - self._alarm_s > _CALM_S
-        if not (is_healthy and is_calm) or self.recorder.refusal():
+        if self.incidents.open is not None or not is_calm or self.recorder.refusal():
             return
         rows, judged = self.series.recent(), self.series.recent_judged()
         if rows is None or judged is None:
@@ -280,26 +350,26 @@ class IncidentDesk:
             removed(made.folder)
             self.remark = f"no reference was recorded: {answer['error']}"
             return
-        if self.incidents.open is not None:
+        one = self.incidents.open
+        if one is not None:
             # Cycles were slow meanwhile, or at least not known to be healthy.
-            removed(made.folder)
+            if not self._give(made.folder, answer, one):
+                removed(made.folder)
+                self.recorder.forgive()
+            self._write_incident(one)
             return
-        kind = "early" if made.is_early else kind_of(made.phase, made.workload)
+        kind = EARLY if made.is_early else kind_of(made.phase, made.workload)
         taken = Reference(
             made.folder.name, made.folder, made.phase, kind, made.workload,
-            answer["started_us"], answer["ended_us"],
+            answer["started_us"], answer["ended_us"], answer,
         )  # fmt: skip
-        if not made.is_early:
-            # A better one is there now.
-            for old in [each for each in self.references.taken if each.kind == "early"]:
-                self.references.drop(old)
         self.references.add(taken)
         now_us = time.time_ns() // 1000
         self.journal.event("reference", now_us, reference=taken.name, workload=dict(taken.workload))
 
     def _compare(self, one: Incident) -> None:
         alarm = one.first
-        one.likeness = self.references.nearest(alarm.phase, alarm.workload)
+        one.likeness = self.references.nearest(*one.recorded_as or (alarm.phase, alarm.workload))
         if one.likeness is None:
             one.remark("There is no recording of healthy cycles to compare with.")
             self._write_incident(one)
@@ -324,6 +394,10 @@ class IncidentDesk:
         self._say(f"incident {one.id}: {cause}")
         self._say(f"incident {one.id}: see {one.folder}")
         self._tell("incident", one)
+
+
+def _is_alike(near: Likeness | None) -> bool:
+    return near is not None and near.is_alike
 
 
 def _median_us(rows: pl.DataFrame) -> float:

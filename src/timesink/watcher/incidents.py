@@ -12,11 +12,12 @@ from typing import Any
 
 from timesink.analyses.expected.live import LiveAlarm
 from timesink.model import units
-from timesink.watcher.journal import INCIDENT_SCHEMA, removed, size_of
+from timesink.sources.watch_folder import INCIDENT_SCHEMA, cycles_of
+from timesink.watcher.journal import removed, size_of
 from timesink.watcher.references import Likeness
 
 OPEN, CLOSED = "open", "closed"
-_SAME_US = 30_000_000
+SAME_S = 10.0
 """Alarms that follow each other so closely are one incident."""
 _LISTS = ("causes", "anomalies", "edits", "notes")
 
@@ -35,6 +36,12 @@ class Incident:
     remarks: list[str] = field(default_factory=list)
     wants_recording: bool = True
     ended_us: int | None = None
+    calm_since_s: float | None = None
+    """Since when no alarm of it goes on."""
+    waits: tuple[float, int] | None = None
+    """Until when, and for how many cycles, it waits for a workload that has a reference."""
+    recorded_as: tuple[str, dict[str, float]] | None = None
+    """Phase and workload of what is recorded, where that is not the alarm's."""
 
     @property
     def first(self) -> LiveAlarm:
@@ -48,6 +55,13 @@ class Incident:
     @property
     def since_us(self) -> int:
         return round(1e6 * min(one.since_s for one in self.alarms.values()))
+
+    @property
+    def last_end_s(self) -> float | None:
+        """When the last alarm ended; None while one goes on."""
+        ends = [one.ended_s for one in self.alarms.values()]
+        known = [one for one in ends if one is not None]
+        return max(known) if len(known) == len(ends) else None
 
     @property
     def cause(self) -> str:
@@ -94,17 +108,12 @@ def alarm_told(one: LiveAlarm) -> dict[str, Any]:
     return {**asdict(one), "workload": dict(one.workload)}
 
 
-def cycles_of(phase: str) -> str:
-    """What cycles of a phase are called."""
-    return f"{phase} cycles" if phase in {"decode", "prefill", "mixed"} else "cycles"
-
-
 def alarm_line(one: LiveAlarm) -> str:
     """An alarm in a line."""
     since = time.strftime("%H:%M:%S", time.localtime(one.since_s))
     longer = units.more(one.expected_us, one.observed_us, "", time=True)
     return (
-        f"alarm {one.number}: {cycles_of(one.phase)} of {one.stream} take {longer}: "
+        f"alarm {one.number}: {cycles_of(one.phase, one.stream)} take {longer}: "
         f"{units.brief_ns(1e3 * one.observed_us)} instead of "
         f"{units.brief_ns(1e3 * one.expected_us)}, since {since}"
     )
@@ -131,13 +140,6 @@ class Incidents:
         if len(self._begun_s) >= self.most_per_hour:
             return f"there were {len(self._begun_s)} incidents within an hour (--most-incidents)"
         return ""
-
-    def just_closed(self, now_us: int) -> Incident | None:
-        """The last one, where it closed so soon before that what comes now belongs to it."""
-        one = self.known[-1] if self.known else None
-        if one is None or one.ended_us is None or not one.folder.is_dir():
-            return None
-        return one if 0 <= now_us - one.ended_us < _SAME_US else None
 
     def begin(self, alarm: LiveAlarm, now_s: float) -> Incident:
         """A new one; the oldest that are closed go where there is no room."""

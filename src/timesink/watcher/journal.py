@@ -13,16 +13,12 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from timesink.errors import UnreadableError
 from timesink.recorder.folder import RecordingFolder
+from timesink.sources.watch_folder import INCIDENTS, SERIES_FILE, STATUS_FILE, WATCH_FILE
 
-WATCH_SCHEMA = "timesink/watch/1"
-STATUS_SCHEMA = "timesink/watch-status/1"
-SERIES_SCHEMA = "timesink/watch-series/1"
-INCIDENT_SCHEMA = "timesink/incident/1"
 _MOST_ROWS = 100_000
 _ROWS, _OLD_ROWS = "cycles.csv", "cycles.old.csv"
-_OWN = ("watch.json", "status.json", "series.json", "model.json", "model-*.json", "alarms.jsonl")
+_OWN = (WATCH_FILE, STATUS_FILE, SERIES_FILE, "model.json", "model-*.json", "alarms.jsonl")
 
 
 @dataclass(frozen=True)
@@ -58,7 +54,7 @@ class WatchFolder:
 
     @property
     def incidents(self) -> Path:
-        return self.folder / "incidents"
+        return self.folder / INCIDENTS
 
     @property
     def rows(self) -> tuple[Path, Path]:
@@ -84,20 +80,6 @@ class WatchFolder:
                 path.unlink()
         for folder in (self.references, self.incidents):
             shutil.rmtree(folder, ignore_errors=True)
-
-    def told(self, name: str) -> dict[str, Any]:
-        """One of its JSON files; what is none is refused."""
-        path = self.folder / name
-        try:
-            found = msgspec.json.decode(path.read_bytes())
-        except FileNotFoundError:
-            hint = "name the folder of  timesink watch -o DIR"
-            raise UnreadableError(f"{self.folder}: nothing is watched there", hint) from None
-        except (OSError, ValueError) as error:
-            raise UnreadableError.damaged(path, str(error), "watch again") from None
-        if not isinstance(found, dict) or not str(found.get("schema")).startswith("timesink/"):
-            raise UnreadableError(f"{path}: not a file of a watcher", "watch again")
-        return found
 
 
 class Journal:

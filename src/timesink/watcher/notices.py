@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from timesink.errors import TimesinkError
 from timesink.sources.places import is_url, place_of, without_password
@@ -107,13 +106,3 @@ class SharedStatus:
                 self._has_failed = True
                 said = error.message if isinstance(error, TimesinkError) else why(error)
                 self._say(f"--summary {without_password(self._place)}: {said}")
-
-
-def summaries(place: str) -> list[tuple[str, bytes]]:
-    """What watchers have put there: name and content."""
-    if not is_url(place_of(place)):
-        paths = sorted(Path(place).glob("*.json"))
-        return [(path.stem, path.read_bytes()) for path in paths]
-    system, folder = connected(place)
-    found: list[Any] = sorted(str(name) for name in system.ls(folder, detail=False))
-    return [(Path(name).stem, system.cat_file(name)) for name in found if name.endswith(".json")]

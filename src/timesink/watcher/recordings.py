@@ -102,6 +102,10 @@ class Recorder:
         )
         return ""
 
+    def forgive(self) -> None:
+        """The last recording is of no use: the next need not wait for it."""
+        self._begun_s = -math.inf
+
     def look(
         self, processes: Mapping[int, WatchedProcess]
     ) -> tuple[OrderedRecording, dict[str, Any]] | None:

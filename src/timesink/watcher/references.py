@@ -16,7 +16,10 @@ import polars as pl
 from timesink.watcher.journal import removed
 from timesink.watcher.series import LEARNING, medians
 
+EARLY = "early"
 _MOST_KINDS = 500
+_FIRST_CYCLES = 200
+"""So many tell which workloads are common."""
 _UNLIKE = 1.5
 """Workloads that differ by more than this factor are not alike."""
 
@@ -32,6 +35,13 @@ class Reference:
     workload: Mapping[str, float]
     taken_us: int
     ended_us: int = 0
+    recording: Mapping[str, Any] = field(default_factory=dict)
+    """What came of recording it."""
+
+    @property
+    def is_early(self) -> bool:
+        """Whether it was taken before anything was learned."""
+        return self.kind == EARLY
 
     def told(self) -> dict[str, Any]:
         return {
@@ -55,6 +65,11 @@ class Likeness:
             **self.reference.told(), "same_phase": self.same_phase,
             "differs_most": self.column or None, "factor": round(self.factor, 3),
         }  # fmt: skip
+
+    @property
+    def is_alike(self) -> bool:
+        """Whether what differs comes from elsewhere."""
+        return self.same_phase and self.factor <= _UNLIKE
 
     @property
     def remark(self) -> str:
@@ -98,11 +113,16 @@ class References:
                 self._kinds = Counter(dict(self._kinds.most_common(_MOST_KINDS // 2)))
 
     def is_wanted(self, phase: str, workload: Mapping[str, float]) -> bool:
-        """Whether cycles as those now are common, and have no recording."""
-        have = {one.kind for one in self.taken}
-        common = [kind for kind, _ in self._kinds.most_common(self.most)]
+        """Whether cycles as those now have no recording, and none that are commoner have none."""
+        if not self.taken:
+            return True
+        have = {one.kind for one in self.taken if not one.is_early}
+        common = self._kinds.most_common(self.most)
+        left = {kind: cycles for kind, cycles in common if kind not in have}
+        if len(have) >= self.most or self._kinds.total() < _FIRST_CYCLES:
+            return False
         kind = kind_of(phase, workload)
-        return kind not in have and len(have) < self.most and (kind in common or not have)
+        return 2 * left.get(kind, 0) >= max(left.values(), default=1)
 
     def place(self) -> Path:
         """Where the next one goes."""
@@ -112,15 +132,17 @@ class References:
         return self.folder / f"{number:02d}"
 
     def add(self, reference: Reference) -> None:
-        """Keep one; one of the same kind goes."""
-        for old in [one for one in self.taken if one.kind == reference.kind]:
-            self.drop(old)
+        """Keep one; one of the same kind goes, and the early one once two others are there."""
+        others = sum(not one.is_early for one in self.taken)
+        for old in list(self.taken):
+            if old.kind == reference.kind or (old.is_early and others):
+                self.drop(old)
         self.taken.append(reference)
         with suppress(OSError):
             (reference.folder / "workload.json").write_text(json.dumps(reference.told()))
 
     def drop(self, reference: Reference) -> None:
-        """One that is healthy no longer, or was not."""
+        """One that is healthy no longer, or was not; its folder may be elsewhere by now."""
         self.taken.remove(reference)
         removed(reference.folder)
 
@@ -141,7 +163,11 @@ class References:
         ('02', 2.0)
         """
         found = [_likeness(one, phase, workload) for one in self.taken]
-        return min(found, key=lambda one: (not one.same_phase, one.factor), default=None)
+        return min(found, key=_distance, default=None)
+
+
+def _distance(one: Likeness) -> tuple[bool, bool, bool, float]:
+    return not one.same_phase, one.factor > _UNLIKE, one.reference.is_early, one.factor
 
 
 def _likeness(one: Reference, phase: str, workload: Mapping[str, float]) -> Likeness:

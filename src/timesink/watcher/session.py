@@ -18,25 +18,30 @@ from timesink.model import units
 from timesink.recorder.counter_sampler import Sampler
 from timesink.recorder.run_file import ProgramEnd
 from timesink.recorder.watch_plan import WatchPlan
+from timesink.sources.watch_folder import (
+    SERIES_FILE,
+    SERIES_SCHEMA,
+    STATUS_FILE,
+    STATUS_SCHEMA,
+    WATCH_FILE,
+    WATCH_SCHEMA,
+)
 from timesink.watcher.commands import taken_commands
 from timesink.watcher.cycle_intake import CycleIntake, Receiver
 from timesink.watcher.incident_desk import IncidentDesk
 from timesink.watcher.incidents import alarm_told
-from timesink.watcher.journal import (
-    SERIES_SCHEMA,
-    STATUS_SCHEMA,
-    WATCH_SCHEMA,
-    Journal,
-    WatchFolder,
-)
+from timesink.watcher.journal import Journal, WatchFolder
 from timesink.watcher.metrics import MetricsServer, OpenTelemetry
 from timesink.watcher.notices import SharedStatus
 from timesink.watcher.own_cost import OwnCost
 from timesink.watcher.series import CounterTail, WatchedSeries, unjudged
 from timesink.watcher.tasks import WatchTask
 
-_JUDGES_S = 0.25
-_SERIES_S = 2.0
+_LOOKS_S = 0.25
+_JUDGES_S = 1.0
+"""While all is usual; each time takes much longer than each cycle."""
+_SPIKES = 3
+_SERIES_S = 5.0
 _TRIMS_S = 60.0
 _COUNTERS_KEPT_S = 600.0
 _COUNTER_INTERVAL_MS = 1000.0
@@ -73,6 +78,8 @@ class WatchSession:
         self._judge: LiveJudge | None = None
         self._ready: tuple[int, float] | None = None
         """Cycles and time since which may be learned from."""
+        self._limit_us: float | None = None
+        """The largest limit of the cycles that were judged last."""
         self._learning: WatchTask | None = None
         self._learns_after_s = 0.0
         self._unsaved: list[pl.DataFrame] = []
@@ -81,7 +88,7 @@ class WatchSession:
         self._ended: ProgramEnd | None = None
         self._is_over = False
         self._remarks: list[str] = []
-        self._due = dict.fromkeys(("judge", "second", "series", "trim", "summary"), 0.0)
+        self._due = dict.fromkeys(("look", "judge", "second", "series", "trim", "summary"), 0.0)
         self._tail = CounterTail(self._counters)
         self._sampler = Sampler(
             self._counters,
@@ -116,7 +123,7 @@ class WatchSession:
             "ended_us": time.time_ns() // 1000 if self._is_over else None,
             "exit": {"code": ended.code, "signal": ended.signal} if ended else None,
         }  # fmt: skip
-        self.journal.replace("watch.json", content)
+        self.journal.replace(WATCH_FILE, content)
 
     def end(self, ended: ProgramEnd | None, is_hurried: Callable[[], bool]) -> None:
         """The program has ended: finish what is under way, unless that is broken off."""
@@ -166,9 +173,11 @@ class WatchSession:
     def tick(self) -> None:
         """Do what is due; never anything that takes long."""
         now = time.monotonic()
-        if self._is_due("judge", now, _JUDGES_S):
-            self._take(now)
         self._follow_tasks()
+        if self._is_due("look", now, _LOOKS_S):
+            if self._is_due("judge", now, _JUDGES_S) or self._is_unusual():
+                self._take(now)
+            self.desk.record_slow()
         if self._is_due("second", now, 1.0):
             self._second(now)
         if self._is_due("series", now, _SERIES_S):
@@ -207,10 +216,15 @@ class WatchSession:
             self.remark(self.desk.remark)
         if not (self._is_off or self._is_over):
             self._learn_if_due(now)
-            is_healthy = self._judge is not None and not self._judge.open_alarms
-            self.desk.record_if_due(is_healthy=is_healthy)
+            self.desk.close_if_over()
+            if self._judge is not None and not self._judge.open_alarms:
+                self.desk.record_healthy()
+        self._tell(now)
+
+    def _tell(self, now: float) -> None:
+        """Say how it does to whoever wants to know."""
         status = self.status()
-        self.journal.replace("status.json", status)
+        self.journal.replace(STATUS_FILE, status)
         if self._server is not None:
             self._server.status = status
         if self._otel is not None:
@@ -223,9 +237,15 @@ class WatchSession:
             {"since_us": one.since_us, "ended_us": one.ended_us, "incident": one.id}
             for one in self.desk.incidents.known
         ]
-        self.journal.replace("series.json", {"schema": SERIES_SCHEMA, **self.series.told(alarms)})
+        self.journal.replace(SERIES_FILE, {"schema": SERIES_SCHEMA, **self.series.told(alarms)})
 
     # -- cycles ----------------------------------------------------------------------------------
+
+    def _is_unusual(self) -> bool:
+        """Whether cycles are slow, or several that wait are beyond all limits of late."""
+        if self._judge is None or self._limit_us is None:
+            return False
+        return bool(self._judge.open_alarms) or self.intake.beyond(self._limit_us) >= _SPIKES
 
     def _take(self, now: float) -> None:
         rows = self.intake.rows()
@@ -243,6 +263,8 @@ class WatchSession:
         found = self._judge.judge(rows)
         self._judged += found.table.height
         self._outside += int(found.table["outside"].sum())
+        limit_us = found.table["limit_us"].max()
+        self._limit_us = limit_us if isinstance(limit_us, float) else self._limit_us
         self.series.add(found.table, rows)
         self.desk.see(found.table, rows)
         for alarm in found.raised:
