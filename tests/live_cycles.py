@@ -19,6 +19,11 @@ class MadeCycles:
         self._waiting: list[CycleBatch] = []
         self._random = random.Random(3)  # noqa: S311
 
+    @property
+    def now_us(self) -> int:
+        """When the last one ended."""
+        return self._start_us
+
     def put(self, cycles: int, times: float = 1.0, batch: float = 8.0) -> None:
         starts, lasted = [], []
         for _ in range(cycles):

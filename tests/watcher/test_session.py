@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
+from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -15,17 +18,18 @@ from timesink.watcher.journal import WatchFolder
 
 
 class Task:
-    """A task that has ended when it is looked at."""
+    """A task that has ended when it is looked at, unless recordings are said to take longer."""
 
     is_ready = True
+    records = staticmethod(lambda: {"error": "no profiler here"})
 
-    def __init__(self, kind: str, *_: object, **_facts: object) -> None:
+    def __init__(self, kind: str, *_: object, **facts: dict[str, object]) -> None:
         self.kind = kind
+        if kind == "record":
+            Path(facts["record"]["folder"]).mkdir(parents=True)
 
     def answer(self):
-        if self.kind == "record":
-            return {"error": "no profiler here"}
-        return {"error": "not asked"}
+        return Task.records() if self.kind == "record" else {"error": "not asked"}
 
     def end_soon(self):
         pass
@@ -104,6 +108,81 @@ def test_an_alarm_becomes_an_incident_and_closes(watched):
     rows = pl.read_csv(one.place.folder / "cycles.csv")
     assert rows.height == 220
     assert told(one, "status.json")["state"] == "ended"
+
+
+def recorded(cycles):
+    """A recording that begins and ends with the cycles of now."""
+    at_us = cycles.now_us
+    return {"cycles": 20, "started_us": at_us - 1000, "ended_us": at_us}
+
+
+def test_slow_cycles_are_no_reference_but_the_recording_of_their_incident(watched, monkeypatch):
+    begin, cycles, _ = watched
+    monkeypatch.setattr(Task, "records", staticmethod(lambda: None))
+    one = begin(gap_s=3600)
+    pass_on(one, cycles, 10)
+    assert one.desk.recorder.current.incident is None
+    pass_on(one, cycles, 5, times=1.5)
+    monkeypatch.setattr(Task, "records", staticmethod(lambda: recorded(cycles)))
+    pass_on(one, cycles, 20, times=1.5)
+    (incident,) = one.desk.incidents.known
+    assert (one.desk.references.taken, incident.recording["cycles"]) == ([], 20)
+    assert (incident.folder / "new").is_dir()
+    one.end(None, lambda: False)
+
+
+def test_an_incident_that_has_to_wait_is_recorded_while_it_is_slow(watched, monkeypatch):
+    begin, cycles, _ = watched
+    monkeypatch.setattr(Task, "records", staticmethod(lambda: recorded(cycles)))
+    one = begin(gap_s=3600)
+    pass_on(one, cycles, 50)
+    pass_on(one, cycles, 50, times=2)
+    (incident,) = one.desk.incidents.known
+    assert incident.wants_recording
+    assert "the last recording began" in one.desk.recorder.why_not
+    one.desk.recorder.forgive()
+    pass_on(one, cycles, 20, times=2)
+    assert incident.recording["cycles"] == 20
+    one.end(None, lambda: False)
+
+
+@pytest.mark.parametrize(("comes_back", "waits"), [(True, False), (False, True)])
+def test_a_workload_that_has_a_reference_is_waited_for(watched, monkeypatch, comes_back, waits):
+    begin, cycles, _ = watched
+    monkeypatch.setattr(Task, "records", staticmethod(lambda: recorded(cycles)))
+    one = begin(gap_s=0)
+    pass_on(one, cycles, 50)
+    (reference,) = one.desk.references.taken
+    one.desk.references.taken[0] = replace(reference, workload={"batch_size": 99.0})
+    pass_on(one, cycles, 10, times=2)
+    (incident,) = one.desk.incidents.known
+    assert incident.waits is not None
+    if comes_back:
+        one.desk.references.taken[0] = reference
+    pass_on(one, cycles, 20, times=2)
+    assert (incident.recording is None) == waits
+    pass_on(one, cycles, 60, times=2)
+    assert incident.recording is not None
+    one.end(None, lambda: False)
+
+
+def test_alarms_that_come_and_go_are_one_incident(watched):
+    begin, cycles, said = watched
+    one = begin(is_recording=False)
+    for _ in range(3):
+        pass_on(one, cycles, 50)
+        pass_on(one, cycles, 30, times=2)
+    pass_on(one, cycles, 50)
+    assert one.desk.raised == 3
+    (incident,) = one.desk.incidents.known
+    assert incident.is_open
+    incident.calm_since_s = time.monotonic() - 11
+    pass_on(one, cycles, 10)
+    assert sum("is over" in line for line in said) == 1
+    assert incident.ended_us < cycles.now_us - 500_000
+    pass_on(one, cycles, 30, times=2)
+    assert len(one.desk.incidents.known) == 2
+    one.end(None, lambda: False)
 
 
 def test_series_have_one_value_per_second(watched):

@@ -245,7 +245,10 @@ def _watch(options: argparse.Namespace) -> int:
     if program:
         check_program(program)
     RecordingFolder(plan.folder).check(force=options.force)
-    from timesink.watcher.program import watch_pid, watch_program  # noqa: PLC0415
+    from timesink.watcher.own_cost import one_thread  # noqa: PLC0415
+
+    with one_thread():
+        from timesink.watcher.program import watch_pid, watch_program  # noqa: PLC0415
 
     if options.pid is not None:
         return watch_pid(plan, options.pid, _say)

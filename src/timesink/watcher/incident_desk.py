@@ -213,6 +213,7 @@ class IncidentDesk:
             return False
         one.wants_recording, one.recording = False, dict(recording)
         self._to_compare.append(one)
+        self._write_incident(one)
         return True
 
     def _process_of(self, stream: str) -> dict[str, Any]:
@@ -351,12 +352,11 @@ class IncidentDesk:
             self.remark = f"no reference was recorded: {answer['error']}"
             return
         one = self.incidents.open
-        if one is not None:
+        if one is not None or self._alarm_s > made.begun_s:
             # Cycles were slow meanwhile, or at least not known to be healthy.
             if not self._give(made.folder, answer, one):
                 removed(made.folder)
                 self.recorder.forgive()
-            self._write_incident(one)
             return
         kind = EARLY if made.is_early else kind_of(made.phase, made.workload)
         taken = Reference(

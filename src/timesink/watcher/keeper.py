@@ -11,7 +11,7 @@ from pathlib import Path
 from timesink.errors import TimesinkError
 from timesink.recorder.in_program import READY
 from timesink.recorder.watch_plan import WatchPlan
-from timesink.watcher.program import watch_running
+from timesink.watcher.own_cost import one_thread
 
 _LISTS = ("command", "extras", "on_alarm", "metrics")
 
@@ -27,6 +27,8 @@ def keep() -> None:
     def is_over() -> bool:
         return bool(select.select([sys.stdin], [], [], 0)[0]) or os.getppid() != pid
 
+    with one_thread():
+        from timesink.watcher.program import watch_running  # noqa: PLC0415
     try:
         watch_running(plan, pid, _say, _say_ready, is_over)
     except TimesinkError as error:

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import time
 from collections import deque
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 _OVER = 10
+_THREADS = "POLARS_MAX_THREADS"
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Import what makes tables in here: few rows need one thread, and idle ones are not free."""
+    if _THREADS in os.environ:
+        yield
+        return
+    os.environ[_THREADS] = "1"
+    try:
+        yield
+        importlib.import_module("polars").thread_pool_size()
+    finally:
+        # The program is not to know of it.
+        del os.environ[_THREADS]
 
 
 class OwnCost:

@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-import polars as pl
-
 from timesink.errors import CollectError, TimesinkError, UsageError
 from timesink.recorder.cycle_channel import CycleReceiver
 from timesink.recorder.folder import read_notes, write_plan
@@ -102,20 +100,9 @@ def watch_running(
     return 0
 
 
-def _be_small() -> None:
-    """Tables of a few rows need one thread; many that wait for work cost more than they do."""
-    name = "POLARS_MAX_THREADS"
-    if name not in os.environ:
-        os.environ[name] = "1"
-        pl.thread_pool_size()
-        # The program is not to know of it.
-        del os.environ[name]
-
-
 @contextmanager
 def _session(plan: WatchPlan, say: Say) -> Iterator[WatchSession]:
     """A folder that is ours and a session in it; a watch that never began leaves nothing."""
-    _be_small()
     place = WatchFolder(plan.folder)
     place.prepare()
     write_plan(plan.agent, place.control)

@@ -37,6 +37,7 @@ class OrderedRecording:
     is_early: bool = False
     """Whether the program had just begun."""
     ordered: bool = False
+    begun_s: float = field(default_factory=time.monotonic)
 
 
 @dataclass

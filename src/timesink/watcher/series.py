@@ -45,7 +45,7 @@ class WatchedSeries:
         self._recent: deque[tuple[float, pl.DataFrame, pl.DataFrame]] = deque()
         self._phases: dict[str, dict[int, dict[str, Any]]] = {}
         self._workload: dict[int, dict[str, float | None]] = {}
-        self._counters: dict[str, deque[tuple[float, float]]] = {}
+        self._counters: dict[str, dict[str, list[float]]] = {}
 
     def add(self, judged: pl.DataFrame, rows: pl.DataFrame) -> None:
         """Cycles that came, and what they had to do."""
@@ -55,10 +55,13 @@ class WatchedSeries:
     def add_counters(self, found: list[tuple[float, str, float]]) -> None:
         """Values of counters: when, which, how much."""
         for at_s, name, value in found:
-            self._counters.setdefault(name, deque(maxlen=_KEPT)).append((at_s, value))
+            one = self._counters.setdefault(name, {"t_s": [], "value": []})
+            for values, new in zip(one.values(), (at_s, value), strict=True):
+                values.append(new)
+                del values[:-_KEPT]
 
     def last_counters(self) -> dict[str, float]:
-        return {name: values[-1][1] for name, values in sorted(self._counters.items()) if values}
+        return {name: one["value"][-1] for name, one in sorted(self._counters.items())}
 
     def recent(self) -> pl.DataFrame | None:
         """Workloads of the last seconds."""
@@ -126,13 +129,9 @@ class WatchedSeries:
         workload: dict[str, Any] = {"t_s": list(self._workload)}
         for name in names:
             workload[name] = [one.get(name) for one in self._workload.values()]
-        counters = {
-            name: {"t_s": [at for at, _ in each], "value": [value for _, value in each]}
-            for name, each in sorted(self._counters.items())
-        }
         return {
             "started_us": self._started_us, "every_s": 1, "phases": phases, "workload": workload,
-            "counters": counters, "alarms": alarms,
+            "counters": dict(sorted(self._counters.items())), "alarms": alarms,
         }  # fmt: skip
 
 
