@@ -49,7 +49,7 @@ def test_a_page_follows_the_watcher_and_its_incidents_lead_on(
 
     program.now_us, program.seconds = time.time_ns() // 1000, program.seconds + 5
     program.with_incident()
-    expect(headline).to_contain_text("Cycles of decode take 31.2 ms instead of 24.0 ms")
+    expect(headline).to_contain_text("Decode cycles of process 4243 take 31.2 ms")
     assert page.evaluate("window.drawn === document.querySelector('.plot canvas')")
     expect(shown.get_by_role("button", name="Show all")).to_be_visible()
     expect(shown.get_by_role("button", name="slowest")).to_have_attribute("aria-pressed", "false")
@@ -59,7 +59,7 @@ def test_a_page_follows_the_watcher_and_its_incidents_lead_on(
     page.get_by_role("link", name=INCIDENT).click()
     expect(headline).to_contain_text("Regression", timeout=LONG)
     page.go_back()
-    expect(headline).to_contain_text("Cycles of decode")
+    expect(headline).to_contain_text("Decode cycles of process 4243")
 
 
 @pytest.mark.declined(422)

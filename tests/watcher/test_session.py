@@ -185,6 +185,25 @@ def test_alarms_that_come_and_go_are_one_incident(watched):
     one.end(None, lambda: False)
 
 
+def test_an_incident_is_recorded_again_where_healthy_cycles_were(watched, monkeypatch):
+    begin, cycles, _ = watched
+    monkeypatch.setattr(Task, "records", staticmethod(lambda: recorded(cycles)))
+    one = begin(gap_s=0)
+    pass_on(one, cycles, 50)
+    monkeypatch.setattr(Task, "records", staticmethod(lambda: None))
+    pass_on(one, cycles, 20, times=2)
+    pass_on(one, cycles, 50)
+    monkeypatch.setattr(Task, "records", staticmethod(lambda: recorded(cycles)))
+    pass_on(one, cycles, 10)
+    (incident,) = one.desk.incidents.known
+    missed = incident.recording
+    assert missed is not None
+    pass_on(one, cycles, 50, times=2)
+    assert incident.recording["started_us"] > missed["started_us"]
+    assert len(one.desk.incidents.known) == 1
+    one.end(None, lambda: False)
+
+
 def test_series_have_one_value_per_second(watched):
     begin, cycles, _ = watched
     one = begin()

@@ -165,6 +165,7 @@ class IncidentDesk:
             self._close(one, "")
             one = None
         if one is not None:
+            one.is_to_repeat = one.is_to_repeat or one.is_missed
             one.alarms[alarm.number] = alarm
             one.calm_since_s = None
             self._use_references(alarm, one)
@@ -305,7 +306,12 @@ class IncidentDesk:
     def record_slow(self) -> None:
         """The recording an incident still waits for, as soon as it may be, while it is slow."""
         one = self.incidents.open
-        if one is None or not one.wants_recording or one.calm_since_s is not None:
+        if one is None or one.calm_since_s is not None:
+            return
+        is_compared = one in self._to_compare or (self._comparing and self._comparing[0] is one)
+        if one.is_to_repeat and not is_compared and not self.recorder.refusal():
+            one.forget_recording()
+        if not one.wants_recording:
             return
         if one.waits is not None and time.monotonic() < one.waits[0] and one.waits[1] > 0:
             return

@@ -36,6 +36,8 @@ class Incident:
     remarks: list[str] = field(default_factory=list)
     wants_recording: bool = True
     ended_us: int | None = None
+    is_to_repeat: bool = False
+    """Whether it is slow again, and what was recorded was not."""
     calm_since_s: float | None = None
     """Since when no alarm of it goes on."""
     waits: tuple[float, int] | None = None
@@ -62,6 +64,21 @@ class Incident:
         ends = [one.ended_s for one in self.alarms.values()]
         known = [one for one in ends if one is not None]
         return max(known) if len(known) == len(ends) else None
+
+    @property
+    def is_missed(self) -> bool:
+        """Whether what was recorded of it was, in part, healthy again."""
+        ended_s = self.last_end_s
+        if self.recording is None or ended_s is None:
+            return False
+        return 1e6 * ended_s < float(self.recording["ended_us"])
+
+    def forget_recording(self) -> None:
+        """Be recorded anew."""
+        for name in ("base", "new"):
+            removed(self.folder / name)
+        self.recording, self.likeness, self.compared = None, None, {}
+        self.recorded_as, self.wants_recording, self.is_to_repeat = None, True, False
 
     @property
     def cause(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable
@@ -40,7 +41,7 @@ from timesink.watcher.tasks import WatchTask
 _LOOKS_S = 0.25
 _JUDGES_S = 1.0
 """While all is usual; each time takes much longer than each cycle."""
-_SPIKES = 3
+_SEVERAL, _SLOWER = 3, 1.25
 _SERIES_S = 5.0
 _TRIMS_S = 60.0
 _COUNTERS_KEPT_S = 600.0
@@ -78,8 +79,8 @@ class WatchSession:
         self._judge: LiveJudge | None = None
         self._ready: tuple[int, float] | None = None
         """Cycles and time since which may be learned from."""
-        self._limit_us: float | None = None
-        """The largest limit of the cycles that were judged last."""
+        self._slow_us = math.inf
+        """More than any of the cycles that were judged last should take."""
         self._learning: WatchTask | None = None
         self._learns_after_s = 0.0
         self._unsaved: list[pl.DataFrame] = []
@@ -242,10 +243,10 @@ class WatchSession:
     # -- cycles ----------------------------------------------------------------------------------
 
     def _is_unusual(self) -> bool:
-        """Whether cycles are slow, or several that wait are beyond all limits of late."""
-        if self._judge is None or self._limit_us is None:
+        """Whether cycles are slow, or several of those that wait may be."""
+        if self._judge is None:
             return False
-        return bool(self._judge.open_alarms) or self.intake.beyond(self._limit_us) >= _SPIKES
+        return bool(self._judge.open_alarms) or self.intake.beyond(self._slow_us) >= _SEVERAL
 
     def _take(self, now: float) -> None:
         rows = self.intake.rows()
@@ -263,8 +264,9 @@ class WatchSession:
         found = self._judge.judge(rows)
         self._judged += found.table.height
         self._outside += int(found.table["outside"].sum())
-        limit_us = found.table["limit_us"].max()
-        self._limit_us = limit_us if isinstance(limit_us, float) else self._limit_us
+        expected_us = found.table["expected_us"].max()
+        if isinstance(expected_us, float):
+            self._slow_us = _SLOWER * expected_us
         self.series.add(found.table, rows)
         self.desk.see(found.table, rows)
         for alarm in found.raised:
