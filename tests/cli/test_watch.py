@@ -92,3 +92,12 @@ def test_a_program_that_ends_at_once(run, tmp_path):
     assert run("watch", "status", folder).out.startswith("The program ended after 0 s")
     assert run("watch", "status", folder, "--format", "json").json["watch"]["exit"]["code"] == 5
     assert "runs no more" in run("watch", "off", folder).err
+
+
+def test_values_that_cannot_be_meant_are_refused_at_the_start(decline, tmp_path):
+    program = ("--", "true")
+    what, hint = decline("watch", "--preset", "foo", *program, code=2)
+    assert "vllm" in what + hint
+    assert "package.module:function" in decline("watch", "--workload", "foo", *program, code=2)[0]
+    assert "on_alarm: none-such" in decline("watch", "--on-alarm", "none-such", *program, code=2)[0]
+    assert not (tmp_path / "timesink-watch").exists()
