@@ -8,6 +8,8 @@ import polars as pl
 import pytest
 
 from cycle_tables import cycle_rows
+from timesink.analyses.expected.live import learn_live
+from timesink.analyses.expected.trees import has_boosting
 
 
 @pytest.fixture
@@ -57,7 +59,11 @@ def test_what_is_refused(decline, tables):
     assert "already exists" not in decline("watch", "judge", rows, rows)[0]
     assert "not a model" in decline("watch", "judge", rows, rows)[0]
     assert "no such file" in decline("watch", "judge", tables / "no.json", rows)[0]
-    for text, what in (("", "the table is empty"), ("a,b\n1,2\n", "how long a cycle took")):
+    for text, what in (
+        ("", "the table is empty"),
+        ("duration_us\n", "no rows"),
+        ("a,b\n1,2\n", "how long a cycle took"),
+    ):
         (tables / "odd.csv").write_text(text)
         assert what in decline("watch", "learn", tables / "odd.csv", *out)[0]
     (tables / "odd.parquet").write_bytes(b"PAR1 and no more")
@@ -101,3 +107,26 @@ def test_values_that_cannot_be_meant_are_refused_at_the_start(decline, tmp_path)
     assert "package.module:function" in decline("watch", "--workload", "foo", *program, code=2)[0]
     assert "on_alarm: none-such" in decline("watch", "--on-alarm", "none-such", *program, code=2)[0]
     assert not (tmp_path / "timesink-watch").exists()
+
+
+def test_models_of_a_watcher_judge_tables_and_others_are_refused(decline, run, tables):
+    live, model = tables / "live.json", tables / "model.json"
+    live.write_bytes(learn_live(cycle_rows()).to_json())
+    assert run("watch", "judge", live, tables / "new.parquet", "--format", "json").json["judged"]
+    assert run("watch", "learn", tables / "rows.csv", "-o", model).code == 0
+    watch = ("watch", "-o", tables / "w", "--model", model, "--", "true")
+    assert "it is of `timesink watch learn`" in decline(*watch)[0]
+
+
+@pytest.mark.filterwarnings("error")
+def test_durations_that_cannot_be_are_counted(run, tables):
+    model, odd = tables / "model.json", tables / "odd.csv"
+    rows = cycle_rows().with_row_index()
+    huge = pl.when(pl.col("index") % 100 == 3).then(1e308).otherwise("duration_us")
+    rows.with_columns(duration_us=huge).drop("index").write_csv(odd)
+    said = run("watch", "learn", odd, "-o", model).out
+    assert "15 without a usable duration" in said
+    assert ("pip install" in said) is not has_boosting()
+    answer = run("watch", "judge", model, odd, "--format", "json").json
+    assert answer["left_out"]["unusable"] == 15
+    assert answer["mape_pct"] < 100

@@ -223,7 +223,9 @@ def plan_of(folder: Path, options: Mapping[str, Any], **told: Any) -> WatchPlan:
         try:
             fields[place] = check(given)
         except (ValueError, TypeError, OverflowError):
-            raise UsageError(f"{name}: {given!r} is not {what}", "see  timesink watch run --help") from None
+            raise UsageError(
+                f"{name}: {given!r} is not {what}", "see  timesink watch run --help"
+            ) from None
     plan = WatchPlan(folder, **told, **fields)
     if plan.preset and plan.marker:
         raise UsageError("preset and marker cannot go together", "leave out one of them")

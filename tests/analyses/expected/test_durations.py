@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import msgspec
 import numpy as np
 import polars as pl
@@ -57,6 +59,18 @@ def test_a_spike_is_told_and_is_nothing_lasting(model):
     )  # fmt: skip
     found = judge_rows(model, slow.drop("index")).episodes[0]
     assert (found.kind, found.cycles, found.first_row) == ("spike", 1, 101)
+
+
+def test_no_cycle_is_in_two_episodes(model):
+    rows = cycle_rows(1, seed=3).with_row_index()
+    # Spikes far enough apart to be their own, before a shift that began with them.
+    slow = (pl.col("index") >= 20) & ((pl.col("index") % 5 < 2) | (pl.col("index") > 32))
+    times = pl.when(slow).then(1.35).otherwise(1.02)
+    found = judge_rows(model, rows.with_columns(pl.col("duration_us") * times).drop("index"))
+    ends = sorted((first, last) for first, last, _ in found._stretches())
+    assert all(last < first for (_, last), (first, _) in pairwise(ends))
+    over = found.expected.cycles.duration_us - found.expected.expected_us
+    assert sum(one.lost_us for one in found.episodes) <= over.clip(0).sum() * 1.001
 
 
 def test_order_of_rows_does_not_matter(model):
@@ -165,10 +179,17 @@ def test_too_few_cycles_are_refused(height):
         learn_model(cycle_rows(1).head(height), boosting=False)
 
 
-def test_no_workload_and_missing_columns_are_refused(model):
+def test_without_a_workload_cycles_should_all_take_the_same():
+    rows = cycle_rows().select("duration_us", "job_name", "start_ts")
+    told = learn_model(rows.with_columns(duration_us=9e3 + pl.int_range(pl.len()) % 7))
+    slow = rows.head(60).with_columns(duration_us=pl.lit(18e3))
+    assert model_from(told.to_json(), "model.json") == told
+    assert told.features == []
+    assert judge_rows(told, slow).episodes[0].expected_us == pytest.approx(9e3, rel=0.01)
+
+
+def test_missing_columns_are_refused(model):
     rows = cycle_rows()
-    with pytest.raises(TimesinkError, match="what a cycle had to do"):
-        learn_model(rows.select("duration_us", "job_name", "start_ts"), boosting=False)
     with pytest.raises(TimesinkError, match="do not tell batch_size"):
         judge_rows(model, rows.drop("batch_size"))
 

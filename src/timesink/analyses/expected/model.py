@@ -150,11 +150,8 @@ def learned(
     rows: pl.DataFrame, *, rate: float, per_hour: bool, seed: int = 0, rounds: int = _ROUNDS,
     boosting: bool | None = None, live: bool = False,
 ) -> Learned:  # fmt: skip
-    """`live`: rows of one program in order of time, which may tell nothing of the workload."""
+    """`live`: rows of one program in order of time.  All may tell nothing of the workload."""
     every = workload_of(rows)
-    if not every.names and not live:
-        hint = "add columns as batch_size, avg_input_length, avg_output_length"
-        raise UsageError("no column tells what a cycle had to do", hint)
     told = np.isfinite(every.duration_us) & (every.duration_us > 0)
     below = _empty_below(every.duration_us[told])
     used = told & (np.nan_to_num(every.duration_us) >= below)
