@@ -92,7 +92,8 @@ class WatchAnswer:
         slow = units.counted(sum(one.cycles for one in every), "cycles")
         return (
             f"{slow} of {units.count(told.rows)}, in {units.counted(len(every), 'episodes')}, took "
-            f"longer than expected and lost {lost}; most in {units.counted(worst.cycles, 'cycles')}{where} "
+            f"longer than expected and lost {lost}; most in "
+            f"{units.counted(worst.cycles, 'cycles')}{where} "
             f"from row {units.count(worst.first_row)} on ({change})."
         )
 

@@ -217,9 +217,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _watch(options: argparse.Namespace) -> int:
-    from timesink.recorder.folder import RecordingFolder  # noqa: PLC0415
     from timesink.recorder.processes import check_program  # noqa: PLC0415
-    from timesink.recorder.watch_plan import OPTION_NAMES, plan_of  # noqa: PLC0415
+    from timesink.recorder.watch_plan import OPTION_NAMES, plan_in_place, plan_of  # noqa: PLC0415
 
     if options.pid is not None and options.program:
         raise UsageError("--pid and a program cannot go together", "leave out one of them")
@@ -228,7 +227,7 @@ def _watch(options: argparse.Namespace) -> int:
     plan = plan_of(options.output.absolute(), told, command=program, timesink=__version__)
     if program:
         check_program(program)
-    RecordingFolder(plan.folder).check(force=options.force)
+    plan = plan_in_place(plan, force=options.force)
     from timesink.watcher.own_cost import one_thread  # noqa: PLC0415
 
     with one_thread():

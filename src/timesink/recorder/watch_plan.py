@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from timesink.errors import CollectError, UsageError
 from timesink.recorder.agent.presets import preset_names
 from timesink.recorder.counter_probes import wanted
-from timesink.recorder.folder import RecordPlan
-from timesink.recorder.processes import check_program
+from timesink.recorder.folder import RecordingFolder, RecordPlan
+from timesink.recorder.processes import check_program, masked
 
 DEFAULT_PLACE = Path("timesink-watch")
 DEFAULT_LEARN = 1000
@@ -25,6 +27,9 @@ DEFAULT_PLAIN = 10
 DEFAULT_INCIDENTS = 6
 DEFAULT_QUOTA = 2 << 30
 DEFAULT_GAP_S = 60.0
+SAME, OTHER = "same", "other"
+_LEARNED_WITH = ("marker", "preset", "span", "extractor", "alarms_per_hour", "at_least")
+"""With other ones, what was learned does not hold."""
 REFERENCES = 4
 """So many workloads get a recording of healthy cycles."""
 
@@ -63,6 +68,8 @@ class WatchPlan:
     """A URL or a folder; the status of every watcher is put there."""
     is_recording: bool = field(default=True)
     """Whether alarms and references may switch the profiler on."""
+    before: str = ""
+    """What lies in the folder: nothing, or a watch of the SAME program and options, or of OTHER."""
 
     @property
     def agent(self) -> RecordPlan:
@@ -201,7 +208,7 @@ _OPTIONS: Mapping[str, tuple[str, Callable[[Any], Any], str]] = {
     "on_alarm": ("on_alarm", command_words, "a command"),
     "metrics": ("metrics", metrics_address, "a port, or HOST:PORT"),
     "otel": ("otel", _switch, "True or False"),
-    "summary": ("summary", lambda given: str(given), "a folder or URL"),
+    "summary": ("summary", str, "a folder or URL"),
 }
 """The field of each option, what checks it, and what it has to be."""
 OPTION_NAMES = tuple(_OPTIONS)
@@ -235,3 +242,28 @@ def plan_of(folder: Path, options: Mapping[str, Any], **told: Any) -> WatchPlan:
         except CollectError as error:
             raise UsageError(f"on_alarm: {error.message}", error.hint) from None
     return plan
+
+
+def plan_in_place(plan: WatchPlan, *, force: bool) -> WatchPlan:
+    """Refuse a folder that cannot be used; that of an ended watch is gone on with.
+
+    A program that is started again learns once.  With `force` all begins anew.
+    """
+    before = "" if force else _before(plan)
+    RecordingFolder(plan.folder).check(force=force or before != "")
+    model = plan.folder / "model.json"
+    if before == SAME and plan.model is None and model.is_file():
+        plan = replace(plan, model=model)
+    return replace(plan, before=before)
+
+
+def _before(plan: WatchPlan) -> str:
+    with suppress(OSError, ValueError, TypeError, AttributeError, KeyError):
+        told = json.loads((plan.folder / "watch.json").read_bytes())
+        if str(told["schema"]).startswith("timesink/watch/"):
+            options = plan.options()
+            is_same = masked(told["command"]) == masked(plan.command) and all(
+                told["options"][name] == options[name] for name in _LEARNED_WITH
+            )
+            return SAME if is_same else OTHER
+    return ""

@@ -20,7 +20,7 @@ from timesink.recorder.agent import begin, running
 from timesink.recorder.agent.endings import BLOCK_ENDED
 from timesink.recorder.folder import CONTROL_VARIABLE, Notebook, RecordingFolder
 from timesink.recorder.in_program import READY
-from timesink.recorder.watch_plan import DEFAULT_PLACE, WatchPlan, plan_of
+from timesink.recorder.watch_plan import DEFAULT_PLACE, WatchPlan, plan_in_place, plan_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -54,7 +54,7 @@ def watch(path: str | Path = DEFAULT_PLACE, *, force: bool = False, **options: A
     given = {"counters": "all", **options}
     plan = plan_of(folder, given, command=tuple(sys.argv), timesink=version)
     if not os.environ.get(CONTROL_VARIABLE):
-        RecordingFolder(folder).check(force=force)
+        plan = plan_in_place(plan, force=force)
     return BlockWatch(plan)
 
 
