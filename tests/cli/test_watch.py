@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import signal
+import subprocess
+import sys
+import time
 
 import polars as pl
 import pytest
@@ -130,3 +134,18 @@ def test_durations_that_cannot_be_are_counted(run, tables):
     answer = run("watch", "judge", model, odd, "--format", "json").json
     assert answer["left_out"]["unusable"] == 15
     assert answer["mape_pct"] < 100
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("command", ["watch", "record"])
+def test_signals_of_a_scheduler_reach_the_program(tmp_path, command):
+    program = "trap 'exit 9' USR1; echo ready; while :; do sleep 0.1; done"
+    words = [sys.executable, "-m", "timesink", command, "-o", "w", "--counters", "none"]
+    started = subprocess.Popen(
+        [*words, "--", "sh", "-c", program], cwd=tmp_path, stdout=subprocess.PIPE
+    )
+    assert started.stdout.readline() == b"ready\n"
+    time.sleep(1)
+    started.send_signal(signal.SIGUSR1)
+    assert started.wait(timeout=30) == 9
+    started.stdout.close()

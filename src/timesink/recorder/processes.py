@@ -202,6 +202,35 @@ def answered(answer: Callable[[int], None]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
+_PASSED_ON = ("SIGUSR1", "SIGUSR2")
+"""What a scheduler sends before the end of a job; they would end us."""
+
+
+@contextmanager
+def passed_on(pid: int | None = None) -> Iterator[None]:
+    """Signals that are meant for the program go to it; without one they are let pass."""
+
+    def hand_on(number: int, _frame: FrameType | None) -> None:
+        if pid is not None:
+            # It may have ended since.
+            with suppress(OSError):
+                os.kill(pid, number)
+
+    known = [number for number in signal.Signals if number.name in _PASSED_ON]
+    before = {
+        number: signal.getsignal(number)
+        for number in (known if is_main_thread() else ())
+        if signal.getsignal(number) not in (signal.SIG_IGN, None)
+    }
+    for number in before:
+        signal.signal(number, hand_on)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def is_main_thread() -> bool:
     """Whether this is the thread that receives signals; asked of threads that end, too."""
     return threading.get_ident() == threading.main_thread().ident

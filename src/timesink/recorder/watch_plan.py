@@ -265,5 +265,6 @@ def _before(plan: WatchPlan) -> str:
             is_same = masked(told["command"]) == masked(plan.command) and all(
                 told["options"][name] == options[name] for name in _LEARNED_WITH
             )
-            return SAME if is_same else OTHER
+            # Of a process that ran already no command is known.
+            return SAME if is_same and plan.command else OTHER
     return ""

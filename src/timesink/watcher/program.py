@@ -13,7 +13,7 @@ from timesink.answers.watch import model_content
 from timesink.errors import CollectError, TimesinkError, UsageError
 from timesink.recorder.cycle_channel import CycleReceiver
 from timesink.recorder.folder import read_notes, write_plan
-from timesink.recorder.processes import is_alive, masked, noticed
+from timesink.recorder.processes import is_alive, masked, noticed, passed_on
 from timesink.recorder.recording import Running, recorded_environment, start
 from timesink.recorder.watch_plan import OTHER, SAME, WatchPlan
 from timesink.watcher.earlier import earlier_incidents, earlier_references
@@ -54,7 +54,7 @@ class _Guarded:
 
 def watch_program(plan: WatchPlan, say: Say) -> int:
     """Run a program to its end and watch it meanwhile; the exit code is the program's."""
-    with _session(plan, say) as session, noticed() as came:
+    with _session(plan, say) as session, noticed() as came, passed_on():
         control = session.place.control
         try:
             process = start(plan.command, recorded_environment(os.environ, control))
