@@ -12,6 +12,7 @@ import msgspec
 from timesink.analyses.expected.judged import Judged, judge_rows
 from timesink.analyses.expected.live_model import LIVE_SCHEMA, live_model_from
 from timesink.analyses.expected.model import (
+    HELD_RUNS,
     HOUR_US,
     DurationModel,
     learn_model,
@@ -161,7 +162,7 @@ def learned_sentences(model: DurationModel) -> Iterator[str]:
         f"Learned from {units.counted(model.cycles, 'cycles')} of "
         f"{units.counted(model.runs, 'runs')}: {model.kind}."
     )
-    unseen = "runs" if model.runs > 1 else "stretches"
+    unseen = "runs" if model.runs >= HELD_RUNS else "stretches of time"
     yield (
         f"On {unseen} it did not see, half of the cycles are within {median:.2f} %, "
         f"{close:.1f} % within 10 %; the mean error is {mean:.1f} %."

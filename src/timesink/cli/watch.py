@@ -11,6 +11,8 @@ The program is not edited.  The first cycles are learned from; then those that t
 their workload explains raise an alarm.  20 cycles are recorded then, compared with healthy ones,
 and DIR/incidents says what changed.  The exit code is that of the program.
 
+All options of watching:  timesink watch run --help
+
 Tables of cycles (one row each: duration_us, job_name, start_ts, and columns of numbers that say
 what it had to do) can be learned from and judged as well:
 
@@ -89,12 +91,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_live(parser: argparse.ArgumentParser) -> None:
+    # Nobody writes the word: errors do not, either.
+    parser.prog = "timesink watch"
     default = Path(_FOLDER)
     place = "the folder of the watch (default: %(default)s)"
     add_option(
         parser, "-o --output DIR", place, completed="folder", type=file_only, default=default
     )  # fmt: skip
-    add_force(parser)
+    add_option(parser, "--force", "begin anew, without what an earlier watch left in the folder")
     process = partial(whole_number, things="a process")
     add_option(parser, "--pid N", "watch a program that runs", type=process)
     what = parser.add_argument_group("what a cycle is")

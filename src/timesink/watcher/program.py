@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -69,8 +70,8 @@ def watch_program(plan: WatchPlan, say: Say) -> int:
                 return any(one.last("ending") for one in read_notes(control))
             return False
 
-        shown = " ".join(masked(plan.command))[:80]
-        say(f"watching {shown}; see  timesink watch status {plan.folder}")
+        shown, place = " ".join(masked(plan.command))[:80], shlex.quote(str(plan.folder))
+        say(f"watching {shown}; see  timesink watch status {place}")
         tick = _Guarded(session, say)
         tick.begin(process.pid)
         ended = Running(process, came, is_ending, say).to_the_end(tick)

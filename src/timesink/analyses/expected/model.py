@@ -26,6 +26,8 @@ from timesink.errors import UnreadableError, UsageError
 MODEL_SCHEMA = "timesink/watch-model/1"
 FEWEST_CYCLES = 50
 _FOLDS, _BLOCKS, _ROUNDS = 5, 4, 250
+HELD_RUNS = 2 * _FOLDS
+"""Of so many runs whole ones are held out."""
 _GAIN = 0.95
 """Trees that are not nearer by a twentieth than the median of all are not worth their errors."""
 _EMPTY_FACTOR = 5.0
@@ -158,7 +160,7 @@ def learned(
     cycles = every.part(used)
     if len(cycles) < FEWEST_CYCLES:
         raise UsageError(
-            f"{len(cycles)} cycles are too few to learn from",
+            f"{len(cycles)} usable cycles: too few to learn from",
             f"give a table of {FEWEST_CYCLES} or more, with a duration_us above zero",
         )
     cycle_us = float(cycles.duration_us.mean())
@@ -255,7 +257,7 @@ def _folds(cycles: CycleWorkload, seed: int, *, in_time: bool) -> list[npt.NDArr
     unit: Ints = cycles.runs
     if in_time:
         unit = np.argsort(np.argsort(cycles.rows)) * _FOLDS * _BLOCKS // len(cycles)
-    elif len(np.unique(unit)) < 2 * _FOLDS:
+    elif len(np.unique(unit)) < HELD_RUNS:
         unit = np.arange(len(cycles)) * _FOLDS * _BLOCKS // len(cycles)
     units = np.unique(unit)
     np.random.default_rng(seed).shuffle(units)
