@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import signal
+import subprocess
+import sys
+import time
 
 import polars as pl
 import pytest
 
 from cycle_tables import cycle_rows
+from timesink.analyses.expected.live import learn_live
+from timesink.analyses.expected.trees import has_boosting
 
 
 @pytest.fixture
@@ -57,7 +63,11 @@ def test_what_is_refused(decline, tables):
     assert "already exists" not in decline("watch", "judge", rows, rows)[0]
     assert "not a model" in decline("watch", "judge", rows, rows)[0]
     assert "no such file" in decline("watch", "judge", tables / "no.json", rows)[0]
-    for text, what in (("", "the table is empty"), ("a,b\n1,2\n", "how long a cycle took")):
+    for text, what in (
+        ("", "the table is empty"),
+        ("duration_us\n", "no rows"),
+        ("a,b\n1,2\n", "how long a cycle took"),
+    ):
         (tables / "odd.csv").write_text(text)
         assert what in decline("watch", "learn", tables / "odd.csv", *out)[0]
     (tables / "odd.parquet").write_bytes(b"PAR1 and no more")
@@ -92,3 +102,50 @@ def test_a_program_that_ends_at_once(run, tmp_path):
     assert run("watch", "status", folder).out.startswith("The program ended after 0 s")
     assert run("watch", "status", folder, "--format", "json").json["watch"]["exit"]["code"] == 5
     assert "runs no more" in run("watch", "off", folder).err
+
+
+def test_values_that_cannot_be_meant_are_refused_at_the_start(decline, tmp_path):
+    program = ("--", "true")
+    what, hint = decline("watch", "--preset", "foo", *program, code=2)
+    assert "vllm" in what + hint
+    assert "package.module:function" in decline("watch", "--workload", "foo", *program, code=2)[0]
+    assert "on_alarm: none-such" in decline("watch", "--on-alarm", "none-such", *program, code=2)[0]
+    assert not (tmp_path / "timesink-watch").exists()
+
+
+def test_models_of_a_watcher_judge_tables_and_others_are_refused(decline, run, tables):
+    live, model = tables / "live.json", tables / "model.json"
+    live.write_bytes(learn_live(cycle_rows()).to_json())
+    assert run("watch", "judge", live, tables / "new.parquet", "--format", "json").json["judged"]
+    assert run("watch", "learn", tables / "rows.csv", "-o", model).code == 0
+    watch = ("watch", "-o", tables / "w", "--model", model, "--", "true")
+    assert "it is of `timesink watch learn`" in decline(*watch)[0]
+
+
+@pytest.mark.filterwarnings("error")
+def test_durations_that_cannot_be_are_counted(run, tables):
+    model, odd = tables / "model.json", tables / "odd.csv"
+    rows = cycle_rows().with_row_index()
+    huge = pl.when(pl.col("index") % 100 == 3).then(1e308).otherwise("duration_us")
+    rows.with_columns(duration_us=huge).drop("index").write_csv(odd)
+    said = run("watch", "learn", odd, "-o", model).out
+    assert "15 without a usable duration" in said
+    assert ("pip install" in said) is not has_boosting()
+    answer = run("watch", "judge", model, odd, "--format", "json").json
+    assert answer["left_out"]["unusable"] == 15
+    assert answer["mape_pct"] < 100
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("command", ["watch", "record"])
+def test_signals_of_a_scheduler_reach_the_program(tmp_path, command):
+    program = "trap 'exit 9' USR1; echo ready; while :; do sleep 0.1; done"
+    words = [sys.executable, "-m", "timesink", command, "-o", "w", "--counters", "none"]
+    started = subprocess.Popen(
+        [*words, "--", "sh", "-c", program], cwd=tmp_path, stdout=subprocess.PIPE
+    )
+    assert started.stdout.readline() == b"ready\n"
+    time.sleep(1)
+    started.send_signal(signal.SIGUSR1)
+    assert started.wait(timeout=30) == 9
+    started.stdout.close()

@@ -136,6 +136,19 @@ def test_program_check_program():
         check_program(["nosuch"])
 
 
+def test_a_script_of_this_folder_can_be_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run.sh").write_text("#!/bin/sh\n")
+    with pytest.raises(CollectError) as refused:
+        check_program(["./run.sh"])
+    assert refused.value.hint == "chmod +x ./run.sh"
+    (tmp_path / "run.sh").chmod(0o755)
+    check_program(["./run.sh"])
+    with pytest.raises(CollectError) as refused:
+        check_program(["run.sh"])
+    assert refused.value.hint == "write ./run.sh"
+
+
 def test_agent_only_launches():
     assert _only_launches(["-m", "train.py"], ["python", "-m", "torch.distributed.run", "train.py"])
     assert _only_launches(["/bin/torchrun", "train.py"], ["python", "/bin/torchrun", "train.py"])

@@ -10,12 +10,15 @@ from typing import Any
 import msgspec
 
 from timesink.analyses.expected.judged import Judged, judge_rows
+from timesink.analyses.expected.live_model import LIVE_SCHEMA, live_model_from
 from timesink.analyses.expected.model import (
+    HELD_RUNS,
     HOUR_US,
     DurationModel,
     learn_model,
     model_from,
 )
+from timesink.analyses.expected.trees import has_boosting
 from timesink.errors import UnreadableError
 from timesink.formats.cycle_rows import read_cycle_rows
 from timesink.model import units
@@ -24,6 +27,8 @@ from timesink.output.numbers import column, table
 
 SCHEMA = "timesink/watch-judged/1"
 _MOST_BYTES = 64 << 20
+_SCHEMA_BYTES = 200
+"""Models say first what they are."""
 _MOST_EPISODES = 20
 
 
@@ -35,8 +40,11 @@ def learn_durations(
 
 
 def load_model(path: str | Path) -> DurationModel:
-    """A model that `timesink watch learn` wrote; anything else is refused."""
-    return model_from(model_content(path), str(path))
+    """A model that `timesink watch learn` wrote, or a watcher; anything else is refused."""
+    content = model_content(path)
+    if LIVE_SCHEMA.encode() in content[:_SCHEMA_BYTES]:
+        return live_model_from(content, str(path)).model
+    return model_from(content, str(path))
 
 
 def model_content(path: str | Path) -> bytes:
@@ -81,9 +89,12 @@ class WatchAnswer:
         lost = units.duration_ns(1000 * sum(max(0, one.lost_us) for one in self.judged.episodes))
         where = f" of {worst.run}" if worst.run else ""
         change = units.change(worst.expected_us, worst.observed_us)
+        every = self.judged.episodes
+        slow = units.counted(sum(one.cycles for one in every), "cycles")
         return (
-            f"{units.counted(told.alarms, 'cycles')} of {units.count(told.rows)} took longer than "
-            f"expected and lost {lost}; most in {units.counted(worst.cycles, 'cycles')}{where} "
+            f"{slow} of {units.count(told.rows)}, in {units.counted(len(every), 'episodes')}, took "
+            f"longer than expected and lost {lost}; most in "
+            f"{units.counted(worst.cycles, 'cycles')}{where} "
             f"from row {units.count(worst.first_row)} on ({change})."
         )
 
@@ -105,6 +116,7 @@ class WatchAnswer:
             "within_10pct": told.within_10pct,
             "alarms": told.alarms,
             "alarm_rate": alarm_rate,
+            "episode_cycles": sum(one.cycles for one in mine.episodes),
             "left_out": {
                 "outside": int(expected.outside.sum()),
                 "empty": int(expected.empty.sum()),
@@ -150,16 +162,19 @@ def learned_sentences(model: DurationModel) -> Iterator[str]:
         f"Learned from {units.counted(model.cycles, 'cycles')} of "
         f"{units.counted(model.runs, 'runs')}: {model.kind}."
     )
+    unseen = "runs" if model.runs >= HELD_RUNS else "stretches of time"
     yield (
-        f"On runs it did not see, half of the cycles are within {median:.2f} %, "
+        f"On {unseen} it did not see, half of the cycles are within {median:.2f} %, "
         f"{close:.1f} % within 10 %; the mean error is {mean:.1f} %."
     )
     if model.empty or model.unusable:
         yield (
             f"Left out: {units.count(model.empty)} that did nothing, "
-            f"{units.count(model.unusable)} without a duration."
+            f"{units.count(model.unusable)} without a usable duration."
         )
-    if model.kind != "boosted trees":
+    if not model.features:
+        yield "No column tells what a cycle had to do: all are expected to take the same."
+    elif model.kind != "boosted trees" and not has_boosting():
         yield "For a better model: pip install 'timesink[watch]', then learn again."
     if model.limits.extrapolated:
         yield "False alarms are to be rarer than these cycles can tell: limits are extrapolated."
@@ -175,14 +190,17 @@ def watch_document(found: WatchAnswer) -> Document:
         ("judged", units.count(told.rows)),
         ("unlike what was learned", units.count(left["outside"])),
         ("did nothing", units.count(left["empty"])),
-        ("without a duration", units.count(left["unusable"])),
+        ("without a usable duration", units.count(left["unusable"])),
     ]
     if told.rows:
         facts += [
             ("median error", f"{told.median_ape_pct:.2f} %"),
             ("mean error", f"{told.mape_pct:.2f} %"),
             ("within 10 %", f"{told.within_10pct:.1f} %"),
-            ("alarms", f"{units.count(told.alarms)} ({100 * values['alarm_rate']:.2g} %)"),
+            (
+                "cycles beyond a limit",
+                f"{units.count(told.alarms)} ({100 * values['alarm_rate']:.2g} %)",
+            ),
         ]
     facts += [
         ("model", f"{model.kind}, {units.counted(model.cycles, 'cycles')}"),

@@ -11,6 +11,8 @@ The program is not edited.  The first cycles are learned from; then those that t
 their workload explains raise an alarm.  20 cycles are recorded then, compared with healthy ones,
 and DIR/incidents says what changed.  The exit code is that of the program.
 
+All options of watching:  timesink watch run --help
+
 Tables of cycles (one row each: duration_us, job_name, start_ts, and columns of numbers that say
 what it had to do) can be learned from and judged as well:
 
@@ -57,7 +59,6 @@ _ACTIONS = {
 }
 _PER_HOUR = ("/hour", "/h")
 _FOLDER = "timesink-watch"
-_SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _PRESETS = "vllm, sglang, generate, continuous-batching, lightning, trainer"
 
 
@@ -90,12 +91,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_live(parser: argparse.ArgumentParser) -> None:
+    # Nobody writes the word: errors do not, either.
+    parser.prog = "timesink watch"
     default = Path(_FOLDER)
     place = "the folder of the watch (default: %(default)s)"
     add_option(
         parser, "-o --output DIR", place, completed="folder", type=file_only, default=default
     )  # fmt: skip
-    add_force(parser)
+    add_option(parser, "--force", "begin anew, without what an earlier watch left in the folder")
     process = partial(whole_number, things="a process")
     add_option(parser, "--pid N", "watch a program that runs", type=process)
     what = parser.add_argument_group("what a cycle is")
@@ -105,7 +108,7 @@ def _add_live(parser: argparse.ArgumentParser) -> None:
     span = "from call to call, or each call from start to end (default: loop)"
     add_option(what, "--span", span, choices=("loop", "call"), default="")
     workload = "a function that tells a cycle's workload from the arguments of the call"
-    add_option(what, "--workload MODULE:FUNCTION", workload, dest="extractor", default="")
+    add_option(what, "--workload MODULE:FUNCTION", workload, default="")
     _add_learning(parser.add_argument_group("what is usual"))
     _add_recording(parser.add_argument_group("what is recorded"))
     told = parser.add_argument_group("who is told")
@@ -182,10 +185,11 @@ def _seconds(text: str) -> float:
 
 
 def _size(text: str) -> int:
-    found = re.fullmatch(r"(\d{1,6}) *([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
-    if not found or not int(found[1]):
-        raise refused(text, "a size such as 500M or 2G")
-    return int(found[1]) * _SIZES[found[2].upper()]
+    from timesink.recorder.watch_plan import size_bytes  # noqa: PLC0415
+
+    with suppress(ValueError):
+        return size_bytes(text)
+    raise refused(text, "a size such as 500M or 2G")
 
 
 def _command(text: str) -> tuple[str, ...]:
@@ -197,10 +201,11 @@ def _command(text: str) -> tuple[str, ...]:
 
 
 def _address(text: str) -> tuple[str, int]:
-    host, _, port = text.rpartition(":")
-    if not re.fullmatch(r"\d{1,5}", port) or int(port) > 65535:
-        raise refused(text, "a port, or HOST:PORT")
-    return host.strip("[]") or "127.0.0.1", int(port)
+    from timesink.recorder.watch_plan import metrics_address  # noqa: PLC0415
+
+    with suppress(ValueError):
+        return metrics_address(text)
+    raise refused(text, "a port, or HOST:PORT")
 
 
 def _seed(text: str) -> int:
@@ -216,35 +221,17 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _watch(options: argparse.Namespace) -> int:
-    from timesink.recorder.counter_probes import wanted  # noqa: PLC0415
-    from timesink.recorder.folder import RecordingFolder  # noqa: PLC0415
     from timesink.recorder.processes import check_program  # noqa: PLC0415
-    from timesink.recorder.watch_plan import WatchPlan  # noqa: PLC0415
+    from timesink.recorder.watch_plan import OPTION_NAMES, plan_in_place, plan_of  # noqa: PLC0415
 
     if options.pid is not None and options.program:
         raise UsageError("--pid and a program cannot go together", "leave out one of them")
     program = () if options.pid is not None else program_in(options, "watch", "watch")
-    if options.preset and options.marker:
-        raise UsageError("--preset and --marker cannot go together", "leave out one of them")
-    names = (
-        "learn", "skip", "model", "at_least", "marker", "preset", "span", "extractor", "cycles",
-        "plain", "most_incidents", "on_alarm", "metrics", "otel", "summary",
-    )  # fmt: skip
-    plan = WatchPlan(
-        folder=options.output.absolute(),
-        command=program,
-        timesink=__version__,
-        learn_s=options.learn_seconds,
-        alarms_per_hour=options.false_alarms,
-        gap_s=options.gap,
-        quota_bytes=options.quota,
-        counters=wanted(options.counters),
-        is_recording=not options.no_record,
-        **{name: getattr(options, name) for name in names},
-    )
+    told = {name: getattr(options, name) for name in OPTION_NAMES}
+    plan = plan_of(options.output.absolute(), told, command=program, timesink=__version__)
     if program:
         check_program(program)
-    RecordingFolder(plan.folder).check(force=options.force)
+    plan = plan_in_place(plan, force=options.force)
     from timesink.watcher.own_cost import one_thread  # noqa: PLC0415
 
     with one_thread():

@@ -22,6 +22,8 @@ _MODES = {"prefill": 1, "extend": 1, "decode": 2, "mixed": 3}
 _MODE = "forward_mode"
 _PARQUET = b"PAR1"
 _MOST_BYTES = 2 << 30
+_LONGEST_US = 1e12
+"""Eleven days: no cycle takes longer, and sums stay numbers."""
 
 
 def read_cycle_rows(path: str) -> pl.DataFrame:
@@ -94,6 +96,9 @@ def _one_spelling(table: pl.DataFrame, path: str) -> pl.DataFrame:
     duration = next((name for name in _UNITS if name in table.columns), None)
     if duration is None:
         raise _no_duration(path)
+    if table.is_empty():
+        raise UnreadableError(f"{path}: the table has no rows", "it needs one row per cycle")
+    lasted = _numbers(table[duration]) * _UNITS[duration]
     numbers = {
         name: _numbers(table[name], is_mode=name.endswith(_MODE))
         for name in table.columns
@@ -101,7 +106,7 @@ def _one_spelling(table: pl.DataFrame, path: str) -> pl.DataFrame:
     }
     rows = pl.DataFrame(
         {
-            DURATION: _numbers(table[duration]) * _UNITS[duration],
+            DURATION: lasted.set(lasted.fill_null(0) > _LONGEST_US, None),
             JOB: table[JOB].cast(pl.String).fill_null("") if JOB in table.columns else
             pl.Series([""] * table.height, dtype=pl.String),
             START: numbers.pop(START, pl.Series([None] * table.height, dtype=pl.Float64)),

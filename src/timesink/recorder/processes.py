@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import threading
@@ -201,6 +202,35 @@ def answered(answer: Callable[[int], None]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
+_PASSED_ON = ("SIGUSR1", "SIGUSR2")
+"""What a scheduler sends before the end of a job; they would end us."""
+
+
+@contextmanager
+def passed_on(pid: int | None = None) -> Iterator[None]:
+    """Signals that are meant for the program go to it; without one they are let pass."""
+
+    def hand_on(number: int, _frame: FrameType | None) -> None:
+        if pid is not None:
+            # It may have ended since.
+            with suppress(OSError):
+                os.kill(pid, number)
+
+    known = [number for number in signal.Signals if number.name in _PASSED_ON]
+    before = {
+        number: signal.getsignal(number)
+        for number in (known if is_main_thread() else ())
+        if signal.getsignal(number) not in (signal.SIG_IGN, None)
+    }
+    for number in before:
+        signal.signal(number, hand_on)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def is_main_thread() -> bool:
     """Whether this is the thread that receives signals; asked of threads that end, too."""
     return threading.get_ident() == threading.main_thread().ident
@@ -246,14 +276,20 @@ def interruption(came: list[int]) -> CollectError | None:
 def check_program(words: Sequence[str], directory: Path = Path()) -> None:
     """Refuse a program that cannot be started in a folder, before a tool says so in its own way."""
     program = words[0]
-    place = directory / program
-    if shutil.which(place if Path(program).name != program else program) is not None:
+    # Absolute: `./run.sh` would lose its dot, and then be looked for on PATH.
+    place = directory.absolute() / program
+    is_path = Path(program).name != program
+    if shutil.which(place if is_path else program) is not None:
         return
     if not place.is_file():
         raise CollectError(f"{program}: no such program", "check the name and PATH")
-    remedy = f"put python before it, or chmod +x {program}"
-    if Path(program).suffix != ".py":
-        remedy = f"chmod +x {program}, or ./{program} for one in this folder"
+    shown = shlex.quote(program if is_path else f"./{program}")
+    remedy = f"chmod +x {shown}"
+    if Path(program).suffix == ".py":
+        remedy = f"put python before it, or {remedy}"
+    elif not is_path:
+        is_program = shutil.which(place) is not None
+        remedy = f"write {shown}" if is_program else f"{remedy}, and write {shown}"
     raise CollectError(f"{program}: not a program that can be run", remedy)
 
 

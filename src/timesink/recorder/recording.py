@@ -26,7 +26,14 @@ from timesink.recorder.folder import (
     read_plain,
     write_plan,
 )
-from timesink.recorder.processes import answered, end_family, family, noticed, signal_family
+from timesink.recorder.processes import (
+    answered,
+    end_family,
+    family,
+    noticed,
+    passed_on,
+    signal_family,
+)
 from timesink.recorder.traces import collect_traces, shift_counters
 from timesink.recorder.watch import Watch
 
@@ -88,6 +95,10 @@ class Running:
 
     def to_the_end(self, tick: Callable[[], None]) -> run_file.ProgramEnd:
         """Wait for the program, calling `tick` now and then."""
+        with passed_on(self.process.pid):
+            return self._wait(tick)
+
+    def _wait(self, tick: Callable[[], None]) -> run_file.ProgramEnd:
         while True:
             with suppress(subprocess.TimeoutExpired):
                 return _ended(self.process.wait(_TICK_S))
@@ -188,7 +199,7 @@ def record_program(
     Signals that ask to stop are added to `interruptions`.
     """
     urgency = Urgency()
-    with noticed(interruptions) as came:
+    with noticed(interruptions) as came, passed_on():
         started_us = time.time_ns() // 1000
         ended, watch = _run(request, came, urgency, say)
         ended_us = time.time_ns() // 1000

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import json
+import math
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from timesink.recorder.folder import RecordPlan
+from timesink.errors import CollectError, UsageError
+from timesink.recorder.agent.presets import preset_names
+from timesink.recorder.counter_probes import wanted
+from timesink.recorder.folder import RecordingFolder, RecordPlan
+from timesink.recorder.processes import check_program, masked
 
 DEFAULT_PLACE = Path("timesink-watch")
 DEFAULT_LEARN = 1000
@@ -17,6 +27,9 @@ DEFAULT_PLAIN = 10
 DEFAULT_INCIDENTS = 6
 DEFAULT_QUOTA = 2 << 30
 DEFAULT_GAP_S = 60.0
+SAME, OTHER = "same", "other"
+_LEARNED_WITH = ("marker", "preset", "span", "extractor", "alarms_per_hour", "at_least")
+"""With other ones, what was learned does not hold."""
 REFERENCES = 4
 """So many workloads get a recording of healthy cycles."""
 
@@ -55,6 +68,8 @@ class WatchPlan:
     """A URL or a folder; the status of every watcher is put there."""
     is_recording: bool = field(default=True)
     """Whether alarms and references may switch the profiler on."""
+    before: str = ""
+    """What lies in the folder: nothing, or a watch of the SAME program and options, or of OTHER."""
 
     @property
     def agent(self) -> RecordPlan:
@@ -72,3 +87,184 @@ class WatchPlan:
         )  # fmt: skip
         model = None if self.model is None else str(self.model)
         return {**{name: getattr(self, name) for name in names}, "model": model}
+
+
+# A plan from options by the names they have on the command line, each of which is checked.
+
+_SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def size_bytes(given: object) -> int:
+    """A size as 500M or 2G, or a number of bytes.
+
+    >>> size_bytes("2K")
+    2048
+    """
+    found = re.fullmatch(r"(\d{1,18}) *([KMGT]?)(?:i?B)?", str(given).strip(), re.IGNORECASE)
+    if not found or not int(found[1]):
+        raise ValueError
+    return int(found[1]) * _SIZES[found[2].upper()]
+
+
+def metrics_address(given: object) -> tuple[str, int]:
+    """Where to serve: a port, or HOST:PORT.
+
+    >>> metrics_address(9400), metrics_address("[::1]:9400")
+    (('127.0.0.1', 9400), ('::1', 9400))
+    """
+    if isinstance(given, tuple):
+        given = ":".join(str(part) for part in given)
+    host, _, port = str(given).rpartition(":")
+    if not re.fullmatch(r"\d{1,5}", port) or int(port) > 65535:
+        raise ValueError
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def command_words(given: object) -> tuple[str, ...]:
+    """The words of a command, given as a text or one by one."""
+    words = shlex.split(given) if isinstance(given, str) else given
+    if not isinstance(words, list | tuple) or not all(isinstance(one, str) for one in words):
+        raise TypeError
+    return tuple(words)
+
+
+def _count(least: int) -> Callable[[object], int]:
+    def count(given: object) -> int:
+        if not isinstance(given, int) or isinstance(given, bool) or given < least:
+            raise ValueError
+        return given
+
+    return count
+
+
+def _number(low: float, high: float) -> Callable[[object], float]:
+    def number(given: object) -> float:
+        if not isinstance(given, int | float) or isinstance(given, bool):
+            raise TypeError
+        if not math.isfinite(given) or not low <= given <= high:
+            raise ValueError
+        return float(given)
+
+    return number
+
+
+def _text(given: object) -> str:
+    if not isinstance(given, str):
+        raise TypeError
+    return given
+
+
+def _path(given: object) -> Path | None:
+    if given is None:
+        return None
+    if not isinstance(given, str | Path):
+        raise TypeError
+    return Path(given).absolute()
+
+
+def _extractor(given: object) -> str:
+    if given and not re.fullmatch(r"[\w.]+:[\w.]+", _text(given)):
+        raise ValueError
+    return _text(given)
+
+
+def _span(given: object) -> str:
+    if given not in ("", "loop", "call"):
+        raise ValueError
+    return str(given)
+
+
+def _preset(given: object) -> str:
+    if given and given not in preset_names():
+        raise ValueError
+    return _text(given)
+
+
+def _switch(given: object) -> bool:
+    if not isinstance(given, bool):
+        raise TypeError
+    return given
+
+
+_cycles, _seconds = "a number of cycles", "a number of seconds"
+_OPTIONS: Mapping[str, tuple[str, Callable[[Any], Any], str]] = {
+    "learn": ("learn", _count(1), f"{_cycles}, 1 or more"),
+    "learn_seconds": ("learn_s", _number(0, 1e7), _seconds),
+    "skip": ("skip", _count(0), _cycles),
+    "model": ("model", _path, "a path"),
+    "false_alarms": ("alarms_per_hour", _number(1e-9, 1e9), "a number of alarms an hour, as 0.1"),
+    "at_least": ("at_least", _number(1e-9, 1 - 1e-9), "a share between 0 and 1"),
+    "marker": ("marker", _text, "a name"),
+    "preset": ("preset", _preset, f"one of {', '.join(preset_names())}"),
+    "span": ("span", _span, "loop or call"),
+    "workload": ("extractor", _extractor, "a function as package.module:function"),
+    "cycles": ("cycles", _count(1), f"{_cycles}, 1 or more"),
+    "plain": ("plain", _count(0), _cycles),
+    "gap": ("gap_s", _number(0, 1e7), _seconds),
+    "most_incidents": ("most_incidents", _count(1), "a number of incidents, 1 or more"),
+    "quota": ("quota_bytes", size_bytes, "a size such as 500M or 2G"),
+    "counters": ("counters", lambda given: wanted(_text(given)), "names of counters"),
+    "no_record": ("is_recording", lambda given: not _switch(given), "True or False"),
+    "on_alarm": ("on_alarm", command_words, "a command"),
+    "metrics": ("metrics", metrics_address, "a port, or HOST:PORT"),
+    "otel": ("otel", _switch, "True or False"),
+    "summary": ("summary", str, "a folder or URL"),
+}
+"""The field of each option, what checks it, and what it has to be."""
+OPTION_NAMES = tuple(_OPTIONS)
+
+
+def plan_of(folder: Path, options: Mapping[str, Any], **told: Any) -> WatchPlan:
+    """What to do, of options by the names of the command line; others are refused.
+
+    >>> plan_of(Path("w"), {"learn_seconds": 5, "quota": "1K"}).quota_bytes
+    1024
+    """
+    fields = {}
+    for name, given in options.items():
+        if name not in _OPTIONS:
+            raise UsageError(f"watch has no option {name!r}", f"there are {', '.join(_OPTIONS)}")
+        place, check, what = _OPTIONS[name]
+        if given is None:
+            continue
+        try:
+            fields[place] = check(given)
+        except (ValueError, TypeError, OverflowError):
+            raise UsageError(
+                f"{name}: {given!r} is not {what}", "see  timesink watch run --help"
+            ) from None
+    plan = WatchPlan(folder, **told, **fields)
+    if plan.preset and plan.marker:
+        raise UsageError("preset and marker cannot go together", "leave out one of them")
+    if plan.on_alarm:
+        try:
+            check_program(plan.on_alarm)
+        except CollectError as error:
+            raise UsageError(f"on_alarm: {error.message}", error.hint) from None
+    return plan
+
+
+def plan_in_place(plan: WatchPlan, *, force: bool) -> WatchPlan:
+    """Refuse a folder that cannot be used; that of an ended watch is gone on with.
+
+    A program that is started again learns once.  With `force` all begins anew.
+    """
+    before = "" if force else _before(plan)
+    RecordingFolder(plan.folder).check(force=force or before != "")
+    model = plan.folder / "model.json"
+    if before == SAME and plan.model is None and model.is_file():
+        plan = replace(plan, model=model)
+    return replace(plan, before=before)
+
+
+def _before(plan: WatchPlan) -> str:
+    with suppress(OSError, ValueError, TypeError, AttributeError, KeyError):
+        told = json.loads((plan.folder / "watch.json").read_bytes())
+        if str(told["schema"]).startswith("timesink/watch/"):
+            options = plan.options()
+            is_same = masked(told["command"]) == masked(plan.command) and all(
+                told["options"][name] == options[name] for name in _LEARNED_WITH
+            )
+            # Of a process that ran already no command is known.
+            return SAME if is_same and plan.command else OTHER
+    return ""

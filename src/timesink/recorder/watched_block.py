@@ -10,7 +10,7 @@ import subprocess
 import sys
 import warnings
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Any
 from timesink.errors import CollectError, UsageError
 from timesink.recorder.agent import begin, running
 from timesink.recorder.agent.endings import BLOCK_ENDED
-from timesink.recorder.counter_probes import wanted
 from timesink.recorder.folder import CONTROL_VARIABLE, Notebook, RecordingFolder
 from timesink.recorder.in_program import READY
-from timesink.recorder.watch_plan import DEFAULT_PLACE, WatchPlan
+from timesink.recorder.watch_plan import DEFAULT_PLACE, WatchPlan, plan_in_place, plan_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -34,12 +33,11 @@ _KEEPER = (
 _FINISHES_S = 120.0
 
 
-def watch(
-    path: str | Path = DEFAULT_PLACE, *, counters: str = "all", force: bool = False, **options: Any
-) -> BlockWatch:
+def watch(path: str | Path = DEFAULT_PLACE, *, force: bool = False, **options: Any) -> BlockWatch:
     """Watch the cycles of a block of this program, as `timesink watch` does of a whole program.
 
-    `options` are those of the command: learn, skip, marker, preset, span, cycles, on_alarm ...
+    `options` are those of the command by their names, as `timesink watch run --help` lists them:
+    learn, learn_seconds, marker, preset, no_record=True, on_alarm="notify perf", metrics=9400 ...
     Where a watcher was started outside already, or without torch, the block just runs.
 
     >>> import tempfile, timesink
@@ -49,15 +47,14 @@ def watch(
     >>> (watched.path / "status.json").exists()
     True
     """
+    if not isinstance(path, str | Path):
+        raise UsageError(f"watch: {path!r} is not a path", "name a folder")
     folder = Path(path).absolute()
     version = str(sys.modules[__name__.partition(".")[0]].__version__)
-    try:
-        plan = WatchPlan(folder, command=tuple(sys.argv), timesink=version, **options)
-    except TypeError as error:
-        raise UsageError(f"watch: {error}", "see  help(timesink.recorder.watch_plan)") from None
-    plan = replace(plan, counters=wanted(counters))
+    given = {"counters": "all", **options}
+    plan = plan_of(folder, given, command=tuple(sys.argv), timesink=version)
     if not os.environ.get(CONTROL_VARIABLE):
-        RecordingFolder(folder).check(force=force)
+        plan = plan_in_place(plan, force=force)
     return BlockWatch(plan)
 
 
@@ -109,11 +106,16 @@ class BlockWatch:
                 f"the process beside the program cannot be started ({error.strerror or error})",
                 "check sys.executable",
             ) from None
-        if self._keeper.stdout is None or self._keeper.stdout.readline() != READY:
+        said = b"" if self._keeper.stdout is None else self._keeper.stdout.readline()
+        if said != READY:
+            # It says why, as an error and its hint.
             self._keeper.communicate()
-            raise CollectError(
-                f"{self.path}: the process beside the program has failed", "see its message above"
-            )
+            try:
+                message, hint = json.loads(said)
+            except ValueError:
+                message = f"{self.path}: the process beside the program has failed"
+                hint = "see its message above"
+            raise CollectError(message, hint)
 
     def __exit__(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import msgspec
 import polars as pl
 
 from timesink.recorder.folder import RecordingFolder
+from timesink.recorder.watch_plan import OTHER
 from timesink.sources.watch_folder import INCIDENTS, SERIES_FILE, STATUS_FILE, WATCH_FILE
 
 _MOST_ROWS = 100_000
@@ -61,12 +63,24 @@ class WatchFolder:
         """Tables of the last cycles, the older one first."""
         return self.folder / _OLD_ROWS, self.folder / _ROWS
 
-    def prepare(self) -> None:
-        """An empty place; what an earlier watcher left here goes, and nothing else."""
+    def prepare(self, before: str = "") -> None:
+        """A place to begin in; what an earlier watcher left here goes, and nothing else.
+
+        Of one that is gone on with, what was found stays, and what was learned of the same program.
+        """
         self.place.prepare()
-        self._clear()
+        if not before:
+            self._clear()
+        elif before == OTHER:
+            with suppress(OSError):
+                self.model.replace(self.folder / f"model-{time.strftime('%Y%m%d-%H%M%S')}.json")
+            for path in self.rows:
+                path.unlink(missing_ok=True)
+            removed(self.references)
+        for path in (self.folder / STATUS_FILE, self.folder / SERIES_FILE):
+            path.unlink(missing_ok=True)
         for folder in (self.commands, self.tasks, self.references, self.incidents):
-            folder.mkdir()
+            folder.mkdir(exist_ok=True)
 
     def discard(self) -> None:
         """Leave no trace of a watch that never began."""

@@ -29,15 +29,27 @@ def keep() -> None:
 
     with one_thread():
         from timesink.watcher.program import watch_running  # noqa: PLC0415
+    has_begun = False
+
+    def begin(_: object) -> None:
+        nonlocal has_begun
+        has_begun = True
+        os.write(sys.stdout.fileno(), READY)
+
     try:
-        watch_running(plan, pid, _say, _say_ready, is_over)
-    except TimesinkError as error:
-        sys.exit(f"timesink: {error}")
+        watch_running(plan, pid, _say, begin, is_over)
+    except Exception as error:
+        if os.environ.get("TIMESINK_DEBUG"):
+            raise
+        is_ours = isinstance(error, TimesinkError)
+        text = str(error) if is_ours else f"watching has failed ({type(error).__name__}: {error})"
+        if has_begun:
+            sys.exit(f"timesink: {text}")
+        # The program that waits for us says it.
+        told = json.dumps([text, getattr(error, "hint", "")])
+        os.write(sys.stdout.fileno(), f"{told}\n".encode())
+        sys.exit(1)
 
 
 def _say(text: str) -> None:
     print(f"timesink: {text}", file=sys.stderr, flush=True)  # noqa: T201 - nobody else says it
-
-
-def _say_ready(_: object) -> None:
-    os.write(sys.stdout.fileno(), READY)

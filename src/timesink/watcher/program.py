@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 
+from timesink.analyses.expected.live import live_model_from
+from timesink.answers.watch import model_content
 from timesink.errors import CollectError, TimesinkError, UsageError
 from timesink.recorder.cycle_channel import CycleReceiver
 from timesink.recorder.folder import read_notes, write_plan
-from timesink.recorder.processes import is_alive, masked, noticed
+from timesink.recorder.processes import is_alive, masked, noticed, passed_on
 from timesink.recorder.recording import Running, recorded_environment, start
-from timesink.recorder.watch_plan import WatchPlan
+from timesink.recorder.watch_plan import OTHER, SAME, WatchPlan
+from timesink.watcher.earlier import earlier_incidents, earlier_references
 from timesink.watcher.journal import WatchFolder
 from timesink.watcher.session import WatchSession
 
@@ -50,7 +55,7 @@ class _Guarded:
 
 def watch_program(plan: WatchPlan, say: Say) -> int:
     """Run a program to its end and watch it meanwhile; the exit code is the program's."""
-    with _session(plan, say) as session, noticed() as came:
+    with _session(plan, say) as session, noticed() as came, passed_on():
         control = session.place.control
         try:
             process = start(plan.command, recorded_environment(os.environ, control))
@@ -65,8 +70,8 @@ def watch_program(plan: WatchPlan, say: Say) -> int:
                 return any(one.last("ending") for one in read_notes(control))
             return False
 
-        shown = " ".join(masked(plan.command))[:80]
-        say(f"watching {shown}; see  timesink watch status {plan.folder}")
+        shown, place = " ".join(masked(plan.command))[:80], shlex.quote(str(plan.folder))
+        say(f"watching {shown}; see  timesink watch status {place}")
         tick = _Guarded(session, say)
         tick.begin(process.pid)
         ended = Running(process, came, is_ending, say).to_the_end(tick)
@@ -104,17 +109,41 @@ def watch_running(
 def _session(plan: WatchPlan, say: Say) -> Iterator[WatchSession]:
     """A folder that is ours and a session in it; a watch that never began leaves nothing."""
     place = WatchFolder(plan.folder)
-    place.prepare()
+    plan = _checked_again(plan, say)
+    place.prepare(plan.before)
     write_plan(plan.agent, place.control)
     receiver = CycleReceiver(place.control)
     try:
-        yield WatchSession(plan, receiver, say)
+        session = WatchSession(plan, receiver, say)
+        if plan.before:
+            session.desk.references.taken += earlier_references(place.references)
+            session.desk.incidents.known += earlier_incidents(place.incidents)
+        yield session
     except TimesinkError:
-        place.discard()
+        if plan.before:
+            place.place.clear_control()
+        else:
+            place.discard()
         raise
     finally:
         receiver.close()
     place.place.clear_control()
+
+
+def _checked_again(plan: WatchPlan, say: Say) -> WatchPlan:
+    """What to do about an earlier watch of the folder, and say it."""
+    own = plan.folder / "model.json"
+    if plan.before == SAME and plan.model == own:
+        try:
+            live_model_from(model_content(own), str(own))
+        except TimesinkError:
+            plan = replace(plan, before=OTHER, model=None)
+            say(f"{own}: cannot be used; learning anew")
+        else:
+            say("going on with what was learned before (--force: begin anew)")
+    elif plan.before == OTHER:
+        say("the folder is of another command or other options: learning anew")
+    return plan
 
 
 def watch_pid(plan: WatchPlan, pid: int, say: Say) -> int:

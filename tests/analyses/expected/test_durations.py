@@ -59,6 +59,18 @@ def test_a_spike_is_told_and_is_nothing_lasting(model):
     assert (found.kind, found.cycles, found.first_row) == ("spike", 1, 101)
 
 
+def test_no_cycle_is_in_two_episodes(model):
+    rows = cycle_rows(1, seed=3)
+    usual = judge_rows(model, rows).expected.expected_us
+    # A spike, and a shift that began with it but is sure only later.
+    times = np.where(np.arange(60) > 30, np.exp(model.limits.allowance * 1.7), 1.0)
+    times[30] = 1.5
+    found = judge_rows(model, rows.with_columns(duration_us=pl.Series(usual * times)))
+    [one] = found.episodes
+    assert (one.kind, one.first_row, one.cycles) == ("lasting", 31, 30)
+    assert one.lost_us == pytest.approx(float((usual * (times - 1)).sum()))
+
+
 def test_order_of_rows_does_not_matter(model):
     rows = cycle_rows(4, seed=3)
     mixed = rows.sample(fraction=1, shuffle=True, seed=5)
@@ -165,10 +177,17 @@ def test_too_few_cycles_are_refused(height):
         learn_model(cycle_rows(1).head(height), boosting=False)
 
 
-def test_no_workload_and_missing_columns_are_refused(model):
+def test_without_a_workload_cycles_should_all_take_the_same():
+    rows = cycle_rows().select("duration_us", "job_name", "start_ts")
+    told = learn_model(rows.with_columns(duration_us=9e3 + pl.int_range(pl.len()) % 7))
+    slow = rows.head(60).with_columns(duration_us=pl.lit(18e3))
+    assert model_from(told.to_json(), "model.json") == told
+    assert told.features == []
+    assert judge_rows(told, slow).episodes[0].expected_us == pytest.approx(9e3, rel=0.01)
+
+
+def test_missing_columns_are_refused(model):
     rows = cycle_rows()
-    with pytest.raises(TimesinkError, match="what a cycle had to do"):
-        learn_model(rows.select("duration_us", "job_name", "start_ts"), boosting=False)
     with pytest.raises(TimesinkError, match="do not tell batch_size"):
         judge_rows(model, rows.drop("batch_size"))
 

@@ -128,23 +128,15 @@ class Judged:
         mine = self.expected
         cycles = mine.cycles.part(mine.judged)
         expected = mine.expected_us[mine.judged]
-        shifted, onset = self._lasting
-        where = np.flatnonzero(self._spikes | shifted)
-        if not len(where):
-            return
-        apart = (np.diff(where) > _APART + 1) | (np.diff(cycles.runs[where]) != 0)
-        for group in np.split(where, np.flatnonzero(apart) + 1):
-            lasts = shifted[group]
-            # A shift began before it was sure.
-            first = min(int(group[0]), int(onset[group[lasts]].min())) if lasts.any() else group[0]
-            part = slice(int(first), int(group[-1]) + 1)
+        for first, last, lasts in self._stretches():
+            part = slice(first, last + 1)
             count = part.stop - part.start
             told, took = expected[part].sum(), cycles.duration_us[part].sum()
             began = float(cycles.start_ts[first])
             phase = int(np.bincount(cycles.phases[part]).argmax())
             yield Episode(
                 cycles.run_names[cycles.runs[first]],
-                "lasting" if lasts.any() else "spike",
+                "lasting" if lasts else "spike",
                 PHASES[phase],
                 int(cycles.rows[first]) + 1,
                 began if np.isfinite(began) else None,
@@ -153,6 +145,26 @@ class Judged:
                 float(took / count),
                 float(took - told),
             )
+
+    def _stretches(self) -> list[tuple[int, int, bool]]:
+        """First and last place of each episode among judged cycles, and whether a shift was seen.
+
+        No cycle is in two of them: what is lost is counted once.
+        """
+        runs = self.expected.cycles.runs[self.expected.judged]
+        shifted, onset = self._lasting
+        where = np.flatnonzero(self._spikes | shifted)
+        apart = (np.diff(where) > _APART + 1) | (np.diff(runs[where]) != 0)
+        found: list[tuple[int, int, bool]] = []
+        for group in np.split(where, np.flatnonzero(apart) + 1) if len(where) else ():
+            sure = group[shifted[group]]
+            # A shift began before it was sure, and may have begun with alarms before this one.
+            first, lasts = min([int(group[0]), *onset[sure].tolist()]), len(sure) > 0
+            while found and found[-1][1] >= first:
+                before = found.pop()
+                first, lasts = min(first, before[0]), lasts or before[2]
+            found.append((first, int(group[-1]), lasts))
+        return found
 
 
 def judge_rows(model: DurationModel, rows: pl.DataFrame) -> Judged:

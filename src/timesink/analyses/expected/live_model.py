@@ -10,6 +10,7 @@ from timesink.analyses.expected.live_limits import LiveLimits, live_limits_from
 from timesink.analyses.expected.model import (
     FEWEST_CYCLES,
     HOUR_US,
+    MODEL_SCHEMA,
     DurationModel,
     learned,
     model_problem,
@@ -58,6 +59,8 @@ def live_model_from(content: bytes, path: str) -> LiveModel:
         why = "" if known else f"version {model.schema[-20:]!r}, not {LIVE_SCHEMA!r}"
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         why = str(error).splitlines()[0][:120]
+        if MODEL_SCHEMA.encode() in content[:200]:
+            why = "it is of `timesink watch learn`, for tables"
     why = why or model_problem(model.model) or model.limits.problem()
     if why:
         raise UnreadableError(f"{path}: not a model of a running program ({why})", hint)

@@ -26,6 +26,8 @@ from timesink.errors import UnreadableError, UsageError
 MODEL_SCHEMA = "timesink/watch-model/1"
 FEWEST_CYCLES = 50
 _FOLDS, _BLOCKS, _ROUNDS = 5, 4, 250
+HELD_RUNS = 2 * _FOLDS
+"""Of so many runs whole ones are held out."""
 _GAIN = 0.95
 """Trees that are not nearer by a twentieth than the median of all are not worth their errors."""
 _EMPTY_FACTOR = 5.0
@@ -150,18 +152,15 @@ def learned(
     rows: pl.DataFrame, *, rate: float, per_hour: bool, seed: int = 0, rounds: int = _ROUNDS,
     boosting: bool | None = None, live: bool = False,
 ) -> Learned:  # fmt: skip
-    """`live`: rows of one program in order of time, which may tell nothing of the workload."""
+    """`live`: rows of one program in order of time.  All may tell nothing of the workload."""
     every = workload_of(rows)
-    if not every.names and not live:
-        hint = "add columns as batch_size, avg_input_length, avg_output_length"
-        raise UsageError("no column tells what a cycle had to do", hint)
     told = np.isfinite(every.duration_us) & (every.duration_us > 0)
     below = _empty_below(every.duration_us[told])
     used = told & (np.nan_to_num(every.duration_us) >= below)
     cycles = every.part(used)
     if len(cycles) < FEWEST_CYCLES:
         raise UsageError(
-            f"{len(cycles)} cycles are too few to learn from",
+            f"{len(cycles)} usable cycles: too few to learn from",
             f"give a table of {FEWEST_CYCLES} or more, with a duration_us above zero",
         )
     cycle_us = float(cycles.duration_us.mean())
@@ -258,7 +257,7 @@ def _folds(cycles: CycleWorkload, seed: int, *, in_time: bool) -> list[npt.NDArr
     unit: Ints = cycles.runs
     if in_time:
         unit = np.argsort(np.argsort(cycles.rows)) * _FOLDS * _BLOCKS // len(cycles)
-    elif len(np.unique(unit)) < 2 * _FOLDS:
+    elif len(np.unique(unit)) < HELD_RUNS:
         unit = np.arange(len(cycles)) * _FOLDS * _BLOCKS // len(cycles)
     units = np.unique(unit)
     np.random.default_rng(seed).shuffle(units)

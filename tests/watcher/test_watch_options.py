@@ -1,0 +1,82 @@
+"""`timesink.watch` and its options, and a folder that is gone on with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+import timesink
+from timesink.analyses.expected.live import LiveAlarm, learn_live
+from timesink.errors import CollectError, OutputError, UsageError
+from timesink.recorder.watch_plan import plan_in_place, plan_of
+from timesink.watcher.journal import WatchFolder
+from timesink.watcher.program import _session
+from timesink.watcher.references import Reference
+
+ROWS = pl.DataFrame(
+    {"job_name": "1.0", "start_ts": pl.int_range(200, eager=True) / 100, "duration_us": 9e3}
+)
+ALARM = LiveAlarm(
+    number=1, stream="1.0", phase="decode", rule="lasting", since_s=1e9, raised_s=1e9 + 1,
+    ended_s=None, cycles=5, expected_us=1e4, observed_us=2e4, lost_us=5e4, workload={},
+)  # fmt: skip
+
+
+def test_options_of_the_command_are_arguments_in_python(tmp_path):
+    plan = timesink.watch(
+        tmp_path, learn_seconds=2, gap=5, quota="1M", false_alarms=1, workload="mine:told",
+        no_record=True, on_alarm="true 'a b'", metrics=9400, counters="none",
+    )._plan  # fmt: skip
+    assert (plan.learn_s, plan.gap_s, plan.quota_bytes, plan.is_recording) == (2, 5, 1 << 20, False)
+    assert (plan.alarms_per_hour, plan.extractor, plan.counters) == (1, "mine:told", frozenset())
+    assert (plan.on_alarm, plan.metrics) == (("true", "a b"), ("127.0.0.1", 9400))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"learn": -1}, {"learn": "many"}, {"preset": "foo"}, {"gap": None, "speed": 1}, {"span": 3}],
+)
+def test_what_cannot_be_meant_is_one_error_in_python(tmp_path, options):
+    with pytest.raises(UsageError):
+        timesink.watch(tmp_path / "w", **options)
+
+
+def test_what_the_process_beside_refuses_is_raised(tmp_path, capfd):
+    (tmp_path / "model.json").write_text("{}")
+    watched = timesink.watch(tmp_path / "w", model=tmp_path / "model.json", counters="none")
+    with pytest.raises(CollectError, match="not a model"):
+        watched.__enter__()
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_folder_is_gone_on_with(tmp_path):
+    """What was learned and found by a watcher that was killed is there for the next one."""
+    plan = plan_of(tmp_path / "w", {"counters": "none"}, command=("true",))
+    place = WatchFolder(plan.folder)
+    said = []
+    with _session(plan_in_place(plan, force=False), said.append) as one:
+        one.begin(1)
+        place.model.write_bytes(learn_live(ROWS).to_json())
+        begun = one.desk.incidents.begin(ALARM, 0.0)
+        one.journal.replace(f"incidents/{begun.id}/incident.json", begun.told())
+        healthy = Reference("01", place.references / "01", "decode", "", {"batch_size": 8.0}, 5)
+        healthy.folder.mkdir()
+        one.desk.references.add(healthy)
+    again = plan_in_place(plan, force=False)
+    assert again.model == place.model
+    with _session(again, said.append) as one:
+        assert one.state == "watching"
+        assert [each.name for each in one.desk.references.taken] == ["01"]
+        [incident] = one.status()["incidents"]
+        assert (incident["id"], incident["state"]) == (begun.id, "closed")
+        with pytest.raises(OutputError, match="is recording there"):
+            plan_in_place(plan, force=False)
+    assert said == ["going on with what was learned before (--force: begin anew)"]
+    other = plan_in_place(replace(plan, command=("false",)), force=False)
+    with _session(other, said.append) as one:
+        assert one.state == "waiting"
+        assert (begun.folder / "incident.json").exists()
+    assert "another command" in said[-1]
+    assert plan_in_place(plan, force=True).before == ""
