@@ -235,3 +235,36 @@ def test_a_full_disk_is_said_once(watched, monkeypatch):
     assert one.journal.failed >= 5
     monkeypatch.undo()
     one.end(None, lambda: False)
+
+
+@pytest.mark.parametrize(
+    ("notes", "why"),
+    [
+        ([], "no Python of the program let the agent in"),
+        ([{"event": "python"}], "torch was never imported"),
+        ([{"event": "torch"}], "decode_step was never called"),
+        ([{"event": "torch"}, {"event": "remark", "text": "a coroutine"}], ": a coroutine"),
+    ],
+)
+def test_why_there_is_no_cycle_is_said_once(watched, notes, why):
+    begin, _, said = watched
+    one = begin(marker="decode_step")
+    lines = "".join(json.dumps(note) + "\n" for note in notes)
+    if notes:
+        (one.place.control / "4711.jsonl").write_text(lines)
+    one.end(None, lambda: False)
+    assert sum(why in line for line in said) == 1
+    assert [why in text for text in told(one, "status.json")["remarks"]] == [True]
+
+
+def test_what_could_not_be_told_of_the_workload_is_counted(watched):
+    begin, cycles, said = watched
+    one = begin(is_recording=False)
+    pass_on(one, cycles, 50)
+    one.intake.processes[4711].failed = 12
+    note = {"event": "remark", "text": "the workload of a cycle could not be told (KeyError: 'x')"}
+    (one.place.control / "4711.jsonl").write_text(json.dumps(note) + "\n")
+    one.end(None, lambda: False)
+    text = "the workload of 12 of 50 cycles could not be told (KeyError: 'x')"
+    assert told(one, "status.json")["remarks"] == [text]
+    assert said.count(text) == 1

@@ -26,6 +26,7 @@ from timesink.sources.watch_folder import (
     WATCH_FILE,
     WATCH_SCHEMA,
 )
+from timesink.watcher.agent_notes import UNTOLD, agent_remarks, notes_in, why_no_cycle
 from timesink.watcher.commands import taken_commands
 from timesink.watcher.cycle_intake import CycleIntake, Receiver
 from timesink.watcher.incident_desk import IncidentDesk
@@ -52,6 +53,9 @@ _TASK_S = 900.0
 _AGAIN_S = 30.0
 _FINISHES_S = 60.0
 _INCIDENTS_SHOWN = 20
+_NOTES_S = 5.0
+_NO_CYCLE_S = 30.0
+"""A program that made none by then is asked why."""
 
 
 class WatchSession:
@@ -86,9 +90,11 @@ class WatchSession:
         self._cycles = self._judged = self._outside = 0
         self._is_off = False
         self._ended: ProgramEnd | None = None
-        self._is_over = False
-        self._remarks: list[str] = []
-        self._due = dict.fromkeys(("look", "judge", "second", "series", "trim", "summary"), 0.0)
+        self._is_ending = self._is_over = False
+        self._remarks: dict[str, str] = {}
+        """By what they are about: there is one of each at a time."""
+        whats = ("look", "judge", "second", "series", "trim", "summary", "notes")
+        self._due = dict.fromkeys(whats, 0.0)
         self._tail = CounterTail(self._counters)
         self._sampler = Sampler(
             self._counters,
@@ -128,6 +134,7 @@ class WatchSession:
     def end(self, ended: ProgramEnd | None, is_hurried: Callable[[], bool]) -> None:
         """The program has ended: finish what is under way, unless that is broken off."""
         self._ended = ended
+        self._is_ending = True
         self.intake.stop()
         self._take(time.monotonic())
         self.desk.end_soon()
@@ -142,6 +149,7 @@ class WatchSession:
         self.desk.kill()
         if self._learning is not None:
             self._learning.kill()
+        self._read_notes()
         self._is_over = True
         self._sampler.stop()
         self._second(time.monotonic())
@@ -155,18 +163,42 @@ class WatchSession:
 
     def _tell_end(self) -> None:
         seen = units.counted(self._cycles, "cycles")
-        if not self._cycles:
-            self._say("no cycle was seen; name what marks one with --marker, or --preset")
         alarms = units.counted(self.desk.raised, "alarms") if self.desk.raised else "no alarm"
         kept = [one for one in self.desk.incidents.known if one.folder.is_dir()]
         more = f", {units.counted(len(kept), 'incidents')}" if kept else ""
         self._say(f"watched {seen}: {alarms}{more}; see  timesink watch status {self.plan.folder}")
 
-    def remark(self, text: str) -> None:
-        """What is to be known of the watch as a whole; said once."""
-        if text not in self._remarks:
-            self._remarks.append(text)
+    def remark(self, text: str, about: str = "") -> None:
+        """What is to be known of the watch as a whole; what is said of a thing is said once."""
+        if (about or text) not in self._remarks:
             self._say(text)
+        self._remarks[about or text] = text
+
+    def _read_notes(self) -> None:
+        """Pass on what the agent remarks, and why there is no cycle where it knows."""
+        notes = notes_in(self.place.control)
+        said = agent_remarks(notes)
+        for text in said:
+            if not text.startswith(UNTOLD):
+                self.remark(text)
+        every = self.intake.processes.values()
+        failed = sum(one.failed for one in every)
+        if failed:
+            of = units.counted(sum(one.cycles for one in every), "cycles")
+            why = next((text[len(UNTOLD) :] for text in said if text.startswith(UNTOLD)), "")
+            text = f"the workload of {units.count(failed)} of {of} could not be told{why}"
+            self.remark(text, "workload")
+        late = 1e6 * _NO_CYCLE_S < time.time_ns() // 1000 - self._started_us
+        if self._cycles or self._is_off:
+            self._remarks.pop("no cycle", None)
+        elif self._is_ending or late:
+            so_far = "" if self._is_ending else " so far"
+            why = why_no_cycle(notes, self.plan)
+            self._remarks.pop(why, None)
+            text = f"no cycle was seen{so_far}: {why}"
+            if text != self._remarks.pop("no cycle", None):
+                self._say(text)
+            self._remarks["no cycle"] = text
 
     # -- now and then ----------------------------------------------------------------------------
 
@@ -202,8 +234,8 @@ class WatchSession:
     def _second(self, now: float) -> None:
         if self.intake.trouble:
             self.remark(self.intake.trouble)
-        if any(one.failed for one in self.intake.processes.values()):
-            self.remark("the workload of some cycles could not be told; see `failed` of processes")
+        if not self._is_over and self._is_due("notes", now, _NOTES_S):
+            self._read_notes()
         for what in taken_commands(self.place.commands):
             self._obey(what)
         rows, self._unsaved = self._unsaved, []
@@ -349,7 +381,7 @@ class WatchSession:
         model, ready = self._model, self._ready or (0, 0.0)
         taken, judge = self.desk.recorder, self._judge
         alarms = [alarm_told(each) for each in (judge.open_alarms if judge else ())]
-        remarks = list(self._remarks)
+        remarks = list(self._remarks.values())
         if self.journal.failed:
             remarks.append(f"{units.counted(self.journal.failed, 'writes')} failed")
         if self.desk.incidents.removed:
