@@ -14,6 +14,7 @@ from live_cycles import MadeCycles
 from timesink.analyses.expected.live import learn_live
 from timesink.recorder.watch_plan import WatchPlan
 from timesink.watcher import incident_desk, journal, recordings, session
+from timesink.watcher.commands import obey_commands
 from timesink.watcher.journal import WatchFolder
 
 
@@ -268,3 +269,26 @@ def test_what_could_not_be_told_of_the_workload_is_counted(watched):
     text = "the workload of 12 of 50 cycles could not be told (KeyError: 'x')"
     assert told(one, "status.json")["remarks"] == [text]
     assert said.count(text) == 1
+
+
+def ask(one, what):
+    """What the watcher answers to a request."""
+    (one.place.commands / f"1.{what}").touch()
+    obey_commands(one.place.commands, one._obey)
+    return json.loads((one.place.commands / "1.answer").read_text())
+
+
+def test_requests_that_cannot_be_met_are_refused(watched):
+    begin, cycles, said = watched
+    one = begin()
+    pass_on(one, cycles, 50)
+    assert "learns from the last cycles" in ask(one, "accept")["done"]
+    assert "learns already" in ask(one, "accept")["refused"]
+    pass_on(one, cycles, 10)
+    assert "the cycles of now were not accepted, the model stays: not asked" in said
+    one._judge = None
+    assert "nothing was learned yet" in ask(one, "accept")["refused"]
+    assert "off" in ask(one, "off")["done"]
+    for what in ("off", "accept", "reference"):
+        assert ask(one, what)["refused"] == "watching is off"
+    one.end(None, lambda: False)

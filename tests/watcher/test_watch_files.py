@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
 import urllib.request
 
 import polars as pl
+import pytest
 
 from timesink.analyses.expected.live import LiveAlarm
 from timesink.answers.watch_hosts import place_document, status_of
+from timesink.errors import CollectError
 from timesink.output.terminal import to_text
 from timesink.sources.watch_folder import STATUS_SCHEMA
+from timesink.watcher import commands
 from timesink.watcher.incidents import Incidents
 from timesink.watcher.metrics import MetricsServer, prometheus_text
 from timesink.watcher.notices import AlarmCommand, SharedStatus
@@ -102,3 +106,41 @@ def test_statuses_of_many_watchers_lie_in_one_place(tmp_path):
     told = to_text(place_document(place, status_of(place)))
     assert "1 watcher, 1 with an alarm. The others wait for rank 3." in told
     assert "a collective" in told
+
+
+def test_references_stay_until_others_have_their_place(tmp_path):
+    references = References(tmp_path, 2)
+    for name, kind in (("a", "early"), ("b", "few"), ("c", "many")):
+        (tmp_path / name).mkdir()
+        references.taken.append(Reference(name, tmp_path / name, "", kind, {}, 0))
+    references.forget()
+    assert [one.name for one in references.taken] == ["a", "b", "c"]
+    assert references.is_wanted("decode", {})
+    (tmp_path / "d").mkdir()
+    references.add(Reference("d", tmp_path / "d", "", "few", {}, 0))
+    assert [one.name for one in references.taken] == ["c", "d"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "d"]
+
+
+def test_a_watcher_answers_what_it_is_asked(tmp_path, monkeypatch):
+    commands.WatchFolder(tmp_path / "w").prepare()
+    monkeypatch.setattr(commands, "is_watch", lambda _: True)
+    monkeypatch.setattr(commands, "_TAKEN_S", 0.2)
+    place = commands.WatchFolder(tmp_path / "w").commands
+    with pytest.raises(CollectError, match="does not answer"):
+        commands.ask_watcher(tmp_path / "w", "off")
+    assert list(place.iterdir()) == []
+    monkeypatch.setattr(commands, "_TAKEN_S", 5.0)
+
+    def refuse(what: str) -> str:
+        raise commands.Refused("watching is off")
+
+    for obey in (str.upper, refuse):
+        until = threading.Timer(0.2, commands.obey_commands, (place, obey))
+        until.start()
+        if obey is refuse:
+            with pytest.raises(CollectError, match="off is refused: watching is off"):
+                commands.ask_watcher(tmp_path / "w", "off")
+        else:
+            assert commands.ask_watcher(tmp_path / "w", "off") == "OFF"
+        until.join()

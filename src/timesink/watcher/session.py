@@ -27,7 +27,7 @@ from timesink.sources.watch_folder import (
     WATCH_SCHEMA,
 )
 from timesink.watcher.agent_notes import UNTOLD, agent_remarks, notes_in, why_no_cycle
-from timesink.watcher.commands import taken_commands
+from timesink.watcher.commands import Refused, obey_commands
 from timesink.watcher.cycle_intake import CycleIntake, Receiver
 from timesink.watcher.incident_desk import IncidentDesk
 from timesink.watcher.incidents import alarm_told
@@ -236,8 +236,7 @@ class WatchSession:
             self.remark(self.intake.trouble)
         if not self._is_over and self._is_due("notes", now, _NOTES_S):
             self._read_notes()
-        for what in taken_commands(self.place.commands):
-            self._obey(what)
+        obey_commands(self.place.commands, self._obey)
         rows, self._unsaved = self._unsaved, []
         if rows:
             self.journal.add_rows(pl.concat(rows, how="diagonal"))
@@ -321,21 +320,23 @@ class WatchSession:
         try:
             self._learning = WatchTask("learn", self.place.tasks, _TASK_S, learn=facts)
         except OSError as error:
-            self.remark(f"learning cannot be started ({error.strerror or error})")
+            self.remark(f"learning cannot be started ({error.strerror or error})", "learning")
             self._learns_after_s = time.monotonic() + _AGAIN_S
 
     def _learned(self, answer: dict[str, Any]) -> None:
-        path = self.place.tasks / "model.json"
+        path, is_again = self.place.tasks / "model.json", self._judge is not None
         try:
             if "error" in answer:
                 raise TimesinkError(answer["error"])  # noqa: TRY301
             content = path.read_bytes()
             model = live_model_from(content, str(path))
         except (OSError, TimesinkError) as error:
-            self.remark(f"nothing was learned yet: {error}")
+            self._remarks.pop("learning", None)
+            stays = f"the cycles of now were not accepted, the model stays: {error}"
+            self.remark(stays if is_again else f"nothing was learned yet: {error}", "learning")
             self._learns_after_s = time.monotonic() + _AGAIN_S
             return
-        is_again = self._judge is not None
+        self._remarks.pop("learning", None)
         if is_again:
             stamp = time.strftime("%Y%m%d-%H%M%S")
             with suppress(OSError):
@@ -354,16 +355,31 @@ class WatchSession:
 
     # -- what others ask for, and are told ---------------------------------------------------------
 
-    def _obey(self, what: str) -> None:
+    def _obey(self, what: str) -> str:
+        """What is done about a request; `Refused` where it cannot apply."""
+        if self._is_ending:
+            raise Refused("the program has ended")
+        if self._is_off:
+            raise Refused("watching is off")
         if what == "off":
             self.desk.recorder.leave(self.intake.processes)
             self._is_off = True
             self.desk.close_open("Watching was switched off.")
             self._say("switched off; the program goes on")
-        elif what == "reference":
+            return "Watching is off; the program goes on."
+        if what == "reference":
+            if not self.plan.is_recording:
+                raise Refused("recording is switched off (--no-record)")
             self.desk.references.forget()
-        elif what == "accept" and self._judge is not None and self._learning is None:
-            self._begin_learning(min(self.plan.learn, _MOST_ROWS))
+            return "Healthy cycles are recorded anew, soon; what there is stays until then."
+        if self._learning is not None:
+            raise Refused("it learns already")
+        if self._judge is None:
+            raise Refused("nothing was learned yet that could be replaced")
+        self._begin_learning(min(self.plan.learn, _MOST_ROWS))
+        if self._learning is None:
+            raise Refused(self._remarks["learning"])
+        return "It learns from the last cycles; what is slow now is usual then."
 
     @property
     def state(self) -> str:
