@@ -16,7 +16,7 @@ from timesink.answers.watch_hosts import place_document, status_of
 from timesink.errors import CollectError
 from timesink.output.terminal import to_text
 from timesink.sources.watch_folder import STATUS_SCHEMA
-from timesink.watcher import commands
+from timesink.watcher import commands, notices
 from timesink.watcher.incidents import Incidents
 from timesink.watcher.metrics import MetricsServer, prometheus_text
 from timesink.watcher.notices import AlarmCommand, SharedStatus
@@ -144,3 +144,26 @@ def test_a_watcher_answers_what_it_is_asked(tmp_path, monkeypatch):
         else:
             assert commands.ask_watcher(tmp_path / "w", "off") == "OFF"
         until.join()
+
+
+def test_commands_of_alarms_run_in_order_and_end_with_the_watcher(tmp_path, monkeypatch):
+    monkeypatch.setattr(notices, "_LAST_S", 1.0)
+    said, log = [], tmp_path / "log"
+    code = (
+        "import os, sys, time, signal; event = os.environ['TIMESINK_EVENT']; "
+        f"open({str(log)!r}, 'a').write(event + ' '); "
+        "event == 'closed' and (signal.signal(15, signal.SIG_IGN), time.sleep(60))"
+    )
+    command = AlarmCommand((sys.executable, "-c", code), said.append)
+    for event in ("alarm", "incident", "closed", "alarm"):
+        command.run(event, tmp_path, {})
+    until = time.monotonic() + 20
+    while log.exists() is False or "closed" not in log.read_text():
+        command.look()
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    process = command._running[1]
+    command.close()
+    assert log.read_text().split() == ["alarm", "incident", "closed"]
+    assert process.poll() is not None
+    assert said == ["--on-alarm: ended with the watcher, 1 more not run"]

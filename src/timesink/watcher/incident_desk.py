@@ -43,6 +43,7 @@ _CALM_S = 10.0
 """Healthy cycles are recorded so long after the last alarm at the soonest."""
 _WAITS_S, _WAITS_CYCLES = 5.0, 50
 """So long slow cycles may take to come to a workload that has a reference."""
+_NO_CAUSE = "none found"
 
 
 class IncidentDesk:
@@ -96,6 +97,8 @@ class IncidentDesk:
             self.recorder.current.task.kill()
         if self._comparing is not None:
             self._comparing[1].kill()
+        for one in self.incidents.known:
+            self._conclude(one)
 
     def close_open(self, why: str) -> None:
         """Close the incident that is open."""
@@ -124,6 +127,7 @@ class IncidentDesk:
 
     def follow(self) -> OrderedRecording | None:
         """See what has come of recordings and comparisons; a recording that has ended."""
+        self.command.look()
         done = self.recorder.look(self.intake.processes)
         if done is not None:
             self._recorded(*done)
@@ -157,30 +161,32 @@ class IncidentDesk:
         self.raised += 1
         self.last_alarm = alarm
         now_us = time.time_ns() // 1000
-        self.journal.event("alarm", now_us, alarm=alarm_told(alarm))
         self._say(alarm_line(alarm))
         self._alarm_s = time.monotonic()
         one = self.incidents.open
         if one is not None and (one.last_end_s or alarm.since_s) + SAME_S < alarm.since_s:
             self._close(one, "")
             one = None
-        if one is not None:
+        why = "" if one is not None else self.incidents.why_not(time.monotonic())
+        is_new = one is None and not why
+        if is_new:
+            one = self.incidents.begin(alarm, time.monotonic())
+        incident = None if one is None else one.id
+        self.journal.event("alarm", now_us, alarm=alarm_told(alarm), incident=incident)
+        if one is not None and not is_new:
             one.alarms[alarm.number] = alarm
             one.calm_since_s = None
             self._use_references(alarm, one)
             self._write_incident(one)
             return
-        why = self.incidents.why_not(time.monotonic())
-        if why:
+        if one is None:
             self._use_references(alarm, None)
             self.journal.event("refused", now_us, alarm=alarm.number, why=why)
             self.recorder.why_not = why
             return
-        one = self.incidents.begin(alarm, time.monotonic())
         one.process = self._process_of(alarm.stream)
         recent = self.series.recent()
         self._around = [] if recent is None else [recent]
-        self.journal.event("incident", now_us, incident=one.id, alarm=alarm.number)
         self._tell("alarm", one)
         self._use_references(alarm, one)
         if one.wants_recording:
@@ -222,12 +228,23 @@ class IncidentDesk:
                 return {"process": one.pid, "rank": one.rank, "source": one.source}
         return {"process": None, "rank": None, "source": ""}
 
+    def _conclude(self, one: Incident) -> None:
+        """Say what its cause is, once, or that none was found."""
+        if not one.is_concluded:
+            one.is_concluded = True
+            self.journal.event(
+                "incident", time.time_ns() // 1000, incident=one.id, alarm=one.first.number,
+                cause=one.cause or _NO_CAUSE,
+            )  # fmt: skip
+            self._tell("incident", one)
+
     def _tell(self, event: str, one: Incident) -> None:
         alarm = one.first
         facts = {
             "incident": one.id, "phase": alarm.phase, "stream": alarm.stream, "rule": alarm.rule,
             "expected_us": alarm.expected_us, "observed_us": alarm.observed_us,
-            "lost_us": one.brief()["lost_us"], "since_us": one.since_us, "cause": one.cause,
+            "lost_us": one.brief()["lost_us"], "since_us": one.since_us,
+            "cause": one.cause or (_NO_CAUSE if one.is_concluded else ""),
         }  # fmt: skip
         self.command.run(event, one.folder, facts)
 
@@ -255,9 +272,11 @@ class IncidentDesk:
         last_s = one.last_end_s
         one.ended_us = time.time_ns() // 1000 if last_s is None else round(1e6 * last_s)
         one.remark(why)
-        if one.wants_recording and one.recording is None and not self._is_recorded_now(one):
+        if one.recording is None and not self._is_recorded_now(one):
+            if one.wants_recording:
+                one.remark("It was over before it could be recorded.")
             one.wants_recording = False
-            one.remark("It was over before it could be recorded.")
+            self._conclude(one)
         now_us = time.time_ns() // 1000
         self.journal.event("closed", now_us, incident=one.id, lost_us=one.brief()["lost_us"])
         lost = units.duration_ns(1e3 * max(one.brief()["lost_us"], 0.0))
@@ -339,6 +358,7 @@ class IncidentDesk:
         if "error" in answer:
             one.remark(f"Nothing was recorded: {answer['error']}.")
             self._write_incident(one)
+            self._conclude(one)
             return
         one.recording = answer
         if one.ended_us is not None and one.ended_us < answer["started_us"]:
@@ -373,6 +393,7 @@ class IncidentDesk:
         if one.likeness is None:
             one.remark("There is no recording of healthy cycles to compare with.")
             self._write_incident(one)
+            self._conclude(one)
             return
         one.remark(one.likeness.remark)
         base = one.folder / "base"
@@ -383,6 +404,7 @@ class IncidentDesk:
         except OSError as error:
             one.remark(f"It was not compared: {error.strerror or error}.")
             self._write_incident(one)
+            self._conclude(one)
 
     def _compared(self, one: Incident, answer: dict[str, Any]) -> None:
         if "error" in answer:
@@ -393,7 +415,7 @@ class IncidentDesk:
         cause = one.cause or answer.get("reason") or "no cause was found"
         self._say(f"incident {one.id}: {cause}")
         self._say(f"incident {one.id}: see {one.folder}")
-        self._tell("incident", one)
+        self._conclude(one)
 
 
 def _is_alike(near: Likeness | None) -> bool:

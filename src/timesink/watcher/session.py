@@ -147,6 +147,7 @@ class WatchSession:
             self._follow_tasks()
             time.sleep(0.1)
         self.desk.kill()
+        self.desk.command.close(is_hurried)
         if self._learning is not None:
             self._learning.kill()
         self._read_notes()
@@ -242,7 +243,6 @@ class WatchSession:
             self.journal.add_rows(pl.concat(rows, how="diagonal"))
         self.series.close_second()
         self.series.add_counters(self._tail.read())
-        self.desk.command.look()
         if self.desk.remark:
             self.remark(self.desk.remark)
         if not (self._is_off or self._is_over):
