@@ -44,6 +44,7 @@ def watched(tmp_path, monkeypatch):
     for module in (session, incident_desk, recordings):
         monkeypatch.setattr(module, "WatchTask", Task)
     monkeypatch.setattr(recordings, "is_alive", lambda _: True)
+    monkeypatch.setattr(session, "_SETTLES_S", -1e6)
     cycles = MadeCycles()
     learner = MadeCycles()
     learner.put(600)
@@ -292,4 +293,42 @@ def test_requests_that_cannot_be_met_are_refused(watched):
     assert "off" in ask(one, "off")["done"]
     for what in ("off", "accept", "reference"):
         assert ask(one, what)["refused"] == "watching is off"
+    one.end(None, lambda: False)
+
+
+def test_cycles_beside_a_recording_raise_no_alarm(watched, monkeypatch):
+    begin, cycles, _ = watched
+    monkeypatch.setattr(Task, "records", staticmethod(lambda: None))
+    one = begin(gap_s=3600)
+    pass_on(one, cycles, 20)
+    assert one.desk.recorder.current is not None
+    pass_on(one, cycles, 50, times=3)
+    monkeypatch.setattr(Task, "records", staticmethod(lambda: recorded(cycles)))
+    monkeypatch.setattr(session, "_SETTLES_S", 2 + cycles.now_us / 1e6 - time.time())
+    pass_on(one, cycles, 20, times=3)
+    assert (one.desk.raised, len(one.desk.references.taken)) == (0, 1)
+    pass_on(one, cycles, 200, times=3)
+    # So slow cycles may have been recorded.
+    assert (one.desk.raised, one.desk.references.taken) == (1, [])
+    one.end(None, lambda: False)
+
+
+@pytest.mark.parametrize(
+    ("source", "renamed", "why"),
+    [
+        ("decode_step", "batch_size", "those of decode_step, these of optimizer step SGD"),
+        ("", "tokens", "tell tokens, which these do not"),
+    ],
+)
+def test_a_model_of_another_program_is_not_used(watched, tmp_path, source, renamed, why):
+    begin, cycles, said = watched
+    made = MadeCycles()
+    made.put(300)
+    lasted = [ns / 1e3 for ns in made.read(0)[0].duration_ns]
+    rows = pl.DataFrame({"job_name": "1.0", "duration_us": lasted, renamed: 8.0})
+    (tmp_path / "model.json").write_bytes(learn_live(rows, source=source).to_json())
+    one = begin(is_recording=False)
+    pass_on(one, cycles, 50, times=3)
+    assert any(why in line and "it learns instead" in line for line in said)
+    assert (one.state, one.desk.raised) == ("learning", 0)
     one.end(None, lambda: False)

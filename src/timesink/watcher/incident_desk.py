@@ -69,6 +69,8 @@ class IncidentDesk:
         self.recorder = Recorder(plan, place.control, place.tasks)
         self.command = AlarmCommand(plan.on_alarm, say)
         self.raised = 0
+        self.settled_us = 0
+        """From when on cycles are not disturbed by a recording of healthy ones."""
         self.last_alarm: LiveAlarm | None = None
         self.remark = ""
         """Why there is no reference."""
@@ -125,11 +127,13 @@ class IncidentDesk:
             is_early=True,
         )
 
-    def follow(self) -> OrderedRecording | None:
+    def follow(self, settles_s: float = 0.0) -> OrderedRecording | None:
         """See what has come of recordings and comparisons; a recording that has ended."""
         self.command.look()
         done = self.recorder.look(self.intake.processes)
         if done is not None:
+            if done[0].incident is None:
+                self.settled_us = time.time_ns() // 1000 + round(1e6 * settles_s)
             self._recorded(*done)
         if self._comparing is None and self._to_compare:
             self._compare(self._to_compare.pop(0))
@@ -379,9 +383,11 @@ class IncidentDesk:
                 self.recorder.forgive()
             return
         kind = EARLY if made.is_early else kind_of(made.phase, made.workload)
+        # What is slow once cycles are judged again may have been slow before.
+        known_us = self.settled_us + 1_000_000 + round(3 * made.cycle_us)
         taken = Reference(
             made.folder.name, made.folder, made.phase, kind, made.workload,
-            answer["started_us"], answer["ended_us"], answer,
+            answer["started_us"], max(answer["ended_us"], known_us), answer,
         )  # fmt: skip
         self.references.add(taken)
         now_us = time.time_ns() // 1000

@@ -38,6 +38,7 @@ class OrderedRecording:
     """Whether the program had just begun."""
     ordered: bool = False
     begun_s: float = field(default_factory=time.monotonic)
+    begun_us: int = field(default_factory=lambda: time.time_ns() // 1000)
 
 
 @dataclass

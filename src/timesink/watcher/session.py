@@ -35,7 +35,8 @@ from timesink.watcher.journal import Journal, WatchFolder
 from timesink.watcher.metrics import MetricsServer, OpenTelemetry
 from timesink.watcher.notices import SharedStatus
 from timesink.watcher.own_cost import OwnCost
-from timesink.watcher.series import CounterTail, WatchedSeries, unjudged
+from timesink.watcher.references import dominant_phase
+from timesink.watcher.series import LEARNING, CounterTail, WatchedSeries, unjudged
 from timesink.watcher.tasks import WatchTask
 
 _LOOKS_S = 0.25
@@ -53,7 +54,11 @@ _TASK_S = 900.0
 _AGAIN_S = 30.0
 _FINISHES_S = 60.0
 _INCIDENTS_SHOWN = 20
+_SHOWN_ROWS = 100
 _NOTES_S = 5.0
+_SETTLES_S = 2.0
+"""A program is not itself right after a recording."""
+_ANY_SOURCE = ("", "timesink watch")
 _NO_CYCLE_S = 30.0
 """A program that made none by then is asked why."""
 
@@ -85,6 +90,10 @@ class WatchSession:
         self._limit_us: float | None = None
         """The largest limit of the cycles that were judged last."""
         self._learning: WatchTask | None = None
+        self._is_model_known = plan.model is None
+        """Whether it is known to fit the program."""
+        self._table = pl.DataFrame({"phase": []}, schema={"phase": pl.String})
+        """Of the cycles that were judged last."""
         self._learns_after_s = 0.0
         self._unsaved: list[pl.DataFrame] = []
         self._cycles = self._judged = self._outside = 0
@@ -219,7 +228,7 @@ class WatchSession:
             self._sampler.keep_from(round(1e6 * (time.time() - _COUNTERS_KEPT_S)))
 
     def _follow_tasks(self) -> None:
-        ended = self.desk.follow()
+        ended = self.desk.follow(_SETTLES_S)
         if ended is not None and ended.is_early and self._ready is None:
             self._ready = (0, time.monotonic())
         if self._learning is not None and (answer := self._learning.answer()) is not None:
@@ -284,6 +293,9 @@ class WatchSession:
         if rows is None or self._is_off:
             return
         self._unsaved.append(rows)
+        if self._judge is not None and not self._is_model_known:
+            self._is_model_known = True
+            self._check_model(rows)
         if self._judge is None:
             self.series.add(unjudged(rows), rows)
             if self._ready is None and not self.desk.record_early(rows):
@@ -291,7 +303,14 @@ class WatchSession:
             if self._ready is not None:
                 self._ready = (self._ready[0] + rows.height, self._ready[1])
             return
+        rows, disturbed = self._undisturbed(rows)
+        if disturbed.height:
+            phase = dominant_phase(self._table) or LEARNING
+            self.series.add(unjudged(disturbed).with_columns(phase=pl.lit(phase)), disturbed)
+        if not rows.height:
+            return
         found = self._judge.judge(rows)
+        self._table = found.table.tail(_SHOWN_ROWS)
         self._judged += found.table.height
         self._outside += int(found.table["outside"].sum())
         limit_us = found.table["limit_us"].max()
@@ -301,6 +320,34 @@ class WatchSession:
         for alarm in found.raised:
             self.desk.raise_alarm(alarm)
         self.desk.refresh(self._judge.open_alarms, found.ended)
+
+    def _undisturbed(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Cycles that can be judged, and those beside a recording of healthy ones."""
+        current = self.desk.recorder.current
+        if current is not None and current.incident is None:
+            since_s = current.begun_us / 1e6
+            near = rows["start_ts"] + rows["duration_us"] / 1e6 >= since_s
+        else:
+            near = rows["start_ts"] < self.desk.settled_us / 1e6
+        return rows.filter(~near), rows.filter(near)
+
+    def _sources(self) -> str:
+        return ", ".join(sorted({one.source for one in self.intake.processes.values()}))
+
+    def _check_model(self, rows: pl.DataFrame) -> None:
+        """Do without a model of another program: whatever it expects is wrong here."""
+        if self._model is None:
+            return
+        model, source = self._model, self._sources()
+        missing = sorted({*model.model.columns} - {*rows.columns})
+        why = f"its cycles tell {', '.join(missing)}, which these do not" if missing else ""
+        if model.source not in (*_ANY_SOURCE, source):
+            why = f"its cycles are those of {model.source}, these of {source}"
+        if why:
+            self._model = self._judge = None
+            with suppress(OSError):
+                self.place.model.unlink()
+            self.remark(f"--model {self.plan.model}: does not fit: {why}; it learns instead")
 
     # -- learning --------------------------------------------------------------------------------
 
@@ -315,7 +362,7 @@ class WatchSession:
         facts = {
             "rows": [str(path) for path in self.place.rows], "last": last,
             "to": str(self.place.tasks / "model.json"), "at_least": self.plan.at_least,
-            "alarms_per_hour": self.plan.alarms_per_hour,
+            "alarms_per_hour": self.plan.alarms_per_hour, "source": self._sources(),
         }  # fmt: skip
         try:
             self._learning = WatchTask("learn", self.place.tasks, _TASK_S, learn=facts)
