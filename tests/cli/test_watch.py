@@ -92,3 +92,14 @@ def test_a_program_that_ends_at_once(run, tmp_path):
     assert run("watch", "status", folder).out.startswith("The program ended after 0 s")
     assert run("watch", "status", folder, "--format", "json").json["watch"]["exit"]["code"] == 5
     assert "runs no more" in run("watch", "off", folder).err
+
+
+def test_what_is_no_folder_of_a_watch_is_a_sentence(decline, tmp_path):
+    status = tmp_path / "status.json"
+    status.write_text('{"state": 5}')
+    assert "takes the folder of a watch" in decline("watch", "status", status)[0]
+    assert "watch.json: missing" in decline("watch", "status", tmp_path)[0]
+    (tmp_path / "watch.json").write_text("{")
+    assert "watch.json: damaged" in decline("watch", "status", tmp_path)[0]
+    (tmp_path / "watch.json").write_text('{"schema": "timesink/watch/1"}')
+    assert "status.json: not what a watcher" in decline("watch", "status", tmp_path)[0]

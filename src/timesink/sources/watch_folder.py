@@ -197,7 +197,8 @@ def told_watch(
         series = told_values(file) if file.exists() else None
     except UnreadableError as error:
         # What there is is shown; the curves come back with the next file.
-        status["remarks"] = [*(status.get("remarks") or ()), error.message]
+        said = status.get("remarks")
+        status["remarks"] = [*(said if isinstance(said, list) else ()), error.message]
     return status, series, incident_folders(folder, holds)
 
 
