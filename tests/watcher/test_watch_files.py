@@ -13,7 +13,8 @@ import pytest
 
 from timesink.analyses.expected.live import LiveAlarm
 from timesink.answers.watch_hosts import place_document, status_of
-from timesink.errors import CollectError
+from timesink.answers.watch_status import status_document
+from timesink.errors import CollectError, UsageError
 from timesink.output.terminal import to_text
 from timesink.sources.watch_folder import STATUS_SCHEMA
 from timesink.watcher import commands, notices
@@ -167,3 +168,35 @@ def test_commands_of_alarms_run_in_order_and_end_with_the_watcher(tmp_path, monk
     assert log.read_text().split() == ["alarm", "incident", "closed"]
     assert process.poll() is not None
     assert said == ["--on-alarm: ended with the watcher, 1 more not run"]
+
+
+def test_metrics_are_served_by_the_family_of_the_address():
+    try:
+        server = MetricsServer(("::1", 0))
+    except UsageError:
+        pytest.skip("no IPv6 here")
+    asked = urllib.request.Request(f"http://[::1]:{server.port}/metrics", method="HEAD")
+    with urllib.request.urlopen(asked) as answer:
+        assert (answer.status, answer.read()) == (200, b"")
+    with pytest.raises(UsageError, match=r"\[::1\]") as used:
+        MetricsServer(("::1", server.port))
+    assert "another port" in used.value.hint
+    server.close()
+    with pytest.raises(UsageError) as foreign:
+        MetricsServer(("192.0.2.1", 0))
+    assert "address of this machine" in foreign.value.hint
+
+
+@pytest.mark.parametrize(
+    ("status", "headline"),
+    [
+        ({"state": "learning", "learned": {"cycles": 2841, "of": 150, "seconds_left": 12.2}},
+         "Learning what cycles take: 2 841 are enough, it waits 12 s more (--learn-seconds)."),
+        ({"state": "ended", "exit": {"code": None, "signal": "SIGKILL"}},
+         "The program ended by SIGKILL: 0 cycles, no incident."),
+        ({"state": "ended", "exit": {"code": 7, "signal": ""}},
+         "The program ended with code 7: 0 cycles, no incident."),
+    ],
+)  # fmt: skip
+def test_how_a_program_does_in_a_sentence(status, headline):
+    assert status_document({**status, "time_us": 0}, None, now_us=0).headline == headline

@@ -373,7 +373,8 @@ class IncidentDesk:
     def _keep_reference(self, made: OrderedRecording, answer: dict[str, Any]) -> None:
         if "error" in answer:
             removed(made.folder)
-            self.remark = f"no reference was recorded: {answer['error']}"
+            if made.has_program:
+                self.remark = f"no reference was recorded: {answer['error']}"
             return
         one = self.incidents.open
         if one is not None or self._alarm_s > made.begun_s:

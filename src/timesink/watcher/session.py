@@ -131,19 +131,25 @@ class WatchSession:
         self.tick()
 
     def _write_watch(self) -> None:
-        ended = self._ended
         content = {
             "schema": WATCH_SCHEMA, "timesink": self.plan.timesink, "command": self.plan.command,
             "options": self.plan.options(), "pid": os.getpid(), "started_us": self._started_us,
             "ended_us": time.time_ns() // 1000 if self._is_over else None,
-            "exit": {"code": ended.code, "signal": ended.signal} if ended else None,
+            "exit": self._exit(),
         }  # fmt: skip
         self.journal.replace(WATCH_FILE, content)
+
+    def _exit(self) -> dict[str, Any] | None:
+        ended = self._ended
+        return {"code": ended.code, "signal": ended.signal} if ended else None
 
     def end(self, ended: ProgramEnd | None, is_hurried: Callable[[], bool]) -> None:
         """The program has ended: finish what is under way, unless that is broken off."""
         self._ended = ended
         self._is_ending = True
+        if self._learning is not None:
+            self._learning.kill()
+            self._learning = None
         self.intake.stop()
         self._take(time.monotonic())
         self.desk.end_soon()
@@ -157,8 +163,6 @@ class WatchSession:
             time.sleep(0.1)
         self.desk.kill()
         self.desk.command.close(is_hurried)
-        if self._learning is not None:
-            self._learning.kill()
         self._read_notes()
         self._is_over = True
         self._sampler.stop()
@@ -358,6 +362,12 @@ class WatchSession:
             if enough and now >= self._learns_after_s:
                 self._begin_learning(min(cycles, _MOST_ROWS))
 
+    def _learns_for_s(self) -> float | None:
+        """Until so many seconds from now cycles are gathered, however many there are."""
+        if self._ready is None:
+            return None
+        return round(max(0.0, self.plan.learn_s - (time.monotonic() - self._ready[1])), 1)
+
     def _begin_learning(self, last: int) -> None:
         facts = {
             "rows": [str(path) for path in self.place.rows], "last": last,
@@ -457,12 +467,14 @@ class WatchSession:
             "state": self.state,
             "time_us": time.time_ns() // 1000,
             "started_us": self._started_us,
+            "exit": self._exit(),
             "cycles": self._cycles,
             "dropped": self.intake.dropped,
             "outside": self._outside,
             "learned": {
                 "cycles": ready[0] if model is None else model.cycles,
                 "of": self.plan.learn,
+                "seconds_left": self._learns_for_s() if model is None else None,
                 "kind": kind,
                 "error_pct": error,
             },
