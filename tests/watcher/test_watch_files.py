@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import sys
 import threading
@@ -133,7 +134,7 @@ def test_a_watcher_answers_what_it_is_asked(tmp_path, monkeypatch):
     assert list(place.iterdir()) == []
     monkeypatch.setattr(commands, "_TAKEN_S", 5.0)
 
-    def refuse(what: str) -> str:
+    def refuse(_: str) -> str:
         raise commands.Refused("watching is off")
 
     for obey in (str.upper, refuse):
@@ -175,9 +176,11 @@ def test_metrics_are_served_by_the_family_of_the_address():
         server = MetricsServer(("::1", 0))
     except UsageError:
         pytest.skip("no IPv6 here")
-    asked = urllib.request.Request(f"http://[::1]:{server.port}/metrics", method="HEAD")
-    with urllib.request.urlopen(asked) as answer:
-        assert (answer.status, answer.read()) == (200, b"")
+    asking = http.client.HTTPConnection("::1", server.port)
+    asking.request("HEAD", "/metrics")
+    answer = asking.getresponse()
+    assert (answer.status, answer.read()) == (200, b"")
+    asking.close()
     with pytest.raises(UsageError, match=r"\[::1\]") as used:
         MetricsServer(("::1", server.port))
     assert "another port" in used.value.hint

@@ -45,9 +45,9 @@ def status_of(place: str) -> dict[str, Any]:
             return {**status, "watch": about}
         if (where / STATUS_FILE).exists():
             told_values(where / STATUS_FILE)
-            about = "damaged, or not of a watcher" if (where / WATCH_FILE).exists() else "missing"
+            why = "damaged, or not of a watcher" if (where / WATCH_FILE).exists() else "missing"
             raise UnreadableError(
-                f"{where / WATCH_FILE}: {about}, so this is no folder of a watch",
+                f"{where / WATCH_FILE}: {why}, so this is no folder of a watch",
                 "name the folder of  timesink watch -o DIR, or the place of --summary",
             )
     every = shared_statuses(place)

@@ -38,13 +38,11 @@ def why_no_cycle(notes: Sequence[ProcessNotes], plan: WatchPlan) -> str:
     >>> why_no_cycle([ProcessNotes(1, ({"event": "python"},))], WatchPlan(Path("watch")))
     'torch was never imported'
     """
-    if not notes:
-        return _NO_PYTHON
     remarks = agent_remarks(notes)
+    if not any(one.last("torch") for one in notes):
+        remarks.append("torch was never imported" if notes else _NO_PYTHON)
     if remarks:
         return remarks[0]
-    if not any(one.last("torch") for one in notes):
-        return "torch was never imported"
     begun = next((note for one in notes if (note := one.last("watching"))), None)
     if begun is not None:
         return f"{begun.get('source')} came only once"

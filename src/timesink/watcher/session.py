@@ -202,7 +202,7 @@ class WatchSession:
             why = next((text[len(UNTOLD) :] for text in said if text.startswith(UNTOLD)), "")
             text = f"the workload of {units.count(failed)} of {of} could not be told{why}"
             self.remark(text, "workload")
-        late = 1e6 * _NO_CYCLE_S < time.time_ns() // 1000 - self._started_us
+        late = time.time_ns() // 1000 - self._started_us > 1e6 * _NO_CYCLE_S
         if self._cycles or self._is_off:
             self._remarks.pop("no cycle", None)
         elif self._is_ending or late:
@@ -368,7 +368,7 @@ class WatchSession:
             return None
         return round(max(0.0, self.plan.learn_s - (time.monotonic() - self._ready[1])), 1)
 
-    def _begin_learning(self, last: int) -> None:
+    def _begin_learning(self, last: int) -> bool:
         facts = {
             "rows": [str(path) for path in self.place.rows], "last": last,
             "to": str(self.place.tasks / "model.json"), "at_least": self.plan.at_least,
@@ -379,6 +379,7 @@ class WatchSession:
         except OSError as error:
             self.remark(f"learning cannot be started ({error.strerror or error})", "learning")
             self._learns_after_s = time.monotonic() + _AGAIN_S
+        return self._learning is not None
 
     def _learned(self, answer: dict[str, Any]) -> None:
         path, is_again = self.place.tasks / "model.json", self._judge is not None
@@ -433,8 +434,7 @@ class WatchSession:
             raise Refused("it learns already")
         if self._judge is None:
             raise Refused("nothing was learned yet that could be replaced")
-        self._begin_learning(min(self.plan.learn, _MOST_ROWS))
-        if self._learning is None:
+        if not self._begin_learning(min(self.plan.learn, _MOST_ROWS)):
             raise Refused(self._remarks["learning"])
         return "It learns from the last cycles; what is slow now is usual then."
 
