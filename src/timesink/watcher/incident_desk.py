@@ -132,7 +132,7 @@ class IncidentDesk:
         self.command.look()
         done = self.recorder.look(self.intake.processes)
         if done is not None:
-            if done[0].incident is None:
+            if done[0].incident is None and not done[0].is_early:
                 self.settled_us = time.time_ns() // 1000 + round(1e6 * settles_s)
             self._recorded(*done)
         if self._comparing is None and self._to_compare:
@@ -386,6 +386,7 @@ class IncidentDesk:
         kind = EARLY if made.is_early else kind_of(made.phase, made.workload)
         # What is slow once cycles are judged again may have been slow before.
         known_us = self.settled_us + 1_000_000 + round(3 * made.cycle_us)
+        known_us = 0 if made.is_early else known_us
         taken = Reference(
             made.folder.name, made.folder, made.phase, kind, made.workload,
             answer["started_us"], max(answer["ended_us"], known_us), answer,
