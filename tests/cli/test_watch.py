@@ -149,3 +149,14 @@ def test_signals_of_a_scheduler_reach_the_program(tmp_path, command):
     started.send_signal(signal.SIGUSR1)
     assert started.wait(timeout=30) == 9
     started.stdout.close()
+
+
+def test_what_is_no_folder_of_a_watch_is_a_sentence(decline, tmp_path):
+    status = tmp_path / "status.json"
+    status.write_text('{"state": 5}')
+    assert "takes the folder of a watch" in decline("watch", "status", status)[0]
+    assert "watch.json: missing" in decline("watch", "status", tmp_path)[0]
+    (tmp_path / "watch.json").write_text("{")
+    assert "watch.json: damaged" in decline("watch", "status", tmp_path)[0]
+    (tmp_path / "watch.json").write_text('{"schema": "timesink/watch/1"}')
+    assert "status.json: not what a watcher" in decline("watch", "status", tmp_path)[0]

@@ -14,6 +14,7 @@ from live_cycles import MadeCycles
 from timesink.analyses.expected.live import learn_live
 from timesink.recorder.watch_plan import WatchPlan
 from timesink.watcher import incident_desk, journal, recordings, session
+from timesink.watcher.commands import obey_commands
 from timesink.watcher.journal import WatchFolder
 
 
@@ -43,6 +44,7 @@ def watched(tmp_path, monkeypatch):
     for module in (session, incident_desk, recordings):
         monkeypatch.setattr(module, "WatchTask", Task)
     monkeypatch.setattr(recordings, "is_alive", lambda _: True)
+    monkeypatch.setattr(session, "_SETTLES_S", -1e6)
     cycles = MadeCycles()
     learner = MadeCycles()
     learner.put(600)
@@ -102,9 +104,10 @@ def test_an_alarm_becomes_an_incident_and_closes(watched):
     assert incident["lost_us"] > 50_000
     assert "Nothing was recorded: no profiler here." in incident["remarks"]
     events = (one.place.folder / "alarms.jsonl").read_text().splitlines()
-    names = [json.loads(line)["event"] for line in events]
-    assert names[:2] == ["alarm", "incident"]
-    assert "closed" in names
+    first, second, *_, last = map(json.loads, events)
+    assert (first["event"], first["incident"]) == ("alarm", kept["id"])
+    assert (second["event"], second["cause"]) == ("incident", "none found")
+    assert last["event"] == "closed"
     rows = pl.read_csv(one.place.folder / "cycles.csv")
     assert rows.height == 220
     assert told(one, "status.json")["state"] == "ended"
@@ -253,4 +256,98 @@ def test_a_full_disk_is_said_once(watched, monkeypatch):
     assert sum("cannot be written (No space left" in line for line in said) == 1
     assert one.journal.failed >= 5
     monkeypatch.undo()
+    one.end(None, lambda: False)
+
+
+@pytest.mark.parametrize(
+    ("notes", "why"),
+    [
+        ([], "no Python of the program let the agent in"),
+        ([{"event": "python"}], "torch was never imported"),
+        ([{"event": "torch"}], "decode_step was never called"),
+        ([{"event": "torch"}, {"event": "remark", "text": "a coroutine"}], ": a coroutine"),
+    ],
+)
+def test_why_there_is_no_cycle_is_said_once(watched, notes, why):
+    begin, _, said = watched
+    one = begin(marker="decode_step")
+    lines = "".join(json.dumps(note) + "\n" for note in notes)
+    if notes:
+        (one.place.control / "4711.jsonl").write_text(lines)
+    one.end(None, lambda: False)
+    assert sum(why in line for line in said) == 1
+    assert [why in text for text in told(one, "status.json")["remarks"]] == [True]
+
+
+def test_what_could_not_be_told_of_the_workload_is_counted(watched):
+    begin, cycles, said = watched
+    one = begin(is_recording=False)
+    pass_on(one, cycles, 50)
+    one.intake.processes[4711].failed = 12
+    note = {"event": "remark", "text": "the workload of a cycle could not be told (KeyError: 'x')"}
+    (one.place.control / "4711.jsonl").write_text(json.dumps(note) + "\n")
+    one.end(None, lambda: False)
+    text = "the workload of 12 of 50 cycles could not be told (KeyError: 'x')"
+    assert told(one, "status.json")["remarks"] == [text]
+    assert said.count(text) == 1
+
+
+def ask(one, what):
+    """What the watcher answers to a request."""
+    (one.place.commands / f"1.{what}").touch()
+    obey_commands(one.place.commands, one._obey)
+    return json.loads((one.place.commands / "1.answer").read_text())
+
+
+def test_requests_that_cannot_be_met_are_refused(watched):
+    begin, cycles, said = watched
+    one = begin()
+    pass_on(one, cycles, 50)
+    assert "learns from the last cycles" in ask(one, "accept")["done"]
+    assert "learns already" in ask(one, "accept")["refused"]
+    pass_on(one, cycles, 10)
+    assert "the cycles of now were not accepted, the model stays: not asked" in said
+    one._judge = None
+    assert "nothing was learned yet" in ask(one, "accept")["refused"]
+    assert "off" in ask(one, "off")["done"]
+    for what in ("off", "accept", "reference"):
+        assert ask(one, what)["refused"] == "watching is off"
+    one.end(None, lambda: False)
+
+
+def test_cycles_beside_a_recording_raise_no_alarm(watched, monkeypatch):
+    begin, cycles, _ = watched
+    monkeypatch.setattr(Task, "records", staticmethod(lambda: None))
+    one = begin(gap_s=3600)
+    pass_on(one, cycles, 20)
+    one.desk.recorder.current.begun_us = cycles.now_us
+    pass_on(one, cycles, 50, times=3)
+    monkeypatch.setattr(Task, "records", staticmethod(lambda: recorded(cycles)))
+    monkeypatch.setattr(session, "_SETTLES_S", 2 + cycles.now_us / 1e6 - time.time())
+    pass_on(one, cycles, 20, times=3)
+    assert (one.desk.raised, len(one.desk.references.taken)) == (0, 1)
+    pass_on(one, cycles, 200, times=3)
+    # So slow cycles may have been recorded.
+    assert (one.desk.raised, one.desk.references.taken) == (1, [])
+    one.end(None, lambda: False)
+
+
+@pytest.mark.parametrize(
+    ("source", "renamed", "why"),
+    [
+        ("decode_step", "batch_size", "those of decode_step, these of optimizer step SGD"),
+        ("", "tokens", "tell tokens, which these do not"),
+    ],
+)
+def test_a_model_of_another_program_is_not_used(watched, tmp_path, source, renamed, why):
+    begin, cycles, said = watched
+    made = MadeCycles()
+    made.put(300)
+    lasted = [ns / 1e3 for ns in made.read(0)[0].duration_ns]
+    rows = pl.DataFrame({"job_name": "1.0", "duration_us": lasted, renamed: 8.0})
+    (tmp_path / "model.json").write_bytes(learn_live(rows, source=source).to_json())
+    one = begin(is_recording=False)
+    pass_on(one, cycles, 50, times=3)
+    assert any(why in line and "it learns instead" in line for line in said)
+    assert (one.state, one.desk.raised) == ("learning", 0)
     one.end(None, lambda: False)

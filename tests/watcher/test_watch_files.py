@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import sys
+import threading
 import time
 import urllib.request
 
 import polars as pl
+import pytest
 
 from timesink.analyses.expected.live import LiveAlarm
 from timesink.answers.watch_hosts import place_document, status_of
+from timesink.answers.watch_status import status_document
+from timesink.errors import CollectError, UsageError
 from timesink.output.terminal import to_text
 from timesink.sources.watch_folder import STATUS_SCHEMA
+from timesink.watcher import commands, notices
 from timesink.watcher.incidents import Incidents
 from timesink.watcher.metrics import MetricsServer, prometheus_text
 from timesink.watcher.notices import AlarmCommand, SharedStatus
@@ -102,3 +108,98 @@ def test_statuses_of_many_watchers_lie_in_one_place(tmp_path):
     told = to_text(place_document(place, status_of(place)))
     assert "1 watcher, 1 with an alarm. The others wait for rank 3." in told
     assert "a collective" in told
+
+
+def test_references_stay_until_others_have_their_place(tmp_path):
+    references = References(tmp_path, 2)
+    for name, kind in (("a", "early"), ("b", "few"), ("c", "many")):
+        (tmp_path / name).mkdir()
+        references.taken.append(Reference(name, tmp_path / name, "", kind, {}, 0))
+    references.forget()
+    assert [one.name for one in references.taken] == ["a", "b", "c"]
+    assert references.is_wanted("decode", {})
+    (tmp_path / "d").mkdir()
+    references.add(Reference("d", tmp_path / "d", "", "few", {}, 0))
+    assert [one.name for one in references.taken] == ["c", "d"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "d"]
+
+
+def test_a_watcher_answers_what_it_is_asked(tmp_path, monkeypatch):
+    commands.WatchFolder(tmp_path / "w").prepare()
+    monkeypatch.setattr(commands, "is_watch", lambda _: True)
+    monkeypatch.setattr(commands, "_TAKEN_S", 0.2)
+    place = commands.WatchFolder(tmp_path / "w").commands
+    with pytest.raises(CollectError, match="does not answer"):
+        commands.ask_watcher(tmp_path / "w", "off")
+    assert list(place.iterdir()) == []
+    monkeypatch.setattr(commands, "_TAKEN_S", 5.0)
+
+    def refuse(_: str) -> str:
+        raise commands.Refused("watching is off")
+
+    for obey in (str.upper, refuse):
+        until = threading.Timer(0.2, commands.obey_commands, (place, obey))
+        until.start()
+        if obey is refuse:
+            with pytest.raises(CollectError, match="off is refused: watching is off"):
+                commands.ask_watcher(tmp_path / "w", "off")
+        else:
+            assert commands.ask_watcher(tmp_path / "w", "off") == "OFF"
+        until.join()
+
+
+def test_commands_of_alarms_run_in_order_and_end_with_the_watcher(tmp_path, monkeypatch):
+    monkeypatch.setattr(notices, "_LAST_S", 1.0)
+    said, log = [], tmp_path / "log"
+    code = (
+        "import os, sys, time, signal; event = os.environ['TIMESINK_EVENT']; "
+        f"open({str(log)!r}, 'a').write(event + ' '); "
+        "event == 'closed' and (signal.signal(15, signal.SIG_IGN), time.sleep(60))"
+    )
+    command = AlarmCommand((sys.executable, "-c", code), said.append)
+    for event in ("alarm", "incident", "closed", "alarm"):
+        command.run(event, tmp_path, {})
+    until = time.monotonic() + 20
+    while log.exists() is False or "closed" not in log.read_text():
+        command.look()
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    process = command._running[1]
+    command.close()
+    assert log.read_text().split() == ["alarm", "incident", "closed"]
+    assert process.poll() is not None
+    assert said == ["--on-alarm: ended with the watcher, 1 more not run"]
+
+
+def test_metrics_are_served_by_the_family_of_the_address():
+    try:
+        server = MetricsServer(("::1", 0))
+    except UsageError:
+        pytest.skip("no IPv6 here")
+    asking = http.client.HTTPConnection("::1", server.port)
+    asking.request("HEAD", "/metrics")
+    answer = asking.getresponse()
+    assert (answer.status, answer.read()) == (200, b"")
+    asking.close()
+    with pytest.raises(UsageError, match=r"\[::1\]") as used:
+        MetricsServer(("::1", server.port))
+    assert "another port" in used.value.hint
+    server.close()
+    with pytest.raises(UsageError) as foreign:
+        MetricsServer(("192.0.2.1", 0))
+    assert "address of this machine" in foreign.value.hint
+
+
+@pytest.mark.parametrize(
+    ("status", "headline"),
+    [
+        ({"state": "learning", "learned": {"cycles": 2841, "of": 150, "seconds_left": 12.2}},
+         "Learning what cycles take: 2 841 are enough, it waits 12 s more (--learn-seconds)."),
+        ({"state": "ended", "exit": {"code": None, "signal": "SIGKILL"}},
+         "The program ended by SIGKILL: 0 cycles, no incident."),
+        ({"state": "ended", "exit": {"code": 7, "signal": ""}},
+         "The program ended with code 7: 0 cycles, no incident."),
+    ],
+)  # fmt: skip
+def test_how_a_program_does_in_a_sentence(status, headline):
+    assert status_document({**status, "time_us": 0}, None, now_us=0).headline == headline

@@ -33,13 +33,25 @@ def status_of(place: str) -> dict[str, Any]:
     """The status of a watch folder; of a place of many, `hosts` with each of them."""
     where = place_of(place)
     if isinstance(where, Path):
+        if where.exists() and not where.is_dir():
+            hint = f"name its folder:  timesink watch status {where.parent}"
+            raise UnreadableError(f"{place}: a file; status takes the folder of a watch", hint)
         if not where.is_dir():
             raise UnreadableError.missing(place)
         if is_watch(where):
             about, status = told_values(where / WATCH_FILE), told_values(where / STATUS_FILE)
             is_here = RecordingFolder(where).recorder() is not None
-            return {**_marked(status, is_here=is_here), "watch": about}
-    hosts = {name: _marked(status) for name, status in shared_statuses(place)}
+            status = _marked(status, is_here=is_here, file=str(where / STATUS_FILE))
+            return {**status, "watch": about}
+        if (where / STATUS_FILE).exists():
+            told_values(where / STATUS_FILE)
+            why = "damaged, or not of a watcher" if (where / WATCH_FILE).exists() else "missing"
+            raise UnreadableError(
+                f"{where / WATCH_FILE}: {why}, so this is no folder of a watch",
+                "name the folder of  timesink watch -o DIR, or the place of --summary",
+            )
+    every = shared_statuses(place)
+    hosts = {name: _marked(status, file=f"{name}.json") for name, status in every}
     if not hosts:
         raise UnreadableError(
             f"{without_password(place)}: nothing is watched there",
@@ -48,9 +60,11 @@ def status_of(place: str) -> dict[str, Any]:
     return {"schema": STATUS_SCHEMA, "hosts": hosts}
 
 
-def _marked(status: dict[str, Any], *, is_here: bool = True) -> dict[str, Any]:
+def _marked(
+    status: dict[str, Any], *, is_here: bool = True, file: str = STATUS_FILE
+) -> dict[str, Any]:
     """Whether a watcher ended without saying so: its process, where that was here, is no more."""
-    told, now_us = checked(status, WatchStatus, STATUS_FILE), time.time_ns() // 1000
+    told, now_us = checked(status, WatchStatus, file), time.time_ns() // 1000
     is_silent = told.state != "ended" and now_us - told.time_us > _WRITES_US
     return {**status, "gone": is_gone(told, now_us) or (is_silent and not is_here)}
 

@@ -107,6 +107,10 @@ def _headline(now: WatchStatus) -> str:
     if now.state == "alarm":
         return _alarm(now)
     if now.state == "learning":
+        if learned.of and learned.cycles >= learned.of:
+            left = learned.seconds_left
+            waits = f"it waits {left:.0f} s more (--learn-seconds)" if left else "the model is made"
+            return f"Learning what cycles take: {units.count(learned.cycles)} are enough, {waits}."
         of = f" of {units.count(learned.of)}" if learned.of else ""
         return f"Learning what cycles take: {units.count(learned.cycles)}{of}."
     whole = "" if now.started_us is None else f" after {_long(now.time_us - now.started_us)}"
@@ -114,9 +118,16 @@ def _headline(now: WatchStatus) -> str:
         "waiting": "Waiting for the first cycle.",
         "watching": f"Cycles take what is expected: {seen}, {found}.",
         "off": f"Watching was switched off after {seen}, {found}.",
-        "ended": f"The program ended{whole}: {seen}, {found}.",
+        "ended": f"The program ended{whole}{_exit(now)}: {seen}, {found}.",
     }
     return told.get(now.state, f"{now.state.capitalize()}: {seen}, {found}.")
+
+
+def _exit(now: WatchStatus) -> str:
+    """How, where that is not as usual."""
+    if now.exit is None or not (now.exit.signal or now.exit.code):
+        return ""
+    return f" by {now.exit.signal}" if now.exit.signal else f" with code {now.exit.code}"
 
 
 def _alarm(now: WatchStatus) -> str:
@@ -205,7 +216,8 @@ def _latency(now: WatchStatus, drawn: WatchSeries | None) -> Iterator[Block]:
             "",
             (
                 column("phase", "phase", "text", [one.phase or "all" for one in every]),
-                column("cycles", "cycles", "count", [one.cycles for one in every]),
+                column("cycles", "cycles", "count", [one.cycles for one in every],
+                       help="of the last 10 s"),
                 column("observed", "observed", "time_ns", [_ns(one.observed_us) for one in every],
                        help="median of the last 10 s"),
                 column("expected", "expected", "time_ns", [_ns(one.expected_us) for one in every]),

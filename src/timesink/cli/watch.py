@@ -249,13 +249,7 @@ def _say(text: str) -> None:
 def _ask(options: argparse.Namespace) -> int:
     from timesink.watcher.commands import ask_watcher  # noqa: PLC0415
 
-    ask_watcher(Path(options.folder), options.action)
-    done = {
-        "accept": "It learns from the last cycles; what is slow now is usual then.",
-        "reference": "Healthy cycles are recorded anew, soon.",
-        "off": "Watching is off; the program goes on.",
-    }
-    print(done[options.action])
+    print(ask_watcher(Path(options.folder), options.action))
     return 0
 
 

@@ -34,6 +34,7 @@ class _Frozen(msgspec.Struct, frozen=True):
 class LearnedSoFar(_Frozen, frozen=True):
     cycles: int = 0
     of: int | None = None
+    seconds_left: Amount = None
     kind: str | None = None
     error_pct: Any = None
 
@@ -99,12 +100,18 @@ class ToldCost(_Frozen, frozen=True):
     judged_share: Amount = None
 
 
+class ToldExit(_Frozen, frozen=True):
+    code: int | None = None
+    signal: str | None = None
+
+
 class WatchStatus(_Frozen, frozen=True):
     """`status.json`."""
 
     state: str
     time_us: int
     started_us: int | None = None
+    exit: ToldExit | None = None
     cycles: int = 0
     dropped: int = 0
     outside: int = 0
@@ -197,7 +204,8 @@ def told_watch(
         series = told_values(file) if file.exists() else None
     except UnreadableError as error:
         # What there is is shown; the curves come back with the next file.
-        status["remarks"] = [*(status.get("remarks") or ()), error.message]
+        said = status.get("remarks")
+        status["remarks"] = [*(said if isinstance(said, list) else ()), error.message]
     return status, series, incident_folders(folder, holds)
 
 

@@ -43,6 +43,7 @@ _CALM_S = 10.0
 """Healthy cycles are recorded so long after the last alarm at the soonest."""
 _WAITS_S, _WAITS_CYCLES = 5.0, 50
 """So long slow cycles may take to come to a workload that has a reference."""
+_NO_CAUSE = "none found"
 
 
 class IncidentDesk:
@@ -68,6 +69,8 @@ class IncidentDesk:
         self.recorder = Recorder(plan, place.control, place.tasks)
         self.command = AlarmCommand(plan.on_alarm, say)
         self.raised = 0
+        self.settled_us = 0
+        """From when on cycles are not disturbed by a recording of healthy ones."""
         self.last_alarm: LiveAlarm | None = None
         self.remark = ""
         """Why there is no reference."""
@@ -96,6 +99,8 @@ class IncidentDesk:
             self.recorder.current.task.kill()
         if self._comparing is not None:
             self._comparing[1].kill()
+        for one in self.incidents.known:
+            self._conclude(one)
 
     def close_open(self, why: str) -> None:
         """Close the incident that is open."""
@@ -122,10 +127,13 @@ class IncidentDesk:
             is_early=True,
         )
 
-    def follow(self) -> OrderedRecording | None:
+    def follow(self, settles_s: float = 0.0) -> OrderedRecording | None:
         """See what has come of recordings and comparisons; a recording that has ended."""
+        self.command.look()
         done = self.recorder.look(self.intake.processes)
         if done is not None:
+            if done[0].incident is None and not done[0].is_early:
+                self.settled_us = time.time_ns() // 1000 + round(1e6 * settles_s)
             self._recorded(*done)
         if self._comparing is None and self._to_compare:
             self._compare(self._to_compare.pop(0))
@@ -157,31 +165,33 @@ class IncidentDesk:
         self.raised += 1
         self.last_alarm = alarm
         now_us = time.time_ns() // 1000
-        self.journal.event("alarm", now_us, alarm=alarm_told(alarm))
         self._say(alarm_line(alarm))
         self._alarm_s = time.monotonic()
         one = self.incidents.open
         if one is not None and (one.last_end_s or alarm.since_s) + SAME_S < alarm.since_s:
             self._close(one, "")
             one = None
-        if one is not None:
+        why = "" if one is not None else self.incidents.why_not(time.monotonic())
+        is_new = one is None and not why
+        if is_new:
+            one = self.incidents.begin(alarm, time.monotonic())
+        incident = None if one is None else one.id
+        self.journal.event("alarm", now_us, alarm=alarm_told(alarm), incident=incident)
+        if one is not None and not is_new:
             one.is_to_repeat = one.is_to_repeat or one.is_missed
             one.alarms[alarm.number] = alarm
             one.calm_since_s = None
             self._use_references(alarm, one)
             self._write_incident(one)
             return
-        why = self.incidents.why_not(time.monotonic())
-        if why:
+        if one is None:
             self._use_references(alarm, None)
             self.journal.event("refused", now_us, alarm=alarm.number, why=why)
             self.recorder.why_not = why
             return
-        one = self.incidents.begin(alarm, time.monotonic())
         one.process = self._process_of(alarm.stream)
         recent = self.series.recent()
         self._around = [] if recent is None else [recent]
-        self.journal.event("incident", now_us, incident=one.id, alarm=alarm.number)
         self._tell("alarm", one)
         self._use_references(alarm, one)
         if one.wants_recording:
@@ -223,12 +233,23 @@ class IncidentDesk:
                 return {"process": one.pid, "rank": one.rank, "source": one.source}
         return {"process": None, "rank": None, "source": ""}
 
+    def _conclude(self, one: Incident) -> None:
+        """Say what its cause is, once, or that none was found."""
+        if not one.is_concluded:
+            one.is_concluded = True
+            self.journal.event(
+                "incident", time.time_ns() // 1000, incident=one.id, alarm=one.first.number,
+                cause=one.cause or _NO_CAUSE,
+            )  # fmt: skip
+            self._tell("incident", one)
+
     def _tell(self, event: str, one: Incident) -> None:
         alarm = one.first
         facts = {
             "incident": one.id, "phase": alarm.phase, "stream": alarm.stream, "rule": alarm.rule,
             "expected_us": alarm.expected_us, "observed_us": alarm.observed_us,
-            "lost_us": one.brief()["lost_us"], "since_us": one.since_us, "cause": one.cause,
+            "lost_us": one.brief()["lost_us"], "since_us": one.since_us,
+            "cause": one.cause or (_NO_CAUSE if one.is_concluded else ""),
         }  # fmt: skip
         self.command.run(event, one.folder, facts)
 
@@ -256,9 +277,11 @@ class IncidentDesk:
         last_s = one.last_end_s
         one.ended_us = time.time_ns() // 1000 if last_s is None else round(1e6 * last_s)
         one.remark(why)
-        if one.wants_recording and one.recording is None and not self._is_recorded_now(one):
+        if one.recording is None and not self._is_recorded_now(one):
+            if one.wants_recording:
+                one.remark("It was over before it could be recorded.")
             one.wants_recording = False
-            one.remark("It was over before it could be recorded.")
+            self._conclude(one)
         now_us = time.time_ns() // 1000
         self.journal.event("closed", now_us, incident=one.id, lost_us=one.brief()["lost_us"])
         lost = units.duration_ns(1e3 * max(one.brief()["lost_us"], 0.0))
@@ -345,6 +368,7 @@ class IncidentDesk:
         if "error" in answer:
             one.remark(f"Nothing was recorded: {answer['error']}.")
             self._write_incident(one)
+            self._conclude(one)
             return
         one.recording = answer
         if one.ended_us is not None and one.ended_us < answer["started_us"]:
@@ -355,7 +379,8 @@ class IncidentDesk:
     def _keep_reference(self, made: OrderedRecording, answer: dict[str, Any]) -> None:
         if "error" in answer:
             removed(made.folder)
-            self.remark = f"no reference was recorded: {answer['error']}"
+            if made.has_program:
+                self.remark = f"no reference was recorded: {answer['error']}"
             return
         one = self.incidents.open
         if one is not None or self._alarm_s > made.begun_s:
@@ -365,9 +390,12 @@ class IncidentDesk:
                 self.recorder.forgive()
             return
         kind = EARLY if made.is_early else kind_of(made.phase, made.workload)
+        # What is slow once cycles are judged again may have been slow before.
+        known_us = self.settled_us + 1_000_000 + round(3 * made.cycle_us)
+        known_us = 0 if made.is_early else known_us
         taken = Reference(
             made.folder.name, made.folder, made.phase, kind, made.workload,
-            answer["started_us"], answer["ended_us"], answer,
+            answer["started_us"], max(answer["ended_us"], known_us), answer,
         )  # fmt: skip
         self.references.add(taken)
         now_us = time.time_ns() // 1000
@@ -379,6 +407,7 @@ class IncidentDesk:
         if one.likeness is None:
             one.remark("There is no recording of healthy cycles to compare with.")
             self._write_incident(one)
+            self._conclude(one)
             return
         one.remark(one.likeness.remark)
         base = one.folder / "base"
@@ -389,6 +418,7 @@ class IncidentDesk:
         except OSError as error:
             one.remark(f"It was not compared: {error.strerror or error}.")
             self._write_incident(one)
+            self._conclude(one)
 
     def _compared(self, one: Incident, answer: dict[str, Any]) -> None:
         if "error" in answer:
@@ -399,7 +429,7 @@ class IncidentDesk:
         cause = one.cause or answer.get("reason") or "no cause was found"
         self._say(f"incident {one.id}: {cause}")
         self._say(f"incident {one.id}: see {one.folder}")
-        self._tell("incident", one)
+        self._conclude(one)
 
 
 def _is_alike(near: Likeness | None) -> bool:

@@ -44,6 +44,8 @@ class Incident:
     """Until when, and for how many cycles, it waits for a workload that has a reference."""
     recorded_as: tuple[str, dict[str, float]] | None = None
     """Phase and workload of what is recorded, where that is not the alarm's."""
+    is_concluded: bool = False
+    """Whether its cause, or that there is none, was told."""
 
     @property
     def first(self) -> LiveAlarm:

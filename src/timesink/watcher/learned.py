@@ -13,13 +13,17 @@ from timesink.formats.cycle_rows import read_cycle_rows
 
 
 def learn_rows(
-    rows: Sequence[str], *, last: int, to: str, alarms_per_hour: float, at_least: float
+    rows: Sequence[str],
+    *,
+    last: int,
+    to: str,
+    alarms_per_hour: float,
+    at_least: float,
+    source: str = "timesink watch",
 ) -> dict[str, Any]:
     """Learn from the last rows of some tables; the model goes to a file."""
     tables = [read_cycle_rows(path) for path in rows if Path(path).exists()]
     table = pl.concat(tables, how="diagonal").tail(last)
-    model = learn_live(
-        table, alarms_per_hour=alarms_per_hour, at_least=at_least, source="timesink watch"
-    )
+    model = learn_live(table, alarms_per_hour=alarms_per_hour, at_least=at_least, source=source)
     Path(to).write_bytes(model.to_json())
     return {"cycles": model.cycles}

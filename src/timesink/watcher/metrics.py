@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
+import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,6 +16,10 @@ Metric = tuple[str, str, str, dict[str, str], float]
 """Name, kind, meaning, labels, value."""
 
 STATES = ("waiting", "learning", "watching", "alarm", "off", "ended")
+_HINTS = {
+    errno.EADDRINUSE: "choose another port with --metrics",
+    errno.EACCES: "choose a port above 1023 with --metrics",
+}
 _CONTENT = "text/plain; version=0.0.4; charset=utf-8"
 _OF_PHASE = {
     "observed_us": ("timesink_cycle_seconds", "median duration of the last cycles"),
@@ -88,8 +94,15 @@ class MetricsServer:
         class Handler(BaseHTTPRequestHandler):
             timeout = 10
 
+            def do_HEAD(self) -> None:
+                """Answer who looks whether it is there."""
+                self._answer()
+
             def do_GET(self) -> None:
                 """Answer a scraper."""
+                self.wfile.write(self._answer())
+
+            def _answer(self) -> bytes:
                 is_known = self.path.split("?")[0] in {"/", "/metrics"}
                 text = prometheus_text(server.status) if is_known else "not found\n"
                 content = text.encode()
@@ -97,18 +110,21 @@ class MetricsServer:
                 self.send_header("Content-Type", _CONTENT)
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
-                self.wfile.write(content)
+                return content
 
             def log_message(self, *_: object) -> None:
                 """Say nothing: the terminal is the program's."""
 
+        class Server(ThreadingHTTPServer):
+            address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+
         try:
-            self._server = ThreadingHTTPServer(address, Handler)
+            self._server = Server(address, Handler)
         except OSError as error:
-            host, port = address
+            host, port = f"[{address[0]}]" if ":" in address[0] else address[0], address[1]
+            hint = _HINTS.get(error.errno or 0, "name an address of this machine with --metrics")
             raise UsageError(
-                f"--metrics {host}:{port}: cannot be served ({error.strerror or error})",
-                "choose another port with --metrics",
+                f"--metrics {host}:{port}: cannot be served ({error.strerror or error})", hint
             ) from None
         self._server.daemon_threads = True
         self.port = self._server.server_address[1]

@@ -38,6 +38,12 @@ class OrderedRecording:
     """Whether the program had just begun."""
     ordered: bool = False
     begun_s: float = field(default_factory=time.monotonic)
+    begun_us: int = field(default_factory=lambda: time.time_ns() // 1000)
+
+    @property
+    def has_program(self) -> bool:
+        """Whether there still is what it records."""
+        return any(is_alive(pid) for pid in self.pids)
 
 
 @dataclass
@@ -131,7 +137,8 @@ class Recorder:
             return None
         withdraw_orders(self.control, one.pids)
         self.current = None
-        self.why_not = answer.get("error", "")
+        if one.has_program or one.incident is not None:
+            self.why_not = answer.get("error", "")
         return one, answer
 
     def leave(self, pids: Iterable[int]) -> None:

@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,8 @@ class Reference:
     ended_us: int = 0
     recording: Mapping[str, Any] = field(default_factory=dict)
     """What came of recording it."""
+    is_stale: bool = False
+    """Whether it is to be taken anew; it stays until that is done."""
 
     @property
     def is_early(self) -> bool:
@@ -114,9 +116,10 @@ class References:
 
     def is_wanted(self, phase: str, workload: Mapping[str, float]) -> bool:
         """Whether cycles as those now have no recording, and none that are commoner have none."""
-        if not self.taken:
+        fresh = [one for one in self.taken if not one.is_stale]
+        if not fresh:
             return True
-        have = {one.kind for one in self.taken if not one.is_early}
+        have = {one.kind for one in fresh if not one.is_early}
         common = self._kinds.most_common(self.most)
         left = {kind: cycles for kind, cycles in common if kind not in have}
         if len(have) >= self.most or self._kinds.total() < _FIRST_CYCLES:
@@ -135,9 +138,12 @@ class References:
         """Keep one; one of the same kind goes, and the early one once two others are there."""
         others = sum(not one.is_early for one in self.taken)
         for old in list(self.taken):
-            if old.kind == reference.kind or (old.is_early and others):
+            if old.kind == reference.kind or (old.is_early and (others or old.is_stale)):
                 self.drop(old)
         self.taken.append(reference)
+        stale = [one for one in self.taken if one.is_stale]
+        for old in stale[: max(0, len(self.taken) - self.most)]:
+            self.drop(old)
         with suppress(OSError):
             (reference.folder / "workload.json").write_text(json.dumps(reference.told()))
 
@@ -147,9 +153,8 @@ class References:
         removed(reference.folder)
 
     def forget(self) -> None:
-        """Take all of them anew."""
-        for one in list(self.taken):
-            self.drop(one)
+        """Take all of them anew; each stays until another has its place."""
+        self.taken[:] = [replace(one, is_stale=True) for one in self.taken]
         self._kinds.clear()
 
     def nearest(self, phase: str, workload: Mapping[str, float]) -> Likeness | None:
@@ -166,8 +171,9 @@ class References:
         return min(found, key=_distance, default=None)
 
 
-def _distance(one: Likeness) -> tuple[bool, bool, bool, float]:
-    return not one.same_phase, one.factor > _UNLIKE, one.reference.is_early, one.factor
+def _distance(one: Likeness) -> tuple[bool, bool, bool, bool, float]:
+    of = one.reference
+    return not one.same_phase, one.factor > _UNLIKE, of.is_stale, of.is_early, one.factor
 
 
 def _likeness(one: Reference, phase: str, workload: Mapping[str, float]) -> Likeness:

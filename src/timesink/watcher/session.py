@@ -27,7 +27,8 @@ from timesink.sources.watch_folder import (
     WATCH_FILE,
     WATCH_SCHEMA,
 )
-from timesink.watcher.commands import taken_commands
+from timesink.watcher.agent_notes import UNTOLD, agent_remarks, notes_in, why_no_cycle
+from timesink.watcher.commands import Refused, obey_commands
 from timesink.watcher.cycle_intake import CycleIntake, Receiver
 from timesink.watcher.incident_desk import IncidentDesk
 from timesink.watcher.incidents import alarm_told
@@ -35,7 +36,8 @@ from timesink.watcher.journal import Journal, WatchFolder
 from timesink.watcher.metrics import MetricsServer, OpenTelemetry
 from timesink.watcher.notices import SharedStatus
 from timesink.watcher.own_cost import OwnCost
-from timesink.watcher.series import CounterTail, WatchedSeries, unjudged
+from timesink.watcher.references import dominant_phase
+from timesink.watcher.series import LEARNING, CounterTail, WatchedSeries, unjudged
 from timesink.watcher.tasks import WatchTask
 
 _LOOKS_S = 0.25
@@ -53,6 +55,13 @@ _TASK_S = 900.0
 _AGAIN_S = 30.0
 _FINISHES_S = 60.0
 _INCIDENTS_SHOWN = 20
+_SHOWN_ROWS = 100
+_NOTES_S = 5.0
+_SETTLES_S = 2.0
+"""A program is not itself right after a recording."""
+_ANY_SOURCE = ("", "timesink watch")
+_NO_CYCLE_S = 30.0
+"""A program that made none by then is asked why."""
 
 
 class WatchSession:
@@ -82,14 +91,20 @@ class WatchSession:
         self._slow_us = math.inf
         """More than any of the cycles that were judged last should take."""
         self._learning: WatchTask | None = None
+        self._is_model_known = plan.model is None
+        """Whether it is known to fit the program."""
+        self._table = pl.DataFrame({"phase": []}, schema={"phase": pl.String})
+        """Of the cycles that were judged last."""
         self._learns_after_s = 0.0
         self._unsaved: list[pl.DataFrame] = []
         self._cycles = self._judged = self._outside = 0
         self._is_off = False
         self._ended: ProgramEnd | None = None
-        self._is_over = False
-        self._remarks: list[str] = []
-        self._due = dict.fromkeys(("look", "judge", "second", "series", "trim", "summary"), 0.0)
+        self._is_ending = self._is_over = False
+        self._remarks: dict[str, str] = {}
+        """By what they are about: there is one of each at a time."""
+        whats = ("look", "judge", "second", "series", "trim", "summary", "notes")
+        self._due = dict.fromkeys(whats, 0.0)
         self._tail = CounterTail(self._counters)
         self._sampler = Sampler(
             self._counters,
@@ -117,18 +132,25 @@ class WatchSession:
         self.tick()
 
     def _write_watch(self) -> None:
-        ended = self._ended
         content = {
             "schema": WATCH_SCHEMA, "timesink": self.plan.timesink, "command": self.plan.command,
             "options": self.plan.options(), "pid": os.getpid(), "started_us": self._started_us,
             "ended_us": time.time_ns() // 1000 if self._is_over else None,
-            "exit": {"code": ended.code, "signal": ended.signal} if ended else None,
+            "exit": self._exit(),
         }  # fmt: skip
         self.journal.replace(WATCH_FILE, content)
+
+    def _exit(self) -> dict[str, Any] | None:
+        ended = self._ended
+        return {"code": ended.code, "signal": ended.signal} if ended else None
 
     def end(self, ended: ProgramEnd | None, is_hurried: Callable[[], bool]) -> None:
         """The program has ended: finish what is under way, unless that is broken off."""
         self._ended = ended
+        self._is_ending = True
+        if self._learning is not None:
+            self._learning.kill()
+            self._learning = None
         self.intake.stop()
         self._take(time.monotonic())
         self.desk.end_soon()
@@ -141,8 +163,8 @@ class WatchSession:
             self._follow_tasks()
             time.sleep(0.1)
         self.desk.kill()
-        if self._learning is not None:
-            self._learning.kill()
+        self.desk.command.close(is_hurried)
+        self._read_notes()
         self._is_over = True
         self._sampler.stop()
         self._second(time.monotonic())
@@ -156,18 +178,42 @@ class WatchSession:
 
     def _tell_end(self) -> None:
         seen = units.counted(self._cycles, "cycles")
-        if not self._cycles:
-            self._say("no cycle was seen; name what marks one with --marker, or --preset")
         alarms = units.counted(self.desk.raised, "alarms") if self.desk.raised else "no alarm"
         kept = [one for one in self.desk.incidents.known if one.folder.is_dir()]
         more = f", {units.counted(len(kept), 'incidents')}" if kept else ""
         self._say(f"watched {seen}: {alarms}{more}; see  timesink watch status {self.plan.folder}")
 
-    def remark(self, text: str) -> None:
-        """What is to be known of the watch as a whole; said once."""
-        if text not in self._remarks:
-            self._remarks.append(text)
+    def remark(self, text: str, about: str = "") -> None:
+        """What is to be known of the watch as a whole; what is said of a thing is said once."""
+        if (about or text) not in self._remarks:
             self._say(text)
+        self._remarks[about or text] = text
+
+    def _read_notes(self) -> None:
+        """Pass on what the agent remarks, and why there is no cycle where it knows."""
+        notes = notes_in(self.place.control)
+        said = agent_remarks(notes)
+        for text in said:
+            if not text.startswith(UNTOLD):
+                self.remark(text)
+        every = self.intake.processes.values()
+        failed = sum(one.failed for one in every)
+        if failed:
+            of = units.counted(sum(one.cycles for one in every), "cycles")
+            why = next((text[len(UNTOLD) :] for text in said if text.startswith(UNTOLD)), "")
+            text = f"the workload of {units.count(failed)} of {of} could not be told{why}"
+            self.remark(text, "workload")
+        late = time.time_ns() // 1000 - self._started_us > 1e6 * _NO_CYCLE_S
+        if self._cycles or self._is_off:
+            self._remarks.pop("no cycle", None)
+        elif self._is_ending or late:
+            so_far = "" if self._is_ending else " so far"
+            why = why_no_cycle(notes, self.plan)
+            self._remarks.pop(why, None)
+            text = f"no cycle was seen{so_far}: {why}"
+            if text != self._remarks.pop("no cycle", None):
+                self._say(text)
+            self._remarks["no cycle"] = text
 
     # -- now and then ----------------------------------------------------------------------------
 
@@ -187,7 +233,7 @@ class WatchSession:
             self._sampler.keep_from(round(1e6 * (time.time() - _COUNTERS_KEPT_S)))
 
     def _follow_tasks(self) -> None:
-        ended = self.desk.follow()
+        ended = self.desk.follow(_SETTLES_S)
         if ended is not None and ended.is_early and self._ready is None:
             self._ready = (0, time.monotonic())
         if self._learning is not None and (answer := self._learning.answer()) is not None:
@@ -203,16 +249,14 @@ class WatchSession:
     def _second(self, now: float) -> None:
         if self.intake.trouble:
             self.remark(self.intake.trouble)
-        if any(one.failed for one in self.intake.processes.values()):
-            self.remark("the workload of some cycles could not be told; see `failed` of processes")
-        for what in taken_commands(self.place.commands):
-            self._obey(what)
+        if not self._is_over and self._is_due("notes", now, _NOTES_S):
+            self._read_notes()
+        obey_commands(self.place.commands, self._obey)
         rows, self._unsaved = self._unsaved, []
         if rows:
             self.journal.add_rows(pl.concat(rows, how="diagonal"))
         self.series.close_second()
         self.series.add_counters(self._tail.read())
-        self.desk.command.look()
         if self.desk.remark:
             self.remark(self.desk.remark)
         if not (self._is_off or self._is_over):
@@ -254,6 +298,9 @@ class WatchSession:
         if rows is None or self._is_off:
             return
         self._unsaved.append(rows)
+        if self._judge is not None and not self._is_model_known:
+            self._is_model_known = True
+            self._check_model(rows)
         if self._judge is None:
             self.series.add(unjudged(rows), rows)
             if self._ready is None and not self.desk.record_early(rows):
@@ -261,7 +308,14 @@ class WatchSession:
             if self._ready is not None:
                 self._ready = (self._ready[0] + rows.height, self._ready[1])
             return
+        rows, disturbed = self._undisturbed(rows)
+        if disturbed.height:
+            phase = dominant_phase(self._table) or LEARNING
+            self.series.add(unjudged(disturbed).with_columns(phase=pl.lit(phase)), disturbed)
+        if not rows.height:
+            return
         found = self._judge.judge(rows)
+        self._table = found.table.tail(_SHOWN_ROWS)
         self._judged += found.table.height
         self._outside += int(found.table["outside"].sum())
         expected_us = found.table["expected_us"].max()
@@ -273,6 +327,34 @@ class WatchSession:
             self.desk.raise_alarm(alarm)
         self.desk.refresh(self._judge.open_alarms, found.ended)
 
+    def _undisturbed(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Cycles that can be judged, and those beside a recording of healthy ones."""
+        current = self.desk.recorder.current
+        if current is not None and current.incident is None:
+            since_s = current.begun_us / 1e6
+            near = rows["start_ts"] + rows["duration_us"] / 1e6 >= since_s
+        else:
+            near = rows["start_ts"] < self.desk.settled_us / 1e6
+        return rows.filter(~near), rows.filter(near)
+
+    def _sources(self) -> str:
+        return ", ".join(sorted({one.source for one in self.intake.processes.values()}))
+
+    def _check_model(self, rows: pl.DataFrame) -> None:
+        """Do without a model of another program: whatever it expects is wrong here."""
+        if self._model is None:
+            return
+        model, source = self._model, self._sources()
+        missing = sorted({*model.model.columns} - {*rows.columns})
+        why = f"its cycles tell {', '.join(missing)}, which these do not" if missing else ""
+        if model.source not in (*_ANY_SOURCE, source):
+            why = f"its cycles are those of {model.source}, these of {source}"
+        if why:
+            self._model = self._judge = None
+            with suppress(OSError):
+                self.place.model.unlink()
+            self.remark(f"--model {self.plan.model}: does not fit: {why}; it learns instead")
+
     # -- learning --------------------------------------------------------------------------------
 
     def _learn_if_due(self, now: float) -> None:
@@ -282,30 +364,39 @@ class WatchSession:
             if enough and now >= self._learns_after_s:
                 self._begin_learning(min(cycles, _MOST_ROWS))
 
-    def _begin_learning(self, last: int) -> None:
+    def _learns_for_s(self) -> float | None:
+        """Until so many seconds from now cycles are gathered, however many there are."""
+        if self._ready is None:
+            return None
+        return round(max(0.0, self.plan.learn_s - (time.monotonic() - self._ready[1])), 1)
+
+    def _begin_learning(self, last: int) -> bool:
         facts = {
             "rows": [str(path) for path in self.place.rows], "last": last,
             "to": str(self.place.tasks / "model.json"), "at_least": self.plan.at_least,
-            "alarms_per_hour": self.plan.alarms_per_hour,
+            "alarms_per_hour": self.plan.alarms_per_hour, "source": self._sources(),
         }  # fmt: skip
         try:
             self._learning = WatchTask("learn", self.place.tasks, _TASK_S, learn=facts)
         except OSError as error:
-            self.remark(f"learning cannot be started ({error.strerror or error})")
+            self.remark(f"learning cannot be started ({error.strerror or error})", "learning")
             self._learns_after_s = time.monotonic() + _AGAIN_S
+        return self._learning is not None
 
     def _learned(self, answer: dict[str, Any]) -> None:
-        path = self.place.tasks / "model.json"
+        path, is_again = self.place.tasks / "model.json", self._judge is not None
         try:
             if "error" in answer:
                 raise TimesinkError(answer["error"])  # noqa: TRY301
             content = path.read_bytes()
             model = live_model_from(content, str(path))
         except (OSError, TimesinkError) as error:
-            self.remark(f"nothing was learned yet: {error}")
+            self._remarks.pop("learning", None)
+            stays = f"the cycles of now were not accepted, the model stays: {error}"
+            self.remark(stays if is_again else f"nothing was learned yet: {error}", "learning")
             self._learns_after_s = time.monotonic() + _AGAIN_S
             return
-        is_again = self._judge is not None
+        self._remarks.pop("learning", None)
         if is_again:
             stamp = time.strftime("%Y%m%d-%H%M%S")
             with suppress(OSError):
@@ -324,16 +415,30 @@ class WatchSession:
 
     # -- what others ask for, and are told ---------------------------------------------------------
 
-    def _obey(self, what: str) -> None:
+    def _obey(self, what: str) -> str:
+        """What is done about a request; `Refused` where it cannot apply."""
+        if self._is_ending:
+            raise Refused("the program has ended")
+        if self._is_off:
+            raise Refused("watching is off")
         if what == "off":
             self.desk.recorder.leave(self.intake.processes)
             self._is_off = True
             self.desk.close_open("Watching was switched off.")
             self._say("switched off; the program goes on")
-        elif what == "reference":
+            return "Watching is off; the program goes on."
+        if what == "reference":
+            if not self.plan.is_recording:
+                raise Refused("recording is switched off (--no-record)")
             self.desk.references.forget()
-        elif what == "accept" and self._judge is not None and self._learning is None:
-            self._begin_learning(min(self.plan.learn, _MOST_ROWS))
+            return "Healthy cycles are recorded anew, soon; what there is stays until then."
+        if self._learning is not None:
+            raise Refused("it learns already")
+        if self._judge is None:
+            raise Refused("nothing was learned yet that could be replaced")
+        if not self._begin_learning(min(self.plan.learn, _MOST_ROWS)):
+            raise Refused(self._remarks["learning"])
+        return "It learns from the last cycles; what is slow now is usual then."
 
     @property
     def state(self) -> str:
@@ -351,7 +456,7 @@ class WatchSession:
         model, ready = self._model, self._ready or (0, 0.0)
         taken, judge = self.desk.recorder, self._judge
         alarms = [alarm_told(each) for each in (judge.open_alarms if judge else ())]
-        remarks = list(self._remarks)
+        remarks = list(self._remarks.values())
         if self.journal.failed:
             remarks.append(f"{units.counted(self.journal.failed, 'writes')} failed")
         if self.desk.incidents.removed:
@@ -364,12 +469,14 @@ class WatchSession:
             "state": self.state,
             "time_us": time.time_ns() // 1000,
             "started_us": self._started_us,
+            "exit": self._exit(),
             "cycles": self._cycles,
             "dropped": self.intake.dropped,
             "outside": self._outside,
             "learned": {
                 "cycles": ready[0] if model is None else model.cycles,
                 "of": self.plan.learn,
+                "seconds_left": self._learns_for_s() if model is None else None,
                 "kind": kind,
                 "error_pct": error,
             },
