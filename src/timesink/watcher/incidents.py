@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -42,7 +43,7 @@ class Incident:
     """Since when no alarm of it goes on."""
     waits: tuple[float, int] | None = None
     """Until when, and for how many cycles, it waits for a workload that has a reference."""
-    recorded_as: tuple[str, dict[str, float]] | None = None
+    recorded_as: tuple[str, Mapping[str, float]] | None = None
     """Phase and workload of what is recorded, where that is not the alarm's."""
     is_concluded: bool = False
     """Whether its cause, or that there is none, was told."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from timesink.recorder.processes import is_alive
 from timesink.recorder.watch_plan import WatchPlan
+from timesink.watcher.agent_notes import notes_in, recorded_workload
 from timesink.watcher.cycle_intake import WatchedProcess
 from timesink.watcher.incidents import Incident
 from timesink.watcher.recorded_cycles import patience_s, withdraw_orders, write_orders
@@ -136,6 +137,7 @@ class Recorder:
         if answer is None:
             return None
         withdraw_orders(self.control, one.pids)
+        one.workload = recorded_workload(notes_in(self.control), self._orders) or one.workload
         self.current = None
         if one.has_program or one.incident is not None:
             self.why_not = answer.get("error", "")

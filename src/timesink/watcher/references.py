@@ -17,7 +17,7 @@ from timesink.watcher.journal import removed
 from timesink.watcher.series import LEARNING, medians
 
 EARLY = "early"
-_MOST_KINDS = 500
+_MOST_KINDS, _MOST_TRIES = 500, 3
 _FIRST_CYCLES = 200
 """So many tell which workloads are common."""
 _UNLIKE = 1.5
@@ -105,6 +105,7 @@ class References:
     most: int
     taken: list[Reference] = field(default_factory=list)
     _kinds: Counter[str] = field(default_factory=Counter)
+    _tries: Counter[str] = field(default_factory=Counter)
 
     def see(self, judged: pl.DataFrame, rows: pl.DataFrame) -> None:
         """Count what is common among healthy cycles."""
@@ -121,11 +122,17 @@ class References:
             return True
         have = {one.kind for one in fresh if not one.is_early}
         common = self._kinds.most_common(self.most)
-        left = {kind: cycles for kind, cycles in common if kind not in have}
+        # Loads may shift between the look and the recording: it is of another kind then.
+        done = have | {kind for kind, tries in self._tries.items() if tries >= _MOST_TRIES}
+        left = {kind: cycles for kind, cycles in common if kind not in done}
         if len(have) >= self.most or self._kinds.total() < _FIRST_CYCLES:
             return False
         kind = kind_of(phase, workload)
         return 2 * left.get(kind, 0) >= max(left.values(), default=1)
+
+    def tried(self, phase: str, workload: Mapping[str, float]) -> None:
+        """A recording of such cycles was begun."""
+        self._tries[kind_of(phase, workload)] += 1
 
     def place(self) -> Path:
         """Where the next one goes."""
@@ -156,6 +163,7 @@ class References:
         """Take all of them anew; each stays until another has its place."""
         self.taken[:] = [replace(one, is_stale=True) for one in self.taken]
         self._kinds.clear()
+        self._tries.clear()
 
     def nearest(self, phase: str, workload: Mapping[str, float]) -> Likeness | None:
         """The one whose phase and workload are most alike; None without any.

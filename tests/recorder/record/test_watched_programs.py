@@ -60,7 +60,7 @@ class Watched:
             text=True,
         )
 
-    def until(self, is_so: Callable[[], bool], within_s: float = 30.0) -> None:
+    def until(self, is_so: Callable[[], bool], within_s: float = 90.0) -> None:
         deadline = time.monotonic() + within_s
         while not is_so():
             assert time.monotonic() < deadline
@@ -546,6 +546,8 @@ def test_recordings_on_order_twice(watched: Watched):
         assert run["cycles"]["recorded"] == 3, run
         assert place.trace().exists()
     begun = [note for note in watched.notes("order") if note["state"] == "begun"]
+    ended = [note for note in watched.notes("order") if note["state"] == "ended"]
+    assert {note["workload"]["batch_size"] for note in ended} == {*watched.column("batch_size")}
     assert begun[1]["count"] == at
     seen = len(watched.durations_ms)
     watched.until(lambda: len(watched.durations_ms) > seen + 5)

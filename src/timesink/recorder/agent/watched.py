@@ -30,6 +30,7 @@ _MOST_FAILURES = 10
 """Whoever fails so often in a program leaves it."""
 FUNCTION, RANGE, STEP = "function", "annotation", "optimizer step"
 """What marks cycles, as hooks call it."""
+_MOST_RECORDED = 1000
 _EARLY = 20
 """Cycles in which an optimizer that steps less often may take over."""
 
@@ -117,6 +118,8 @@ class WatchEngine:
         self._failures = 0
         self._is_told_of: set[str] = set()
         self._recorder: CycleEngine | None = None
+        self._recorded: list[Values] = []
+        """What cycles had to do that are not told, for they are being recorded."""
         self._order: _Order | None = None
         self._begin_anew()
         atexit.register(self._at_exit)
@@ -267,6 +270,8 @@ class WatchEngine:
             self._sender.add(cycle.stream, cycle.start_us, lasted_ns, cycle.values or {})
         else:
             self._sender.skip()
+            if len(self._recorded) < _MOST_RECORDED:
+                self._recorded.append(cycle.values or {})
 
     def workload(self, told: Told | None, extract: Extractor | None = None) -> Values | None:
         """What a call has to do; None: nothing, so that it does not count."""
@@ -322,7 +327,8 @@ class WatchEngine:
         recorder.boundary(*self.source, begins=True)
         if recorder.is_over:
             self._recorder = None
-            self._notebook.add("order", id=self._done_order, state="ended")
+            told = _medians(self._recorded)
+            self._notebook.add("order", id=self._done_order, state="ended", workload=told)
 
     def _begin_recorder(self, order: _Order) -> None:
         try:
@@ -338,6 +344,7 @@ class WatchEngine:
                 extras=order.extras,
             )
             self._recorder = CycleEngine(plan, self._torch, control)
+            self._recorded = []
             self._notebook.add("order", id=order.number, state="begun", count=self._sender.count)
         except Exception as error:  # noqa: BLE001 - the program goes on, and so does watching
             why = f"{type(error).__name__}: {error}"
@@ -393,6 +400,20 @@ class WatchEngine:
         self.remark(f"watching failed: {type(error).__name__}: {error}")
         if self._failures == _MOST_FAILURES:
             self.end(f"watching failed {_MOST_FAILURES} times")
+
+
+def _medians(every: list[Values]) -> dict[str, float]:
+    """What cycles usually had to do.
+
+    >>> _medians([{"batch_size": 4.0}, {"batch_size": 8.0}, {}])
+    {'batch_size': 8.0}
+    """
+    columns: dict[str, list[float]] = {}
+    for values in every:
+        for name, value in values.items():
+            if value is not None:
+                columns.setdefault(name, []).append(value)
+    return {name: sorted(column)[len(column) // 2] for name, column in columns.items()}
 
 
 class _Guard:
