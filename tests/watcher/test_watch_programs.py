@@ -49,7 +49,7 @@ def watch(tmp_path):
         process.communicate(timeout=60)
 
 
-def wait_for(folder, is_so, seconds=60):
+def wait_for(folder, is_so, seconds=120):
     """The status, once something is so."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
@@ -63,7 +63,7 @@ def wait_for(folder, is_so, seconds=60):
 
 def test_a_fault_while_it_runs_becomes_an_incident(watch, tmp_path):
     short = ("--learn", "100", "--learn-seconds", "1", "--gap", "1", "--at-least", "50%")
-    process = watch(*short, "--cycles", "5", "--plain", "5", seconds=90)
+    process = watch(*short, "--cycles", "5", "--plain", "5", seconds=300)
     wait_for(tmp_path, lambda status: status["state"] == "watching" and status["references"])
     (tmp_path / "slow").touch()
     folder = tmp_path / "timesink-watch"
@@ -75,11 +75,14 @@ def test_a_fault_while_it_runs_becomes_an_incident(watch, tmp_path):
     _, said = process.communicate(timeout=60)
     assert process.returncode == 7
     assert "take" in said
-    [report] = folder.glob(reports)
-    incident = json.loads((report.parent / "incident.json").read_bytes())
-    # Others may keep the machine busy: what a comparison decides then is no subject of this test.
-    assert incident["verdict"]
+    # Others may keep the machine busy: there may be more incidents than that of the fault, and what
+    # a comparison decides is no subject of this test.
+    every = [
+        json.loads((one.parent / "incident.json").read_bytes()) for one in folder.glob(reports)
+    ]
+    incident = max(every, key=lambda one: one["observed_us"] / one["expected_us"])
     assert incident["observed_us"] > 1.3 * incident["expected_us"]
+    assert incident["verdict"]
     assert incident["source"] == "optimizer step SGD"
     assert {"base", "new", "comment.md", "cycles.csv"} <= {*incident["files"]}
     assert not (folder / ".timesink-recording").exists()
