@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import shlex
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -46,6 +45,18 @@ from timesink.cli.options import (
 )
 from timesink.cli.outputs import check_answer, check_output, format_of, give_document, give_json
 from timesink.errors import UsageError
+from timesink.recorder.agent.presets import preset_names
+from timesink.recorder.processes import check_program
+from timesink.recorder.watch_plan import (
+    DEFAULT_PLACE,
+    OPTION_NAMES,
+    WatchPlan,
+    command_words,
+    metrics_address,
+    plan_in_place,
+    plan_of,
+    size_bytes,
+)
 
 _FORMATS = ("text", "json", "md")
 _ACTIONS = {
@@ -58,22 +69,23 @@ _ACTIONS = {
     "judge": "say which cycles of a table took longer",
 }
 _PER_HOUR = ("/hour", "/h")
-_FOLDER = "timesink-watch"
-_PRESETS = "vllm, sglang, generate, continuous-batching, lightning, trainer"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink watch`."""
     made = add_actions(parser, _ACTIONS, usual="run")
     _add_live(made["run"])
-    where = f"the folder of the watch (default: {_FOLDER})"
+    where = f"the folder of the watch (default: {DEFAULT_PLACE})"
     for name in ("accept", "reference", "off"):
         add_option(
-            made[name], "folder DIR", where, completed="folder", nargs="?", default=_FOLDER
+            made[name], "folder DIR", where, completed="folder", nargs="?",
+            default=str(DEFAULT_PLACE),
         )  # fmt: skip
     many = f"{where}, or the place of --summary"
     status = made["status"]
-    add_option(status, "folder DIR", many, completed="folder", nargs="?", default=_FOLDER)
+    add_option(
+        status, "folder DIR", many, completed="folder", nargs="?", default=str(DEFAULT_PLACE)
+    )  # fmt: skip
     add_output(status, "write to a file; .txt, .md, .json choose the format", _FORMATS)
     learn, judge = made["learn"], made["judge"]
     add_option(learn, "rows ROWS", "normal cycles: CSV, also .gz, or Parquet", completed="file")
@@ -93,10 +105,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_live(parser: argparse.ArgumentParser) -> None:
     # Nobody writes the word: errors do not, either.
     parser.prog = "timesink watch"
-    default = Path(_FOLDER)
     place = "the folder of the watch (default: %(default)s)"
     add_option(
-        parser, "-o --output DIR", place, completed="folder", type=file_only, default=default
+        parser, "-o --output DIR", place, completed="folder", type=file_only, default=DEFAULT_PLACE
     )  # fmt: skip
     add_option(parser, "--force", "begin anew, without what an earlier watch left in the folder")
     process = partial(whole_number, things="a process")
@@ -104,7 +115,8 @@ def _add_live(parser: argparse.ArgumentParser) -> None:
     what = parser.add_argument_group("what a cycle is")
     marker = "a Python function or an annotation that begins one (default: an optimizer's step)"
     add_option(what, "--marker NAME", marker, default="")
-    add_option(what, "--preset NAME", f"of a known program: {_PRESETS}", default="")
+    preset = f"of a known program: {', '.join(preset_names())}"
+    add_option(what, "--preset NAME", preset, default="")
     span = "from call to call, or each call from start to end (default: loop)"
     add_option(what, "--span", span, choices=("loop", "call"), default="")
     workload = "a function that tells a cycle's workload from the arguments of the call"
@@ -124,31 +136,31 @@ def _add_live(parser: argparse.ArgumentParser) -> None:
 
 def _add_learning(group: argparse._ArgumentGroup) -> None:
     learn = "cycles to learn from (default: %(default)s)"
-    add_option(group, "--learn N", learn, type=_cycles, default=1000)
+    add_option(group, "--learn N", learn, type=_cycles, default=WatchPlan.learn)
     least = "and for so many seconds at least (default: %(default)g)"
-    add_option(group, "--learn-seconds S", least, type=_seconds, default=30.0)
+    add_option(group, "--learn-seconds S", least, type=_seconds, default=WatchPlan.learn_s)
     skip = "cycles of each process to let pass first (default: %(default)s)"
-    add_option(group, "--skip N", skip, type=cycles_or_none, default=20)
+    add_option(group, "--skip N", skip, type=cycles_or_none, default=WatchPlan.skip)
     model = "what was learned before: model.json of another watch"
     add_option(group, "--model FILE", model, completed="file", type=file_only)
     rate = "false alarms an hour to accept (default: %(default)g)"
-    add_option(group, "--false-alarms N", rate, type=_per_hour, default=0.1)
+    add_option(group, "--false-alarms N", rate, type=_per_hour, default=WatchPlan.alarms_per_hour)
     shift = "slow-downs below this are let pass (default: 5%%)"
-    add_option(group, "--at-least SHARE", shift, type=fraction, default=0.05)
+    add_option(group, "--at-least SHARE", shift, type=fraction, default=WatchPlan.at_least)
 
 
 def _add_recording(group: argparse._ArgumentGroup) -> None:
     cycles = "cycles of a recording (default: %(default)s)"
-    add_option(group, "--cycles N", cycles, type=_cycles, default=20)
+    add_option(group, "--cycles N", cycles, type=_cycles, default=WatchPlan.cycles)
     plain = "cycles to time before, without the profiler (default: %(default)s)"
-    add_option(group, "--plain N", plain, type=cycles_or_none, default=10)
+    add_option(group, "--plain N", plain, type=cycles_or_none, default=WatchPlan.plain)
     gap = "seconds between two recordings, at least (default: %(default)g)"
-    add_option(group, "--gap S", gap, type=_seconds, default=60.0)
+    add_option(group, "--gap S", gap, type=_seconds, default=WatchPlan.gap_s)
     many = "most incidents an hour (default: %(default)s)"
     incidents = partial(whole_number, things="incidents")
-    add_option(group, "--most-incidents N", many, type=incidents, default=6)
+    add_option(group, "--most-incidents N", many, type=incidents, default=WatchPlan.most_incidents)
     quota = "size of the folder, beyond which the oldest incidents go (default: 2G)"
-    add_option(group, "--quota SIZE", quota, type=_size, default=2 << 30)
+    add_option(group, "--quota SIZE", quota, type=_size, default=WatchPlan.quota_bytes)
     counters = "all, none, or groups and names, as for  timesink record (default: %(default)s)"
     add_option(group, "--counters LIST", counters, default="all")
     add_option(group, "--no-record", "alarms only: never switch the profiler on")
@@ -185,8 +197,6 @@ def _seconds(text: str) -> float:
 
 
 def _size(text: str) -> int:
-    from timesink.recorder.watch_plan import size_bytes  # noqa: PLC0415
-
     with suppress(ValueError):
         return size_bytes(text)
     raise refused(text, "a size such as 500M or 2G")
@@ -194,15 +204,12 @@ def _size(text: str) -> int:
 
 def _command(text: str) -> tuple[str, ...]:
     with suppress(ValueError):
-        words = tuple(shlex.split(text))
-        if words:
+        if words := command_words(text):
             return words
     raise refused(text, "a command")
 
 
 def _address(text: str) -> tuple[str, int]:
-    from timesink.recorder.watch_plan import metrics_address  # noqa: PLC0415
-
     with suppress(ValueError):
         return metrics_address(text)
     raise refused(text, "a port, or HOST:PORT")
@@ -221,9 +228,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _watch(options: argparse.Namespace) -> int:
-    from timesink.recorder.processes import check_program  # noqa: PLC0415
-    from timesink.recorder.watch_plan import OPTION_NAMES, plan_in_place, plan_of  # noqa: PLC0415
-
     if options.pid is not None and options.program:
         raise UsageError("--pid and a program cannot go together", "leave out one of them")
     program = () if options.pid is not None else program_in(options, "watch", "watch")

@@ -296,8 +296,10 @@ def _curves(block: blocks.Curves, width: int) -> Iterator[RenderableType]:
     """A strip per curve: of many values the largest of neighbours, the largest of all full."""
     label = max((cell_len(one.name) for one in block.series), default=0)
     for one in block.series:
-        values = [value or 0.0 for value in one.values]
-        least = 0.0 if block.from_zero else min(values, default=0.0)
+        known = [value for value in one.values if value is not None]
+        least = 0.0 if block.from_zero else min(known, default=0.0)
+        # What nobody knows is drawn lowest, and is no level.
+        values = [least if value is None else value for value in one.values]
         top = (max(values, default=0.0) - least) or 1.0
         groups = min(_STRIP, width - label - 24, len(values))
         ends = [len(values) * place // groups for place in range(groups + 1)] if groups else []

@@ -143,6 +143,25 @@ def _check(plan: RecordPlan, interval_ms: float) -> None:
         raise UsageError(f"interval_ms is {INTERVALS}, not {interval_ms:g}", "change interval_ms")
 
 
+def start_keeper(code: str, told: str) -> subprocess.Popen[bytes]:
+    """A process of ours beside the program, which hears it by its input, and says `READY`."""
+    variables = {name: value for name, value in os.environ.items() if name != CONTROL_VARIABLE}
+    try:
+        return subprocess.Popen(  # noqa: S603 - our own Python
+            [sys.executable, "-c", code, str(_SOURCES), told],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=variables,
+            # Ctrl-C in the terminal is for the program.
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise CollectError(
+            f"the process beside the program cannot be started ({error.strerror or error})",
+            "check sys.executable",
+        ) from None
+
+
 class BlockRecording:
     """A recording of the block it is entered for; `step()` ends a cycle."""
 
@@ -222,21 +241,7 @@ class BlockRecording:
 
     def _start_keeper(self) -> None:
         """The process beside the program; it samples from then on."""
-        variables = {name: value for name, value in os.environ.items() if name != CONTROL_VARIABLE}
-        try:
-            self._keeper = subprocess.Popen(  # noqa: S603 - our own Python
-                [sys.executable, "-c", _KEEPER, str(_SOURCES), str(self._place.control)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env=variables,
-                # Ctrl-C in the terminal is for the program.
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise CollectError(
-                f"the process beside the program cannot be started ({error.strerror or error})",
-                "check sys.executable",
-            ) from None
+        self._keeper = start_keeper(_KEEPER, str(self._place.control))
         if self._keeper.stdout is None or self._keeper.stdout.readline() != READY:
             raise CollectError(
                 f"{self.path}: the process beside the program has failed", "see its message above"

@@ -192,14 +192,23 @@ def answered(answer: Callable[[int], None]) -> Iterator[None]:
     def heard(number: int, _frame: FrameType | None) -> None:
         answer(number)
 
-    before = {number: signal.getsignal(number) for number in _heeded()}
+    with _handled(_NAMES, heard):
+        yield
+
+
+@contextmanager
+def _handled(
+    names: Collection[str], handler: Callable[[int, FrameType | None], None]
+) -> Iterator[None]:
+    """Signals of these names are handled so within, and as before afterwards."""
+    before = {number: signal.getsignal(number) for number in _heeded(names)}
     for number in before:
-        signal.signal(number, heard)
+        signal.signal(number, handler)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, former in before.items():
+            signal.signal(number, former)
 
 
 _PASSED_ON = ("SIGUSR1", "SIGUSR2")
@@ -216,19 +225,8 @@ def passed_on(pid: int | None = None) -> Iterator[None]:
             with suppress(OSError):
                 os.kill(pid, number)
 
-    known = [number for number in signal.Signals if number.name in _PASSED_ON]
-    before = {
-        number: signal.getsignal(number)
-        for number in (known if is_main_thread() else ())
-        if signal.getsignal(number) not in (signal.SIG_IGN, None)
-    }
-    for number in before:
-        signal.signal(number, hand_on)
-    try:
+    with _handled(_PASSED_ON, hand_on):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def is_main_thread() -> bool:
@@ -236,11 +234,11 @@ def is_main_thread() -> bool:
     return threading.get_ident() == threading.main_thread().ident
 
 
-def _heeded() -> list[signal.Signals]:
-    """Signals that would stop us; one that is ignored, as in the background, stays so."""
+def _heeded(names: Collection[str]) -> list[signal.Signals]:
+    """Those that would stop us; one that is ignored, as in the background, stays so."""
     if not is_main_thread():
         return []
-    known = [number for number in signal.Signals if number.name in _NAMES]
+    known = [number for number in signal.Signals if number.name in names]
     return [number for number in known if signal.getsignal(number) not in (signal.SIG_IGN, None)]
 
 
@@ -250,7 +248,7 @@ def hangups_ignored() -> Iterator[None]:
 
     They are asked to stop instead, and so have the time to write what they measured.
     """
-    hangup = next((number for number in _heeded() if number.name == "SIGHUP"), None)
+    hangup = next((number for number in _heeded(_NAMES) if number.name == "SIGHUP"), None)
     if hangup is None:
         yield
         return

@@ -8,7 +8,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +19,6 @@ from timesink.recorder.folder import RecordingFolder, RecordPlan
 from timesink.recorder.processes import check_program, masked
 
 DEFAULT_PLACE = Path("timesink-watch")
-DEFAULT_LEARN = 1000
-DEFAULT_LEARN_S = 30.0
-DEFAULT_SKIP = 20
-DEFAULT_CYCLES = 20
-DEFAULT_PLAIN = 10
-DEFAULT_INCIDENTS = 6
-DEFAULT_QUOTA = 2 << 30
-DEFAULT_GAP_S = 60.0
 SAME, OTHER = "same", "other"
 _LEARNED_WITH = ("marker", "preset", "span", "extractor", "alarms_per_hour", "at_least")
 """With other ones, what was learned does not hold."""
@@ -41,9 +33,9 @@ class WatchPlan:
     folder: Path
     command: tuple[str, ...] = ()
     timesink: str = ""
-    learn: int = DEFAULT_LEARN
-    learn_s: float = DEFAULT_LEARN_S
-    skip: int = DEFAULT_SKIP
+    learn: int = 1000
+    learn_s: float = 30.0
+    skip: int = 20
     """Cycles of each process to let pass first."""
     model: Path | None = None
     alarms_per_hour: float = 0.1
@@ -53,20 +45,20 @@ class WatchPlan:
     preset: str = ""
     span: str = ""
     extractor: str = ""
-    cycles: int = DEFAULT_CYCLES
-    plain: int = DEFAULT_PLAIN
+    cycles: int = 20
+    plain: int = 10
     extras: tuple[str, ...] = ()
-    gap_s: float = DEFAULT_GAP_S
+    gap_s: float = 60.0
     """No two recordings begin within this time."""
-    most_incidents: int = DEFAULT_INCIDENTS
-    quota_bytes: int = DEFAULT_QUOTA
+    most_incidents: int = 6
+    quota_bytes: int = 2 << 30
     counters: frozenset[str] = frozenset()
     on_alarm: tuple[str, ...] = ()
     metrics: tuple[str, int] | None = None
     otel: bool = False
     summary: str = ""
     """A URL or a folder; the status of every watcher is put there."""
-    is_recording: bool = field(default=True)
+    is_recording: bool = True
     """Whether alarms and references may switch the profiler on."""
     before: str = ""
     """What lies in the folder: nothing, or a watch of the SAME program and options, or of OTHER."""

@@ -19,13 +19,12 @@ from timesink.errors import CollectError, UsageError
 from timesink.recorder.agent import begin, running
 from timesink.recorder.agent.endings import BLOCK_ENDED
 from timesink.recorder.folder import CONTROL_VARIABLE, Notebook, RecordingFolder
-from timesink.recorder.in_program import READY
+from timesink.recorder.in_program import READY, start_keeper
 from timesink.recorder.watch_plan import DEFAULT_PLACE, WatchPlan, plan_in_place, plan_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_SOURCES = Path(__file__).resolve().parents[2]
 _KEEPER = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
     "from timesink.watcher.keeper import keep; keep()"
@@ -87,25 +86,11 @@ class BlockWatch:
         return self
 
     def _start(self) -> None:
-        variables = {name: value for name, value in os.environ.items() if name != CONTROL_VARIABLE}
         told = asdict(self._plan) | {"counters": sorted(self._plan.counters)}
         told |= {"folder": str(self._plan.folder), "pid": self._pid}
         if self._plan.model is not None:
             told["model"] = str(self._plan.model)
-        try:
-            self._keeper = subprocess.Popen(  # noqa: S603 - our own Python
-                [sys.executable, "-c", _KEEPER, str(_SOURCES), json.dumps(told)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env=variables,
-                # Ctrl-C in the terminal is for the program.
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise CollectError(
-                f"the process beside the program cannot be started ({error.strerror or error})",
-                "check sys.executable",
-            ) from None
+        self._keeper = start_keeper(_KEEPER, json.dumps(told))
         said = b"" if self._keeper.stdout is None else self._keeper.stdout.readline()
         if said != READY:
             # It says why, as an error and its hint.

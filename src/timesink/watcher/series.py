@@ -110,7 +110,8 @@ class WatchedSeries:
                     buckets[at], max(one["slowest_us"], buckets[at]["slowest_us"]),
                 )  # fmt: skip
                 if before["cycles"] > one["cycles"]:
-                    one |= {name: before[name] for name in ("observed_us", "expected_us")}
+                    told = ("observed_us", "expected_us", "limit_us")
+                    one |= {name: before[name] for name in told}
                 one["cycles"] += before["cycles"]
             buckets[at] = one
             while len(buckets) > _KEPT:
