@@ -190,6 +190,16 @@ class ProgramChange:
         return "longer" if low > 0 else "shorter" if high < 0 else "same"
 
 
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What somebody who knows the program expected of the cycles of the second side."""
+
+    slower_ns: float
+    """They take so much longer than that."""
+    explains: tuple[str, ...] = ()
+    """Causes that it accounts for already."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Diagnosis:
     """Whether cycles changed, where the time went, and why."""

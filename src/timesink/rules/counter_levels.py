@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.anatomy.anatomy import Anatomy
-from timesink.analyses.comparison.pair import Pair
+from timesink.analyses.comparison.pair import WITHIN, Pair
 from timesink.analyses.statistics.drift import mean_changes
 from timesink.analyses.statistics.means import QUIETLY, column_means, two_sided_p
 from timesink.analyses.statistics.ranks import false_discovery
@@ -79,8 +79,8 @@ def readings(pair: Pair, base: Anatomy, new: Anatomy) -> list[CounterReading]:
     if not missing and len(ours) == len(theirs) == 1:
         missing, free = sorted(ours), sorted(theirs)
     names = dict(zip(free, missing, strict=False))
-    before = _values(only_own(base.levels, pair.base.pid), {})
-    after = _values(only_own(new.levels, pair.new.pid), names)
+    before = _values(only_own(_told(pair, base), pair.base.pid), {})
+    after = _values(only_own(_told(pair, new), pair.new.pid), names)
     found = []
     for key in sorted(before.keys() & after.keys()):
         (unit, _, old), (other_unit, cycles, values) = before[key], after[key]
@@ -89,6 +89,13 @@ def readings(pair: Pair, base: Anatomy, new: Anatomy) -> list[CounterReading]:
             resource = resource_of(metric, unit or None)
             found.append(CounterReading(metric, device, unit, resource, old, values, cycles))
     return found
+
+
+def _told(pair: Pair, anatomy: Anatomy) -> pl.DataFrame:
+    """Levels of cycles, those right before the profiler first; parts of a run share these."""
+    if pair.kind == WITHIN or pair.cycle_times.one_run or anatomy.plain_levels.is_empty():
+        return anatomy.levels
+    return pl.concat([anatomy.plain_levels, anatomy.levels])
 
 
 _Values = dict[tuple[str, str], tuple[str, Ints, Floats]]
@@ -206,10 +213,10 @@ _ADDED_UP = ("run_queue",)
 
 def without_impossible(anatomy: Anatomy) -> Anatomy:
     """The anatomy without levels that cannot be."""
-    impossible = _is_impossible(anatomy.levels)
-    if not impossible.any():
-        return anatomy
-    return replace(anatomy, levels=anatomy.levels.filter(~impossible))
+    levels, plain = (
+        table.filter(~_is_impossible(table)) for table in (anatomy.levels, anatomy.plain_levels)
+    )
+    return replace(anatomy, levels=levels, plain_levels=plain)
 
 
 def impossible_levels(pair: Pair, base: Anatomy, new: Anatomy) -> Iterator[str]:
@@ -298,7 +305,17 @@ def harmful_chances(found: Sequence[CounterReading], grounds: Sequence[float]) -
     hurts = signs * np.array([one.rise for one in found]) > 0
     p = np.where(hurts, both / 2, 1 - both / 2)
     unsteady = np.array([_chance_of_unsteady(one) for one in found])
+    p = np.where([_is_newcomer(one) for one in found], 0.0, p)
     return np.where(np.isnan(p), p, np.minimum(p, unsteady))
+
+
+def _is_newcomer(one: CounterReading) -> bool:
+    """Whether others work on a device that nobody else used: that is counted, and no noise.
+
+    Samplers see them in turns with the process itself, now all of the time and then nothing.
+    """
+    is_known = one.resource.resource == "others_device_use" and len(one.base) >= _FEWEST_STEADY
+    return is_known and not one.base.any() and int((one.new > 0).sum()) >= _ENOUGH
 
 
 def _chance_of_unsteady(one: CounterReading) -> float:

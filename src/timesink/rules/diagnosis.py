@@ -21,7 +21,14 @@ from timesink.analyses.comparison.verdict import (
 )
 from timesink.analyses.statistics.drift import mean_changes
 from timesink.model import units, vendors
-from timesink.model.diagnosis import Component, CycleJudgement, CycleTime, Diagnosis, ProgramChange
+from timesink.model.diagnosis import (
+    Component,
+    CycleJudgement,
+    CycleTime,
+    Diagnosis,
+    Expectation,
+    ProgramChange,
+)
 from timesink.model.findings import Finding
 from timesink.model.schema import HOST_DEVICE
 from timesink.rules.case import case_of
@@ -85,6 +92,23 @@ def diagnose(pair: Pair) -> Diagnosis:
         symptoms=symptoms,
         notes=tuple(dict.fromkeys([*notes, *impossible_levels(compared, base, new)])),
     )
+
+
+_WEIGHS = 0.1
+"""Part of what is to be explained that a cause explains at least, to come before others."""
+
+
+def beyond_expected(found: Diagnosis, expected: Expectation) -> Diagnosis:
+    """The diagnosis of cycles that are slower than expected, with what explains that first.
+
+    Causes that the expectation accounts for come last, however certain they are.
+    """
+
+    def order(one: Finding) -> tuple[bool, bool, float]:
+        is_light = one.cost_ns < _WEIGHS * expected.slower_ns
+        return one.cause in expected.explains, is_light, -one.cost_ns
+
+    return replace(found, causes=tuple(sorted(found.causes, key=order)))
 
 
 def find_causes(

@@ -415,7 +415,12 @@ class IncidentDesk:
         base = one.folder / "base"
         try:
             linked_copy(one.likeness.reference.folder, base)
-            facts = {"base": str(base), "new": str(one.folder / "new"), "to": str(one.folder)}
+            facts = {
+                "base": str(base), "new": str(one.folder / "new"), "to": str(one.folder),
+                "slower_us": alarm.observed_us - alarm.expected_us,
+                # Of a program that tells its workload, that is what was expected by.
+                "explains": ["workload_change"] if alarm.workload else [],
+            }  # fmt: skip
             self._comparing = one, WatchTask("compare", self._tasks, _TASK_S, compare=facts)
         except OSError as error:
             one.remark(f"It was not compared: {error.strerror or error}.")

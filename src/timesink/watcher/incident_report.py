@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from timesink.answers.comparison.document import comparison_document, indented_j
 from timesink.answers.comparison.gate import comment_md
 from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.work import compare
+from timesink.model.diagnosis import Expectation
 from timesink.output.html import report_html
 
 _KEPT = ("verdict", "reason", "headline", "cycle_time", "causes", "anomalies")
@@ -16,10 +18,15 @@ _MOST = 10
 _SLOW_STATES = ("new", "worse", "same")
 
 
-def compare_recordings(base: str, new: str, to: str) -> dict[str, Any]:
-    """Compare two recordings; pages and comments go to a folder, the facts are given back."""
+def compare_recordings(
+    base: str, new: str, to: str, slower_us: float, explains: Sequence[str]
+) -> dict[str, Any]:
+    """Compare two recordings; pages and comments go to a folder, the facts are given back.
+
+    Cycles of the second one take so much longer than was expected, which explains some causes.
+    """
     folder = Path(to)
-    found = compare(base, new)
+    found = compare(base, new).beyond(Expectation(1000 * slower_us, tuple(explains)))
     command = ("timesink", "compare", base, new)
     files = {
         "report.html": report_html(comparison_document(found)),

@@ -19,6 +19,8 @@ from timesink.watcher.tasks import WatchTask
 
 _TOGETHER_S = 0.3
 """Ranks get so long to learn of an order before the cycle it begins with."""
+_PLAIN_S = 2.0
+"""Cycles without the profiler last so long at least: samplers of devices are slow."""
 _RECENT_US = 60_000_000
 _PACKS_S = 600.0
 
@@ -91,7 +93,7 @@ class Recorder:
         ]
         if not recent:
             return "no process tells cycles"
-        patience = patience_s(self.plan.cycles + self.plan.plain, cycle_us)
+        patience = _PLAIN_S + patience_s(self.plan.cycles + self.plan.plain, cycle_us)
         facts = {
             "folder": str(folder), "pids": [one.pid for one in recent],
             "cycles": self.plan.cycles, "plain": self.plan.plain, "marker": self.plan.marker,
@@ -129,7 +131,8 @@ class Recorder:
             at = max(counts) + margin if len(counts) > 1 else None
             order = {
                 "id": self._orders, "what": "record", "cycles": self.plan.cycles,
-                "plain": self.plan.plain, "at": at, "extras": list(self.plan.extras),
+                "plain": self.plan.plain, "plain_s": _PLAIN_S if self.plan.plain else 0.0,
+                "at": at, "extras": list(self.plan.extras),
                 "control": str(one.folder / self.control.name),
             }  # fmt: skip
             write_orders(self.control, dict.fromkeys(one.pids, order))

@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from timesink.analyses.expected.workload import BATCH, INPUT, OUTPUT
 from timesink.watcher.journal import removed
 from timesink.watcher.series import LEARNING, medians
 
@@ -93,8 +94,23 @@ def dominant_phase(judged: pl.DataFrame) -> str:
 
 def kind_of(phase: str, workload: Mapping[str, float]) -> str:
     """Workloads of about the same size are of one kind."""
-    sizes = (f"{name}{round(math.log2(1 + max(value, 0.0)))}" for name, value in workload.items())
+    sizes = (
+        f"{name}{round(math.log2(1 + max(value, 0.0)))}"
+        for name, value in _sizes(workload).items()
+    )
     return " ".join([phase, *sorted(sizes)])
+
+
+def _sizes(workload: Mapping[str, float]) -> Mapping[str, float]:
+    """What workloads are told apart by: of sequences, how many there are and all they hold.
+
+    How long each is, and how much of that was written, makes little difference beside.
+    """
+    if not {BATCH, INPUT, OUTPUT} <= workload.keys():
+        return workload
+    held = workload[BATCH] * (workload[INPUT] + workload[OUTPUT])
+    others = {name: value for name, value in workload.items() if not name.endswith("put_length")}
+    return {**others, "kv": held}
 
 
 @dataclass
@@ -186,8 +202,9 @@ def _distance(one: Likeness) -> tuple[bool, bool, bool, bool, float]:
 
 def _likeness(one: Reference, phase: str, workload: Mapping[str, float]) -> Likeness:
     worst, column = 1.0, ""
-    for name in {*workload} & {*one.workload}:
-        low, high = sorted((max(one.workload[name], 0.0), max(workload[name], 0.0)))
+    ours, theirs = _sizes(one.workload), _sizes(workload)
+    for name in {*ours} & {*theirs}:
+        low, high = sorted((max(ours[name], 0.0), max(theirs[name], 0.0)))
         factor = high / low if low else (1.0 + high)
         if factor > worst:
             worst, column = factor, name

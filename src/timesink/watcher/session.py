@@ -405,6 +405,8 @@ class WatchSession:
             self.desk.references.forget()
         self.journal.replace(self.place.model.name, content)
         self._use(model)
+        # Cycles beside learning may have had to wait for it.
+        self.desk.settled_us = time.time_ns() // 1000
         event = "accepted" if is_again else "learned"
         self.journal.event(event, time.time_ns() // 1000, cycles=model.cycles)
         learned = units.counted(model.cycles, "cycles")

@@ -109,6 +109,8 @@ class Anatomy:
     """False where only a behaviour table was there: parts are then put one after the other."""
     cycles: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=CYCLE_SPANS))
     """Rows of `CYCLE_SPANS`: every cycle of known length."""
+    plain_levels: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LEVELS))
+    """Rows of `LEVELS` of cycles right before the profiler: the last one is -1."""
     launches: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LAUNCHES))
     """Rows of `LAUNCHES`, where a timeline tells."""
     on_device: bool = False
@@ -134,8 +136,11 @@ class Anatomy:
     def with_devices(self, labels: Mapping[str, str]) -> Anatomy:
         """The same with other labels for some of the devices."""
         named = {labels.get(label, label): name for label, name in self.hardware.items()}
-        levels = self.levels.with_columns(pl.col("device").replace(dict(labels)))
-        return replace(self, levels=levels, hardware=named)
+        own, plain = (
+            table.with_columns(pl.col("device").replace(dict(labels)))
+            for table in (self.levels, self.plain_levels)
+        )
+        return replace(self, levels=own, plain_levels=plain, hardware=named)
 
 
 def only_cycles(anatomy: Anatomy, cycles: Iterable[int]) -> Anatomy:

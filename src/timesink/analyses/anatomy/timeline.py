@@ -287,7 +287,8 @@ def anatomies(trace: Trace, cycles: Cycles) -> dict[str, Anatomy]:
     found = {}
     for pid, window in windows.items():
         used = device[pid].devices
-        levels = level_rows(book, series_by_device(book, devices, pid, used), window, cycle)
+        of_devices = list(series_by_device(book, devices, pid, used))
+        levels = level_rows(book, of_devices, window, cycle)
         parts = [pl.DataFrame(schema=PART_TIMES)]
         for crew in mine[pid]:
             numbers_of = cycle[crew.windows.row]
@@ -306,10 +307,24 @@ def anatomies(trace: Trace, cycles: Cycles) -> dict[str, Anatomy]:
             hardware={devices.label(pid, one): known[one] for one in used or known if one in known},
             cores=cores_of(trace),
             cycles=pl.DataFrame(columns, schema=CYCLE_SPANS).sort("cycle"),
+            plain_levels=_plain_levels(trace, book, of_devices),
             launches=launch_rows(trace, device[pid].rows, window, cycle),
             on_device=cycles.on_device,
         )
     return with_calls(trace, found)
+
+
+def _plain_levels(
+    trace: Trace, book: CounterBook, of_devices: Iterable[tuple[str, list[Series]]]
+) -> pl.DataFrame:
+    """Counters of the cycles before the profiler: a few recorded ones see slow samplers seldom."""
+    run = trace.metadata.run
+    if run is None or not run.own_plain_ns or run.overhead.plain_started_us is None:
+        return pl.DataFrame(schema=LEVELS)
+    end = 1000 * run.overhead.plain_started_us + np.cumsum(run.own_plain_ns)
+    start = end - np.array(run.own_plain_ns)
+    number = np.arange(-len(end), 0)
+    return level_rows(book, of_devices, Windows(np.arange(len(end)), start, end), number)
 
 
 Key = tuple[str, str | None]

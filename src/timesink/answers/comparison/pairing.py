@@ -17,7 +17,7 @@ from timesink.model.units import natural
 
 if TYPE_CHECKING:
     from timesink.analyses.comparison.efficiency import EfficiencyChange
-    from timesink.model.diagnosis import Diagnosis
+    from timesink.model.diagnosis import Diagnosis, Expectation
 
 MOST_CROSS_PAIRS = 64
 """Pairs of unlike processes that are all compared; of more, each process has one partner."""
@@ -235,14 +235,17 @@ class Compared:
     """The pair of all devices, where `pair` holds the tables of one."""
     peaks: str | None = None
     """What efficiency is told against, where the user says it."""
+    expected: Expectation | None = None
+    """Of the second side, where somebody knows."""
 
     @cached_property
     def diagnosis(self) -> Diagnosis:
         """Whether cycles changed, where the time went, and why."""
         # Tables of numbers do not wait for this.
-        from timesink.rules.diagnosis import diagnose  # noqa: PLC0415
+        from timesink.rules.diagnosis import beyond_expected, diagnose  # noqa: PLC0415
 
-        return diagnose(self.whole or self.pair)
+        found = diagnose(self.whole or self.pair)
+        return found if self.expected is None else beyond_expected(found, self.expected)
 
     @cached_property
     def efficiency(self) -> EfficiencyChange | None:

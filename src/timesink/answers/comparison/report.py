@@ -18,7 +18,7 @@ from timesink.output.names import told_apart
 if TYPE_CHECKING:
     from timesink.analyses.clustering.groups import Exploration
     from timesink.analyses.ranks.changes import RankChanges
-    from timesink.model.diagnosis import Diagnosis
+    from timesink.model.diagnosis import Diagnosis, Expectation
 
 
 SCHEMA = "timesink/comparison/1"
@@ -95,10 +95,13 @@ class Comparison:
             return None
         found = self.pairs[0].diagnosis
         if len(self.pairs) > 1:
+            from timesink.rules.diagnosis import beyond_expected  # noqa: PLC0415
             from timesink.rules.joint_diagnosis import diagnose_together  # noqa: PLC0415
 
             pairs = [one.whole or one.pair for one in self.pairs]
             found = diagnose_together(pairs, [one.diagnosis for one in self.pairs])
+            if self.pairs[0].expected is not None:
+                found = beyond_expected(found, self.pairs[0].expected)
         if self.ranks is None:
             return found
         from timesink.answers.comparison.rank_sets import with_stragglers  # noqa: PLC0415
@@ -169,6 +172,10 @@ class Comparison:
             # Only of runs of many ranks: everything else has no such key.
             **({} if self.ranks is None else {"ranks": plain.ranks(self.ranks)}),
         }
+
+    def beyond(self, expected: Expectation) -> Comparison:
+        """The same, with causes of what is slower than expected first."""
+        return replace(self, pairs=tuple(replace(one, expected=expected) for one in self.pairs))
 
     def to_json(self) -> bytes:
         """The whole answer as JSON, on one line."""

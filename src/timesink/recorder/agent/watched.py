@@ -78,6 +78,7 @@ class _Order:
     what: str
     cycles: int = 1
     plain: int = 0
+    plain_s: float = 0.0
     at: int | None = None
     control: str = ""
     extras: tuple[str, ...] = ()
@@ -90,6 +91,7 @@ class _Order:
             str(told["what"]),
             int(told.get("cycles") or 1),
             int(told.get("plain") or 0),
+            float(told.get("plain_s") or 0.0),
             told.get("at"),
             str(told.get("control") or ""),
             tuple(told.get("extras") or ()),
@@ -340,6 +342,7 @@ class WatchEngine:
                 cycles=max(1, order.cycles),
                 skip=0,
                 plain=max(0, order.plain),
+                plain_s=max(0.0, order.plain_s),
                 marker=self.plan.marker or self.plan.preset,
                 extras=order.extras,
             )
