@@ -95,8 +95,7 @@ def dominant_phase(judged: pl.DataFrame) -> str:
 def kind_of(phase: str, workload: Mapping[str, float]) -> str:
     """Workloads of about the same size are of one kind."""
     sizes = (
-        f"{name}{round(math.log2(1 + max(value, 0.0)))}"
-        for name, value in _sizes(workload).items()
+        f"{name}{round(math.log2(1 + max(value, 0.0)))}" for name, value in _sizes(workload).items()
     )
     return " ".join([phase, *sorted(sizes)])
 

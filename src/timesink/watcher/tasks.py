@@ -107,3 +107,6 @@ def be_nice() -> None:
     """The program comes first."""
     with suppress(OSError, AttributeError):
         os.nice(_NICE)
+    # Linux shares processors among sessions first, and this is one of its own.
+    with suppress(OSError):
+        Path("/proc/self/autogroup").write_text(str(_NICE))

@@ -227,6 +227,17 @@ class _Seen:
         return found
 
 
+def _rising_s(sums: Floats, start_s: Floats, onset: _Mark | None) -> Floats:
+    """For how long each sum has been above zero."""
+    count = len(sums)
+    first = np.maximum.accumulate(np.where(sums <= 0, np.arange(count) + 1, 0))
+    since = start_s[np.minimum(first, count - 1)]
+    if onset is not None:
+        since = np.where(first == 0, onset.start_s, since)
+    found: Floats = start_s - since
+    return found
+
+
 class LiveJudge:
     """Judges cycles as they come.
 
@@ -390,10 +401,13 @@ class LiveJudge:
         slow = several(np.concatenate([before[:, 1], slower]), SLOWER, OF_LEVEL)
         weight = self._weights[part.group]
         sums, high = [], []
-        for rule, total in zip(self._limits.sums, stream.sums, strict=True):
+        for rule, total, onset in zip(self._limits.sums, stream.sums, stream.onsets, strict=True):
             added = steps_of(rule, distance, weight)
             sums.append(np.array(running_sums(added, total, rule.most)))
-            high.append(sums[-1] > rule.limit)
+            over = sums[-1] > rule.limit
+            if rule.hold_s and over.any():
+                over &= _rising_s(sums[-1], part.start_s, onset) >= rule.hold_s
+            high.append(over)
         holds = spiky | slow | np.logical_or.reduce(high)
         marks = _Marks(stream.end, part)
         return _Seen(part, marks, distance, beyond, spiky, slower, slow, sums, high, holds)

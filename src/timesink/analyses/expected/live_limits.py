@@ -33,6 +33,9 @@ _ALIKE = 3
 _MARGIN, _FARTHEST = 1.2, 1.6
 _HIGHEST = 1e5
 _LEVEL_CYCLES, _LEVELS, _FEWEST_LEVELS = 25, 40, 8
+_HOLDS = ((2.0, 10.0), (4.0, 2.0))
+"""Shifts below so many spreads of usual cycles have to last for so many seconds: what a machine
+does for a moment, and did not do while it was learned, is as large as that."""
 _MANY = 16
 """Blocks with spikes that tell how fast they become rarer."""
 _BLOCK = 16
@@ -51,7 +54,9 @@ class RunningSum(msgspec.Struct, frozen=True):
     bound: float
     """What one cycle counts for at most: a single one is nothing lasting."""
     limit: float
-    """Sums above it are an alarm."""
+    """Sums above it are an alarm ..."""
+    hold_s: float = 0.0
+    """... once they have been rising for so long."""
 
     @property
     def steps(self) -> float:
@@ -83,6 +88,7 @@ class LiveLimits(msgspec.Struct, frozen=True):
         every = [(phase, busy) for phase in PHASES for busy in range(len(self.busy_edges) + 1)]
         numbers = [self.alarms_per_hour]
         numbers += [value for one in self.sums for value in (one.allowance, one.bound, one.limit)]
+        numbers += [1.0 + one.hold_s for one in self.sums]
         numbers += [value for one in self.groups for value in (one.spread, one.point)]
         numbers += self.levels
         sizes_fit = known == every and len(self.levels) == len(self.groups)
@@ -154,6 +160,8 @@ def live_limits_from(
     ]
     # What takes longer than anybody waits is no rule; the one for the largest shift always is.
     sums = [*(one for one in sums[:-1] if one.steps < _HIGHEST), sums[-1]]
+    usual = min((one.spread for one in groups if one.rows), default=1.0)
+    sums = [msgspec.structs.replace(one, hold_s=_hold_s(one, usual)) for one in sums]
     rarely = max(len(distance) // _BLOCK, 1), wanted
 
     def blocks_beyond(limit: Floats, least: int, last: int) -> int:
@@ -173,6 +181,11 @@ def live_limits_from(
     widened = [msgspec.structs.replace(one, point=times * one.point) for one in groups]
     levels = np.maximum(level * spread, least).tolist()
     return msgspec.structs.replace(plain, groups=widened, sums=sums, levels=levels)
+
+
+def _hold_s(rule: RunningSum, spread: float) -> float:
+    """How long a sum has to rise, by how its shift stands out."""
+    return next((hold for many, hold in _HOLDS if 2 * rule.allowance < many * spread), 0.0)
 
 
 def _level_reach(streams: Sequence[Floats]) -> float:
