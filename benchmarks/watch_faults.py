@@ -114,7 +114,9 @@ class Bench:
     def rests(self) -> bool:
         """Whether nothing is wrong."""
         told = self.status
-        return told.get("state") == "watching" and not (told.get("recorder") or {}).get("on")
+        is_open = any(one.get("ended_us") is None for one in told.get("incidents") or ())
+        is_on = (told.get("recorder") or {}).get("on")
+        return told.get("state") == "watching" and not is_on and not is_open
 
     def may_record(self) -> bool:
         """Whether the recorder may soon record."""

@@ -65,9 +65,9 @@ FAULTS: Mapping[str, Planted] = {
     "slow_loader": Planted(
         "slow_loader", strength=lambda cycle_ms: max(0.5, cycle_ms / 8), programs=("train",)
     ),
-    # Who fills what it allocates also does more.
+    # Who fills what it allocates also does more; without a device, host code is what allocates.
     "allocator_churn": Planted(
-        cause=("allocator", "host_memory", "kernel_change", "workload_change"),
+        cause=("allocator", "host_memory", "host_code"),
         strength=lambda _: 8,
     ),
     "longer_requests": Planted(strength=lambda _: 1.5, is_fault=False),
@@ -78,7 +78,7 @@ FAULTS: Mapping[str, Planted] = {
     "disk_writes": Planted("disk_hog"),
 }
 TO_BE_NOTICED = 1.2
-"""Cycles that take so many times as long have to be noticed; those in between may be."""
+"""Cycles that take so many times as long have to be noticed soon; others may be, and later."""
 SOON_CYCLES = 10
 SETTLES_S = 5.0
 """What a fault did may take so long to go: queues drain, processes end."""
@@ -149,8 +149,7 @@ class Noticed:
     def is_asked(self) -> bool:
         """Whether it has to be noticed."""
         is_slow = self.slower is None or self.slower >= TO_BE_NOTICED
-        is_noticeable = is_slow or self.alarm is not None
-        return self.planted.is_fault and is_noticeable and not self.was_open
+        return self.planted.is_fault and is_slow and not self.was_open
 
     @property
     def is_soon(self) -> bool:
@@ -226,12 +225,40 @@ def slower_by(
     is_in: np.ndarray, is_healthy: np.ndarray, took: np.ndarray, keys: Sequence[tuple[Any, ...]]
 ) -> float | None:
     """How many times as long cycles took as healthy ones of the same batch size."""
+    middle = _healthy_middles(is_healthy, took, keys)
+    places = [one for one in np.flatnonzero(is_in) if keys[one] in middle]
+    return median(took[one] / middle[keys[one]] for one in places) if places else None
+
+
+def _healthy_middles(
+    is_healthy: np.ndarray, took: np.ndarray, keys: Sequence[tuple[Any, ...]]
+) -> dict[tuple[Any, ...], float]:
     healthy: dict[tuple[Any, ...], list[float]] = {}
     for place in np.flatnonzero(is_healthy):
         healthy.setdefault(keys[place], []).append(took[place])
-    middle = {key: median(every) for key, every in healthy.items()}
-    places = [one for one in np.flatnonzero(is_in) if keys[one] in middle]
-    return median(took[one] / middle[keys[one]] for one in places) if places else None
+    return {key: median(every) for key, every in healthy.items()}
+
+
+def felt_us(
+    one: Noticed, starts: np.ndarray, took: np.ndarray, keys: Sequence[tuple[Any, ...]],
+    is_healthy: np.ndarray,
+) -> float:  # fmt: skip
+    """When cycles began to be slow: loads beside a program take a moment to be one.
+
+    That is the first of three cycles, one behind the other, that are slower by half of what the
+    fault comes to, or by a tenth; of a fault in the program itself, when it was put in.
+    """
+    put, slower = one.put, one.slower
+    if FAULTS[put.fault].strength is not None or slower is None:
+        return float(put.onset_us)
+    least = 1 + min(0.1, (slower - 1) / 2)
+    middle = _healthy_middles(is_healthy, took, keys)
+    within = np.flatnonzero((starts >= put.onset_us) & (starts < put.end_us))
+    is_slow = [keys[at] in middle and took[at] > least * middle[keys[at]] for at in within]
+    for place in range(len(is_slow) - 2):
+        if all(is_slow[place : place + 3]):
+            return float(starts[within[place]])
+    return float(put.onset_us)
 
 
 def score(folder: Path) -> Scored:
@@ -258,7 +285,8 @@ def score(folder: Path) -> Scored:
             claimed |= {id(alarm) for alarm in mine}
         if mine:
             one.alarm = mine[0]
-            before = (starts >= put.onset_us) & (starts < mine[0].raised_us)
+            onset_us = felt_us(one, starts, took, keys, is_healthy)
+            before = (starts >= onset_us) & (starts < mine[0].raised_us)
             one.delay_cycles = int(before.sum())
             _judge_cause(one, incidents, settles)
         faults.append(one)
@@ -401,7 +429,7 @@ def _cells(mine: Sequence[Noticed]) -> list[str]:
         _middle([one.delay_cycles for one in late if one.delay_cycles is not None]),
         _middle([max(0.0, one.alarm.told_us - one.put.onset_us) / 1e6
                  for one in late if one.alarm is not None]),
-        _share([one.is_right for one in asked if one.is_right is not None]),
+        _share([one.is_right for one in late if one.is_right is not None]),
         ", ".join(f"{name} {many}" if many > 1 else name for name, many in said.items()) or "-",
         f"{_middle(closed)}; {len(late) - len(closed)} open" if len(closed) < len(late)
         else _middle(closed),

@@ -44,6 +44,8 @@ _CALM_S = 10.0
 _WAITS_S, _WAITS_CYCLES = 5.0, 50
 """So long slow cycles may take to come to a workload that has a reference."""
 _NO_CAUSE = "none found"
+_OF_WORKLOAD = ("workload_change", "kernel_choice")
+"""What follows from the workload, as other kernels for other sizes do, was expected."""
 
 
 class IncidentDesk:
@@ -418,8 +420,7 @@ class IncidentDesk:
             facts = {
                 "base": str(base), "new": str(one.folder / "new"), "to": str(one.folder),
                 "slower_us": alarm.observed_us - alarm.expected_us,
-                # Of a program that tells its workload, that is what was expected by.
-                "explains": ["workload_change"] if alarm.workload else [],
+                "explains": _OF_WORKLOAD if alarm.workload else (),
             }  # fmt: skip
             self._comparing = one, WatchTask("compare", self._tasks, _TASK_S, compare=facts)
         except OSError as error:
