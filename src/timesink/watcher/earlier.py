@@ -43,10 +43,12 @@ def earlier_incidents(folder: Path) -> Iterator[Incident]:
             if told["ended_us"] is None:
                 told |= {"state": CLOSED, "ended_us": file.stat().st_mtime_ns // 1000}
                 told["remarks"] = [*told["remarks"], "The watcher ended before it was over."]
-                file.write_text(json.dumps(told))
+                beside = file.with_name(f".{file.name}.new")
+                beside.write_text(json.dumps(told))
+                beside.replace(file)
             known = {one.number: one for one in alarms}
             compared = {name: told.get(name) for name in ("cause", "slow_rank", "verdict")}
             yield Incident(
                 place.name, place, known, compared=compared, wants_recording=False,
-                ended_us=int(told["ended_us"]),
+                ended_us=int(told["ended_us"]), is_concluded=True,
             )  # fmt: skip

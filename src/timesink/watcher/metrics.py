@@ -20,6 +20,7 @@ _HINTS = {
     errno.EADDRINUSE: "choose another port with --metrics",
     errno.EACCES: "choose a port above 1023 with --metrics",
 }
+_LAST_MS = 5000
 _CONTENT = "text/plain; version=0.0.4; charset=utf-8"
 _OF_PHASE = {
     "observed_us": ("timesink_cycle_seconds", "median duration of the last cycles"),
@@ -173,4 +174,5 @@ class OpenTelemetry:
         return observe
 
     def close(self) -> None:
-        self._provider.shutdown()
+        # A collector that does not answer is not waited for longer.
+        self._provider.shutdown(timeout_millis=_LAST_MS)

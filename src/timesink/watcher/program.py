@@ -11,11 +11,12 @@ from dataclasses import replace
 
 from timesink.analyses.expected.live import live_model_from
 from timesink.answers.watch import model_content
-from timesink.errors import CollectError, TimesinkError, UsageError
+from timesink.errors import CollectError, OutputError, TimesinkError, UsageError
 from timesink.recorder.cycle_channel import CycleReceiver
 from timesink.recorder.folder import read_notes, write_plan
-from timesink.recorder.processes import is_alive, masked, noticed, passed_on
+from timesink.recorder.processes import birth, is_alive, is_running, masked, noticed, passed_on
 from timesink.recorder.recording import Running, recorded_environment, start
+from timesink.recorder.run_file import ProgramEnd
 from timesink.recorder.watch_plan import OTHER, SAME, WatchPlan
 from timesink.watcher.earlier import earlier_incidents, earlier_references
 from timesink.watcher.journal import WatchFolder
@@ -41,6 +42,9 @@ class _Guarded:
         if not self.has_failed:
             self._try(self._session.tick)
 
+    def end(self, ended: ProgramEnd | None, is_hurried: Callable[[], bool]) -> None:
+        self._try(lambda: self._session.end(ended, is_hurried))
+
     def _try(self, act: Callable[[], None]) -> None:
         try:
             act()
@@ -48,9 +52,11 @@ class _Guarded:
             if os.environ.get("TIMESINK_DEBUG"):
                 raise
             self.has_failed = True
-            what = f"{type(error).__name__}: {error}".splitlines()[0]
-            self._say(f"watching has failed ({what}); the program goes on")
-            self._session.desk.recorder.leave(self._session.intake.processes)
+            why = f"watching has failed ({type(error).__name__}: {error})".splitlines()[0]
+            try:
+                self._session.give_up(why)
+            except Exception:  # noqa: BLE001 - whatever it is that fails, it is said
+                self._say(why)
 
 
 def watch_program(plan: WatchPlan, say: Say) -> int:
@@ -76,7 +82,7 @@ def watch_program(plan: WatchPlan, say: Say) -> int:
         tick.begin(process.pid)
         ended = Running(process, came, is_ending, say).to_the_end(tick)
         heard = len(came)
-        session.end(ended, lambda: len(came) > heard)
+        tick.end(ended, lambda: len(came) > heard)
         return ended.status
 
 
@@ -91,17 +97,18 @@ def watch_running(
 
     `let_in` lets the agent into it.
     """
+    born = birth(pid)
     with _session(plan, say) as session, noticed() as came:
         let_in(session.place)
         tick = _Guarded(session, say)
         tick.begin(pid)
-        while is_alive(pid) and not came and not is_over():
+        while is_running(pid, born) and not came and not is_over():
             tick()
             time.sleep(_TICK_S)
         heard = len(came)
-        if is_alive(pid):
+        if is_running(pid, born):
             session.desk.recorder.leave(session.intake.processes)
-        session.end(None, lambda: len(came) > heard)
+        tick.end(None, lambda: len(came) > heard)
     return 0
 
 
@@ -110,9 +117,13 @@ def _session(plan: WatchPlan, say: Say) -> Iterator[WatchSession]:
     """A folder that is ours and a session in it; a watch that never began leaves nothing."""
     place = WatchFolder(plan.folder)
     plan = _checked_again(plan, say)
-    place.prepare(plan.before)
-    write_plan(plan.agent, place.control)
-    receiver = CycleReceiver(place.control)
+    try:
+        place.prepare(plan.before)
+        write_plan(plan.agent, place.control)
+        receiver = CycleReceiver(place.control)
+    except OSError as error:
+        place.place.clear_control()
+        raise OutputError.unwritable(plan.folder, error.strerror or str(error)) from None
     try:
         session = WatchSession(plan, receiver, say)
         if plan.before:

@@ -50,7 +50,6 @@ _COUNTERS_KEPT_S = 600.0
 _COUNTER_INTERVAL_MS = 1000.0
 _SUMMARY_S = 5.0
 _MOST_ROWS = 100_000
-_MOST_AROUND = 20_000
 _TASK_S = 900.0
 _AGAIN_S = 30.0
 _FINISHES_S = 60.0
@@ -90,6 +89,8 @@ class WatchSession:
         """Cycles and time since which may be learned from."""
         self._slow_us = math.inf
         """More than any of the cycles that were judged last should take."""
+        self._recorded_s = 0.0
+        """When the last recording of healthy cycles began."""
         self._learning: WatchTask | None = None
         self._is_model_known = plan.model is None
         """Whether it is known to fit the program."""
@@ -176,6 +177,15 @@ class WatchSession:
                 closing.close()
         self._tell_end()
 
+    def give_up(self, why: str) -> None:
+        """A fault of ours: the agents leave, nothing is read any more, what there is stays."""
+        self._is_off = True
+        self.desk.recorder.leave(self.intake.processes)
+        self.intake.stop()
+        self._sampler.stop()
+        self.remark(why)
+        self._tell(time.monotonic())
+
     def _tell_end(self) -> None:
         seen = units.counted(self._cycles, "cycles")
         alarms = units.counted(self.desk.raised, "alarms") if self.desk.raised else "no alarm"
@@ -196,10 +206,9 @@ class WatchSession:
         for text in said:
             if not text.startswith(UNTOLD):
                 self.remark(text)
-        every = self.intake.processes.values()
-        failed = sum(one.failed for one in every)
+        failed = self.intake.failed
         if failed:
-            of = units.counted(sum(one.cycles for one in every), "cycles")
+            of = units.counted(self.intake.cycles, "cycles")
             why = next((text[len(UNTOLD) :] for text in said if text.startswith(UNTOLD)), "")
             text = f"the workload of {units.count(failed)} of {of} could not be told{why}"
             self.remark(text, "workload")
@@ -234,6 +243,8 @@ class WatchSession:
 
     def _follow_tasks(self) -> None:
         ended = self.desk.follow(_SETTLES_S)
+        if ended is not None and ended.incident is None:
+            self._recorded_s = ended.begun_us / 1e6
         if ended is not None and ended.is_early and self._ready is None:
             self._ready = (0, time.monotonic())
         if self._learning is not None and (answer := self._learning.answer()) is not None:
@@ -294,7 +305,7 @@ class WatchSession:
 
     def _take(self, now: float) -> None:
         rows = self.intake.rows()
-        self._cycles = sum(one.cycles for one in self.intake.processes.values())
+        self._cycles = self.intake.cycles
         if rows is None or self._is_off:
             return
         self._unsaved.append(rows)
@@ -330,11 +341,12 @@ class WatchSession:
     def _undisturbed(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Cycles that can be judged, and those beside a recording of healthy ones."""
         current = self.desk.recorder.current
-        if current is not None and current.incident is None:
-            since_s = current.begun_us / 1e6
-            near = rows["start_ts"] + rows["duration_us"] / 1e6 >= since_s
-        else:
-            near = rows["start_ts"] < self.desk.settled_us / 1e6
+        is_now = current is not None and current.incident is None
+        since_s = current.begun_us / 1e6 if current is not None and is_now else self._recorded_s
+        # A clock that was set back does not make cycles those of a recording long ago.
+        near = rows["start_ts"] + rows["duration_us"] / 1e6 >= since_s
+        if not is_now:
+            near &= rows["start_ts"] < self.desk.settled_us / 1e6
         return rows.filter(~near), rows.filter(near)
 
     def _sources(self) -> str:

@@ -53,7 +53,8 @@ def test_another_watcher_in_the_folder_is_told_nothing(tmp_path, receiver, monke
     sender.close()
 
 
-def test_a_folder_that_is_gone_is_noticed(tmp_path, receiver, monkeypatch):
+@pytest.mark.usefixtures("receiver")
+def test_a_folder_that_is_gone_is_noticed(tmp_path, monkeypatch):
     monkeypatch.setattr(cycle_channel, "_ASKS_EVERY_NS", 0)
     sender = CycleSender(tmp_path)
     (tmp_path / CHANNEL_FILE).unlink()

@@ -4,8 +4,8 @@ Whichever Python the program runs must understand this file, so it is written fo
 """
 
 # Rules for a newer Python do not hold here.
-# ruff: noqa: ANN001, ANN003, ANN202, ANN205, ARG004, BLE001, INP001, PLC0415, S110, SIM105
-# ruff: noqa: F401, PTH100, PTH112, PTH118, PTH120, UP031
+# ruff: noqa: ANN001, ANN003, ANN202, ANN205, ARG004, BLE001, INP001, PLC0415, S110
+# ruff: noqa: F401, PTH100, PTH112, PTH118, PTH120, PTH123, UP031
 # mypy: ignore-errors
 
 import os
