@@ -394,3 +394,10 @@ def test_a_fault_of_the_watcher_ends_watching_and_is_said(watched, monkeypatch):
     assert json.loads((one.place.control / "4711.order").read_text())["what"] == "leave"
     guarded.end(None, lambda: False)
     assert sum("watching has failed" in line for line in said) == 1
+
+
+def test_secrets_of_the_command_are_not_written(watched):
+    begin, _, _ = watched
+    one = begin(command=("serve", "--api-key", "sk-1234567890abcdefgh"))
+    assert told(one, "watch.json")["command"] == ["serve", "--api-key", "***"]
+    one.end(None, lambda: False)

@@ -16,7 +16,7 @@ from live_cycles import MadeCycles
 from timesink.analyses.expected.live import LiveAlarm
 from timesink.answers.watch_hosts import place_document, status_of
 from timesink.answers.watch_status import status_document
-from timesink.errors import CollectError, UsageError
+from timesink.errors import CollectError, UnreadableError, UsageError
 from timesink.output.terminal import to_text
 from timesink.sources.watch_folder import STATUS_SCHEMA
 from timesink.watcher import agent_notes, commands, cycle_intake, journal, notices
@@ -299,3 +299,20 @@ def test_the_last_task_that_failed_leaves_what_it_said(tmp_path):
         assert "learn: ended with code 1" in answer["error"]
     assert [path.name for path in tmp_path.iterdir()] == ["learn.log"]
     assert "nonsense" in (tmp_path / "learn.log").read_text()
+
+
+def test_what_a_program_sends_at_its_end_is_taken():
+    made = MadeCycles()
+    intake = CycleIntake(made, skip=0)
+    intake.start()
+    intake._is_over = True
+    time.sleep(0.02)
+    made.put(10)
+    intake.stop()
+    assert intake.rows().height == 10
+
+
+def test_files_that_are_no_status_are_let_be(tmp_path):
+    (tmp_path / "gone.json").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(UnreadableError, match="nothing is watched there"):
+        status_of(str(tmp_path))

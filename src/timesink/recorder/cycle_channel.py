@@ -250,10 +250,6 @@ class CycleReceiver:
         unfinished.write_text(told)
         unfinished.replace(control / CHANNEL_FILE)
 
-    def fileno(self) -> int:
-        """For `select`."""
-        return self._socket.fileno()
-
     def read(self, timeout_s: float = 0.0) -> list[CycleBatch]:
         """All that has come, waiting for the first of it as long as told."""
         if not select.select([self._socket], [], [], timeout_s)[0]:

@@ -95,11 +95,9 @@ class BlockWatch:
         told |= {"folder": str(self._plan.folder), "pid": self._pid}
         if self._plan.model is not None:
             told["model"] = str(self._plan.model)
-        self._keeper = start_keeper(_KEEPER, json.dumps(told))
-        said = b"" if self._keeper.stdout is None else self._keeper.stdout.readline()
+        self._keeper, said = start_keeper(_KEEPER, json.dumps(told))
         if said != READY:
             # It says why, as an error and its hint.
-            self._keeper.communicate()
             try:
                 message, hint = json.loads(said)
             except ValueError:

@@ -38,7 +38,6 @@ class WatchedProcess:
     rank: int | None
     world_size: int | None
     source: str
-    span: str
     cycles: int = 0
     """As it counts them itself, those that were not told as well."""
     dropped: int = 0
@@ -93,6 +92,8 @@ class CycleIntake:
             while not self._is_over:
                 self.put(self._receiver.read(_READS_S))
                 time.sleep(_RESTS_S)
+            # What a program sends at its end came meanwhile.
+            self.put(self._receiver.read(0))
         except OSError as error:
             self.trouble = f"cycles can no longer be read: {error.strerror or error}"
 
@@ -174,10 +175,10 @@ class CycleIntake:
         one = self.processes.get(batch.pid)
         if one is None:
             one = self.processes[batch.pid] = WatchedProcess(
-                batch.pid, batch.rank, batch.world_size, batch.source, batch.span
+                batch.pid, batch.rank, batch.world_size, batch.source
             )
         one.rank, one.world_size = batch.rank, batch.world_size
-        one.source, one.span = batch.source or one.source, batch.span
+        one.source = batch.source or one.source
         one.cycles, one.dropped = max(one.cycles, batch.count), max(one.dropped, batch.dropped)
         one.failed = max(one.failed, batch.failed)
         one.streams.add(batch.stream)

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from timesink.errors import TimesinkError
-from timesink.recorder.in_program import READY
+from timesink.recorder.in_program import READY, told_by_program
 from timesink.recorder.watch_plan import WatchPlan
 from timesink.watcher.own_cost import one_thread
 
@@ -18,7 +18,7 @@ _LISTS = ("command", "extras", "on_alarm", "metrics")
 
 def keep() -> None:
     """Watch the program that has started us, until it says so or is gone."""
-    told = json.loads(sys.argv[1])
+    told = json.loads(told_by_program())
     pid = told.pop("pid")
     lists = {name: tuple(told[name]) for name in _LISTS if told[name] is not None}
     paths = {"folder": Path(told["folder"]), "model": told["model"] and Path(told["model"])}

@@ -17,6 +17,7 @@ from timesink.answers.watch import model_content
 from timesink.errors import TimesinkError
 from timesink.model import units
 from timesink.recorder.counter_sampler import Sampler
+from timesink.recorder.processes import masked
 from timesink.recorder.run_file import ProgramEnd
 from timesink.recorder.watch_plan import WatchPlan
 from timesink.sources.watch_folder import (
@@ -134,7 +135,8 @@ class WatchSession:
 
     def _write_watch(self) -> None:
         content = {
-            "schema": WATCH_SCHEMA, "timesink": self.plan.timesink, "command": self.plan.command,
+            "schema": WATCH_SCHEMA, "timesink": self.plan.timesink,
+            "command": masked(self.plan.command),
             "options": self.plan.options(), "pid": os.getpid(), "started_us": self._started_us,
             "ended_us": time.time_ns() // 1000 if self._is_over else None,
             "exit": self._exit(),

@@ -184,7 +184,7 @@ class WatchEngine:
         self.stream().open = None
         self.source = None
         if self._recorder is not None:
-            self._recorder.end(UNMARKED)
+            self._recorder.end_soon(UNMARKED)
         if self.shapes is not None:
             self.shapes.leave()
 
