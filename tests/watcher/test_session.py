@@ -15,7 +15,6 @@ from timesink.analyses.expected.live import learn_live
 from timesink.recorder.watch_plan import WatchPlan
 from timesink.watcher import incident_desk, journal, program, recordings, session
 from timesink.watcher.commands import obey_commands
-from timesink.watcher.earlier import earlier_incidents
 from timesink.watcher.journal import WatchFolder
 
 
@@ -373,7 +372,7 @@ def test_incidents_of_an_earlier_watch_are_not_told_again(watched):
     events = one.place.folder / "alarms.jsonl"
     before = events.read_text()
     assert before.count('"event":"incident"') == 1
-    one.desk.incidents.known[:] = earlier_incidents(one.place.incidents)
+    one.desk.incidents.known[:] = program.earlier_incidents(one.place.incidents)
     one.desk.kill()
     assert events.read_text() == before
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
-from timesink.analyses.expected.live import live_model_from
+import msgspec
+
+from timesink.analyses.expected.live import LiveAlarm, live_model_from
 from timesink.answers.watch import model_content
 from timesink.errors import CollectError, OutputError, TimesinkError, UsageError
 from timesink.recorder.cycle_channel import CycleReceiver
@@ -18,8 +23,10 @@ from timesink.recorder.processes import birth, is_alive, is_running, masked, not
 from timesink.recorder.recording import Running, recorded_environment, start
 from timesink.recorder.run_file import ProgramEnd
 from timesink.recorder.watch_plan import OTHER, SAME, WatchPlan
-from timesink.watcher.earlier import earlier_incidents, earlier_references
-from timesink.watcher.journal import WatchFolder
+from timesink.sources.watch_folder import INCIDENT_FILE
+from timesink.watcher.incidents import CLOSED, Incident
+from timesink.watcher.journal import WatchFolder, removed
+from timesink.watcher.references import EARLY, Reference, kind_of
 from timesink.watcher.session import WatchSession
 
 _TICK_S = 0.1
@@ -164,3 +171,43 @@ def watch_pid(plan: WatchPlan, pid: int, say: Say) -> int:
     from timesink.recorder.attachment import attach  # noqa: PLC0415 - rarely
 
     return watch_running(plan, pid, say, lambda place: attach(pid, place.control))
+
+
+# What an earlier watcher of the same folder left: its references and incidents.
+
+_UNREADABLE = (OSError, ValueError, TypeError, KeyError, msgspec.ValidationError)
+
+
+def earlier_references(folder: Path) -> Iterator[Reference]:
+    """Recordings of healthy cycles; what was not finished goes."""
+    for place in sorted(path for path in folder.iterdir() if path.is_dir()):
+        try:
+            told = json.loads((place / "workload.json").read_bytes())
+            phase, workload = str(told["phase"]), dict(told["workload"])
+            kind = kind_of(phase, workload) if phase else EARLY
+            one = Reference(place.name, place, phase, kind, workload, int(told["taken_us"]))
+        except _UNREADABLE:
+            removed(place)
+            continue
+        yield one
+
+
+def earlier_incidents(folder: Path) -> Iterator[Incident]:
+    """Incidents, so that they are shown and count for the quota; none is open any more."""
+    for place in sorted(path for path in folder.iterdir() if path.is_dir()):
+        with suppress(*_UNREADABLE):
+            file = place / INCIDENT_FILE
+            told: dict[str, Any] = json.loads(file.read_bytes())
+            alarms = msgspec.convert(told["alarms"], list[LiveAlarm])
+            if told["ended_us"] is None:
+                told |= {"state": CLOSED, "ended_us": file.stat().st_mtime_ns // 1000}
+                told["remarks"] = [*told["remarks"], "The watcher ended before it was over."]
+                beside = file.with_name(f".{file.name}.new")
+                beside.write_text(json.dumps(told))
+                beside.replace(file)
+            known = {one.number: one for one in alarms}
+            compared = {name: told.get(name) for name in ("cause", "slow_rank", "verdict")}
+            yield Incident(
+                place.name, place, known, compared=compared, wants_recording=False,
+                ended_us=int(told["ended_us"]), is_concluded=True,
+            )  # fmt: skip

@@ -34,9 +34,8 @@ from timesink.watcher.cycle_intake import CycleIntake, Receiver
 from timesink.watcher.incident_desk import IncidentDesk
 from timesink.watcher.incidents import alarm_told
 from timesink.watcher.journal import Journal, WatchFolder
-from timesink.watcher.metrics import MetricsServer, OpenTelemetry
+from timesink.watcher.metrics import MetricsServer, OpenTelemetry, OwnCost
 from timesink.watcher.notices import SharedStatus
-from timesink.watcher.own_cost import OwnCost
 from timesink.watcher.references import dominant_phase
 from timesink.watcher.series import LEARNING, CounterTail, WatchedSeries, unjudged
 from timesink.watcher.tasks import WatchTask
