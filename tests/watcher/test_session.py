@@ -395,6 +395,24 @@ def test_a_fault_of_the_watcher_ends_watching_and_is_said(watched, monkeypatch):
     assert sum("watching has failed" in line for line in said) == 1
 
 
+def test_an_alarm_of_a_process_that_is_gone_is_over(watched, monkeypatch):
+    begin, cycles, _ = watched
+    one = begin(is_recording=False)
+    pass_on(one, cycles, 50)
+    pass_on(one, cycles, 50, times=2)
+    assert one.state == "alarm"
+    monkeypatch.setattr(session, "is_alive", lambda pid: pid != 4711)
+    one.intake.processes[4711].last_us -= 60_000_000
+    other = MadeCycles(4712)
+    pass_on(one, other, 50)
+    assert (one.state, told(one, "status.json")["alarms"]["open"]) == ("watching", [])
+    one.desk.incidents.open.calm_since_s -= 60
+    pass_on(one, other, 10)
+    (kept,) = told(one, "status.json")["incidents"]
+    assert kept["state"] == "closed"
+    one.end(None, lambda: False)
+
+
 def test_secrets_of_the_command_are_not_written(watched):
     begin, _, _ = watched
     one = begin(command=("serve", "--api-key", "sk-1234567890abcdefgh"))
