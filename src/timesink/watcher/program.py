@@ -136,7 +136,11 @@ def _session(plan: WatchPlan, say: Say) -> Iterator[WatchSession]:
         if plan.before:
             session.desk.references.taken += earlier_references(place.references)
             session.desk.incidents.known += earlier_incidents(place.incidents)
-        yield session
+        try:
+            yield session
+        finally:
+            # However it ended: nobody reads what is closed.
+            session.intake.stop()
     except TimesinkError:
         if plan.before:
             place.place.clear_control()
