@@ -13,7 +13,7 @@ import pytest
 from live_cycles import MadeCycles
 from timesink.analyses.expected.live import learn_live
 from timesink.recorder.watch_plan import WatchPlan
-from timesink.watcher import incident_desk, journal, recordings, session
+from timesink.watcher import incident_desk, journal, program, recordings, session
 from timesink.watcher.commands import obey_commands
 from timesink.watcher.journal import WatchFolder
 
@@ -350,4 +350,71 @@ def test_a_model_of_another_program_is_not_used(watched, tmp_path, source, renam
     pass_on(one, cycles, 50, times=3)
     assert any(why in line and "it learns instead" in line for line in said)
     assert (one.state, one.desk.raised) == ("learning", 0)
+    one.end(None, lambda: False)
+
+
+def test_a_clock_that_was_set_back_does_not_end_judging(watched):
+    begin, cycles, _ = watched
+    one = begin(is_recording=False)
+    later_s = time.time() + 3600
+    one._recorded_s, one.desk.settled_us = later_s, round(1e6 * (later_s + 2))
+    pass_on(one, cycles, 100, times=3)
+    assert one.desk.raised == 1
+    one.end(None, lambda: False)
+
+
+def test_incidents_of_an_earlier_watch_are_not_told_again(watched):
+    begin, cycles, _ = watched
+    one = begin(is_recording=False)
+    pass_on(one, cycles, 50)
+    pass_on(one, cycles, 50, times=2)
+    one.end(None, lambda: False)
+    events = one.place.folder / "alarms.jsonl"
+    before = events.read_text()
+    assert before.count('"event":"incident"') == 1
+    one.desk.incidents.known[:] = program.earlier_incidents(one.place.incidents)
+    one.desk.kill()
+    assert events.read_text() == before
+
+
+def test_a_fault_of_the_watcher_ends_watching_and_is_said(watched, monkeypatch):
+    begin, cycles, said = watched
+    one = begin()
+    pass_on(one, cycles, 50)
+    guarded = program._Guarded(one, said.append)
+    monkeypatch.setattr(one.series, "close_second", lambda: 1 / 0)
+    one._due["second"] = 0.0
+    guarded()
+    guarded()
+    assert [line for line in said if "watching has failed" in line] == [
+        "watching has failed (ZeroDivisionError: division by zero)"
+    ]
+    assert told(one, "status.json")["state"] == "off"
+    assert json.loads((one.place.control / "4711.order").read_text())["what"] == "leave"
+    guarded.end(None, lambda: False)
+    assert sum("watching has failed" in line for line in said) == 1
+
+
+def test_an_alarm_of_a_process_that_is_gone_is_over(watched, monkeypatch):
+    begin, cycles, _ = watched
+    one = begin(is_recording=False)
+    pass_on(one, cycles, 50)
+    pass_on(one, cycles, 50, times=2)
+    assert one.state == "alarm"
+    monkeypatch.setattr(session, "is_alive", lambda pid: pid != 4711)
+    one.intake.processes[4711].last_us -= 60_000_000
+    other = MadeCycles(4712)
+    pass_on(one, other, 50)
+    assert (one.state, told(one, "status.json")["alarms"]["open"]) == ("watching", [])
+    one.desk.incidents.open.calm_since_s -= 60
+    pass_on(one, other, 10)
+    (kept,) = told(one, "status.json")["incidents"]
+    assert kept["state"] == "closed"
+    one.end(None, lambda: False)
+
+
+def test_secrets_of_the_command_are_not_written(watched):
+    begin, _, _ = watched
+    one = begin(command=("serve", "--api-key", "sk-1234567890abcdefgh"))
+    assert told(one, "watch.json")["command"] == ["serve", "--api-key", "***"]
     one.end(None, lambda: False)

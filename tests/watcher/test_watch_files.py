@@ -12,17 +12,21 @@ import urllib.request
 import polars as pl
 import pytest
 
+from live_cycles import MadeCycles
 from timesink.analyses.expected.live import LiveAlarm
 from timesink.answers.watch_hosts import place_document, status_of
 from timesink.answers.watch_status import status_document
-from timesink.errors import CollectError, UsageError
+from timesink.errors import CollectError, UnreadableError, UsageError
 from timesink.output.terminal import to_text
 from timesink.sources.watch_folder import STATUS_SCHEMA
-from timesink.watcher import commands, notices
+from timesink.watcher import agent_notes, commands, cycle_intake, journal, notices
+from timesink.watcher.cycle_intake import CycleIntake
 from timesink.watcher.incidents import Incidents
+from timesink.watcher.journal import Journal, WatchFolder
 from timesink.watcher.metrics import MetricsServer, prometheus_text
 from timesink.watcher.notices import AlarmCommand, SharedStatus
 from timesink.watcher.references import Reference, References
+from timesink.watcher.tasks import WatchTask
 
 
 def alarm(number=1):
@@ -203,3 +207,112 @@ def test_metrics_are_served_by_the_family_of_the_address():
 )  # fmt: skip
 def test_how_a_program_does_in_a_sentence(status, headline):
     assert status_document({**status, "time_us": 0}, None, now_us=0).headline == headline
+
+
+# However long a program runs, what is kept of it is bounded, and what is new is not lost.
+
+
+@pytest.fixture
+def kept(tmp_path):
+    place = WatchFolder(tmp_path / "watch")
+    place.prepare()
+    return Journal(place, print)
+
+
+def test_rows_are_kept_whatever_they_tell(kept):
+    for number in range(6):
+        told = {"batch_size": 8.0} if number % 2 else {"output": 3.0, "batch_size": 8.0}
+        rows = pl.DataFrame({"job_name": "1.0", "duration_us": 1.5, **told})
+        kept.add_rows(pl.concat([rows] * 10))
+    old, new = kept.place.rows
+    table = pl.read_csv(new)
+    assert (table.height, old.exists()) == (60, False)
+    assert table["output"].drop_nulls().to_list() == [3.0] * 30
+    kept.add_rows(rows.with_columns(tokens=2.0))
+    table = pl.read_csv(new)
+    assert table["tokens"].to_list() == [None] * 60 + [2.0]
+    assert table["output"].sum() == 90
+
+
+def test_events_are_bounded(kept, monkeypatch):
+    monkeypatch.setattr(journal, "_MOST_EVENT_BYTES", 200)
+    for number in range(30):
+        kept.event("alarm", number)
+    sizes = [path.stat().st_size for path in kept.place.folder.glob("alarms*.jsonl")]
+    assert len(sizes) == 2
+    assert max(sizes) < 300
+    last = (kept.place.folder / "alarms.jsonl").read_text().splitlines()[-1]
+    assert json.loads(last)["time_us"] == 29
+
+
+def test_processes_that_have_ended_count_together(monkeypatch):
+    monkeypatch.setattr(cycle_intake, "_MOST_PROCESSES", 5)
+    monkeypatch.setattr(cycle_intake, "is_alive", lambda pid: pid == 20)
+    intake = CycleIntake(MadeCycles(), skip=0)
+    for pid in range(1, 21):
+        made = MadeCycles(pid)
+        made.put(10)
+        intake.put(made.read(0))
+        intake.rows()
+    assert len(intake.processes) <= 6
+    assert intake.cycles == 200
+
+
+def test_rows_that_nobody_takes_are_counted(monkeypatch):
+    monkeypatch.setattr(cycle_intake, "_MOST_ROWS", 25)
+    made, intake = MadeCycles(), CycleIntake(MadeCycles(), skip=0)
+    for _ in range(4):
+        made.put(10)
+        intake.put(made.read(0))
+    assert (intake.rows().height, intake.lost) == (20, 20)
+    made.put(10)
+    intake.put(made.read(0))
+    assert intake.rows().height == 10
+
+
+def test_notes_of_very_many_processes_go_when_they_were_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(agent_notes, "_MOST_PROCESSES", 3)
+    monkeypatch.setattr(agent_notes, "is_alive", lambda pid: pid == 2)
+    for pid in (1, 2, 3, 4):
+        (tmp_path / f"{pid}.jsonl").write_text('{"event": "remark", "text": "odd"}\n')
+    assert agent_notes.agent_remarks(agent_notes.notes_in(tmp_path)) == ["odd"]
+    assert [path.name for path in tmp_path.iterdir()] == ["2.jsonl"]
+
+
+def test_the_last_status_arrives_after_a_slow_one(tmp_path, monkeypatch):
+    summary, go, sent = SharedStatus(str(tmp_path), print), threading.Event(), []
+    monkeypatch.setattr(summary, "_send", lambda content: (go.wait(10), sent.append(content)))
+    for content in (b"1", b"2", b"3"):
+        summary.put(content)
+        time.sleep(0.02)
+    go.set()
+    summary.finish()
+    assert sent == [b"1", b"3"]
+
+
+def test_the_last_task_that_failed_leaves_what_it_said(tmp_path):
+    for _ in range(2):
+        task = WatchTask("learn", tmp_path, 60.0, learn={"nonsense": 1})
+        until = time.monotonic() + 60
+        while (answer := task.answer()) is None and time.monotonic() < until:
+            time.sleep(0.02)
+        assert "learn: ended with code 1" in answer["error"]
+    assert [path.name for path in tmp_path.iterdir()] == ["learn.log"]
+    assert "nonsense" in (tmp_path / "learn.log").read_text()
+
+
+def test_what_a_program_sends_at_its_end_is_taken():
+    made = MadeCycles()
+    intake = CycleIntake(made, skip=0)
+    intake.start()
+    intake._is_over = True
+    time.sleep(0.02)
+    made.put(10)
+    intake.stop()
+    assert intake.rows().height == 10
+
+
+def test_files_that_are_no_status_are_let_be(tmp_path):
+    (tmp_path / "gone.json").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(UnreadableError, match="nothing is watched there"):
+        status_of(str(tmp_path))

@@ -28,6 +28,8 @@ from typing import Any
 
 CHANNEL_FILE = "channel"
 """In the control folder: where the watcher listens, with @ for a name that is no file."""
+CHANNEL_VARIABLE = "TIMESINK_CHANNEL"
+"""Tells a program which channel is meant: another watcher may come to the same folder."""
 
 _SENDS_EVERY_NS = 20_000_000
 _SENDS_AFTER = 32
@@ -39,6 +41,8 @@ MOST_KEPT = 4096
 _ROWS_AT_A_TIME = 256
 _MOST_COLUMNS = 32
 _MOST_BYTES = 1 << 20
+_SENDER = struct.Struct("iii")
+"""Process, user and group of who has sent a datagram."""
 
 Row = tuple[int, int, int, Mapping[str, float]]
 """Stream, start in us, duration in ns, workload."""
@@ -68,6 +72,16 @@ class CycleBatch:
     """Cycles whose workload could not be told."""
 
 
+def channel_in(control: Path) -> str | None:
+    """Who listens, as the control folder has it: empty where nobody does, None if unreadable."""
+    try:
+        return (control / CHANNEL_FILE).read_text()
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except (OSError, ValueError):
+        return None
+
+
 # The side of the program.
 
 
@@ -79,18 +93,27 @@ class CycleSender:
     """Sends rows, a few at a time, and never waits."""
 
     def __init__(
-        self, control: Path, identity: Callable[[], Mapping[str, int | None]] = _no_identity
+        self,
+        control: Path,
+        identity: Callable[[], Mapping[str, int | None]] = _no_identity,
+        channel: str = "",
     ) -> None:
-        """`identity` tells rank and world size, which a program may learn late."""
+        """`identity` tells rank and world size, which a program may learn late.
+
+        It has one channel to its end: that given, or the first it finds.
+        """
         self._control = control
         self._identity = identity
+        self.channel = channel or channel_in(control) or ""
+        self.is_abandoned = False
+        """Whether whoever listened there is gone, and this is known."""
         self.source = self.span = ""
         self.count = self.dropped = self.failed = 0
         # Threads add to it as they like; only one sends.
         self._rows: deque[Row] = deque()
         self._counter = itertools.count(1)
         self._socket: socket.socket | None = None
-        self._address = ""
+        self._is_closed = False
         self._own: Mapping[str, int | None] = {}
         self._next_ns = self._asked_ns = 0
         self._is_stuck = False
@@ -121,7 +144,7 @@ class CycleSender:
             while len(self._rows) > MOST_KEPT:
                 self._rows.popleft()
                 self.dropped += 1
-            self._is_stuck = not self._send(now_ns)
+            self._is_stuck = not (self._is_closed or self._send(now_ns))
             wait_ns = _WAITS_NS if self._is_stuck else _SENDS_EVERY_NS
             self._next_ns = now_ns + wait_ns
         finally:
@@ -130,6 +153,11 @@ class CycleSender:
     def close(self) -> None:
         """Send the last, and be gone; what nobody takes is lost."""
         self.flush()
+        self.discard()
+
+    def discard(self) -> None:
+        """Be gone at once: a fork has this from the process it was made of."""
+        self._is_closed = True
         self.dropped += len(self._rows)
         self._rows.clear()
         if self._socket is not None:
@@ -138,30 +166,24 @@ class CycleSender:
 
     def _send(self, now_ns: int) -> bool:
         """Whether all went out."""
-        if self._socket is None:
-            self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-            self._socket.setblocking(False)
-        if not self._address or now_ns - self._asked_ns > _ASKS_EVERY_NS:
+        if not self.channel or now_ns - self._asked_ns > _ASKS_EVERY_NS:
             self._asked_ns = now_ns
             self._own = self._identity()
-            with suppress(OSError):
-                self._address = _address((self._control / CHANNEL_FILE).read_text())
-        while self._rows and self._address:
-            part = self._next_rows()
+            told = channel_in(self._control)
+            self.channel = self.channel or told or ""
+            self.is_abandoned = told is not None and told != self.channel
+        while self._rows and self.channel and not self.is_abandoned:
+            part = [self._rows.popleft() for _ in range(min(len(self._rows), _ROWS_AT_A_TIME))]
             try:
-                self._socket.sendto(self._packed(part), self._address)
+                if self._socket is None:
+                    self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+                    self._socket.setblocking(False)
+                self._socket.sendto(self._packed(part), _address(self.channel))
             except OSError:
-                # Nobody is there, or they do not read.
+                # Nobody is there, or they do not read, or the program has no socket left.
                 self._rows.extendleft(reversed(part))
                 break
         return not self._rows
-
-    def _next_rows(self) -> list[Row]:
-        """Those of one datagram, which are of one stream."""
-        part = [self._rows.popleft()]
-        while self._rows and len(part) < _ROWS_AT_A_TIME and self._rows[0][0] == part[0][0]:
-            part.append(self._rows.popleft())
-        return part
 
     def _packed(self, rows: list[Row]) -> bytes:
         first = rows[0][3].keys()
@@ -171,7 +193,6 @@ class CycleSender:
             names = list(dict.fromkeys(name for row in rows for name in row[3]))[:_MOST_COLUMNS]
         head = {
             "pid": os.getpid(),
-            "stream": rows[0][0],
             "columns": names,
             "rows": len(rows),
             "count": self.count,
@@ -182,7 +203,8 @@ class CycleSender:
             "source": self.source,
             "span": self.span,
         }
-        times = array("q", [row[1] for row in rows])
+        times = array("q", [row[0] for row in rows])
+        times.extend(row[1] for row in rows)
         times.extend(row[2] for row in rows)
         nothing = math.nan
         values = array("d", [row[3].get(name, nothing) for row in rows for name in names])
@@ -228,10 +250,6 @@ class CycleReceiver:
         unfinished.write_text(told)
         unfinished.replace(control / CHANNEL_FILE)
 
-    def fileno(self) -> int:
-        """For `select`."""
-        return self._socket.fileno()
-
     def read(self, timeout_s: float = 0.0) -> list[CycleBatch]:
         """All that has come, waiting for the first of it as long as told."""
         if not select.select([self._socket], [], [], timeout_s)[0]:
@@ -239,10 +257,11 @@ class CycleReceiver:
         found = []
         with suppress(BlockingIOError):
             while True:
-                content, beside, _, _ = self._socket.recvmsg(_MOST_BYTES, 64)
-                batch = _unpacked(content) if _is_trusted(beside) else None
-                if batch is not None:
-                    found.append(batch)
+                # Room for who has sent it, and for no open file that comes with it.
+                room = socket.CMSG_SPACE(_SENDER.size)
+                content, beside, _, _ = self._socket.recvmsg(_MOST_BYTES, room)
+                if _is_trusted(beside):
+                    found += _unpacked(content)
         return found
 
     def close(self) -> None:
@@ -258,28 +277,35 @@ def _is_trusted(beside: list[tuple[int, int, bytes]]) -> bool:
     """Whether this user or root has sent it, where the kernel says who has."""
     for level, kind, content in beside:
         if level == socket.SOL_SOCKET and kind == getattr(socket, "SCM_CREDENTIALS", 2):
-            _, user, _ = struct.unpack("iii", content[:12])
+            _, user, _ = _SENDER.unpack(content[: _SENDER.size])
             return user in (0, os.getuid())
     return True
 
 
-def _unpacked(content: bytes) -> CycleBatch | None:
-    """A datagram in words; None where it is none of ours."""
+def _unpacked(content: bytes) -> list[CycleBatch]:
+    """The rows of a datagram, stream by stream; nothing where it is none of ours."""
     head, _, body = content.partition(b"\n")
     try:
         told: dict[str, Any] = json.loads(head)
         rows, columns = int(told.pop("rows")), tuple(map(str, told.pop("columns")))
-        times, numbers = array("q", body[: 16 * rows]), array("d", body[16 * rows :])
-        if len(times) != 2 * rows or len(numbers) != rows * len(columns):
-            return None
+        times, numbers = array("q", body[: 24 * rows]), array("d", body[24 * rows :])
+        if len(times) != 3 * rows or len(numbers) != rows * len(columns):
+            return []
         values = [None if math.isnan(number) else number for number in numbers]
+        places: dict[int, list[int]] = {}
+        for row, stream in enumerate(times[:rows]):
+            places.setdefault(stream, []).append(row)
         width = len(columns)
-        return CycleBatch(
-            **told,
-            columns=columns,
-            start_us=list(times[:rows]),
-            duration_ns=list(times[rows:]),
-            values=[values[row * width : (row + 1) * width] for row in range(rows)],
-        )
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return None
+        return [
+            CycleBatch(
+                **told,
+                stream=stream,
+                columns=columns,
+                start_us=[times[rows + row] for row in mine],
+                duration_ns=[times[2 * rows + row] for row in mine],
+                values=[values[row * width : (row + 1) * width] for row in mine],
+            )
+            for stream, mine in places.items()
+        ]
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
+        return []

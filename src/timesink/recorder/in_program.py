@@ -56,6 +56,7 @@ _KEEPER = (
 )
 _FINISHES_S = 600.0
 """Packing a long timeline takes minutes; a driver that hangs must not stop the program for ever."""
+_BEGINS_S = 60.0
 _FIRST_WORKER_S = 60.0
 """The first worker of a machine gets so long to begin the recording the others join."""
 
@@ -143,12 +144,15 @@ def _check(plan: RecordPlan, interval_ms: float) -> None:
         raise UsageError(f"interval_ms is {INTERVALS}, not {interval_ms:g}", "change interval_ms")
 
 
-def start_keeper(code: str, told: str) -> subprocess.Popen[bytes]:
-    """A process of ours beside the program, which hears it by its input, and says `READY`."""
+def start_keeper(code: str, told: str) -> tuple[subprocess.Popen[bytes], bytes]:
+    """A process of ours beside the program, and what it says first; that should be `READY`.
+
+    It hears of the program by its input, first of its task: other users see what is typed.
+    """
     variables = {name: value for name, value in os.environ.items() if name != CONTROL_VARIABLE}
     try:
-        return subprocess.Popen(  # noqa: S603 - our own Python
-            [sys.executable, "-c", code, str(_SOURCES), told],
+        keeper = subprocess.Popen(  # noqa: S603 - our own Python
+            [sys.executable, "-c", code, str(_SOURCES)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=variables,
@@ -160,6 +164,28 @@ def start_keeper(code: str, told: str) -> subprocess.Popen[bytes]:
             f"the process beside the program cannot be started ({error.strerror or error})",
             "check sys.executable",
         ) from None
+    said = b""
+    # One that has ended already says why by itself.
+    with suppress(BrokenPipeError):
+        if keeper.stdin is not None and keeper.stdout is not None:
+            keeper.stdin.write(f"{told}\n".encode())
+            keeper.stdin.flush()
+            if select.select([keeper.stdout], [], [], _BEGINS_S)[0]:
+                said = keeper.stdout.readline()
+    if said != READY:
+        if not said:
+            # It may hang.
+            keeper.kill()
+        keeper.communicate()
+    return keeper, said
+
+
+def told_by_program() -> str:
+    """The first line of our input; what follows stays there, to be waited for."""
+    line = b""
+    while not line.endswith(b"\n") and (part := os.read(sys.stdin.fileno(), 1)):
+        line += part
+    return line.decode().strip()
 
 
 class BlockRecording:
@@ -241,8 +267,8 @@ class BlockRecording:
 
     def _start_keeper(self) -> None:
         """The process beside the program; it samples from then on."""
-        self._keeper = start_keeper(_KEEPER, str(self._place.control))
-        if self._keeper.stdout is None or self._keeper.stdout.readline() != READY:
+        self._keeper, said = start_keeper(_KEEPER, str(self._place.control))
+        if said != READY:
             raise CollectError(
                 f"{self.path}: the process beside the program has failed", "see its message above"
             )
@@ -283,9 +309,9 @@ _COME_S = 5.0
 
 
 def keep() -> None:
-    """Keep the recording whose folder is the only argument, until the program ends it."""
+    """Keep the recording whose control folder we are told, until the program ends it."""
     try:
-        _keep(Path(sys.argv[1]))
+        _keep(Path(told_by_program()))
     except TimesinkError as error:
         sys.exit(f"timesink: {error}")
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from timesink.errors import CollectError
 from timesink.recorder import run_file
+from timesink.recorder.cycle_channel import CHANNEL_VARIABLE, channel_in
 from timesink.recorder.folder import (
     CONTROL_VARIABLE,
     PlainTimes,
@@ -157,7 +158,9 @@ SITE = Path(__file__).resolve().parent / "site"
 def recorded_environment(environment: Mapping[str, str], control: Path) -> dict[str, str]:
     """The variables a recorded program is started with."""
     places = [str(SITE), *filter(None, [environment.get("PYTHONPATH", "")])]
-    return {**environment, "PYTHONPATH": os.pathsep.join(places), CONTROL_VARIABLE: str(control)}
+    ours = {"PYTHONPATH": os.pathsep.join(places), CONTROL_VARIABLE: str(control)}
+    # Empty where nobody is told cycles: the program may be part of one that is watched.
+    return {**environment, **ours, CHANNEL_VARIABLE: channel_in(control) or ""}
 
 
 _ENDS_ITSELF_S = 10.0

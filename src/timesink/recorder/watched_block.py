@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from timesink.errors import CollectError, UsageError
-from timesink.recorder.agent import begin, running
+from timesink.recorder.agent import begin, watching
 from timesink.recorder.agent.endings import BLOCK_ENDED
 from timesink.recorder.folder import CONTROL_VARIABLE, Notebook, RecordingFolder
 from timesink.recorder.in_program import READY, start_keeper
@@ -52,9 +52,14 @@ def watch(path: str | Path = DEFAULT_PLACE, *, force: bool = False, **options: A
     version = str(sys.modules[__name__.partition(".")[0]].__version__)
     given = {"counters": "all", **options}
     plan = plan_of(folder, given, command=tuple(sys.argv), timesink=version)
-    if not os.environ.get(CONTROL_VARIABLE):
+    if not _is_watched_outside():
         plan = plan_in_place(plan, force=force)
     return BlockWatch(plan)
+
+
+def _is_watched_outside() -> bool:
+    outer = os.environ.get(CONTROL_VARIABLE, "")
+    return bool(outer) and Path(outer).is_dir()
 
 
 class BlockWatch:
@@ -64,7 +69,7 @@ class BlockWatch:
         self._plan = plan
         self._pid = os.getpid()
         self._keeper: subprocess.Popen[bytes] | None = None
-        self._is_outer = bool(os.environ.get(CONTROL_VARIABLE))
+        self._is_outer = _is_watched_outside()
 
     @property
     def path(self) -> Path:
@@ -90,11 +95,9 @@ class BlockWatch:
         told |= {"folder": str(self._plan.folder), "pid": self._pid}
         if self._plan.model is not None:
             told["model"] = str(self._plan.model)
-        self._keeper = start_keeper(_KEEPER, json.dumps(told))
-        said = b"" if self._keeper.stdout is None else self._keeper.stdout.readline()
+        self._keeper, said = start_keeper(_KEEPER, json.dumps(told))
         if said != READY:
             # It says why, as an error and its hint.
-            self._keeper.communicate()
             try:
                 message, hint = json.loads(said)
             except ValueError:
@@ -110,7 +113,7 @@ class BlockWatch:
     ) -> None:
         if self._keeper is None or os.getpid() != self._pid:
             return
-        engine = running()
+        engine = watching()
         if engine is not None:
             engine.end(BLOCK_ENDED if kind is None else f"{BLOCK_ENDED} with {kind.__name__}")
         with suppress(subprocess.TimeoutExpired):

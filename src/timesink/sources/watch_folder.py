@@ -222,7 +222,10 @@ def shared_statuses(place: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _contents(place: str) -> Iterator[tuple[str, bytes]]:
     if not is_url(place_of(place)):
-        yield from ((path.stem, path.read_bytes()) for path in sorted(Path(place).glob("*.json")))
+        for path in sorted(Path(place).glob("*.json")):
+            with suppress(OSError):
+                if path.stat().st_size <= _MOST_BYTES:
+                    yield path.stem, path.read_bytes()
         return
     from timesink.sources.remote import connected, saying  # noqa: PLC0415 - rarely
 

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from timesink.recorder.folder import ProcessNotes, read_notes
+from timesink.recorder.processes import is_alive
 from timesink.recorder.watch_plan import WatchPlan
 
 UNTOLD = "the workload of a cycle could not be told"
 """The agent says it of the first; how many there are is known here."""
+_MOST_PROCESSES = 200
 _NO_PYTHON = "no Python of the program let the agent in (python -E or -I, or another PYTHONPATH?)"
 
 
 def notes_in(control: Path) -> list[ProcessNotes]:
-    """Of every process; none where they cannot be read."""
+    """Of every process; none where they cannot be read.
+
+    Of very many, those of processes that have ended are read for the last time.
+    """
     try:
-        return read_notes(control)
+        notes = read_notes(control)
     except OSError:
         return []
+    for one in notes if len(notes) > _MOST_PROCESSES else ():
+        if not is_alive(one.pid):
+            with suppress(OSError):
+                (control / f"{one.pid}.jsonl").unlink()
+    return notes
 
 
 def agent_remarks(notes: Sequence[ProcessNotes]) -> list[str]:

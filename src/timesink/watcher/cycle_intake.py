@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -13,8 +13,12 @@ import polars as pl
 
 from timesink.formats.cycle_rows import DURATION, JOB, START
 from timesink.recorder.cycle_channel import CycleBatch
+from timesink.recorder.processes import is_alive
 
-_MOST_BATCHES = 8192
+_MOST_ROWS = 250_000
+"""More that wait to be taken are counted, and not kept."""
+_MOST_COLUMNS = 64
+_MOST_PROCESSES = 256
 _READS_S = 0.25
 _RESTS_S = 0.04
 """Programs send every 20 ms; what the queue of the system does not take they send later."""
@@ -34,7 +38,6 @@ class WatchedProcess:
     rank: int | None
     world_size: int | None
     source: str
-    span: str
     cycles: int = 0
     """As it counts them itself, those that were not told as well."""
     dropped: int = 0
@@ -69,6 +72,10 @@ class CycleIntake:
         self._receiver = receiver
         self._skip = skip
         self._batches: deque[CycleBatch] = deque()
+        self._put = self._taken = 0
+        """Rows that came, and those that were asked for: each is counted by one thread."""
+        self._columns: set[str] = set()
+        self._gone: Counter[str] = Counter()
         self._is_over = False
         self._thread = threading.Thread(target=self._read, name="timesink cycles", daemon=True)
 
@@ -77,28 +84,44 @@ class CycleIntake:
 
     def stop(self) -> None:
         self._is_over = True
-        self._thread.join(2 * _READS_S)
+        if self._thread.is_alive():
+            self._thread.join(2 * _READS_S)
 
     def _read(self) -> None:
         try:
             while not self._is_over:
                 self.put(self._receiver.read(_READS_S))
                 time.sleep(_RESTS_S)
+            # What a program sends at its end came meanwhile.
+            self.put(self._receiver.read(0))
         except OSError as error:
             self.trouble = f"cycles can no longer be read: {error.strerror or error}"
 
     def put(self, batches: Iterable[CycleBatch]) -> None:
         """Keep batches until rows are asked for."""
         for batch in batches:
-            if len(self._batches) >= _MOST_BATCHES:
-                self.lost += len(batch.duration_ns)
+            rows = len(batch.duration_ns)
+            if self._put - self._taken + rows > _MOST_ROWS:
+                self.lost += rows
             else:
+                self._put += rows
                 self._batches.append(batch)
+
+    @property
+    def cycles(self) -> int:
+        """Of all processes so far, those that were not told as well."""
+        return self._gone["cycles"] + sum(one.cycles for one in self.processes.values())
+
+    @property
+    def failed(self) -> int:
+        """Cycles whose workload could not be told."""
+        return self._gone["failed"] + sum(one.failed for one in self.processes.values())
 
     @property
     def dropped(self) -> int:
         """Rows that were never taken."""
-        return self.lost + sum(one.dropped for one in self.processes.values())
+        every = self.processes.values()
+        return self.lost + self._gone["dropped"] + sum(one.dropped for one in every)
 
     def rows(self) -> pl.DataFrame | None:
         """All cycles since the last call, in order of time; None without any."""
@@ -106,6 +129,7 @@ class CycleIntake:
         columns: dict[str, list[Any]] = {JOB: [], START: [], DURATION: []}
         while self._batches:
             batch = self._batches.popleft()
+            self._taken += len(batch.duration_ns)
             first = self._first(batch)
             count = len(batch.start_us) - first
             if count <= 0:
@@ -115,9 +139,14 @@ class CycleIntake:
             columns[START] += [us / 1e6 for us in batch.start_us[first:]]
             columns[DURATION] += [ns / 1e3 for ns in batch.duration_ns[first:]]
             for place, name in enumerate(batch.columns):
+                if len(self._columns) < _MOST_COLUMNS:
+                    self._columns.add(name)
+                elif name not in self._columns:
+                    continue
                 values = columns.setdefault(name, [])
                 values += [None] * (before - len(values))
                 values += [row[place] for row in batch.values[first:]]
+        self._forget_gone()
         rows = len(columns[JOB])
         if not rows:
             return None
@@ -129,6 +158,13 @@ class CycleIntake:
         table = pl.DataFrame([pl.Series(JOB, columns[JOB]), *series])
         return table if table[START].is_sorted() else table.sort(START, maintain_order=True)
 
+    def _forget_gone(self) -> None:
+        """Of very many processes those that have ended count together."""
+        if len(self.processes) > _MOST_PROCESSES:
+            for pid in [pid for pid in self.processes if not is_alive(pid)]:
+                one = self.processes.pop(pid)
+                self._gone.update(cycles=one.cycles, dropped=one.dropped, failed=one.failed)
+
     def beyond(self, limit_us: float) -> int:
         """How many of the cycles that wait took longer than this."""
         limit_ns = 1000 * limit_us
@@ -139,10 +175,10 @@ class CycleIntake:
         one = self.processes.get(batch.pid)
         if one is None:
             one = self.processes[batch.pid] = WatchedProcess(
-                batch.pid, batch.rank, batch.world_size, batch.source, batch.span
+                batch.pid, batch.rank, batch.world_size, batch.source
             )
         one.rank, one.world_size = batch.rank, batch.world_size
-        one.source, one.span = batch.source or one.source, batch.span
+        one.source = batch.source or one.source
         one.cycles, one.dropped = max(one.cycles, batch.count), max(one.dropped, batch.dropped)
         one.failed = max(one.failed, batch.failed)
         one.streams.add(batch.stream)

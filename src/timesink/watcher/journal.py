@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,11 @@ from timesink.sources.watch_folder import INCIDENTS, SERIES_FILE, STATUS_FILE, W
 
 _MOST_ROWS = 100_000
 _ROWS, _OLD_ROWS = "cycles.csv", "cycles.old.csv"
-_OWN = (WATCH_FILE, STATUS_FILE, SERIES_FILE, "model.json", "model-*.json", "alarms.jsonl")
+_EVENTS, _OLD_EVENTS = "alarms.jsonl", "alarms.old.jsonl"
+_MOST_EVENT_BYTES = 16 << 20
+_OWN = (
+    WATCH_FILE, STATUS_FILE, SERIES_FILE, "model.json", "model-*.json", _EVENTS, _OLD_EVENTS,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,8 @@ class Journal:
         """Writes that could not be done."""
         self._say = say
         self._has_said = False
-        self._header = ""
+        self._columns: list[str] = []
+        """Of the table that is written to; it gets more, and keeps those it has."""
         self._rows = 0
 
     def replace(self, name: str, content: Mapping[str, Any] | bytes) -> bool:
@@ -126,25 +131,42 @@ class Journal:
     def event(self, name: str, time_us: int, **facts: Any) -> None:
         """One line of alarms.jsonl."""
         line = msgspec.json.encode({"event": name, "time_us": time_us, **facts}) + b"\n"
-        self._append(self.place.folder / "alarms.jsonl", line)
+        path = self.place.folder / _EVENTS
+        with suppress(OSError):
+            if path.stat().st_size > _MOST_EVENT_BYTES:
+                path.replace(path.with_name(_OLD_EVENTS))
+        self._append(path, line)
 
     def add_rows(self, rows: pl.DataFrame) -> None:
         """Keep cycles; of all that came, the last hundred thousand at least."""
         if rows.is_empty():
             return
         old, path = self.place.rows
-        header = ",".join(rows.columns)
-        if header != self._header or self._rows + rows.height > _MOST_ROWS:
+        new = [name for name in rows.columns if name not in self._columns]
+        is_full = not self._columns or self._rows + rows.height > _MOST_ROWS
+        if is_full or (new and self._rows and not self._widen(path, new)):
             try:
                 if path.exists():
                     path.replace(old)
             except OSError as error:
                 self._fail(path, error)
                 return
-            self._header, self._rows = header, 0
-        text = rows.write_csv(include_header=not self._rows, float_precision=6)
+            self._rows = 0
+        self._columns += new
+        nothing = (pl.lit(None).alias(name) for name in self._columns if name not in rows.columns)
+        table = rows.with_columns(nothing).select(self._columns)
+        text = table.write_csv(include_header=not self._rows, float_precision=6)
         if self._append(path, text.encode()):
             self._rows += rows.height
+
+    def _widen(self, path: Path, new: Sequence[str]) -> bool:
+        """Give the rows that are there columns they say nothing of; whether it worked."""
+        try:
+            table = pl.read_csv(path, infer_schema=False)
+        except (OSError, pl.exceptions.PolarsError):
+            return False
+        nothing = (pl.lit(None, dtype=pl.String).alias(name) for name in new)
+        return self.replace(path.name, table.with_columns(nothing).write_csv().encode())
 
     def _append(self, path: Path, content: bytes) -> bool:
         try:

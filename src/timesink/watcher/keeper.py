@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import select
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from timesink.errors import TimesinkError
-from timesink.recorder.in_program import READY
+from timesink.recorder.in_program import READY, told_by_program
 from timesink.recorder.watch_plan import WatchPlan
-from timesink.watcher.own_cost import one_thread
 
 _LISTS = ("command", "extras", "on_alarm", "metrics")
+_THREADS = "POLARS_MAX_THREADS"
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Import what makes tables in here: few rows need one thread, and idle ones are not free."""
+    if _THREADS in os.environ:
+        yield
+        return
+    os.environ[_THREADS] = "1"
+    try:
+        yield
+        importlib.import_module("polars").thread_pool_size()
+    finally:
+        # The program is not to know of it.
+        del os.environ[_THREADS]
 
 
 def keep() -> None:
     """Watch the program that has started us, until it says so or is gone."""
-    told = json.loads(sys.argv[1])
+    told = json.loads(told_by_program())
     pid = told.pop("pid")
     lists = {name: tuple(told[name]) for name in _LISTS if told[name] is not None}
     paths = {"folder": Path(told["folder"]), "model": told["model"] and Path(told["model"])}

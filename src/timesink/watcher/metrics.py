@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import errno
 import importlib
+import os
 import socket
 import threading
+import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 from timesink.errors import UsageError
@@ -20,6 +25,7 @@ _HINTS = {
     errno.EADDRINUSE: "choose another port with --metrics",
     errno.EACCES: "choose a port above 1023 with --metrics",
 }
+_LAST_MS = 5000
 _CONTENT = "text/plain; version=0.0.4; charset=utf-8"
 _OF_PHASE = {
     "observed_us": ("timesink_cycle_seconds", "median duration of the last cycles"),
@@ -173,4 +179,33 @@ class OpenTelemetry:
         return observe
 
     def close(self) -> None:
-        self._provider.shutdown()
+        # A collector that does not answer is not waited for longer.
+        self._provider.shutdown(timeout_millis=_LAST_MS)
+
+
+_OVER = 10
+
+
+class OwnCost:
+    """Processor time and memory of this process, over the last seconds."""
+
+    def __init__(self) -> None:
+        self._points: deque[tuple[float, float]] = deque(maxlen=_OVER)
+
+    def told(self, judged: int, cycles: int) -> dict[str, Any]:
+        """As the status has it."""
+        self._points.append((time.monotonic(), time.process_time()))
+        (first_s, first_cpu), (last_s, last_cpu) = self._points[0], self._points[-1]
+        share = (last_cpu - first_cpu) / (last_s - first_s) if last_s > first_s else None
+        return {
+            "cpu_pct": None if share is None else round(100 * share, 2),
+            "rss_bytes": _resident(),
+            "judged_share": judged / cycles if cycles else None,
+        }
+
+
+def _resident() -> int | None:
+    with suppress(OSError, ValueError, IndexError):
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+    return None

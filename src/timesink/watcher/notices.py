@@ -109,17 +109,31 @@ class SharedStatus:
         self._name = f"{socket.gethostname()}-{os.getpid()}.json"
         self._say = say
         self._has_failed = False
+        self._lock = threading.Lock()
+        self._next: bytes | None = None
         self._thread: threading.Thread | None = None
 
     def put(self, content: bytes) -> None:
-        """Send it, unless the one before is still on its way."""
-        if self._place and not (self._thread and self._thread.is_alive()):
-            self._thread = threading.Thread(target=self._send, args=(content,), daemon=True)
-            self._thread.start()
+        """Send it; while one is on its way the last of those that wait is the next."""
+        with self._lock:
+            self._next = content
+            if self._place and self._thread is None:
+                self._thread = threading.Thread(target=self._send_all, daemon=True)
+                self._thread.start()
+
+    def _send_all(self) -> None:
+        while True:
+            with self._lock:
+                content, self._next = self._next, None
+                if content is None:
+                    self._thread = None
+                    return
+            self._send(content)
 
     def finish(self, timeout_s: float = 5.0) -> None:
-        if self._thread is not None:
-            self._thread.join(timeout_s)
+        thread = self._thread
+        if thread is not None:
+            thread.join(timeout_s)
 
     def _send(self, content: bytes) -> None:
         try:

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
-from timesink.analyses.expected.live import live_model_from
+import msgspec
+
+from timesink.analyses.expected.live import LiveAlarm, live_model_from
 from timesink.answers.watch import model_content
-from timesink.errors import CollectError, TimesinkError, UsageError
+from timesink.errors import CollectError, OutputError, TimesinkError, UsageError
 from timesink.recorder.cycle_channel import CycleReceiver
 from timesink.recorder.folder import read_notes, write_plan
-from timesink.recorder.processes import is_alive, masked, noticed, passed_on
+from timesink.recorder.processes import birth, is_alive, is_running, masked, noticed, passed_on
 from timesink.recorder.recording import Running, recorded_environment, start
+from timesink.recorder.run_file import ProgramEnd
 from timesink.recorder.watch_plan import OTHER, SAME, WatchPlan
-from timesink.watcher.earlier import earlier_incidents, earlier_references
-from timesink.watcher.journal import WatchFolder
+from timesink.sources.watch_folder import INCIDENT_FILE
+from timesink.watcher.incidents import CLOSED, Incident
+from timesink.watcher.journal import WatchFolder, removed
+from timesink.watcher.references import EARLY, Reference, kind_of
 from timesink.watcher.session import WatchSession
 
 _TICK_S = 0.1
@@ -41,6 +49,9 @@ class _Guarded:
         if not self.has_failed:
             self._try(self._session.tick)
 
+    def end(self, ended: ProgramEnd | None, is_hurried: Callable[[], bool]) -> None:
+        self._try(lambda: self._session.end(ended, is_hurried))
+
     def _try(self, act: Callable[[], None]) -> None:
         try:
             act()
@@ -48,9 +59,11 @@ class _Guarded:
             if os.environ.get("TIMESINK_DEBUG"):
                 raise
             self.has_failed = True
-            what = f"{type(error).__name__}: {error}".splitlines()[0]
-            self._say(f"watching has failed ({what}); the program goes on")
-            self._session.desk.recorder.leave(self._session.intake.processes)
+            why = f"watching has failed ({type(error).__name__}: {error})".splitlines()[0]
+            try:
+                self._session.give_up(why)
+            except Exception:  # noqa: BLE001 - whatever it is that fails, it is said
+                self._say(why)
 
 
 def watch_program(plan: WatchPlan, say: Say) -> int:
@@ -76,7 +89,7 @@ def watch_program(plan: WatchPlan, say: Say) -> int:
         tick.begin(process.pid)
         ended = Running(process, came, is_ending, say).to_the_end(tick)
         heard = len(came)
-        session.end(ended, lambda: len(came) > heard)
+        tick.end(ended, lambda: len(came) > heard)
         return ended.status
 
 
@@ -91,17 +104,18 @@ def watch_running(
 
     `let_in` lets the agent into it.
     """
+    born = birth(pid)
     with _session(plan, say) as session, noticed() as came:
         let_in(session.place)
         tick = _Guarded(session, say)
         tick.begin(pid)
-        while is_alive(pid) and not came and not is_over():
+        while is_running(pid, born) and not came and not is_over():
             tick()
             time.sleep(_TICK_S)
         heard = len(came)
-        if is_alive(pid):
+        if is_running(pid, born):
             session.desk.recorder.leave(session.intake.processes)
-        session.end(None, lambda: len(came) > heard)
+        tick.end(None, lambda: len(came) > heard)
     return 0
 
 
@@ -110,15 +124,23 @@ def _session(plan: WatchPlan, say: Say) -> Iterator[WatchSession]:
     """A folder that is ours and a session in it; a watch that never began leaves nothing."""
     place = WatchFolder(plan.folder)
     plan = _checked_again(plan, say)
-    place.prepare(plan.before)
-    write_plan(plan.agent, place.control)
-    receiver = CycleReceiver(place.control)
+    try:
+        place.prepare(plan.before)
+        write_plan(plan.agent, place.control)
+        receiver = CycleReceiver(place.control)
+    except OSError as error:
+        place.place.clear_control()
+        raise OutputError.unwritable(plan.folder, error.strerror or str(error)) from None
     try:
         session = WatchSession(plan, receiver, say)
         if plan.before:
             session.desk.references.taken += earlier_references(place.references)
             session.desk.incidents.known += earlier_incidents(place.incidents)
-        yield session
+        try:
+            yield session
+        finally:
+            # However it ended: nobody reads what is closed.
+            session.intake.stop()
     except TimesinkError:
         if plan.before:
             place.place.clear_control()
@@ -153,3 +175,43 @@ def watch_pid(plan: WatchPlan, pid: int, say: Say) -> int:
     from timesink.recorder.attachment import attach  # noqa: PLC0415 - rarely
 
     return watch_running(plan, pid, say, lambda place: attach(pid, place.control))
+
+
+# What an earlier watcher of the same folder left: its references and incidents.
+
+_UNREADABLE = (OSError, ValueError, TypeError, KeyError, msgspec.ValidationError)
+
+
+def earlier_references(folder: Path) -> Iterator[Reference]:
+    """Recordings of healthy cycles; what was not finished goes."""
+    for place in sorted(path for path in folder.iterdir() if path.is_dir()):
+        try:
+            told = json.loads((place / "workload.json").read_bytes())
+            phase, workload = str(told["phase"]), dict(told["workload"])
+            kind = kind_of(phase, workload) if phase else EARLY
+            one = Reference(place.name, place, phase, kind, workload, int(told["taken_us"]))
+        except _UNREADABLE:
+            removed(place)
+            continue
+        yield one
+
+
+def earlier_incidents(folder: Path) -> Iterator[Incident]:
+    """Incidents, so that they are shown and count for the quota; none is open any more."""
+    for place in sorted(path for path in folder.iterdir() if path.is_dir()):
+        with suppress(*_UNREADABLE):
+            file = place / INCIDENT_FILE
+            told: dict[str, Any] = json.loads(file.read_bytes())
+            alarms = msgspec.convert(told["alarms"], list[LiveAlarm])
+            if told["ended_us"] is None:
+                told |= {"state": CLOSED, "ended_us": file.stat().st_mtime_ns // 1000}
+                told["remarks"] = [*told["remarks"], "The watcher ended before it was over."]
+                beside = file.with_name(f".{file.name}.new")
+                beside.write_text(json.dumps(told))
+                beside.replace(file)
+            known = {one.number: one for one in alarms}
+            compared = {name: told.get(name) for name in ("cause", "slow_rank", "verdict")}
+            yield Incident(
+                place.name, place, known, compared=compared, wants_recording=False,
+                ended_us=int(told["ended_us"]), is_concluded=True,
+            )  # fmt: skip

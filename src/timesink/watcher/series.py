@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import deque
 from contextlib import suppress
@@ -158,9 +159,12 @@ class CounterTail:
         """When, which counter, how much; of several devices the name tells which."""
         found: list[tuple[float, str, float]] = []
         with suppress(OSError), self._path.open("rb") as file:
-            number, at = self._path.stat().st_ino, self._place[1]
+            number, at = os.fstat(file.fileno()).st_ino, self._place[1]
+            # Of a file that was shortened some lines are known; what was added to one is new,
+            # whatever its clock says.
+            known_us = 0
             if number != self._place[0]:
-                at = 0
+                at, known_us = 0, self._last_us
             file.seek(at)
             content = file.read()
             whole = content[: content.rfind(b"\n") + 1]
@@ -168,9 +172,8 @@ class CounterTail:
             for line in whole.decode(errors="replace").splitlines():
                 with suppress(ValueError):
                     at_us, name, device, value = line.split(",")
-                    if int(at_us) > self._last_us - 1_000_000 or at:
+                    if int(at_us) > known_us:
                         name = f"{name} {device}".strip() if device != "Host" else name
                         found.append((int(at_us) / 1e6, name, float(value)))
-        fresh = [one for one in found if one[0] * 1e6 > self._last_us]
-        self._last_us = max([self._last_us, *(round(one[0] * 1e6) for one in fresh)])
-        return fresh
+                        self._last_us = int(at_us)
+        return found

@@ -7,16 +7,18 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 import polars as pl
 
-from timesink.analyses.expected.live import LiveJudge, LiveModel, live_model_from
+from timesink.analyses.expected.live import LiveAlarm, LiveJudge, LiveModel, live_model_from
 from timesink.answers.watch import model_content
 from timesink.errors import TimesinkError
 from timesink.model import units
 from timesink.recorder.counter_sampler import Sampler
+from timesink.recorder.processes import is_alive, masked
 from timesink.recorder.run_file import ProgramEnd
 from timesink.recorder.watch_plan import WatchPlan
 from timesink.sources.watch_folder import (
@@ -33,9 +35,8 @@ from timesink.watcher.cycle_intake import CycleIntake, Receiver
 from timesink.watcher.incident_desk import IncidentDesk
 from timesink.watcher.incidents import alarm_told
 from timesink.watcher.journal import Journal, WatchFolder
-from timesink.watcher.metrics import MetricsServer, OpenTelemetry
+from timesink.watcher.metrics import MetricsServer, OpenTelemetry, OwnCost
 from timesink.watcher.notices import SharedStatus
-from timesink.watcher.own_cost import OwnCost
 from timesink.watcher.references import dominant_phase
 from timesink.watcher.series import LEARNING, CounterTail, WatchedSeries, unjudged
 from timesink.watcher.tasks import WatchTask
@@ -50,7 +51,6 @@ _COUNTERS_KEPT_S = 600.0
 _COUNTER_INTERVAL_MS = 1000.0
 _SUMMARY_S = 5.0
 _MOST_ROWS = 100_000
-_MOST_AROUND = 20_000
 _TASK_S = 900.0
 _AGAIN_S = 30.0
 _FINISHES_S = 60.0
@@ -59,6 +59,8 @@ _SHOWN_ROWS = 100
 _NOTES_S = 5.0
 _SETTLES_S = 2.0
 """A program is not itself right after a recording."""
+_SILENT_US = 10_000_000
+"""A process that has ended, and told nothing for so long, tells nothing any more."""
 _ANY_SOURCE = ("", "timesink watch")
 _NO_CYCLE_S = 30.0
 """A program that made none by then is asked why."""
@@ -90,6 +92,8 @@ class WatchSession:
         """Cycles and time since which may be learned from."""
         self._slow_us = math.inf
         """More than any of the cycles that were judged last should take."""
+        self._recorded_s = 0.0
+        """When the last recording of healthy cycles began."""
         self._learning: WatchTask | None = None
         self._is_model_known = plan.model is None
         """Whether it is known to fit the program."""
@@ -133,7 +137,8 @@ class WatchSession:
 
     def _write_watch(self) -> None:
         content = {
-            "schema": WATCH_SCHEMA, "timesink": self.plan.timesink, "command": self.plan.command,
+            "schema": WATCH_SCHEMA, "timesink": self.plan.timesink,
+            "command": masked(self.plan.command),
             "options": self.plan.options(), "pid": os.getpid(), "started_us": self._started_us,
             "ended_us": time.time_ns() // 1000 if self._is_over else None,
             "exit": self._exit(),
@@ -176,6 +181,15 @@ class WatchSession:
                 closing.close()
         self._tell_end()
 
+    def give_up(self, why: str) -> None:
+        """A fault of ours: the agents leave, nothing is read any more, what there is stays."""
+        self._is_off = True
+        self.desk.recorder.leave(self.intake.processes)
+        self.intake.stop()
+        self._sampler.stop()
+        self.remark(why)
+        self._tell(time.monotonic())
+
     def _tell_end(self) -> None:
         seen = units.counted(self._cycles, "cycles")
         alarms = units.counted(self.desk.raised, "alarms") if self.desk.raised else "no alarm"
@@ -196,10 +210,9 @@ class WatchSession:
         for text in said:
             if not text.startswith(UNTOLD):
                 self.remark(text)
-        every = self.intake.processes.values()
-        failed = sum(one.failed for one in every)
+        failed = self.intake.failed
         if failed:
-            of = units.counted(sum(one.cycles for one in every), "cycles")
+            of = units.counted(self.intake.cycles, "cycles")
             why = next((text[len(UNTOLD) :] for text in said if text.startswith(UNTOLD)), "")
             text = f"the workload of {units.count(failed)} of {of} could not be told{why}"
             self.remark(text, "workload")
@@ -234,6 +247,8 @@ class WatchSession:
 
     def _follow_tasks(self) -> None:
         ended = self.desk.follow(_SETTLES_S)
+        if ended is not None and ended.incident is None:
+            self._recorded_s = ended.begun_us / 1e6
         if ended is not None and ended.is_early and self._ready is None:
             self._ready = (0, time.monotonic())
         if self._learning is not None and (answer := self._learning.answer()) is not None:
@@ -259,10 +274,13 @@ class WatchSession:
         self.series.add_counters(self._tail.read())
         if self.desk.remark:
             self.remark(self.desk.remark)
+        open_alarms, gone = self._alarms()
+        if gone:
+            self.desk.refresh(open_alarms, gone)
         if not (self._is_off or self._is_over):
             self._learn_if_due(now)
             self.desk.close_if_over()
-            if self._judge is not None and not self._judge.open_alarms:
+            if self._judge is not None and not open_alarms:
                 self.desk.record_healthy()
         self._tell(now)
 
@@ -294,7 +312,7 @@ class WatchSession:
 
     def _take(self, now: float) -> None:
         rows = self.intake.rows()
-        self._cycles = sum(one.cycles for one in self.intake.processes.values())
+        self._cycles = self.intake.cycles
         if rows is None or self._is_off:
             return
         self._unsaved.append(rows)
@@ -325,16 +343,35 @@ class WatchSession:
         self.desk.see(found.table, rows)
         for alarm in found.raised:
             self.desk.raise_alarm(alarm)
-        self.desk.refresh(self._judge.open_alarms, found.ended)
+        self.desk.refresh(self._alarms()[0], found.ended)
+
+    def _alarms(self) -> tuple[list[LiveAlarm], list[LiveAlarm]]:
+        """Alarms that are open, and those of processes that ended in the middle of one."""
+        going_on: list[LiveAlarm] = []
+        gone: list[LiveAlarm] = []
+        for alarm in self._judge.open_alarms if self._judge else ():
+            whose = [
+                one for one in self.intake.processes.values()
+                if alarm.stream in map(one.stream_name, one.streams)
+            ]  # fmt: skip
+            last_us = max((one.last_us for one in whose), default=0)
+            is_silent = time.time_ns() // 1000 - last_us > _SILENT_US
+            if is_silent and not any(is_alive(one.pid) for one in whose):
+                ended_s = max(alarm.raised_s, last_us / 1e6)
+                gone.append(replace(alarm, ended_s=ended_s))
+            else:
+                going_on.append(alarm)
+        return going_on, gone
 
     def _undisturbed(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Cycles that can be judged, and those beside a recording of healthy ones."""
         current = self.desk.recorder.current
-        if current is not None and current.incident is None:
-            since_s = current.begun_us / 1e6
-            near = rows["start_ts"] + rows["duration_us"] / 1e6 >= since_s
-        else:
-            near = rows["start_ts"] < self.desk.settled_us / 1e6
+        is_now = current is not None and current.incident is None
+        since_s = current.begun_us / 1e6 if current is not None and is_now else self._recorded_s
+        # A clock that was set back does not make cycles those of a recording long ago.
+        near = rows["start_ts"] + rows["duration_us"] / 1e6 >= since_s
+        if not is_now:
+            near &= rows["start_ts"] < self.desk.settled_us / 1e6
         return rows.filter(~near), rows.filter(near)
 
     def _sources(self) -> str:
@@ -450,14 +487,13 @@ class WatchSession:
         if self._is_off:
             return "off"
         if self._judge is not None:
-            return "alarm" if self._judge.open_alarms else "watching"
+            return "alarm" if self._alarms()[0] else "watching"
         return "learning" if self._cycles else "waiting"
 
     def status(self) -> dict[str, Any]:
         """The content of status.json."""
         model, ready = self._model, self._ready or (0, 0.0)
-        taken, judge = self.desk.recorder, self._judge
-        alarms = [alarm_told(each) for each in (judge.open_alarms if judge else ())]
+        taken, alarms = self.desk.recorder, [alarm_told(each) for each in self._alarms()[0]]
         remarks = list(self._remarks.values())
         if self.journal.failed:
             remarks.append(f"{units.counted(self.journal.failed, 'writes')} failed")

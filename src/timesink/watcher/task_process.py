@@ -1,8 +1,9 @@
-"""The process of a task: it does one thing, and says what came of it."""
+"""The process of a task: it does one thing, importing only what that needs, and says what came."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +23,28 @@ def main() -> None:
 def _done(files: TaskFiles) -> dict[str, Any]:
     facts = files.facts
     if facts["kind"] == "record":
-        from timesink.watcher.recorded_cycles import record_cycles  # noqa: PLC0415 - one per process
+        from timesink.watcher.recorded_cycles import record_cycles  # noqa: PLC0415
 
         return record_cycles(files)
     be_nice()
     if facts["kind"] == "learn":
-        from timesink.watcher.learned import learn_rows  # noqa: PLC0415
-
-        return learn_rows(**facts["learn"])
+        return _learn_rows(**facts["learn"])
     from timesink.watcher.incident_report import compare_recordings  # noqa: PLC0415
 
     return compare_recordings(**facts["compare"])
+
+
+def _learn_rows(
+    rows: Sequence[str], *, last: int, to: str, alarms_per_hour: float, at_least: float, source: str
+) -> dict[str, Any]:
+    """Learn from the last rows of some tables; the model goes to a file."""
+    import polars as pl  # noqa: PLC0415
+
+    from timesink.analyses.expected.live import learn_live  # noqa: PLC0415
+    from timesink.formats.cycle_rows import read_cycle_rows  # noqa: PLC0415
+
+    tables = [read_cycle_rows(path) for path in rows if Path(path).exists()]
+    table = pl.concat(tables, how="diagonal").tail(last)
+    model = learn_live(table, alarms_per_hour=alarms_per_hour, at_least=at_least, source=source)
+    Path(to).write_bytes(model.to_json())
+    return {"cycles": model.cycles}

@@ -69,11 +69,15 @@ class WatchTask:
             answer = {"error": f"{self.kind}: given up after {self._limit_s:.0f} s"}
         with suppress(OSError, ValueError):
             answer = json.loads(self._beside("answer").read_text())
-        for ending in ("json", "ready", "stop", "answer", "log"):
-            with suppress(OSError):
-                # What a task that failed has said is kept.
-                if ending != "log" or "error" not in answer:
-                    self._beside(ending).unlink()
+        for ending in ("json", "ready", "stop", "answer"):
+            self._beside(ending).unlink(missing_ok=True)
+        log = self._beside("log")
+        with suppress(OSError):
+            # What the last task of a kind that failed has said is kept.
+            if "error" in answer and log.stat().st_size:
+                log.replace(log.with_name(f"{self.kind}.log"))
+            else:
+                log.unlink()
         return answer
 
     def kill(self) -> None:

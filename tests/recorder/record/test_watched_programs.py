@@ -606,3 +606,72 @@ def test_a_program_that_runs_already(watched: Watched):
     watched.batches += watched.receiver.read()
     assert len(watched.durations_ms) == 9
     assert watched.column("batch_size")[-1] == 8
+
+
+def test_another_watcher_in_the_folder_hears_nothing(watched: Watched):
+    """The first was killed: its program is left in peace, and so are processes it starts later."""
+    program = LONG + "\nimport subprocess; subprocess.run([sys.executable, 'later.py'], check=True)"
+    (watched.folder / "later.py").write_text(TRAINING + "for _ in range(30): cycle()")
+    watched.start(program)
+    watched.until(lambda: len(watched.durations_ms) > 5)
+    other = CycleReceiver(watched.folder)
+    watched.until(lambda: bool(watched.notes("left")))
+    (watched.folder / "go").touch()
+    watched.to_the_end()
+    assert other.read(0.05) == []
+    assert len(watched.notes("python")) == 1
+    other.close()
+
+
+def test_a_recording_that_nobody_waits_for_ends(watched: Watched):
+    """The thread that is recorded makes no cycle for long; others do not wait for it."""
+    program = """
+    import os, threading, time, torch
+    def serve(): time.sleep(0.002)
+    def some():
+        for _ in range(40): serve()
+    def wait(name):
+        while not os.path.exists(name): serve()
+    wait("ordered")
+    for _ in range(5): serve()
+    open("recorded", "w").close()
+    other = threading.Thread(target=wait, args=("withdrawn",)); other.start(); other.join()
+    other = threading.Thread(target=some); other.start(); other.join()
+    some()
+    """
+    watched.start(program, marker="serve", span="call")
+    watched.until(lambda: bool(watched.batches))
+    control = RecordingFolder(watched.folder / "recording").control
+    control.mkdir(parents=True)
+    watched.order(id=1, what="record", cycles=1000, control=str(control))
+    watched.until(lambda: any(note["state"] == "begun" for note in watched.notes("order")))
+    (watched.folder / "ordered").touch()
+    watched.until((watched.folder / "recorded").exists)
+    assert watched.process is not None
+    order_file(watched.folder, watched.process.pid).unlink()
+    (watched.folder / "withdrawn").touch()
+    watched.to_the_end(is_quiet=False)
+    assert [note["state"] for note in watched.notes("order")] == ["begun", "ended"]
+
+
+def test_a_block_takes_all_of_it_back(tmp_path: Path):
+    program = TRAINING + (
+        "import gc, timesink, weakref\n"
+        "for name in ('one', 'two'):\n"
+        "    with timesink.watch(name, counters='none', no_record=True):\n"
+        "        for _ in range(30): cycle()\n"
+        "    print(len(model._forward_pre_hooks))\n"
+        "with timesink.watch('three', counters='none', no_record=True):\n"
+        "    for _ in range(30): cycle()\n"
+        "    gone = weakref.ref(model)\n"
+        "    del model, optimizer\n"
+        "    gc.collect()\n"
+        "    print(gone() is None)\n"
+    )
+    outside = {key: value for key, value in os.environ.items() if key != "TIMESINK_RECORD"}
+    done = subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path, text=True,
+                          env=outside, stdout=subprocess.PIPE)  # fmt: skip
+    assert done.stdout.split() == ["0", "0", "True"]
+    status = json.loads((tmp_path / "two" / "status.json").read_bytes())
+    # Of the first cycle nobody saw the beginning.
+    assert status["cycles"] == 29

@@ -16,6 +16,7 @@ from timesink.recorder.agent.hooks import watch_annotations, watch_optimizers
 from timesink.recorder.agent.profiling import hide_from_compiler
 from timesink.recorder.agent.watched import WatchEngine
 from timesink.recorder.agent.watched_marks import watch_cycles
+from timesink.recorder.cycle_channel import channel_in
 from timesink.recorder.folder import Notebook, RecordPlan, read_plan
 
 _running: list[CycleEngine] = []
@@ -58,6 +59,11 @@ def begin(control: str | Path) -> None:
 
 
 def _begin_to_watch(plan: RecordPlan, torch: Any, control: Path) -> None:
+    for earlier in _watched:
+        if not earlier.is_over and earlier.channel == channel_in(control):
+            # Its cycles are told already.
+            return
+        earlier.end("another watcher has come")
     engine = WatchEngine(plan, torch, control)
     _watched[:] = [engine]
     with engine.program_goes_on():

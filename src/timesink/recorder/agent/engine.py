@@ -434,6 +434,16 @@ class CycleEngine:
             self._forget(why)
             self._notebook.add("left")
 
+    def end_soon(self, why: str) -> None:
+        """The same where nobody may wait: a thread that is recorded ends it at its next border."""
+        if self._is_elsewhere():
+            self._own_thread.asked = why
+            return
+        if self._window.stage is Stage.PREPARED:
+            with self.program_goes_on():
+                self._window.put_off()
+        self.end(why)
+
     def _is_elsewhere(self) -> bool:
         """Whether another thread than this one is recorded, or writes its recording."""
         is_on = self._window.stage in (Stage.OPEN, Stage.WRITING)

@@ -112,7 +112,10 @@ class NamedFunctions:
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         """Asked for every module that is imported: finds those wanted as they would be found."""
-        for loaded in [one for one in self._loading if not _is_loading(sys.modules.get(one))]:
+        # Other threads import as well.
+        for loaded in tuple(self._loading):
+            if _is_loading(sys.modules.get(loaded)):
+                continue
             self._loading.discard(loaded)
             self._replace_in(loaded)
         if name not in self._wanted:

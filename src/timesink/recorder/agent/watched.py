@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import atexit
 import heapq
+import itertools
 import json
 import os
 import platform
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,17 +58,19 @@ class WatchedCycle:
 class WatchedThread:
     """A thread that makes cycles; its number is free again when it ends."""
 
-    def __init__(self, numbers: list[int]) -> None:
-        """`numbers` are those that are free; the last of them is followed by all others."""
-        self._numbers = numbers
-        self.number = heapq.heappop(numbers)
-        if not numbers:
-            numbers.append(self.number + 1)
+    def __init__(self, free: list[int], new: Iterator[int]) -> None:
+        """Its number is the smallest of those that are free again, or a new one."""
+        self._free = free
+        try:
+            self.number = heapq.heappop(free)
+        except IndexError:
+            # Each of these is one step, whatever other threads do.
+            self.number = next(new)
         self.open: WatchedCycle | None = None
         self.depth = 0
 
     def __del__(self) -> None:
-        heapq.heappush(self._numbers, self.number)
+        heapq.heappush(self._free, self.number)
 
 
 @dataclass(frozen=True)
@@ -119,10 +122,13 @@ class WatchEngine:
         self._guard = _Guard(self._failed)
         self._failures = 0
         self._is_told_of: set[str] = set()
+        self._channel = ""
         self._recorder: CycleEngine | None = None
         self._recorded: list[Values] = []
         """What cycles had to do that are not told, for they are being recorded."""
         self._order: _Order | None = None
+        self._leaves = ""
+        """Why it is to leave, as soon as no recording is under way."""
         self._begin_anew()
         atexit.register(self._at_exit)
 
@@ -130,8 +136,10 @@ class WatchEngine:
         """What belongs to a process alone."""
         self._pid = os.getpid()
         self._here = threading.local()
-        self._numbers = [0]
-        self._sender = CycleSender(self._control, lambda: identity(self._torch))
+        self._free, self._new = list[int](), itertools.count()
+        self._turn = threading.Lock()
+        """Of several threads one begins a recording."""
+        self._sender = CycleSender(self._control, lambda: identity(self._torch), self._channel)
         self._order_path = str(order_file(self._control, self._pid))
         self._seen_order: tuple[int, int] | None = None
         self._done_order = 0
@@ -143,6 +151,11 @@ class WatchEngine:
     def is_recording(self) -> bool:
         """Whether the profiler is on, by order."""
         return self._recorder is not None and self._recorder.is_recording
+
+    @property
+    def channel(self) -> str:
+        """Whom it tells cycles."""
+        return self._sender.channel
 
     @property
     def is_by_hand(self) -> bool:
@@ -173,7 +186,7 @@ class WatchEngine:
         self.stream().open = None
         self.source = None
         if self._recorder is not None:
-            self._recorder.end(UNMARKED)
+            self._recorder.end_soon(UNMARKED)
         if self.shapes is not None:
             self.shapes.leave()
 
@@ -236,7 +249,7 @@ class WatchEngine:
         if now_ns >= self._next_look_ns:
             self._next_look_ns = now_ns + _LOOKS_EVERY_NS
             self._look()
-        if self._recorder is not None or self._order is not None:
+        if self._recorder is not None or self._order is not None or self._leaves:
             self._record()
         values = {} if told is None else self.workload(told, extract)
         is_clear = self._recorder is None or not self._recorder.slows
@@ -264,7 +277,7 @@ class WatchEngine:
         try:
             found: WatchedThread = self._here.stream
         except AttributeError:
-            found = self._here.stream = WatchedThread(self._numbers)
+            found = self._here.stream = WatchedThread(self._free, self._new)
         return found
 
     def _complete(self, cycle: WatchedCycle, lasted_ns: int) -> None:
@@ -296,8 +309,16 @@ class WatchEngine:
     # -- orders ----------------------------------------------------------------------------------
 
     def _look(self) -> None:
+        if self._sender.is_abandoned:
+            self._leaves = "its watcher is gone"
         try:
             state = os.stat(self._order_path)  # noqa: PTH116 - a path costs more
+        except FileNotFoundError:
+            # Whoever wanted a recording wants it no more: it may take for ever otherwise.
+            self._order = None
+            if self._recorder is not None:
+                self._recorder.end_soon("nobody waits for it any more")
+            return
         except OSError:
             return
         seen = (state.st_mtime_ns, state.st_ino)
@@ -310,27 +331,39 @@ class WatchEngine:
             self.remark(f"an order could not be read ({type(error).__name__}: {error})")
             return
         if order.what == "leave":
-            self.end("the watcher has asked to leave")
+            self._leaves = "the watcher has asked to leave"
         elif order.what == "record" and order.number != self._done_order:
             self._order = order
 
     def _record(self) -> None:
         """Pass the border of a cycle on to the recording that is under way, or due."""
-        order = self._order
-        if order is not None and self._recorder is None:
-            if order.at is not None and self._sender.count < order.at:
-                return
-            self._order, self._done_order = None, order.number
-            self._sender.flush()
-            self._begin_recorder(order)
+        if self._leaves and self._recorder is None:
+            self.end(self._leaves)
+            return
+        if self._recorder is None and self._turn.acquire(blocking=False):
+            try:
+                self._begin_if_due()
+            finally:
+                self._turn.release()
         recorder = self._recorder
         if recorder is None or self.source is None:
             return
+        if self._leaves:
+            recorder.end_soon(self._leaves)
         recorder.boundary(*self.source, begins=True)
         if recorder.is_over:
             self._recorder = None
             told = _medians(self._recorded)
             self._notebook.add("order", id=self._done_order, state="ended", workload=told)
+
+    def _begin_if_due(self) -> None:
+        order = self._order
+        if order is None or self._recorder is not None:
+            return
+        if order.at is None or self._sender.count >= order.at:
+            self._order, self._done_order = None, order.number
+            self._sender.flush()
+            self._begin_recorder(order)
 
     def _begin_recorder(self, order: _Order) -> None:
         try:
@@ -359,7 +392,12 @@ class WatchEngine:
         """Leave the program: all hooks are taken back."""
         if self.is_over:
             return
-        self.is_over, self.source = True, None
+        recorder = self._recorder
+        if recorder is not None:
+            # First: another thread that is recorded ends it at a border, which hooks tell of.
+            with suppress(Exception):
+                recorder.end(why)
+        self.is_over, self.source, self._recorder = True, None, None
         with suppress(Exception):
             atexit.unregister(self._at_exit)
         leaving, self._leaving = self._leaving, []
@@ -369,10 +407,6 @@ class WatchEngine:
         if self.shapes is not None:
             with suppress(Exception):
                 self.shapes.leave()
-        recorder, self._recorder = self._recorder, None
-        if recorder is not None:
-            with suppress(Exception):
-                recorder.end(why)
         with suppress(Exception):
             self._sender.close()
         self._say_farewell(why)
@@ -394,9 +428,10 @@ class WatchEngine:
         if recorder is not None:
             recorder.forget_in_fork()
         self._order = None
-        source, span = self._sender.source, self._sender.span
+        before, self._channel = self._sender, self._sender.channel
         self._begin_anew()
-        self._sender.source, self._sender.span = source, span
+        self._sender.source, self._sender.span = before.source, before.span
+        before.discard()
 
     def _failed(self, error: Exception) -> None:
         self._failures += 1

@@ -232,10 +232,15 @@ class PresetCalls:
             return _NESTED
         extract = None if self._preset.workload else self._extract
         told = None if self._preset.workload else lambda: (args, kwargs)
-        if self._span == LOOP:
-            engine.next_cycle(told, extract)
-            return _NESTED
-        stream.open = engine.begun(told, extract, stream)
+        try:
+            if self._span == LOOP:
+                engine.next_cycle(told, extract)
+                return _NESTED
+            stream.open = engine.begun(told, extract, stream)
+        except BaseException:
+            # Nobody hears of the end of this call: later ones are not within it.
+            stream.depth -= 1
+            raise
         return stream.open
 
     def _tell_workload(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

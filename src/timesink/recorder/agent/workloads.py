@@ -11,6 +11,7 @@ import importlib
 import itertools
 import math
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Real
 from typing import Any
@@ -317,7 +318,8 @@ class BatchShapes:
         self._is_compiling, self._extract, self._failed = is_compiling, extract, failed
         self._here = threading.local()
         self._heard: list[Any] = []
-        self._modules: list[Any] = []
+        self._modules: list[weakref.ref[Any]] = []
+        """Those that are listened to; whoever deletes a model wants its memory."""
         self._cycles = self._depth = 0
         self._was_called = False
         self._known: tuple[Any, Values] = (None, {})
@@ -332,15 +334,17 @@ class BatchShapes:
         """A cycle has ended with a step of this optimizer: it may be time to find its model."""
         self._cycles += 1
         if not self._depth:
-            self._modules = self._roots_of(optimizer)
+            modules = self._roots_of(optimizer)
         elif self._cycles % _CALLED_BY_NOW == 0:
-            parts = [part for module in self._modules for part in module.children()]
-            self._modules = [part for part in parts if next(part.parameters(), None) is not None]
+            known = [module for one in self._modules if (module := one()) is not None]
+            parts = [part for module in known for part in module.children()]
+            modules = [part for part in parts if next(part.parameters(), None) is not None]
         else:
             return
         self._depth += 1
+        self._modules = [weakref.ref(module) for module in modules]
         self._leave_modules()
-        for module in self._modules:
+        for module in modules:
             self._heard.append(module.register_forward_pre_hook(self._called, with_kwargs=True))
 
     def take(self) -> Values:
