@@ -152,7 +152,8 @@ class Levels:
 # Training: a transformer over batches that a process beside it loads.
 
 if GPU:
-    WIDTH, DEPTH, HEADS, INPUT = 1024, 12, 16, 256
+    # So wide that the device is what takes the time.
+    WIDTH, DEPTH, HEADS, INPUT = 3072, 8, 24, 256
     BATCHES, LENGTHS = (16, 24, 32, 40), (96, 128)
 else:
     WIDTH, DEPTH, HEADS, INPUT = 64, 2, 4, 32

@@ -7,6 +7,7 @@ one or many at once: what is said of them is the same.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +15,9 @@ import polars as pl
 
 from timesink.analyses.expected.limits import groups_of
 from timesink.analyses.expected.live_limits import (
-    OF_LAST,
+    KEPT,
     OF_LEVEL,
     SLOWER,
-    SPIKES,
     running_sums,
     several,
     steps_of,
@@ -208,6 +208,8 @@ class _Seen:
     slower: npt.NDArray[np.bool_]
     """Each cycle, beyond the level; and where nearly all of the last few were."""
     slow: npt.NDArray[np.bool_]
+    telling: npt.NDArray[np.bool_]
+    """Cycles that these rules go by."""
     sums: list[Floats]
     high: list[npt.NDArray[np.bool_]]
     holds: npt.NDArray[np.bool_]
@@ -215,10 +217,10 @@ class _Seen:
 
     def recent(self, stream: _Stream, behind: int) -> list[tuple[_Mark, bool, bool]]:
         """The last few cycles before a place here."""
-        first = max(0, behind - OF_LEVEL)
-        marks = (self.marks[at] for at in range(first, behind))
-        flags = self.beyond[first:behind].tolist(), self.slower[first:behind].tolist()
-        return [*stream.recent, *zip(marks, *flags, strict=True)][-OF_LEVEL:]
+        places = np.flatnonzero(self.telling[:behind])[-KEPT:]
+        marks = (self.marks[at] for at in places.tolist())
+        flags = self.beyond[places].tolist(), self.slower[places].tolist()
+        return [*stream.recent, *zip(marks, *flags, strict=True)][-KEPT:]
 
     def told(self, stream: _Stream, count: int) -> Floats:
         """What the last of so many cycles tell, and those before."""
@@ -257,6 +259,7 @@ class LiveJudge:
         self._weights = self._limits.weights
         self._points = np.array([one.point for one in self._limits.groups])
         self._levels = np.array(self._limits.levels)
+        self._telling = self._limits.telling
         told = {MODE, OUTPUT} & {*self._columns}
         self._phase_names = PHASES if told else ("cycle",) * len(PHASES)
         self._known: dict[bytes, tuple[float, bool, int]] = {}
@@ -394,11 +397,18 @@ class LiveJudge:
         distance = np.log(part.observed_us / part.expected_us)
         beyond = distance > self._points[part.group]
         slower = distance > self._levels[part.group]
-        lead = [(False, False)] * (OF_LEVEL - 1) + [one[1:] for one in stream.recent]
-        before = np.array(lead, dtype=bool)[1 - OF_LEVEL :]
-        spikes = np.concatenate([before[1 - OF_LAST :, 0], beyond])
-        spiky = several(spikes, SPIKES, OF_LAST)
-        slow = several(np.concatenate([before[:, 1], slower]), SLOWER, OF_LEVEL)
+        telling = self._telling[part.group]
+        lead = [(False, False)] * KEPT + [one[1:] for one in stream.recent]
+        before = np.array(lead, dtype=bool)
+
+        def where(place: int, flags: npt.NDArray[np.bool_], many: int, last: int) -> Any:
+            found = np.zeros(len(flags), dtype=bool)
+            told = np.concatenate([before[1 - last :, place], flags[telling]])
+            found[telling] = several(told, many, last)
+            return found
+
+        spiky = where(0, beyond, *self._limits.spikes)
+        slow = where(1, slower, SLOWER, OF_LEVEL)
         weight = self._weights[part.group]
         sums, high = [], []
         for rule, total, onset in zip(self._limits.sums, stream.sums, stream.onsets, strict=True):
@@ -410,7 +420,7 @@ class LiveJudge:
             high.append(over)
         holds = spiky | slow | np.logical_or.reduce(high)
         marks = _Marks(stream.end, part)
-        return _Seen(part, marks, distance, beyond, spiky, slower, slow, sums, high, holds)
+        return _Seen(part, marks, distance, beyond, spiky, slower, slow, telling, sums, high, holds)
 
     def _keep(self, stream: _Stream, seen: _Seen, count: int) -> None:
         """Remember what later cycles need."""
@@ -422,7 +432,7 @@ class LiveJudge:
             elif stream.onsets[place] is None:
                 stream.onsets[place] = seen.marks[0]
             stream.sums[place] = float(sums[count - 1])
-        stream.recent = seen.recent(stream, count)[1 - OF_LEVEL :]
+        stream.recent = seen.recent(stream, count)[1 - KEPT :]
         stream.told = seen.told(stream, count)
         stream.end = seen.marks.after(count - 1)
         if count < len(seen.holds) or seen.has_ended:
@@ -475,7 +485,7 @@ class LiveJudge:
         fired = next((place for place, high in enumerate(seen.high) if high[at]), None)
         if fired is None:
             recent, slow = seen.recent(stream, at + 1), bool(seen.slow[at])
-            last = recent if slow else recent[-OF_LAST:]
+            last = recent[-(OF_LEVEL if slow else self._limits.spikes[1]) :]
             since = next(one[0] for one in last if one[2 if slow else 1])
         else:
             zeros = np.flatnonzero(seen.sums[fired][: at + 1] <= 0)

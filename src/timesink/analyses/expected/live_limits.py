@@ -20,12 +20,19 @@ from timesink.analyses.expected.workload import PHASES, CycleWorkload, Floats, I
 
 SHIFTS = (1.2, 1.5, 2.0, 4.0, 16.0)
 """Each has a sum of its own, beside one for the smallest that counts."""
-SPIKES, OF_LAST = 3, 5
 SLOWER, OF_LEVEL = 7, 9
+KEPT = 13
+"""So many of the last cycles are looked at, at most."""
+_OF_LAST, _SPIKES = 5, 0.6
+_SPIKES_S = 0.1
+"""Of the last few cycles more than half are spikes; few of short ones are over in a moment."""
+_TELLING = 4.0
+"""Cycles that scatter so many times as much as the calmest ones tell little one by one."""
+_COMMON = 0.05
 _LEVEL_LEAST = 2
 """A level is so many times the smallest shift that counts, at least."""
 _SOME_BOUND = 8
-_SHORTEST = 5.5
+_SHORTEST = 4.5
 """Fewer cycles are nothing lasting, however quiet it was: what halts a program for once is rare."""
 _FEWEST_PEAKS, _MOST_PEAKS = 5, 40
 _ALIKE = 3
@@ -36,12 +43,15 @@ _LEVEL_CYCLES, _LEVELS, _FEWEST_LEVELS = 25, 40, 8
 _HOLDS = ((2.0, 10.0), (4.0, 2.0))
 """Shifts below so many spreads of usual cycles have to last for so many seconds: what a machine
 does for a moment, and did not do while it was learned, is as large as that."""
+_AT_ONCE = 4.0
+"""What is told at once is as many spreads away, whatever was seen while learning."""
 _MANY = 16
 """Blocks with spikes that tell how fast they become rarer."""
 _BLOCK = 16
 _WIDEST = 5.0
 _FEWEST_IN_GROUP = 60
 _SPIKE_SHARE, _SPIKE_LEAST = 1e-3, 3
+_LEAST_POINT = 0.2
 _SCALES = ("point", "spread")
 _TAIL = 40
 
@@ -81,6 +91,8 @@ class LiveLimits(msgspec.Struct, frozen=True):
     sums: list[RunningSum]
     levels: list[float]
     """By group, the distance that nearly all of a few cycles are beyond when they are too slow."""
+    spikes: tuple[int, int] = (3, _OF_LAST)
+    """So many spikes among so many cycles are an alarm."""
 
     def problem(self) -> str:
         """Why these are no limits; empty where they are."""
@@ -92,6 +104,7 @@ class LiveLimits(msgspec.Struct, frozen=True):
         numbers += [value for one in self.groups for value in (one.spread, one.point)]
         numbers += self.levels
         sizes_fit = known == every and len(self.levels) == len(self.groups)
+        sizes_fit = sizes_fit and 0 < self.spikes[0] <= self.spikes[1] <= KEPT
         if not sizes_fit or not 0 < len(self.sums) < 100:
             return "its limits do not fit its groups"
         if not np.isfinite([*numbers, *self.busy_edges]).all() or min(numbers) <= 0:
@@ -104,6 +117,15 @@ class LiveLimits(msgspec.Struct, frozen=True):
         spread = np.array([one.spread for one in self.groups])
         usual = min((one.spread for one in self.groups if one.rows), default=1.0)
         found: Floats = np.clip(usual / spread, 0.1, 1.0)
+        return found
+
+    @property
+    def telling(self) -> npt.NDArray[np.bool_]:
+        """Groups whose cycles tell something one by one."""
+        rows = np.array([one.rows for one in self.groups])
+        spread = np.array([one.spread for one in self.groups])
+        common = rows >= max(1.0, _COMMON * rows.sum())
+        found: npt.NDArray[np.bool_] = spread <= _TELLING * spread[common].min(initial=np.inf)
         return found
 
 
@@ -144,7 +166,7 @@ def several(beyond: npt.NDArray[np.bool_], least: int, last: int) -> npt.NDArray
 
 def live_limits_from(
     cycles: CycleWorkload, distance: Floats, edges: Sequence[float], *, alarms_per_hour: float,
-    at_least: float, hours: float,
+    at_least: float, hours: float, cycle_us: float,
 ) -> LiveLimits:  # fmt: skip
     """Limits from distances out of fold, stream by stream in order of time."""
     streams = [cycles.runs == run for run in np.unique(cycles.runs)]
@@ -154,33 +176,44 @@ def live_limits_from(
     wanted = max(alarms_per_hour * hours / _ALIKE, 1e-12)
     plain = LiveLimits(alarms_per_hour, at_least, [*edges], groups, [], [])
     weight = plain.weights[group]
+    of_last = min(KEPT, max(_OF_LAST, round(_SPIKES_S / (1e-6 * cycle_us))))
+    spikes = int(np.ceil(_SPIKES * of_last)), of_last
+    shortest = max(_SHORTEST, float(spikes[0]) - 0.5)
     sums = [
-        _sum_for(rule, [steps_of(rule, distance[mine], weight[mine]) for mine in streams], wanted)
+        _sum_for(
+            rule, [steps_of(rule, distance[mine], weight[mine]) for mine in streams], wanted,
+            shortest,
+        )
         for rule in _rules(least)
-    ]
+    ]  # fmt: skip
     # What takes longer than anybody waits is no rule; the one for the largest shift always is.
     sums = [*(one for one in sums[:-1] if one.steps < _HIGHEST), sums[-1]]
     usual = min((one.spread for one in groups if one.rows), default=1.0)
     sums = [msgspec.structs.replace(one, hold_s=_hold_s(one, usual)) for one in sums]
-    rarely = max(len(distance) // _BLOCK, 1), wanted
+    telling = plain.telling[group]
+    rarely = max(int(telling.sum()) // _BLOCK, 1), wanted
 
     def blocks_beyond(limit: Floats, least: int, last: int) -> int:
         beyond, lead = distance > limit[group], np.zeros(last - 1, dtype=bool)
         return sum(
-            _blocks(several(np.concatenate([lead, beyond[mine]]), least, last), _BLOCK)
+            _blocks(several(np.concatenate([lead, beyond[mine & telling]]), least, last), _BLOCK)
             for mine in streams
         )
 
     point, spread = (np.array([getattr(one, name) for one in groups]) for name in _SCALES)
-    reach = (1.0, max(1.0, _WIDEST / float(point.min())))
-    times = _rare(lambda by: blocks_beyond(by * point, SPIKES, OF_LAST), reach, *rarely)
+    # Single cycles may be far beyond: what counts is how far several of a few go.
+    reach = (_LEAST_POINT, max(1.0, _WIDEST / float(point.min())))
+    times = _rare(lambda by: blocks_beyond(by * point, *spikes), reach, *rarely)
     # Cycles of all groups are beyond their levels alike often, and beyond the least that counts.
     least = float(np.log1p(_LEVEL_LEAST * at_least))
     reach = (least / float(spread.max()), max(least, _WIDEST) / float(spread.min()))
     level = _rare(lambda by: blocks_beyond(by * spread, SLOWER, OF_LEVEL), reach, *rarely)
-    widened = [msgspec.structs.replace(one, point=times * one.point) for one in groups]
-    levels = np.maximum(level * spread, least).tolist()
-    return msgspec.structs.replace(plain, groups=widened, sums=sums, levels=levels)
+    points = np.maximum(times * point, _AT_ONCE * spread).tolist()
+    widened = [
+        msgspec.structs.replace(one, point=far) for one, far in zip(groups, points, strict=True)
+    ]
+    levels = np.maximum(level * spread, np.maximum(least, _AT_ONCE * spread)).tolist()
+    return msgspec.structs.replace(plain, groups=widened, sums=sums, levels=levels, spikes=spikes)
 
 
 def _hold_s(rule: RunningSum, spread: float) -> float:
@@ -208,7 +241,9 @@ def _rules(least: float) -> Iterator[RunningSum]:
                 yield RunningSum(allowance, bound * allowance, 1.0)
 
 
-def _sum_for(rule: RunningSum, added: Sequence[Floats], wanted: float) -> RunningSum:
+def _sum_for(
+    rule: RunningSum, added: Sequence[Floats], wanted: float, shortest: float
+) -> RunningSum:
     """The limit that sums go beyond so often, by the mean excess of their highest peaks."""
     peaks = np.sort(np.concatenate([_peaks(running_sums(one, 0.0, np.inf)) for one in added]))
     beyond = int(np.clip(len(peaks) // 10, _FEWEST_PEAKS, _MOST_PEAKS))
@@ -216,7 +251,7 @@ def _sum_for(rule: RunningSum, added: Sequence[Floats], wanted: float) -> Runnin
     start = float(peaks[-beyond - 1])
     excess = float(np.mean(peaks[-beyond:])) - start
     limit = start + excess * max(0.0, float(np.log(beyond / wanted)))
-    least = _SHORTEST * (rule.bound - rule.allowance)
+    least = shortest * (rule.bound - rule.allowance)
     return msgspec.structs.replace(rule, limit=max(limit, _MARGIN * float(peaks[-1]), least))
 
 

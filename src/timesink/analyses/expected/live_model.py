@@ -90,6 +90,7 @@ def learn_live(
     limits = live_limits_from(
         made.cycles, made.distance, made.model.limits.busy_edges,
         alarms_per_hour=alarms_per_hour, at_least=at_least, hours=busiest / HOUR_US,
+        cycle_us=float(np.median(made.cycles.duration_us)),
     )  # fmt: skip
     told = kept["told_ts"].drop_nulls()
     span = (told.min(), told.max()) if len(told) else (0.0, 0.0)
