@@ -84,6 +84,8 @@ def part_name(component: str) -> str:
 
 def verdict(one: Diagnosis) -> str:
     """The verdict in words."""
+    if one.expected is not None:
+        return "Slower than expected"
     if one.cycle_time.outcome == UNDECIDED:
         return "Not decided"
     return "No certain change" if is_open(one) else VERDICTS[one.verdict]

@@ -119,6 +119,8 @@ class CycleJudgement:
     cycle_time: CycleTime
     notes: tuple[str, ...] = ()
     """Warm-up, drift, and what could not be tested."""
+    expected: Expectation | None = None
+    """Where somebody knows how much slower cycles are than they should be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,3 +227,5 @@ class Diagnosis:
     """Counters that tell of the change instead of explaining it."""
     notes: tuple[str, ...] = ()
     """Warm-up, drift, and what could not be tested."""
+    expected: Expectation | None = None
+    """Where somebody knows how much slower cycles are than they should be."""

@@ -52,8 +52,11 @@ _FEW = 4
 _KEY = ["function", "device"]
 
 
-def diagnose(pair: Pair) -> Diagnosis:
-    """The diagnosis of a pair, of cycles put together to equal work where that was needed."""
+def diagnose(pair: Pair, expected: Expectation | None = None) -> Diagnosis:
+    """The diagnosis of a pair, of cycles put together to equal work where that was needed.
+
+    Of cycles that are slower than expected it is known that they changed, whatever they hold.
+    """
     judged = judge(pair)
     compared = pair.equal_work or pair
     base, new = anatomy_of_role(compared.base), anatomy_of_role(compared.new)
@@ -66,7 +69,7 @@ def diagnose(pair: Pair) -> Diagnosis:
         turned = compare_roles(compared.new, compared.base, compared.kind)
         relieved = find_anomalies(turned, new, base)[0]
     program = program_of(pair)
-    other_work = judged.verdict == "incomparable" and compared is pair
+    other_work = judged.verdict == "incomparable" and compared is pair and expected is None
     question = "other work" if other_work else "change"
     causes = find_causes(
         compared, base, new, parts, anomalies, relieved=relieved, question=question, program=program
@@ -79,6 +82,8 @@ def diagnose(pair: Pair) -> Diagnosis:
     change = change_ns(parts, judged.cycle_time)
     # Cycles that were chosen for their length need no notes on the test.
     notes = (*(() if within else judged.notes), *base.notes, *new.notes)
+    if expected is not None:
+        causes = beyond_expected(causes, expected)
     return Diagnosis(
         verdict=judged.verdict,
         reason=judged.reason,
@@ -91,6 +96,7 @@ def diagnose(pair: Pair) -> Diagnosis:
         program=program,
         symptoms=symptoms,
         notes=tuple(dict.fromkeys([*notes, *impossible_levels(compared, base, new)])),
+        expected=expected,
     )
 
 
@@ -98,17 +104,17 @@ _WEIGHS = 0.1
 """Part of what is to be explained that a cause explains at least, to come before others."""
 
 
-def beyond_expected(found: Diagnosis, expected: Expectation) -> Diagnosis:
-    """The diagnosis of cycles that are slower than expected, with what explains that first.
+def beyond_expected(causes: Sequence[Finding], expected: Expectation) -> tuple[Finding, ...]:
+    """Causes of cycles that are slower than expected, with what explains most of that first.
 
-    Causes that the expectation accounts for come last, however certain they are.
+    Those that the expectation accounts for come last, however certain they are.
     """
 
     def order(one: Finding) -> tuple[bool, bool, float]:
         is_light = one.cost_ns < _WEIGHS * expected.slower_ns
         return one.cause in expected.explains, is_light, -one.cost_ns
 
-    return replace(found, causes=tuple(sorted(found.causes, key=order)))
+    return tuple(sorted(causes, key=order))
 
 
 def find_causes(

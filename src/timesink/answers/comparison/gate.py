@@ -36,7 +36,7 @@ from timesink.answers.comparison.program import (
     without_edits,
 )
 from timesink.answers.comparison.report import Comparison
-from timesink.answers.comparison.sentences import notes, subject
+from timesink.answers.comparison.sentences import notes, slower_lines, subject
 from timesink.answers.comparison.sides import ALONE, LEFT_OUT
 from timesink.errors import TimesinkError
 from timesink.model import units
@@ -232,7 +232,11 @@ def comment_md(
         found = [] if gate is None else gate.of_kind(CYCLE_TIME)
         reason = found[0].sentence if found else why.reason
         # What is certain, what is precise, then cycle time; of several cases that told first.
-        certain = opening_lines(why) if gate is None else [*_failed_first(gate), *gate.leading]
+        certain = (
+            [*slower_lines(why), *opening_lines(why)]
+            if gate is None
+            else [*_failed_first(gate), *gate.leading]
+        )
         headline = " ".join(certain or [f"{word}."])
         told = f"{headline} {reason}"
         # A long one loses its end: why cycles pass or not then stands in a paragraph of its own.

@@ -242,10 +242,9 @@ class Compared:
     def diagnosis(self) -> Diagnosis:
         """Whether cycles changed, where the time went, and why."""
         # Tables of numbers do not wait for this.
-        from timesink.rules.diagnosis import beyond_expected, diagnose  # noqa: PLC0415
+        from timesink.rules.diagnosis import diagnose  # noqa: PLC0415
 
-        found = diagnose(self.whole or self.pair)
-        return found if self.expected is None else beyond_expected(found, self.expected)
+        return diagnose(self.whole or self.pair, self.expected)
 
     @cached_property
     def efficiency(self) -> EfficiencyChange | None:

@@ -67,7 +67,8 @@ def answer(told: Told, why: Diagnosis | None = None) -> list[str]:
     if not told.comparable:
         base, new = told.pair.cycle_times.base_mean_ns, told.pair.cycle_times.new_mean_ns
         said = f"As recorded they take {units.times(base, new)}, which says nothing about speed."
-        return [unequal, said if base and new else _NO_LENGTHS]
+        lines = [unequal, said if base and new else _NO_LENGTHS]
+        return lines if why is None else [*slower_lines(why), *lines]
     said = _cycle_words(told)
     program = None if why is None else why.program
     longer = {"longer": True, "shorter": False}.get(told.verdict.cycles)
@@ -77,13 +78,24 @@ def answer(told: Told, why: Diagnosis | None = None) -> list[str]:
     if told.whole.equal_work is not None:
         said = f"Put together to equal work, {said[0].lower()}{said[1:]}"
     lines = [*first, said] if told.whole.workload.comparable else [unequal, *first, said]
-    if why is not None and (why.causes or why.anomalies):
+    if why is not None and why.expected is not None:
+        lines = [*slower_lines(why), *lines]
+    elif why is not None and (why.causes or why.anomalies):
         lines.append(_why_line(why))
     elif not told.verdict.nothing and told.pair.times.height:
         # Counters and devices that a diagnosis gives figures of.
         symptoms = () if why is None else why.symptoms
         lines.append(_changed_line(told, {(one.metric, one.device) for one in symptoms}))
     return lines
+
+
+def slower_lines(why: Diagnosis) -> list[str]:
+    """How much slower cycles are than somebody expected, and why."""
+    if why.expected is None:
+        return []
+    slower = units.brief_ns(why.expected.slower_ns)
+    first = f"Cycles take {slower} longer than their workload explains."
+    return [first, *([_why_line(why)] if why.causes or why.anomalies else [])]
 
 
 def _why_line(why: Diagnosis) -> str:
@@ -96,7 +108,8 @@ def _why_line(why: Diagnosis) -> str:
         first = why.anomalies[0].cause
         return f"No cause has evidence; around it: {cause_name(first)} {seen[first]}."
     cause, *others = why.causes
-    lead = "First cause" if why.verdict in {"regression", "improvement"} else "What did change"
+    is_told = why.expected is not None or why.verdict in {"regression", "improvement"}
+    lead = "First cause" if is_told else "What did change"
     named = " ".join(filter(None, (cause_name(cause.cause), seen.get(cause.cause))))
     more = f", {units.counted(len(others), 'more causes')} below" if others else ""
     cost = f", {units.signed_ns(cause.explained_ns)} per cycle" if cause.explained_ns else ""
