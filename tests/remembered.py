@@ -28,7 +28,7 @@ from timesink.answers.comparison.runs import SideRun
 from timesink.answers.comparison.sides import SideSource
 from timesink.formats import registry
 from timesink.formats.options import ReadOptions
-from timesink.model.diagnosis import Diagnosis
+from timesink.model.diagnosis import Diagnosis, Expectation
 from timesink.model.trace import Trace
 from timesink.rules import diagnosis
 from timesink.sources.opening import files_beside
@@ -177,7 +177,9 @@ def remember_pairs() -> None:
             new=replace(pair.new, source=new.source),
         )
 
-    def remembered_diagnosis(pair: Pair) -> Diagnosis:
+    def remembered_diagnosis(pair: Pair, expected: Expectation | None = None) -> Diagnosis:
+        if expected is not None:
+            return diagnose(pair, expected)
         # Copies of a pair with its files elsewhere have the very same parts.
         key = tuple(
             id(getattr(whole, field.name))

@@ -8,7 +8,13 @@ import polars as pl
 import pytest
 
 from cycle_tables import cycle_rows
-from timesink.analyses.expected.live import LiveJudge, LiveModel, learn_live, live_model_from
+from timesink.analyses.expected.live import (
+    JudgedCycles,
+    LiveJudge,
+    LiveModel,
+    learn_live,
+    live_model_from,
+)
 from timesink.errors import UnreadableError, UsageError
 
 
@@ -79,7 +85,7 @@ def test_healthy_cycles_and_single_slow_ones_raise_nothing(model):
 
 
 def test_several_slow_cycles_of_a_few_are_spikes_unless_they_are_over_in_a_moment(model):
-    def judged(cycle_us, known):
+    def judged(cycle_us: float, known: LiveModel) -> JudgedCycles:
         rows = plain_rows(300, seed=3, us=cycle_us)
         rows = slower(slower(rows, 1.6, 200, 202), 1.6, 203, 204)
         return LiveJudge(known).judge(rows)
@@ -96,7 +102,7 @@ def test_a_small_shift_that_does_not_last_raises_nothing(model):
 
 
 def test_cycles_that_scatter_do_not_hide_those_that_do_not():
-    def rows_of(seed):
+    def rows_of(seed: int) -> pl.DataFrame:
         drawn = np.random.default_rng(seed)
         mode = np.where(drawn.random(2000) < 0.6, 3.0, 2.0)
         noise = np.where(mode == 3, 0.6, 0.02) * drawn.standard_normal(2000)
