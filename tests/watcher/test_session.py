@@ -131,6 +131,7 @@ def test_slow_cycles_are_no_reference_but_the_recording_of_their_incident(watche
     (incident,) = one.desk.incidents.known
     assert (one.desk.references.taken, incident.recording["cycles"]) == ([], 20)
     assert (incident.folder / "new").is_dir()
+    assert incident.recorded_as[1] == {"batch_size": 8.0}
     one.end(None, lambda: False)
 
 
@@ -143,7 +144,7 @@ def test_an_incident_that_has_to_wait_is_recorded_while_it_is_slow(watched, monk
     (incident,) = one.desk.incidents.known
     assert incident.wants_recording
     assert "the last recording began" in one.desk.recorder.why_not
-    one.desk.recorder.forgive()
+    one.desk.recorder._begun_s -= 3600
     pass_on(one, cycles, 20, times=2)
     assert incident.recording["cycles"] == 20
     one.end(None, lambda: False)
