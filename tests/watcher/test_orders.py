@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from types import SimpleNamespace
 
 import pytest
 
+from timesink.recorder.folder import Notebook, RecordingFolder
 from timesink.recorder.watch_plan import WatchPlan
 from timesink.watcher import recorded_cycles, recordings
 from timesink.watcher.recordings import Recorder
@@ -96,3 +98,19 @@ def test_nobody_is_asked_to_record_after_leaving(begun):
     one.leave([1])
     assert one.look({}) is not None
     assert json.loads((one.control / "1.order").read_text())["what"] == "leave"
+
+
+def test_why_an_agent_failed_is_why_nothing_was_recorded(tmp_path, monkeypatch):
+    monkeypatch.setattr(recorded_cycles, "be_nice", lambda: None)
+    place = RecordingFolder(tmp_path / "new")
+    told = {
+        "folder": str(place.folder), "pids": [os.getpid()], "cycles": 2, "plain": 0, "marker": "",
+        "extras": [], "counters": [], "command": [], "timesink": "", "patience_s": 60.0,
+    }  # fmt: skip
+    files = SimpleNamespace(
+        facts={"record": told},
+        say_ready=lambda: Notebook(place.control).add("failed", why="the profiler is in use"),
+    )
+    answer = recorded_cycles.record_cycles(files)
+    assert answer == {"error": "the profiler is in use"}
+    assert not place.folder.exists()
