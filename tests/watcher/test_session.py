@@ -131,6 +131,7 @@ def test_slow_cycles_are_no_reference_but_the_recording_of_their_incident(watche
     (incident,) = one.desk.incidents.known
     assert (one.desk.references.taken, incident.recording["cycles"]) == ([], 20)
     assert (incident.folder / "new").is_dir()
+    assert incident.recorded_as[1] == {"batch_size": 8.0}
     one.end(None, lambda: False)
 
 
@@ -143,7 +144,7 @@ def test_an_incident_that_has_to_wait_is_recorded_while_it_is_slow(watched, monk
     (incident,) = one.desk.incidents.known
     assert incident.wants_recording
     assert "the last recording began" in one.desk.recorder.why_not
-    one.desk.recorder.forgive()
+    one.desk.recorder._begun_s -= 3600
     pass_on(one, cycles, 20, times=2)
     assert incident.recording["cycles"] == 20
     one.end(None, lambda: False)
@@ -329,6 +330,9 @@ def test_cycles_beside_a_recording_raise_no_alarm(watched, monkeypatch):
     pass_on(one, cycles, 200, times=3)
     # So slow cycles may have been recorded.
     assert (one.desk.raised, one.desk.references.taken) == (1, [])
+    # Not even then is the profiler there twice within the gap: the incident waits.
+    (incident,) = one.desk.incidents.known
+    assert (incident.wants_recording, one.desk.recorder.current) == (True, None)
     one.end(None, lambda: False)
 
 
@@ -417,4 +421,53 @@ def test_secrets_of_the_command_are_not_written(watched):
     begin, _, _ = watched
     one = begin(command=("serve", "--api-key", "sk-1234567890abcdefgh"))
     assert told(one, "watch.json")["command"] == ["serve", "--api-key", "***"]
+    one.end(None, lambda: False)
+
+
+def test_the_quota_is_kept_without_recordings_and_cycles_are_let_go(watched):
+    begin, cycles, _ = watched
+    one = begin(is_recording=False, quota_bytes=1)
+    for _ in range(2):
+        pass_on(one, cycles, 50)
+        pass_on(one, cycles, 50, times=2)
+        (incident,) = one.desk.incidents.known
+        assert pl.read_csv(incident.folder / "cycles.csv").height >= 50
+        one.desk.close_open("")
+        assert one.desk._around == []
+        assert (incident.folder / "cycles.csv").exists()
+    assert one.desk.incidents.removed == 1
+    one.end(None, lambda: False)
+
+
+def test_cycles_beside_learning_are_not_judged(watched, tmp_path):
+    begin, cycles, _ = watched
+    one = begin(is_recording=False)
+    pass_on(one, cycles, 50)
+    (one.place.tasks / "model.json").write_bytes((tmp_path / "model.json").read_bytes())
+    one._learned({"cycles": 600})
+    cycles._start_us -= 3_600_000_000
+    pass_on(one, cycles, 100, times=3)
+    assert one.desk.raised == 0
+    cycles._start_us += 3_600_000_000
+    pass_on(one, cycles, 100, times=3)
+    assert one.desk.raised == 1
+    one.end(None, lambda: False)
+
+
+def test_what_the_workload_explains_is_told_to_the_comparison(watched, monkeypatch):
+    begin, cycles, _ = watched
+    asked = []
+
+    class Asked(Task):
+        def __init__(self, kind: str, *more: object, **facts: dict[str, object]) -> None:
+            super().__init__(kind, *more, **facts)
+            asked.extend([facts["compare"]] if kind == "compare" else [])
+
+    monkeypatch.setattr(incident_desk, "WatchTask", Asked)
+    monkeypatch.setattr(Task, "records", staticmethod(lambda: recorded(cycles)))
+    one = begin(gap_s=0)
+    pass_on(one, cycles, 50)
+    pass_on(one, cycles, 50, times=2)
+    assert set(asked[0]["explains"]) == {"workload_change", "kernel_choice"}
+    assert asked[0]["slower_us"] == pytest.approx(10_000, rel=0.1)
     one.end(None, lambda: False)

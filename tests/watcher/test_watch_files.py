@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import urllib.request
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -21,11 +22,11 @@ from timesink.output.terminal import to_text
 from timesink.sources.watch_folder import STATUS_SCHEMA
 from timesink.watcher import agent_notes, commands, cycle_intake, journal, notices
 from timesink.watcher.cycle_intake import CycleIntake
-from timesink.watcher.incidents import Incidents
+from timesink.watcher.incidents import Incident, Incidents, linked_copy
 from timesink.watcher.journal import Journal, WatchFolder
 from timesink.watcher.metrics import MetricsServer, prometheus_text
 from timesink.watcher.notices import AlarmCommand, SharedStatus
-from timesink.watcher.references import Reference, References
+from timesink.watcher.references import Reference, References, kind_of
 from timesink.watcher.tasks import WatchTask
 
 
@@ -316,3 +317,58 @@ def test_files_that_are_no_status_are_let_be(tmp_path):
     (tmp_path / "gone.json").symlink_to(tmp_path / "nowhere")
     with pytest.raises(UnreadableError, match="nothing is watched there"):
         status_of(str(tmp_path))
+
+
+# What is on disk is whole, and belongs to one.
+
+
+def test_a_file_that_cannot_be_written_stays_as_it_was(tmp_path, monkeypatch):
+    file = tmp_path / "report.html"
+    journal.write_whole(file, b"before")
+
+    def killed(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(journal.Path, "replace", killed)
+    with pytest.raises(OSError, match="No space"):
+        journal.write_whole(file, b"after")
+    assert file.read_bytes() == b"before"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_reference_is_never_written_through_a_link_to_it(tmp_path):
+    for name in ("01", "02"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "trace").write_text(name)
+        linked_copy(tmp_path / name, tmp_path / "base")
+    told = [(tmp_path / name / "trace").read_text() for name in ("01", "02", "base")]
+    assert told == ["01", "02", "02"]
+
+
+def test_incidents_of_an_earlier_watcher_count_for_their_hour(tmp_path):
+    incidents = Incidents(tmp_path, 2, quota_bytes=0)
+    ages_s = (7200, 1800, 60)
+    earlier = [
+        Incident(str(age), tmp_path, {1: replace(alarm(), raised_s=time.time() - age)}, ended_us=1)
+        for age in ages_s
+    ]
+    incidents.take_over(earlier)
+    assert "there were 2 incidents" in incidents.why_not(time.monotonic())
+    assert incidents.why_not(time.monotonic() + 1900) == ""
+    assert len(incidents.known) == 3
+
+
+def test_references_are_alike_by_batch_and_what_it_holds(tmp_path):
+    def sequences(batch: float, read: float, written: float) -> dict[str, float]:
+        lengths = {"avg_input_length": read, "avg_output_length": written}
+        return {"batch_size": batch, **lengths, "max_input_length": 9 * read}
+
+    early, late = sequences(8.0, 600.0, 40.0), sequences(8.0, 40.0, 600.0)
+    assert kind_of("decode", early) == kind_of("decode", late)
+    assert kind_of("decode", early) != kind_of("decode", sequences(8.0, 6000.0, 40.0))
+    references = References(tmp_path, 4)
+    for name, workload in (("a", sequences(2.0, 40.0, 600.0)), ("b", early)):
+        references.taken.append(Reference(name, tmp_path, "decode", name, workload, 0))
+    found = references.nearest("decode", late)
+    assert (found.reference.name, found.is_alike, found.factor) == ("b", True, 1.0)
+    assert references.nearest("decode", sequences(8.0, 4000.0, 40.0)).column == "kv"

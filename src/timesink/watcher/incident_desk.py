@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -23,7 +22,7 @@ from timesink.watcher.incidents import (
     alarm_told,
     linked_copy,
 )
-from timesink.watcher.journal import Journal, removed
+from timesink.watcher.journal import Journal, removed, write_whole
 from timesink.watcher.notices import AlarmCommand
 from timesink.watcher.recordings import OrderedRecording, Recorder
 from timesink.watcher.references import (
@@ -177,6 +176,7 @@ class IncidentDesk:
         is_new = one is None and not why
         if is_new:
             one = self.incidents.begin(alarm, time.monotonic())
+            self.incidents.make_room()
         incident = None if one is None else one.id
         self.journal.event("alarm", now_us, alarm=alarm_told(alarm), incident=incident)
         if one is not None and not is_new:
@@ -208,23 +208,25 @@ class IncidentDesk:
         """What was recorded while cycles were slow already is no reference, but the incident's."""
         for reference in list(self.references.taken):
             if reference.ended_us > 1e6 * alarm.since_s:
-                if self._give(reference.folder, reference.recording, one):
+                if self._give(reference, reference.recording, one):
                     self.references.taken.remove(reference)
                 else:
                     self.references.drop(reference)
-                    self.recorder.forgive()
 
-    def _give(self, folder: Path, recording: Mapping[str, Any], one: Incident | None) -> bool:
+    def _give(
+        self, made: Reference | OrderedRecording, recording: Mapping[str, Any], one: Incident | None
+    ) -> bool:
         """Have a recording be that of an incident, where all its cycles were slow."""
         if one is None or one.recording is not None or self._is_recorded_now(one):
             return False
         if not one.wants_recording or recording["started_us"] < one.since_us:
             return False
         try:
-            folder.replace(one.folder / "new")
+            made.folder.replace(one.folder / "new")
         except OSError:
             return False
         one.wants_recording, one.recording = False, dict(recording)
+        one.recorded_as = made.phase or one.first.phase, made.workload
         self._to_compare.append(one)
         self._write_incident(one)
         return True
@@ -289,6 +291,7 @@ class IncidentDesk:
         lost = units.duration_ns(1e3 * max(one.brief()["lost_us"], 0.0))
         self._say(f"incident {one.id} is over; {lost} lost")
         self._write_incident(one)
+        self._around = []
         self._tell("closed", one)
 
     def _is_recorded_now(self, one: Incident) -> bool:
@@ -300,9 +303,9 @@ class IncidentDesk:
         if self._around and one is self.incidents.known[-1]:
             table = pl.concat(self._around, how="diagonal")
             with suppress(OSError):
-                (one.folder / "cycles.csv").write_text(table.write_csv())
+                write_whole(one.folder / "cycles.csv", table.write_csv().encode())
             with suppress(OSError):
-                shutil.copyfile(self._counters, one.folder / "counters.csv")
+                write_whole(one.folder / "counters.csv", self._counters.read_bytes())
         self.journal.replace(f"incidents/{one.id}/incident.json", one.told())
 
     def _record_incident(self, one: Incident) -> None:
@@ -389,9 +392,8 @@ class IncidentDesk:
         one = self.incidents.open
         if one is not None or self._alarm_s > made.begun_s:
             # Cycles were slow meanwhile, or at least not known to be healthy.
-            if not self._give(made.folder, answer, one):
+            if not self._give(made, answer, one):
                 removed(made.folder)
-                self.recorder.forgive()
             return
         kind = EARLY if made.is_early else kind_of(made.phase, made.workload)
         # What is slow once cycles are judged again may have been slow before.

@@ -12,6 +12,7 @@ from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.work import compare
 from timesink.model.diagnosis import Expectation
 from timesink.output.html import report_html
+from timesink.watcher.journal import write_whole
 
 _KEPT = ("verdict", "reason", "headline", "cycle_time", "causes", "anomalies")
 _MOST = 10
@@ -34,7 +35,7 @@ def compare_recordings(
         "comparison.json": indented_json(found),
     }
     for name, text in files.items():
-        (folder / name).write_text(f"{text.rstrip()}\n", errors="backslashreplace")
+        write_whole(folder / name, f"{text.rstrip()}\n".encode(errors="backslashreplace"))
     return {"files": list(files), **comparison_facts(found)}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -116,9 +116,7 @@ class Incident:
             "verdict": compared.get("verdict"), "sentence": compared.get("headline"),
             **{name: compared.get(name) or [] for name in _LISTS},
             "cycle_time": compared.get("cycle_time"),
-            "files": sorted(path.name for path in self.folder.iterdir())
-            if self.folder.is_dir()
-            else [],
+            "files": sorted(path.name for path in self.folder.glob("[!.]*")),
             "remarks": [*self.remarks, *(compared.get("remarks") or ())],
         }  # fmt: skip
 
@@ -154,6 +152,14 @@ class Incidents:
     def open(self) -> Incident | None:
         return next((one for one in reversed(self.known) if one.is_open), None)
 
+    def take_over(self, earlier: Iterable[Incident]) -> None:
+        """Go on with those of an earlier watcher: they count for the hour they began in."""
+        now_s, time_s = time.monotonic(), time.time()
+        for one in earlier:
+            self.known.append(one)
+            raised_s = min((each.raised_s for each in one.alarms.values()), default=0.0)
+            self._begun_s.append(now_s - max(time_s - raised_s, 0.0))
+
     def why_not(self, now_s: float) -> str:
         """Why another one cannot be begun; empty where it can."""
         self._begun_s = [at for at in self._begun_s if now_s - at < 3600]
@@ -188,7 +194,11 @@ class Incidents:
 
 
 def linked_copy(source: Path, target: Path) -> None:
-    """A folder whose files are those of another one; where that cannot be, copies of them."""
+    """A folder whose files are those of another one; where that cannot be, copies of them.
+
+    What was there goes: it may be files of other folders, too.
+    """
+    removed(target)
     target.mkdir(parents=True, exist_ok=True)
     for path in source.iterdir():
         if path.is_file():

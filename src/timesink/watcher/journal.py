@@ -116,14 +116,10 @@ class Journal:
     def replace(self, name: str, content: Mapping[str, Any] | bytes) -> bool:
         """A whole file in the place of the one before; whether it worked."""
         path = self.place.folder / name
-        beside = path.with_name(f".{path.name}.new")
         data = content if isinstance(content, bytes) else msgspec.json.encode(content)
         try:
-            beside.write_bytes(data)
-            beside.replace(path)
+            write_whole(path, data)
         except OSError as error:
-            with suppress(OSError):
-                beside.unlink()
             self._fail(path, error)
             return False
         return True
@@ -191,6 +187,18 @@ class Journal:
             self._has_said = True
             why = error.strerror or str(error)
             self._say(f"{path}: cannot be written ({why}); what is lost is counted")
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """A file that is there as a whole or not at all, whoever is killed; `OSError` where not."""
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        beside.write_bytes(content)
+        beside.replace(path)
+    except OSError:
+        with suppress(OSError):
+            beside.unlink()
+        raise
 
 
 def removed(folder: Path) -> None:

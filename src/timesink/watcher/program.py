@@ -25,7 +25,7 @@ from timesink.recorder.run_file import ProgramEnd
 from timesink.recorder.watch_plan import OTHER, SAME, WatchPlan
 from timesink.sources.watch_folder import INCIDENT_FILE
 from timesink.watcher.incidents import CLOSED, Incident
-from timesink.watcher.journal import WatchFolder, removed
+from timesink.watcher.journal import WatchFolder, removed, write_whole
 from timesink.watcher.references import EARLY, Reference, kind_of
 from timesink.watcher.session import WatchSession
 
@@ -135,7 +135,7 @@ def _session(plan: WatchPlan, say: Say) -> Iterator[WatchSession]:
         session = WatchSession(plan, receiver, say)
         if plan.before:
             session.desk.references.taken += earlier_references(place.references)
-            session.desk.incidents.known += earlier_incidents(place.incidents)
+            session.desk.incidents.take_over(earlier_incidents(place.incidents))
         try:
             yield session
         finally:
@@ -206,9 +206,7 @@ def earlier_incidents(folder: Path) -> Iterator[Incident]:
             if told["ended_us"] is None:
                 told |= {"state": CLOSED, "ended_us": file.stat().st_mtime_ns // 1000}
                 told["remarks"] = [*told["remarks"], "The watcher ended before it was over."]
-                beside = file.with_name(f".{file.name}.new")
-                beside.write_text(json.dumps(told))
-                beside.replace(file)
+                write_whole(file, json.dumps(told).encode())
             known = {one.number: one for one in alarms}
             compared = {name: told.get(name) for name in ("cause", "slow_rank", "verdict")}
             yield Incident(

@@ -54,9 +54,11 @@ def record_cycles(files: TaskFiles) -> dict[str, Any]:
     why = _waited(files, watch, place.control, told["pids"], told["patience_s"])
     watched = watch.watched()
     be_nice()
-    if not any(one.last("window") for one in read_notes(place.control)):
+    notes = read_notes(place.control)
+    if not any(one.last("window") for one in notes):
         place.discard()
-        return {"error": why or "no cycle was recorded"}
+        failures = (str(failed["why"]) for one in notes if (failed := one.last("failed")))
+        return {"error": why or next(failures, "no cycle was recorded")}
     program = ProgramRun(
         told["timesink"], tuple(told["command"]), plan, started_us, time.time_ns() // 1000, None
     )
@@ -101,13 +103,32 @@ def _waited(
 # Orders: what the watcher asks of the agents.
 
 
-def write_orders(control: Path, orders: Mapping[int, Mapping[str, Any]]) -> None:
-    """An order for each process; it appears whole."""
+def write_orders(control: Path, orders: Mapping[int, Mapping[str, Any]]) -> str:
+    """An order for each process, each of which appears whole; why one could not be written."""
+    why = ""
     for pid, order in orders.items():
         unfinished = control / f"{pid}.order.unfinished"
-        with suppress(OSError):
+        try:
             unfinished.write_text(json.dumps(order))
             unfinished.replace(control / f"{pid}.order")
+        except OSError as error:
+            with suppress(OSError):
+                unfinished.unlink()
+            why = f"process {pid} could not be asked ({error.strerror or error})"
+    return why
+
+
+def why_not_begun(control: Path, pids: Iterable[int], number: int) -> str:
+    """Why a process could not do what it was asked; nothing while others are about it."""
+    try:
+        notes = {one.pid: one.last("order") or {} for one in read_notes(control)}
+    except OSError:
+        return ""
+    told = [notes.get(pid, {}) for pid in pids if is_alive(pid)]
+    own = [note for note in told if note.get("id") == number]
+    failed = [str(note.get("why")) for note in own if note.get("state") == "failed"]
+    is_over = len(own) == len(told) and all(note.get("state") != "begun" for note in own)
+    return failed[0] if failed and is_over else ""
 
 
 def withdraw_orders(control: Path, pids: Iterable[int]) -> None:

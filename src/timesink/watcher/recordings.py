@@ -14,7 +14,12 @@ from timesink.recorder.watch_plan import WatchPlan
 from timesink.watcher.agent_notes import notes_in, recorded_workload
 from timesink.watcher.cycle_intake import WatchedProcess
 from timesink.watcher.incidents import Incident
-from timesink.watcher.recorded_cycles import patience_s, withdraw_orders, write_orders
+from timesink.watcher.recorded_cycles import (
+    patience_s,
+    why_not_begun,
+    withdraw_orders,
+    write_orders,
+)
 from timesink.watcher.tasks import WatchTask
 
 _TOGETHER_S = 0.3
@@ -23,6 +28,8 @@ _PLAIN_S = 2.0
 """Cycles without the profiler last so long at least: samplers of devices are slow."""
 _RECENT_US = 60_000_000
 _PACKS_S = 600.0
+_NOTES_S = 1.0
+"""So often it is asked whether agents could begin."""
 
 
 @dataclass
@@ -37,9 +44,15 @@ class OrderedRecording:
     """The one it is made for; None of a reference."""
     pids: list[int]
     task: WatchTask
+    number: int
+    """Of its orders."""
     is_early: bool = False
     """Whether the program had just begun."""
     ordered: bool = False
+    why_not: str = ""
+    """Why nothing can come of it, where that is known before its task has ended."""
+    noted_s: float = -math.inf
+    """When notes of the agents were read last."""
     begun_s: float = field(default_factory=time.monotonic)
     begun_us: int = field(default_factory=lambda: time.time_ns() // 1000)
 
@@ -60,7 +73,8 @@ class Recorder:
     last_us: int | None = None
     why_not: str = ""
     _begun_s: float = -math.inf
-    _orders: int = field(default=0)
+    _orders: int = 0
+    _has_left: bool = False
 
     def refusal(self) -> str:
         """Why none can be begun now; empty where one can."""
@@ -108,13 +122,13 @@ class Recorder:
         self._begun_s, self.last_us, self.why_not = time.monotonic(), now_us, ""
         pids = [one.pid for one in recent]
         self.current = OrderedRecording(
-            folder, phase, workload, cycle_us, incident, pids, task, is_early
+            folder, phase, workload, cycle_us, incident, pids, task, self._next(), is_early
         )
         return ""
 
-    def forgive(self) -> None:
-        """The last recording is of no use: the next need not wait for it."""
-        self._begun_s = -math.inf
+    def _next(self) -> int:
+        self._orders += 1
+        return self._orders
 
     def look(
         self, processes: Mapping[int, WatchedProcess]
@@ -123,30 +137,50 @@ class Recorder:
         one = self.current
         if one is None:
             return None
-        if not one.ordered and one.task.is_ready:
+        now_s = time.monotonic()
+        if not one.ordered and not self._has_left and one.task.is_ready:
             one.ordered = True
-            self._orders += 1
             counts = [processes[pid].cycles for pid in one.pids if pid in processes]
             margin = math.ceil(_TOGETHER_S / max(1e-6 * one.cycle_us, 1e-6)) + 2
             at = max(counts) + margin if len(counts) > 1 else None
             order = {
-                "id": self._orders, "what": "record", "cycles": self.plan.cycles,
+                "id": one.number, "what": "record", "cycles": self.plan.cycles,
                 "plain": self.plan.plain, "plain_s": _PLAIN_S if self.plan.plain else 0.0,
                 "at": at, "extras": list(self.plan.extras),
                 "control": str(one.folder / self.control.name),
             }  # fmt: skip
-            write_orders(self.control, dict.fromkeys(one.pids, order))
+            self._give_up(one, write_orders(self.control, dict.fromkeys(one.pids, order)))
+        elif one.ordered and not one.why_not and now_s - one.noted_s >= _NOTES_S:
+            one.noted_s = now_s
+            self._give_up(one, why_not_begun(self.control, one.pids, one.number))
         answer = one.task.answer()
         if answer is None:
             return None
-        withdraw_orders(self.control, one.pids)
-        one.workload = recorded_workload(notes_in(self.control), self._orders) or one.workload
+        self._withdraw(one)
+        one.workload = recorded_workload(notes_in(self.control), one.number) or one.workload
         self.current = None
+        if one.why_not and "error" in answer:
+            answer["error"] = one.why_not
         if one.has_program or one.incident is not None:
             self.why_not = answer.get("error", "")
         return one, answer
 
+    def _give_up(self, one: OrderedRecording, why: str) -> None:
+        """Do not wait for what nobody does."""
+        if why:
+            self.why_not = one.why_not = why
+            self._withdraw(one)
+            one.task.end_soon()
+
+    def _withdraw(self, one: OrderedRecording) -> None:
+        # An order to leave is the last one.
+        if not self._has_left:
+            withdraw_orders(self.control, one.pids)
+
     def leave(self, pids: Iterable[int]) -> None:
-        """Have the agents take all their hooks back."""
-        self._orders += 1
-        write_orders(self.control, {pid: {"id": self._orders, "what": "leave"} for pid in pids})
+        """Have the agents take all their hooks back: nothing is recorded any more."""
+        self._has_left = True
+        if self.current is not None and not self.current.ordered:
+            self.current.task.end_soon()
+        order = {"id": self._next(), "what": "leave"}
+        self.why_not = write_orders(self.control, dict.fromkeys(pids, order)) or self.why_not

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from timesink.analyses.expected.workload import BATCH, INPUT, OUTPUT
-from timesink.watcher.journal import removed
+from timesink.watcher.journal import removed, write_whole
 from timesink.watcher.series import LEARNING, medians
 
 EARLY = "early"
@@ -167,7 +167,8 @@ class References:
         for old in stale[: max(0, len(self.taken) - self.most)]:
             self.drop(old)
         with suppress(OSError):
-            (reference.folder / "workload.json").write_text(json.dumps(reference.told()))
+            told = json.dumps(reference.told())
+            write_whole(reference.folder / "workload.json", told.encode())
 
     def drop(self, reference: Reference) -> None:
         """One that is healthy no longer, or was not; its folder may be elsewhere by now."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from behaviours import activity, call, cycles_at, recorded, samples
 from timesink.analyses.anatomy.timeline import anatomies
+from timesink.model.recorded_run import RecordedRun, RunCycles, RunOverhead
 from timesink.model.trace import Device, Trace
 
 HOST = [call("step", 0, 100, "annotation"), call("step", 100, 100, "annotation")]
@@ -81,3 +82,20 @@ def test_the_hardware_is_what_the_recording_says() -> None:
     (found,) = anatomies(replace(trace, metadata=about), cycles_at((0, 100))).values()
     assert found.hardware == {"GPU 0": "NVIDIA H200"}
     assert found.cores == 16
+
+
+def test_levels_of_the_cycles_right_before_the_profiler() -> None:
+    busy = dict.fromkeys(range(1000, 3001, 100), 80.0)
+    calm = dict.fromkeys(range(8000, 8201, 50), 9.0)
+    counters = samples("gpu_usage", {0: 5, 900: 5, **busy, **calm})
+    trace = recorded([call("step", 8000, 100, "annotation")], [activity("k", 8000, 9)], counters)
+    cycles = cycles_at((8000, 8100))
+    (found,) = anatomies(trace, cycles).values()
+    assert found.plain_levels.is_empty()
+    overhead = RunOverhead(plain_cycles_us=(70.0, 1.0, 1.0), plain_started_us=1)
+    run = RecordedRun(cycles=RunCycles(plain=2), overhead=overhead)
+    told = replace(trace, metadata=replace(trace.metadata, run=run))
+    (found,) = anatomies(told, cycles).values()
+    plain = found.plain_levels.select("cycle", "metric", "device", "value").rows()
+    assert plain == [(-2, "gpu_usage", "GPU 0", 80.0), (-1, "gpu_usage", "GPU 0", 80.0)]
+    assert found.levels["value"].to_list() == [9.0]

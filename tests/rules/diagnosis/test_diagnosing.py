@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 import timesink
+from diagnosed import clock_cause, slow_clock
 from slowed import MS, USUAL, Program, pair
 from timesink.analyses.comparison.pair import WITHIN
-from timesink.model.diagnosis import Component, CycleTime
-from timesink.rules.diagnosis import change_ns, diagnose
+from timesink.answers.comparison.pairing import Compared
+from timesink.answers.comparison.report import Comparison
+from timesink.model.diagnosis import Component, CycleTime, Expectation
+from timesink.rules.diagnosis import beyond_expected, change_ns, diagnose
 
 
 def test_a_slower_host_is_a_regression_that_nothing_explains() -> None:
@@ -77,3 +80,21 @@ def test_without_parts_the_lengths_say_what_there_is_to_explain() -> None:
     assert change_ns((), lengths) == -5.0
     grown = Component("idle", None, 1.0, 3.0, None, None)
     assert change_ns((grown,), lengths) == 2.0
+
+
+def test_what_was_expected_comes_last_however_much_it_explains() -> None:
+    costs = {"workload_change": 9.0, "gpu_clock": 1.0, "disk_io": 0.1, "gpu_contention": 4.0}
+    causes = tuple(clock_cause(cause=name, explained_ns=ms * MS) for name, ms in costs.items())
+    expected = Expectation(5.0 * MS, ("workload_change", "kernel_choice"))
+    found = beyond_expected(slow_clock(causes=causes), expected)
+    order = ["gpu_contention", "gpu_clock", "disk_io", "workload_change"]
+    assert [one.cause for one in found.causes] == order
+
+
+@pytest.mark.parametrize("pairs", [1, 2])
+def test_every_pair_of_a_comparison_knows_what_was_expected(pairs: int) -> None:
+    slower = Compared("x", "", pair(USUAL, replace(USUAL, gap_ms=30.0, loading_ms=60.0)), "x")
+    found = Comparison(("a", "b"), (slower,) * pairs, ())
+    beyond = found.beyond(Expectation(90.0 * MS, ("data_loading",)))
+    assert [one.cause for one in found.diagnosis.causes] == ["data_loading", "host_code"]
+    assert [one.cause for one in beyond.diagnosis.causes] == ["host_code", "data_loading"]
