@@ -79,8 +79,9 @@ def readings(pair: Pair, base: Anatomy, new: Anatomy) -> list[CounterReading]:
     if not missing and len(ours) == len(theirs) == 1:
         missing, free = sorted(ours), sorted(theirs)
     names = dict(zip(free, missing, strict=False))
-    before = _values(only_own(_told(pair, base), pair.base.pid), {})
-    after = _values(only_own(_told(pair, new), pair.new.pid), names)
+    base_levels, new_levels = _told(pair, base, new)
+    before = _values(only_own(base_levels, pair.base.pid), {})
+    after = _values(only_own(new_levels, pair.new.pid), names)
     found = []
     for key in sorted(before.keys() & after.keys()):
         (unit, _, old), (other_unit, cycles, values) = before[key], after[key]
@@ -91,11 +92,17 @@ def readings(pair: Pair, base: Anatomy, new: Anatomy) -> list[CounterReading]:
     return found
 
 
-def _told(pair: Pair, anatomy: Anatomy) -> pl.DataFrame:
-    """Levels of cycles, those right before the profiler first; parts of a run share these."""
-    if pair.kind == WITHIN or pair.cycle_times.one_run or anatomy.plain_levels.is_empty():
-        return anatomy.levels
-    return pl.concat([anatomy.plain_levels, anatomy.levels])
+def _told(pair: Pair, base: Anatomy, new: Anatomy) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Levels of cycles on both sides, those right before the profiler first where both have some.
+
+    Parts of a run share these.
+    """
+    sides = base, new
+    is_one = pair.kind == WITHIN or pair.cycle_times.one_run
+    if is_one or any(side.plain_levels.is_empty() for side in sides):
+        return base.levels, new.levels
+    first, second = (pl.concat([side.plain_levels, side.levels]) for side in sides)
+    return first, second
 
 
 _Values = dict[tuple[str, str], tuple[str, Ints, Floats]]
@@ -221,7 +228,10 @@ def without_impossible(anatomy: Anatomy) -> Anatomy:
 
 def impossible_levels(pair: Pair, base: Anatomy, new: Anatomy) -> Iterator[str]:
     """A sentence on each counter that has values which cannot be."""
-    for label, levels in ((pair.base.label, base.levels), (pair.new.label, new.levels)):
+    sides = (pair.base.label, base), (pair.new.label, new)
+    for label, levels in (
+        (label, pl.concat([side.plain_levels, side.levels])) for label, side in sides
+    ):
         impossible = _is_impossible(levels)
         if not impossible.any():
             continue
