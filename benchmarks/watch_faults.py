@@ -73,11 +73,23 @@ class Bench:
     def _command(self) -> list[str]:
         asked, name = self.options, program_name(self.options.program)
         more = ["--learn", str(asked.learn), "--most-incidents", "100"]
+        anywhere, here = self._pinned
         return [
+            *anywhere,
             *watch_command(self.watch, name, [*more, *shlex.split(asked.watch_options)]), "--",
-            *(sys.executable, str(PROGRAM), name, "--seconds", str(asked.seconds + 60)),
+            *(*here, sys.executable, str(PROGRAM), name, "--seconds", str(asked.seconds + 60)),
             *("--control", str(self.control), "--seed", str(asked.seed)),
         ]  # fmt: skip
+
+    @property
+    def _pinned(self) -> tuple[list[str], list[str]]:
+        """How the watcher and the program are started where a core was named."""
+        if self.options.core is None:
+            return [], []
+        every = ",".join(str(one) for one in sorted(os.sched_getaffinity(0)))
+        # What is put in beside the program is started from here.
+        os.sched_setaffinity(0, {self.options.core})
+        return ["taskset", "-c", every], ["taskset", "-c", str(self.options.core)]
 
     def say(self, strengths: Mapping[str, float]) -> None:
         """Tell the program which faults it has."""
@@ -251,6 +263,7 @@ def main() -> None:
         one.add_argument("--seconds", type=float, default=540.0, help="all in all")
         one.add_argument("--learn", type=int, default=1000, help="cycles")
         one.add_argument("--seed", type=int, default=0)
+        one.add_argument("--core", type=int, help="for the program and loads; the watcher roams")
         one.add_argument("--watch-options", default="", help="more options of `timesink watch`")
         one.add_argument("--references", type=int, default=2, help="to wait for before faults")
         one.add_argument("--faults", default=",".join(FAULTS) if name == "run" else "")

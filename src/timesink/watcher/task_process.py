@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from timesink.errors import TimesinkError
-from timesink.watcher.tasks import TaskFiles, be_nice
+from timesink.watcher.tasks import NICEST, TaskFiles, be_nice
 
 
 def main() -> None:
@@ -26,9 +26,10 @@ def _done(files: TaskFiles) -> dict[str, Any]:
         from timesink.watcher.recorded_cycles import record_cycles  # noqa: PLC0415
 
         return record_cycles(files)
-    be_nice()
     if facts["kind"] == "learn":
+        be_nice()
         return _learn_rows(**facts["learn"])
+    be_nice(NICEST)
     from timesink.watcher.incident_report import compare_recordings  # noqa: PLC0415
 
     return compare_recordings(**facts["compare"])

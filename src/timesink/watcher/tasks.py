@@ -18,7 +18,8 @@ _START = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
     "from timesink.watcher.task_process import main; main()"
 )
-_NICE = 10
+NICE, NICEST = 10, 15
+"""What is waited for, and what may take its time where all processors are busy."""
 
 
 class WatchTask:
@@ -107,10 +108,10 @@ class TaskFiles:
         unfinished.replace(self._file.with_suffix(".answer"))
 
 
-def be_nice() -> None:
+def be_nice(by: int = NICE) -> None:
     """The program comes first."""
     with suppress(OSError, AttributeError):
-        os.nice(_NICE)
+        os.nice(by)
     # Linux shares processors among sessions first, and this is one of its own.
     with suppress(OSError):
-        Path("/proc/self/autogroup").write_text(str(_NICE))
+        Path("/proc/self/autogroup").write_text(str(by))
