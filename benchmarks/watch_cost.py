@@ -5,8 +5,8 @@
 `timesink ab` cannot time this: its own agent and that of the watcher are named by one variable of
 the environment, so only the inner one lives.  So programs of `watch_programs.py` time their own
 cycles, as many and with the same workloads on either side, and `repeats.decide` judges the runs as
-it does those of `ab`.  The first watched run, which does not count, learns; others get its model,
-record nothing, and are healthy.  DIR/cost.json keeps all cycles.
+it does those of `ab`.  The first watched run, which does not count, learns; others get its model
+(or that of `--model`), record nothing, and are healthy.  DIR/cost.json keeps all cycles.
 """
 
 from __future__ import annotations
@@ -95,13 +95,14 @@ def measure(options: argparse.Namespace) -> tuple[list[TimedRun], list[Own]]:
     options.folder.mkdir(parents=True, exist_ok=True)
     until = time.monotonic() + options.seconds
     more = shlex.split(options.watch_options)
-    model = options.folder / "model.json"
-    learning = ["--learn", str(options.learn), *more]
-    _, learned = one_run("new", options, learning, options.learn_cycles)
-    with suppress(OSError):
-        shutil.copy(options.folder / "watch" / "model.json", model)
-    if not model.exists():
-        raise SystemExit(f"no model after {learned.cycles} cycles: --learn-cycles of more")
+    model = options.model or options.folder / "model.json"
+    if options.model is None:
+        learning = ["--learn", str(options.learn), *more]
+        _, learned = one_run("new", options, learning, options.learn_cycles)
+        with suppress(OSError):
+            shutil.copy(options.folder / "watch" / "model.json", model)
+        if not model.exists():
+            raise SystemExit(f"no model after {learned.cycles} cycles: --learn-cycles of more")
     runs: list[TimedRun] = []
     owns: list[Own] = []
     longest = 0.0
@@ -151,10 +152,12 @@ def main() -> None:
     parser.add_argument("--cycles", type=int, default=1000, help="of a run")
     parser.add_argument("--learn", type=int, default=1000, help="cycles to learn from")
     parser.add_argument("--learn-cycles", type=int, default=6000, help="of the run that learns")
+    parser.add_argument("--model", type=Path, help="of an earlier watch of that program")
     parser.add_argument("--watch-options", default="--no-record", help="of `timesink watch`")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     options.folder = options.folder.absolute()
+    options.model = options.model and options.model.absolute()
     runs, owns = measure(options)
     kept: dict[str, Any] = {
         "program": options.program,

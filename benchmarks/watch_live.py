@@ -2,18 +2,25 @@
 
   python benchmarks/watch_live.py accuracy [ROWS.csv.gz] [--splits 10] [--here SECONDS]
   python benchmarks/watch_live.py cost [--cycles 1000000] [--workload]
+  python benchmarks/watch_live.py whole [--seconds 600] [--workload]
 
 Accuracy: cycles of real runs, one run behind the other as one stream; learned from half of the runs
 (of ROWS, four fifths), judged on the others.  A shift multiplies durations from a place on.
-Cost: cycles that are made up, 2800 a second, in batches of one second.
+Cost: cycles that are made up, 2800 a second, in batches of one second.  Whole: as many of a program
+that does nothing else, told to a watcher.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import resource
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -166,6 +173,50 @@ def cost(cycles: int, *, with_workload: bool) -> None:
             told *= 4
 
 
+PROGRAM = """
+import sys, time
+import torch  # lets the agent in
+def serve(**sizes): pass
+def workload(**sizes): return sizes
+end, place, due = time.monotonic() + float(sys.argv[1]), 0, time.perf_counter()
+while time.monotonic() < end:
+    place += 1
+    batch = 1.0 + place // 50 % 64
+    serve(batch_size=batch, avg_input_length=100.0 + place % 800, avg_output_length=place % 500)
+    due += 1 / float(sys.argv[2])
+    # Cycles of a while come one behind the other, as sleep is not that exact.
+    if due - time.perf_counter() > 0.01: time.sleep(due - time.perf_counter())
+"""
+
+
+def whole(seconds: float, *, with_workload: bool) -> None:
+    """Print what the watcher as a whole takes beside a program of very short cycles."""
+    with tempfile.TemporaryDirectory() as place:
+        (Path(place) / "busy.py").write_text(PROGRAM)
+        options = ["--marker", "serve", "--no-record", "--learn-seconds", "10", "--span", "call"]
+        options += ["--workload", "busy:workload"] if with_workload else []
+        command = [
+            *(sys.executable, "-m", "timesink", "watch", "-o", "watch", *options, "--"),
+            *(sys.executable, "busy.py", str(seconds), str(PER_SECOND)),
+        ]
+        process = subprocess.Popen(command, cwd=place, stderr=subprocess.DEVNULL)
+        used, most, told = [], 0.0, {}
+        while process.poll() is None:
+            time.sleep(1)
+            with suppress(OSError, ValueError):
+                told = json.loads((Path(place) / "watch" / "status.json").read_text())
+            own = told.get("own") or {}
+            if told.get("state") in {"watching", "alarm"} and own.get("cpu_pct"):
+                used.append(own["cpu_pct"])
+                most = max(most, own["rss_bytes"] / 2**20)
+                if len(used) % 60 == 0:
+                    print(f"{told['cycles']} cycles: {own['cpu_pct']:.1f} % of a core, "
+                          f"{own['rss_bytes'] / 2**20:.0f} MiB", flush=True)  # fmt: skip
+        print(f"{told.get('cycles')} cycles, {told.get('dropped')} dropped, "
+              f"{(told.get('alarms') or {}).get('raised')} alarms: the middle second "
+              f"{np.median(used):.1f} % of a core, at most {most:.0f} MiB")  # fmt: skip
+
+
 def main() -> None:
     """Run what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -177,8 +228,13 @@ def main() -> None:
     asked = made.add_parser("cost")
     asked.add_argument("--cycles", type=int, default=1_000_000)
     asked.add_argument("--workload", action="store_true")
+    asked = made.add_parser("whole")
+    asked.add_argument("--seconds", type=float, default=600.0)
+    asked.add_argument("--workload", action="store_true")
     options = parser.parse_args()
-    if options.what == "cost":
+    if options.what == "whole":
+        whole(options.seconds, with_workload=options.workload)
+    elif options.what == "cost":
         cost(options.cycles, with_workload=options.workload)
     else:
         accuracy(options.rows, options.splits, options.here)

@@ -106,6 +106,7 @@ def test_why_an_agent_failed_is_why_nothing_was_recorded(tmp_path, monkeypatch):
     told = {
         "folder": str(place.folder), "pids": [os.getpid()], "cycles": 2, "plain": 0, "marker": "",
         "extras": [], "counters": [], "command": [], "timesink": "", "patience_s": 60.0,
+        "is_healthy": False,
     }  # fmt: skip
     files = SimpleNamespace(
         facts={"record": told},

@@ -321,7 +321,8 @@ def test_cycles_beside_a_recording_raise_no_alarm(watched, monkeypatch):
     monkeypatch.setattr(Task, "records", staticmethod(lambda: None))
     one = begin(gap_s=3600)
     pass_on(one, cycles, 20)
-    one.desk.recorder.current.begun_us = cycles.now_us
+    now = one.desk.recorder.current
+    now.begun_us = now.ordered_us = cycles.now_us
     pass_on(one, cycles, 50, times=3)
     monkeypatch.setattr(Task, "records", staticmethod(lambda: recorded(cycles)))
     monkeypatch.setattr(session, "_SETTLES_S", 2 + cycles.now_us / 1e6 - time.time())

@@ -134,7 +134,8 @@ class IncidentDesk:
         done = self.recorder.look(self.intake.processes)
         if done is not None:
             if done[0].incident is None and not done[0].is_early:
-                self.settled_us = time.time_ns() // 1000 + round(1e6 * settles_s)
+                through_us = done[0].through_us or time.time_ns() // 1000
+                self.settled_us = through_us + round(1e6 * settles_s)
             self._recorded(*done)
         if self._comparing is None and self._to_compare:
             self._compare(self._to_compare.pop(0))

@@ -35,6 +35,8 @@ def patience_s(cycles: int, cycle_us: float) -> float:
 def record_cycles(files: TaskFiles) -> dict[str, Any]:
     """Make room, wait for the agents, pack; what came of it."""
     told = files.facts["record"]
+    if told["is_healthy"]:
+        be_nice()
     place = RecordingFolder(Path(told["folder"]))
     plan = RecordPlan(
         cycles=told["cycles"], skip=0, plain=told["plain"], marker=told["marker"],
@@ -53,7 +55,8 @@ def record_cycles(files: TaskFiles) -> dict[str, Any]:
     files.say_ready()
     why = _waited(files, watch, place.control, told["pids"], told["patience_s"])
     watched = watch.watched()
-    be_nice()
+    if not told["is_healthy"]:
+        be_nice()
     notes = read_notes(place.control)
     if not any(one.last("window") for one in notes):
         place.discard()
@@ -118,17 +121,17 @@ def write_orders(control: Path, orders: Mapping[int, Mapping[str, Any]]) -> str:
     return why
 
 
-def why_not_begun(control: Path, pids: Iterable[int], number: int) -> str:
-    """Why a process could not do what it was asked; nothing while others are about it."""
+def order_outcome(control: Path, pids: Iterable[int], number: int) -> tuple[bool, str]:
+    """Whether all processes are through with what they were asked, and why one could not."""
     try:
         notes = {one.pid: one.last("order") or {} for one in read_notes(control)}
     except OSError:
-        return ""
+        return False, ""
     told = [notes.get(pid, {}) for pid in pids if is_alive(pid)]
     own = [note for note in told if note.get("id") == number]
     failed = [str(note.get("why")) for note in own if note.get("state") == "failed"]
-    is_over = len(own) == len(told) and all(note.get("state") != "begun" for note in own)
-    return failed[0] if failed and is_over else ""
+    is_over = 0 < len(own) == len(told) and all(note.get("state") != "begun" for note in own)
+    return is_over, failed[0] if failed and is_over else ""
 
 
 def withdraw_orders(control: Path, pids: Iterable[int]) -> None:

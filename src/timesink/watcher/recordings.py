@@ -15,8 +15,8 @@ from timesink.watcher.agent_notes import notes_in, recorded_workload
 from timesink.watcher.cycle_intake import WatchedProcess
 from timesink.watcher.incidents import Incident
 from timesink.watcher.recorded_cycles import (
+    order_outcome,
     patience_s,
-    why_not_begun,
     withdraw_orders,
     write_orders,
 )
@@ -49,6 +49,9 @@ class OrderedRecording:
     is_early: bool = False
     """Whether the program had just begun."""
     ordered: bool = False
+    ordered_us: int | None = None
+    through_us: int | None = None
+    """From when to when the program was disturbed; packing is done beside it."""
     why_not: str = ""
     """Why nothing can come of it, where that is known before its task has ended."""
     noted_s: float = -math.inf
@@ -113,7 +116,7 @@ class Recorder:
             "cycles": self.plan.cycles, "plain": self.plan.plain, "marker": self.plan.marker,
             "extras": list(self.plan.extras), "counters": sorted(self.plan.counters),
             "command": list(self.plan.command), "timesink": self.plan.timesink,
-            "patience_s": patience,
+            "patience_s": patience, "is_healthy": incident is None,
         }  # fmt: skip
         try:
             task = WatchTask("record", self.tasks, patience + _PACKS_S, record=facts)
@@ -139,7 +142,7 @@ class Recorder:
             return None
         now_s = time.monotonic()
         if not one.ordered and not self._has_left and one.task.is_ready:
-            one.ordered = True
+            one.ordered, one.ordered_us = True, time.time_ns() // 1000
             counts = [processes[pid].cycles for pid in one.pids if pid in processes]
             margin = math.ceil(_TOGETHER_S / max(1e-6 * one.cycle_us, 1e-6)) + 2
             at = max(counts) + margin if len(counts) > 1 else None
@@ -152,7 +155,10 @@ class Recorder:
             self._give_up(one, write_orders(self.control, dict.fromkeys(one.pids, order)))
         elif one.ordered and not one.why_not and now_s - one.noted_s >= _NOTES_S:
             one.noted_s = now_s
-            self._give_up(one, why_not_begun(self.control, one.pids, one.number))
+            is_over, why = order_outcome(self.control, one.pids, one.number)
+            if is_over and one.through_us is None:
+                one.through_us = time.time_ns() // 1000
+            self._give_up(one, why)
         answer = one.task.answer()
         if answer is None:
             return None

@@ -366,12 +366,14 @@ class WatchSession:
     def _undisturbed(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Cycles that can be judged, and those beside a recording of healthy ones."""
         current = self.desk.recorder.current
-        is_now = current is not None and current.incident is None
-        since_s = current.begun_us / 1e6 if current is not None and is_now else self._recorded_s
+        ends = rows["start_ts"] + rows["duration_us"] / 1e6
         # A clock that was set back does not make cycles those of a recording long ago.
-        near = rows["start_ts"] + rows["duration_us"] / 1e6 >= since_s
-        if not is_now:
-            near &= rows["start_ts"] < self.desk.settled_us / 1e6
+        near = (ends >= self._recorded_s) & (rows["start_ts"] < self.desk.settled_us / 1e6)
+        if current is not None and current.incident is None and current.ordered_us is not None:
+            own = ends >= current.ordered_us / 1e6
+            if current.through_us is not None:
+                own &= rows["start_ts"] < current.through_us / 1e6 + _SETTLES_S
+            near |= own
         return rows.filter(~near), rows.filter(near)
 
     def _sources(self) -> str:
