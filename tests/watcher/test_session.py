@@ -406,8 +406,8 @@ def test_an_alarm_of_a_process_that_is_gone_is_over(watched, monkeypatch):
     pass_on(one, cycles, 50)
     pass_on(one, cycles, 50, times=2)
     assert one.state == "alarm"
-    monkeypatch.setattr(session, "is_alive", lambda pid: pid != 4711)
-    one.intake.processes[4711].last_us -= 60_000_000
+    # As if its last cycle were long ago.
+    monkeypatch.setattr(session, "_SILENT_S", time.time() - cycles.now_us / 1e6 - 1)
     other = MadeCycles(4712)
     pass_on(one, other, 50)
     assert (one.state, told(one, "status.json")["alarms"]["open"]) == ("watching", [])

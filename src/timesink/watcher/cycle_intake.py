@@ -21,7 +21,7 @@ _MOST_COLUMNS = 64
 _MOST_PROCESSES = 256
 _READS_S = 0.25
 _RESTS_S = 0.04
-"""Programs send every 20 ms; what the queue of the system does not take they send later."""
+"""Programs send ten times a second; what the queue of the system does not take, they send later."""
 
 
 class Receiver(Protocol):

@@ -42,6 +42,8 @@ _CALM_S = 10.0
 """Healthy cycles are recorded so long after the last alarm at the soonest."""
 _WAITS_S, _WAITS_CYCLES = 5.0, 50
 """So long slow cycles may take to come to a workload that has a reference."""
+PACKS_S = 10.0
+"""Packing and comparing may disturb the program; no longer than that it is not judged."""
 _NO_CAUSE = "none found"
 _OF_WORKLOAD = ("workload_change", "kernel_choice")
 """What follows from the workload, as other kernels for other sizes do, was expected."""
@@ -71,7 +73,9 @@ class IncidentDesk:
         self.command = AlarmCommand(plan.on_alarm, say)
         self.raised = 0
         self.settled_us = 0
-        """From when on cycles are not disturbed by a recording of healthy ones."""
+        """From when on cycles are not disturbed by what is done beside the program."""
+        self.busy_us: int | None = None
+        """Since when a recording is packed or compared."""
         self.last_alarm: LiveAlarm | None = None
         self.remark = ""
         """Why there is no reference."""
@@ -134,8 +138,7 @@ class IncidentDesk:
         done = self.recorder.look(self.intake.processes)
         if done is not None:
             if done[0].incident is None and not done[0].is_early:
-                through_us = done[0].through_us or time.time_ns() // 1000
-                self.settled_us = through_us + round(1e6 * settles_s)
+                self._settle(done[0].through_us, settles_s)
             self._recorded(*done)
         if self._comparing is None and self._to_compare:
             self._compare(self._to_compare.pop(0))
@@ -145,7 +148,20 @@ class IncidentDesk:
             if answer is not None:
                 self._comparing = None
                 self._compared(one, answer)
+        current = self.recorder.current
+        is_busy = self._comparing is not None or (current and current.through_us) is not None
+        if is_busy and self.busy_us is None:
+            self.busy_us = time.time_ns() // 1000
+        elif not is_busy and self.busy_us is not None:
+            self._settle(self.busy_us, settles_s)
+            self.busy_us = None
         return None if done is None else done[0]
+
+    def _settle(self, since_us: int | None, settles_s: float) -> None:
+        """What was done beside the program since then is over."""
+        now_us = time.time_ns() // 1000
+        until_us = min(now_us, (since_us or now_us) + round(1e6 * PACKS_S))
+        self.settled_us = max(self.settled_us, until_us + round(1e6 * settles_s))
 
     def see(self, judged: pl.DataFrame, rows: pl.DataFrame) -> None:
         """Cycles that came."""

@@ -7,18 +7,17 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import polars as pl
 
-from timesink.analyses.expected.live import LiveAlarm, LiveJudge, LiveModel, live_model_from
+from timesink.analyses.expected.live import LiveJudge, LiveModel, live_model_from
 from timesink.answers.watch import model_content
 from timesink.errors import TimesinkError
 from timesink.model import units
 from timesink.recorder.counter_sampler import Sampler
-from timesink.recorder.processes import is_alive, masked
+from timesink.recorder.processes import masked
 from timesink.recorder.run_file import ProgramEnd
 from timesink.recorder.watch_plan import WatchPlan
 from timesink.sources.watch_folder import (
@@ -32,7 +31,7 @@ from timesink.sources.watch_folder import (
 from timesink.watcher.agent_notes import UNTOLD, agent_remarks, notes_in, why_no_cycle
 from timesink.watcher.commands import Refused, obey_commands
 from timesink.watcher.cycle_intake import CycleIntake, Receiver
-from timesink.watcher.incident_desk import IncidentDesk
+from timesink.watcher.incident_desk import PACKS_S, IncidentDesk
 from timesink.watcher.incidents import alarm_told
 from timesink.watcher.journal import Journal, WatchFolder
 from timesink.watcher.metrics import MetricsServer, OpenTelemetry, OwnCost
@@ -59,8 +58,8 @@ _SHOWN_ROWS = 100
 _NOTES_S = 5.0
 _SETTLES_S = 2.0
 """A program is not itself right after a recording."""
-_SILENT_US = 10_000_000
-"""A process that has ended, and told nothing for so long, tells nothing any more."""
+_SILENT_S = 30.0
+"""A thread or process that made no cycle for so long is in no alarm any more."""
 _ANY_SOURCE = ("", "timesink watch")
 _NO_CYCLE_S = 30.0
 """A program that made none by then is asked why."""
@@ -274,13 +273,12 @@ class WatchSession:
         self.series.add_counters(self._tail.read())
         if self.desk.remark:
             self.remark(self.desk.remark)
-        open_alarms, gone = self._alarms()
-        if gone:
-            self.desk.refresh(open_alarms, gone)
+        if self._judge is not None and (gone := self._judge.end_silent(time.time() - _SILENT_S)):
+            self.desk.refresh(self._judge.open_alarms, gone)
         if not (self._is_off or self._is_over):
             self._learn_if_due(now)
             self.desk.close_if_over()
-            if self._judge is not None and not open_alarms:
+            if self._judge is not None and not self._judge.open_alarms:
                 self.desk.record_healthy()
         self._tell(now)
 
@@ -343,37 +341,21 @@ class WatchSession:
         self.desk.see(found.table, rows)
         for alarm in found.raised:
             self.desk.raise_alarm(alarm)
-        self.desk.refresh(self._alarms()[0], found.ended)
-
-    def _alarms(self) -> tuple[list[LiveAlarm], list[LiveAlarm]]:
-        """Alarms that are open, and those of processes that ended in the middle of one."""
-        going_on: list[LiveAlarm] = []
-        gone: list[LiveAlarm] = []
-        for alarm in self._judge.open_alarms if self._judge else ():
-            whose = [
-                one for one in self.intake.processes.values()
-                if alarm.stream in map(one.stream_name, one.streams)
-            ]  # fmt: skip
-            last_us = max((one.last_us for one in whose), default=0)
-            is_silent = time.time_ns() // 1000 - last_us > _SILENT_US
-            if is_silent and not any(is_alive(one.pid) for one in whose):
-                ended_s = max(alarm.raised_s, last_us / 1e6)
-                gone.append(replace(alarm, ended_s=ended_s))
-            else:
-                going_on.append(alarm)
-        return going_on, gone
+        self.desk.refresh(self._judge.open_alarms, found.ended)
 
     def _undisturbed(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Cycles that can be judged, and those beside a recording of healthy ones."""
-        current = self.desk.recorder.current
-        ends = rows["start_ts"] + rows["duration_us"] / 1e6
+        """Cycles that can be judged, and those that are disturbed by what is done here."""
+        current, busy_us = self.desk.recorder.current, self.desk.busy_us
+        starts, ends = rows["start_ts"], rows["start_ts"] + rows["duration_us"] / 1e6
         # A clock that was set back does not make cycles those of a recording long ago.
-        near = (ends >= self._recorded_s) & (rows["start_ts"] < self.desk.settled_us / 1e6)
+        near = (ends >= self._recorded_s) & (starts < self.desk.settled_us / 1e6)
         if current is not None and current.incident is None and current.ordered_us is not None:
             own = ends >= current.ordered_us / 1e6
             if current.through_us is not None:
-                own &= rows["start_ts"] < current.through_us / 1e6 + _SETTLES_S
+                own &= starts < current.through_us / 1e6 + _SETTLES_S
             near |= own
+        if busy_us is not None and self._judge is not None and not self._judge.open_alarms:
+            near |= (ends >= busy_us / 1e6) & (starts < busy_us / 1e6 + PACKS_S)
         return rows.filter(~near), rows.filter(near)
 
     def _sources(self) -> str:
@@ -489,13 +471,14 @@ class WatchSession:
         if self._is_off:
             return "off"
         if self._judge is not None:
-            return "alarm" if self._alarms()[0] else "watching"
+            return "alarm" if self._judge.open_alarms else "watching"
         return "learning" if self._cycles else "waiting"
 
     def status(self) -> dict[str, Any]:
         """The content of status.json."""
         model, ready = self._model, self._ready or (0, 0.0)
-        taken, alarms = self.desk.recorder, [alarm_told(each) for each in self._alarms()[0]]
+        taken, judge = self.desk.recorder, self._judge
+        alarms = [alarm_told(each) for each in (judge.open_alarms if judge else ())]
         remarks = list(self._remarks.values())
         if self.journal.failed:
             remarks.append(f"{units.counted(self.journal.failed, 'writes')} failed")

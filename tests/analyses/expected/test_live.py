@@ -90,7 +90,7 @@ def test_several_slow_cycles_of_a_few_are_spikes_unless_they_are_over_in_a_momen
         rows = slower(slower(rows, 1.6, 200, 202), 1.6, 203, 204)
         return LiveJudge(known).judge(rows)
 
-    found = judged(30_000.0, learn_live(plain_rows(1000, us=30_000.0)))
+    found = judged(60_000.0, learn_live(plain_rows(1000, us=60_000.0)))
     assert [(one.rule, one.cycles) for one in found.raised] == [("spike", 4)]
     assert len(found.ended) == 1
     assert judged(4000.0, model).raised == ()

@@ -7,7 +7,6 @@ one or many at once: what is said of them is the same.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +15,6 @@ import polars as pl
 from timesink.analyses.expected.limits import groups_of
 from timesink.analyses.expected.live_limits import (
     KEPT,
-    OF_LEVEL,
-    SLOWER,
     running_sums,
     several,
     steps_of,
@@ -154,6 +151,11 @@ class _Stream:
     end: _Mark = field(default_factory=lambda: _Mark(0.0, 0, 0.0, 0.0))
     open: _OpenAlarm | None = None
 
+    def begin_anew(self) -> None:
+        """Sums do not go on."""
+        rules = len(self.sums)
+        self.sums, self.onsets = [0.0] * rules, [None] * rules
+
 
 @dataclass(frozen=True)
 class _Part:
@@ -272,6 +274,17 @@ class LiveJudge:
         """Alarms that have not ended, as they are now."""
         every = (one.open for one in self._streams.values())
         return tuple(one.told(self._columns, self._phase_names) for one in every if one)
+
+    def end_silent(self, since_s: float) -> tuple[LiveAlarm, ...]:
+        """End alarms of streams that made no cycle since then: threads and processes go."""
+        ended = []
+        for stream in self._streams.values():
+            if stream.open is not None and stream.end.start_s < since_s:
+                told = stream.open.told(self._columns, self._phase_names)
+                ended.append(replace(told, ended_s=max(told.raised_s, stream.end.start_s)))
+                stream.open = None
+                stream.begin_anew()
+        return tuple(ended)
 
     def judge(self, rows: pl.DataFrame) -> JudgedCycles:
         """What is to be said of new cycles, in the order they came."""
@@ -401,14 +414,13 @@ class LiveJudge:
         lead = [(False, False)] * KEPT + [one[1:] for one in stream.recent]
         before = np.array(lead, dtype=bool)
 
-        def where(place: int, flags: npt.NDArray[np.bool_], many: int, last: int) -> Any:
-            found = np.zeros(len(flags), dtype=bool)
-            told = np.concatenate([before[1 - last :, place], flags[telling]])
-            found[telling] = several(told, many, last)
-            return found
-
-        spiky = where(0, beyond, *self._limits.spikes)
-        slow = where(1, slower, SLOWER, OF_LEVEL)
+        spiky, slow = np.zeros((2, len(distance)), dtype=bool)
+        many, last = self._limits.spikes
+        spikes = np.concatenate([before[1 - last :, 0], beyond[telling]])
+        spiky[telling] = several(spikes, many, last)
+        many, last = self._limits.slower
+        levels = np.concatenate([before[1 - last :, 1], slower[telling]])
+        slow[telling] = several(levels, many, last)
         weight = self._weights[part.group]
         sums, high = [], []
         for rule, total, onset in zip(self._limits.sums, stream.sums, stream.onsets, strict=True):
@@ -436,8 +448,7 @@ class LiveJudge:
         stream.told = seen.told(stream, count)
         stream.end = seen.marks.after(count - 1)
         if count < len(seen.holds) or seen.has_ended:
-            rules = len(stream.sums)
-            stream.sums, stream.onsets = [0.0] * rules, [None] * rules
+            stream.begin_anew()
 
     def _follow(
         self, stream: _Stream, seen: _Seen, raised: list[LiveAlarm], ended: list[LiveAlarm]
@@ -485,7 +496,7 @@ class LiveJudge:
         fired = next((place for place, high in enumerate(seen.high) if high[at]), None)
         if fired is None:
             recent, slow = seen.recent(stream, at + 1), bool(seen.slow[at])
-            last = recent[-(OF_LEVEL if slow else self._limits.spikes[1]) :]
+            last = recent[-(self._limits.slower if slow else self._limits.spikes)[1] :]
             since = next(one[0] for one in last if one[2 if slow else 1])
         else:
             zeros = np.flatnonzero(seen.sums[fired][: at + 1] <= 0)

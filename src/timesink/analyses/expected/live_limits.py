@@ -20,12 +20,12 @@ from timesink.analyses.expected.workload import PHASES, CycleWorkload, Floats, I
 
 SHIFTS = (1.2, 1.5, 2.0, 4.0, 16.0)
 """Each has a sum of its own, beside one for the smallest that counts."""
-SLOWER, OF_LEVEL = 7, 9
 KEPT = 13
 """So many of the last cycles are looked at, at most."""
 _OF_LAST, _SPIKES = 5, 0.6
-_SPIKES_S = 0.1
-"""Of the last few cycles more than half are spikes; few of short ones are over in a moment."""
+_OF_LEVEL, _SLOWER = 9, 0.77
+_MOMENT_S = 0.2
+"""Of the last few cycles, or of those of so long, a share is slow: few short ones are a moment."""
 _TELLING = 4.0
 """Cycles that scatter so many times as much as the calmest ones tell little one by one."""
 _COMMON = 0.05
@@ -43,6 +43,7 @@ _LEVEL_CYCLES, _LEVELS, _FEWEST_LEVELS = 25, 40, 8
 _HOLDS = ((2.0, 10.0), (4.0, 2.0))
 """Shifts below so many spreads of usual cycles have to last for so many seconds: what a machine
 does for a moment, and did not do while it was learned, is as large as that."""
+_LARGE = float(np.log(1.5))
 _AT_ONCE = 4.0
 """What is told at once is as many spreads away, whatever was seen while learning."""
 _MANY = 16
@@ -92,7 +93,9 @@ class LiveLimits(msgspec.Struct, frozen=True):
     levels: list[float]
     """By group, the distance that nearly all of a few cycles are beyond when they are too slow."""
     spikes: tuple[int, int] = (3, _OF_LAST)
-    """So many spikes among so many cycles are an alarm."""
+    """So many spikes among so many cycles are an alarm ..."""
+    slower: tuple[int, int] = (7, _OF_LEVEL)
+    """... or so many that are beyond the level."""
 
     def problem(self) -> str:
         """Why these are no limits; empty where they are."""
@@ -104,7 +107,8 @@ class LiveLimits(msgspec.Struct, frozen=True):
         numbers += [value for one in self.groups for value in (one.spread, one.point)]
         numbers += self.levels
         sizes_fit = known == every and len(self.levels) == len(self.groups)
-        sizes_fit = sizes_fit and 0 < self.spikes[0] <= self.spikes[1] <= KEPT
+        few = (self.spikes, self.slower)
+        sizes_fit = sizes_fit and all(0 < many <= last <= KEPT for many, last in few)
         if not sizes_fit or not 0 < len(self.sums) < 100:
             return "its limits do not fit its groups"
         if not np.isfinite([*numbers, *self.busy_edges]).all() or min(numbers) <= 0:
@@ -176,8 +180,10 @@ def live_limits_from(
     wanted = max(alarms_per_hour * hours / _ALIKE, 1e-12)
     plain = LiveLimits(alarms_per_hour, at_least, [*edges], groups, [], [])
     weight = plain.weights[group]
-    of_last = min(KEPT, max(_OF_LAST, round(_SPIKES_S / (1e-6 * cycle_us))))
+    of_moment = round(_MOMENT_S / (1e-6 * cycle_us))
+    of_last, of_level = (min(KEPT, max(few, of_moment)) for few in (_OF_LAST, _OF_LEVEL))
     spikes = int(np.ceil(_SPIKES * of_last)), of_last
+    slower = int(np.ceil(_SLOWER * of_level)), of_level
     shortest = max(_SHORTEST, float(spikes[0]) - 0.5)
     sums = [
         _sum_for(
@@ -207,18 +213,22 @@ def live_limits_from(
     # Cycles of all groups are beyond their levels alike often, and beyond the least that counts.
     least = float(np.log1p(_LEVEL_LEAST * at_least))
     reach = (least / float(spread.max()), max(least, _WIDEST) / float(spread.min()))
-    level = _rare(lambda by: blocks_beyond(by * spread, SLOWER, OF_LEVEL), reach, *rarely)
+    level = _rare(lambda by: blocks_beyond(by * spread, *slower), reach, *rarely)
     points = np.maximum(times * point, _AT_ONCE * spread).tolist()
     widened = [
         msgspec.structs.replace(one, point=far) for one, far in zip(groups, points, strict=True)
     ]
     levels = np.maximum(level * spread, np.maximum(least, _AT_ONCE * spread)).tolist()
-    return msgspec.structs.replace(plain, groups=widened, sums=sums, levels=levels, spikes=spikes)
+    return msgspec.structs.replace(
+        plain, groups=widened, sums=sums, levels=levels, spikes=spikes, slower=slower
+    )
 
 
 def _hold_s(rule: RunningSum, spread: float) -> float:
     """How long a sum has to rise, by how its shift stands out."""
-    return next((hold for many, hold in _HOLDS if 2 * rule.allowance < many * spread), 0.0)
+    shift = 2 * rule.allowance
+    at_least = _MOMENT_S / 2 if shift < _LARGE else 0.0
+    return next((hold for many, hold in _HOLDS if shift < many * spread), at_least)
 
 
 def _level_reach(streams: Sequence[Floats]) -> float:
