@@ -5,7 +5,7 @@ import { Engine } from "./engine";
 import type { Layout } from "./layout";
 import type { StateChange, TraceState } from "./state";
 import type { Timeline } from "./types";
-import { fitAll, type View } from "./view";
+import { addressOf, fitAll, type View } from "./view";
 
 interface EngineState {
   engine: Engine;
@@ -57,15 +57,4 @@ export function useEngine(
     else engine.glide(view);
   }, [engine, state.from, state.to]);
   return { engine, loading, error, rested };
-}
-
-/** How a view is written in the address; nothing for everything. */
-function addressOf(view: View, length: number): { from?: number; to?: number } {
-  const all = fitAll(length, view.width);
-  const pixel = (all.to - all.from) / all.width;
-  if (Math.abs(view.from - all.from) < pixel && Math.abs(view.to - all.to) < pixel) {
-    return { from: undefined, to: undefined } as object;
-  }
-  const from = Math.max(0, Math.round(view.from));
-  return { from, to: Math.round(view.to) };
 }

@@ -6,6 +6,7 @@ import type { StateChange } from "./state";
 import type { TraceViewProps } from "./TraceView";
 import type { Flows, Over, OwnClock } from "./types";
 import { type Answered, useAnswer } from "./useAnswer";
+import { addressOf } from "./view";
 
 interface Overlays {
   clock: Answered<OwnClock>;
@@ -40,18 +41,20 @@ export function useOverlays(
     recording: () => onState({ recording: recording ? 0 : undefined }, "replace"),
     clock: () => {
       if (!known) return;
-      const { from, to } = engine.aim;
+      // The view itself, not the address: that follows once the view stands still.
+      const { from, to } = addressOf(engine.aim, engine.timeline.length_ns);
       const next = own ? undefined : ("own" as const);
-      // What is in view stays in view, as far as it is there at the same time.
-      const all = state.from === undefined;
-      const moved = all ? Promise.resolve(null) : api.otherClock([from, to]).catch(() => null);
-      moved.then((place) => {
-        const view = place ? { from: place.from_ns, to: place.to_ns } : ALL;
-        onState({ clock: next, range: undefined, ...view }, "push");
-      });
+      // What is in view stays in view, at the same time where that cannot be told.
+      const here = { from, to };
+      const moved =
+        from === undefined || to === undefined
+          ? Promise.resolve(here)
+          : api.otherClock([from, to]).then(
+              (place) => ({ from: place.from_ns, to: place.to_ns }),
+              () => here,
+            );
+      moved.then((view) => onState({ clock: next, range: undefined, ...view }, "push"));
     },
   };
   return { clock, over, arrows: arrows.value, commands };
 }
-
-const ALL = { from: undefined, to: undefined };

@@ -87,3 +87,16 @@ export function between(view: View, goal: View, share: number): View {
   const from = view.from + (goal.from - view.from) * done;
   return { from, to: from + next, width: goal.width };
 }
+
+/** How a view is written in the address; nothing for everything. */
+export function addressOf(
+  view: View,
+  length: number,
+): { from: number | undefined; to: number | undefined } {
+  const all = fitAll(length, view.width);
+  const pixel = (all.to - all.from) / all.width;
+  if (Math.abs(view.from - all.from) < pixel && Math.abs(view.to - all.to) < pixel) {
+    return { from: undefined, to: undefined };
+  }
+  return { from: Math.max(0, Math.round(view.from)), to: Math.round(view.to) };
+}
