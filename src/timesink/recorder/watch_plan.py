@@ -39,7 +39,7 @@ class WatchPlan:
     """Cycles of each process to let pass first."""
     model: Path | None = None
     alarms_per_hour: float = 0.1
-    at_least: float = 0.05
+    at_least: float = 0.1
     """Shifts below this share never are an alarm."""
     marker: str = ""
     preset: str = ""

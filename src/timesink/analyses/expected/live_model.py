@@ -68,13 +68,13 @@ def live_model_from(content: bytes, path: str) -> LiveModel:
 
 
 def learn_live(
-    rows: pl.DataFrame, *, alarms_per_hour: float = 0.1, at_least: float = 0.05, source: str = ""
+    rows: pl.DataFrame, *, alarms_per_hour: float = 0.1, at_least: float = 0.1, source: str = ""
 ) -> LiveModel:
     """Learn from the cycles of a program, in order of time, what they take.
 
     >>> rows = pl.DataFrame({"job_name": "1.0", "start_ts": np.arange(200) / 100,
     ...                      "duration_us": 9000.0 + np.arange(200) % 7})
-    >>> learn_live(rows).limits.sums[0].allowance < 0.06
+    >>> learn_live(rows).limits.sums[0].allowance < 0.1
     True
     """
     rows = in_order(rows.tail(_MOST_ROWS))

@@ -33,6 +33,7 @@ _GAIN = 0.95
 _EMPTY_FACTOR = 5.0
 """An empty cycle takes less than a fifth of the shortest with work."""
 _MARGIN = 0.05
+_MOST_LEVELS = 32
 _TOTALS = ("kv", "total_input")
 _CELL = 0.3
 """Sides of a cell, as logarithms: batches and kv a third apart."""
@@ -49,6 +50,8 @@ class FeatureRange(msgspec.Struct, frozen=True):
     low: float
     high: float
     may_miss: bool
+    levels: list[float] = []
+    """All values there were, where these are few: what lies between was not learned."""
 
 
 class DurationModel(msgspec.Struct, frozen=True):
@@ -186,7 +189,9 @@ def learned(
         medians.append(bucket_table(seen[:, :0], aim))
         plain[held] = np.median(aim)
         rest = cycles.part(~held)
-        outside[held] = outside_of(_ranges(rest, bounded), near(_cells(rest)), cycles.part(held))
+        outside[held] = outside_of(
+            _ranges(rest, bounded, live=live), near(_cells(rest)), cycles.part(held)
+        )
     if (~outside).sum() < FEWEST_CYCLES:
         if not live:
             raise UsageError(
@@ -207,7 +212,7 @@ def learned(
         features=list(every.names),
         forest=joined(forests, float(np.mean([one.start for one in forests])), len(forests)),
         limits=(limits_from if live else limits_for_new_runs)(inside, distance, per_cycle),
-        ranges=_ranges(cycles, bounded),
+        ranges=_ranges(cycles, bounded, live=live),
         cells=_cells(cycles),
         empty_below_us=below,
         cycles=len(cycles),
@@ -264,14 +269,17 @@ def _folds(cycles: CycleWorkload, seed: int, *, in_time: bool) -> list[npt.NDArr
     return [np.isin(unit, units[first::_FOLDS]) for first in range(_FOLDS)]
 
 
-def _ranges(cycles: CycleWorkload, names: Sequence[str]) -> list[FeatureRange]:
+def _ranges(cycles: CycleWorkload, names: Sequence[str], *, live: bool) -> list[FeatureRange]:
     found = []
     for name in names:
         values = cycles.column(name)
         known = values[np.isfinite(values)]
         if name in cycles.names and len(known):
             low, high = float(known.min()), float(known.max())
-            found.append(FeatureRange(name, low, high, len(known) < len(values)))
+            # Sizes that a program goes through by steps: trees know nothing of those between.
+            levels = np.unique(known).tolist() if live else []
+            levels = levels if len(levels) <= _MOST_LEVELS else []
+            found.append(FeatureRange(name, low, high, len(known) < len(values), levels))
     return found
 
 
@@ -328,6 +336,10 @@ def outside_of(
         found |= (values < one.low - margin) | (values > one.high + margin)
         if not one.may_miss:
             found |= np.isnan(values)
+        if one.levels:
+            levels = np.array(one.levels)
+            nearest = levels[np.abs(np.nan_to_num(values)[:, None] - levels).argmin(axis=1)]
+            found |= np.abs(values - nearest) > _MARGIN * np.maximum(np.abs(nearest), 1e-9)
     if near_cells:
         unseen = [tuple(cell) not in near_cells for cell in _plane(cycles).tolist()]
         found |= np.array(unseen, dtype=bool)
