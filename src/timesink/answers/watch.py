@@ -57,6 +57,8 @@ def model_content(path: str | Path) -> bytes:
         return file.read_bytes()
     except FileNotFoundError:
         raise UnreadableError.missing(file) from None
+    except IsADirectoryError:
+        raise UnreadableError(f"{path}: is a folder", "name the model in it: model.json") from None
     except OSError as error:
         raise UnreadableError.denied(file, error.strerror or str(error)) from error
 

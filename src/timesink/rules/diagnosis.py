@@ -100,19 +100,14 @@ def diagnose(pair: Pair, expected: Expectation | None = None) -> Diagnosis:
     )
 
 
-_WEIGHS = 0.1
-"""Part of what is to be explained that a cause explains at least, to come before others."""
-
-
 def beyond_expected(causes: Sequence[Finding], expected: Expectation) -> tuple[Finding, ...]:
     """Causes of cycles that are slower than expected, with what explains most of that first.
 
     Those that the expectation accounts for come last, however certain they are.
     """
 
-    def order(one: Finding) -> tuple[bool, bool, float]:
-        is_light = one.cost_ns < _WEIGHS * expected.slower_ns
-        return one.cause in expected.explains, is_light, -one.cost_ns
+    def order(one: Finding) -> tuple[bool, float]:
+        return one.cause in expected.explains, -one.cost_ns
 
     return tuple(sorted(causes, key=order))
 

@@ -413,7 +413,6 @@ class LiveJudge:
         telling = self._telling[part.group]
         lead = [(False, False)] * KEPT + [one[1:] for one in stream.recent]
         before = np.array(lead, dtype=bool)
-
         spiky, slow = np.zeros((2, len(distance)), dtype=bool)
         many, last = self._limits.spikes
         spikes = np.concatenate([before[1 - last :, 0], beyond[telling]])
