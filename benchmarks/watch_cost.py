@@ -1,108 +1,100 @@
-"""What it costs a program to be watched: runs with and without, in turns.
+"""What it costs a program to be watched: blocks of cycles with and without, in turns.
 
-    python benchmarks/watch_cost.py DIR --program decode --pairs 8
+    python benchmarks/watch_cost.py DIR --program decode --pairs 12
 
-`timesink ab` cannot time this: its own agent and that of the watcher are named by one variable of
-the environment, so only the inner one lives.  So programs of `watch_programs.py` time their own
-cycles, as many and with the same workloads on either side, and `repeats.decide` judges the runs as
-it does those of `ab`.  The first watched run, which does not count, learns; others get its model
-(or that of `--model`), record nothing, and are healthy.  DIR/cost.json keeps all cycles.
+Processes of one program differ by more than watching costs, and a large model takes longer to start
+than to measure.  So one process runs a program of `watch_programs.py` again and again, as many
+cycles with the same workloads each time, every other time inside `timesink.watch`, whose agent
+takes all its hooks back at the end; `repeats.decide` judges the blocks as it does runs of `ab`.
+The first block that is watched, which does not count, learns; others get its model, and record
+nothing.  Beside it, what the watcher itself used.  DIR/cost.json keeps all cycles.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
-import shlex
 import shutil
-import subprocess
-import sys
-import threading
 import time
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
-from itertools import islice
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+from itertools import islice, pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
+import torch
 
+import timesink
 from tables import markdown_table
 from timesink.analyses.statistics.repeats import Decision, TimedRun, decide, next_sides
-from watch_faults import PROGRAM, program_name, watch_command
+from watch_faults import MARKERS, PROGRAM, program_name
+from watch_programs import PROGRAMS, Control, Faults
 from watch_scores import ALL, alarms_of
 
 _WARM = 60
-"""Cycles at the start of a run that do not count."""
+"""Cycles at the start of a block that do not count."""
 
 
 @dataclass
 class Own:
-    """What the watcher used itself, as it says every second."""
+    """What the watcher of a block used itself, as it said last."""
 
-    cpu_pct: list[float] = field(default_factory=list)
-    rss_mib: list[float] = field(default_factory=list)
-    cycles: int = 0
-    dropped: int = 0
-    alarms: int = 0
+    cpu_pct: float | None
+    rss_mib: float
+    cycles: int
+    dropped: int
+    alarms: int
 
-    def follow(self, process: subprocess.Popen[str], watch: Path) -> None:
-        """Look once a second, until it is over."""
-        while process.poll() is None:
-            with suppress(OSError, ValueError):
-                told = json.loads((watch / "status.json").read_text())
-                own = told.get("own") or {}
-                if told.get("state") in {"watching", "alarm"} and own.get("cpu_pct") is not None:
-                    self.cpu_pct.append(own["cpu_pct"])
-                    self.rss_mib.append(own["rss_bytes"] / 2**20)
-                self.cycles, self.dropped = told.get("cycles", 0), told.get("dropped", 0)
-            time.sleep(1)
-        self.alarms = len(alarms_of(watch))
+    @classmethod
+    def of(cls, watch: Path) -> Own:
+        """From the folder of a watch that has not ended."""
+        told = json.loads((watch / "status.json").read_text())
+        own = told.get("own") or {}
+        rss_mib = (own.get("rss_bytes") or 0) / 2**20
+        counted = told.get("cycles", 0), told.get("dropped", 0), len(alarms_of(watch))
+        return cls(own.get("cpu_pct"), rss_mib, *counted)
 
 
-def one_run(
-    side: str, options: argparse.Namespace, more: Sequence[str], cycles: int
-) -> tuple[TimedRun, Own]:
-    """Run the program on one side."""
-    times, watch = options.folder / "times.json", options.folder / "watch"
-    times.unlink(missing_ok=True)
-    shutil.rmtree(watch, ignore_errors=True)
-    name = program_name(options.program)
-    command = [
-        *(sys.executable, str(PROGRAM), name, "--cycles", str(cycles)),
-        *("--times", str(times), "--seed", str(options.seed)),
-    ]
-    if side == "new":
-        command = [*watch_command(watch, name, more), "--", *command]
-    started_us, own = time.time_ns() // 1000, Own()
-    log = options.folder / f"{side}.log"
-    with log.open("w") as file:
-        process = subprocess.Popen(command, stdout=file, stderr=file, text=True)
-        follower = threading.Thread(target=own.follow, args=(process, watch))
-        follower.start()
-        process.wait()
-        follower.join()
-    if process.returncode or not times.exists():
-        raise SystemExit(f"{shlex.join(command)}: exit {process.returncode}, see {log}")
-    took = np.array(json.loads(times.read_text())[_WARM:], dtype=np.float64)
-    return TimedRun(side, took, started_us), own
+def one_block(
+    side: str, options: argparse.Namespace, more: dict[str, Any], cycles: int
+) -> tuple[TimedRun, Own | None]:
+    """Run the program in this process, on one side."""
+    name, watch, own = program_name(options.program), options.folder / "watch", None
+    if name in MARKERS:
+        more = {**more, "marker": MARKERS[name], "workload": f"{PROGRAM.stem}:workload"}
+    torch.manual_seed(options.seed)
+    faults = Faults(Control(None), 3600, cycles)
+    is_watched, started_us = side == "new", time.time_ns() // 1000
+    with timesink.watch(watch, force=True, **more) if is_watched else nullcontext():
+        PROGRAMS[name](faults, options.seed)
+        if is_watched:
+            own = Own.of(watch)
+    gc.collect()
+    took = np.array([after - before for before, after in pairwise(faults.starts_ns)][_WARM:])
+    return TimedRun(side, took.astype(np.float64), started_us), own
 
 
 def measure(options: argparse.Namespace) -> tuple[list[TimedRun], list[Own]]:
     """Learn once, then run both sides in turns until the time is over."""
     options.folder.mkdir(parents=True, exist_ok=True)
     until = time.monotonic() + options.seconds
-    more = shlex.split(options.watch_options)
     model = options.model or options.folder / "model.json"
+    # The first block warms the process up: nothing of it counts.
+    one_block("base", options, {}, 2 * _WARM)
     if options.model is None:
-        learning = ["--learn", str(options.learn), *more]
-        _, learned = one_run("new", options, learning, options.learn_cycles)
+        asked = {"learn": options.learn, "learn_seconds": 5, "no_record": True}
+        one_block("new", options, asked, options.learn_cycles)
         with suppress(OSError):
             shutil.copy(options.folder / "watch" / "model.json", model)
         if not model.exists():
-            raise SystemExit(f"no model after {learned.cycles} cycles: --learn-cycles of more")
+            raise SystemExit(
+                f"no model after {options.learn_cycles} cycles: --learn-cycles of more"
+            )
+    asked = {"model": model, "no_record": True, "counters": options.counters}
     runs: list[TimedRun] = []
     owns: list[Own] = []
     longest = 0.0
@@ -110,9 +102,9 @@ def measure(options: argparse.Namespace) -> tuple[list[TimedRun], list[Own]]:
         begun = time.monotonic()
         if begun + longest > until:
             break
-        run, own = one_run(side, options, ["--model", str(model), *more], options.cycles)
+        run, own = one_block(side, options, asked, options.cycles)
         runs.append(run)
-        owns += [own] if side == "new" else []
+        owns += [] if own is None else [own]
         longest = max(longest, time.monotonic() - begun)
         told = f"{run.typical_ns / 1e6:.3f} ms"
         print(f"{number + 1:3d} {side:5s}{told}, {until - time.monotonic():.0f} s left", flush=True)
@@ -129,13 +121,12 @@ def told(decision: Decision, owns: Sequence[Own], program: str) -> str:
             f"{one.change_pct:+.2f} %", f"{low:+.2f} to {high:+.2f} %", str(decision.pairs),
         ])  # fmt: skip
     header = ["program", "cycle", "alone", "watched", "change", "99 % interval", "pairs"]
-    cpu = [value for one in owns for value in one.cpu_pct]
-    memory = [value for one in owns for value in one.rss_mib]
+    cpu = [one.cpu_pct for one in owns if one.cpu_pct is not None]
     used = "The watcher said nothing of itself."
     if cpu:
         used = (
             f"The watcher used {median(cpu):.1f} % of a core (most {max(cpu):.1f} %) and "
-            f"{max(memory):.0f} MiB; {sum(one.dropped for one in owns)} of "
+            f"{max(one.rss_mib for one in owns):.0f} MiB; {sum(one.dropped for one in owns)} of "
             f"{sum(one.cycles for one in owns)} cycles were lost on the way; "
             f"{sum(one.alarms for one in owns)} alarms."
         )
@@ -147,17 +138,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--program", choices=ALL, default="decode")
-    parser.add_argument("--pairs", type=int, default=10, help="most runs of a side")
+    parser.add_argument("--pairs", type=int, default=10, help="most blocks of a side")
     parser.add_argument("--seconds", type=float, default=540.0, help="all in all")
-    parser.add_argument("--cycles", type=int, default=1000, help="of a run")
+    parser.add_argument("--cycles", type=int, default=400, help="of a block")
     parser.add_argument("--learn", type=int, default=1000, help="cycles to learn from")
-    parser.add_argument("--learn-cycles", type=int, default=6000, help="of the run that learns")
+    parser.add_argument("--learn-cycles", type=int, default=2500, help="of the block that learns")
     parser.add_argument("--model", type=Path, help="of an earlier watch of that program")
-    parser.add_argument("--watch-options", default="--no-record", help="of `timesink watch`")
+    parser.add_argument("--counters", default="all", help="of `timesink watch`")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     options.folder = options.folder.absolute()
     options.model = options.model and options.model.absolute()
+    torch.set_num_threads(1)
     runs, owns = measure(options)
     kept: dict[str, Any] = {
         "program": options.program,

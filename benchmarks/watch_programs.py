@@ -441,6 +441,9 @@ def serve(faults: Faults, seed: int) -> None:
             waiting -= 1
         elif not manager.is_running():
             sys.exit("continuous batching ended by itself")
+    while waiting and manager.get_result(timeout=10.0) is not None:
+        # It must not stop in the middle: its attention is another one then.
+        waiting -= 1
     manager.stop(block=True, timeout=5)
 
 

@@ -61,7 +61,9 @@ class Planted:
 
 FAULTS: Mapping[str, Planted] = {
     "python_stall": Planted("python_stall", strength=lambda cycle_ms: max(2.0, 0.5 * cycle_ms)),
-    "sync_inserted": Planted("extra_sync", strength=lambda _: 16, needs="gpu"),
+    "sync_inserted": Planted(
+        "extra_sync", strength=lambda cycle_ms: max(16, round(4 * cycle_ms)), needs="gpu"
+    ),
     "slow_loader": Planted(
         "slow_loader", strength=lambda cycle_ms: max(0.5, cycle_ms / 8), programs=("train",)
     ),

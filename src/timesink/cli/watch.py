@@ -145,7 +145,7 @@ def _add_learning(group: argparse._ArgumentGroup) -> None:
     add_option(group, "--model FILE", model, completed="file", type=file_only)
     rate = "false alarms an hour to accept (default: %(default)g)"
     add_option(group, "--false-alarms N", rate, type=_per_hour, default=WatchPlan.alarms_per_hour)
-    shift = "slow-downs below this are let pass (default: 5%%)"
+    shift = "slow-downs below this are let pass (default: 10%%)"
     add_option(group, "--at-least SHARE", shift, type=fraction, default=WatchPlan.at_least)
 
 

@@ -123,6 +123,14 @@ class Sampler:
                 # More rows than needed do no harm.
                 self._rows.keep_from(ts_us)
 
+    def pace(self, interval_ms: float) -> None:
+        """Sample so often from now on."""
+        if interval_ms != self._interval_ms:
+            with self._lock:
+                self._interval_ms = interval_ms
+                for lane in self._lanes:
+                    lane.pace(interval_ms / 1000)
+
     def rest(self) -> None:
         """Sample nothing until told to go on."""
         if self._rows is not None:
@@ -312,6 +320,8 @@ class Lane(threading.Thread):
         self._rows = rows
         self._missing = missing
         self._ending = threading.Event()
+        self._turning = threading.Event()
+        """Set where it is not to wait any longer."""
         self._resting = resting or threading.Event()
         self.cpu_s = 0.0
         """Processor time it took."""
@@ -319,11 +329,21 @@ class Lane(threading.Thread):
     def end(self) -> None:
         """Let the turn under way be the last."""
         self._ending.set()
+        self._turning.set()
+
+    def pace(self, interval_s: float) -> None:
+        """Read so often from now on; what is due by that, at once."""
+        self._interval_s = interval_s
+        self._turning.set()
 
     def run(self) -> None:
         begun_s = time.monotonic()
         wait_s = 0.0
-        while not self._ending.wait(wait_s):
+        while True:
+            self._turning.wait(wait_s)
+            self._turning.clear()
+            if self._ending.is_set():
+                break
             if self._resting.is_set():
                 self._sleep()
                 continue

@@ -31,7 +31,7 @@ CHANNEL_FILE = "channel"
 CHANNEL_VARIABLE = "TIMESINK_CHANNEL"
 """Tells a program which channel is meant: another watcher may come to the same folder."""
 
-_SENDS_EVERY_NS = 100_000_000
+_SENDS_EVERY_NS = 200_000_000
 _SENDS_AFTER = 32
 _WAITS_NS = 200_000_000
 """Before it is tried again to reach somebody who does not listen."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -42,8 +43,9 @@ _CALM_S = 10.0
 """Healthy cycles are recorded so long after the last alarm at the soonest."""
 _WAITS_S, _WAITS_CYCLES = 5.0, 50
 """So long slow cycles may take to come to a workload that has a reference."""
-PACKS_S = 10.0
-"""Packing and comparing may disturb the program; no longer than that it is not judged."""
+_ROOMY = 4
+PACKS_S = 10.0 if (os.cpu_count() or 1) < _ROOMY else 0.0
+"""On few cores packing and comparing disturb the program; no longer than that it is not judged."""
 _NO_CAUSE = "none found"
 _OF_WORKLOAD = ("workload_change", "kernel_choice")
 """What follows from the workload, as other kernels for other sizes do, was expected."""

@@ -48,6 +48,8 @@ _SERIES_S = 5.0
 _TRIMS_S = 60.0
 _COUNTERS_KEPT_S = 600.0
 _COUNTER_INTERVAL_MS = 1000.0
+_CALM_INTERVAL_MS = 2000.0
+"""While nothing is recorded: drivers take much longer to tell counters than the rest takes here."""
 _SUMMARY_S = 5.0
 _MOST_ROWS = 100_000
 _TASK_S = 900.0
@@ -237,6 +239,8 @@ class WatchSession:
             if self._is_due("judge", now, _JUDGES_S) or self._is_unusual():
                 self._take(now)
             self.desk.record_slow()
+            is_calm = self.desk.recorder.current is None and self.desk.incidents.open is None
+            self._sampler.pace(_CALM_INTERVAL_MS if is_calm else _COUNTER_INTERVAL_MS)
         if self._is_due("second", now, 1.0):
             self._second(now)
         if self._is_due("series", now, _SERIES_S):

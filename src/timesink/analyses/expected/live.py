@@ -14,9 +14,11 @@ import polars as pl
 
 from timesink.analyses.expected.limits import groups_of
 from timesink.analyses.expected.live_limits import (
+    FEW,
     KEPT,
     running_sums,
     several,
+    some_for_a_moment,
     steps_of,
 )
 from timesink.analyses.expected.live_model import (
@@ -147,6 +149,8 @@ class _Stream:
     """Where each sum was last nothing."""
     recent: list[tuple[_Mark, bool, bool]] = field(default_factory=list)
     """The last few cycles, whether they were spikes, and whether beyond the level."""
+    moments: Floats = field(default_factory=lambda: np.zeros((2, FEW - 1)))
+    """When the very last began, and whether they were far beyond."""
     told: Floats | None = None
     end: _Mark = field(default_factory=lambda: _Mark(0.0, 0, 0.0, 0.0))
     open: _OpenAlarm | None = None
@@ -212,6 +216,8 @@ class _Seen:
     slow: npt.NDArray[np.bool_]
     telling: npt.NDArray[np.bool_]
     """Cycles that these rules go by."""
+    moments: Floats
+    """When they began and whether they were far beyond, and that of the few before."""
     sums: list[Floats]
     high: list[npt.NDArray[np.bool_]]
     holds: npt.NDArray[np.bool_]
@@ -417,6 +423,12 @@ class LiveJudge:
         many, last = self._limits.spikes
         spikes = np.concatenate([before[1 - last :, 0], beyond[telling]])
         spiky[telling] = several(spikes, many, last)
+        far = (distance > self._limits.moment * self._points[part.group])[telling]
+        start_s = part.start_s[telling]
+        moments = np.concatenate([stream.moments, np.stack([start_s, far])], axis=1)
+        if far.any():
+            end_s = np.concatenate([stream.moments[0], start_s + 1e-6 * part.observed_us[telling]])
+            spiky[telling] |= some_for_a_moment(moments[1] > 0, moments[0], end_s)
         many, last = self._limits.slower
         levels = np.concatenate([before[1 - last :, 1], slower[telling]])
         slow[telling] = several(levels, many, last)
@@ -431,7 +443,9 @@ class LiveJudge:
             high.append(over)
         holds = spiky | slow | np.logical_or.reduce(high)
         marks = _Marks(stream.end, part)
-        return _Seen(part, marks, distance, beyond, spiky, slower, slow, telling, sums, high, holds)
+        return _Seen(
+            part, marks, distance, beyond, spiky, slower, slow, telling, moments, sums, high, holds
+        )
 
     def _keep(self, stream: _Stream, seen: _Seen, count: int) -> None:
         """Remember what later cycles need."""
@@ -444,6 +458,8 @@ class LiveJudge:
                 stream.onsets[place] = seen.marks[0]
             stream.sums[place] = float(sums[count - 1])
         stream.recent = seen.recent(stream, count)[1 - KEPT :]
+        passed = FEW - 1 + int(seen.telling[:count].sum())
+        stream.moments = seen.moments[:, passed - FEW + 1 : passed]
         stream.told = seen.told(stream, count)
         stream.end = seen.marks.after(count - 1)
         if count < len(seen.holds) or seen.has_ended:

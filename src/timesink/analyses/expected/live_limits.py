@@ -22,7 +22,7 @@ SHIFTS = (1.2, 1.5, 2.0, 4.0, 16.0)
 """Each has a sum of its own, beside one for the smallest that counts."""
 KEPT = 13
 """So many of the last cycles are looked at, at most."""
-_OF_LAST, _SPIKES = 5, 0.6
+FEW, _SOME, _SPIKES = 5, 3, 0.6
 _OF_LEVEL, _SLOWER = 9, 0.77
 _MOMENT_S = 0.2
 """Of the last few cycles, or of those of so long, a share is slow: few short ones are a moment."""
@@ -92,16 +92,18 @@ class LiveLimits(msgspec.Struct, frozen=True):
     sums: list[RunningSum]
     levels: list[float]
     """By group, the distance that nearly all of a few cycles are beyond when they are too slow."""
-    spikes: tuple[int, int] = (3, _OF_LAST)
+    spikes: tuple[int, int] = (_SOME, FEW)
     """So many spikes among so many cycles are an alarm ..."""
     slower: tuple[int, int] = (7, _OF_LEVEL)
-    """... or so many that are beyond the level."""
+    """... or so many that are beyond the level ..."""
+    moment: float = 1.0
+    """... or fewer for a moment, that are so many times as far as a spike."""
 
     def problem(self) -> str:
         """Why these are no limits; empty where they are."""
         known = [(one.phase, one.busy) for one in self.groups]
         every = [(phase, busy) for phase in PHASES for busy in range(len(self.busy_edges) + 1)]
-        numbers = [self.alarms_per_hour]
+        numbers = [self.alarms_per_hour, self.moment]
         numbers += [value for one in self.sums for value in (one.allowance, one.bound, one.limit)]
         numbers += [1.0 + one.hold_s for one in self.sums]
         numbers += [value for one in self.groups for value in (one.spread, one.point)]
@@ -168,6 +170,24 @@ def several(beyond: npt.NDArray[np.bool_], least: int, last: int) -> npt.NDArray
     return found
 
 
+def some_for_a_moment(
+    beyond: npt.NDArray[np.bool_], start_s: Floats, end_s: Floats
+) -> npt.NDArray[np.bool_]:
+    """Where some of the last few cycles were beyond, for a moment: slow ones soon are as long.
+
+    The first few only lead in, as those of `several`.
+
+    >>> beyond, starts = np.ones(7, dtype=bool), np.arange(7) / 10
+    >>> some_for_a_moment(beyond, starts, starts + 0.05).tolist()
+    [True, True, True]
+    """
+    starts = np.where(beyond, start_s, np.inf)
+    first = np.lib.stride_tricks.sliding_window_view(starts, FEW).min(axis=1)
+    is_long = beyond[FEW - 1 :] & (end_s[FEW - 1 :] - first >= _MOMENT_S)
+    found: npt.NDArray[np.bool_] = several(beyond, _SOME, FEW) & is_long
+    return found
+
+
 def live_limits_from(
     cycles: CycleWorkload, distance: Floats, edges: Sequence[float], *, alarms_per_hour: float,
     at_least: float, hours: float, cycle_us: float,
@@ -181,7 +201,7 @@ def live_limits_from(
     plain = LiveLimits(alarms_per_hour, at_least, [*edges], groups, [], [])
     weight = plain.weights[group]
     of_moment = round(_MOMENT_S / (1e-6 * cycle_us))
-    of_last, of_level = (min(KEPT, max(few, of_moment)) for few in (_OF_LAST, _OF_LEVEL))
+    of_last, of_level = (min(KEPT, max(few, of_moment)) for few in (FEW, _OF_LEVEL))
     spikes = int(np.ceil(_SPIKES * of_last)), of_last
     slower = int(np.ceil(_SLOWER * of_level)), of_level
     shortest = max(_SHORTEST, float(spikes[0]) - 0.5)
@@ -199,6 +219,9 @@ def live_limits_from(
     telling = plain.telling[group]
     rarely = max(int(telling.sum()) // _BLOCK, 1), wanted
 
+    took_s = 1e-6 * cycles.duration_us
+    ends = [np.cumsum(took_s[mine])[telling[mine]] for mine in streams]
+
     def blocks_beyond(limit: Floats, least: int, last: int) -> int:
         beyond, lead = distance > limit[group], np.zeros(last - 1, dtype=bool)
         return sum(
@@ -206,10 +229,19 @@ def live_limits_from(
             for mine in streams
         )
 
+    def moments_beyond(limit: Floats) -> int:
+        beyond, lead, found = distance > limit[group], np.zeros(FEW - 1), 0
+        for mine, end_s in zip(streams, ends, strict=True):
+            own = np.concatenate([lead > 0, beyond[mine & telling]])
+            start_s = np.concatenate([lead, end_s - took_s[mine & telling]])
+            found += _blocks(some_for_a_moment(own, start_s, np.concatenate([lead, end_s])), _BLOCK)
+        return found
+
     point, spread = (np.array([getattr(one, name) for one in groups]) for name in _SCALES)
     # Single cycles may be far beyond: what counts is how far several of a few go.
     reach = (_LEAST_POINT, max(1.0, _WIDEST / float(point.min())))
     times = _rare(lambda by: blocks_beyond(by * point, *spikes), reach, *rarely)
+    moment = _rare(lambda by: moments_beyond(by * point), reach, *rarely)
     # Cycles of all groups are beyond their levels alike often, and beyond the least that counts.
     least = float(np.log1p(_LEVEL_LEAST * at_least))
     reach = (least / float(spread.max()), max(least, _WIDEST) / float(spread.min()))
@@ -220,8 +252,9 @@ def live_limits_from(
     ]
     levels = np.maximum(level * spread, np.maximum(least, _AT_ONCE * spread)).tolist()
     return msgspec.structs.replace(
-        plain, groups=widened, sums=sums, levels=levels, spikes=spikes, slower=slower
-    )
+        plain, groups=widened, sums=sums, levels=levels, spikes=spikes, slower=slower,
+        moment=max(1.0, moment / times),
+    )  # fmt: skip
 
 
 def _hold_s(rule: RunningSum, spread: float) -> float:

@@ -26,7 +26,7 @@ from timesink.recorder.folder import Notebook, RecordPlan
 
 Told = Callable[[], Arguments]
 CALL, LOOP = "call", "loop"
-_LOOKS_EVERY_NS = 50_000_000
+_LOOKS_EVERY_NS = 200_000_000
 _MOST_FAILURES = 10
 """Whoever fails so often in a program leaves it."""
 FUNCTION, RANGE, STEP = "function", "annotation", "optimizer step"
