@@ -353,10 +353,10 @@ class WatchSession:
         starts, ends = rows["start_ts"], rows["start_ts"] + rows["duration_us"] / 1e6
         # A clock that was set back does not make cycles those of a recording long ago.
         near = (ends >= self._recorded_s) & (starts < self.desk.settled_us / 1e6)
-        # On few cores, already the start of whoever packs it is felt.
-        since_us = current and (current.begun_us if PACKS_S else current.ordered_us)
-        if current is not None and current.incident is None and since_us is not None:
-            own = ends >= since_us / 1e6
+        if current is not None and current.incident is None:
+            # On few cores, already the start of whoever packs it is felt.
+            since_us = current.begun_us if PACKS_S else current.ordered_us
+            own = ends >= (since_us or math.inf) / 1e6
             if current.through_us is not None:
                 own &= starts < current.through_us / 1e6 + _SETTLES_S
             near |= own
