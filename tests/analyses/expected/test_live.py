@@ -96,6 +96,14 @@ def test_several_slow_cycles_of_a_few_are_spikes_unless_they_are_over_in_a_momen
     assert judged(4000.0, model).raised == ()
 
 
+def test_very_slow_cycles_are_an_alarm_as_soon_as_they_took_a_moment(model):
+    rows = slower(plain_rows(600, seed=2), 20.0, 500)
+    ends_s = pl.col("duration_us").cum_sum() / 1e6
+    rows = rows.with_columns(start_ts=ends_s - pl.col("duration_us") / 1e6)
+    [alarm] = LiveJudge(model).judge(rows).raised
+    assert (alarm.rule, alarm.cycles) == ("spike", 3)
+
+
 def test_a_small_shift_that_does_not_last_raises_nothing(model):
     rows = slower(plain_rows(3000, seed=4), 1.07, 1000, 1250)
     assert LiveJudge(model).judge(rows).raised == ()

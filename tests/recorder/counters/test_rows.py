@@ -56,3 +56,17 @@ def test_values_that_are_no_numbers_are_left_out_and_named(tmp_path):
     }
     why = "GPU 0: values that are not finite were left out"
     assert book.named() == (Missing("gpu_temp", why),)
+
+
+def test_a_lane_that_is_to_go_faster_does_so_at_once(tmp_path):
+    file = tmp_path / "c.csv"
+    rows = Rows(file)
+    probe = Probe(("gpu_temp",), lambda _now_s: [Sample("gpu_temp", "GPU 0", 41)])
+    lane = Lane("x", [probe], 60.0, rows, MissingBook())
+    lane.start()
+    wait_for(lambda: len(rows_of(file)) == 1)
+    lane.pace(0.001)
+    wait_for(lambda: len(rows_of(file)) > 8)
+    lane.end()
+    lane.join()
+    rows.close()
