@@ -22,8 +22,8 @@ from timesink.watcher.recorded_cycles import (
 )
 from timesink.watcher.tasks import WatchTask
 
-_TOGETHER_S = 0.3
-"""Ranks get so long to learn of an order before the cycle it begins with."""
+_TOGETHER_S = 0.6
+"""Ranks get so long to tell their cycles and learn of an order before the cycle it begins with."""
 _PLAIN_S = 2.0
 """Cycles without the profiler last so long at least: samplers of devices are slow."""
 _RECENT_US = 60_000_000

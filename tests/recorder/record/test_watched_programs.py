@@ -534,7 +534,7 @@ def test_recordings_on_order_twice(watched: Watched):
         watch = Watch(place.control, place.counters, process.pid,
                       wanted=frozenset(), interval_ms=50)  # fmt: skip
         now_us, count = time.time_ns() // 1000, watched.batches[-1].count
-        at = count + 40 if number == 2 else None
+        at = count + 120 if number == 2 else None
         watched.order(id=number, what="record", cycles=3, plain=2, at=at,
                       control=str(place.control), extras=[])  # fmt: skip
         state = lambda: [note["state"] for note in watched.notes("order")]  # noqa: E731
