@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -14,6 +13,7 @@ import polars as pl
 from timesink.analyses.expected.live import LiveAlarm
 from timesink.model import units
 from timesink.recorder.watch_plan import REFERENCES, WatchPlan
+from timesink.runtime.workers import usable_cores
 from timesink.watcher.cycle_intake import CycleIntake
 from timesink.watcher.incidents import (
     SAME_S,
@@ -44,7 +44,7 @@ _CALM_S = 10.0
 _WAITS_S, _WAITS_CYCLES = 5.0, 50
 """So long slow cycles may take to come to a workload that has a reference."""
 _ROOMY = 4
-PACKS_S = 10.0 if (os.cpu_count() or 1) < _ROOMY else 0.0
+PACKS_S = 10.0 if usable_cores() < _ROOMY else 0.0
 """On few cores packing and comparing disturb the program; no longer than that it is not judged."""
 _NO_CAUSE = "none found"
 _OF_WORKLOAD = ("workload_change", "kernel_choice")
