@@ -118,9 +118,10 @@ class Bench:
         return True
 
     def is_ready(self) -> bool:
-        """Whether cycles are learned and a reference is there."""
+        """Whether cycles are learned, the second time from more of them, and recorded."""
         events = [one.get("event") for one in lines_of(self.watch / "alarms.jsonl")]
         is_there = events.count("reference") >= self.options.references
+        is_there = is_there and events.count("learned") > 1
         return self.status.get("state") in {"watching", "alarm"} and is_there
 
     def rests(self) -> bool:

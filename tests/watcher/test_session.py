@@ -12,10 +12,12 @@ import pytest
 
 from live_cycles import MadeCycles
 from timesink.analyses.expected.live import learn_live
+from timesink.errors import TimesinkError
 from timesink.recorder.watch_plan import WatchPlan
 from timesink.watcher import incident_desk, journal, program, recordings, session
 from timesink.watcher.commands import obey_commands
 from timesink.watcher.journal import WatchFolder
+from timesink.watcher.task_process import _learn_rows
 
 
 class Task:
@@ -318,14 +320,15 @@ def test_requests_that_cannot_be_met_are_refused(watched):
 
 def test_cycles_beside_a_recording_raise_no_alarm(watched, monkeypatch):
     begin, cycles, _ = watched
+    for module in (session, incident_desk):
+        monkeypatch.setattr(module, "PACKS_S", 10.0)
     monkeypatch.setattr(Task, "records", staticmethod(lambda: None))
     one = begin(gap_s=3600)
     pass_on(one, cycles, 20)
-    now = one.desk.recorder.current
-    now.begun_us = now.ordered_us = cycles.now_us
+    one.desk.recorder.current.begun_us = cycles.now_us
     pass_on(one, cycles, 50, times=3)
     monkeypatch.setattr(Task, "records", staticmethod(lambda: recorded(cycles)))
-    monkeypatch.setattr(session, "_SETTLES_S", 2 + cycles.now_us / 1e6 - time.time())
+    monkeypatch.setattr(session, "_SETTLES_S", 5 + cycles.now_us / 1e6 - time.time())
     pass_on(one, cycles, 20, times=3)
     assert (one.desk.raised, len(one.desk.references.taken)) == (0, 1)
     pass_on(one, cycles, 200, times=3)
@@ -334,6 +337,49 @@ def test_cycles_beside_a_recording_raise_no_alarm(watched, monkeypatch):
     # Not even then is the profiler there twice within the gap: the incident waits.
     (incident,) = one.desk.incidents.known
     assert (incident.wants_recording, one.desk.recorder.current) == (True, None)
+    one.end(None, lambda: False)
+
+
+def test_cycles_beside_a_recording_are_judged_where_there_are_cores_enough(watched, monkeypatch):
+    begin, cycles, _ = watched
+    for module in (session, incident_desk):
+        monkeypatch.setattr(module, "PACKS_S", 0.0)
+    monkeypatch.setattr(Task, "records", staticmethod(lambda: None))
+    one = begin(gap_s=3600)
+    pass_on(one, cycles, 20)
+    assert one.desk.recorder.current.incident is None
+    pass_on(one, cycles, 20, times=3)
+    assert one.desk.raised == 1
+    one.end(None, lambda: False)
+
+
+@pytest.mark.parametrize(("times", "is_more"), [(1.0, True), (1.05, False)])
+def test_more_cycles_are_learned_from_once_unless_they_are_slow(
+    watched, monkeypatch, times, is_more
+):
+    begin, cycles, said = watched
+    learned = []
+
+    class Learned(Task):
+        def __init__(self, kind: str, *more: object, learn: dict, **facts: dict) -> None:
+            super().__init__(kind, *more, **facts)
+            learned.append(learn)
+
+        def answer(self) -> dict:
+            try:
+                return _learn_rows(**learned[-1])
+            except TimesinkError as error:
+                return {"error": error.message}
+
+    monkeypatch.setattr(session, "WatchTask", Learned)
+    one = begin(learn=50, is_recording=False)
+    one._is_refined = False
+    pass_on(one, cycles, 190, times)
+    assert learned == []
+    pass_on(one, cycles, 100, times)
+    assert [facts["last"] for facts in learned] == [200]
+    assert one.desk.raised == 0
+    assert any("learned from" in line for line in said) is is_more
     one.end(None, lambda: False)
 
 
@@ -470,5 +516,5 @@ def test_what_the_workload_explains_is_told_to_the_comparison(watched, monkeypat
     pass_on(one, cycles, 50)
     pass_on(one, cycles, 50, times=2)
     assert set(asked[0]["explains"]) == {"workload_change", "kernel_choice"}
-    assert asked[0]["slower_us"] == pytest.approx(10_000, rel=0.1)
+    assert asked[0]["slower_us"] == pytest.approx(50_000, rel=0.1)
     one.end(None, lambda: False)

@@ -164,6 +164,9 @@ def _now(now: WatchStatus, remarks: Sequence[str]) -> Iterator[Block]:
         Tile("unlike learned", now.outside, "count",
              "cycles with a workload unlike any that was learned: they are not judged"),
     ]  # fmt: skip
+    if alarms is not None and alarms.brief:
+        why = "times that cycles were slow, but as usual again within a second or so: no alarm"
+        tiles.append(Tile("brief", alarms.brief, "count", why))
     if now.dropped:
         why = "cycles the watcher was not told of, for it did not keep up"
         tiles.append(Tile("dropped", now.dropped, "count", why, None, "notice"))

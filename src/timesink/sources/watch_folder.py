@@ -71,6 +71,7 @@ class ToldAlarm(_Frozen, frozen=True):
 
 class ToldAlarms(_Frozen, frozen=True):
     raised: int = 0
+    brief: int = 0
     open: tuple[ToldAlarm, ...] = ()
 
 

@@ -161,6 +161,8 @@ class IncidentDesk:
 
     def _settle(self, since_us: int | None, settles_s: float) -> None:
         """What was done beside the program since then is over."""
+        if not PACKS_S:
+            return
         now_us = time.time_ns() // 1000
         until_us = min(now_us, (since_us or now_us) + round(1e6 * PACKS_S))
         self.settled_us = max(self.settled_us, until_us + round(1e6 * settles_s))
@@ -416,7 +418,7 @@ class IncidentDesk:
             return
         kind = EARLY if made.is_early else kind_of(made.phase, made.workload)
         # What is slow once cycles are judged again may have been slow before.
-        known_us = self.settled_us + 1_000_000 + round(3 * made.cycle_us)
+        known_us = max(self.settled_us, answer["ended_us"]) + 1_000_000 + round(3 * made.cycle_us)
         known_us = 0 if made.is_early else known_us
         taken = Reference(
             made.folder.name, made.folder, made.phase, kind, made.workload,

@@ -52,6 +52,8 @@ def metrics_of(status: Mapping[str, Any]) -> Iterator[Metric]:
     alarms, incidents = status.get("alarms") or {}, status.get("incidents") or ()
     raised = float(alarms.get("raised") or 0)
     yield "timesink_alarms_total", "counter", "alarms so far", {}, raised
+    brief = float(alarms.get("brief") or 0)
+    yield "timesink_brief_total", "counter", "times too slow, but over at once", {}, brief
     is_open = float(len(alarms.get("open") or ()))
     yield "timesink_alarms_open", "gauge", "alarms that go on", {}, is_open
     lost = sum(float(one.get("lost_us") or 0) for one in incidents) / 1e6

@@ -49,9 +49,8 @@ class OrderedRecording:
     is_early: bool = False
     """Whether the program had just begun."""
     ordered: bool = False
-    ordered_us: int | None = None
     through_us: int | None = None
-    """From when to when the program was disturbed; packing is done beside it."""
+    """Until when the program was disturbed; packing is done beside it."""
     why_not: str = ""
     """Why nothing can come of it, where that is known before its task has ended."""
     noted_s: float = -math.inf
@@ -142,7 +141,7 @@ class Recorder:
             return None
         now_s = time.monotonic()
         if not one.ordered and not self._has_left and one.task.is_ready:
-            one.ordered, one.ordered_us = True, time.time_ns() // 1000
+            one.ordered = True
             counts = [processes[pid].cycles for pid in one.pids if pid in processes]
             margin = math.ceil(_TOGETHER_S / max(1e-6 * one.cycle_us, 1e-6)) + 2
             at = max(counts) + margin if len(counts) > 1 else None

@@ -58,7 +58,9 @@ _FINISHES_S = 60.0
 _INCIDENTS_SHOWN = 20
 _SHOWN_ROWS = 100
 _NOTES_S = 5.0
-_SETTLES_S = 2.0
+_REFINES = 4
+"""So many times `--learn` cycles are learned from once more: the first of a size are no measure."""
+_SETTLES_S = 0.5
 """A program is not itself right after a recording."""
 _SILENT_S = 30.0
 """A thread or process that made no cycle for so long is in no alarm any more."""
@@ -96,13 +98,16 @@ class WatchSession:
         self._recorded_s = 0.0
         """When the last recording of healthy cycles began."""
         self._learning: WatchTask | None = None
+        self._learning_us, self._is_refining, self._is_refined = 0, False, plan.model is not None
+        self._usual = 0
+        """Cycles since the last one that was slow or disturbed."""
         self._is_model_known = plan.model is None
         """Whether it is known to fit the program."""
         self._table = pl.DataFrame({"phase": []}, schema={"phase": pl.String})
         """Of the cycles that were judged last."""
         self._learns_after_s = 0.0
         self._unsaved: list[pl.DataFrame] = []
-        self._cycles = self._judged = self._outside = 0
+        self._cycles = self._judged = self._outside = self._brief = 0
         self._is_off = False
         self._ended: ProgramEnd | None = None
         self._is_ending = self._is_over = False
@@ -282,7 +287,7 @@ class WatchSession:
         if not (self._is_off or self._is_over):
             self._learn_if_due(now)
             self.desk.close_if_over()
-            if self._judge is not None and not self._judge.open_alarms:
+            if self._judge is not None and not self._judge.is_slow:
                 self.desk.record_healthy()
         self._tell(now)
 
@@ -310,7 +315,7 @@ class WatchSession:
         """Whether cycles are slow, or several of those that wait may be."""
         if self._judge is None:
             return False
-        return bool(self._judge.open_alarms) or self.intake.beyond(self._slow_us) >= _SEVERAL
+        return self._judge.is_slow or self.intake.beyond(self._slow_us) >= _SEVERAL
 
     def _take(self, now: float) -> None:
         rows = self.intake.rows()
@@ -330,14 +335,17 @@ class WatchSession:
             return
         rows, disturbed = self._undisturbed(rows)
         if disturbed.height:
+            self._usual = 0
             phase = dominant_phase(self._table) or LEARNING
             self.series.add(unjudged(disturbed).with_columns(phase=pl.lit(phase)), disturbed)
         if not rows.height:
             return
         found = self._judge.judge(rows)
+        self._usual = 0 if self._judge.open_alarms else self._usual + rows.height
         self._table = found.table.tail(_SHOWN_ROWS)
         self._judged += found.table.height
         self._outside += int(found.table["outside"].sum())
+        self._brief += found.brief
         expected_us = found.table["expected_us"].max()
         if isinstance(expected_us, float):
             self._slow_us = _SLOWER * expected_us
@@ -353,13 +361,14 @@ class WatchSession:
         starts, ends = rows["start_ts"], rows["start_ts"] + rows["duration_us"] / 1e6
         # A clock that was set back does not make cycles those of a recording long ago.
         near = (ends >= self._recorded_s) & (starts < self.desk.settled_us / 1e6)
-        if current is not None and current.incident is None:
-            # On few cores, already the start of whoever packs it is felt.
-            since_us = current.begun_us if PACKS_S else current.ordered_us
-            own = ends >= (since_us or math.inf) / 1e6
+        if PACKS_S and current is not None and current.incident is None:
+            # Agents tell no cycle that the profiler slows; on few cores, whoever packs slows, too.
+            own = ends >= current.begun_us / 1e6
             if current.through_us is not None:
                 own &= starts < current.through_us / 1e6 + _SETTLES_S
             near |= own
+        if PACKS_S and self._learning is not None:
+            near |= ends >= self._learning_us / 1e6
         if busy_us is not None and self._judge is not None and not self._judge.open_alarms:
             near |= (ends >= busy_us / 1e6) & (starts < busy_us / 1e6 + PACKS_S)
         return rows.filter(~near), rows.filter(near)
@@ -385,11 +394,14 @@ class WatchSession:
     # -- learning --------------------------------------------------------------------------------
 
     def _learn_if_due(self, now: float) -> None:
-        if self._judge is None and self._ready is not None and self._learning is None:
+        if self._learning is not None or now < self._learns_after_s:
+            return
+        if self._judge is None and self._ready is not None:
             cycles, since = self._ready
-            enough = cycles >= self.plan.learn and now - since >= self.plan.learn_s
-            if enough and now >= self._learns_after_s:
-                self._begin_learning(min(cycles, _MOST_ROWS))
+            if cycles >= self.plan.learn and now - since >= self.plan.learn_s:
+                self._begin_learning(cycles)
+        elif not self._is_refined and self._usual >= _REFINES * self.plan.learn:
+            self._begin_learning(self._usual, str(self.place.model))
 
     def _learns_for_s(self) -> float | None:
         """Until so many seconds from now cycles are gathered, however many there are."""
@@ -397,12 +409,14 @@ class WatchSession:
             return None
         return round(max(0.0, self.plan.learn_s - (time.monotonic() - self._ready[1])), 1)
 
-    def _begin_learning(self, last: int) -> bool:
+    def _begin_learning(self, last: int, earlier: str = "") -> bool:
         facts = {
-            "rows": [str(path) for path in self.place.rows], "last": last,
+            "rows": [str(path) for path in self.place.rows], "last": min(last, _MOST_ROWS),
             "to": str(self.place.tasks / "model.json"), "at_least": self.plan.at_least,
             "alarms_per_hour": self.plan.alarms_per_hour, "source": self._sources(),
+            "earlier": earlier,
         }  # fmt: skip
+        self._is_refining, self._learning_us = bool(earlier), time.time_ns() // 1000
         try:
             self._learning = WatchTask("learn", self.place.tasks, _TASK_S, learn=facts)
         except OSError as error:
@@ -411,19 +425,23 @@ class WatchSession:
         return self._learning is not None
 
     def _learned(self, answer: dict[str, Any]) -> None:
-        path, is_again = self.place.tasks / "model.json", self._judge is not None
+        path, more = self.place.tasks / "model.json", self._is_refining
+        is_again = self._judge is not None and not more
         try:
-            if "error" in answer:
-                raise TimesinkError(answer["error"])  # noqa: TRY301
+            is_slow = more and self._judge is not None and self._judge.is_slow
+            if is_slow or "error" in answer:
+                raise TimesinkError(answer.get("error", "it is slow"))  # noqa: TRY301
             content = path.read_bytes()
             model = live_model_from(content, str(path))
         except (OSError, TimesinkError) as error:
             self._remarks.pop("learning", None)
+            self._learns_after_s, self._usual = time.monotonic() + _AGAIN_S, 0
             stays = f"the cycles of now were not accepted, the model stays: {error}"
-            self.remark(stays if is_again else f"nothing was learned yet: {error}", "learning")
-            self._learns_after_s = time.monotonic() + _AGAIN_S
+            if not more:
+                self.remark(stays if is_again else f"nothing was learned yet: {error}", "learning")
             return
         self._remarks.pop("learning", None)
+        self._is_refined = self._is_refined or more
         if is_again:
             stamp = time.strftime("%Y%m%d-%H%M%S")
             with suppress(OSError):
@@ -440,7 +458,8 @@ class WatchSession:
         self._say(f"learned from {learned}; from now on slower ones raise an alarm")
 
     def _use(self, model: LiveModel) -> None:
-        self._model, self._judge = model, LiveJudge(model)
+        alarms = 0 if self._judge is None else self._judge.alarms
+        self._model, self._judge = model, LiveJudge(model, alarms)
 
     # -- what others ask for, and are told ---------------------------------------------------------
 
@@ -515,6 +534,7 @@ class WatchSession:
             "counters": self.series.last_counters(),
             "alarms": {
                 "raised": self.desk.raised,
+                "brief": self._brief,
                 "open": alarms,
                 "last": None if self.desk.last_alarm is None else alarm_told(self.desk.last_alarm),
             },

@@ -36,16 +36,29 @@ def _done(files: TaskFiles) -> dict[str, Any]:
 
 
 def _learn_rows(
-    rows: Sequence[str], *, last: int, to: str, alarms_per_hour: float, at_least: float, source: str
-) -> dict[str, Any]:
-    """Learn from the last rows of some tables; the model goes to a file."""
+    rows: Sequence[str], *, last: int, to: str, earlier: str, source: str, alarms_per_hour: float,
+    at_least: float,
+) -> dict[str, Any]:  # fmt: skip
+    """Learn from the last rows of some tables; the model goes to a file.
+
+    Rows that are slower than an earlier model expects are refused: nobody has said that they may.
+    """
     import polars as pl  # noqa: PLC0415
 
-    from timesink.analyses.expected.live import learn_live  # noqa: PLC0415
+    from timesink.analyses.expected.live import (  # noqa: PLC0415
+        LiveJudge,
+        learn_live,
+        live_model_from,
+    )
     from timesink.formats.cycle_rows import read_cycle_rows  # noqa: PLC0415
 
     tables = [read_cycle_rows(path) for path in rows if Path(path).exists()]
     table = pl.concat(tables, how="diagonal").tail(last)
+    if earlier:
+        known = LiveJudge(live_model_from(Path(earlier).read_bytes(), earlier)).judge(table).table
+        slower = known.select((pl.col("duration_us") / pl.col("expected_us")).median()).item()
+        if slower is None or slower > 1 + at_least / 2:
+            raise TimesinkError("cycles are not as they were")
     model = learn_live(table, alarms_per_hour=alarms_per_hour, at_least=at_least, source=source)
     Path(to).write_bytes(model.to_json())
     return {"cycles": model.cycles}

@@ -16,6 +16,7 @@ from timesink.analyses.expected.limits import groups_of
 from timesink.analyses.expected.live_limits import (
     FEW,
     KEPT,
+    rising_s,
     running_sums,
     several,
     some_for_a_moment,
@@ -49,6 +50,8 @@ __all__ = [
 
 CALM_CYCLES, CALM_S = 20, 5.0
 """An alarm ends after so many cycles, or seconds, back within limits."""
+LASTS_S, COSTS_US = 1.0, 250_000
+"""What is over sooner, and has cost less, is told to nobody: it could not be recorded any more."""
 _MOST_KNOWN = 1 << 16
 _MOST_STREAMS = 1024
 _MOST_WORKLOADS = 512
@@ -87,6 +90,8 @@ class JudgedCycles:
     table: pl.DataFrame
     raised: tuple[LiveAlarm, ...]
     ended: tuple[LiveAlarm, ...]
+    brief: int
+    """How often cycles were too slow, but as usual again before that was an alarm."""
 
 
 @dataclass(frozen=True)
@@ -107,22 +112,33 @@ class _OpenAlarm:
     """Before the first cycle that was back within limits."""
     workloads: list[list[float]]
     """The phase and what is told of the workload, of its first cycles."""
+    is_told: bool = False
+    """Whether it has lasted for long enough."""
     calm: int = 0
     calm_since_s: float = 0.0
     calm_distance: float = 0.0
 
     @property
+    def expected_us(self) -> float:
+        return self.last.expected_us - self.since.expected_us
+
+    @property
+    def observed_us(self) -> float:
+        return self.last.observed_us - self.since.observed_us
+
+    @property
+    def lost_us(self) -> float:
+        return self.observed_us - self.expected_us
+
+    @property
     def shift(self) -> float:
         """How much slower, as ln(observed / expected)."""
-        expected = self.last.expected_us - self.since.expected_us
-        observed = self.last.observed_us - self.since.observed_us
+        expected, observed = self.expected_us, self.observed_us
         return float(np.log(observed / expected)) if expected > 0 < observed else 0.0
 
     def told(self, columns: list[str], names: tuple[str, ...]) -> LiveAlarm:
         """As it is now."""
         count = max(self.last.cycles - self.since.cycles, 1)
-        expected = self.last.expected_us - self.since.expected_us
-        observed = self.last.observed_us - self.since.observed_us
         phases, *values = np.array(self.workloads).T
         told = [
             (name, column[np.isfinite(column)])
@@ -132,9 +148,9 @@ class _OpenAlarm:
             self.alarm,
             phase=names[int(np.bincount(phases.astype(np.int64)).argmax())],
             cycles=count,
-            expected_us=expected / count,
-            observed_us=observed / count,
-            lost_us=observed - expected,
+            expected_us=self.expected_us / count,
+            observed_us=self.observed_us / count,
+            lost_us=self.lost_us,
             workload={name: float(np.median(column)) for name, column in told if len(column)},
         )
 
@@ -156,9 +172,10 @@ class _Stream:
     open: _OpenAlarm | None = None
 
     def begin_anew(self) -> None:
-        """Sums do not go on."""
+        """What was seen until now is over."""
         rules = len(self.sums)
         self.sums, self.onsets = [0.0] * rules, [None] * rules
+        self.recent, self.moments = [], np.zeros((2, FEW - 1))
 
 
 @dataclass(frozen=True)
@@ -215,7 +232,7 @@ class _Seen:
     """Each cycle, beyond the level; and where nearly all of the last few were."""
     slow: npt.NDArray[np.bool_]
     telling: npt.NDArray[np.bool_]
-    """Cycles that these rules go by."""
+    """Cycles that these rules go by: where cycles scatter, those that are slow alone."""
     moments: Floats
     """When they began and whether they were far beyond, and that of the few before."""
     sums: list[Floats]
@@ -237,17 +254,6 @@ class _Seen:
         return found
 
 
-def _rising_s(sums: Floats, start_s: Floats, onset: _Mark | None) -> Floats:
-    """For how long each sum has been above zero."""
-    count = len(sums)
-    first = np.maximum.accumulate(np.where(sums <= 0, np.arange(count) + 1, 0))
-    since = start_s[np.minimum(first, count - 1)]
-    if onset is not None:
-        since = np.where(first == 0, onset.start_s, since)
-    found: Floats = start_s - since
-    return found
-
-
 class LiveJudge:
     """Judges cycles as they come.
 
@@ -259,7 +265,7 @@ class LiveJudge:
     [('1.0', 'cycle')]
     """
 
-    def __init__(self, model: LiveModel) -> None:
+    def __init__(self, model: LiveModel, alarms: int = 0) -> None:
         self._model, self._limits = model.model, model.limits
         self._columns = self._model.columns
         self._forest = AskedForest(self._model.forest)
@@ -273,28 +279,32 @@ class LiveJudge:
         self._known: dict[bytes, tuple[float, bool, int]] = {}
         self._streams: dict[str, _Stream] = {}
         self._before: pl.DataFrame | None = None
-        self._alarms = 0
+        self.alarms, self._brief = alarms, 0
 
     @property
     def open_alarms(self) -> tuple[LiveAlarm, ...]:
         """Alarms that have not ended, as they are now."""
         every = (one.open for one in self._streams.values())
-        return tuple(one.told(self._columns, self._phase_names) for one in every if one)
+        names = self._columns, self._phase_names
+        return tuple(one.told(*names) for one in every if one and one.is_told)
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether cycles are too slow, however short that is."""
+        return any(one.open is not None for one in self._streams.values())
 
     def end_silent(self, since_s: float) -> tuple[LiveAlarm, ...]:
         """End alarms of streams that made no cycle since then: threads and processes go."""
-        ended = []
+        ended: list[LiveAlarm] = []
         for stream in self._streams.values():
             if stream.open is not None and stream.end.start_s < since_s:
-                told = stream.open.told(self._columns, self._phase_names)
-                ended.append(replace(told, ended_s=max(told.raised_s, stream.end.start_s)))
-                stream.open = None
+                self._end(stream, max(stream.open.alarm.raised_s, stream.end.start_s), ended)
                 stream.begin_anew()
         return tuple(ended)
 
     def judge(self, rows: pl.DataFrame) -> JudgedCycles:
         """What is to be said of new cycles, in the order they came."""
-        rows = in_order(rows)
+        rows, brief = in_order(rows), self._brief
         cycles, when = self._workload(rows)
         known = self._expected(cycles)
         expected = np.array([one for one, _, _ in known], dtype=np.float64)
@@ -331,9 +341,8 @@ class LiveJudge:
         shown = pl.when("judged").then(pl.col("expected_us", "limit_us"))
         table = table.with_columns(shown).sort("row").drop("row", "judged")
         names = rows.select(JOB, pl.col("told_ts").alias(START), DURATION)
-        return JudgedCycles(
-            pl.concat([names, table], how="horizontal"), tuple(raised), tuple(ended)
-        )
+        table = pl.concat([names, table], how="horizontal")
+        return JudgedCycles(table, tuple(raised), tuple(ended), self._brief - brief)
 
     # -- what is expected ----------------------------------------------------------------------
 
@@ -416,13 +425,12 @@ class LiveJudge:
         distance = np.log(part.observed_us / part.expected_us)
         beyond = distance > self._points[part.group]
         slower = distance > self._levels[part.group]
-        telling = self._telling[part.group]
-        lead = [(False, False)] * KEPT + [one[1:] for one in stream.recent]
-        before = np.array(lead, dtype=bool)
+        telling = self._telling[part.group] | beyond | slower
+        before = np.array([(False, False)] * KEPT + [one[1:] for one in stream.recent], dtype=bool)
         spiky, slow = np.zeros((2, len(distance)), dtype=bool)
         many, last = self._limits.spikes
         spikes = np.concatenate([before[1 - last :, 0], beyond[telling]])
-        spiky[telling] = several(spikes, many, last)
+        spiky[telling] = several(spikes, many, last) & beyond[telling]
         far = (distance > self._limits.moment * self._points[part.group])[telling]
         start_s = part.start_s[telling]
         moments = np.concatenate([stream.moments, np.stack([start_s, far])], axis=1)
@@ -431,7 +439,7 @@ class LiveJudge:
             spiky[telling] |= some_for_a_moment(moments[1] > 0, moments[0], end_s)
         many, last = self._limits.slower
         levels = np.concatenate([before[1 - last :, 1], slower[telling]])
-        slow[telling] = several(levels, many, last)
+        slow[telling] = several(levels, many, last) & slower[telling]
         weight = self._weights[part.group]
         sums, high = [], []
         for rule, total, onset in zip(self._limits.sums, stream.sums, stream.onsets, strict=True):
@@ -439,7 +447,8 @@ class LiveJudge:
             sums.append(np.array(running_sums(added, total, rule.most)))
             over = sums[-1] > rule.limit
             if rule.hold_s and over.any():
-                over &= _rising_s(sums[-1], part.start_s, onset) >= rule.hold_s
+                since_s = None if onset is None else onset.start_s
+                over &= rising_s(sums[-1], part.start_s, since_s) >= rule.hold_s
             high.append(over)
         holds = spiky | slow | np.logical_or.reduce(high)
         marks = _Marks(stream.end, part)
@@ -475,10 +484,9 @@ class LiveJudge:
         for at in range(len(holds)):
             mine = stream.open
             if mine is None:
-                if not holds[at]:
-                    continue
-                mine = stream.open = self._raised(stream, seen, at)
-                raised.append(mine.told(self._columns, self._phase_names))
+                if holds[at]:
+                    stream.open = self._raised(stream, seen, at)
+                    self._tell(stream.open, seen.part, at, raised)
                 continue
             if len(mine.workloads) < _MOST_WORKLOADS:
                 mine.workloads.append(seen.part.told[at].tolist())
@@ -486,6 +494,7 @@ class LiveJudge:
                 mine.alarm = replace(mine.alarm, rule="lasting")
             if short[at]:
                 mine.calm, mine.last = 0, seen.marks.after(at)
+                self._tell(mine, seen.part, at, raised)
                 continue
             now = float(seen.part.start_s[at])
             if not mine.calm or now < mine.calm_since_s:
@@ -499,15 +508,30 @@ class LiveJudge:
             if holds[at] and mine.calm_distance / mine.calm >= mine.shift / 2:
                 # Still slower, as a longer sum says.
                 mine.calm, mine.last = 0, seen.marks.after(at)
+                self._tell(mine, seen.part, at, raised)
                 continue
-            told = mine.told(self._columns, self._phase_names)
-            ended.append(replace(told, ended_s=mine.calm_since_s))
-            stream.open, seen.has_ended = None, True
+            self._end(stream, mine.calm_since_s, ended)
+            seen.has_ended = True
             return at + 1
         return len(holds)
 
+    def _tell(self, mine: _OpenAlarm, part: _Part, at: int, raised: list[LiveAlarm]) -> None:
+        """Make it an alarm, once cycles have been slow for long enough."""
+        lasts_s = part.start_s[at] + 1e-6 * part.observed_us[at] - mine.since.start_s
+        if not mine.is_told and (lasts_s >= LASTS_S or mine.lost_us >= COSTS_US):
+            self.alarms += 1
+            mine.is_told, mine.alarm = True, replace(mine.alarm, number=self.alarms)
+            raised.append(mine.told(self._columns, self._phase_names))
+
+    def _end(self, stream: _Stream, ended_s: float, ended: list[LiveAlarm]) -> None:
+        """Make it an alarm that is over, or one that never was."""
+        mine, stream.open = stream.open, None
+        if mine is not None and mine.is_told:
+            ended.append(replace(mine.told(self._columns, self._phase_names), ended_s=ended_s))
+        else:
+            self._brief += 1
+
     def _raised(self, stream: _Stream, seen: _Seen, at: int) -> _OpenAlarm:
-        self._alarms += 1
         fired = next((place for place, high in enumerate(seen.high) if high[at]), None)
         if fired is None:
             recent, slow = seen.recent(stream, at + 1), bool(seen.slow[at])
@@ -520,7 +544,7 @@ class LiveJudge:
         told = seen.told(stream, at + 1)[-(seen.marks[at].cycles + 1 - since.cycles) :]
         rule = "spike" if fired is None and not seen.slow[at] else "lasting"
         alarm = LiveAlarm(
-            self._alarms, stream.name, "", rule,
+            0, stream.name, "", rule,
             since.start_s, float(seen.part.start_s[at]), None, 0, 0.0, 0.0, 0.0, {},
         )  # fmt: skip
         return _OpenAlarm(alarm, since, seen.marks.after(at), told.tolist())

@@ -24,7 +24,7 @@ KEPT = 13
 """So many of the last cycles are looked at, at most."""
 FEW, _SOME, _SPIKES = 5, 3, 0.6
 _OF_LEVEL, _SLOWER = 9, 0.77
-_MOMENT_S = 0.2
+_MOMENT_S = 0.1
 """Of the last few cycles, or of those of so long, a share is slow: few short ones are a moment."""
 _TELLING = 4.0
 """Cycles that scatter so many times as much as the calmest ones tell little one by one."""
@@ -159,6 +159,21 @@ def running_sums(steps: Floats, total: float, most: float) -> list[float]:
     return found
 
 
+def rising_s(sums: Floats, start_s: Floats, onset_s: float | None) -> Floats:
+    """For how long each sum has been above zero; the first ones may have been before.
+
+    >>> rising_s(np.array([1.0, 0.0, 1.0, 2.0]), np.arange(4.0), -2.0).tolist()
+    [2.0, -1.0, 0.0, 1.0]
+    """
+    count = len(sums)
+    first = np.maximum.accumulate(np.where(sums <= 0, np.arange(count) + 1, 0))
+    since = start_s[np.minimum(first, count - 1)]
+    if onset_s is not None:
+        since = np.where(first == 0, onset_s, since)
+    found: Floats = start_s - since
+    return found
+
+
 def several(beyond: npt.NDArray[np.bool_], least: int, last: int) -> npt.NDArray[np.bool_]:
     """Where so many at least of the last few cycles were beyond; the first few only lead in.
 
@@ -220,24 +235,28 @@ def live_limits_from(
     rarely = max(int(telling.sum()) // _BLOCK, 1), wanted
 
     took_s = 1e-6 * cycles.duration_us
-    ends = [np.cumsum(took_s[mine])[telling[mine]] for mine in streams]
+    end_s = np.zeros(len(took_s))
+    for mine in streams:
+        end_s[mine] = np.cumsum(took_s[mine])
 
     def blocks_beyond(limit: Floats, least: int, last: int) -> int:
         beyond, lead = distance > limit[group], np.zeros(last - 1, dtype=bool)
-        return sum(
-            _blocks(several(np.concatenate([lead, beyond[mine & telling]]), least, last), _BLOCK)
-            for mine in streams
-        )
+        parts = [beyond[mine & (telling | beyond)] for mine in streams]
+        held = (several(np.concatenate([lead, own]), least, last) & own for own in parts)
+        return sum(_blocks(one, _BLOCK) for one in held)
 
     def moments_beyond(limit: Floats) -> int:
         beyond, lead, found = distance > limit[group], np.zeros(FEW - 1), 0
-        for mine, end_s in zip(streams, ends, strict=True):
-            own = np.concatenate([lead > 0, beyond[mine & telling]])
-            start_s = np.concatenate([lead, end_s - took_s[mine & telling]])
-            found += _blocks(some_for_a_moment(own, start_s, np.concatenate([lead, end_s])), _BLOCK)
+        for mine in streams:
+            own = mine & (telling | beyond)
+            ends = np.concatenate([lead, end_s[own]])
+            starts = np.concatenate([lead, end_s[own] - took_s[own]])
+            flags = np.concatenate([lead > 0, beyond[own]])
+            found += _blocks(some_for_a_moment(flags, starts, ends), _BLOCK)
         return found
 
     point, spread = (np.array([getattr(one, name) for one in groups]) for name in _SCALES)
+    point = np.minimum(point, 12 * spread)
     # Single cycles may be far beyond: what counts is how far several of a few go.
     reach = (_LEAST_POINT, max(1.0, _WIDEST / float(point.min())))
     times = _rare(lambda by: blocks_beyond(by * point, *spikes), reach, *rarely)
