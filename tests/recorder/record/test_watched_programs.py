@@ -629,7 +629,7 @@ def test_a_recording_that_nobody_waits_for_ends(watched: Watched):
     import os, threading, time, torch
     def serve(): time.sleep(0.002)
     def some():
-        for _ in range(40): serve()
+        for _ in range(300): serve()
     def wait(name):
         while not os.path.exists(name): serve()
     wait("ordered")
