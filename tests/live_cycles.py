@@ -11,7 +11,7 @@ from timesink.recorder.cycle_channel import CycleBatch
 class MadeCycles:
     """Stands in for the receiver of cycles: what is put is read."""
 
-    def __init__(self, pid: int = 4711, duration_us: float = 50_000.0) -> None:
+    def __init__(self, pid: int = 4711, duration_us: float = 100_000.0) -> None:
         self.count = 0
         self._pid = pid
         self._duration_us = duration_us

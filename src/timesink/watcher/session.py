@@ -428,8 +428,7 @@ class WatchSession:
         path, more = self.place.tasks / "model.json", self._is_refining
         is_again = self._judge is not None and not more
         try:
-            is_slow = more and self._judge is not None and self._judge.is_slow
-            if is_slow or "error" in answer:
+            if "error" in answer or (more and self._judge is not None and self._judge.is_slow):
                 raise TimesinkError(answer.get("error", "it is slow"))  # noqa: TRY301
             content = path.read_bytes()
             model = live_model_from(content, str(path))
@@ -455,7 +454,8 @@ class WatchSession:
         event = "accepted" if is_again else "learned"
         self.journal.event(event, time.time_ns() // 1000, cycles=model.cycles)
         learned = units.counted(model.cycles, "cycles")
-        self._say(f"learned from {learned}; from now on slower ones raise an alarm")
+        how = "learned once more" if more else "learned"
+        self._say(f"{how} from {learned}; from now on slower ones raise an alarm")
 
     def _use(self, model: LiveModel) -> None:
         alarms = 0 if self._judge is None else self._judge.alarms

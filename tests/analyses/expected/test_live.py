@@ -67,11 +67,11 @@ def test_a_shift_raises_one_alarm_soon(model, factor, within):
 
 def test_an_alarm_ends_when_cycles_are_as_before(model):
     judge = LiveJudge(model)
-    found = judge.judge(slower(plain_rows(600, seed=1), 1.5, 200, 400))
+    found = judge.judge(slower(plain_rows(800, seed=1), 1.5, 200, 500))
     [ended] = found.ended
     assert ended.number == found.raised[0].number
-    assert ended.ended_s == pytest.approx(found.table["start_ts"][400], abs=0.1)
-    assert ended.cycles == pytest.approx(200, abs=12)
+    assert ended.ended_s == pytest.approx(found.table["start_ts"][500], abs=0.1)
+    assert ended.cycles == pytest.approx(300, abs=12)
     assert judge.open_alarms == ()
 
 
@@ -90,18 +90,16 @@ def test_several_slow_cycles_of_a_few_are_spikes_unless_they_are_over_in_a_momen
         rows = slower(slower(rows, 1.6, 200, 202), 1.6, 203, 204)
         return LiveJudge(known).judge(rows)
 
-    found = judged(200_000.0, learn_live(plain_rows(1000, us=200_000.0)))
+    found = judged(400_000.0, learn_live(plain_rows(1000, us=400_000.0)))
     assert [(one.rule, one.cycles) for one in found.raised] == [("spike", 4)]
     assert (len(found.ended), found.brief) == (1, 0)
     assert judged(4000.0, model).raised == ()
 
 
 @pytest.mark.parametrize(
-    ("cycles", "factor", "alarms"), [(60, 1.5, 0), (200, 1.5, 1), (60, 3.0, 1)]
+    ("cycles", "factor", "alarms"), [(60, 1.5, 0), (400, 1.5, 1), (60, 3.0, 0)]
 )
-def test_slow_cycles_that_are_over_at_once_and_cost_little_are_counted_only(
-    model, cycles, factor, alarms
-):
+def test_slow_cycles_that_are_over_within_a_second_are_counted_only(model, cycles, factor, alarms):
     judge = LiveJudge(model)
     found = judge.judge(slower(plain_rows(1000, seed=1), factor, 500, 500 + cycles))
     assert (len(found.raised), len(found.ended), found.brief) == (alarms, alarms, 1 - alarms)
@@ -114,7 +112,7 @@ def test_very_slow_cycles_are_an_alarm_as_soon_as_they_took_a_moment(model):
     ends_s = pl.col("duration_us").cum_sum() / 1e6
     rows = rows.with_columns(start_ts=ends_s - pl.col("duration_us") / 1e6)
     [alarm] = LiveJudge(model).judge(rows).raised
-    assert (alarm.rule, alarm.raised_s) == ("spike", rows["start_ts"][502])
+    assert alarm.raised_s == rows["start_ts"][502]
 
 
 def test_what_is_over_does_not_raise_an_alarm_later():

@@ -50,8 +50,8 @@ __all__ = [
 
 CALM_CYCLES, CALM_S = 20, 5.0
 """An alarm ends after so many cycles, or seconds, back within limits."""
-LASTS_S, COSTS_US = 1.0, 250_000
-"""What is over sooner, and has cost less, is told to nobody: it could not be recorded any more."""
+LASTS_S = 1.0
+"""What is over sooner is told to nobody: it could not be recorded any more."""
 _MOST_KNOWN = 1 << 16
 _MOST_STREAMS = 1024
 _MOST_WORKLOADS = 512
@@ -518,7 +518,7 @@ class LiveJudge:
     def _tell(self, mine: _OpenAlarm, part: _Part, at: int, raised: list[LiveAlarm]) -> None:
         """Make it an alarm, once cycles have been slow for long enough."""
         lasts_s = part.start_s[at] + 1e-6 * part.observed_us[at] - mine.since.start_s
-        if not mine.is_told and (lasts_s >= LASTS_S or mine.lost_us >= COSTS_US):
+        if not mine.is_told and lasts_s >= LASTS_S:
             self.alarms += 1
             mine.is_told, mine.alarm = True, replace(mine.alarm, number=self.alarms)
             raised.append(mine.told(self._columns, self._phase_names))
