@@ -318,13 +318,19 @@ def test_requests_that_cannot_be_met_are_refused(watched):
     one.end(None, lambda: False)
 
 
-def test_cycles_beside_a_recording_raise_no_alarm(watched, monkeypatch):
+def while_recorded(watched, monkeypatch, packs_s: float):
+    """A session whose healthy cycles are being recorded."""
     begin, cycles, _ = watched
     for module in (session, incident_desk):
-        monkeypatch.setattr(module, "PACKS_S", 10.0)
+        monkeypatch.setattr(module, "PACKS_S", packs_s)
     monkeypatch.setattr(Task, "records", staticmethod(lambda: None))
     one = begin(gap_s=3600)
     pass_on(one, cycles, 20)
+    return one, cycles
+
+
+def test_cycles_beside_a_recording_raise_no_alarm(watched, monkeypatch):
+    one, cycles = while_recorded(watched, monkeypatch, 10.0)
     one.desk.recorder.current.begun_us = cycles.now_us
     pass_on(one, cycles, 50, times=3)
     monkeypatch.setattr(Task, "records", staticmethod(lambda: recorded(cycles)))
@@ -341,12 +347,7 @@ def test_cycles_beside_a_recording_raise_no_alarm(watched, monkeypatch):
 
 
 def test_cycles_beside_a_recording_are_judged_where_there_are_cores_enough(watched, monkeypatch):
-    begin, cycles, _ = watched
-    for module in (session, incident_desk):
-        monkeypatch.setattr(module, "PACKS_S", 0.0)
-    monkeypatch.setattr(Task, "records", staticmethod(lambda: None))
-    one = begin(gap_s=3600)
-    pass_on(one, cycles, 20)
+    one, cycles = while_recorded(watched, monkeypatch, 0.0)
     assert one.desk.recorder.current.incident is None
     pass_on(one, cycles, 20, times=3)
     assert one.desk.raised == 1

@@ -386,7 +386,7 @@ class WatchSession:
         if model.source not in (*_ANY_SOURCE, source):
             why = f"its cycles are those of {model.source}, these of {source}"
         if why:
-            self._model = self._judge = None
+            self._model, self._judge, self._is_refined = None, None, False
             with suppress(OSError):
                 self.place.model.unlink()
             self.remark(f"--model {self.plan.model}: does not fit: {why}; it learns instead")

@@ -127,10 +127,6 @@ class _OpenAlarm:
         return self.last.observed_us - self.since.observed_us
 
     @property
-    def lost_us(self) -> float:
-        return self.observed_us - self.expected_us
-
-    @property
     def shift(self) -> float:
         """How much slower, as ln(observed / expected)."""
         expected, observed = self.expected_us, self.observed_us
@@ -150,7 +146,7 @@ class _OpenAlarm:
             cycles=count,
             expected_us=self.expected_us / count,
             observed_us=self.observed_us / count,
-            lost_us=self.lost_us,
+            lost_us=self.observed_us - self.expected_us,
             workload={name: float(np.median(column)) for name, column in told if len(column)},
         )
 

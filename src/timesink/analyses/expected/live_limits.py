@@ -28,6 +28,8 @@ _MOMENT_S = 0.1
 """Of the last few cycles, or of those of so long, a share is slow: few short ones are a moment."""
 _TELLING = 4.0
 """Cycles that scatter so many times as much as the calmest ones tell little one by one."""
+_OUTLIER = 12.0
+"""A spike is as many spreads away at most: what was slow once, as a new size is, is no measure."""
 _COMMON = 0.05
 _LEVEL_LEAST = 2
 """A level is so many times the smallest shift that counts, at least."""
@@ -256,7 +258,7 @@ def live_limits_from(
         return found
 
     point, spread = (np.array([getattr(one, name) for one in groups]) for name in _SCALES)
-    point = np.minimum(point, 12 * spread)
+    point = np.minimum(point, _OUTLIER * spread)
     # Single cycles may be far beyond: what counts is how far several of a few go.
     reach = (_LEAST_POINT, max(1.0, _WIDEST / float(point.min())))
     times = _rare(lambda by: blocks_beyond(by * point, *spikes), reach, *rarely)
