@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,7 +57,10 @@ def test_a_page_follows_the_watcher_and_its_incidents_lead_on(
 
     report = page.get_by_role("link", name="report", exact=True).get_attribute("href") or ""
     assert page.request.get(report).text().endswith("Report")
-    page.get_by_role("link", name=INCIDENT).click()
+    incident = page.get_by_role("link", name=INCIDENT)
+    # It leads to the report until the server has found both recordings.
+    expect(incident).to_have_attribute("href", re.compile("compare"), timeout=LONG)
+    incident.click()
     expect(headline).to_contain_text("Regression", timeout=LONG)
     page.go_back()
     expect(headline).to_contain_text("Decode cycles of process 4243")
