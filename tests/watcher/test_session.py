@@ -309,7 +309,7 @@ def test_requests_that_cannot_be_met_are_refused(watched):
     assert "learns from the last cycles" in ask(one, "accept")["done"]
     assert "learns already" in ask(one, "accept")["refused"]
     pass_on(one, cycles, 10)
-    assert "the cycles of now were not accepted, the model stays: not asked" in said
+    assert "the cycles of now were not learned, the model stays: not asked" in said
     one._judge = None
     assert "nothing was learned yet" in ask(one, "accept")["refused"]
     assert "off" in ask(one, "off")["done"]
@@ -381,6 +381,8 @@ def test_more_cycles_are_learned_from_once_unless_they_are_slow(
     assert [facts["last"] for facts in learned] == [200]
     assert one.desk.raised == 0
     assert any("learned once more from" in line for line in said) is is_more
+    refused = "the model stays: they take 5 % longer (timesink watch accept)"
+    assert any(refused in line for line in said) is not is_more
     one.end(None, lambda: False)
 
 

@@ -61,14 +61,18 @@ def test_common_workloads_are_wanted_once(tmp_path):
     assert not references.is_wanted("decode", {"batch_size": 99.0})
 
 
-def test_the_oldest_incidents_go_first(tmp_path):
+def test_the_oldest_incidents_go_first_but_not_while_they_are_compared(tmp_path):
     incidents = Incidents(tmp_path / "incidents", 9, quota_bytes=1500)
     for number in (1, 2, 3):
         one = incidents.begin(alarm(number), 0.0)
         (one.folder / "trace").write_bytes(b"x" * 1000)
-        one.ended_us = 1 if number < 3 else None
+        one.ended_us, one.is_concluded = 1 if number < 3 else None, number == 2
+    assert not incidents.make_room()
+    first, last = incidents.known
+    assert (first.is_open, last.is_open) == (False, True)
+    first.is_concluded = True
     assert incidents.make_room()
-    assert [one.is_open for one in incidents.known] == [True]
+    assert incidents.known == [last]
     assert incidents.removed == 2
 
 

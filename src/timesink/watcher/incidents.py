@@ -183,10 +183,12 @@ class Incidents:
 
     def make_room(self) -> bool:
         """Keep to the quota; whether there is room for another recording."""
-        while (used := size_of(self.folder.parent)) > self.quota_bytes:
-            old = next((one for one in self.known if not one.is_open and one.folder.is_dir()), None)
+        while size_of(self.folder.parent) > self.quota_bytes:
+            # One that is closed may still be compared.
+            over = (one for one in self.known if one.is_concluded and not one.is_open)
+            old = next((one for one in over if one.folder.is_dir()), None)
             if old is None:
-                return used <= self.quota_bytes
+                return False
             removed(old.folder)
             self.known.remove(old)
             self.removed += 1

@@ -429,15 +429,15 @@ class WatchSession:
         is_again = self._judge is not None and not more
         try:
             if "error" in answer or (more and self._judge is not None and self._judge.is_slow):
-                raise TimesinkError(answer.get("error", "it is slow"))  # noqa: TRY301
+                raise TimesinkError(answer.get("error", "they are slow"))  # noqa: TRY301
             content = path.read_bytes()
             model = live_model_from(content, str(path))
         except (OSError, TimesinkError) as error:
             self._remarks.pop("learning", None)
             self._learns_after_s, self._usual = time.monotonic() + _AGAIN_S, 0
-            stays = f"the cycles of now were not accepted, the model stays: {error}"
-            if not more:
-                self.remark(stays if is_again else f"nothing was learned yet: {error}", "learning")
+            stays = f"the cycles of now were not learned, the model stays: {error}"
+            is_first = self._judge is None
+            self.remark(f"nothing was learned yet: {error}" if is_first else stays, "learning")
             return
         self._remarks.pop("learning", None)
         self._is_refined = self._is_refined or more

@@ -57,8 +57,11 @@ def _learn_rows(
     if earlier:
         known = LiveJudge(live_model_from(Path(earlier).read_bytes(), earlier)).judge(table).table
         slower = known.select((pl.col("duration_us") / pl.col("expected_us")).median()).item()
-        if slower is None or slower > 1 + at_least / 2:
-            raise TimesinkError("cycles are not as they were")
+        if slower is None:
+            raise TimesinkError("none has a workload that was learned")
+        if slower > 1 + at_least / 2:
+            longer = f"{100 * (slower - 1):.0f} %"
+            raise TimesinkError(f"they take {longer} longer (timesink watch accept)")
     model = learn_live(table, alarms_per_hour=alarms_per_hour, at_least=at_least, source=source)
     Path(to).write_bytes(model.to_json())
     return {"cycles": model.cycles}
