@@ -310,7 +310,8 @@ def score(folder: Path) -> Scored:
         status = json.loads((watch / "status.json").read_text())
     return Scored(
         folder.name, truth, faults, false, len(of_none), max(0.0, watched - unhealthy) / 1e6,
-        len(starts),
+        # Of long runs the last cycles are kept, and all are counted.
+        int(status.get("cycles", len(starts))),
         float(np.median(took)) / 1000 if len(took) else 0.0, status,
     )  # fmt: skip
 
@@ -378,12 +379,13 @@ def tables(runs: Sequence[Scored]) -> str:
     own = []
     for one in runs:
         hours, told = one.healthy_s / 3600, one.status.get("own") or {}
-        learned = one.status.get("learned") or {}
+        learned, alarms = one.status.get("learned") or {}, one.status.get("alarms") or {}
         rate = f"{len(one.false_alarms) / hours:.2f}" if hours else "-"
         own.append([
             one.name, one.truth.program, str(one.cycles), f"{one.cycle_ms:.2f} ms",
             f"{learned.get('cycles', '-')} ({learned.get('error_pct') or 0:.1f} %)",
             f"{hours:.3f}", f"{len(one.false_alarms)} ({one.false_incidents})", rate,
+            str(alarms.get("brief", "-")),
             str(one.status.get("dropped", "-")), str(one.status.get("outside", "-")),
             f"{told.get('cpu_pct') or 0:.1f} %", f"{(told.get('rss_bytes') or 0) / 2**20:.0f} MiB",
         ])  # fmt: skip
@@ -391,8 +393,8 @@ def tables(runs: Sequence[Scored]) -> str:
     false = sum(len(one.false_alarms) for one in runs)
     header = [
         "run", "program", "cycles", "a cycle", "learned (error)", "healthy hours",
-        "false alarms (incidents)", "per hour", "rows lost", "outside", "watcher CPU",
-        "watcher memory",
+        "false alarms (incidents)", "per hour", "over at once", "rows lost", "outside",
+        "watcher CPU", "watcher memory",
     ]  # fmt: skip
     found += "\n" + markdown_table("", header, own)
     rate = f"{false / hours:.2f} per hour" if hours else "no healthy time"
