@@ -197,11 +197,18 @@ def test_a_range_as_marker(watched: Watched, span: str, least_ms: float, most_ms
     assert watched.usually(least_ms, most_ms)
 
 
-def test_an_extractor_of_the_user(watched: Watched):
-    (watched.folder / "mine.py").write_text(
-        "def sizes(size):\n    return {'size': size, 'odd': size % 2 == 1}\n"
+SIZES = "def sizes(size):\n    return {'size': size, 'odd': size % 2 == 1}\n"
+
+
+@pytest.mark.parametrize("place", ["mine", "program"])
+def test_an_extractor_of_the_user(watched: Watched, place: str):
+    """In a file of its own, or in the program, which is not run again for it."""
+    (watched.folder / "mine.py").write_text(SIZES)
+    program = f"{SIZES}{MARKED}print('served')"
+    assert watched.run(program, marker="serve", span="call", extractor=f"{place}:sizes") == (
+        "served\n"
     )
-    watched.run(MARKED, marker="serve", span="call", extractor="mine:sizes")
+    assert 18 <= len(watched.durations_ms) <= 20
     assert watched.column("size")[-2:] == [18.0, 19.0]
     assert watched.column("odd")[-2:] == [0.0, 1.0]
 

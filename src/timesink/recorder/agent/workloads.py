@@ -7,9 +7,11 @@ What is not there, in whichever version of a program, gives no number.
 from __future__ import annotations
 
 import gc
-import importlib
+import importlib.util
 import itertools
 import math
+import os
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -273,13 +275,22 @@ def own_extractor(name: str) -> Extractor:
     def extract(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Values:
         if not found:
             module, _, path = name.partition(":")
-            owner: Any = importlib.import_module(module)
+            owner: Any = _module(module)
             for part in path.split("."):
                 owner = getattr(owner, part)
             found.append(owner)
         return numbers_of(found[0](*args, **kwargs))
 
     return extract
+
+
+def _module(name: str) -> Any:
+    """A module; the program is there already, and imported by its name it would run again."""
+    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    spec = None if name in sys.modules else importlib.util.find_spec(name)
+    if main and spec and spec.origin and os.path.realpath(main) == os.path.realpath(spec.origin):
+        return sys.modules["__main__"]
+    return importlib.import_module(name)
 
 
 def numbers_of(told: Any) -> Values:
