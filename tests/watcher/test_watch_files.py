@@ -263,6 +263,19 @@ def test_processes_that_have_ended_count_together(monkeypatch):
     assert intake.cycles == 200
 
 
+@pytest.mark.parametrize(
+    ("usual", "slow", "is_urgent"), [(4, 3, True), (4, 2, False), (300, 20, False), (300, 40, True)]
+)
+def test_cycles_are_judged_at_once_where_more_than_a_few_are_slow(usual, slow, is_urgent):
+    """Of thousands a second some always are: judging each time takes more than all else."""
+    made, intake = MadeCycles(), CycleIntake(MadeCycles(), skip=0)
+    made.put(usual)
+    made.put(slow, times=2)
+    (batch, _) = batches = made.read(0)
+    intake.put(batches)
+    assert intake.has_slow(1.5 * batch.duration_ns[0] / 1000, 3) is is_urgent
+
+
 def test_rows_that_nobody_takes_are_counted(monkeypatch):
     monkeypatch.setattr(cycle_intake, "_MOST_ROWS", 25)
     made, intake = MadeCycles(), CycleIntake(MadeCycles(), skip=0)

@@ -165,10 +165,11 @@ class CycleIntake:
                 one = self.processes.pop(pid)
                 self._gone.update(cycles=one.cycles, dropped=one.dropped, failed=one.failed)
 
-    def beyond(self, limit_us: float) -> int:
-        """How many of the cycles that wait took longer than this."""
-        limit_ns = 1000 * limit_us
-        return sum(ns > limit_ns for batch in list(self._batches) for ns in batch.duration_ns)
+    def has_slow(self, limit_us: float, least: int) -> bool:
+        """Whether so many of the cycles that wait, and a tenth of them, took longer than this."""
+        waiting = [ns for batch in list(self._batches) for ns in batch.duration_ns]
+        beyond = sum(ns > 1000 * limit_us for ns in waiting)
+        return beyond >= max(least, len(waiting) / 10)
 
     def _first(self, batch: CycleBatch) -> int:
         """Note what a batch tells of its process; the first of its rows that is to be taken."""

@@ -315,7 +315,7 @@ class WatchSession:
         """Whether cycles are slow, or several of those that wait may be."""
         if self._judge is None:
             return False
-        return self._judge.is_slow or self.intake.beyond(self._slow_us) >= _SEVERAL
+        return self._judge.is_slow or self.intake.has_slow(self._slow_us, _SEVERAL)
 
     def _take(self, now: float) -> None:
         rows = self.intake.rows()
