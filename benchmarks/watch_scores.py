@@ -279,7 +279,14 @@ def score(folder: Path) -> Scored:
     for put in truth.puts:
         is_in = (starts >= put.onset_us) & (starts < put.end_us)
         one = Noticed(put, truth.program, slower_by(is_in, is_healthy, took, keys))
-        mine = [alarm for alarm in alarms if put.begun_us <= alarm.raised_us < put.end_us + settles]
+        # What is raised once the next one has begun is of that one.
+        behind_us = min(
+            [
+                put.end_us + settles,
+                *(one.begun_us for one in truth.puts if one.begun_us > put.begun_us),
+            ]
+        )
+        mine = [alarm for alarm in alarms if put.begun_us <= alarm.raised_us < behind_us]
         one.was_open = any(
             alarm.raised_us < put.begun_us < (alarm.ended_us or truth.ended_us) for alarm in alarms
         )

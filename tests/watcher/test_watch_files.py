@@ -19,6 +19,7 @@ from timesink.answers.watch_hosts import place_document, status_of
 from timesink.answers.watch_status import status_document
 from timesink.errors import CollectError, UnreadableError, UsageError
 from timesink.output.terminal import to_text
+from timesink.recorder.cycle_channel import CycleBatch
 from timesink.sources.watch_folder import STATUS_SCHEMA
 from timesink.watcher import agent_notes, commands, cycle_intake, journal, notices
 from timesink.watcher.cycle_intake import CycleIntake
@@ -274,6 +275,20 @@ def test_cycles_are_judged_at_once_where_more_than_a_few_are_slow(usual, slow, i
     (batch, _) = batches = made.read(0)
     intake.put(batches)
     assert intake.has_slow(1.5 * batch.duration_ns[0] / 1000, 3) is is_urgent
+
+
+def test_rows_tell_how_many_of_their_sizes_came_first():
+    """Libraries choose and compile for a size when it comes first; skipped cycles had theirs."""
+    columns = ("batch_size", "max_output_length", "forward_mode", "tokens")
+    sizes = [(2, 5, 3, 92), (2, 6, 2, 2), (3, 7, 2, 3), (3, 8, 3, 93), (2, 9, 3, 93)]
+    batch = CycleBatch(
+        7, 0, columns, [*range(5)], [9] * 5, [[*map(float, one)] for one in sizes], 5, 0
+    )
+    intake = CycleIntake(MadeCycles(), skip=1)
+    intake.put([batch])
+    assert intake.rows()["first_sizes"].to_list() == [1.0, 1.0, 0.0, 1.0]
+    intake.put([replace(batch, columns=(), values=[[]] * 5)])
+    assert "first_sizes" not in intake.rows().columns
 
 
 def test_rows_that_nobody_takes_are_counted(monkeypatch):

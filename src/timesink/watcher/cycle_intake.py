@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import polars as pl
 
+from timesink.analyses.expected.workload import BATCH, FIRST, MODE, TOKENS
 from timesink.formats.cycle_rows import DURATION, JOB, START
 from timesink.recorder.cycle_channel import CycleBatch
 from timesink.recorder.processes import is_alive
@@ -19,6 +20,8 @@ _MOST_ROWS = 250_000
 """More that wait to be taken are counted, and not kept."""
 _MOST_COLUMNS = 64
 _MOST_PROCESSES = 256
+_MOST_SIZES = 20_000
+"""A process that had as many has none that would be new."""
 _READS_S = 0.25
 _RESTS_S = 0.04
 """Programs send ten times a second; what the queue of the system does not take, they send later."""
@@ -47,6 +50,8 @@ class WatchedProcess:
     streams: set[int] = field(default_factory=set)
     let_pass: dict[int, int] = field(default_factory=dict)
     """Cycles of each stream that were skipped."""
+    sizes: dict[str, set[float | None]] = field(default_factory=dict)
+    """All that its cycles had, by what they are of."""
 
     def told(self) -> dict[str, Any]:
         return {
@@ -55,10 +60,46 @@ class WatchedProcess:
             "dropped": self.dropped, "failed": self.failed, "last_us": self.last_us,
         }  # fmt: skip
 
+    def first_sizes(self, batch: CycleBatch) -> list[float]:
+        """How many sizes of each cycle no cycle before had.
+
+        >>> rows = [[2.0, 90.0], [2.0, 90.0], [3.0, 91.0]]
+        >>> batch = CycleBatch(7, 0, ("batch_size", "tokens"), [1, 2, 3], [5, 5, 5], rows, 3, 0)
+        >>> WatchedProcess(7, None, None, "").first_sizes(batch)
+        [2.0, 0.0, 1.0]
+        """
+        found = [0.0] * len(batch.values)
+        for name, sizes in _sizes(batch).items():
+            seen = self.sizes.setdefault(name, set())
+            for place, size in enumerate(sizes):
+                if size not in seen and len(seen) < _MOST_SIZES:
+                    seen.add(size)
+                    found[place] += 1
+        return found
+
     def stream_name(self, stream: int) -> str:
         """What its cycles are called: by rank where that is known."""
         name = f"{self.pid}.{stream}" if self.rank is None else f"rank{self.rank}"
         return name if self.rank is None or not stream else f"{name}.{stream}"
+
+
+def _sizes(batch: CycleBatch) -> dict[str, list[float | None]]:
+    """What libraries may do something for when it comes first.
+
+    Lengths that grow with each cycle are none, nor are means, which are of many.
+    """
+    names, rows = batch.columns, batch.values
+    writes = any("output" in name for name in names)
+    found = {
+        name: [row[place] for row in rows]
+        for place, name in enumerate(names)
+        if name != MODE and not name.startswith("avg_") and not (writes and "length" in name)
+    }
+    if {BATCH, TOKENS} <= found.keys():
+        # Each sequence has one that is written on; the others are read.
+        pairs = zip(found[TOKENS], found[BATCH], strict=True)
+        found[TOKENS] = [(tokens or 0.0) - (batch or 0.0) for tokens, batch in pairs]
+    return found
 
 
 class CycleIntake:
@@ -131,6 +172,7 @@ class CycleIntake:
             batch = self._batches.popleft()
             self._taken += len(batch.duration_ns)
             first = self._first(batch)
+            is_first = self.processes[batch.pid].first_sizes(batch)
             count = len(batch.start_us) - first
             if count <= 0:
                 continue
@@ -138,14 +180,18 @@ class CycleIntake:
             columns[JOB] += [self.processes[batch.pid].stream_name(batch.stream)] * count
             columns[START] += [us / 1e6 for us in batch.start_us[first:]]
             columns[DURATION] += [ns / 1e3 for ns in batch.duration_ns[first:]]
-            for place, name in enumerate(batch.columns):
+            names = [*batch.columns, FIRST] if batch.columns else []
+            for place, name in enumerate(names):
                 if len(self._columns) < _MOST_COLUMNS:
                     self._columns.add(name)
                 elif name not in self._columns:
                     continue
                 values = columns.setdefault(name, [])
                 values += [None] * (before - len(values))
-                values += [row[place] for row in batch.values[first:]]
+                if name == FIRST:
+                    values += is_first[first:]
+                else:
+                    values += [row[place] for row in batch.values[first:]]
         self._forget_gone()
         rows = len(columns[JOB])
         if not rows:

@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from timesink.analyses.expected.workload import FIRST
 from timesink.formats.cycle_rows import START
 
 _KEPT = 900
@@ -18,7 +19,7 @@ _RECENT_S = 10.0
 LEARNING = "learning"
 """What cycles are called that nothing is known of yet."""
 _OF_PHASE = ("cycles", "observed_us", "slowest_us", "expected_us", "limit_us")
-_NOT_WORKLOAD = ("job_name", START, "duration_us")
+_NOT_WORKLOAD = ("job_name", START, "duration_us", FIRST)
 _MEDIANS = (
     pl.len().alias("cycles"),
     pl.col("duration_us").median().alias("observed_us"),

@@ -137,6 +137,30 @@ def test_a_small_shift_that_does_not_last_raises_nothing(model):
     assert LiveJudge(model).judge(rows).raised == ()
 
 
+def test_slow_seconds_of_a_program_that_scatters_raise_nothing_but_what_stays_does():
+    def rows_of(seed: int) -> pl.DataFrame:
+        return plain_rows(1500, seed=seed, noise=0.05, us=58_000.0)
+
+    learned = learn_live(rows_of(1))
+    assert LiveJudge(learned).judge(slower(rows_of(2), 1.17, 700, 745)).raised == ()
+    [alarm] = LiveJudge(learned).judge(slower(rows_of(2), 1.17, 700)).raised
+    assert 700 * 0.058 < alarm.raised_s < 700 * 0.058 + 15
+
+
+def test_the_largest_size_is_judged_once_it_came_often_enough():
+    def rows_of(*times: tuple[float, int]) -> pl.DataFrame:
+        size = np.concatenate([np.full(count, size) for size, count in times])
+        took = 1000.0 * size * np.exp(0.01 * np.random.default_rng(1).standard_normal(len(size)))
+        return plain_rows(len(size)).with_columns(duration_us=took, batch_size=pl.Series(size))
+
+    few = learn_live(rows_of((8.0, 300), (16.0, 300), (24.0, 3), (8.0, 300), (16.0, 300)))
+    found = LiveJudge(few).judge(rows_of((24.0, 100)))
+    assert found.table["outside"].all()
+    assert not found.raised
+    many = learn_live(rows_of((8.0, 300), (24.0, 200), (16.0, 300), (24.0, 200), (8.0, 300)))
+    assert not LiveJudge(many).judge(rows_of((24.0, 100))).table["outside"].any()
+
+
 def test_sizes_between_those_that_were_learned_are_not_judged():
     def rows_of(*sizes: float) -> pl.DataFrame:
         size = pl.Series(np.repeat(sizes, 1200 // len(sizes)))
@@ -162,6 +186,32 @@ def test_cycles_that_scatter_do_not_hide_those_that_do_not():
     judge = LiveJudge(learn_live(rows_of(1)))
     found = judge.judge(slower(rows_of(2), 2.0, 1000))
     assert 0 <= found.raised[0].raised_s - 30.0 <= 12 * 0.03
+
+
+def test_cycles_that_scatter_tell_what_is_far_beyond_by_themselves():
+    def rows_of(seed: int, share: float) -> pl.DataFrame:
+        drawn = np.random.default_rng(seed)
+        mode = np.where(drawn.random(2000) < share, 3.0, 2.0)
+        noise = np.where(mode == 3, 0.2, 0.01) * drawn.standard_normal(2000)
+        return plain_rows(2000).with_columns(
+            duration_us=pl.Series(20_000 * np.exp(noise)), forward_mode=pl.Series(mode),
+            start_ts=pl.int_range(pl.len()) * 0.03,
+        )  # fmt: skip
+
+    judge = LiveJudge(learn_live(rows_of(1, 0.3)))
+    arrive = pl.concat([rows_of(2, 0.3).head(1000), rows_of(3, 1.0).tail(1000)])
+    times = arrive.with_columns(start_ts=pl.int_range(pl.len()) * 0.03)
+    found = judge.judge(slower(times, 2.3, 1000))
+    assert 0 <= found.raised[0].raised_s - 30.0 <= 10 * 0.03
+
+
+def test_an_alarm_does_not_tell_what_came_first():
+    rows = plain_rows(1200).with_columns(
+        batch_size=pl.int_range(pl.len()) % 2 * 8.0, first_sizes=(pl.int_range(pl.len()) < 2) * 1.0
+    )
+    judge = LiveJudge(learn_live(rows))
+    judge.judge(slower(rows, 2.0, 600))
+    assert [*judge.open_alarms[0].workload] == ["batch_size"]
 
 
 @pytest.mark.parametrize("size", [1, 7, 64])

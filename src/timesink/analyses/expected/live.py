@@ -16,11 +16,11 @@ from timesink.analyses.expected.limits import groups_of
 from timesink.analyses.expected.live_limits import (
     FEW,
     KEPT,
-    rising_s,
     running_sums,
     several,
     some_for_a_moment,
     steps_of,
+    too_high,
 )
 from timesink.analyses.expected.live_model import (
     LiveModel,
@@ -32,6 +32,7 @@ from timesink.analyses.expected.model import near, outside_of
 from timesink.analyses.expected.trees import AskedForest
 from timesink.analyses.expected.workload import (
     DURATION,
+    FIRST,
     JOB,
     MODE,
     OUTPUT,
@@ -147,7 +148,9 @@ class _OpenAlarm:
             expected_us=self.expected_us / count,
             observed_us=self.observed_us / count,
             lost_us=self.observed_us - self.expected_us,
-            workload={name: float(np.median(column)) for name, column in told if len(column)},
+            workload={
+                name: float(np.median(one)) for name, one in told if len(one) and name != FIRST
+            },
         )
 
 
@@ -256,7 +259,7 @@ class LiveJudge:
     >>> rows = pl.DataFrame({"job_name": "1.0", "start_ts": np.arange(300) / 100,
     ...                      "duration_us": 9000.0 + np.arange(300) % 7})
     >>> judge = LiveJudge(learn_live(rows))
-    >>> slow = rows.head(20).with_columns(pl.col("duration_us") * 1.5)
+    >>> slow = rows.head(150).with_columns(pl.col("duration_us") * 1.5)
     >>> [(one.stream, one.phase) for one in judge.judge(slow).raised]
     [('1.0', 'cycle')]
     """
@@ -266,8 +269,9 @@ class LiveJudge:
         self._columns = self._model.columns
         self._forest = AskedForest(self._model.forest)
         self._near = near(self._model.cells)
-        self._weights = self._limits.weights
+        self._weights = [self._limits.weights(rule) for rule in self._limits.sums]
         self._points = np.array([one.point for one in self._limits.groups])
+        self._spreads = np.array([one.spread for one in self._limits.groups])
         self._levels = np.array(self._limits.levels)
         self._telling = self._limits.telling
         told = {MODE, OUTPUT} & {*self._columns}
@@ -436,16 +440,14 @@ class LiveJudge:
         many, last = self._limits.slower
         levels = np.concatenate([before[1 - last :, 1], slower[telling]])
         slow[telling] = several(levels, many, last) & slower[telling]
-        weight = self._weights[part.group]
         sums, high = [], []
-        for rule, total, onset in zip(self._limits.sums, stream.sums, stream.onsets, strict=True):
-            added = steps_of(rule, distance, weight)
+        rules = zip(self._limits.sums, self._weights, stream.sums, stream.onsets, strict=True)
+        place, spread = stream.end.cycles + np.arange(len(distance)), self._spreads[part.group]
+        for rule, weights, total, onset in rules:
+            added = steps_of(rule, distance, weights[part.group])
             sums.append(np.array(running_sums(added, total, rule.most)))
-            over = sums[-1] > rule.limit
-            if rule.hold_s and over.any():
-                since_s = None if onset is None else onset.start_s
-                over &= rising_s(sums[-1], part.start_s, since_s) >= rule.hold_s
-            high.append(over)
+            since = None if onset is None else (onset.cycles, onset.start_s)
+            high.append(too_high(rule, sums[-1], (place, part.start_s), since, spread))
         holds = spiky | slow | np.logical_or.reduce(high)
         marks = _Marks(stream.end, part)
         return _Seen(

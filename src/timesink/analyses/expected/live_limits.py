@@ -10,6 +10,7 @@ of the last few cycles were slower than nearly all of any few before.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import msgspec
 import numpy as np
@@ -68,12 +69,17 @@ class RunningSum(msgspec.Struct, frozen=True):
     """What one cycle counts for at most: a single one is nothing lasting."""
     limit: float
     """Sums above it are an alarm ..."""
-    hold_s: float = 0.0
-    """... once they have been rising for so long."""
+    stands_out: bool = True
+    """... at once, or where usual cycles are as far: once they have risen for some seconds."""
+
+    @property
+    def shift(self) -> float:
+        """What it is for."""
+        return 2 * self.allowance
 
     @property
     def steps(self) -> float:
-        """A shift of twice the allowance is noticed after so many cycles."""
+        """Its shift is noticed after so many cycles."""
         return self.limit / self.allowance
 
     @property
@@ -107,7 +113,6 @@ class LiveLimits(msgspec.Struct, frozen=True):
         every = [(phase, busy) for phase in PHASES for busy in range(len(self.busy_edges) + 1)]
         numbers = [self.alarms_per_hour, self.moment]
         numbers += [value for one in self.sums for value in (one.allowance, one.bound, one.limit)]
-        numbers += [1.0 + one.hold_s for one in self.sums]
         numbers += [value for one in self.groups for value in (one.spread, one.point)]
         numbers += self.levels
         sizes_fit = known == every and len(self.levels) == len(self.groups)
@@ -119,12 +124,11 @@ class LiveLimits(msgspec.Struct, frozen=True):
             return "its limits hold numbers that cannot be"
         return ""
 
-    @property
-    def weights(self) -> Floats:
-        """What a cycle of each group counts: less where they scatter more."""
+    def weights(self, rule: RunningSum) -> Floats:
+        """What a cycle of each group counts: less where they scatter more than a rule's shift."""
         spread = np.array([one.spread for one in self.groups])
         usual = min((one.spread for one in self.groups if one.rows), default=1.0)
-        found: Floats = np.clip(usual / spread, 0.1, 1.0)
+        found: Floats = np.clip(max(usual, rule.shift) / spread, 0.1, 1.0)
         return found
 
     @property
@@ -133,8 +137,14 @@ class LiveLimits(msgspec.Struct, frozen=True):
         rows = np.array([one.rows for one in self.groups])
         spread = np.array([one.spread for one in self.groups])
         common = rows >= max(1.0, _COMMON * rows.sum())
-        found: npt.NDArray[np.bool_] = spread <= _TELLING * spread[common].min(initial=np.inf)
+        calmest = float(spread[common].min(initial=np.inf))
+        found: npt.NDArray[np.bool_] = spread <= max(_TELLING * calmest, self.level)
         return found
+
+    @property
+    def level(self) -> float:
+        """What cycles are slower by, at least, when nearly all of a few are too slow."""
+        return float(np.log1p(_LEVEL_LEAST * self.at_least))
 
 
 def steps_of(rule: RunningSum, distance: Floats, weight: Floats) -> Floats:
@@ -161,18 +171,50 @@ def running_sums(steps: Floats, total: float, most: float) -> list[float]:
     return found
 
 
-def rising_s(sums: Floats, start_s: Floats, onset_s: float | None) -> Floats:
-    """For how long each sum has been above zero; the first ones may have been before.
+def too_high(
+    rule: RunningSum, sums: Floats, clocks: tuple[Ints, Floats],
+    since: tuple[int, float] | None, spread: Floats,
+) -> npt.NDArray[np.bool_]:  # fmt: skip
+    """Where sums are an alarm: above the limit, and for as long as their shift needs to.
 
-    >>> rising_s(np.array([1.0, 0.0, 1.0, 2.0]), np.arange(4.0), -2.0).tolist()
+    Clocks count cycles and seconds; sums may have begun to rise before, at `since`.
+    """
+    over = sums > rule.limit
+    if over.any():
+        cycles, lasts_s = map(partial(_risen, sums), clocks, since or (None, None))
+        shift = sums / np.maximum(cycles + 1, 1) + rule.allowance
+        over &= lasts_s >= _hold_s(rule, shift, spread)
+    return over
+
+
+def _risen(sums: Floats, clock: Ints | Floats, onset: float | None) -> Floats:
+    """How far a clock went while each sum was above zero; the first ones may have been before.
+
+    >>> _risen(np.array([1.0, 0.0, 1.0, 2.0]), np.arange(4.0), -2.0).tolist()
     [2.0, -1.0, 0.0, 1.0]
     """
     count = len(sums)
     first = np.maximum.accumulate(np.where(sums <= 0, np.arange(count) + 1, 0))
-    since = start_s[np.minimum(first, count - 1)]
-    if onset_s is not None:
-        since = np.where(first == 0, onset_s, since)
-    found: Floats = start_s - since
+    since = clock[np.minimum(first, count - 1)].astype(np.float64)
+    if onset is not None:
+        since = np.where(first == 0, onset, since)
+    found: Floats = (clock - since).astype(np.float64)
+    return found
+
+
+def _hold_s(rule: RunningSum, shift: Floats, spread: Floats) -> Floats:
+    """For how long sums have to rise, by how the shift since they do stands out.
+
+    >>> rule = RunningSum(0.1, 0.8, 3.0, stands_out=False)
+    >>> _hold_s(rule, np.full(3, 0.15), np.array([0.1, 0.05, 0.01])).tolist()
+    [10.0, 2.0, 0.05]
+    """
+    at_least = _MOMENT_S / 2 if rule.shift < _LARGE else 0.0
+    if rule.stands_out:
+        return np.full(len(shift), at_least)
+    (few, long), (more, shorter) = _HOLDS
+    kinds = [shift < few * spread, shift < more * spread]
+    found: Floats = np.select(kinds, [long, shorter], at_least)
     return found
 
 
@@ -216,7 +258,6 @@ def live_limits_from(
     groups = list(_groups(group, distance, edges, least))
     wanted = max(alarms_per_hour * hours / _ALIKE, 1e-12)
     plain = LiveLimits(alarms_per_hour, at_least, [*edges], groups, [], [])
-    weight = plain.weights[group]
     of_moment = round(_MOMENT_S / (1e-6 * cycle_us))
     of_last, of_level = (min(KEPT, max(few, of_moment)) for few in (FEW, _OF_LEVEL))
     spikes = int(np.ceil(_SPIKES * of_last)), of_last
@@ -224,15 +265,17 @@ def live_limits_from(
     shortest = max(_SHORTEST, float(spikes[0]) - 0.5)
     sums = [
         _sum_for(
-            rule, [steps_of(rule, distance[mine], weight[mine]) for mine in streams], wanted,
-            shortest,
+            rule,
+            [steps_of(rule, distance[mine], plain.weights(rule)[group[mine]]) for mine in streams],
+            wanted, shortest,
         )
         for rule in _rules(least)
     ]  # fmt: skip
     # What takes longer than anybody waits is no rule; the one for the largest shift always is.
     sums = [*(one for one in sums[:-1] if one.steps < _HIGHEST), sums[-1]]
     usual = min((one.spread for one in groups if one.rows), default=1.0)
-    sums = [msgspec.structs.replace(one, hold_s=_hold_s(one, usual)) for one in sums]
+    far = _HOLDS[-1][0] * usual
+    sums = [msgspec.structs.replace(one, stands_out=one.shift >= far) for one in sums]
     telling = plain.telling[group]
     rarely = max(int(telling.sum()) // _BLOCK, 1), wanted
 
@@ -264,7 +307,7 @@ def live_limits_from(
     times = _rare(lambda by: blocks_beyond(by * point, *spikes), reach, *rarely)
     moment = _rare(lambda by: moments_beyond(by * point), reach, *rarely)
     # Cycles of all groups are beyond their levels alike often, and beyond the least that counts.
-    least = float(np.log1p(_LEVEL_LEAST * at_least))
+    least = plain.level
     reach = (least / float(spread.max()), max(least, _WIDEST) / float(spread.min()))
     level = _rare(lambda by: blocks_beyond(by * spread, *slower), reach, *rarely)
     points = np.maximum(times * point, _AT_ONCE * spread).tolist()
@@ -276,13 +319,6 @@ def live_limits_from(
         plain, groups=widened, sums=sums, levels=levels, spikes=spikes, slower=slower,
         moment=max(1.0, moment / times),
     )  # fmt: skip
-
-
-def _hold_s(rule: RunningSum, spread: float) -> float:
-    """How long a sum has to rise, by how its shift stands out."""
-    shift = 2 * rule.allowance
-    at_least = _MOMENT_S / 2 if shift < _LARGE else 0.0
-    return next((hold for many, hold in _HOLDS if shift < many * spread), at_least)
 
 
 def _level_reach(streams: Sequence[Floats]) -> float:

@@ -13,6 +13,7 @@ import polars as pl
 
 from timesink.analyses.expected.limits import DurationLimits, limits_for_new_runs, limits_from
 from timesink.analyses.expected.trees import (
+    LEAF_CYCLES,
     AskedForest,
     Forest,
     boosted,
@@ -20,7 +21,14 @@ from timesink.analyses.expected.trees import (
     has_boosting,
     joined,
 )
-from timesink.analyses.expected.workload import BATCH, CycleWorkload, Floats, Ints, workload_of
+from timesink.analyses.expected.workload import (
+    BATCH,
+    FIRST,
+    CycleWorkload,
+    Floats,
+    Ints,
+    workload_of,
+)
 from timesink.errors import UnreadableError, UsageError
 
 MODEL_SCHEMA = "timesink/watch-model/1"
@@ -276,10 +284,15 @@ def _ranges(cycles: CycleWorkload, names: Sequence[str], *, live: bool) -> list[
         known = values[np.isfinite(values)]
         if name in cycles.names and len(known):
             low, high = float(known.min()), float(known.max())
-            # Sizes that a program goes through by steps: trees know nothing of those between.
-            levels = np.unique(known).tolist() if live else []
-            levels = levels if len(levels) <= _MOST_LEVELS else []
-            found.append(FeatureRange(name, low, high, len(known) < len(values), levels))
+            # Sizes that a program goes through by steps: trees know nothing of those between, and
+            # take the outermost, where they came but a few times, for those beside them.
+            sizes, times = np.unique(known, return_counts=True)
+            often = np.flatnonzero(times >= LEAF_CYCLES)
+            by_steps = live and len(sizes) <= _MOST_LEVELS and len(often)
+            levels = sizes[often[0] : often[-1] + 1].tolist() if by_steps else []
+            # Tables that were made elsewhere do not tell what came first.
+            may_miss = len(known) < len(values) or name == FIRST
+            found.append(FeatureRange(name, low, high, may_miss, levels))
     return found
 
 

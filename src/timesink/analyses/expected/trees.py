@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+LEAF_CYCLES = 10
+"""What trees tell is of so many cycles at least."""
 _BLOCK = 1 << 8
 """Cycles asked at once, so that what all trees say of them stays small."""
 MOST_NODES, DEEPEST = 2_000_000, 64
@@ -232,7 +234,7 @@ def boosted(features: Floats, target: Floats, *, seed: int, rounds: int) -> Fore
         learning_rate=0.1,
         max_leaf_nodes=15,
         max_depth=12,
-        min_samples_leaf=min(10, max(1, len(target) // 10)),
+        min_samples_leaf=min(LEAF_CYCLES, max(1, len(target) // 10)),
         max_features=0.5,
         early_stopping=False,
         random_state=seed,

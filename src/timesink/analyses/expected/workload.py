@@ -21,7 +21,10 @@ DURATION, JOB, START = "duration_us", "job_name", "start_ts"
 BATCH, INPUT, OUTPUT, LONGEST = (
     "batch_size", "avg_input_length", "avg_output_length", "max_output_length",
 )  # fmt: skip
-MODE = "forward_mode"
+MODE, TOKENS = "forward_mode", "tokens"
+FIRST = "first_sizes"
+"""How many of its sizes no cycle of the same process had before: libraries choose, compile and
+allocate for each when it comes first."""
 PHASES = ("decode", "prefill", "mixed")
 """`mixed`: rows that tell no mode, where sequences came or went, or may be about to."""
 SEEN_BEFORE = 64
@@ -113,6 +116,9 @@ def _totals(columns: Sequence[str]) -> dict[str, pl.Expr]:
         made_up["padded_batch"] = ((batch + 7) / 8).floor() * 8
     if {BATCH, INPUT} <= {*columns}:
         made_up["total_input"] = batch * given
+    if {BATCH, TOKENS} <= {*columns}:
+        # A token for each sequence is what a cycle writes; the others are read.
+        made_up["read_tokens"] = pl.col(TOKENS) - batch
     if {BATCH, OUTPUT} <= {*columns}:
         made_up["total_output"] = batch * made
     if {BATCH, INPUT, OUTPUT} <= {*columns}:
