@@ -34,7 +34,7 @@ class MadeCycles:
         self.count += cycles
         self._waiting.append(
             CycleBatch(
-                self._pid, 0, ("batch_size",), starts, lasted, [[batch]] * cycles,
+                self._pid, 0, starts, lasted, {"batch_size": [batch] * cycles},
                 self.count, 0, None, None, "optimizer step SGD", "loop",
             )
         )  # fmt: skip

@@ -279,15 +279,15 @@ def test_cycles_are_judged_at_once_where_more_than_a_few_are_slow(usual, slow, i
 
 def test_rows_tell_how_many_of_their_sizes_came_first():
     """Libraries choose and compile for a size when it comes first; skipped cycles had theirs."""
-    columns = ("batch_size", "max_output_length", "forward_mode", "tokens")
-    sizes = [(2, 5, 3, 92), (2, 6, 2, 2), (3, 7, 2, 3), (3, 8, 3, 93), (2, 9, 3, 93)]
-    batch = CycleBatch(
-        7, 0, columns, [*range(5)], [9] * 5, [[*map(float, one)] for one in sizes], 5, 0
-    )
+    told = {
+        "batch_size": [2.0, 2.0, 3.0, 3.0, 2.0], "max_output_length": [5.0, 6.0, 7.0, 8.0, 9.0],
+        "forward_mode": [3.0, 2.0, 2.0, 3.0, 3.0], "tokens": [92.0, 2.0, 3.0, 93.0, 93.0],
+    }  # fmt: skip
+    batch = CycleBatch(7, 0, [*range(5)], [9] * 5, told, 5, 0)
     intake = CycleIntake(MadeCycles(), skip=1)
     intake.put([batch])
     assert intake.rows()["first_sizes"].to_list() == [1.0, 1.0, 0.0, 1.0]
-    intake.put([replace(batch, columns=(), values=[[]] * 5)])
+    intake.put([replace(batch, workload={})])
     assert "first_sizes" not in intake.rows().columns
 
 

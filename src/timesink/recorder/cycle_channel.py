@@ -20,9 +20,9 @@ import threading
 import time
 from array import array
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ CHANNEL_VARIABLE = "TIMESINK_CHANNEL"
 """Tells a program which channel is meant: another watcher may come to the same folder."""
 
 _SENDS_EVERY_NS = 200_000_000
-_SENDS_AFTER = 32
+_SENDS_AFTER = 64
 _WAITS_NS = 200_000_000
 """Before it is tried again to reach somebody who does not listen."""
 _ASKS_EVERY_NS = 1_000_000_000
@@ -54,11 +54,10 @@ class CycleBatch:
 
     pid: int
     stream: int
-    columns: tuple[str, ...]
     start_us: list[int]
     duration_ns: list[int]
-    values: list[list[float | None]]
-    """The workload of each cycle, in the order of the columns."""
+    workload: dict[str, list[float | None]]
+    """What is told of each cycle, by column."""
     count: int
     """Cycles of this process so far, with those that were not sent."""
     dropped: int
@@ -226,8 +225,8 @@ class CycleReceiver:
     >>> receiver, sender = CycleReceiver(control), CycleSender(control)
     >>> sender.add(0, 17, 2500, {"batch_size": 8.0})
     >>> batch, = receiver.read(1.0)
-    >>> batch.columns, batch.start_us, batch.duration_ns, batch.values
-    (('batch_size',), [17], [2500], [[8.0]])
+    >>> batch.start_us, batch.duration_ns, batch.workload
+    ([17], [2500], {'batch_size': [8.0]})
     >>> sender.close(), receiver.close()
     (None, None)
     """
@@ -291,21 +290,23 @@ def _unpacked(content: bytes) -> list[CycleBatch]:
         times, numbers = array("q", body[: 24 * rows]), array("d", body[24 * rows :])
         if len(times) != 3 * rows or len(numbers) != rows * len(columns):
             return []
-        values = [None if math.isnan(number) else number for number in numbers]
-        places: dict[int, list[int]] = {}
-        for row, stream in enumerate(times[:rows]):
-            places.setdefault(stream, []).append(row)
-        width = len(columns)
-        return [
-            CycleBatch(
-                **told,
-                stream=stream,
-                columns=columns,
-                start_us=[times[rows + row] for row in mine],
-                duration_ns=[times[2 * rows + row] for row in mine],
-                values=[values[row * width : (row + 1) * width] for row in mine],
-            )
-            for stream, mine in places.items()
-        ]
+        streams, starts, lasted = (times[at : at + rows] for at in range(0, 3 * rows, rows))
+        told["workload"] = {
+            name: [None if math.isnan(each) else each for each in numbers[place :: len(columns)]]
+            for place, name in enumerate(columns)
+        }
+        every = sorted(set(streams))
+        whole = CycleBatch(**told, stream=every[0], start_us=[*starts], duration_ns=[*lasted])
+        return [whole] if len(every) == 1 else [_of_stream(whole, streams, one) for one in every]
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
         return []
+
+
+def _of_stream(batch: CycleBatch, streams: Sequence[int], stream: int) -> CycleBatch:
+    """Those of its cycles that one stream has made."""
+    mine = [one == stream for one in streams]
+    told = {name: [*itertools.compress(values, mine)] for name, values in batch.workload.items()}
+    starts, lasted = (
+        [*itertools.compress(one, mine)] for one in (batch.start_us, batch.duration_ns)
+    )
+    return replace(batch, stream=stream, start_us=starts, duration_ns=lasted, workload=told)

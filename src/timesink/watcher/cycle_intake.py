@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -63,14 +63,16 @@ class WatchedProcess:
     def first_sizes(self, batch: CycleBatch) -> list[float]:
         """How many sizes of each cycle no cycle before had.
 
-        >>> rows = [[2.0, 90.0], [2.0, 90.0], [3.0, 91.0]]
-        >>> batch = CycleBatch(7, 0, ("batch_size", "tokens"), [1, 2, 3], [5, 5, 5], rows, 3, 0)
+        >>> told = {"batch_size": [2.0, 2.0, 3.0], "tokens": [90.0, 90.0, 91.0]}
+        >>> batch = CycleBatch(7, 0, [1, 2, 3], [5, 5, 5], told, 3, 0)
         >>> WatchedProcess(7, None, None, "").first_sizes(batch)
         [2.0, 0.0, 1.0]
         """
-        found = [0.0] * len(batch.values)
-        for name, sizes in _sizes(batch).items():
+        found = [0.0] * len(batch.start_us)
+        for name, sizes in _sizes(batch.workload).items():
             seen = self.sizes.setdefault(name, set())
+            if seen.issuperset(sizes):
+                continue
             for place, size in enumerate(sizes):
                 if size not in seen and len(seen) < _MOST_SIZES:
                     seen.add(size)
@@ -83,16 +85,15 @@ class WatchedProcess:
         return name if self.rank is None or not stream else f"{name}.{stream}"
 
 
-def _sizes(batch: CycleBatch) -> dict[str, list[float | None]]:
+def _sizes(workload: Mapping[str, list[float | None]]) -> dict[str, list[float | None]]:
     """What libraries may do something for when it comes first.
 
     Lengths that grow with each cycle are none, nor are means, which are of many.
     """
-    names, rows = batch.columns, batch.values
-    writes = any("output" in name for name in names)
+    writes = any("output" in name for name in workload)
     found = {
-        name: [row[place] for row in rows]
-        for place, name in enumerate(names)
+        name: values
+        for name, values in workload.items()
         if name != MODE and not name.startswith("avg_") and not (writes and "length" in name)
     }
     if {BATCH, TOKENS} <= found.keys():
@@ -172,7 +173,7 @@ class CycleIntake:
             batch = self._batches.popleft()
             self._taken += len(batch.duration_ns)
             first = self._first(batch)
-            is_first = self.processes[batch.pid].first_sizes(batch)
+            is_first: list[float | None] = [*self.processes[batch.pid].first_sizes(batch)]
             count = len(batch.start_us) - first
             if count <= 0:
                 continue
@@ -180,18 +181,15 @@ class CycleIntake:
             columns[JOB] += [self.processes[batch.pid].stream_name(batch.stream)] * count
             columns[START] += [us / 1e6 for us in batch.start_us[first:]]
             columns[DURATION] += [ns / 1e3 for ns in batch.duration_ns[first:]]
-            names = [*batch.columns, FIRST] if batch.columns else []
-            for place, name in enumerate(names):
+            told = {**batch.workload, FIRST: is_first} if batch.workload else {}
+            for name, new in told.items():
                 if len(self._columns) < _MOST_COLUMNS:
                     self._columns.add(name)
                 elif name not in self._columns:
                     continue
                 values = columns.setdefault(name, [])
                 values += [None] * (before - len(values))
-                if name == FIRST:
-                    values += is_first[first:]
-                else:
-                    values += [row[place] for row in batch.values[first:]]
+                values += new[first:]
         self._forget_gone()
         rows = len(columns[JOB])
         if not rows:

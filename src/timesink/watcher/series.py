@@ -46,7 +46,7 @@ class WatchedSeries:
         self._pending: list[pl.DataFrame] = []
         self._recent: deque[tuple[float, pl.DataFrame, pl.DataFrame]] = deque()
         self._phases: dict[str, dict[int, dict[str, Any]]] = {}
-        self._workload: dict[int, dict[str, float | None]] = {}
+        self._workload: dict[int, dict[str, float]] = {}
         self._counters: dict[str, dict[str, list[float]]] = {}
 
     def add(self, judged: pl.DataFrame, rows: pl.DataFrame) -> None:
@@ -94,8 +94,9 @@ class WatchedSeries:
         return found
 
     def workload(self) -> dict[str, float]:
-        """Medians of what the last cycles had to do."""
-        return medians(self.recent())
+        """Medians of what the last cycles had to do, as of the last second with any."""
+        is_known = self._workload and self.recent() is not None
+        return self._workload[next(reversed(self._workload))] if is_known else {}
 
     def close_second(self) -> None:
         """Put what came into buckets; late rows join the bucket that is there."""
@@ -119,7 +120,7 @@ class WatchedSeries:
             while len(buckets) > _KEPT:
                 del buckets[next(iter(buckets))]
         now = int(time.time())
-        self._workload[now] = {**self.workload()}
+        self._workload[now] = medians(self.recent())
         while len(self._workload) > _KEPT:
             del self._workload[next(iter(self._workload))]
 

@@ -59,7 +59,7 @@ _INCIDENTS_SHOWN = 20
 _SHOWN_ROWS = 100
 _NOTES_S = 5.0
 _REFINES = 4
-"""So many times `--learn` cycles are learned from once more: the first of a size are no measure."""
+"""So many times `--learn` cycles, and never fewer than at first, are learned from once more."""
 _SETTLES_S = 0.5
 """A program is not itself right after a recording."""
 _SILENT_S = 30.0
@@ -396,11 +396,11 @@ class WatchSession:
     def _learn_if_due(self, now: float) -> None:
         if self._learning is not None or now < self._learns_after_s:
             return
-        if self._judge is None and self._ready is not None:
-            cycles, since = self._ready
+        cycles, since = self._ready or (0, math.inf)
+        if self._judge is None:
             if cycles >= self.plan.learn and now - since >= self.plan.learn_s:
                 self._begin_learning(cycles)
-        elif not self._is_refined and self._usual >= _REFINES * self.plan.learn:
+        elif not self._is_refined and self._usual >= max(_REFINES * self.plan.learn, cycles):
             self._begin_learning(self._usual, str(self.place.model))
 
     def _learns_for_s(self) -> float | None:

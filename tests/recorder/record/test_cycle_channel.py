@@ -32,10 +32,10 @@ def test_cycles_of_threads_by_turns_come_together(tmp_path, receiver, monkeypatc
     assert sender.dropped == 0
     told = {}
     for batch in receiver.read(1.0):
-        rows = zip(batch.start_us, batch.duration_ns, batch.values, strict=True)
+        rows = zip(batch.start_us, batch.duration_ns, batch.workload["batch_size"], strict=True)
         told.setdefault(batch.stream, []).extend(rows)
     assert {stream: len(rows) for stream, rows in told.items()} == {0: 101, 1: 100}
-    assert told[1] == [(each, 1000 + each, [float(each)]) for each in range(1, 201, 2)]
+    assert told[1] == [(each, 1000 + each, float(each)) for each in range(1, 201, 2)]
 
 
 def test_another_watcher_in_the_folder_is_told_nothing(tmp_path, receiver, monkeypatch):

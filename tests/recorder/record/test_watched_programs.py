@@ -93,9 +93,9 @@ class Watched:
 
     def column(self, name: str) -> list[float | None]:
         return [
-            dict(zip(batch.columns, row, strict=True)).get(name)
+            each
             for batch in self.batches
-            for row in batch.values
+            for each in batch.workload.get(name, [None] * len(batch.start_us))
         ]
 
     def order(self, **order: Any) -> None:
@@ -222,7 +222,7 @@ def test_an_extractor_that_fails_is_counted(watched: Watched, text: str):
     watched.run(MARKED, marker="serve", span="call", extractor="mine:sizes")
     last = watched.batches[-1]
     assert last.failed >= last.count - 1 >= 18
-    assert last.columns == ()
+    assert last.workload == {}
     assert len(watched.notes("remark")) == 1
 
 
