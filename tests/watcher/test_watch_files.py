@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import sys
 import threading
 import time
 import urllib.request
 from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -25,9 +27,10 @@ from timesink.watcher import agent_notes, commands, cycle_intake, journal, notic
 from timesink.watcher.cycle_intake import CycleIntake
 from timesink.watcher.incidents import Incident, Incidents, linked_copy
 from timesink.watcher.journal import Journal, WatchFolder
-from timesink.watcher.metrics import MetricsServer, prometheus_text
+from timesink.watcher.metrics import MetricsServer, metrics_of, prometheus_text
 from timesink.watcher.notices import AlarmCommand, SharedStatus
 from timesink.watcher.references import Reference, References, kind_of
+from timesink.watcher.series import WatchedSeries, unjudged
 from timesink.watcher.tasks import WatchTask
 
 
@@ -81,7 +84,9 @@ def test_metrics_are_served():
     server = MetricsServer(("127.0.0.1", 0))
     server.status = {
         "state": "alarm", "cycles": 7, "phases": [
-            {"phase": 'de"code', "observed_us": 2e4, "expected_us": 1e4, "limit_us": None}],
+            {"phase": 'de"code', "observed_us": 2e4, "expected_us": 1e4, "limit_us": None,
+             "residual_pct": 100.0}],
+        "incidents": [{"ended_us": None}, {"ended_us": 7}], "incidents_begun": 5,
     }  # fmt: skip
     with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/metrics") as answer:
         text = answer.read().decode()
@@ -89,7 +94,46 @@ def test_metrics_are_served():
     assert text == prometheus_text(server.status)
     assert "timesink_cycles_total 7\n" in text
     assert 'timesink_cycle_seconds{phase="de\\"code"} 0.02\n' in text
+    assert 'timesink_cycle_residual_ratio{phase="de\\"code"} 1\n' in text
     assert 'timesink_watch_state{state="alarm"} 1\n' in text
+    assert "timesink_incidents_total 5\n" in text
+    assert "timesink_incidents_open 1\n" in text
+
+
+def test_dashboards_and_rules_name_metrics_there_are():
+    numbers = dict.fromkeys(("observed_us", "expected_us", "limit_us", "residual_pct"), 1.0)
+    status = {
+        "phases": [{"phase": "decode", **numbers}], "workload": {"batch_size": 2.0},
+        "durations": {"at_most_us": [1e3], "phases": {"decode": {"sum_us": 9.0, "counts": [1, 0]}}},
+        "counters": {"host_cpu_usage": 3.0}, "own": {"cpu_pct": 1.0, "rss_bytes": 9},
+    }  # fmt: skip
+    served = {name for name, *_ in metrics_of(status)}
+    for path in sorted((Path(__file__).parents[2] / "docs/grafana").iterdir()):
+        named = {*re.findall(r"timesink_\w+", path.read_text())}
+        assert named
+        assert not named - served, path.name
+
+
+def test_durations_are_a_histogram():
+    """Quantiles of any time can be asked for later, and those of several hosts together."""
+    series = WatchedSeries(0)
+    took = [90.0, 101.0, 140.0, 150e6]
+    rows = pl.DataFrame({"job_name": "1.0", "start_ts": 0.0, "duration_us": took})
+    for _ in range(2):
+        series.add(unjudged(rows), rows)
+        series.close_second()
+    text = prometheus_text({"durations": series.durations()})
+    lines = [line for line in text.splitlines() if "duration" in line]
+    name, of = "timesink_cycle_duration_seconds", 'phase="learning"'
+    assert lines[:3] == [
+        f"# HELP {name} durations of all cycles", f"# TYPE {name} histogram",
+        f'{name}_bucket{{{of},le="0.0001"}} 2',
+    ]  # fmt: skip
+    assert lines[-4:] == [
+        f'{name}_bucket{{{of},le="100"}} 6', f'{name}_bucket{{{of},le="+Inf"}} 8',
+        f"{name}_count{{{of}}} 8", f"{name}_sum{{{of}}} 300.000662",
+    ]  # fmt: skip
+    assert f'{name}_bucket{{{of},le="0.000158"}} 6' in lines
 
 
 def test_the_command_of_an_alarm_gets_folder_and_facts(tmp_path):

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,16 @@ _HINTS = {
 _LAST_MS = 5000
 _CONTENT = "text/plain; version=0.0.4; charset=utf-8"
 _OF_PHASE = {
-    "observed_us": ("timesink_cycle_seconds", "median duration of the last cycles"),
-    "expected_us": ("timesink_cycle_expected_seconds", "what was expected of them"),
-    "limit_us": ("timesink_cycle_limit_seconds", "beyond it a cycle is a spike"),
+    "observed_us": ("timesink_cycle_seconds", "median duration of the last cycles", 1e-6),
+    "expected_us": ("timesink_cycle_expected_seconds", "what was expected of them", 1e-6),
+    "limit_us": ("timesink_cycle_limit_seconds", "beyond it a cycle is a spike", 1e-6),
+    "residual_pct": (
+        "timesink_cycle_residual_ratio",
+        "how much longer they took, as a share",
+        0.01,
+    ),
 }
+_HISTOGRAM = "timesink_cycle_duration_seconds"
 
 
 def metrics_of(status: Mapping[str, Any]) -> Iterator[Metric]:
@@ -56,15 +63,20 @@ def metrics_of(status: Mapping[str, Any]) -> Iterator[Metric]:
     yield "timesink_brief_total", "counter", "times too slow, but over at once", {}, brief
     is_open = float(len(alarms.get("open") or ()))
     yield "timesink_alarms_open", "gauge", "alarms that go on", {}, is_open
+    begun, going_on = status.get("incidents_begun"), [one.get("ended_us") for one in incidents]
+    yield "timesink_incidents_total", "counter", "incidents so far", {}, float(begun or 0)
+    open_now = float(going_on.count(None))
+    yield "timesink_incidents_open", "gauge", "incidents that go on", {}, open_now
     lost = sum(float(one.get("lost_us") or 0) for one in incidents) / 1e6
     yield "timesink_lost_seconds", "gauge", "time lost in the incidents that are kept", {}, lost
     for state in STATES:
         is_so = float(status.get("state") == state)
         yield "timesink_watch_state", "gauge", "1 for the state it is in", {"state": state}, is_so
     for phase in status.get("phases") or ():
-        for key, (name, meaning) in _OF_PHASE.items():
+        for key, (name, meaning, scale) in _OF_PHASE.items():
             if phase.get(key) is not None:
-                yield name, "gauge", meaning, {"phase": str(phase["phase"])}, phase[key] / 1e6
+                yield name, "gauge", meaning, {"phase": str(phase["phase"])}, phase[key] * scale
+    yield from _histogram(status.get("durations") or {})
     for group, meaning in (("workload", "median of the last cycles"), ("counters", "last value")):
         for name, value in (status.get(group) or {}).items():
             one = "timesink_workload" if group == "workload" else "timesink_counter"
@@ -76,13 +88,27 @@ def metrics_of(status: Mapping[str, Any]) -> Iterator[Metric]:
             yield f"timesink_watcher_{name}", "gauge", meaning, {}, float(own[key])
 
 
+def _histogram(durations: Mapping[str, Any]) -> Iterator[Metric]:
+    """All cycles so far by how long they took, in the parts Prometheus has of a histogram."""
+    bounds = [*(f"{at_most / 1e6:.9g}" for at_most in durations.get("at_most_us") or ()), "+Inf"]
+    meaning = "durations of all cycles"
+    for phase, one in (durations.get("phases") or {}).items():
+        labels, so_far = {"phase": str(phase)}, [*accumulate(one["counts"])]
+        for bound, count in zip(bounds, so_far, strict=True):
+            told = {**labels, "le": bound}
+            yield f"{_HISTOGRAM}_bucket", "histogram", meaning, told, float(count)
+        yield f"{_HISTOGRAM}_sum", "histogram", meaning, labels, one["sum_us"] / 1e6
+        yield f"{_HISTOGRAM}_count", "histogram", meaning, labels, float(so_far[-1])
+
+
 def prometheus_text(status: Mapping[str, Any]) -> str:
     """The status as Prometheus reads it."""
     lines, said = [], set[str]()
     for name, kind, meaning, labels, value in sorted(metrics_of(status), key=lambda one: one[0]):
-        if name not in said:
-            said.add(name)
-            lines += [f"# HELP {name} {meaning}", f"# TYPE {name} {kind}"]
+        whole = name.rpartition("_")[0] if kind == "histogram" else name
+        if whole not in said:
+            said.add(whole)
+            lines += [f"# HELP {whole} {meaning}", f"# TYPE {whole} {kind}"]
         shown = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
         lines.append(f"{name}{{{shown}}} {value:.9g}" if shown else f"{name} {value:.9g}")
     return "\n".join(lines) + "\n"
@@ -165,12 +191,16 @@ class OpenTelemetry:
     def show(self, status: Mapping[str, Any]) -> None:
         """The status that is asked for from now on; new metrics are made known."""
         self.status = status
-        for name, _, meaning, _, _ in metrics_of(status):
+        meter = self._meter
+        for name, kind, meaning, _, _ in metrics_of(status):
             if name not in self._known:
                 self._known.add(name)
-                self._meter.create_observable_gauge(
-                    name, callbacks=[self._asked(name)], description=meaning
+                # Parts of a histogram only grow, too.
+                is_gauge = kind == "gauge"
+                made = (
+                    meter.create_observable_gauge if is_gauge else meter.create_observable_counter
                 )
+                made(name, callbacks=[self._asked(name)], description=meaning)
 
     def _asked(self, name: str) -> Callable[[object], Iterable[Any]]:
         def observe(_options: object) -> Iterable[Any]:

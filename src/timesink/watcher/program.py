@@ -83,8 +83,7 @@ def watch_program(plan: WatchPlan, say: Say) -> int:
                 return any(one.last("ending") for one in read_notes(control))
             return False
 
-        shown, place = " ".join(masked(plan.command))[:80], shlex.quote(str(plan.folder))
-        say(f"watching {shown}; see  timesink watch status {place}")
+        _say_begun(plan, " ".join(masked(plan.command))[:80], say)
         tick = _Guarded(session, say)
         tick.begin(process.pid)
         ended = Running(process, came, is_ending, say).to_the_end(tick)
@@ -174,7 +173,15 @@ def watch_pid(plan: WatchPlan, pid: int, say: Say) -> int:
         raise UsageError(f"--pid {pid}: there is no such process", "see  ps -ef")
     from timesink.recorder.attachment import attach  # noqa: PLC0415 - rarely
 
-    return watch_running(plan, pid, say, lambda place: attach(pid, place.control))
+    def let_in(place: WatchFolder) -> None:
+        attach(pid, place.control)
+        _say_begun(plan, f"process {pid}", say)
+
+    return watch_running(plan, pid, say, let_in)
+
+
+def _say_begun(plan: WatchPlan, what: str, say: Say) -> None:
+    say(f"watching {what}; see  timesink watch status {shlex.quote(str(plan.folder))}")
 
 
 # What an earlier watcher of the same folder left: its references and incidents.

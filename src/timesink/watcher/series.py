@@ -9,6 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from timesink.analyses.expected.workload import FIRST
@@ -20,6 +22,8 @@ LEARNING = "learning"
 """What cycles are called that nothing is known of yet."""
 _OF_PHASE = ("cycles", "observed_us", "slowest_us", "expected_us", "limit_us")
 _NOT_WORKLOAD = ("job_name", START, "duration_us", FIRST)
+AT_MOST_US = tuple(float(f"{100 * 10 ** (step / 5):.3g}") for step in range(31))
+"""Bounds of the histogram, from 0.1 ms to 100 s."""
 _MEDIANS = (
     pl.len().alias("cycles"),
     pl.col("duration_us").median().alias("observed_us"),
@@ -46,6 +50,8 @@ class WatchedSeries:
         self._pending: list[pl.DataFrame] = []
         self._recent: deque[tuple[float, pl.DataFrame, pl.DataFrame]] = deque()
         self._phases: dict[str, dict[int, dict[str, Any]]] = {}
+        self._took: dict[str, tuple[npt.NDArray[np.int64], float]] = {}
+        """Of all cycles so far: how many are within each bound and beyond, and their sum in us."""
         self._workload: dict[int, dict[str, float]] = {}
         self._counters: dict[str, dict[str, list[float]]] = {}
 
@@ -104,6 +110,7 @@ class WatchedSeries:
             return
         table = pl.concat(self._pending, how="vertical_relaxed")
         self._pending = []
+        self._count(table)
         second = pl.col(START).floor().cast(pl.Int64).alias("second")
         for one in table.group_by("phase", second).agg(*_MEDIANS).sort("second").to_dicts():
             buckets = self._phases.setdefault(one.pop("phase"), {})
@@ -123,6 +130,23 @@ class WatchedSeries:
         self._workload[now] = medians(self.recent())
         while len(self._workload) > _KEPT:
             del self._workload[next(iter(self._workload))]
+
+    def _count(self, table: pl.DataFrame) -> None:
+        for (phase,), mine in table.select("phase", "duration_us").group_by("phase"):
+            took = mine["duration_us"].drop_nulls().to_numpy()
+            took = took[np.isfinite(took)]
+            counts, total = self._took.get(str(phase), (0, 0.0))
+            places = np.searchsorted(AT_MOST_US, took)
+            counts = counts + np.bincount(places, minlength=len(AT_MOST_US) + 1)
+            self._took[str(phase)] = counts, total + float(took.sum())
+
+    def durations(self) -> dict[str, Any]:
+        """What all cycles took so far, as a histogram for each phase."""
+        phases = {
+            phase: {"sum_us": total, "counts": counts.tolist()}
+            for phase, (counts, total) in sorted(self._took.items())
+        }
+        return {"at_most_us": AT_MOST_US, "phases": phases}
 
     def told(self, alarms: list[dict[str, Any]]) -> dict[str, Any]:
         """The content of series.json."""

@@ -510,8 +510,6 @@ class WatchSession:
         if self.desk.incidents.removed:
             gone = units.counted(self.desk.incidents.removed, "incidents")
             remarks.append(f"{gone} removed to keep to the quota")
-        kind = None if model is None else model.model.kind
-        error = None if model is None else model.model.error_pct[0]
         return {
             "schema": STATUS_SCHEMA,
             "state": self.state,
@@ -525,11 +523,12 @@ class WatchSession:
                 "cycles": ready[0] if model is None else model.cycles,
                 "of": self.plan.learn,
                 "seconds_left": self._learns_for_s() if model is None else None,
-                "kind": kind,
-                "error_pct": error,
+                "kind": None if model is None else model.model.kind,
+                "error_pct": None if model is None else model.model.error_pct[0],
             },
             "processes": [one.told() for one in self.intake.processes.values()],
             "phases": self.series.phases(),
+            "durations": self.series.durations(),
             "workload": self.series.workload(),
             "counters": self.series.last_counters(),
             "alarms": {
@@ -539,6 +538,7 @@ class WatchSession:
                 "last": None if self.desk.last_alarm is None else alarm_told(self.desk.last_alarm),
             },
             "incidents": [one.brief() for one in self.desk.incidents.known[-_INCIDENTS_SHOWN:]],
+            "incidents_begun": len(self.desk.incidents.known) + self.desk.incidents.removed,
             "recorder": {
                 "on": taken.current is not None,
                 "last_us": taken.last_us,

@@ -276,7 +276,9 @@ class LiveJudge:
         self._telling = self._limits.telling
         told = {MODE, OUTPUT} & {*self._columns}
         self._phase_names = PHASES if told else ("cycle",) * len(PHASES)
-        self._known: dict[bytes, tuple[float, bool, int]] = {}
+        self._known: dict[bytes, int] = {}
+        self._answers = np.zeros((3, 0))
+        """Of the workloads that are known, by their place: see `_expected`."""
         self._streams: dict[str, _Stream] = {}
         self._before: pl.DataFrame | None = None
         self.alarms, self._brief = alarms, 0
@@ -306,10 +308,7 @@ class LiveJudge:
         """What is to be said of new cycles, in the order they came."""
         rows, brief = in_order(rows), self._brief
         cycles, when = self._workload(rows)
-        known = self._expected(cycles)
-        expected = np.array([one for one, _, _ in known], dtype=np.float64)
-        outside = np.array([one for _, one, _ in known], dtype=bool)
-        group = np.array([one for _, _, one in known], dtype=np.int64)
+        expected, outside, group = self._expected(cycles)
         duration = cycles.duration_us
         usable = np.isfinite(duration) & (duration > 0)
         worked = usable & ~(np.nan_to_num(duration) < self._model.empty_below_us)
@@ -366,30 +365,31 @@ class LiveJudge:
         when = rows["told_ts"].to_numpy().astype(np.float64)[found.rows]
         return found, when
 
-    def _expected(self, cycles: CycleWorkload) -> list[tuple[float, bool, int]]:
+    def _expected(self, cycles: CycleWorkload) -> tuple[Floats, npt.NDArray[np.bool_], Ints]:
         """What each should take, whether it is outside, its group: asked once per workload."""
         features = np.ascontiguousarray(cycles.features)
         width, content = features.shape[1] * 8, features.tobytes()
         # Whether a group is of another phase is told by the features as well.
         keys = [content[at * width : (at + 1) * width] for at in range(len(cycles))]
-        known = self._known
-        new = list({key: place for place, key in enumerate(keys) if key not in known}.values())
-        if new:
-            chosen = np.zeros(len(cycles), dtype=bool)
-            chosen[new] = True
-            part = cycles.part(chosen)
-            expected = np.exp(np.clip(self._forest.predict(part.features), -50, 50))
-            outside = outside_of(self._model.ranges, self._near, part)
-            group = groups_of(part, self._limits.busy_edges)
-            made = zip(expected.tolist(), outside.tolist(), group.tolist(), strict=True)
-            asked = dict(zip((keys[place] for place in sorted(new)), made, strict=True))
-            found = [known[key] if key in known else asked[key] for key in keys]
-            if len(known) + len(asked) > _MOST_KNOWN:
-                known.clear()
-            if len(asked) <= _MOST_KNOWN:
-                known.update(asked)
-            return found
-        return [known[key] for key in keys]
+        places = [*map(self._known.get, keys)]
+        if None in places:
+            self._ask(cycles, keys)
+            places = [self._known[key] for key in keys]
+        expected, outside, group = self._answers[:, np.array(places, dtype=np.int64)]
+        return expected, outside > 0, group.astype(np.int64)
+
+    def _ask(self, cycles: CycleWorkload, keys: list[bytes]) -> None:
+        """Have an answer for each of these workloads; earlier ones go where they are too many."""
+        new = {key: place for place, key in enumerate(keys) if key not in self._known}
+        if len(self._known) + len(new) > _MOST_KNOWN:
+            self._known, self._answers = {}, self._answers[:, :0]
+            new = {key: place for place, key in enumerate(keys)}
+        part = cycles.part(np.array([*new.values()], dtype=np.int64))
+        expected = np.exp(np.clip(self._forest.predict(part.features), -50, 50))
+        outside = outside_of(self._model.ranges, self._near, part)
+        made = np.stack([expected, outside, groups_of(part, self._limits.busy_edges)])
+        self._known |= zip(new, range(len(self._known), len(self._known) + len(new)), strict=True)
+        self._answers = np.concatenate([self._answers, made], axis=1)
 
     # -- alarms --------------------------------------------------------------------------------
 
@@ -445,7 +445,7 @@ class LiveJudge:
         place, spread = stream.end.cycles + np.arange(len(distance)), self._spreads[part.group]
         for rule, weights, total, onset in rules:
             added = steps_of(rule, distance, weights[part.group])
-            sums.append(np.array(running_sums(added, total, rule.most)))
+            sums.append(running_sums(added, total, rule.most))
             since = None if onset is None else (onset.cycles, onset.start_s)
             high.append(too_high(rule, sums[-1], (place, part.start_s), since, spread))
         holds = spiky | slow | np.logical_or.reduce(high)

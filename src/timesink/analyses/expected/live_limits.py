@@ -153,12 +153,17 @@ def steps_of(rule: RunningSum, distance: Floats, weight: Floats) -> Floats:
     return found
 
 
-def running_sums(steps: Floats, total: float, most: float) -> list[float]:
+def running_sums(steps: Floats, total: float, most: float) -> Floats:
     """Sums of what exceeds, never below zero, and bounded so that they end soon after a shift.
 
-    >>> running_sums(np.array([1.0, 2.0, -4.0, 1.0]), 0.0, 2.5)
+    >>> running_sums(np.array([1.0, 2.0, -4.0, 1.0]), 0.0, 2.5).tolist()
     [1.0, 2.5, 0.0, 1.0]
     """
+    walked = np.cumsum(np.concatenate([[total], steps]))
+    sums: Floats = (walked - np.minimum(np.minimum.accumulate(walked), 0.0))[1:]
+    if sums.max(initial=0.0) <= most:
+        return sums
+    # Nothing is known beforehand of where the upper bound holds; it seldom does.
     found: list[float] = []
     add = found.append
     for step in steps.tolist():
@@ -168,7 +173,7 @@ def running_sums(steps: Floats, total: float, most: float) -> list[float]:
         elif total > most:
             total = most
         add(total)
-    return found
+    return np.array(found)
 
 
 def too_high(
@@ -355,11 +360,10 @@ def _sum_for(
     return msgspec.structs.replace(rule, limit=max(limit, _MARGIN * float(peaks[-1]), least))
 
 
-def _peaks(sums: Sequence[float]) -> Floats:
+def _peaks(sums: Floats) -> Floats:
     """The highest of each stretch above zero."""
-    every = np.array(sums)
-    first = np.flatnonzero((every > 0) & np.concatenate([[True], every[:-1] <= 0]))
-    return np.maximum.reduceat(every, first) if len(first) else np.zeros(0)
+    first = np.flatnonzero((sums > 0) & np.concatenate([[True], sums[:-1] <= 0]))
+    return np.maximum.reduceat(sums, first) if len(first) else np.zeros(0)
 
 
 def _groups(

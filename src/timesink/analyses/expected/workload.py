@@ -51,7 +51,7 @@ class CycleWorkload:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def part(self, chosen: npt.NDArray[np.bool_]) -> CycleWorkload:
+    def part(self, chosen: npt.NDArray[np.bool_] | Ints) -> CycleWorkload:
         """Some of the cycles; runs keep their numbers."""
         return CycleWorkload(
             self.names, self.features[chosen], self.phases[chosen], self.duration_us[chosen],
