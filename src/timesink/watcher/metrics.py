@@ -79,7 +79,7 @@ def metrics_of(status: Mapping[str, Any]) -> Iterator[Metric]:
     yield from _histogram(status.get("durations") or {})
     for group, meaning in (("workload", "median of the last cycles"), ("counters", "last value")):
         for name, value in (status.get(group) or {}).items():
-            one = "timesink_workload" if group == "workload" else "timesink_counter"
+            one = "timesink_workload" if group == "workload" else "timesink_sampled"
             yield one, "gauge", meaning, {"name": str(name)}, float(value)
     own = status.get("own") or {}
     for key, name in (("cpu_pct", "cpu_percent"), ("rss_bytes", "resident_bytes")):
