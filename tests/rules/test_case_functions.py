@@ -47,6 +47,16 @@ def test_what_grew_beyond_the_pace_of_all_stands_out():
     assert slowdown(base[:1], new[:1], np.array([False] * 3)) == 1.0
 
 
+def test_the_largest_of_few_functions_does_not_tell_the_pace_alone():
+    """Where cycles differ in their calls, hardly any function is called as often as before."""
+    base = np.array([[3000.0, 7, 1], [3200, 7, 1], [2900, 7, 1]])
+    new = base + np.array([18000.0, 0.6, 0.2])
+    assert slowdown(base, new, np.array([True] * 3)) < 1.2
+    found = excess(base, new, np.array([True] * 3))
+    assert found.stands_out.tolist() == [True, False, False]
+    assert slowdown(base, new, np.array([True, False, False])) == 1.0
+
+
 def test_places_in_words():
     said = [
         HostPlace(None, "cudaFree", None).words,

@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import polars as pl
 import pytest
 
@@ -354,9 +355,11 @@ def test_cycles_beside_a_recording_are_judged_where_there_are_cores_enough(watch
     one.end(None, lambda: False)
 
 
-@pytest.mark.parametrize(("times", "is_more"), [(1.0, True), (1.05, False)])
+@pytest.mark.parametrize(
+    ("times", "first", "is_more"), [(1.0, 100, True), (1.0, 300, True), (1.05, 100, False)]
+)
 def test_more_cycles_are_learned_from_once_unless_they_are_slow(
-    watched, monkeypatch, times, is_more
+    watched, monkeypatch, times, first, is_more
 ):
     begin, cycles, said = watched
     learned = []
@@ -375,10 +378,11 @@ def test_more_cycles_are_learned_from_once_unless_they_are_slow(
     monkeypatch.setattr(session, "WatchTask", Learned)
     one = begin(learn=50, is_recording=False)
     one._is_refined = False
-    pass_on(one, cycles, 190, times)
+    one._model, last = msgspec.structs.replace(one._model, cycles=first), max(200, first)
+    pass_on(one, cycles, last - 10, times)
     assert learned == []
     pass_on(one, cycles, 100, times)
-    assert [facts["last"] for facts in learned] == [200]
+    assert [facts["last"] for facts in learned] == [last]
     assert one.desk.raised == 0
     assert any("learned once more from" in line for line in said) is is_more
     refused = "the model stays: they take 5 % longer (timesink watch accept)"

@@ -155,6 +155,11 @@ class CycleIntake:
         return self._gone["cycles"] + sum(one.cycles for one in self.processes.values())
 
     @property
+    def last_us(self) -> int:
+        """When the last cycle ended that was taken."""
+        return max((one.last_us for one in self.processes.values()), default=0)
+
+    @property
     def failed(self) -> int:
         """Cycles whose workload could not be told."""
         return self._gone["failed"] + sum(one.failed for one in self.processes.values())

@@ -287,7 +287,7 @@ class WatchSession:
         if not (self._is_off or self._is_over):
             self._learn_if_due(now)
             self.desk.close_if_over()
-            if self._judge is not None and not self._judge.is_slow:
+            if self._judge is not None and not self._judge.is_slow and self._learning is None:
                 self.desk.record_healthy()
         self._tell(now)
 
@@ -397,10 +397,11 @@ class WatchSession:
         if self._learning is not None or now < self._learns_after_s:
             return
         cycles, since = self._ready or (0, math.inf)
+        more = max(_REFINES * self.plan.learn, self._model.cycles if self._model else 0)
         if self._judge is None:
             if cycles >= self.plan.learn and now - since >= self.plan.learn_s:
                 self._begin_learning(cycles)
-        elif not self._is_refined and self._usual >= max(_REFINES * self.plan.learn, cycles):
+        elif not self._is_refined and self._usual >= more:
             self._begin_learning(self._usual, str(self.place.model))
 
     def _learns_for_s(self) -> float | None:
@@ -414,7 +415,7 @@ class WatchSession:
             "rows": [str(path) for path in self.place.rows], "last": min(last, _MOST_ROWS),
             "to": str(self.place.tasks / "model.json"), "at_least": self.plan.at_least,
             "alarms_per_hour": self.plan.alarms_per_hour, "source": self._sources(),
-            "earlier": earlier,
+            "earlier": earlier, "until_s": self.intake.last_us / 1e6,
         }  # fmt: skip
         self._is_refining, self._learning_us = bool(earlier), time.time_ns() // 1000
         try:
@@ -436,8 +437,8 @@ class WatchSession:
             self._remarks.pop("learning", None)
             self._learns_after_s, self._usual = time.monotonic() + _AGAIN_S, 0
             stays = f"the cycles of now were not learned, the model stays: {error}"
-            is_first = self._judge is None
-            self.remark(f"nothing was learned yet: {error}" if is_first else stays, "learning")
+            none = f"nothing was learned yet: {error}"
+            self.remark(none if self._judge is None else stays, "learning")
             return
         self._remarks.pop("learning", None)
         self._is_refined = self._is_refined or more
@@ -453,9 +454,8 @@ class WatchSession:
         self.desk.settled_us = time.time_ns() // 1000
         event = "accepted" if is_again else "learned"
         self.journal.event(event, time.time_ns() // 1000, cycles=model.cycles)
-        learned = units.counted(model.cycles, "cycles")
-        how = "learned once more" if more else "learned"
-        self._say(f"{how} from {learned}; from now on slower ones raise an alarm")
+        learned, how = units.counted(model.cycles, "cycles"), " once more" if more else ""
+        self._say(f"learned{how} from {learned}; from now on slower ones raise an alarm")
 
     def _use(self, model: LiveModel) -> None:
         alarms = 0 if self._judge is None else self._judge.alarms

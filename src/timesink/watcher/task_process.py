@@ -36,12 +36,13 @@ def _done(files: TaskFiles) -> dict[str, Any]:
 
 
 def _learn_rows(
-    rows: Sequence[str], *, last: int, to: str, earlier: str, source: str, alarms_per_hour: float,
-    at_least: float,
+    rows: Sequence[str], *, last: int, until_s: float, to: str, earlier: str, source: str,
+    alarms_per_hour: float, at_least: float,
 ) -> dict[str, Any]:  # fmt: skip
-    """Learn from the last rows of some tables; the model goes to a file.
+    """Learn from the last rows of some tables until then; the model goes to a file.
 
-    Rows that are slower than an earlier model expects are refused: nobody has said that they may.
+    Later ones are beside this process, which may begin late and takes processors.  Rows that are
+    slower than an earlier model expects are refused: nobody has said that they may.
     """
     import polars as pl  # noqa: PLC0415
 
@@ -50,10 +51,10 @@ def _learn_rows(
         learn_live,
         live_model_from,
     )
-    from timesink.formats.cycle_rows import read_cycle_rows  # noqa: PLC0415
+    from timesink.formats.cycle_rows import START, read_cycle_rows  # noqa: PLC0415
 
     tables = [read_cycle_rows(path) for path in rows if Path(path).exists()]
-    table = pl.concat(tables, how="diagonal").tail(last)
+    table = pl.concat(tables, how="diagonal").filter(pl.col(START) < until_s).tail(last)
     if earlier:
         known = LiveJudge(live_model_from(Path(earlier).read_bytes(), earlier)).judge(table).table
         slower = known.select((pl.col("duration_us") / pl.col("expected_us")).median()).item()
