@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from live_cycles import MadeCycles
-from timesink.analyses.expected.live import LiveAlarm
+from timesink.analyses.expected.live import LiveAlarm, LiveJudge, live_model_from
 from timesink.answers.watch_hosts import place_document, status_of
 from timesink.answers.watch_status import status_document
 from timesink.errors import CollectError, UnreadableError, UsageError
@@ -31,6 +31,7 @@ from timesink.watcher.metrics import MetricsServer, metrics_of, prometheus_text
 from timesink.watcher.notices import AlarmCommand, SharedStatus
 from timesink.watcher.references import Reference, References, kind_of
 from timesink.watcher.series import WatchedSeries, unjudged
+from timesink.watcher.task_process import _learn_rows
 from timesink.watcher.tasks import WatchTask
 
 
@@ -448,3 +449,16 @@ def test_references_are_alike_by_batch_and_what_it_holds(tmp_path):
     found = references.nearest("decode", late)
     assert (found.reference.name, found.is_alike, found.factor) == ("b", True, 1.0)
     assert references.nearest("decode", sequences(8.0, 4000.0, 40.0)).column == "kv"
+
+
+def test_cycles_beside_learning_are_not_learned_from(tmp_path):
+    """The process that learns may begin late: what came meanwhile had to share processors."""
+    start_s = [one / 100 for one in range(400)]
+    took = [9000.0 + one % 7 for one in range(300)] + [50_000.0] * 100
+    rows = pl.DataFrame({"job_name": "1.0", "start_ts": start_s, "duration_us": took})
+    rows.write_csv(tmp_path / "cycles.csv")
+    facts = {"last": 250, "earlier": "", "source": "", "alarms_per_hour": 0.1, "at_least": 0.1}
+    learned, to = [str(tmp_path / "cycles.csv")], tmp_path / "model.json"
+    assert _learn_rows(learned, until_s=3.0, to=str(to), **facts) == {"cycles": 250}
+    table = LiveJudge(live_model_from(to.read_bytes(), "")).judge(rows.head(9)).table
+    assert table["limit_us"].max() < 20_000

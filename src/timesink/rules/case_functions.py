@@ -330,13 +330,13 @@ def _middle(side: Floats, typical: Floats, comparable: np.ndarray) -> Floats:
     told = comparable & (typical > 0)
     if not told.any():
         return np.ones(len(side))
-    weights = _say(typical[told])
+    weights = _weights(typical[told])
     if 2 * weights.max() > weights.sum():
         # Where calls come in other numbers, few functions tell the pace: the largest would alone.
         told[np.flatnonzero(told)[weights.argmax()]] = False
         if not told.any():
             return np.ones(len(side))
-        weights = _say(typical[told])
+        weights = _weights(typical[told])
     ratios = side[:, told] / typical[told]
     order = np.argsort(ratios, axis=1)
     reached = np.cumsum(weights[order], axis=1) >= weights.sum() / 2
@@ -344,7 +344,7 @@ def _middle(side: Floats, typical: Floats, comparable: np.ndarray) -> Floats:
     return np.take_along_axis(ratios, middle, axis=1)[:, 0]
 
 
-def _say(typical: Floats) -> Floats:
+def _weights(typical: Floats) -> Floats:
     found: Floats = np.minimum(typical, _MOST_WEIGHT * typical.sum())
     return found
 

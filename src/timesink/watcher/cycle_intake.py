@@ -24,7 +24,7 @@ _MOST_SIZES = 20_000
 """A process that had as many has none that would be new."""
 _READS_S = 0.25
 _RESTS_S = 0.04
-"""Programs send ten times a second; what the queue of the system does not take, they send later."""
+"""Programs send five times a second, and later what the queue of the system does not take."""
 
 
 class Receiver(Protocol):

@@ -127,9 +127,13 @@ class LiveLimits(msgspec.Struct, frozen=True):
     def weights(self, rule: RunningSum) -> Floats:
         """What a cycle of each group counts: less where they scatter more than a rule's shift."""
         spread = np.array([one.spread for one in self.groups])
-        usual = min((one.spread for one in self.groups if one.rows), default=1.0)
-        found: Floats = np.clip(max(usual, rule.shift) / spread, 0.1, 1.0)
+        found: Floats = np.clip(max(self.usual, rule.shift) / spread, 0.1, 1.0)
         return found
+
+    @property
+    def usual(self) -> float:
+        """How far cycles of the calmest group scatter."""
+        return min((one.spread for one in self.groups if one.rows), default=1.0)
 
     @property
     def telling(self) -> npt.NDArray[np.bool_]:
@@ -278,8 +282,7 @@ def live_limits_from(
     ]  # fmt: skip
     # What takes longer than anybody waits is no rule; the one for the largest shift always is.
     sums = [*(one for one in sums[:-1] if one.steps < _HIGHEST), sums[-1]]
-    usual = min((one.spread for one in groups if one.rows), default=1.0)
-    far = _HOLDS[-1][0] * usual
+    far = _HOLDS[-1][0] * plain.usual
     sums = [msgspec.structs.replace(one, stands_out=one.shift >= far) for one in sums]
     telling = plain.telling[group]
     rarely = max(int(telling.sum()) // _BLOCK, 1), wanted
