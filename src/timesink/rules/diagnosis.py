@@ -83,7 +83,7 @@ def diagnose(pair: Pair, expected: Expectation | None = None) -> Diagnosis:
     # Cycles that were chosen for their length need no notes on the test.
     notes = (*(() if within else judged.notes), *base.notes, *new.notes)
     if expected is not None:
-        causes = beyond_expected(causes, expected)
+        causes = beyond_expected(causes, anomalies, expected)
     return Diagnosis(
         verdict=judged.verdict,
         reason=judged.reason,
@@ -100,16 +100,20 @@ def diagnose(pair: Pair, expected: Expectation | None = None) -> Diagnosis:
     )
 
 
-def beyond_expected(causes: Sequence[Finding], expected: Expectation) -> tuple[Finding, ...]:
+def beyond_expected(
+    causes: Sequence[Finding], anomalies: Sequence[Finding], expected: Expectation
+) -> tuple[Finding, ...]:
     """Causes of cycles that are slower than expected, with what explains most of that first.
 
-    Those that the expectation accounts for come last, however certain they are.
+    Those that the expectation accounts for come last, however certain they are; alone they are no
+    causes where something is odd around the program.
     """
 
     def order(one: Finding) -> tuple[bool, float]:
         return one.cause in expected.explains, -one.cost_ns
 
-    return tuple(sorted(causes, key=order))
+    is_expected = all(one.cause in expected.explains for one in causes)
+    return () if is_expected and anomalies else tuple(sorted(causes, key=order))
 
 
 def find_causes(

@@ -86,9 +86,12 @@ def test_what_was_expected_comes_last_however_much_it_explains() -> None:
     costs = {"workload_change": 9.0, "gpu_clock": 1.0, "disk_io": 0.1, "gpu_contention": 4.0}
     causes = tuple(clock_cause(cause=name, explained_ns=ms * MS) for name, ms in costs.items())
     expected = Expectation(5.0 * MS, ("workload_change", "kernel_choice"))
-    found = beyond_expected(causes, expected)
+    found = beyond_expected(causes, (), expected)
     order = ["gpu_contention", "gpu_clock", "disk_io", "workload_change"]
     assert [one.cause for one in found] == order
+    odd = [one for one in causes if one.cause == "gpu_contention"]
+    assert [one.cause for one in beyond_expected(causes[:1], (), expected)] == ["workload_change"]
+    assert beyond_expected(causes[:1], odd, expected) == ()
 
 
 @pytest.mark.parametrize("pairs", [1, 2])

@@ -101,8 +101,9 @@ class Comparison:
             pairs = [one.whole or one.pair for one in self.pairs]
             found = diagnose_together(pairs, [one.diagnosis for one in self.pairs])
             if self.pairs[0].expected is not None:
-                causes = beyond_expected(found.causes, self.pairs[0].expected)
-                found = replace(found, causes=causes, expected=self.pairs[0].expected)
+                expected = self.pairs[0].expected
+                causes = beyond_expected(found.causes, found.anomalies, expected)
+                found = replace(found, causes=causes, expected=expected)
         if self.ranks is None:
             return found
         from timesink.answers.comparison.rank_sets import with_stragglers  # noqa: PLC0415
