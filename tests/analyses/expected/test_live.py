@@ -147,6 +147,16 @@ def test_slow_seconds_of_a_program_that_scatters_raise_nothing_but_what_stays_do
     assert 700 * 0.058 < alarm.raised_s < 700 * 0.058 + 15
 
 
+def test_where_cycles_scatter_nearly_all_of_a_few_tell_within_ten():
+    def rows_of(seed: int) -> pl.DataFrame:
+        return plain_rows(1500, seed=seed, noise=0.075, us=60_000.0)
+
+    found = LiveJudge(learn_live(rows_of(1))).judge(slower(rows_of(2), 1.5, 700))
+    [alarm] = found.raised
+    starts = found.table["start_ts"]
+    assert starts[700] < alarm.raised_s < starts[709]
+
+
 def test_the_largest_size_is_judged_once_it_came_often_enough():
     def rows_of(*times: tuple[float, int]) -> pl.DataFrame:
         size = np.concatenate([np.full(count, size) for size, count in times])

@@ -24,7 +24,7 @@ SHIFTS = (1.2, 1.5, 2.0, 4.0, 16.0)
 KEPT = 13
 """So many of the last cycles are looked at, at most."""
 FEW, _SOME, _SPIKES = 5, 3, 0.6
-_OF_LEVEL, _SLOWER = 9, 0.77
+_OF_LEVEL, _SLOWER = 9, 0.76
 _MOMENT_S = 0.1
 """Of the last few cycles, or of those of so long, a share is slow: few short ones are a moment."""
 _TELLING = 4.0
@@ -47,8 +47,9 @@ _HOLDS = ((2.0, 10.0), (4.0, 2.0))
 """Shifts below so many spreads of usual cycles have to last for so many seconds: what a machine
 does for a moment, and did not do while it was learned, is as large as that."""
 _LARGE = float(np.log(1.5))
-_AT_ONCE = 4.0
-"""What is told at once is as many spreads away, whatever was seen while learning."""
+_AT_ONCE, _STEADY = 4.0, 2.0
+"""What is told at once is as many spreads away, whatever was seen while learning: some cycles, or
+nearly all of more of them, which scatter seldom brings about."""
 _MANY = 16
 """Blocks with spikes that tell how fast they become rarer."""
 _BLOCK = 16
@@ -322,7 +323,7 @@ def live_limits_from(
     widened = [
         msgspec.structs.replace(one, point=far) for one, far in zip(groups, points, strict=True)
     ]
-    levels = np.maximum(level * spread, np.maximum(least, _AT_ONCE * spread)).tolist()
+    levels = np.maximum(level * spread, np.maximum(least, _STEADY * spread)).tolist()
     return msgspec.structs.replace(
         plain, groups=widened, sums=sums, levels=levels, spikes=spikes, slower=slower,
         moment=max(1.0, moment / times),
