@@ -8,7 +8,8 @@
 and a healthy reference is recorded, and puts in one fault after the other, in an order drawn by the
 seed.  Between faults the program is healthy, and the recorder gets its minute.  What was done when
 is in DIR/truth.json, the watch folder in DIR/watch.  A fault counts as noticed by the first alarm
-that was raised while it lasted; an alarm that began at no fault, or at a larger workload, is false.
+that was raised while it lasted; an alarm that began at no fault, or at a larger workload, is false,
+from when cycles were first learned on.
 """
 
 from __future__ import annotations
