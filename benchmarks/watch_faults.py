@@ -2,7 +2,7 @@
 
     python benchmarks/watch_faults.py run DIR --program train --faults python_stall,busy_cores
     python benchmarks/watch_faults.py healthy DIR --program decode --seconds 600
-    python benchmarks/watch_faults.py score DIR...
+    python benchmarks/watch_faults.py score DIR... [--again]
 
 `run` starts `timesink watch` on a program of `watch_programs.py`, waits until cycles are learned
 and a healthy reference is recorded, and puts in one fault after the other, in an order drawn by the
@@ -274,10 +274,12 @@ def main() -> None:
         one.add_argument("--rest", type=float, default=15.0, help="healthy seconds between")
         # A little less than a minute: else healthy cycles would be recorded first.
         one.add_argument("--gap", type=float, default=55.0, help="seconds from a recording on")
-    made.add_parser("score").add_argument("folders", type=Path, nargs="+")
+    scored = made.add_parser("score")
+    scored.add_argument("folders", type=Path, nargs="+")
+    scored.add_argument("--again", action="store_true", help="learn and judge by the rules of now")
     options = parser.parse_args()
     if options.what == "score":
-        print(tables([score(one) for one in options.folders]))
+        print(tables([score(one, again=options.again) for one in options.folders]))
         return
     names = [one for one in options.faults.split(",") if one]
     unknown = [one for one in names if one not in FAULTS]

@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from tables import markdown_table
+from timesink.analyses.expected.live import LiveJudge, learn_live, live_model_from
 from timesink.formats.cycle_rows import read_cycle_rows
 from timesink.lab.faults import FAULTS as LAB_FAULTS
 
@@ -40,6 +41,8 @@ class Planted:
     is_fault: bool = True
     needs: str = ""
     programs: tuple[str, ...] = ALL
+    is_at_once: bool = False
+    """Whether every cycle is slower as soon as it is put in."""
 
     @property
     def known(self) -> Any:
@@ -60,9 +63,14 @@ class Planted:
 
 
 FAULTS: Mapping[str, Planted] = {
-    "python_stall": Planted("python_stall", strength=lambda cycle_ms: max(2.0, 0.5 * cycle_ms)),
+    "python_stall": Planted(
+        "python_stall", strength=lambda cycle_ms: max(2.0, 0.5 * cycle_ms), is_at_once=True
+    ),
     "sync_inserted": Planted(
-        "extra_sync", strength=lambda cycle_ms: max(16, round(4 * cycle_ms)), needs="gpu"
+        "extra_sync",
+        strength=lambda cycle_ms: max(16, round(4 * cycle_ms)),
+        needs="gpu",
+        is_at_once=True,
     ),
     "slow_loader": Planted(
         "slow_loader", strength=lambda cycle_ms: max(0.5, cycle_ms / 8), programs=("train",)
@@ -71,6 +79,7 @@ FAULTS: Mapping[str, Planted] = {
     "allocator_churn": Planted(
         cause=("allocator", "host_memory", "host_code"),
         strength=lambda _: 8,
+        is_at_once=True,
     ),
     "longer_requests": Planted(strength=lambda _: 1.5, is_fault=False),
     "busy_cores": Planted("cpu_hog"),
@@ -82,6 +91,7 @@ FAULTS: Mapping[str, Planted] = {
 TO_BE_NOTICED = 1.2
 """Cycles that take so many times as long have to be noticed soon; others may be, and later."""
 SOON_CYCLES = 10
+_FEW_LENGTHS = 4
 SETTLES_S = 5.0
 """What a fault did may take so long to go: queues drain, processes end."""
 
@@ -194,6 +204,23 @@ def alarms_of(watch: Path) -> list[Alarm]:
     return sorted(every, key=lambda one: one.raised_us)
 
 
+def alarms_again(watch: Path) -> list[Alarm]:
+    """Alarms of the rules of now, learned from the same cycles; the later ones are judged."""
+    told = live_model_from((watch / "model.json").read_bytes(), "model.json")
+    rows = rows_of(watch)
+    start_us = 1e6 * pl.col("start_ts")
+    model = learn_live(rows.filter(start_us.is_between(*told.learned_us)))
+    lines = lines_of(watch / "alarms.jsonl")
+    learned_us = [_time_us(one, "time") for one in lines if one.get("event") == "learned"]
+    found = LiveJudge(model).judge(rows.filter(start_us > learned_us[-1]))
+    ends = {one.number: one.ended_s for one in found.ended}
+    return [
+        Alarm(1e6 * one.since_s, 1e6 * one.raised_s, 1e6 * (ends.get(one.number) or 0) or None,
+              1e6 * one.raised_s)
+        for one in found.raised
+    ]  # fmt: skip
+
+
 def lines_of(path: Path) -> list[dict[str, Any]]:
     """Every line of a file of JSON lines; none where there is no such file."""
     with suppress(OSError):
@@ -211,14 +238,24 @@ def _names(told: Any) -> list[str]:
     return [str(one.get("cause", one) if isinstance(one, dict) else one) for one in told or ()]
 
 
-def cycles_of(watch: Path) -> tuple[np.ndarray, np.ndarray, list[tuple[Any, ...]]]:
-    """Starts in us, durations in us, and what is alike about workloads."""
+def rows_of(watch: Path) -> pl.DataFrame:
+    """The cycles that were kept, in order of time."""
     files = [one for one in (watch / "cycles.old.csv", watch / "cycles.csv") if one.exists()]
     if not files:
-        return np.empty(0), np.empty(0), []
+        return pl.DataFrame()
     rows = pl.concat([read_cycle_rows(str(one)) for one in files], how="diagonal")
-    rows = rows.filter(pl.col("start_ts").is_not_null()).sort("start_ts")
+    return rows.filter(pl.col("start_ts").is_not_null()).sort("start_ts")
+
+
+def cycles_of(watch: Path) -> tuple[np.ndarray, np.ndarray, list[tuple[Any, ...]]]:
+    """Starts in us, durations in us, and what is alike about workloads."""
+    rows = rows_of(watch)
+    if not rows.height:
+        return np.empty(0), np.empty(0), []
     alike = [one for one in ("forward_mode", "batch_size") if one in rows.columns]
+    # Of training, a few lengths; of requests, any.
+    if "avg_input_length" in rows.columns and rows["avg_input_length"].n_unique() <= _FEW_LENGTHS:
+        alike.append("avg_input_length")
     keys = rows.select(alike).rows() if alike else [()] * rows.height
     return 1e6 * rows["start_ts"].to_numpy(), rows["duration_us"].to_numpy(), keys
 
@@ -247,11 +284,12 @@ def felt_us(
 ) -> float:  # fmt: skip
     """When cycles began to be slow: loads beside a program take a moment to be one.
 
-    That is the first of three cycles, one behind the other, that are slower by half of what the
-    fault comes to, or by a tenth; of a fault in the program itself, when it was put in.
+    A slow loader slows none while it keeps up.  That is the first of three cycles, one behind the
+    other, that are slower by half of what the fault comes to, or by a tenth; of a fault in the
+    cycle itself, when it was put in.
     """
     put, slower = one.put, one.slower
-    if FAULTS[put.fault].strength is not None or slower is None:
+    if FAULTS[put.fault].is_at_once or slower is None:
         return float(put.onset_us)
     least = 1 + min(0.1, (slower - 1) / 2)
     middle = _healthy_middles(is_healthy, took, keys)
@@ -263,13 +301,14 @@ def felt_us(
     return float(put.onset_us)
 
 
-def score(folder: Path) -> Scored:
-    """What the watcher made of the faults of one run."""
+def score(folder: Path, *, again: bool = False) -> Scored:
+    """What the watcher made of the faults of one run, or would make of it by the rules of now."""
     told = json.loads((folder / "truth.json").read_text())
     truth = Truth(**{**told, "puts": [Put(**one) for one in told["puts"]]})
     watch = folder / "watch"
     starts, took, keys = cycles_of(watch)
-    alarms, incidents = alarms_of(watch), incidents_of(watch)
+    alarms = alarms_again(watch) if again else alarms_of(watch)
+    incidents = incidents_of(watch)
     settles = 1e6 * SETTLES_S
     is_fault = np.zeros(len(starts), dtype=bool)
     for put in truth.puts:
@@ -280,7 +319,7 @@ def score(folder: Path) -> Scored:
         for one in lines_of(watch / "alarms.jsonl")
         if one.get("event") == "learned"
     ]
-    judged_us = min(learned, default=truth.watching_us)
+    judged_us = (max if again else min)(learned, default=truth.watching_us)
     is_healthy = ~is_fault & (starts > judged_us) & (starts < truth.ended_us)
     faults, claimed = [], set()
     for put in truth.puts:
@@ -307,9 +346,7 @@ def score(folder: Path) -> Scored:
             _judge_cause(one, incidents, settles)
         faults.append(one)
     false = [
-        alarm
-        for alarm in alarms
-        if id(alarm) not in claimed and alarm.raised_us > judged_us > 0
+        alarm for alarm in alarms if id(alarm) not in claimed and alarm.raised_us > judged_us > 0
     ]
     of_none = [
         one for one in incidents

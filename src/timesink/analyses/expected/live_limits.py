@@ -32,7 +32,7 @@ _TELLING = 4.0
 _OUTLIER = 12.0
 """A spike is as many spreads away at most: what was slow once, as a new size is, is no measure."""
 _COMMON = 0.05
-_LEVEL_LEAST = 2
+_LEVEL_LEAST = 1.5
 """A level is so many times the smallest shift that counts, at least."""
 _SOME_BOUND = 8
 _SHORTEST = 4.5
