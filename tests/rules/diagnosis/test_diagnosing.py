@@ -92,6 +92,8 @@ def test_what_was_expected_comes_last_however_much_it_explains() -> None:
     odd = [one for one in causes if one.cause == "gpu_contention"]
     assert [one.cause for one in beyond_expected(causes[:1], (), expected)] == ["workload_change"]
     assert beyond_expected(causes[:1], odd, expected) == ()
+    saving = clock_cause(cause="debug_mode", explained_ns=-0.03 * MS)
+    assert beyond_expected((saving,), (), expected) == ()
 
 
 @pytest.mark.parametrize("pairs", [1, 2])
