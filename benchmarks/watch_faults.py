@@ -276,7 +276,7 @@ def main() -> None:
         one.add_argument("--gap", type=float, default=55.0, help="seconds from a recording on")
     scored = made.add_parser("score")
     scored.add_argument("folders", type=Path, nargs="+")
-    scored.add_argument("--again", action="store_true", help="learn and judge by the rules of now")
+    scored.add_argument("--again", action="store_true", help="alarms by the rules of now")
     options = parser.parse_args()
     if options.what == "score":
         print(tables([score(one, again=options.again) for one in options.folders]))

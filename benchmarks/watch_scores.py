@@ -92,6 +92,7 @@ TO_BE_NOTICED = 1.2
 """Cycles that take so many times as long have to be noticed soon; others may be, and later."""
 SOON_CYCLES = 10
 _FEW_LENGTHS = 4
+"""Cycles are compared with healthy ones of the same length where there are so few lengths."""
 SETTLES_S = 5.0
 """What a fault did may take so long to go: queues drain, processes end."""
 
@@ -204,21 +205,17 @@ def alarms_of(watch: Path) -> list[Alarm]:
     return sorted(every, key=lambda one: one.raised_us)
 
 
-def alarms_again(watch: Path) -> list[Alarm]:
-    """Alarms of the rules of now, learned from the same cycles; the later ones are judged."""
+def alarms_again(watch: Path, from_us: float) -> list[Alarm]:
+    """Alarms of the rules of now, learned from the cycles that its model was learned from."""
     told = live_model_from((watch / "model.json").read_bytes(), "model.json")
-    rows = rows_of(watch)
-    start_us = 1e6 * pl.col("start_ts")
+    rows, start_us = rows_of(watch), 1e6 * pl.col("start_ts")
     model = learn_live(rows.filter(start_us.is_between(*told.learned_us)))
-    lines = lines_of(watch / "alarms.jsonl")
-    learned_us = [_time_us(one, "time") for one in lines if one.get("event") == "learned"]
-    found = LiveJudge(model).judge(rows.filter(start_us > learned_us[-1]))
-    ends = {one.number: one.ended_s for one in found.ended}
+    found = LiveJudge(model).judge(rows.filter(start_us > from_us))
+    ends = {one.number: _time_us(asdict(one), "ended") for one in found.ended}
     return [
-        Alarm(1e6 * one.since_s, 1e6 * one.raised_s, 1e6 * (ends.get(one.number) or 0) or None,
-              1e6 * one.raised_s)
+        Alarm(1e6 * one.since_s, 1e6 * one.raised_s, ends.get(one.number), 1e6 * one.raised_s)
         for one in found.raised
-    ]  # fmt: skip
+    ]
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:
@@ -253,7 +250,6 @@ def cycles_of(watch: Path) -> tuple[np.ndarray, np.ndarray, list[tuple[Any, ...]
     if not rows.height:
         return np.empty(0), np.empty(0), []
     alike = [one for one in ("forward_mode", "batch_size") if one in rows.columns]
-    # Of training, a few lengths; of requests, any.
     if "avg_input_length" in rows.columns and rows["avg_input_length"].n_unique() <= _FEW_LENGTHS:
         alike.append("avg_input_length")
     keys = rows.select(alike).rows() if alike else [()] * rows.height
@@ -284,9 +280,9 @@ def felt_us(
 ) -> float:  # fmt: skip
     """When cycles began to be slow: loads beside a program take a moment to be one.
 
-    A slow loader slows none while it keeps up.  That is the first of three cycles, one behind the
-    other, that are slower by half of what the fault comes to, or by a tenth; of a fault in the
-    cycle itself, when it was put in.
+    That is the first of three cycles, one behind the other, that are slower by half of what the
+    fault comes to, or by a tenth; of a fault in the cycle itself, when it was put in.  A slow
+    loader is none of these: while it keeps up, no cycle waits.
     """
     put, slower = one.put, one.slower
     if FAULTS[put.fault].is_at_once or slower is None:
@@ -307,12 +303,6 @@ def score(folder: Path, *, again: bool = False) -> Scored:
     truth = Truth(**{**told, "puts": [Put(**one) for one in told["puts"]]})
     watch = folder / "watch"
     starts, took, keys = cycles_of(watch)
-    alarms = alarms_again(watch) if again else alarms_of(watch)
-    incidents = incidents_of(watch)
-    settles = 1e6 * SETTLES_S
-    is_fault = np.zeros(len(starts), dtype=bool)
-    for put in truth.puts:
-        is_fault |= (starts >= put.begun_us) & (starts < put.end_us + settles)
     # Cycles are judged as soon as they were learned, and better once more of them were.
     learned = [
         _time_us(one, "time") or 0.0
@@ -320,6 +310,12 @@ def score(folder: Path, *, again: bool = False) -> Scored:
         if one.get("event") == "learned"
     ]
     judged_us = (max if again else min)(learned, default=truth.watching_us)
+    alarms = alarms_again(watch, judged_us) if again else alarms_of(watch)
+    incidents = incidents_of(watch)
+    settles = 1e6 * SETTLES_S
+    is_fault = np.zeros(len(starts), dtype=bool)
+    for put in truth.puts:
+        is_fault |= (starts >= put.begun_us) & (starts < put.end_us + settles)
     is_healthy = ~is_fault & (starts > judged_us) & (starts < truth.ended_us)
     faults, claimed = [], set()
     for put in truth.puts:
