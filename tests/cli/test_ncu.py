@@ -614,6 +614,11 @@ def start(
     return process
 
 
+def last_said(err: str) -> list[str]:
+    """What we said last: a program that is killed may leave a line of its own half written."""
+    return err[err.rindex("timesink: ") :].splitlines()
+
+
 def wait_for(path: Path) -> None:
     deadline = time.monotonic() + 30
     while not path.exists():
@@ -631,7 +636,7 @@ def test_interruption_keeps_what_was_measured(program: Program, *, everyone: boo
         process.send_signal(signal.SIGINT)
     _, err = process.communicate()
     assert process.returncode == 130
-    assert err.splitlines()[-1] == "timesink: interrupted"
+    assert last_said(err) == ["timesink: interrupted"]
     assert "stopping;" in err
     assert kernels() == {"gemm": 1}
     assert collected()["interrupted"] is True
@@ -645,7 +650,7 @@ def test_interruption_before_the_first_kernel(program: Program):
     assert process.returncode == 143
     # The program may write a traceback of its own in between.
     assert "stopping (once more: stop at once)" in err.splitlines()
-    assert err.splitlines()[-1] == "timesink: interrupted; nothing was measured"
+    assert last_said(err) == ["timesink: interrupted; nothing was measured"]
     assert not Path("timesink-ncu.csv").exists()
     assert leftovers() == []
 
@@ -656,7 +661,7 @@ def test_interruption_without_a_result_tells_of_the_file_from_before(program: Pr
     process = start(path, "--force")
     process.send_signal(signal.SIGINT)
     _, err = process.communicate()
-    assert err.splitlines()[-2:] == [
+    assert last_said(err) == [
         "timesink: interrupted; nothing was measured",
         "hint: timesink-ncu.csv is from before, and was not touched",
     ]
@@ -672,7 +677,7 @@ def test_interruption_while_the_report_is_printed(
     process.send_signal(number)
     _, err = process.communicate()
     assert process.returncode == 128 + number
-    assert err.splitlines()[-2:] == [
+    assert last_said(err) == [
         "timesink: interrupted",
         "hint: the report is kept as timesink-ncu.ncu-rep",
     ]
@@ -698,7 +703,7 @@ def test_interruption_and_a_report_that_cannot_be_read(
     process.send_signal(signal.SIGINT)
     _, err = process.communicate()
     assert process.returncode == 130
-    message, hint = err.splitlines()[-2:]
+    message, hint = last_said(err)
     assert message.startswith("timesink: interrupted; Nsight Compute cannot print")
     assert hint == "hint: the report is kept as timesink-ncu.ncu-rep"
     assert kept_kernels("timesink-ncu.ncu-rep") == 1
@@ -715,7 +720,7 @@ def test_second_interruption_kills_everything(program: Program):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate()
     assert process.returncode == 130
-    assert err.splitlines()[-1] == "timesink: interrupted; what was measured is lost"
+    assert last_said(err) == ["timesink: interrupted; what was measured is lost"]
     assert not is_running(int(Path("pid").read_text()))
     assert leftovers() == []
 
