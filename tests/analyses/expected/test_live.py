@@ -107,6 +107,14 @@ def test_slow_cycles_that_are_over_within_a_second_are_counted_only(model, cycle
     assert not judge.is_slow
 
 
+def test_cycles_that_are_slow_and_then_less_so_are_one_alarm_from_the_first_on():
+    model = learn_live(plain_rows(1000, noise=0.04, us=20_000.0))
+    rows = slower(plain_rows(300, seed=1, noise=0.01, us=20_000.0), 1.25, 100, 125)
+    [alarm] = LiveJudge(model).judge(slower(rows, 1.13, 125)).raised
+    onset = rows["start_ts"][100]
+    assert onset - 0.1 < alarm.since_s < alarm.raised_s < onset + 0.25
+
+
 def test_very_slow_cycles_are_an_alarm_as_soon_as_they_took_a_moment(model):
     rows = slower(plain_rows(600, seed=2), 20.0, 500)
     ends_s = pl.col("duration_us").cum_sum() / 1e6

@@ -503,8 +503,10 @@ class LiveJudge:
             enough = mine.calm > 1 and now - mine.calm_since_s >= CALM_S
             if mine.calm < CALM_CYCLES and not enough:
                 continue
-            if holds[at] and mine.calm_distance / mine.calm >= mine.shift / 2:
-                # Still slower, as a longer sum says.
+            slower_by = mine.calm_distance / mine.calm
+            is_far = holds[at] or slower_by >= self._spreads[seen.part.group[at]]
+            if is_far and slower_by >= mine.shift / 2:
+                # Still slower, as a longer sum says, or all of these cycles do.
                 mine.calm, mine.last = 0, seen.marks.after(at)
                 self._tell(mine, seen.part, at, raised)
                 continue
