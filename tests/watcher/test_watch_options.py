@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 import polars as pl
@@ -10,6 +11,7 @@ import pytest
 import timesink
 from timesink.analyses.expected.live import LiveAlarm, learn_live
 from timesink.errors import CollectError, OutputError, UsageError
+from timesink.recorder.processes import birth
 from timesink.recorder.watch_plan import plan_in_place, plan_of
 from timesink.watcher.journal import WatchFolder
 from timesink.watcher.program import _session
@@ -80,3 +82,12 @@ def test_a_folder_is_gone_on_with(tmp_path):
         assert (begun.folder / "incident.json").exists()
     assert "another command" in said[-1]
     assert plan_in_place(plan, force=True).before == ""
+
+
+def test_the_end_of_a_watcher_leaves_another_one_alone(tmp_path):
+    """Its folder was deleted meanwhile, and another one watches there."""
+    plan = plan_of(tmp_path / "w", {"counters": "none"}, command=("true",))
+    control, other = WatchFolder(plan.folder).control, os.getppid()
+    with _session(plan_in_place(plan, force=False), [].append):
+        (control / "recorder.pid").write_text(f"{other} {birth(other)}")
+    assert control.exists()

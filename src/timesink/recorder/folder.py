@@ -108,12 +108,8 @@ class RecordingFolder:
             raise OutputError.unwritable(self.folder, f"process {pid} is recording there")
 
     def clear_control(self) -> None:
-        """Remove the notes; all that matters of them is in the recording.
-
-        Those of another process stay: the folder may have been deleted, and used anew since.
-        """
-        if self.recorder() in {None, os.getpid()}:
-            shutil.rmtree(self.control, ignore_errors=True)
+        """Remove the notes; all that matters of them is in the recording."""
+        shutil.rmtree(self.control, ignore_errors=True)
 
     def discard(self) -> None:
         """Leave no trace of a recording that never began."""

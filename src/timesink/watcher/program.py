@@ -148,7 +148,9 @@ def _session(plan: WatchPlan, say: Say) -> Iterator[WatchSession]:
         raise
     finally:
         receiver.close()
-    place.place.clear_control()
+    if place.place.recorder() in {None, os.getpid()}:
+        # Else it was deleted meanwhile, and another watcher has it.
+        place.place.clear_control()
 
 
 def _checked_again(plan: WatchPlan, say: Say) -> WatchPlan:
