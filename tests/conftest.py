@@ -11,6 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Each of many small frames is worked on by one thread: several cost more than they help, and tests
+# run beside each other.  Polars reads it when it is imported.
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
+
 import timesink
 from rank_sets import make_here
 from remembered import remember_answers, remember_pairs, remember_recordings
