@@ -28,7 +28,7 @@ def _done(files: TaskFiles) -> dict[str, Any]:
         return record_cycles(files)
     if facts["kind"] == "learn":
         # Once something was learned, nobody waits for more.
-        be_nice(NICEST if facts["learn"]["earlier"] else NICE)
+        be_nice(NICEST if facts["learn"].get("earlier") else NICE)
         return _learn_rows(**facts["learn"])
     be_nice(NICEST)
     from timesink.watcher.incident_report import compare_recordings  # noqa: PLC0415
