@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from timesink.errors import TimesinkError
-from timesink.watcher.tasks import NICE, NICEST, TaskFiles, be_nice
+from timesink.watcher.tasks import NICEST, TaskFiles, be_nice
 
 
 def main() -> None:
@@ -27,8 +27,7 @@ def _done(files: TaskFiles) -> dict[str, Any]:
 
         return record_cycles(files)
     if facts["kind"] == "learn":
-        # Once something was learned, nobody waits for more.
-        be_nice(NICEST if facts["learn"].get("earlier") else NICE)
+        be_nice()
         return _learn_rows(**facts["learn"])
     be_nice(NICEST)
     from timesink.watcher.incident_report import compare_recordings  # noqa: PLC0415

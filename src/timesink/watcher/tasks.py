@@ -112,6 +112,7 @@ def be_nice(by: int = NICE) -> None:
     """The program comes first."""
     with suppress(OSError, AttributeError):
         os.nice(by)
-    # Linux shares processors among sessions first, and this is one of its own.
+    # Linux shares processors among sessions first, and this is one of its own.  The same number
+    # counts for more there: beside busy ones 6 got 6 % of a processor, 8 got 3 %, 10 got 0.3 %.
     with suppress(OSError):
-        Path("/proc/self/autogroup").write_text(str(by))
+        Path("/proc/self/autogroup").write_text(str(by // 2 + 1))
