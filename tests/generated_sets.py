@@ -12,6 +12,10 @@ from timesink.analyses.ranks.rank_set import RankSet, ranks_of_traces
 from timesink.lab.ranks import Plan, Straggler, Truth, ranks_and_truth
 
 GRID = {"tensor": 2, "pipeline": 2}
+TWOS = {"tensor": 2, "ranks": 6}
+"""Three pairs of ranks."""
+FOURS = {"tensor": 4, "ranks": 12}
+"""A slow link is named where several others have the same role."""
 TWO_REASONS = (Straggler("slow_node", 5, intensity=0.2), Straggler("data_loading", 10))
 
 

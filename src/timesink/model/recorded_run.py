@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, is_dataclass
+from functools import cache
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -260,12 +261,16 @@ def recorded_run(values: Mapping[str, Any]) -> tuple[RecordedRun, list[str]]:
     return _section(RecordedRun, values, "", unused), unused
 
 
+_types_of = cache(get_type_hints)
+"""Types of fields, which stand in the code as text, are worked out once."""
+
+
 def _section(
     kind: type[Section], values: Mapping[str, Any], where: str, unused: list[str]
 ) -> Section:
     known = {
         name: _value(hint, values[name], f"{where}.{name}".lstrip("."), unused)
-        for name, hint in get_type_hints(kind).items()
+        for name, hint in _types_of(kind).items()
         if values.get(name) is not None
     }
     return kind(**{name: value for name, value in known.items() if value is not None})

@@ -162,7 +162,7 @@ class MetricsServer:
             ) from None
         self._server.daemon_threads = True
         self.port = self._server.server_address[1]
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=[0.05], daemon=True).start()
 
     def close(self) -> None:
         self._server.shutdown()

@@ -8,8 +8,10 @@ import polars as pl
 import pytest
 
 from generated_sets import (
+    FOURS,
     GRID,
     TWO_REASONS,
+    TWOS,
     generated_set,
     healthy_set,
     slow_set,
@@ -23,17 +25,17 @@ from timesink.analyses.ranks.summary import RankSummary
 @pytest.mark.parametrize(
     ("kind", "layout"),
     [
-        ("slow_clock", {"tensor": 4}),
-        ("thermal", {"tensor": 2}),
+        ("slow_clock", TWOS),
+        ("thermal", TWOS),
         ("slow_node", {}),
-        ("slow_host", {"tensor": 4}),
+        ("slow_host", TWOS),
         ("python_stall", GRID),
-        ("sync", {}),
+        ("sync", {"ranks": 6}),
         ("data_loading", GRID),
-        ("uneven_work", {"expert": 4}),
+        ("uneven_work", {"expert": 2, "ranks": 6}),
         ("first_stage", GRID),
-        ("slow_link", {"tensor": 4, "ranks": 16}),
-        ("slow_bus", {}),
+        ("slow_link", FOURS),
+        ("slow_bus", {"ranks": 6}),
     ],
 )
 def test_culprit_and_cause_are_found(kind: str, layout: dict[str, int]):
@@ -46,12 +48,12 @@ def test_culprit_and_cause_are_found(kind: str, layout: dict[str, int]):
 
 
 def test_cost_is_what_the_run_lost():
-    found, truth = slow_set_and_truth("slow_clock", tensor=4)
+    found, truth = slow_set_and_truth("slow_clock", **TWOS)
     (only,) = found.analysis.stragglers
     assert only.cost_ns / 1e3 == pytest.approx(truth.answers[0].cost_us, rel=0.15)
 
 
-@pytest.mark.parametrize("layout", [{"tensor": 4}, GRID])
+@pytest.mark.parametrize("layout", [TWOS, GRID])
 def test_healthy_runs_have_no_straggler(layout: dict[str, int]):
     found = healthy_set(**layout).analysis
     assert found.stragglers == ()
@@ -61,19 +63,19 @@ def test_healthy_runs_have_no_straggler(layout: dict[str, int]):
 
 def test_those_who_wait_with_a_straggler_are_not_blamed():
     """All of its tensor-parallel group come late to the others, and only one is slow."""
-    found = slow_set("slow_clock", tensor=4).analysis
+    found = slow_set("slow_clock", **TWOS).analysis
     assert [each.rank for each in found.stragglers] == [5]
     caused = found.ranks["wait_caused_ns"].to_list()
     assert max(caused[:5] + caused[6:]) < 0.05 * caused[5]
 
 
 def test_ranks_may_count_their_steps_from_elsewhere():
-    run = slow_set("slow_clock", tensor=4)
-    counted = {rank: _counting_from(each, rank) for rank, each in run.ranks.items()}
+    run = slow_set("slow_clock", **TWOS)
+    counted = {rank: _counting_from(each, 4 + rank) for rank, each in run.ranks.items()}
     found = analyse_ranks(counted)
     assert [(each.rank, len(each.steps)) for each in found.stragglers] == [(5, 4)]
-    # Tables still tell steps as their ranks do.
-    assert found.waits.filter(rank=7)["step"].to_list() == counted[7].steps["step"].to_list()
+    # Tables still tell steps as their ranks do, in their order: the tenth after the ninth.
+    assert found.waits.filter(rank=0)["step"].to_list() == counted[0].steps["step"].to_list()
 
 
 def _counting_from(summary: RankSummary, number: int) -> RankSummary:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from generated_sets import GRID, generated_set, slow_set_and_truth
+from generated_sets import GRID, TWOS, generated_set, slow_set_and_truth
 from timesink.analyses.ranks.analysis import analyse_ranks
 from timesink.analyses.ranks.replay import WithoutRank
 from timesink.lab.ranks import Straggler
@@ -34,7 +34,7 @@ def test_half_of_all_ranks_may_be_slow():
 
 
 def test_the_run_as_it_was_takes_as_long_as_it_took():
-    run, truth = generated_set(seed=5, tensor=4)
+    run, truth = generated_set(seed=5, **TWOS)
     score = WithoutRank(run.analysis.collectives, run.analysis.clocks).score
     assert score is not None
     nobody = np.array([], dtype=np.int64)

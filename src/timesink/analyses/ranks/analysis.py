@@ -163,14 +163,17 @@ def step_waits(calls: pl.DataFrame) -> pl.DataFrame:
     added[order] = covered(start[order], (start + wait)[order], first)
     return (
         calls.lazy()
-        .select("rank", "step", "held_up_ns", stopped=stopped, covered=pl.Series(added))
+        .select("rank", "step", "start_ns", "held_up_ns", stopped=stopped, covered=pl.Series(added))
         .group_by("rank", "step")
         .agg(
             wait_suffered_ns=pl.col("covered").sum(),
             wait_caused_ns=pl.col("held_up_ns").sum(),
             pipeline_bubble_ns=pl.col("stopped").sum(),
+            first_ns=pl.col("start_ns").min(),
         )
-        .sort("rank", "step")
+        # Names of steps are text: as such, step 10 would come before step 9.
+        .sort("rank", "first_ns")
+        .drop("first_ns")
         .collect()
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from generated_sets import GRID, generated_set, healthy_set, slow_set
+from generated_sets import FOURS, GRID, TWOS, generated_set, healthy_set, slow_set
 from timesink.analyses.ranks.changes import RankChanges, compare_ranks
 from timesink.analyses.ranks.rank_set import RankSet
 from timesink.lab.ranks.plan import Straggler
@@ -19,7 +19,7 @@ def states(found: RankChanges) -> list[tuple[str, int, str]]:
 
 
 def test_a_run_does_not_differ_from_itself():
-    found = compare_ranks(healthy_set(tensor=4), healthy_set(tensor=4))
+    found = compare_ranks(healthy_set(**TWOS), healthy_set(**TWOS))
     assert (found.verdict, found.stragglers, found.notes) == ("no_change", (), ())
     assert {part.delta_ns for part in found.attribution} == {0.0}
     assert not found.ranks["changed"].sum()
@@ -27,7 +27,7 @@ def test_a_run_does_not_differ_from_itself():
 
 
 def test_healthy_runs_do_not_differ():
-    found = compare_ranks(generated_set(seed=12, **GRID)[0], healthy_set(**GRID))
+    found = compare_ranks(generated_set(seed=12, **TWOS)[0], healthy_set(**TWOS))
     assert (found.verdict, found.stragglers) == ("no_change", ())
     assert not found.ranks["changed"].sum()
 
@@ -35,12 +35,10 @@ def test_healthy_runs_do_not_differ():
 @pytest.mark.parametrize(
     ("kind", "layout", "cause"),
     [
-        ("slow_clock", {"tensor": 4}, "gpu_clock"),
-        ("slow_host", {"tensor": 4}, "host_code"),
+        ("slow_clock", TWOS, "gpu_clock"),
+        ("slow_host", TWOS, "host_code"),
         ("data_loading", GRID, "data_loading"),
-        ("uneven_work", {"expert": 4}, "uneven_work"),
-        # It is named where others have the same role.
-        ("slow_link", {"tensor": 4, "ranks": 16}, "slow_link"),
+        ("slow_link", FOURS, "slow_link"),
     ],
 )
 def test_a_new_straggler_is_named_with_its_cause(kind: str, layout: dict[str, int], cause: str):
@@ -57,7 +55,7 @@ def test_a_new_straggler_is_named_with_its_cause(kind: str, layout: dict[str, in
 
 
 def test_parts_add_up_and_say_that_others_wait():
-    found = compare_ranks(healthy_set(tensor=4), slow_set("slow_clock", tensor=4))
+    found = compare_ranks(healthy_set(**TWOS), slow_set("slow_clock", **TWOS))
     change = found.step_time.new_ns - found.step_time.base_ns
     assert sum(part.delta_ns for part in found.attribution) == pytest.approx(change, abs=1_000)
     first = found.attribution[0]
@@ -68,8 +66,8 @@ def test_parts_add_up_and_say_that_others_wait():
 
 
 def test_a_straggler_of_both_runs_is_not_new():
-    base = slow_set("slow_clock", tensor=4)
-    worse, _ = generated_set(Straggler("slow_clock", 5, intensity=0.4), seed=2, tensor=4)
+    base = slow_set("slow_clock", **TWOS)
+    worse, _ = generated_set(Straggler("slow_clock", 5, intensity=0.4), seed=2, **TWOS)
     assert states(compare_ranks(base, base)) == [("same", 5, "gpu_clock")]
     assert states(compare_ranks(base, worse)) == [("worse", 5, "gpu_clock")]
     assert states(compare_ranks(worse, base)) == [("better", 5, "gpu_clock")]
@@ -79,15 +77,14 @@ def test_a_straggler_of_both_runs_is_not_new():
 
 
 def test_the_rank_that_changed_is_first():
-    found = compare_ranks(healthy_set(tensor=4), slow_set("slow_host", tensor=4))
+    found = compare_ranks(healthy_set(**TWOS), slow_set("slow_host", **TWOS))
     row = found.ranks.row(0, named=True)
     assert (row["rank"], row["source"], row["changed"]) == (5, "host", True)
     assert found.ranks["changed"].sum() == 1
 
 
 def test_slower_transfers_are_told_by_kind_of_collective():
-    wide = {"tensor": 4, "ranks": 16}
-    found = compare_ranks(healthy_set(**wide), slow_set("slow_link", **wide))
+    found = compare_ranks(healthy_set(**FOURS), slow_set("slow_link", **FOURS))
     changed = found.collectives.filter("changed")
     assert changed.height
     assert (changed["transfer_new_ns"] > changed["transfer_base_ns"]).all()
@@ -98,22 +95,22 @@ def test_slower_transfers_are_told_by_kind_of_collective():
 
 
 def test_runs_of_other_sizes_are_not_judged():
-    found = compare_ranks(healthy_set(tensor=4, ranks=16), healthy_set(tensor=4))
+    found = compare_ranks(healthy_set(**FOURS), healthy_set(**TWOS))
     assert found.verdict == "incomparable"
-    assert "16 ranks before and 8 now" in found.reason
+    assert "12 ranks before and 6 now" in found.reason
     assert "layout is another one" in found.notes[0]
     assert found.ranks.is_empty()
 
 
 def test_another_layout_is_said_first():
-    found = compare_ranks(healthy_set(tensor=4), healthy_set(**GRID))
-    assert "tp 4, dp 2" in found.notes[0]
+    found = compare_ranks(slow_set("slow_node"), healthy_set(**GRID))
+    assert "8 ranks (dp 8) before" in found.notes[0]
     assert "pp 2, tp 2, mp 4, dp 2" in found.notes[0]
     assert found.verdict != "incomparable"
 
 
 def test_missing_ranks_are_named_and_the_others_compared():
-    healthy = healthy_set(tensor=4)
+    healthy = healthy_set(**TWOS)
     some = RankSet(
         {rank: each for rank, each in healthy.ranks.items() if rank not in {3, 4, 5}},
         healthy.workers,

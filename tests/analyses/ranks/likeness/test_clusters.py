@@ -7,7 +7,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from generated_sets import GRID, TWO_REASONS, generated_set, healthy_set, slow_set
+from generated_sets import FOURS, GRID, TWO_REASONS, TWOS, generated_set, healthy_set, slow_set
 from timesink.analyses.ranks.analysis import analyse_ranks
 from timesink.analyses.ranks.rank_groups import RankGroup, cluster_ranks
 from timesink.analyses.ranks.rank_set import rank_groups
@@ -24,8 +24,8 @@ def odd_ones(groups: tuple[RankGroup, ...]) -> list[RankGroup]:
 
 
 def test_a_healthy_run_is_one_group():
-    (only,) = healthy_set(tensor=4).groups
-    assert (only.group, len(only.ranks), only.odd, only.apart) == ("usual", 8, False, ())
+    (only,) = healthy_set(**TWOS).groups
+    assert (only.group, len(only.ranks), only.odd, only.apart) == ("usual", 6, False, ())
 
 
 def test_stages_of_a_pipeline_are_roles_and_not_odd():
@@ -38,12 +38,12 @@ def test_stages_of_a_pipeline_are_roles_and_not_odd():
 @pytest.mark.parametrize(
     ("kind", "layout", "said"),
     [
-        ("slow_clock", {"tensor": 4}, "longer for the same work"),
-        ("slow_host", {"tensor": 4}, "waits"),
+        ("slow_clock", TWOS, "longer for the same work"),
+        ("slow_host", TWOS, "waits"),
         ("data_loading", GRID, "Data loading"),
-        ("uneven_work", {"expert": 4}, "more work"),
-        ("slow_link", {"tensor": 4, "ranks": 16}, "to move their data"),
-        ("slow_bus", {}, "Copies"),
+        ("uneven_work", {"expert": 2, "ranks": 6}, "more work"),
+        ("slow_link", FOURS, "to move their data"),
+        ("slow_bus", {"ranks": 6}, "Copies"),
     ],
 )
 def test_an_odd_rank_is_told_with_what_sets_it_apart(kind: str, layout: dict[str, int], said: str):
@@ -71,7 +71,7 @@ def test_of_two_ranks_the_slower_one_is_odd():
 
 
 def test_a_rank_that_makes_other_calls_is_no_role():
-    ranks = {**healthy_set(tensor=4, ranks=16).ranks}
+    ranks = {**healthy_set(**FOURS).ranks}
     alone = ranks[7]
     fewer = alone.collectives.filter(alone.collectives["size_bytes"] > 0)[::2]
     ranks[7] = RankSummary(alone.about, alone.steps, fewer, alone.functions, alone.worker)
@@ -92,7 +92,7 @@ def test_the_table_names_ranks_in_ranges():
 
 
 def test_waits_for_a_rank_without_a_recording_are_no_slow_transfers():
-    ranks = {**slow_set("slow_clock", tensor=4).ranks}
+    ranks = {**slow_set("slow_clock", **TWOS).ranks}
     del ranks[5]
     assert odd_ones(clustered(ranks)) == []
 
@@ -102,7 +102,7 @@ def test_kernels_that_one_rank_alone_runs_are_only_here():
     kernels = pl.col("place") == "kernel"
     ranks = {
         rank: each if rank == 5 else replace(each, functions=each.functions.filter(~kernels))
-        for rank, each in healthy_set(tensor=4).ranks.items()
+        for rank, each in healthy_set(**TWOS).ranks.items()
     }
     (odd,) = odd_ones(clustered(ranks))
     assert odd.ranks == (5,)
