@@ -9,10 +9,11 @@ import sys
 
 import pytest
 
+from recorded import WITHOUT_COMPILER, needs_torch
 from timesink.analyses.kernels.peaks import COLUMNS, load_peaks
 from timesink.cli import main
 
-MEASURE = ("peaks", "measure", "--device", "cpu", "--seconds", "0.2", "--precisions", "fp32")
+MEASURE = ("peaks", "measure", "--device", "cpu", "--seconds", "0.05", "--precisions", "fp32")
 
 
 @pytest.fixture(autouse=True)
@@ -121,12 +122,12 @@ def test_a_broken_file_is_replaced_by_force_alone(data, capsys):
     assert len(file.read_text().splitlines()) == 2
 
 
+@needs_torch
 @pytest.mark.whole
 def test_pytorch_and_timesink_suffice(data):
-    pytest.importorskip("torch")
     lacking = "polars", "msgspec", "rich", "numpy.typing", "isal"
     code = (
-        f"import sys; sys.modules.update(dict.fromkeys({lacking!r}))\n"
+        f"{WITHOUT_COMPILER}sys.modules.update(dict.fromkeys({lacking!r}))\n"
         f"from timesink.cli import main; sys.exit(main({list(MEASURE)!r}))"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from recorded import Recording, environment, made_once, needs_torch, plain, record, write
+from forked_programs import forked, host_of_programs
+from recorded import Recording, environment, made_once, needs_torch, record, write
 
 pytestmark = pytest.mark.whole
 
@@ -167,7 +168,7 @@ def test_function_as_marker_in_a_program_that_fails(tmp_path: Path):
     told = record(
         tmp_path / "run",
         ["--marker", "next_token", "--skip", "2", "--plain", "0", "--counters", "none"],
-        [sys.executable, write(tmp_path, DECODE)],
+        host_of_programs().command(write(tmp_path, DECODE)),
     )
     # The tenth call is under way when it fails: it began the eighth recorded cycle.
     assert (told.code, told.out) == (1, "(model, x, *, scale=0.5)\n")
@@ -202,7 +203,7 @@ print(any(event.name.startswith("Optimizer.step") for event in profiler.events()
 
 @needs_torch
 def test_profiler_of_the_program_goes_first(tmp_path: Path):
-    told = plain(tmp_path, OWN_PROFILER, "--skip", "2", "--plain", "0", "--counters", "none")
+    told = forked(tmp_path, OWN_PROFILER, "--skip", "2", "--plain", "0", "--counters", "none")
     assert (told.code, told.out) == (0, "True\n")
     why = "the program started torch.profiler itself, after 4 of 20 cycles"
     assert told.run["why_partial"] == why
@@ -221,7 +222,7 @@ for _ in range(9):
 @needs_torch
 def test_plain_cycles_alone(tmp_path: Path, run, decline):
     options = ["--plain-only", "--skip", "2", "--plain", "5", "--counters", "none"]
-    told = plain(tmp_path, PLAIN, *options)
+    told = forked(tmp_path, PLAIN, *options)
     assert (told.files, told.run["complete"]) == (["run.json"], True)
     assert told.run["cycles"]["plain"] == 7
     assert "profiler" not in told.err
@@ -248,7 +249,7 @@ def test_program_that_ends_among_its_plain_cycles(tmp_path: Path, end: str, why:
     """What is killed has written them some time ago."""
     text = PLAIN.replace("range(9)", "range(6)").replace("0.001", "0.3 * (_ == 4)") + end
     options = ["--plain-only", "--skip", "2", "--plain", "5", "--counters", "none"]
-    assert plain(tmp_path, text, *options).run["why_partial"] == why
+    assert forked(tmp_path, text, *options).run["why_partial"] == why
 
 
 # -- usage ---------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from forked_programs import host_of_programs
 from recorded import (
     FOREVER,
     SOURCES,
@@ -127,7 +128,7 @@ def test_second_ctrl_c_stops_at_once(tmp_path: Path):
 @needs_torch
 def test_keeper_whose_program_is_killed(tmp_path: Path):
     """Nobody ends the block: the process beside it does."""
-    command = [sys.executable, write(tmp_path, KILLED_IN_ITS_BLOCK)]
+    command = host_of_programs().command(write(tmp_path, KILLED_IN_ITS_BLOCK))
     ended = subprocess.run(command, cwd=tmp_path, env=environment(), check=False)
     assert ended.returncode == -signal.SIGKILL
     wait_for(tmp_path / "run/run.json")

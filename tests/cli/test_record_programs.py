@@ -11,17 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from recorded import Recording, needs_torch, plain, record, write
+from forked_programs import forked
+from recorded import Recording, needs_torch, record, write
 
 pytestmark = pytest.mark.whole
 
 DISTRIBUTED = """
 import torch
 torch.distributed.init_process_group("gloo")
-model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 8))
+model = torch.nn.Linear(8, 8)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 while True:
     model(torch.randn(2, 8)).sum().backward()
+    for weights in model.parameters():
+        torch.distributed.all_reduce(weights.grad)
     optimizer.step()
 """
 
@@ -40,9 +43,8 @@ with record_function("idle"):
 @needs_torch
 def test_ranks_of_torchrun(tmp_path: Path):
     """Every rank has a timeline of its own; all of them end once they are recorded."""
-    pytest.importorskip("torch.distributed.run")
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    command = [*launcher, "--nproc-per-node", "2", write(tmp_path, DISTRIBUTED, as_it_is=True)]
+    command = [*launcher, "--nproc-per-node", "2", write(tmp_path, DISTRIBUTED)]
     options = ["--cycles", "3", "--skip", "2", "--plain", "0", "--stop", "--counters", "cpu"]
     told = record(tmp_path / "run", options, command)
     assert told.code == 0, told.err
@@ -71,7 +73,7 @@ def spans_us(told: Recording) -> dict[str, tuple[float, float]]:
 
 @needs_torch
 def test_busy_phase_shows_in_timeline_and_counters(tmp_path: Path):
-    told = plain(tmp_path, BUSY_AND_IDLE, "--whole", "--counters", "process_cpu_usage")
+    told = forked(tmp_path, BUSY_AND_IDLE, "--whole", "--counters", "process_cpu_usage")
     pid = told.run["processes"][0]["pid"]
     with (told.folder / "counters.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["device"] == f"pid {pid}"]

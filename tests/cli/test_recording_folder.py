@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import timesink
 from recorded_runs import (
     counter_rows,
     loop_trace,
@@ -15,6 +16,8 @@ from recorded_runs import (
     write_run,
 )
 
+pytestmark = pytest.mark.usefixtures("reads_here")
+
 INTERRUPTED = {
     "complete": False,
     "why_partial": "interrupted, after 4 of 6 cycles",
@@ -22,12 +25,24 @@ INTERRUPTED = {
 }
 
 
+@pytest.fixture(scope="module")
+def usual(place: Path) -> Path:
+    """A recording that several tests read."""
+    return recorded(place / "usual")
+
+
+@pytest.fixture(scope="module")
+def partial(place: Path) -> Path:
+    """One that ended early."""
+    return recorded(place / "partial", **INTERRUPTED)
+
+
 def plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def test_info_says_how_it_was_recorded(run, tmp_path: Path):
-    told = run("info", recorded(tmp_path)).out
+def test_info_says_how_it_was_recorded(run, usual: Path):
+    told = run("info", usual).out
     for said in (
         "python train.py --lr 0.1",
         "6 cycles by optimizer step AdamW, 5 before them skipped, complete",
@@ -67,24 +82,30 @@ def test_info_of_a_whole_program_without_counters(run, tmp_path: Path):
     assert "sampler" not in told
 
 
-def test_a_partial_recording_says_so_everywhere(run, tmp_path: Path):
-    recorded(tmp_path, **INTERRUPTED)
+def test_a_partial_recording_says_so_everywhere(run, partial: Path):
     why = "interrupted, after 4 of 6 cycles"
-    assert why in run("info", tmp_path).out
-    assert why in run("info", tmp_path, "--format", "html").out
-    assert f"note: the recording ended early: {why}" in run("analyze", tmp_path).out
-    assert f"the recording ended early: {why}" in run("analyze", tmp_path, "--format", "md").out
-    assert why in run("analyze", tmp_path, "--format", "html").out
-    health = run("analyze", tmp_path, "--format", "json").json["health"]
+    assert why in run("info", partial).out
+    assert why in run("info", partial, "--format", "html").out
+    assert f"note: the recording ended early: {why}" in run("analyze", partial).out
+    assert f"the recording ended early: {why}" in run("analyze", partial, "--format", "md").out
+    assert why in run("analyze", partial, "--format", "html").out
+    health = run("analyze", partial, "--format", "json").json["health"]
     assert [entry["code"] for entry in health] == ["heavy_profiling", "partial_recording"]
     assert health[1]["example"] == why
-    assert why in plain(run("behaviour", tmp_path).out)
-    assert why in plain(run("diagnose", tmp_path).out)
+    assert why in plain(run("behaviour", partial).out)
+    assert why in plain(run("diagnose", partial).out)
 
 
-def test_compare_says_what_weakens_its_verdict(run, tmp_path: Path):
-    base, new = recorded(tmp_path / "base"), recorded(tmp_path / "new", **INTERRUPTED)
-    told = plain(run("compare", base, new).out)
+def test_compare_says_what_weakens_its_verdict_and_follows_the_description(
+    run, usual: Path, tmp_path: Path
+):
+    new = recorded(tmp_path / "new")
+    told = run("compare", usual, new).out
+    assert "ended early" not in told
+    assert "recorded with other" not in told
+    assert "cycles were recorded by" not in told
+    write_run(new, **INTERRUPTED)
+    told = plain(run("compare", usual, new).out)
     assert "new: the recording ended early: interrupted, after 4 of 6 cycles" in told
     assert (
         "new: with the profiler cycles took 2.5 times as long, 1.00 ms instead of 400.0 us: "
@@ -92,22 +113,12 @@ def test_compare_says_what_weakens_its_verdict(run, tmp_path: Path):
     ) in told
 
 
-def test_compare_says_what_was_recorded_otherwise(run, tmp_path: Path):
-    base = recorded(tmp_path / "base")
+def test_compare_says_what_was_recorded_otherwise(usual: Path, tmp_path: Path):
     unit = {"by": "function", "name": "generate"}
     new = recorded(tmp_path / "new", cycles=unit, versions={"torch": "2.12.0", "timesink": "2"})
-    notes = run("compare", base, new, "--format", "json").json["notes"]
+    notes = timesink.compare(usual, new).notes
     assert "cycles were recorded by optimizer step in base, by function generate in new" in notes
     assert "recorded with other versions: torch 2.11.0 → 2.12.0" in notes
-    alike = run("compare", base, recorded(tmp_path / "again"), "--format", "json").json["notes"]
-    assert not any("recorded" in note for note in alike)
-
-
-def test_a_comparison_follows_the_description(run, tmp_path: Path):
-    base, new = recorded(tmp_path / "base"), recorded(tmp_path / "new")
-    assert "ended early" not in run("compare", base, new).out
-    write_run(new, **INTERRUPTED)
-    assert "ended early" in run("compare", base, new).out
 
 
 @pytest.mark.parametrize("by", ["function", "annotation"])
@@ -120,17 +131,17 @@ def test_cycles_of_a_marker_are_found_without_naming_it(run, tmp_path: Path, by:
     assert named["count"] == 6
 
 
-def test_ranks_of_one_recording(run, tmp_path: Path):
+def test_ranks_of_one_recording(run, decline, tmp_path: Path):
     recorded_ranks(tmp_path)
     told = run("info", tmp_path)
     assert "python train.py --lr 0.1" in told.out
     assert "python train.py --lr 0.1" in run("info", tmp_path, "--format", "html").out
     assert "Nothing odd was found" in told.out
     assert run("cycles", tmp_path, "--format", "json").json["runs"][1]["count"] == 6
-    assert "2 ranks" in run("analyze", tmp_path).out
+    assert len(run("analyze", tmp_path, "--view", "ranks", "--format", "json").json) == 2
     assert run("behaviour", tmp_path, "--rank", "1").code == 0
-    compared = run("compare", tmp_path, tmp_path, "--format", "json").json
-    assert len(compared["pairs"]) == 2
+    message, _ = decline("compare", tmp_path, tmp_path, "--format", "csv")
+    assert "2 (rank 0; rank 1)" in message
 
 
 def test_what_is_said_of_a_run_counts_once(run, tmp_path: Path):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import io
 import signal
 import subprocess
 import sys
 import time
+import warnings
 
 import polars as pl
 import pytest
@@ -14,27 +17,49 @@ import pytest
 from cycle_tables import cycle_rows
 from timesink.analyses.expected.live import learn_live
 from timesink.analyses.expected.trees import has_boosting
+from timesink.cli import main
 
 
-@pytest.fixture
-def tables(tmp_path):
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tables")
     rows, shifted = cycle_rows(), cycle_rows(6, seed=4)
     late = pl.int_range(pl.len()).over("job_name") >= 30
     times = pl.when(late & (pl.col("job_name") == "run02")).then(1.3).otherwise(1.0)
-    rows.write_csv(tmp_path / "rows.csv")
+    rows.write_csv(folder / "rows.csv")
     shifted = shifted.with_columns(pl.col("duration_us") * times)
-    (tmp_path / "new.csv.gz").write_bytes(gzip.compress(shifted.write_csv().encode()))
-    shifted.write_parquet(tmp_path / "new.parquet")
+    (folder / "new.csv.gz").write_bytes(gzip.compress(shifted.write_csv().encode()))
+    shifted.write_parquet(folder / "new.parquet")
     in_ms = shifted.with_columns(duration_ms=pl.col("duration_us") / 1000).drop("duration_us")
-    in_ms.write_csv(tmp_path / "new_ms.csv")
-    return tmp_path
+    in_ms.write_csv(folder / "new_ms.csv")
+    numbered = rows.with_row_index()
+    huge = pl.when(pl.col("index") % 100 == 3).then(1e308).otherwise("duration_us")
+    numbered.with_columns(duration_us=huge).drop("index").write_csv(folder / "odd.csv")
+    return folder
 
 
-def test_from_learning_to_an_answer(run, tables):
-    model = tables / "model.json"
-    said = run("watch", "learn", tables / "rows.csv", "-o", model, "--false-alarms", "1%")
-    assert said.code == 0
-    assert said.out.startswith("Learned from 1 440 cycles of 24 runs: ")
+def learned(rows, *options: str):
+    """A model, and what was said when it was learned, which takes seconds."""
+    model, said = rows.with_suffix(".json"), io.StringIO()
+    with contextlib.redirect_stdout(said), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert main(["watch", "learn", str(rows), "-o", str(model), *options]) == 0
+    return model, said.getvalue()
+
+
+@pytest.fixture(scope="module")
+def usual(tables):
+    return learned(tables / "rows.csv", "--false-alarms", "1%")
+
+
+@pytest.fixture(scope="module")
+def of_odd(tables):
+    return learned(tables / "odd.csv", "--false-alarms", "1/hour")
+
+
+def test_from_learning_to_an_answer(run, tables, usual):
+    model, said = usual
+    assert said.startswith("Learned from 1 440 cycles of 24 runs: ")
     answers = [
         run("watch", "judge", model, tables / name, "--format", "json").json
         for name in ("new.csv.gz", "new.parquet", "new_ms.csv")
@@ -47,33 +72,34 @@ def test_from_learning_to_an_answer(run, tables):
     assert "| run02 |" in run("watch", "judge", model, tables / "new_ms.csv", "--format", "md").out
 
 
-def test_a_rate_per_hour(run, tables):
-    path = tables / "model.json"
-    learn = ("watch", "learn", tables / "rows.csv", "-o", path, "--false-alarms")
-    assert "limits are extrapolated" in run(*learn, "1/hour").out
-    told = run("watch", "judge", path, tables / "new.csv.gz", "--format", "json").json["model"]
+def test_a_rate_per_hour(run, tables, of_odd):
+    model, said = of_odd
+    assert "limits are extrapolated" in said
+    told = run("watch", "judge", model, tables / "new.csv.gz", "--format", "json").json["model"]
     assert told["false_alarms_per_hour"] == pytest.approx(1)
+    learn = ("watch", "learn", tables / "rows.csv", "-o", tables / "no.json", "--false-alarms")
     assert run(*learn, "often").code == 2
     assert run(*learn, "-1/hour").code == 2
 
 
-def test_what_is_refused(decline, tables):
-    out = ("-o", tables / "model.json")
-    rows = tables / "rows.csv"
+def test_what_is_refused(decline, tmp_path):
+    out = ("-o", tmp_path / "model.json")
+    rows = tmp_path / "rows.csv"
+    cycle_rows(2).write_csv(rows)
     assert "already exists" not in decline("watch", "judge", rows, rows)[0]
     assert "not a model" in decline("watch", "judge", rows, rows)[0]
-    assert "no such file" in decline("watch", "judge", tables / "no.json", rows)[0]
+    assert "no such file" in decline("watch", "judge", tmp_path / "no.json", rows)[0]
     for text, what in (
         ("", "the table is empty"),
         ("duration_us\n", "no rows"),
         ("a,b\n1,2\n", "how long a cycle took"),
     ):
-        (tables / "odd.csv").write_text(text)
-        assert what in decline("watch", "learn", tables / "odd.csv", *out)[0]
-    (tables / "odd.parquet").write_bytes(b"PAR1 and no more")
-    assert "damaged" in decline("watch", "learn", tables / "odd.parquet", *out)[0]
-    (tables / "one.csv").write_text("duration_us,batch_size\n5,1\n")
-    assert "too few" in decline("watch", "learn", tables / "one.csv", *out, code=2)[0]
+        (tmp_path / "odd.csv").write_text(text)
+        assert what in decline("watch", "learn", tmp_path / "odd.csv", *out)[0]
+    (tmp_path / "odd.parquet").write_bytes(b"PAR1 and no more")
+    assert "damaged" in decline("watch", "learn", tmp_path / "odd.parquet", *out)[0]
+    (tmp_path / "one.csv").write_text("duration_us,batch_size\n5,1\n")
+    assert "too few" in decline("watch", "learn", tmp_path / "one.csv", *out, code=2)[0]
 
 
 def test_what_cannot_be_watched_is_refused(decline, run, tmp_path):
@@ -113,25 +139,20 @@ def test_values_that_cannot_be_meant_are_refused_at_the_start(decline, tmp_path)
     assert not (tmp_path / "timesink-watch").exists()
 
 
-def test_models_of_a_watcher_judge_tables_and_others_are_refused(decline, run, tables):
-    live, model = tables / "live.json", tables / "model.json"
+def test_models_of_a_watcher_judge_tables_and_others_are_refused(decline, run, tables, usual):
+    live, (model, _) = tables / "live.json", usual
     live.write_bytes(learn_live(cycle_rows()).to_json())
     assert run("watch", "judge", live, tables / "new.parquet", "--format", "json").json["judged"]
-    assert run("watch", "learn", tables / "rows.csv", "-o", model).code == 0
     watch = ("watch", "-o", tables / "w", "--model", model, "--", "true")
     assert "it is of `timesink watch learn`" in decline(*watch)[0]
 
 
 @pytest.mark.filterwarnings("error")
-def test_durations_that_cannot_be_are_counted(run, tables):
-    model, odd = tables / "model.json", tables / "odd.csv"
-    rows = cycle_rows().with_row_index()
-    huge = pl.when(pl.col("index") % 100 == 3).then(1e308).otherwise("duration_us")
-    rows.with_columns(duration_us=huge).drop("index").write_csv(odd)
-    said = run("watch", "learn", odd, "-o", model).out
+def test_durations_that_cannot_be_are_counted(run, tables, of_odd):
+    model, said = of_odd
     assert "15 without a usable duration" in said
     assert ("pip install" in said) is not has_boosting()
-    answer = run("watch", "judge", model, odd, "--format", "json").json
+    answer = run("watch", "judge", model, tables / "odd.csv", "--format", "json").json
     assert answer["left_out"]["unusable"] == 15
     assert answer["mape_pct"] < 100
 
@@ -145,7 +166,8 @@ def test_signals_of_a_scheduler_reach_the_program(tmp_path, command):
         [*words, "--", "sh", "-c", program], cwd=tmp_path, stdout=subprocess.PIPE
     )
     assert started.stdout.readline() == b"ready\n"
-    time.sleep(1)
+    # It may be faster than who has started it.
+    time.sleep(0.3)
     started.send_signal(signal.SIGUSR1)
     assert started.wait(timeout=30) == 9
     started.stdout.close()

@@ -8,12 +8,12 @@ import os
 import subprocess
 import sys
 from dataclasses import fields
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from bare import COMMAND, bare_environment
+from recorded import WITHOUT_COMPILER, needs_torch
 from timesink.cli import main
 from timesink.lab import driver
 from timesink.lab.workloads.registry import VARIABLE, WORKLOADS, Switches
@@ -21,15 +21,23 @@ from timesink.lab.workloads.registry import VARIABLE, WORKLOADS, Switches
 pytestmark = pytest.mark.whole
 
 
-# Programs import it, and this process need not.
-needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="needs PyTorch")
+@pytest.fixture
+def _without_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All programs do without the compiler of torch, which takes as long as torch itself."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(WITHOUT_COMPILER)
+    monkeypatch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
 
 
 @needs_torch
+@pytest.mark.usefixtures("_without_compiler")
 def test_workloads_run_alone_with_every_switch_on():
     """Most switches are for faults that need a GPU."""
     switches = ",".join(f"{one.name}=1" for one in fields(Switches))
-    both = "; ".join(f"import {one.module} as it; it.main()" for one in WORKLOADS)
+    # What loads data needs a generator of random numbers, which needs the first.
+    imports = ["torch._prims.rng_prims", *(f"{one.module} as it; it.main()" for one in WORKLOADS)]
+    both = "; ".join(f"import {one}" for one in imports)
     told = subprocess.run(
         [sys.executable, "-c", both, "--device", "cpu", "--cycles", "2"],
         env={**os.environ, VARIABLE: switches}, capture_output=True, text=True, check=False,
@@ -38,6 +46,7 @@ def test_workloads_run_alone_with_every_switch_on():
 
 
 @needs_torch
+@pytest.mark.usefixtures("_without_compiler")
 def test_a_fault_is_recorded_and_scored(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):

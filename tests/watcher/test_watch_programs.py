@@ -10,9 +10,10 @@ import time
 
 import pytest
 
+from recorded import needs_torch, write
 from timesink.recorder.processes import is_alive
 
-pytestmark = pytest.mark.whole
+pytestmark = [pytest.mark.whole, needs_torch]
 LOOP = """
 import os, sys, time, torch
 torch.set_num_threads(1)
@@ -26,18 +27,26 @@ while time.monotonic() < until and not os.path.exists("stop"):
 sys.exit(7)
 """
 
+WATCHER = """
+import sys
+from timesink.cli import main
+from timesink.watcher import incident_desk
+# An incident is over after so many seconds without an alarm: nobody waits for ten of them.
+incident_desk.SAME_S = 2.0
+sys.exit(main(sys.argv[1:]))
+"""
+
 
 @pytest.fixture
 def watch(tmp_path):
     """Starts `timesink watch` around the loop, in a folder of its own."""
-    pytest.importorskip("torch")
-    (tmp_path / "loop.py").write_text(LOOP)
+    program = write(tmp_path, LOOP)
     started = []
 
     def start(*options: str, seconds: float = 30) -> subprocess.Popen[str]:
         command = [
-            *(sys.executable, "-m", "timesink", "watch", "--counters", "none", *options),
-            *("--", sys.executable, "loop.py", str(seconds)),
+            *(sys.executable, "-c", WATCHER, "watch", "--counters", "none", *options),
+            *("--", sys.executable, program, str(seconds)),
         ]
         process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
         started.append(process)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from forked_programs import forked
 from recorded import needs_torch, plain
 
 pytestmark = pytest.mark.whole
@@ -68,6 +69,8 @@ def test_recording_until_the_end(tmp_path: Path):
 
 LOADERS = """
 import os, torch
+# A generator of random numbers needs it, and has to do without where all of this is left out.
+import torch._prims.rng_prims
 from torch.utils.data import DataLoader, TensorDataset
 
 class Stepping(TensorDataset):
@@ -93,7 +96,7 @@ if __name__ == "__main__":
 @needs_torch
 def test_workers_that_load_data_record_nothing(tmp_path: Path):
     """Not even where they use an optimizer, as hardly any does."""
-    told = plain(tmp_path, LOADERS, *OPTIONS, "--cycles", "10")
+    told = forked(tmp_path, LOADERS, *OPTIONS, "--cycles", "10")
     assert told.code == 0
     assert told.files == ["run.json", "trace.json.gz"]
     (process,) = told.run["processes"]

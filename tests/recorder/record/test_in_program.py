@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import timesink
+from forked_programs import host_of_programs
 from recorded import Recording, environment, needs_torch, plain, write
 from timesink.errors import CollectError, UsageError
 from timesink.recorder import in_program
@@ -123,7 +124,7 @@ def left_by_a_killed_recorder(place: RecordingFolder) -> None:
 def blocks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("blocks")
     left_by_a_killed_recorder(RecordingFolder(folder / "ranks"))
-    command = [sys.executable, write(folder, BLOCKS)]
+    command = host_of_programs().command(write(folder, BLOCKS))
     with (folder / "said").open("w") as said:
         subprocess.run(command, cwd=folder, env=environment(), stdout=said, check=True, timeout=300)
     return folder

@@ -3,135 +3,40 @@
 from __future__ import annotations
 
 import json
-import os
 import statistics
-import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from forked_programs import host_of_programs
+from recorded import needs_torch
 from timesink.recorder.agent.watched import order_file
 from timesink.recorder.attachment import script_for
-from timesink.recorder.cycle_channel import CHANNEL_FILE, CycleBatch, CycleReceiver
-from timesink.recorder.folder import RecordingFolder, RecordPlan, read_notes, write_plan
-from timesink.recorder.recording import conclude, recorded_environment
+from timesink.recorder.cycle_channel import CHANNEL_FILE, CycleReceiver
+from timesink.recorder.folder import RecordingFolder, RecordPlan
+from timesink.recorder.recording import conclude
 from timesink.recorder.run_file import ProgramEnd, ProgramRun
 from timesink.recorder.watch import Watch
+from watched_programs import MARKED, TRAINING, VLLM, VLLM_PROGRAM, Watched, module
 
-pytest.importorskip("torch")
-pytestmark = pytest.mark.whole
-
-TRAINING = """
-import sys, time, torch
-model = torch.nn.Sequential(torch.nn.Linear(4, 4))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-def cycle(batch=8, seconds=0.004):
-    model(torch.ones(batch, 4)).sum().backward()
-    time.sleep(seconds)
-    optimizer.step()
-"""
-
-
-@dataclass
-class Watched:
-    """A watched program and what came of it."""
-
-    folder: Path
-    receiver: CycleReceiver
-    batches: list[CycleBatch] = field(default_factory=list)
-    process: subprocess.Popen[str] | None = None
-
-    def start(self, text: str, **plan: Any) -> None:
-        write_plan(RecordPlan(watch=True, **plan), self.folder)
-        program = self.folder / "program.py"
-        program.write_text(textwrap.dedent(text))
-        self.process = subprocess.Popen(
-            [sys.executable, str(program)],
-            env=recorded_environment(os.environ, self.folder),
-            cwd=self.folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def until(self, is_so: Callable[[], bool], within_s: float = 90.0) -> None:
-        deadline = time.monotonic() + within_s
-        while not is_so():
-            assert time.monotonic() < deadline
-            assert self.process is not None
-            assert self.process.poll() is None
-            self.batches += self.receiver.read(0.05)
-
-    def to_the_end(self, *, is_quiet: bool = True) -> str:
-        """What the program printed; it must end well, and say nothing of ours."""
-        assert self.process is not None
-        while self.process.poll() is None:
-            self.batches += self.receiver.read(0.05)
-        self.batches += self.receiver.read()
-        out, errors = self.process.communicate()
-        assert self.process.returncode == 0, errors
-        assert not (is_quiet and errors)
-        return out
-
-    def run(self, text: str, **plan: Any) -> str:
-        self.start(text, **plan)
-        return self.to_the_end()
-
-    @property
-    def durations_ms(self) -> list[float]:
-        return [each / 1e6 for batch in self.batches for each in batch.duration_ns]
-
-    def usually(self, least_ms: float, most_ms: float) -> bool:
-        """Whether cycles take as long; on a busy machine some take longer, but not all."""
-        return statistics.median(self.durations_ms) > least_ms and min(self.durations_ms) < most_ms
-
-    def column(self, name: str) -> list[float | None]:
-        return [
-            each
-            for batch in self.batches
-            for each in batch.workload.get(name, [None] * len(batch.start_us))
-        ]
-
-    def order(self, **order: Any) -> None:
-        assert self.process is not None
-        path = order_file(self.folder, self.process.pid)
-        unfinished = path.with_suffix(".unfinished")
-        unfinished.write_text(json.dumps(order))
-        unfinished.replace(path)
-
-    def notes(self, event: str) -> list[Any]:
-        return [
-            note
-            for process in read_notes(self.folder)
-            for note in process.notes
-            if note["event"] == event
-        ]
+pytestmark = [pytest.mark.whole, needs_torch]
 
 
 @pytest.fixture
 def watched(tmp_path: Path) -> Iterator[Watched]:
-    receiver = CycleReceiver(tmp_path)
-    yield Watched(tmp_path, receiver)
-    receiver.close()
-
-
-def module(folder: Path, name: str, text: str) -> None:
-    """A stand-in for a library: a module of its name that does nearly nothing."""
-    path = folder.joinpath(*name.split("."))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    for above in path.relative_to(folder).parents:
-        (folder / above / "__init__.py").touch()
-    path.with_suffix(".py").write_text(textwrap.dedent(text))
+    watched = Watched(tmp_path, CycleReceiver(tmp_path), host_of_programs(with_compiler=True))
+    yield watched
+    watched.close()
 
 
 def test_steps_of_an_optimizer(watched: Watched):
-    watched.run(TRAINING + "for number in range(25): cycle(batch=8 + number)")
+    # In a Python that imports torch itself, and is entered then.
+    watched.start_python(TRAINING + "for number in range(25): cycle(batch=8 + number)")
+    watched.to_the_end()
     assert {(batch.source, batch.span, batch.stream) for batch in watched.batches} == {
         ("optimizer step SGD", "loop", 0)
     }
@@ -160,18 +65,6 @@ def test_a_model_that_is_called_by_its_part(watched: Watched):
     """
     watched.run(program)
     assert watched.column("batch_size")[-1] == 5
-
-
-MARKED = """
-import time, torch
-def serve(size):
-    time.sleep(0.003)
-def idle():
-    time.sleep(0.006)
-for number in range(20):
-    serve(number)
-    idle()
-"""
 
 
 @pytest.mark.parametrize(("span", "least_ms", "most_ms"), [("loop", 9, 13), ("call", 3, 5.5)])
@@ -251,46 +144,6 @@ def test_threads_are_kept_apart(watched: Watched):
     assert 2 < statistics.median(quick) < 4
     assert 8 < statistics.median(slow) < 11
     assert len(by_stream) <= 3
-
-
-VLLM = """
-import time
-class GPUModelRunner:
-    def execute_model(self, scheduler_output, intermediate_tensors=None):
-        time.sleep(0.001)
-        self.state = scheduler_output
-        return None if scheduler_output.num_scheduled_tokens else "nothing to do"
-    def sample_tokens(self, grammar_output):
-        time.sleep(0.003)
-        return AsyncGPUModelRunnerOutput() if self.is_ahead else "tokens"
-class AsyncGPUModelRunnerOutput:
-    def get_output(self):
-        time.sleep(0.004)
-"""
-VLLM_PROGRAM = """
-import time, torch
-from types import SimpleNamespace as Told
-from vllm.v1.worker.gpu_model_runner import GPUModelRunner
-runner = GPUModelRunner()
-runner.is_ahead = IS_AHEAD
-def step(new, cached, written):
-    scheduled = {f"n{i}": 50 for i in range(new)} | {f"c{i}": 1 for i in range(len(cached))}
-    fresh = [Told(req_id=f"n{i}", num_computed_tokens=0) for i in range(new)]
-    seen = Told(num_computed_tokens=cached, num_output_tokens=written)
-    told = Told(num_scheduled_tokens=scheduled, total_num_scheduled_tokens=sum(scheduled.values()),
-                scheduled_new_reqs=fresh, scheduled_cached_reqs=seen)
-    if runner.execute_model(told) is None:
-        out = runner.sample_tokens(None)
-        if runner.is_ahead:
-            out.get_output()
-step(2, [], [])
-step(0, [], [])
-for _ in range(10):
-    step(1, [100, 300], [5, 7])
-    time.sleep(0.010)
-step(0, [100, 300, 500], [5, 7, 0])
-step(0, [100, 300], [5, 7])
-"""
 
 
 @pytest.mark.parametrize(
@@ -468,7 +321,7 @@ def test_a_watcher_that_does_not_read(watched: Watched):
     open("done", "w").close()
     while not __import__("os").path.exists("go"):
         time.sleep(0.01)
-    for _ in range(6):
+    for _ in range(3):
         time.sleep(0.25)
         serve()
     print(took)
@@ -591,7 +444,8 @@ def test_orders_that_make_no_sense(watched: Watched):
     ):
         path.write_text(order)
         seen = len(watched.durations_ms)
-        watched.until(lambda: len(watched.durations_ms) > seen + 100)  # noqa: B023
+        # It looks for one five times a second.
+        watched.until(lambda: len(watched.durations_ms) > seen + 60)  # noqa: B023
     (watched.folder / "go").touch()
     watched.to_the_end(is_quiet=False)
     assert len(watched.notes("remark")) == 2
@@ -606,11 +460,8 @@ def test_a_program_that_runs_already(watched: Watched):
         f"exec(open({str(script)!r}).read())\n"
         "for _ in range(10): cycle(); schedule.step()\n"
     )
-    write_plan(RecordPlan(watch=True), watched.folder)
-    subprocess.run([sys.executable, "-c", program], check=True, cwd=watched.folder,
-                   env={key: value for key, value in os.environ.items()
-                        if key != "TIMESINK_RECORD"})  # fmt: skip
-    watched.batches += watched.receiver.read()
+    watched.start_unwatched(program)
+    watched.to_the_end()
     assert len(watched.durations_ms) == 9
     assert watched.column("batch_size")[-1] == 8
 
@@ -618,7 +469,8 @@ def test_a_program_that_runs_already(watched: Watched):
 def test_another_watcher_in_the_folder_hears_nothing(watched: Watched):
     """The first was killed: its program is left in peace, and so are processes it starts later."""
     program = LONG + "\nimport subprocess; subprocess.run([sys.executable, 'later.py'], check=True)"
-    (watched.folder / "later.py").write_text(TRAINING + "for _ in range(30): cycle()")
+    # Whoever is let in leaves a note of its Python at once, long before torch is imported.
+    (watched.folder / "later.py").touch()
     watched.start(program)
     watched.until(lambda: len(watched.durations_ms) > 5)
     other = CycleReceiver(watched.folder)
@@ -636,7 +488,7 @@ def test_a_recording_that_nobody_waits_for_ends(watched: Watched):
     import os, threading, time, torch
     def serve(): time.sleep(0.002)
     def some():
-        for _ in range(300): serve()
+        for _ in range(150): serve()
     def wait(name):
         while not os.path.exists(name): serve()
     wait("ordered")
@@ -661,24 +513,21 @@ def test_a_recording_that_nobody_waits_for_ends(watched: Watched):
     assert [note["state"] for note in watched.notes("order")] == ["begun", "ended"]
 
 
-def test_a_block_takes_all_of_it_back(tmp_path: Path):
+def test_a_block_takes_all_of_it_back(watched: Watched):
     program = TRAINING + (
         "import gc, timesink, weakref\n"
-        "for name in ('one', 'two'):\n"
-        "    with timesink.watch(name, counters='none', no_record=True):\n"
-        "        for _ in range(30): cycle()\n"
-        "    print(len(model._forward_pre_hooks))\n"
-        "with timesink.watch('three', counters='none', no_record=True):\n"
+        "with timesink.watch('one', counters='none', no_record=True):\n"
+        "    for _ in range(30): cycle()\n"
+        "print(len(model._forward_pre_hooks))\n"
+        "with timesink.watch('two', counters='none', no_record=True):\n"
         "    for _ in range(30): cycle()\n"
         "    gone = weakref.ref(model)\n"
         "    del model, optimizer\n"
         "    gc.collect()\n"
         "    print(gone() is None)\n"
     )
-    outside = {key: value for key, value in os.environ.items() if key != "TIMESINK_RECORD"}
-    done = subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path, text=True,
-                          env=outside, stdout=subprocess.PIPE)  # fmt: skip
-    assert done.stdout.split() == ["0", "0", "True"]
-    status = json.loads((tmp_path / "two" / "status.json").read_bytes())
+    watched.start_unwatched(program)
+    assert watched.to_the_end(is_quiet=False).split() == ["0", "True"]
+    status = json.loads((watched.folder / "two" / "status.json").read_bytes())
     # Of the first cycle nobody saw the beginning.
     assert status["cycles"] == 29

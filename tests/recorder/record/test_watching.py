@@ -80,7 +80,8 @@ def test_without_torch_all_samples_are_kept(
     look_until(watch, lambda: len(samples(tmp_path)) > 2)
     begun_us = first_sample_us(tmp_path)
     look_until(watch, lambda: time.time_ns() // 1000 > begun_us + 1_500_000)
-    assert first_sample_us(tmp_path) == begun_us
+    # Sources are asked beside each other: an older sample may be written later.
+    assert 0 < first_sample_us(tmp_path) <= begun_us
 
 
 def test_counters_that_cannot_be_written_are_missing(tmp_path: Path):

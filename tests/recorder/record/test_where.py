@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from forked_programs import host_of_programs
 from recorded import needs_torch, record, write
 from timesink.cli import main
 from timesink.model.schema import LINE_PREFIX, MODULE_PREFIX
@@ -187,7 +188,7 @@ for _ in range(9):
 def test_compare_names_the_module(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     program = write(tmp_path, PROGRAM)
     options = ["--counters", "none", "--cycles", "4", "--skip", "3", "--plain", "0"]
-    command = [sys.executable, program]
+    command = host_of_programs().command(program)
     # A recording without modules is compared with one that has them.
     assert record(tmp_path / "base", options, command).code == 0
     assert record(tmp_path / "new", [*options, "--where"], [*command, "edited"]).code == 0
