@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,28 +16,25 @@ from browser.chromium import find_chromium
 from browser.driving import (
     DESKTOP,
     OPTIONS,
-    NewPage,
     Watch,
     named_like_markup,
     serve,
 )
 from builders import write
 from conftest import find_shared
-from recorded_runs import recorded_ranks
 from timesink.cli import main
 from timesink.lab.ranks import Plan, Straggler, generate_ranks
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
-FLEET = Plan(ranks=20, steps=4, layers=1, seed=4, stragglers=(Straggler("data_loading", rank=13),))
+FLEET = Plan(ranks=17, steps=3, layers=1, seed=4, stragglers=(Straggler("data_loading", rank=13),))
 """More workers than a plain list holds, one of which is late."""
-_OF_SHARED = {"resnet50": "traces/resnet50_train", "ddp8": "traces/ddp8_stall_rank3"}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """One Chromium for all tests of a file.
+    """One Chromium for all tests of this folder.
 
     Playwright keeps an event loop running as long as it is there, and other tests need their own.
     """
@@ -56,33 +53,9 @@ def browser() -> Iterator[Browser]:
         chromium.close()
 
 
-@pytest.fixture
-def new_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[NewPage]:
-    """Pages of a fresh profile: `new_page(color_scheme="dark")`.
-
-    No page may complain, get an error (`@pytest.mark.declined(404)` expects one), or ask two hosts.
-    """
-    watched: list[Watch] = []
-    contexts = []
-
-    def make(**options: object) -> Page:
-        context = browser.new_context(**{"viewport": DESKTOP, **options})  # type: ignore[arg-type]
-        context.set_default_timeout(20_000)
-        contexts.append(context)
-        page = context.new_page()
-        watched.append(Watch(page))
-        return page
-
-    yield make
-    for context in contexts:
-        context.close()
-    for watch in watched:
-        watch.check(_declined_in(request))
-
-
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def profile(browser: Browser) -> Iterator[BrowserContext]:
-    """One profile for pages of a file: what it has loaded and compiled serves all of them."""
+    """One profile for all pages: what it has loaded and compiled serves all of them."""
     with closing(browser.new_context(viewport=DESKTOP)) as context:
         context.set_default_timeout(20_000)
         yield context
@@ -90,17 +63,35 @@ def profile(browser: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def page(profile: BrowserContext, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """A page that knows nothing of those before it."""
-    page = profile.new_page()
+    """A page that knows nothing of those before it, in the same tab: a new one starts a process.
+
+    No page may complain, get an error (`@pytest.mark.declined(404)` expects one), or ask two hosts.
+    """
+    page = profile.pages[0] if profile.pages else profile.new_page()
+    failed_before = request.session.testsfailed
     watch = Watch(page)
     yield page
-    page.evaluate("localStorage.clear()")
-    page.close()
-    watch.check(_declined_in(request))
+    # After a failure, keys may still be pressed, and who knows what else.
+    has_failed = request.session.testsfailed > failed_before
+    with closing(page) if has_failed else nullcontext():
+        page.evaluate("localStorage.clear(), sessionStorage.clear()")
+        watch.leave()
+        page.goto("about:blank")
+        page.mouse.move(0, 0)
+        page.set_viewport_size(DESKTOP)
+        page.emulate_media(media="null", color_scheme="null")
+        profile.clear_permissions()
+    watch.check({state for mark in request.node.iter_markers("declined") for state in mark.args})
 
 
-def _declined_in(request: pytest.FixtureRequest) -> set[int]:
-    return {state for mark in request.node.iter_markers("declined") for state in mark.args}
+@pytest.fixture
+def page_without_scripts(browser: Browser) -> Iterator[Page]:
+    """A page of a profile that runs no JavaScript."""
+    with closing(browser.new_context(java_script_enabled=False)) as context:
+        page = context.new_page()
+        watch = Watch(page)
+        yield page
+    watch.check(set())
 
 
 # -- what they show --------------------------------------------------------------------------------
@@ -118,11 +109,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(sample, folder / name)
     (folder / "broken" / "trace.json").write_text('{"traceEvents": [{"ph": "X", "na')
     write(folder / "markup" / "trace.json", named_like_markup())
-    recorded_ranks(folder / "ranks", 2)
     generate_ranks(FLEET, folder / "fleet")
     if shared := find_shared():
-        for name, source in _OF_SHARED.items():
-            shutil.copytree(shared / "data" / "h200" / source, folder / name)
+        resnet50 = shared / "data" / "h200" / "traces" / "resnet50_train"
+        shutil.copytree(resnet50, folder / "resnet50")
     return folder
 
 
@@ -134,16 +124,25 @@ def site(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def reports(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Addresses of reports as the command line writes them."""
-    folder = tmp_path_factory.mktemp("reports")
-    commands = {
-        "analyze": ["analyze", timesink.sample()],
-        "compare": ["compare", *timesink.sample_runs()],
-        "kernels": ["kernels", timesink.sample(counters=True)],
-        "markup": ["analyze", runs / "markup"],
-        "fleet": ["analyze", runs / "fleet"],
-    }
-    for name, words in commands.items():
-        assert main([*map(str, words), "-o", str(folder / f"{name}.html")]) == 0
-    return {name: (folder / f"{name}.html").as_uri() for name in commands}
+def reports(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Reports:
+    return Reports(runs, tmp_path_factory.mktemp("reports"))
+
+
+class Reports(dict[str, str]):
+    """Addresses of reports as the command line writes them, when they are asked for."""
+
+    def __init__(self, runs: Path, folder: Path) -> None:
+        self._folder = folder
+        self._commands = {
+            "analyze": ["analyze", timesink.sample()],
+            "compare": ["compare", *timesink.sample_runs()],
+            "kernels": ["kernels", timesink.sample(counters=True)],
+            "markup": ["analyze", runs / "markup"],
+            "fleet": ["analyze", runs / "fleet"],
+        }
+
+    def __missing__(self, name: str) -> str:
+        file = self._folder / f"{name}.html"
+        assert main([*map(str, self._commands[name]), "-o", str(file)]) == 0
+        self[name] = file.as_uri()
+        return self[name]

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from builders import annotation, kineto, launch, operator
 
 if TYPE_CHECKING:
-    from playwright.sync_api import ConsoleMessage, Page, Request, Response
+    from playwright.sync_api import ConsoleMessage, Error, Page, Request, Response
 
 OPTIONS = (
     "--no-sandbox", "--disable-gpu", "--disable-background-networking",
@@ -27,7 +27,7 @@ LONG = 60_000
 """Milliseconds that reading may take on a busy machine."""
 MARKUP = "<script>document.title='owned'</script>"
 """A kernel of this name must be seen, and must not run."""
-NewPage = Callable[..., "Page"]
+PHONE = {"width": 360, "height": 740}
 
 
 @dataclass
@@ -42,10 +42,22 @@ class Watch:
     """Who was asked for something, over the network."""
 
     def __post_init__(self) -> None:
-        self.page.on("pageerror", lambda error: self.complaints.append(f"uncaught: {error}"))
-        self.page.on("console", self._heard)
-        self.page.on("request", self._asked)
-        self.page.on("response", self._answered)
+        for event, seen in self._events():
+            self.page.on(event, seen)
+
+    def leave(self) -> None:
+        """Look away: what the page does from now on is of another test."""
+        for event, seen in self._events():
+            self.page.remove_listener(event, seen)
+
+    def _events(self) -> Iterator[tuple[Any, Callable[..., None]]]:
+        yield "pageerror", self._failed
+        yield "console", self._heard
+        yield "request", self._asked
+        yield "response", self._answered
+
+    def _failed(self, error: Error) -> None:
+        self.complaints.append(f"uncaught: {error}")
 
     def _heard(self, message: ConsoleMessage) -> None:
         text = f"{message.type}: {message.text}"

@@ -39,7 +39,7 @@ def test_a_new_run_appears_by_itself(page: Page, site: str, runs: Path):
     page.goto(site)
     headed(page, "Runs")
     try:
-        shutil.copytree(runs / "unet", runs / "latest")
+        shutil.copytree(runs / "markup", runs / "latest")
         expect(page.get_by_role("link", name="latest")).to_be_visible(timeout=LONG)
     finally:
         shutil.rmtree(runs / "latest")
@@ -105,21 +105,14 @@ def test_memory_is_a_curve_with_its_peaks(page: Page, site: str):
     )
 
 
-def test_python_functions_are_a_flame_graph_and_operators_have_stacks(
+def test_modules_and_python_functions_are_trees_and_operators_have_stacks(
     page: Page, site: str, shared: Path
 ):
     assert shared.is_dir()
     page.goto(f"{site}#/run/resnet50/modules")
+    headed(page, "Modules of resnet50")
     flames = page.get_by_role("application", name=re.compile("^Python functions by time"))
     expect(flames).to_be_visible(timeout=LONG)
-    page.goto(f"{site}#/run/resnet50/operators?group=stack&open=aten::cudnn_convolution")
-    expect(page.locator(".call-stacks li").first).to_contain_text("forward", timeout=LONG)
-
-
-def test_modules_are_an_icicle_and_a_table(page: Page, site: str, shared: Path):
-    assert shared
-    page.goto(f"{site}#/run/resnet50/modules")
-    headed(page, "Modules of resnet50")
     icicle = page.get_by_role("application", name=re.compile("^Modules by time on the device"))
     icicle.focus()
     page.keyboard.press("ArrowDown")
@@ -129,17 +122,8 @@ def test_modules_are_an_icicle_and_a_table(page: Page, site: str, shared: Path):
     expect(place.get_by_role("button")).not_to_have_count(1)
     page.get_by_role("searchbox", name="Search in Modules", exact=True).fill("Bottleneck")
     expect(page.get_by_role("link", name=re.compile("^Bottleneck")).first).to_be_visible()
-
-
-def test_ranks_beside_each_other_while_progress_is_shown(page: Page, site: str, shared: Path):
-    assert shared
-    page.goto(f"{site}#/run/ddp8/distributed")
-    expect(page.get_by_role("progressbar")).to_be_visible()
-    headed(page, "Distributed")
-    late = page.get_by_role("row", name=re.compile("^rank3 .*waiting for others: 0 ns"))
-    expect(late).to_be_visible(timeout=LONG)
-    card = page.get_by_role("listitem").filter(has_text="straggler").first
-    expect(card).to_contain_text("Host code in rank 3")
+    page.goto(f"{site}#/run/resnet50/operators?group=stack&open=aten::cudnn_convolution")
+    expect(page.locator(".call-stacks li").first).to_contain_text("forward", timeout=LONG)
 
 
 def test_names_are_text(page: Page, site: str):

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import unquote, urlparse
 
 import pytest
 
-from browser.driving import MARKUP, NewPage
+from browser.driving import DESKTOP, MARKUP, PHONE
+from literal_documents import document
 from timesink.output.blocks import Document, Section, Text, Tile, Tiles
 from timesink.output.html import report_html
+from timesink.output.numbers import column, table
 
 pytestmark = pytest.mark.whole
 
@@ -19,12 +21,7 @@ expect = pytest.importorskip("playwright.sync_api").expect
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
-PHONE = {"width": 360, "height": 740}
 MEGABYTE = 1_000_000
-
-
-def table_of(page: Page, section: str) -> Locator:
-    return page.get_by_role("region", name=section, exact=True).first.get_by_role("table").first
 
 
 def cells(table: Locator, column: int = 0) -> list[str]:
@@ -46,24 +43,36 @@ def numbers(table: Locator, column: int) -> list[int]:
         ("kernels", "GPU 0 (capability 9.0)"),
     ],
 )
-def test_the_answer_comes_first(page: Page, reports: dict[str, str], report: str, first: str):
+def test_the_answer_comes_first_and_nothing_lies_beside_a_phone(
+    page: Page, reports: dict[str, str], report: str, first: str
+):
+    page.set_viewport_size(PHONE)
     page.goto(reports[report])
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    widths = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert widths[0] <= widths[1]
+    page.set_viewport_size(DESKTOP)
     expect(page.get_by_role("heading", level=1)).to_be_in_viewport()
     headings = page.get_by_role("heading", level=2).all_inner_texts()
     assert headings[0] == first
     assert Path(unquote(urlparse(reports[report]).path)).stat().st_size <= MEGABYTE
 
 
-def test_without_javascript_the_answer_is_there(new_page: NewPage, reports: dict[str, str]):
-    page = new_page(java_script_enabled=False)
+def test_without_javascript_the_answer_is_there(
+    page_without_scripts: Page, reports: dict[str, str]
+):
+    page = page_without_scripts
     page.goto(reports["analyze"])
     expect(page.get_by_role("heading", level=1)).to_contain_text("step")
     expect(page.get_by_text("Images are converted between memory layouts").first).to_be_visible()
 
 
-def test_sorting_by_click_and_by_key(page: Page, reports: dict[str, str]):
+def test_a_table_is_sorted_filtered_and_copied(page: Page, reports: dict[str, str]):
     page.goto(reports["analyze"])
-    operators = table_of(page, "Operators")
+    section = page.locator("#operators")
+    expect(section).to_have_role("region")
+    expect(section).to_have_accessible_name("Operators")
+    operators = section.get_by_role("table")
     calls = operators.get_by_role("columnheader", name="calls")
     calls.get_by_role("button").click()
     expect(calls).to_have_attribute("aria-sort", "descending")
@@ -75,11 +84,7 @@ def test_sorting_by_click_and_by_key(page: Page, reports: dict[str, str]):
     found = numbers(operators, 1)
     assert found == sorted(found)
 
-
-def test_filtering_and_copying(new_page: NewPage, reports: dict[str, str]):
-    page = new_page(permissions=["clipboard-read", "clipboard-write"])
-    page.goto(reports["analyze"])
-    section = page.get_by_role("region", name="Operators", exact=True).first
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     section.get_by_role("searchbox").fill("batch_norm")
     expect(section.get_by_role("status").first).to_have_text("4 of 85 rows match")
     section.get_by_role("button", name="Copy").first.click()
@@ -90,9 +95,9 @@ def test_filtering_and_copying(new_page: NewPage, reports: dict[str, str]):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_light_and_dark(new_page: NewPage, reports: dict[str, str], scheme: str):
-    page = new_page(color_scheme=scheme)
-    page.goto(reports["analyze"])
+def test_light_and_dark(page: Page, reports: dict[str, str], scheme: Literal["light", "dark"]):
+    page.emulate_media(color_scheme=scheme)
+    page.goto(reports["markup"])
     assert is_dark(page) == (scheme == "dark")
     page.get_by_role("button", name=re.compile("^Theme")).click()
     page.get_by_role("button", name=re.compile("^Theme: light")).click()
@@ -106,21 +111,16 @@ def is_dark(page: Page) -> bool:
     return bool(page.evaluate(f"({light})({style}.backgroundColor) < ({light})({style}.color)"))
 
 
-@pytest.mark.parametrize("report", ["analyze", "compare", "kernels"])
-def test_nothing_lies_beside_a_phone(new_page: NewPage, reports: dict[str, str], report: str):
-    page = new_page(viewport=PHONE)
-    page.goto(reports[report])
-    expect(page.get_by_role("heading", level=1)).to_be_visible()
-    widths = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-    assert widths[0] <= widths[1]
-
-
-def test_on_paper_there_are_no_buttons(page: Page, reports: dict[str, str]):
-    page.goto(reports["analyze"])
+def test_on_paper_there_are_no_buttons(page: Page, tmp_path: Path):
+    kernels = table("kernels", "Kernels", [column("calls", "calls", "count", list(range(12)))])
+    (tmp_path / "table.html").write_text(report_html(document(kernels, headline="Fine.")))
+    page.goto((tmp_path / "table.html").as_uri())
+    expect(page.get_by_role("button", name="Print")).to_be_visible()
+    expect(page.get_by_role("searchbox")).to_be_visible()
     page.emulate_media(media="print")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     expect(page.get_by_role("button", name="Print")).to_be_hidden()
-    expect(page.get_by_role("searchbox").first).to_be_hidden()
+    expect(page.get_by_role("searchbox")).to_be_hidden()
 
 
 def test_names_are_text(page: Page, reports: dict[str, str]):

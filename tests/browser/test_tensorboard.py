@@ -25,26 +25,21 @@ def board(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
         yield address
 
 
-def test_the_tab_shows_the_app_whose_places_outlive_a_reload(page: Page, board: str):
+def test_the_tab_shows_the_app_whose_names_are_text_and_whose_places_outlive_a_reload(
+    page: Page, board: str
+):
     page.goto(f"{board}#timesink")
     app = page.frame_locator("iframe")
-    app.get_by_role("link", name="unet", exact=True).click(timeout=LONG)
+    app.get_by_role("link", name="markup", exact=True).click(timeout=LONG)
     headline = app.get_by_role("heading", level=1, name="is GPU work")
     expect(headline).to_be_visible(timeout=LONG)
     app.get_by_role("link", name="Trace", exact=True).click()
     expect(app.get_by_role("application")).to_be_visible(timeout=LONG)
     app.get_by_role("link", name="Kernels", exact=True).click(timeout=LONG)
-    page.reload()
-    expect(app.get_by_role("heading", name="Kernels of unet")).to_be_attached(timeout=LONG)
-    own = app.get_by_role("link", name="Open in a window of its own").evaluate("link => link.href")
-    page.goto(own)
-    expect(page.get_by_role("heading", name="Kernels of unet")).to_be_attached(timeout=LONG)
-
-
-def test_names_are_text(page: Page, board: str):
-    page.goto(f"{board}#timesink")
-    app = page.frame_locator("iframe")
-    app.get_by_role("link", name="markup", exact=True).click(timeout=LONG)
-    app.get_by_role("link", name="Kernels", exact=True).click(timeout=LONG)
     expect(app.get_by_text(MARKUP).first).to_be_visible(timeout=LONG)
     assert page.title() != "owned"
+    page.reload()
+    expect(app.get_by_role("heading", name="Kernels of markup")).to_be_attached(timeout=LONG)
+    own = app.get_by_role("link", name="Open in a window of its own").evaluate("link => link.href")
+    page.goto(own)
+    expect(page.get_by_role("heading", name="Kernels of markup")).to_be_attached(timeout=LONG)

@@ -33,6 +33,8 @@ def timeline(page: Page, site: str) -> Locator:
     drawn = page.get_by_role("application", name=re.compile("^Timeline"))
     expect(drawn).to_be_visible(timeout=LONG)
     expect(page.get_by_role("button", name="stream 7", exact=True)).to_be_visible(timeout=LONG)
+    # The last button comes when the clocks are known, and takes a line from the timeline.
+    expect(page.get_by_role("button", name="Recording", exact=True)).to_be_visible(timeout=LONG)
     return drawn
 
 

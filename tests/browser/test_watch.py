@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from browser.driving import LONG, serve
+from browser.driving import LONG
 from watch_folders import INCIDENT, SECOND_US, WatchedProgram
 
 pytestmark = pytest.mark.whole
@@ -21,21 +22,19 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def program(tmp_path: Path) -> WatchedProgram:
-    """A server that is watched, and as fast as ever."""
-    return WatchedProgram(tmp_path / "serving").write()
+def program(runs: Path) -> Iterator[WatchedProgram]:
+    """A server that is watched, and as fast as ever.
 
-
-@pytest.fixture
-def site_of_watch(program: WatchedProgram, common_cache: Path) -> Iterator[str]:
-    with serve(program.folder.parent, common_cache) as address:
-        yield address
+    Ask for it before the page, which may still ask for the run while it is closed.
+    """
+    yield WatchedProgram(runs / "serving").write()
+    shutil.rmtree(runs / "serving")
 
 
 def test_a_page_follows_the_watcher_and_its_incidents_lead_on(
-    page: Page, program: WatchedProgram, site_of_watch: str
+    program: WatchedProgram, page: Page, site: str
 ):
-    page.goto(site_of_watch)
+    page.goto(site)
     page.get_by_role("link", name="serving watching").click()
     headline = page.get_by_role("heading", level=1)
     expect(headline).to_contain_text("Cycles take what is expected")
@@ -68,9 +67,9 @@ def test_a_page_follows_the_watcher_and_its_incidents_lead_on(
 
 @pytest.mark.declined(422)
 def test_a_page_says_when_the_watcher_is_gone_and_rests_when_the_program_ended(
-    page: Page, program: WatchedProgram, site_of_watch: str
+    program: WatchedProgram, page: Page, site: str
 ):
-    page.goto(f"{site_of_watch}#/watch/serving")
+    page.goto(f"{site}#/watch/serving")
     headline = page.get_by_role("heading", level=1)
     expect(headline).to_contain_text("Cycles take what is expected")
     program.now_us -= 20 * SECOND_US
@@ -84,9 +83,11 @@ def test_a_page_says_when_the_watcher_is_gone_and_rests_when_the_program_ended(
     program.write()
     expect(headline).to_contain_text("The program ended after 10 min")
     expect(page.get_by_role("alert")).to_have_count(0)
-    page.wait_for_timeout(3000)
+    # Runs are looked for every 2 s, a watched program every 1.5 s until it rests.  It is asked once
+    # more when the list of runs says that it ended.
+    for _ in range(2):
+        page.wait_for_event("request", lambda request: "api/runs" in request.url)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    page.wait_for_timeout(4000)
-    assert any("api/runs" in one for one in asked)
+    page.wait_for_event("request", lambda request: "api/runs" in request.url)
     assert not any("api/watch" in one for one in asked)

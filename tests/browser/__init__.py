@@ -1,0 +1,1 @@
+"""Pages in a real browser, which starts once for all of them."""
