@@ -99,7 +99,9 @@ LIKE_OTHERS = (
     "hta/trace_compare/test/*",
     "kineto/resnet50_num_workers_0/worker0.1623143566756.*",
     "kineto/resnet50_num_workers_4/worker0.1623213129365.*",
+    "tracelens/inference/vllm_decode_full_capture.*",
     "tracelens/mi300/bert-small*",
+    "tracelens/mi300/timesformer*",
 )
 """Of a machine and a program that another recording has as well: looked at on demand, those of
 `h200` where they are compared."""

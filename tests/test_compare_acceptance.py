@@ -371,11 +371,13 @@ def test_a_table_is_compared_with_a_recording(shared: Path, tmp_path: Path) -> N
     assert mixed.rows.drop("unit").equals(raw.rows.drop("unit"))
 
 
-def test_faults_of_one_machine_are_explored(shared: Path) -> None:
+def test_faults_of_one_machine_are_explored(shared: Path, tmp_path: Path) -> None:
     """A folder of runs is no case: its runs are told apart."""
-    found = timesink.compare(shared / "data" / "h200" / "faults").exploration
+    for name in ("normal", "normal_b", "gpu_clock"):
+        (tmp_path / name).symlink_to(shared / "data" / "h200" / "faults" / name)
+    found = timesink.compare(tmp_path).exploration
     assert found is not None
-    assert len(found.roles) == 10
+    assert len(found.roles) == 3
     alone = next(
         cluster
         for cluster in found.clusters

@@ -16,6 +16,7 @@ import timesink
 from cutting import (
     alternate,
     count_cycles,
+    cycle_starts,
     halves,
     read_document,
     write_cycles,
@@ -246,11 +247,9 @@ def assert_quiet(told: Answer) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["normal", "hbm_saturation"])
-def test_a_run_is_the_same_as_itself(
-    shared: Path, answers: Callable[..., Answer], name: str
-) -> None:
-    assert_quiet(answers(faults(shared) / name, faults(shared) / name))
+def test_a_run_is_the_same_as_itself(shared: Path, answers: Callable[..., Answer]) -> None:
+    """Also one that somebody disturbed."""
+    assert_quiet(answers(*[faults(shared) / "hbm_saturation"] * 2))
 
 
 def assert_parts_are_alike(role: Role, split: str) -> None:
@@ -270,12 +269,19 @@ def test_parts_of_a_run_are_the_same(shared: Path, name: str, split: str) -> Non
     )
 
 
-@pytest.mark.parametrize(("name", "split"), [*zip(PUBLISHED, cycle(SPLITS), strict=False)])
-def test_parts_of_a_published_run_are_the_same(shared: Path, name: str, split: str) -> None:
-    other = next(one for one in SPLITS if one != split)
+@pytest.mark.parametrize(
+    ("name", "side", "split"),
+    [
+        ("gpu_instability", "base", "halves"),
+        ("gpu_memory_squeeze_out_NVLink", "new", "even_odd"),
+        ("cpu_frequency_reduction", "new", "halves"),
+    ],
+)
+def test_parts_of_a_published_run_are_the_same(
+    shared: Path, name: str, side: str, split: str
+) -> None:
     pair = timesink.compare(case(shared, name)).pairs[-1].pair
-    assert_parts_are_alike(pair.base, split)
-    assert_parts_are_alike(pair.new, other)
+    assert_parts_are_alike(getattr(pair, side), split)
 
 
 def test_files_with_parts_of_a_run_are_the_same(
@@ -283,9 +289,13 @@ def test_files_with_parts_of_a_run_are_the_same(
 ) -> None:
     source = faults(shared) / "pcie_saturation"
     document = read_document(source / "trace.json.gz")
+    events, mark = document["traceEvents"], "decode_step"
+    # What the last cycle launched may run in the next one.
+    end = cycle_starts(events, mark)[13]
+    document["traceEvents"] = [event for event in events if event["ts"] < end]
     sides = [
-        write_cycles(document, "decode_step", places, tmp_path / side, source / "counters.csv")
-        for side, places in zip(("base", "new"), halves(30), strict=True)
+        write_cycles(document, mark, places, tmp_path / side, source / "counters.csv")
+        for side, places in zip(("base", "new"), halves(12), strict=True)
     ]
     assert_quiet(answers(*sides))
 
@@ -327,19 +337,6 @@ def test_unequal_work_is_said(shared: Path, answers: Callable[..., Answer]) -> N
     assert "64" in told["reason"]
 
 
-# -- ranks -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.usefixtures("reads_here")
-def test_a_late_rank_is_told_from_those_that_wait(shared: Path) -> None:
-    traces = shared / "data" / "h200" / "traces"
-    told = timesink.compare(traces / "ddp8_normal", traces / "ddp8_stall_rank3")
-    assert told.diagnosis is not None
-    assert told.diagnosis.verdict == "regression"
-    assert len(told.pairs) == 8
-    assert "rank 3" in {cause.process for cause in told.diagnosis.causes}
-
-
 # -- text ------------------------------------------------------------------------------------------
 
 
@@ -372,8 +369,11 @@ def test_slow_cycles_of_a_run_are_diagnosed(shared: Path, tmp_path: Path) -> Non
 def test_runs_of_one_machine_name_its_device(shared: Path) -> None:
     """The last of all: other tests have read these recordings by now."""
     recordings = shared / "data" / "h200"
-    alike = [*recordings.glob("faults/*/trace.json.gz"), *recordings.glob("traces/ddp8_*/rank*")]
-    assert len(alike) == 26
+    alike = [
+        *recordings.glob("faults/*/trace.json.gz"),
+        *recordings.glob("traces/ddp8_*/rank[03].*"),
+    ]
+    assert len(alike) == 14
     for path in alike:
         trace = timesink.open(path)
         assert trace.metadata.vendor == "nvidia"

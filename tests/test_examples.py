@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import doctest
 import tempfile
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import timesink
+from timesink.analyses.work.work import REGISTERED
 from timesink.answers.comparison.history_rows import add_runs
 
 
@@ -19,6 +21,14 @@ def _history() -> Any:
 
 
 pytestmark = pytest.mark.usefixtures("reads_here")
+
+
+@pytest.fixture(autouse=True)
+def _own_formulas() -> Iterator[None]:
+    """A formula of an example is not for other tests: answers would no longer be kept for them."""
+    yield
+    REGISTERED.clear()
+
 
 PUBLIC = [name for name in dir(timesink) if callable(getattr(timesink, name))]
 ANSWERS = {

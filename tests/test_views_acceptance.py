@@ -148,21 +148,27 @@ LIKE_OTHERS = (
     "h200/traces/bert_train/*",
     "h200/traces/ddp8_normal/*",
     "h200/traces/gpt_infer/*",
+    "h200/traces/resnet50_train/*",
     "h200/traces/unet_train/*",
-    "hta/critical_path/cuda_event_sync*/*",
-    "hta/critical_path/end_to_end/*",
-    "hta/critical_path/simple_add/*",
+    "hta/critical_path/*",
     "hta/distributed_info_unavailable/*",
+    "hta/mtia_trace_single_rank/*",
+    "hta/nccl_parser_config/*",
+    "hta/ns_resolution_trace/*",
     "hta/rank_unavailable/*",
     "hta/trace_compare/*",
     "hta/trace_diff/*",
     "mlu/mlu_metrics_expected.json",
     "tracelens/h100/timesformer*",
-    "tracelens/inference/vllm_decode_full.json.gz",
+    "tracelens/inference/vllm_decode_full_capture.json.gz",
     "tracelens/mi300/bert-small*",
     "tracelens/mi300/timesformer*",
 )
-"""Recordings of a machine and a program that another recording has as well: looked at on demand."""
+"""Recordings like others, looked at on demand.
+
+Only `mtia` leads analyses where hardly another one does, to what its operators compute: each has
+tests of its own in tests/analyses/work.
+"""
 
 
 def recordings() -> list[str]:

@@ -20,7 +20,7 @@ def test_new_workloads_of_a_server(shared: Path) -> None:
     rows = read_cycle_rows(str(folder / "normal_vllm_rows.csv.gz"))
     jobs = rows["job_name"].unique().sort().to_list()
     held = pl.col("job_name").is_in(jobs[2::5])
-    model = learn_model(rows.filter(~held), rounds=60)
+    model = learn_model(rows.filter(~held), rounds=40)
     plain = rows.filter(held).sort("job_name", "start_ts")
     judged = judge_rows(model, plain)
     told = judged.accuracy

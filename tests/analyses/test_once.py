@@ -9,6 +9,7 @@ from threading import Event
 from weakref import ref
 
 import timesink
+from builders import kineto, operator, write
 from timesink.analyses.columns import once_per_trace, remember
 from timesink.model.trace import Metadata, Trace
 
@@ -62,7 +63,7 @@ def test_remembered_answer_replaces_the_analysis():
     assert analysis(trace) == "said before"
 
 
-def test_answers_go_with_their_trace(sample_copy: Path):
+def test_answers_go_with_their_trace(tmp_path: Path):
     class Answer:
         pass
 
@@ -70,7 +71,8 @@ def test_answers_go_with_their_trace(sample_copy: Path):
     def analysis(_trace: Trace) -> Answer:
         return Answer()
 
-    trace = timesink.open(sample_copy)
+    # One that nobody else holds.
+    trace = timesink.open(write(tmp_path / "own.json", kineto([operator("aten::mm", 0, 9)])))
     answer = ref(analysis(trace))
     assert answer() is not None
     del trace

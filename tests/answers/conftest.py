@@ -11,7 +11,7 @@ from rank_sets import HereEngine
 from timesink.answers.analysis.report import Analysis
 from timesink.lab.ranks import Plan, Straggler, generate_ranks
 
-LATE = Plan(ranks=8, steps=4, seed=2, stragglers=(Straggler("data_loading", rank=5),))
+LATE = Plan(ranks=8, steps=4, layers=1, seed=2, stragglers=(Straggler("data_loading", rank=5),))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -38,5 +38,5 @@ def late(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
 @pytest.fixture(scope="session")
 def healthy(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
     folder: Path = tmp_path_factory.mktemp("healthy")
-    generate_ranks(Plan(ranks=4, steps=4, seed=1), folder)
+    generate_ranks(Plan(ranks=4, steps=4, layers=1, seed=1), folder)
     return timesink.analyze(folder, engine=HereEngine())

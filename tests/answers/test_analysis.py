@@ -56,8 +56,9 @@ def moments(gaps: Table) -> tuple[float | None, ...]:
     return starts.values
 
 
-def of(*events: object) -> Document:
-    return analysis_document(timesink.analyze(read(*events), clock="recorded"))  # type: ignore[arg-type]
+def of(*events: object, page: str | None = None) -> Document:
+    found = timesink.analyze(read(*events), clock="recorded")  # type: ignore[arg-type]
+    return analysis_document(found, page=page)
 
 
 def recorded(document: Document) -> list[Section]:
@@ -168,14 +169,16 @@ class TestDevices:
             start = 200 * number
             events += [STEP(number, start, 100), R(start, 5, c=number)]
             events.append(K("gemm", start + 10, 60, c=number))
-        (lead,) = (one.lead for one in recorded(of(*events)) if one.id == "devices")
+        (lead,) = (
+            one.lead for one in recorded(of(*events, page="overview")) if one.id == "devices"
+        )
         assert lead.startswith("GPU 0: kernels 40.0 %, any work 40.0 %, ")
         assert "kernels 60.0 % of the steps (200.0 us) without the gaps between them" in lead
 
 
 class TestFigures:
     def test_what_nothing_tells_is_unknown_and_not_zero(self):
-        (tiles,) = blocks(of(STEP(1, 0, 100), O("aten::mm", 10, 50)), "figures")
+        (tiles,) = blocks(of(STEP(1, 0, 100), O("aten::mm", 10, 50), page="overview"), "figures")
         assert isinstance(tiles, Tiles)
         shown = {tile.label: tile.value for tile in tiles.tiles}
         assert shown["Step"] == 100_000
@@ -192,7 +195,8 @@ class TestFigures:
 
 class TestSteps:
     def test_many_steps_become_groups_of_neighbours(self):
-        document = of(*(STEP(number, 100 * number, 100) for number in range(500)))
+        steps = (STEP(number, 100 * number, 100) for number in range(500))
+        document = of(*steps, page="overview")
         bars = blocks(document, "steps")[0]
         assert isinstance(bars, Stacks)
         assert bars.labels[:2] == ("0 to 2", "3 to 5")
@@ -202,11 +206,13 @@ class TestSteps:
         lead = next(one.lead for one in document.sections if one.id == "steps")
         assert lead == "Each bar is the mean of 3 neighbouring steps of 500."
 
-    def test_moments_of_some_steps_can_be_those_of_the_whole_recording(self, sampled: Analysis):
+    def test_moments_of_some_steps_can_be_those_of_the_whole_recording(
+        self, sampled: Analysis, whole: Document
+    ):
         start = recording_start(sampled.trace)
         some = timesink.analyze(sampled.trace, steps=4)
-        (gaps,) = blocks(analysis_document(some, start_ns=start), "gaps")
-        (every,) = blocks(analysis_document(sampled), "gaps")
+        (gaps,) = blocks(analysis_document(some, start_ns=start, page="overview"), "gaps")
+        (every,) = blocks(whole, "gaps")
         assert isinstance(gaps, Table)
         assert isinstance(every, Table)
         assert moments(gaps)[0] in moments(every)
@@ -224,7 +230,8 @@ class TestOperators:
     def test_shares_are_of_all_device_work_as_in_words(self):
         graph = R(60, 5, c=2)
         replayed = K("replayed", 70, 90, c=2)
-        document = of(O("aten::mm", 0, 50), R(10, 5, c=1), K("gemm", 20, 10, c=1), graph, replayed)
+        launched = O("aten::mm", 0, 50), R(10, 5, c=1), K("gemm", 20, 10, c=1)
+        document = of(*launched, graph, replayed, page="operators")
         operators, sites = blocks(document, "operators")
         assert isinstance(operators, Table)
         assert isinstance(sites, Table)
@@ -238,7 +245,10 @@ class TestOperators:
             *(R(60, 5, c=2), K("replayed", 70, 90, c=2)),
         )
         analysis = timesink.analyze(trace)
-        documents = (analysis_document(analysis), view_document(analysis, "operators"))
+        documents = (
+            analysis_document(analysis, page="operators"),
+            view_document(analysis, "operators"),
+        )
         tables = [
             block
             for document in documents
@@ -302,7 +312,8 @@ def test_an_empty_trace_has_a_document():
 
 def test_hostile_names_stay_what_they_are():
     name = "</script><img src=x>\u202e"
-    document = of(STEP(1, 0, 100), O(name, 0, 50), R(10, 5, c=1), K(name, 20, 10, c=1))
+    events = STEP(1, 0, 100), O(name, 0, 50), R(10, 5, c=1), K(name, 20, 10, c=1)
+    document = of(*events, page="operators")
     shown = [one for one in json.loads(to_json(document))["sections"] if one["id"] == "operators"]
     assert shown[0]["blocks"][0]["columns"][0]["data"]["texts"] == ["</script><img src=x>\\u202e"]
 
@@ -310,7 +321,7 @@ def test_hostile_names_stay_what_they_are():
 def test_damage_is_told_before_what_was_found(tmp_path: Path):
     cut = tmp_path / "cut.json.gz"
     cut.write_bytes(timesink.sample().read_bytes()[:100_000])
-    document = analysis_document(timesink.analyze(cut, cache=False))
+    document = analysis_document(timesink.analyze(cut, cache=False), page="overview")
     told, *others = blocks(document, "findings")
     assert isinstance(told, Text)
     assert told.text.startswith("The recording is not whole: ")

@@ -30,7 +30,7 @@ def job(tmp_path: Path) -> Path:
 
 
 def steps_of(analysis: Analysis) -> list[str]:
-    return [row["name"] for row in analysis.to_dict()["steps"]["rows"]]
+    return analysis.table("steps")["name"].to_list()
 
 
 class TestSource:

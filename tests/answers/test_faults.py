@@ -29,10 +29,18 @@ def test_counters_that_cannot_be_used_are_not_called_absent(
 ) -> None:
     path = write_timeline(tmp_path / "trace.json")
     (tmp_path / "counters.csv").write_text(counters)
-    pair = timesink.compare(path, path).pair
-    for notes in (timesink.behaviour(path).notes, pair.base.notes):
-        assert any(said in note for note in notes)
-        assert NO_SAMPLES not in notes
+    notes = timesink.behaviour(path).notes
+    assert any(said in note for note in notes)
+    assert NO_SAMPLES not in notes
+
+
+@pytest.mark.parametrize("counters", ["", f"{HEADER}\n1,c,GPU 0,N/A"])
+def test_comparing_says_the_same_of_counters(tmp_path: Path, counters: str) -> None:
+    path = write_timeline(tmp_path / "trace.json")
+    (tmp_path / "counters.csv").write_text(counters)
+    notes = timesink.compare(path, path).pair.base.notes
+    assert any("counters.csv: " in note for note in notes)
+    assert NO_SAMPLES not in notes
 
 
 def test_counters_that_are_not_there_are(tmp_path: Path) -> None:

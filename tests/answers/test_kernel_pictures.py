@@ -260,7 +260,7 @@ class TestClasses:
         shown = words(draw([case_of("two devices")], "classes"))
         assert {"run.csv, GPU 0", "run.csv, GPU 1"} <= set(shown)
 
-    @pytest.mark.parametrize("runs", [1, 5, 20])
+    @pytest.mark.parametrize("runs", [1, 5, 12])
     def test_words_stay_apart_however_many_runs(self, runs: int):
         long = "an_experiment_with_a_name_that_does_not_fit"
         reports = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import polars as pl
@@ -34,6 +35,17 @@ WORK = (
 )
 
 
+@cache
+def of_work() -> KernelReport:
+    """What most of these look at."""
+    return report(*WORK)
+
+
+@cache
+def text_of_work() -> str:
+    return to_text(of_work(), None, Choice())
+
+
 def report(*launches: Launch, health: tuple[HealthEntry, ...] = (), **options: Any) -> KernelReport:
     devices = options.pop("devices", (Device(0, "NVIDIA H200", compute_capability="9.0"),))
     trace = measured(*launches, devices=devices, **options.pop("extra", {}))
@@ -55,18 +67,18 @@ def section(told: str, title: str) -> list[str]:
 
 class TestText:
     def test_the_answer_comes_first(self):
-        answer, *others = text(*WORK).splitlines()
-        assert answer == report(*WORK).headline[: len(answer)]
+        answer, *others = text_of_work().splitlines()
+        assert answer == of_work().headline[: len(answer)]
         assert "k.csv, NVIDIA H200" in others[:2]
 
     def test_a_device_and_how_well_it_was_used(self):
-        assert section(text(*WORK), "GPU 0 (NVIDIA H200, capability 9.0)") == [
+        assert section(text_of_work(), "GPU 0 (NVIDIA H200, capability 9.0)") == [
             "  4 calls of 3 kernels, 1.00 ms, 50.00 us to 600.0 us each",
             "  tensor 42.0 %, DRAM 30.2 %, SM 53.8 % of peak, weighted by time",
         ]
 
     def test_classes_with_bars_and_what_they_mean(self):
-        told = section(text(*WORK), "Share of time by class (low: below 33.3 % of peak)")
+        told = section(text_of_work(), "Share of time by class (low: below 33.3 % of peak)")
         assert [line.split("  ")[1].strip() for line in told] == [
             "both low",
             "low SM",
@@ -90,7 +102,7 @@ class TestText:
         assert "(low: below 15.0 % of peak)" in text(*WORK, low=0.15)
 
     def test_kernels_by_time_with_their_use(self):
-        told = section(text(*WORK), "Kernels (3)")
+        told = section(text_of_work(), "Kernels (3)")
         assert told[0].split() == [
             *("kernel", "calls", "share", "total", "mean", "tensor", "DRAM", "SM", "class"),
         ]
@@ -101,14 +113,14 @@ class TestText:
         )
 
     def test_what_would_vanish_and_where(self):
-        told = section(text(*WORK), "Headroom")
+        told = section(text_of_work(), "Headroom")
         assert told[0] == (
             "277.5 us of 1.00 ms would vanish if every kernel ran at its nearest roof"
         )
         assert " ".join(told[2].split()[2:]) == "120.0 us 43.2 % 600.0 us SM 80 %"
 
     def test_headroom_left_out_is_of_the_headroom(self):
-        told = section(text(*WORK, choice=Choice(top=1)), "Headroom")
+        told = section(to_text(of_work(), None, Choice(top=1)), "Headroom")
         assert told[-1] == "... 2 more kernels: 56.8 % of the headroom"
 
     def test_headroom_is_of_what_was_measured_everywhere(self):
@@ -121,14 +133,14 @@ class TestText:
         assert section(told, "Kernels (1)")[1].split()[-3:] == ["51", "%", "mixed"]
 
     def test_headroom_stays_in_its_order(self):
-        told = section(text(*WORK, choice=Choice(sort="name")), "Headroom")
+        told = section(to_text(of_work(), None, Choice(sort="name")), "Headroom")
         assert [line.split()[0][:5] for line in told[2:]] == ["amper", "eleme", "tiny"]
 
     def test_families(self):
-        assert section(text(*WORK), "Families (3)")[1].startswith("gemm")
+        assert section(text_of_work(), "Families (3)")[1].startswith("gemm")
 
     def test_rows_that_are_left_out_are_summed(self):
-        told = section(text(*WORK, choice=Choice(top=1)), "Kernels (the first 1 of 3)")
+        told = section(to_text(of_work(), None, Choice(top=1)), "Kernels (the first 1 of 3)")
         assert told[2] == "... 2 more kernels: 40.0 % of the time"
 
     def test_notes_and_health_say_things_once(self):
@@ -142,24 +154,24 @@ class TestText:
         assert "the clocks of the device were not fixed" in told
 
     def test_nothing_odd(self):
-        assert text(*WORK).splitlines()[-1] == "  Nothing odd was found in the recording."
+        assert text_of_work().splitlines()[-1] == "  Nothing odd was found in the recording."
 
 
 class TestWidth:
     @pytest.mark.parametrize("columns", [60, 80, 100, 200])
     def test_nothing_is_wider_than_the_terminal(self, columns: int):
-        told = to_text(report(*WORK), None, Choice(), columns)
+        told = to_text(of_work(), None, Choice(), columns)
         assert max(map(len, told.splitlines())) <= columns
 
     def test_at_80_columns_the_main_ones_are_there(self):
-        told = to_text(report(*WORK), "name", Choice(), 80).splitlines()
+        told = to_text(of_work(), "name", Choice(), 80).splitlines()
         header = told[told.index("Kernels (3)") + 1]
         assert header.split() == [
             *("kernel", "calls", "share", "total", "tensor", "DRAM", "SM", "class"),
         ]
 
     def test_names_are_cut_in_their_middle(self):
-        assert re.search(r"^ampere_fp16_\w+…\w+_64x5_tn  ", text(*WORK), re.MULTILINE)
+        assert re.search(r"^ampere_fp16_\w+…\w+_64x5_tn  ", text_of_work(), re.MULTILINE)
 
 
 class TestWhatIsMissing:
@@ -252,7 +264,7 @@ class TestFewRows:
 
 class TestRoofline:
     def test_without_a_count_of_operations_there_is_none(self):
-        assert "Roofline" not in text(*WORK)
+        assert "Roofline" not in text_of_work()
 
     def test_kernels_against_their_roofs(self):
         told = section(text(*COUNTED), "Roofline of H200 (DRAM 4.80 TB/s, fp32 66.90 TFLOP/s)")
@@ -304,7 +316,7 @@ def joined(aligned: int, **facts: Any) -> Join:
 
 class TestJoin:
     def with_join(self, join: Join) -> KernelReport:
-        made = report(*WORK)
+        made = of_work()
         origins = {"operator": ["aten::mm", "aten::add", "aten::mul", None]}
         calls = made.calls.with_columns(pl.Series(name, of) for name, of in origins.items())
         return replace(made, calls=calls, join=join, timeline="logs/trace.json.gz")
@@ -330,20 +342,20 @@ class TestJoin:
         assert command._refusal(self.with_join(joined(4))) is None
 
     def test_a_timeline_that_names_no_operators(self):
-        bare = replace(report(*WORK), join=joined(4), timeline="logs/trace.json.gz")
+        bare = replace(of_work(), join=joined(4), timeline="logs/trace.json.gz")
         (line,) = section(to_text(bare, None, Choice()), "Joined with a timeline")
         assert line.endswith("aligned with trace.json.gz, step 3, which names no operators")
 
 
 class TestModules:
     def test_paths_are_cut_at_their_beginning(self):
-        made = report(*WORK)
+        made = of_work()
         paths = [f"Model_0.Layers_0.Layer_{number}.Attention_{number}" for number in range(4)]
         joined = replace(made, calls=made.calls.with_columns(module=pl.Series(paths)))
         assert "\n….Layer_0.Attention_0  " in to_text(joined, "module", Choice(), 80)
 
     def test_the_summary_has_their_classes(self):
-        made = report(*WORK)
+        made = of_work()
         modules = pl.Series("module", [f"Model_0.Layer_{n}.Attention_{n}" for n in range(4)])
         classes = pl.Series("module_class", ["Model.Layer.Attention"] * 4)
         calls = made.calls.with_columns(modules, classes)
@@ -363,16 +375,14 @@ class TestOneTable:
         ]
 
     def test_plain_is_only_the_table_and_cuts_nothing(self):
-        told = terminal.to_text(
-            one_table([report(*WORK)], "name", Choice(top=1)), 9000
-        ).splitlines()
+        told = terminal.to_text(one_table([of_work()], "name", Choice(top=1)), 9000).splitlines()
         assert len(told) == 2
         assert told[1].startswith(GEMM)
 
 
 class TestMarkdown:
     def test_sections_and_tables(self):
-        told = to_markdown(report(*WORK), None, Choice(top=2))
+        told = to_markdown(of_work(), None, Choice(top=2))
         assert told.startswith("# k.csv, NVIDIA H200\n\n**4 kernels took")
         assert "| low SM | 350.0 us | 35.0 % |" in told
         assert "\n\n... 1 more kernel: 5.0 % of the time\n\n" in told
@@ -380,6 +390,6 @@ class TestMarkdown:
         assert told.endswith("Nothing odd was found in the recording.")
 
     def test_one_table(self):
-        told = to_markdown(report(*WORK), "family", Choice())
+        told = to_markdown(of_work(), "family", Choice())
         assert "## Families (3)\n\n| family | calls |" in told
         assert "Health of" not in told

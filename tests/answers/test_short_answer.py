@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import pytest
 
@@ -13,6 +14,9 @@ from timesink.answers.analysis.report import Analysis
 from timesink.output import markdown, terminal
 
 GPU = {"id": 0, "name": "NVIDIA H200", "totalGlobalMem": 2**30}
+
+
+ODD_NAMES = ("[red]x[/]", "a\x1b[31m", "été 中文", ":smile:", "a|b")
 
 
 def analysis(*others: dict, **fields: object) -> Analysis:
@@ -41,6 +45,31 @@ def to_markdown(found: Analysis, top: int) -> str:
     return markdown.to_markdown(analysis_document(found, rows=top, brief=True))
 
 
+@cache
+def usual() -> Analysis:
+    return analysis()
+
+
+@cache
+def usual_text() -> str:
+    return to_text(usual(), 5)
+
+
+@cache
+def more_recorded() -> str:
+    """With a kernel that differs in its type alone, and an allocation."""
+    other = K("void gemm<double, 64>(double*)", 2850, 100)
+    return to_text(analysis(other, ALLOC(1300, 512, device=0, total=2**29)), 5)
+
+
+@cache
+def oddly_named() -> Analysis:
+    """With operators whose names are odd, or longer than a line."""
+    odd = [O(name, 2900 + 10 * number, 5) for number, name in enumerate(ODD_NAMES)]
+    long = O("aten::" + 300 * "x", 2970, 20, **{"Call stack": 300 * "y"})
+    return analysis(*odd, long)
+
+
 def lines_between(text: str, first: str, last: str) -> list[str]:
     """Lines after the one that starts with `first`, up to the empty one or to `last`."""
     lines = text.splitlines()
@@ -51,14 +80,14 @@ def lines_between(text: str, first: str, last: str) -> list[str]:
 
 class TestText:
     def test_the_answer_comes_first(self):
-        answer, *others = to_text(analysis(), 5).splitlines()
+        answer, *others = usual_text().splitlines()
         assert "case.json, NVIDIA H200" in others[:4]
         assert answer.startswith(
             "60.0 % of each 1.00 ms step is GPU work (computation 50.0 %, copies 10.0 %); data"
         )
 
     def test_parts_of_a_step_with_bars(self):
-        lead, *told = lines_between(to_text(analysis(), 5), "Where a step goes", "")
+        lead, *told = lines_between(usual_text(), "Where a step goes", "")
         assert lead == "2 steps, 1.00 ms to 1.00 ms."
         assert [line.split("  ")[1].strip() for line in told] == [
             "kernels",
@@ -79,7 +108,7 @@ class TestText:
         assert lines_between(told, "Kernels (1)", "")[1].split()[:4] == ["gemm", "2", "100.0", "%"]
 
     def test_findings_with_advice_gain_and_evidence(self):
-        told = to_text(analysis(), 5)
+        told = usual_text()
         assert "Steps wait for data [data-loading]" in told
         assert "try: Raise num_workers" in told
         assert "may save 200.0 us a step if data is there when it is needed" in told
@@ -108,21 +137,20 @@ class TestText:
         assert [row.split()[2] for row in rows] == ["75.0", "25.0"]
 
     def test_kernels_that_look_alike_are_told_apart(self):
-        other = K("void gemm<double, 64>(double*)", 2850, 100)
-        rows = lines_between(to_text(analysis(other), 5), "Kernels (2)", "")[1:]
+        rows = lines_between(more_recorded(), "Kernels (2)", "")[1:]
         assert [row.partition("  ")[0] for row in rows] == ["gemm (f32)", "gemm (f64)"]
 
     def test_health(self):
-        told = to_text(analysis(), 5).partition("Health of the recording\n")[2]
+        told = usual_text().partition("Health of the recording\n")[2]
         assert told == "info     the trace does not name its rank\n         rank 0 is assumed"
 
     def test_lines_fit_a_file(self):
-        long = O("aten::" + 300 * "x", 2900, 50, **{"Call stack": 300 * "y"})
-        assert max(map(len, to_text(analysis(long), 5).splitlines())) <= 100
+        told = to_text(oddly_named(), 9)
+        assert "aten::xxx" in told
+        assert max(map(len, told.splitlines())) <= 100
 
     def test_memory_where_it_was_recorded(self):
-        told = to_text(analysis(ALLOC(1300, 512, device=0, total=2**29)), 5)
-        (row,) = lines_between(told, "Memory", "")[1:]
+        (row,) = lines_between(more_recorded(), "Memory", "")[1:]
         assert row.split()[:3] == ["GPU0", "512.0", "MiB"]
         assert row.split()[-2:] == ["1.0", "GiB"]
 
@@ -132,15 +160,15 @@ class TestText:
         assert "No rule found anything to gain." in told
         assert "Nothing odd was found in the recording." in told
 
-    @pytest.mark.parametrize("name", ["[red]x[/]", "a\x1b[31m", "été 中文", ":smile:", "a|b"])
-    def test_names_are_shown_as_they_are(self, name: str):
-        shown = name.replace("\x1b", "\\x1b")
-        assert shown in to_text(analysis(O(name, 2900, 50)), 5)
+    def test_names_are_shown_as_they_are(self):
+        told = to_text(oddly_named(), 9)
+        shown = [name.replace("\x1b", "\\x1b") for name in ODD_NAMES]
+        assert [name for name in shown if name not in told] == []
 
 
 class TestMarkdown:
     def test_headings_and_tables(self):
-        told = to_markdown(analysis(), 5)
+        told = to_markdown(usual(), 5)
         headings = [line for line in told.splitlines() if line.startswith("#")]
         assert headings == [
             "# case.json, NVIDIA H200",
@@ -158,7 +186,7 @@ class TestMarkdown:
         assert "- **Steps wait for data** (`data-loading`, high): Fetching data takes" in told
 
     def test_a_bar_in_a_name_does_not_end_its_cell(self):
-        assert "| a\\|b | 1 |" in to_markdown(analysis(O("a|b", 2900, 50)), 5)
+        assert "| a\\|b | 1 |" in to_markdown(oddly_named(), 9)
 
 
 @pytest.mark.parametrize(

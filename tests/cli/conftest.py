@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from remembered import remember_answers
 from timesink.cli import main
 
 
@@ -46,6 +48,31 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
             code = int(exit_.code or 0)
         captured = capsys.readouterr()
         return Outcome(code, captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder for what is only read: answers about its files are remembered."""
+    folder = tmp_path_factory.mktemp("read")
+    with pytest.MonkeyPatch.context() as patch:
+        remember_answers(patch, folder)
+        yield folder
+
+
+_TOLD: dict[tuple[str, ...], Outcome] = {}
+
+
+@pytest.fixture
+def ask(run: Run) -> Run:
+    """Run a command line that only reads files nobody changes: once, whoever asks it again."""
+
+    def call(*arguments: object) -> Outcome:
+        words = (str(Path.cwd()), os.environ.get("COLUMNS", ""), *map(str, arguments))
+        if words not in _TOLD:
+            _TOLD[words] = run(*arguments)
+        return _TOLD[words]
 
     return call
 

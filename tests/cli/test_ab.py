@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from shutil import rmtree
 
@@ -115,6 +117,19 @@ def ended(folder: Path, ratio: float = 1.0, **plan: int) -> AbRuns:
     return turns.ab
 
 
+@pytest.fixture(scope="module")
+def once_ended(place: Path) -> Callable[..., tuple[AbRuns, Path]]:
+    """Runs that several tests look at, and their folder; each is made once."""
+
+    @cache
+    def runs(ratio: float, most_runs: int) -> tuple[AbRuns, Path]:
+        folder = place / f"{ratio}-{most_runs}"
+        folder.mkdir()
+        return ended(folder, ratio, most_runs=most_runs), folder
+
+    return runs
+
+
 def asked(limit: str | None) -> Namespace:
     return Namespace(fail_on=Limit.of(limit) if limit else None, undecided=125)
 
@@ -132,23 +147,22 @@ def asked(limit: str | None) -> Namespace:
     ],
 )
 def test_exit_codes_are_those_of_the_gate(
-    tmp_path: Path, ratio: float, most_runs: int, limit: str | None, code: int
+    once_ended, ratio: float, most_runs: int, limit: str | None, code: int
 ):
-    ab = ended(tmp_path, ratio, most_runs=most_runs)
-    assert _told(ab, tmp_path, asked(limit)) == code
+    assert _told(*once_ended(ratio, most_runs), asked(limit)) == code
 
 
-def test_the_answer_is_that_of_compare(run, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    ab = ended(tmp_path, 1.03)
-    _told(ab, tmp_path, asked(None))
+def test_the_answer_is_that_of_compare(run, once_ended, capsys: pytest.CaptureFixture[str]):
+    ab, folder = once_ended(1.03, 9)
+    _told(ab, folder, asked(None))
     lines = capsys.readouterr().out.splitlines()
-    compared = run("compare", tmp_path).out.splitlines()
+    compared = run("compare", folder).out.splitlines()
     assert lines[0].startswith("Regression. Cycles take longer: 5.00 → 5.14 ms (+2.8 %, 99 %")
     assert lines[0] == compared[0]
     assert "Cycle time over 5 runs a side" in lines
     assert any(line.startswith("typical cycle ") for line in lines)
     assert set(lines[:-1]) <= set(compared)
-    assert lines[-1] == f"All runs are in {tmp_path}.  Next: timesink compare {tmp_path}"
+    assert lines[-1] == f"All runs are in {folder}.  Next: timesink compare {folder}"
 
 
 def test_without_a_pair_nothing_is_decided(tmp_path: Path):
@@ -198,11 +212,11 @@ def test_a_new_plan_takes_the_place_of_an_old_one_and_of_nothing_else(tmp_path: 
         ("compare", "AB", "--against", "AB"),
     ],
 )
-def test_runs_in_turn_are_no_recording(decline, tmp_path: Path, words: tuple[str, ...]):
-    ended(tmp_path, most_runs=3)
-    what, hint = decline(*(str(tmp_path) if word == "AB" else word for word in words))
-    assert f"{tmp_path}: runs of two versions in turn, 4 of base and 4 of new" in what
-    assert f"timesink compare {tmp_path} compares them" in hint
+def test_runs_in_turn_are_no_recording(decline, once_ended, words: tuple[str, ...]):
+    _, folder = once_ended(1.0, 3)
+    what, hint = decline(*(str(folder) if word == "AB" else word for word in words))
+    assert f"{folder}: runs of two versions in turn, 4 of base and 4 of new" in what
+    assert f"timesink compare {folder} compares them" in hint
 
 
 def test_runs_that_are_gone_are_left_out(run, tmp_path: Path):

@@ -80,8 +80,8 @@ def test_another_store_for_one_command(run, store, tmp_path):
 
 @pytest.mark.usefixtures("store")
 def test_budgets_to_begin_with_pass_and_fail(run, tmp_path):
-    base = write_timeline(tmp_path / "base" / "trace.json", cycles=12)
-    slow = write_timeline(tmp_path / "slow" / "trace.json", cycles=12, slow=1.5)
+    base = write_timeline(tmp_path / "base" / "trace.json", cycles=8)
+    slow = write_timeline(tmp_path / "slow" / "trace.json", cycles=8, slow=1.5)
     run("baseline", "save", "main", base)
     file = tmp_path / "budgets.toml"
     assert run("baseline", "budgets", "@main", "--headroom", "20%", "-o", file).code == 0

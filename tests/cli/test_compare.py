@@ -21,14 +21,14 @@ Run = Callable[..., Any]
 Decline = Callable[..., tuple[str, str]]
 
 
-@pytest.fixture
-def case(tmp_path: Path) -> Path:
-    return write_case(tmp_path / "case", [7], [7])
+@pytest.fixture(scope="module")
+def case(place: Path) -> Path:
+    return write_case(place / "case", [7], [7])
 
 
-@pytest.fixture
-def wide_case(tmp_path: Path) -> Path:
-    return write_case(tmp_path / "case", [7, 8], [7, 8])
+@pytest.fixture(scope="module")
+def wide_case(place: Path) -> Path:
+    return write_case(place / "wide" / "case", [7, 8], [7, 8])
 
 
 def table(text: str) -> list[list[str]]:
@@ -84,20 +84,11 @@ def test_json_and_markdown(run: Run, case: Path) -> None:
 
 
 def test_options_reach_the_comparison(run: Run, wide_case: Path) -> None:
-    def pairs(*options: str) -> list[dict[str, object]]:
-        found: list[dict[str, object]] = run(
-            "compare", wide_case, *options, "--format", "json"
-        ).json["pairs"]
-        return found
-
-    assert len(pairs()) == 2
-    assert [pair["kind"] for pair in pairs("--pid", "7,8")] == ["cross"]
-    (one,) = pairs("--pid", "8", "--device", "Host")
-    rows = one["rows"]
-    assert isinstance(rows, list)
-    assert {row["device"] for row in rows} == {"Host"}
-    explored = run("compare", wide_case, "--explore", "--ignore-hosts", "--format", "json").json
-    assert len(explored["exploration"]["roles"]) == 4
+    crossed = run("compare", wide_case, "--pid", "7,8", "--format", "json").json
+    assert [pair["kind"] for pair in crossed["pairs"]] == ["cross"]
+    chosen = ("--pid", "8", "--device", "Host", "--format", "csv")
+    title, *rows = table(run("compare", wide_case, *chosen).out)
+    assert {row[title.index("Device")] for row in rows} == {"Host"}
 
 
 def test_markers_and_methods_reach_the_comparison(run: Run, tmp_path: Path) -> None:
@@ -163,10 +154,10 @@ def test_what_was_left_out_is_said_beside_a_csv(run: Run, tmp_path: Path) -> Non
     assert "without a partner" in outcome.err
 
 
-def test_unequal_work_is_said_beside_a_table(run: Run, tmp_path: Path) -> None:
-    base = write_table(tmp_path / "a.csv", process_table(7))
-    layer = process_table(7, cycles=64, anchor="DecoderLayer.forward", calls=1)
-    new = write_table(tmp_path / "b.csv", layer)
+def test_unequal_work_is_said_beside_a_table(run: Run, place: Path) -> None:
+    base = write_table(place / "a.csv", process_table(7))
+    layer = process_table(7, cycles=24, anchor="DecoderLayer.forward", calls=1)
+    new = write_table(place / "b.csv", layer)
     for form in ("csv", "md", "report", "html"):
         outcome = run("compare", base, new, "--format", form)
         assert outcome.err.startswith("a vs b: cycles do not hold the same work")
@@ -201,7 +192,7 @@ def test_a_page_of_a_folder_holds_every_pair(run: Run, wide_case: Path, tmp_path
 
 
 def test_a_page_of_roles_told_apart(run: Run, wide_case: Path) -> None:
-    page = run("compare", wide_case, "--explore", "--format", "html").out
+    page = run("compare", wide_case, "--explore", "--ignore-hosts", "--format", "html").out
     assert "4 roles behave in 2 ways." in page
 
 
@@ -237,12 +228,17 @@ def test_a_folder_gets_one_format_where_it_is_named(run: Run, case: Path, tmp_pa
     assert names("junit") == ["junit.xml"]
 
 
-def test_a_folder_of_explored_roles(run: Run, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def roles(place: Path) -> Path:
+    """Four processes that behave in two ways."""
     for number, fault in enumerate([None, None, SLOW_CLOCK, SLOW_CLOCK]):
-        write_table(
-            tmp_path / "in" / f"r{number}.parquet", process_table(number, fault, seed=number)
-        )
-    assert run("compare", tmp_path / "in", "-o", tmp_path / "out").code == 0
+        file = place / "roles" / f"r{number}.parquet"
+        write_table(file, process_table(number, fault, seed=number))
+    return place / "roles"
+
+
+def test_a_folder_of_explored_roles(run: Run, roles: Path, tmp_path: Path) -> None:
+    assert run("compare", roles, "-o", tmp_path / "out").code == 0
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert names[0] == "comparison.json"
     assert names[1].startswith("exploratory_compare_r")
@@ -250,14 +246,17 @@ def test_a_folder_of_explored_roles(run: Run, tmp_path: Path) -> None:
     assert names[2] == "exploratory_comparison_report.md"
 
 
-def test_one_table_of_explored_roles(run: Run, decline: Decline, tmp_path: Path) -> None:
+def test_one_table_of_explored_roles(run: Run, roles: Path) -> None:
+    text = run("compare", roles, "--table", "times").out
+    assert "Time per cycle, largest changes" in text
+    assert "What changed" not in text
+
+
+def test_csv_holds_two_groups_of_explored_roles(decline: Decline, tmp_path: Path) -> None:
     paths = [
         write_table(tmp_path / f"{number}.csv", process_table(7, fault, seed=number))
         for number, fault in enumerate([None, None, SLOW_CLOCK, {"gpu_sm_frequency": 0.5}])
     ]
-    text = run("compare", *paths, "--table", "times").out
-    assert "Time per cycle, largest changes" in text
-    assert "What changed" not in text
     message, hint = decline("compare", *paths, "--format", "csv")
     assert "of 3 groups of roles" in message
     assert "--pid" not in hint

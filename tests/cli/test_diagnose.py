@@ -37,14 +37,14 @@ def slow_table(pid: int, *slow: int, cycles: int = 10) -> pl.DataFrame:
     return table.with_columns(pl.when(longer).then(length * 2).otherwise(length))
 
 
-@pytest.fixture
-def recording(tmp_path: Path) -> Path:
-    return write(tmp_path / "slow.json", slow_timeline())
+@pytest.fixture(scope="module")
+def recording(place: Path) -> Path:
+    return write(place / "slow.json", slow_timeline())
 
 
-@pytest.fixture
-def tables(tmp_path: Path) -> Path:
-    return write_table(tmp_path / "run.behaviour.parquet", slow_table(7, 4), slow_table(9))
+@pytest.fixture(scope="module")
+def tables(place: Path) -> Path:
+    return write_table(place / "run.behaviour.parquet", slow_table(7, 4), slow_table(9))
 
 
 class TestText:

@@ -26,8 +26,8 @@ def test_export_can_be_opened(run, small: Path, tmp_path: Path, name: str):
     assert timesink.open(tmp_path / name).device.height == timesink.open(small).device.height > 0
 
 
-def test_json_is_plain_json(run, tmp_path: Path):
-    told = run("export", timesink.sample(), "-o", tmp_path / "out.json")
+def test_json_is_plain_json(run, small: Path, tmp_path: Path):
+    told = run("export", small, "-o", tmp_path / "out.json")
     count = len(json.loads((tmp_path / "out.json").read_bytes())["traceEvents"])
     assert f"({count} events)" in told.out
 
@@ -74,8 +74,8 @@ def test_output_is_refused_before_the_input_is_read(decline, tmp_path: Path):
     assert "already exists" in message
 
 
-def test_next_command_is_quoted(run, tmp_path: Path):
-    told = run("export", timesink.sample(), "-o", tmp_path / "my tables")
+def test_next_command_is_quoted(run, small: Path, tmp_path: Path):
+    told = run("export", small, "-o", tmp_path / "my tables")
     assert f"timesink query '{tmp_path}/my tables'" in told.out
 
 

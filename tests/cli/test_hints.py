@@ -28,6 +28,7 @@ _OF_OTHER_TOOLS = {
 }
 _COMMAND = re.compile(r"(?<![\w./-])timesink ([a-z]+)\b((?:(?!timesink )[^`;\n])*)")
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
+_MAY_NAME = re.compile(r"--[a-z]|timesink ")
 
 
 def _options_of(parser: argparse.ArgumentParser) -> set[str]:
@@ -71,7 +72,7 @@ def _sentences() -> list[tuple[str, str]]:
 def _found_sentences() -> Iterator[tuple[str, str]]:
     for file in sorted(_PACKAGE.rglob("*.py")):
         text = file.read_text(encoding="utf-8")
-        if "--" in text or "timesink " in text:
+        if _MAY_NAME.search(text):
             place = file.relative_to(_PACKAGE)
             told = _said_in(ast.parse(text))
             yield from ((f"{place}:{line}", said) for line, said in told if " " in said)

@@ -39,9 +39,9 @@ def _packed(run: Path) -> Path:
 
 
 def _ranks(place: str, capsys: pytest.CaptureFixture[str]) -> list[int]:
-    assert main(["analyze", place, "--format", "json", "--jobs", "1"]) == 0
-    said = json.loads(capsys.readouterr().out)
-    return [row["rank"] for row in said["distributed"]["ranks"]]
+    asked = ["--view", "ranks", "--format", "json", "--jobs", "1"]
+    assert main(["analyze", place, *asked]) == 0
+    return [row["rank"] for row in json.loads(capsys.readouterr().out)]
 
 
 def test_a_folder_with_one_folder_per_rank(run: Path, capsys: pytest.CaptureFixture[str]):

@@ -11,6 +11,8 @@ import pytest
 import builders
 import timesink
 
+pytestmark = pytest.mark.usefixtures("reads_here")
+
 EVIL = "\x1b[31mred\x1b]0;title\x07<img src=x>[a](javascript:x)"
 CONTROLS = {chr(code) for code in (*range(32), *range(127, 160))} - {"\n"}
 
@@ -23,6 +25,17 @@ def evil_trace(folder: Path, name: str = "trace.json") -> Path:
     return builders.write(folder / name, document)
 
 
+@pytest.fixture(scope="module")
+def folder(place: Path) -> Path:
+    """Three recordings, whose folder and files have names that steer terminals as well."""
+    folder = place / "run\x1b[31m"
+    (folder / "two").mkdir(parents=True)
+    evil_trace(folder, "one.json")
+    for name in ("a\x1b[31m.json", "b\x1b[31m.json"):
+        evil_trace(folder / "two", name)
+    return folder
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -33,25 +46,20 @@ def evil_trace(folder: Path, name: str = "trace.json") -> Path:
         ["info", "{}/one.json", "--rank", "\x1b[31m"],
         ["query", "{}/one.json", "select \x1b[31m from host"],
         ["compare", "{}/one.json", "{}/none.json"],
-        ["compare", "{}/one.json", "{}/one.json", "-o", "{}/\x1b[31m.md"],
-        ["analyze", "{}/one.json", "-o", "{}/\x1b[31m.html"],
+        ["compare", "{}/one.json", "{}/one.json", "-o", "OUT/\x1b[31m.md"],
+        ["analyze", "{}/one.json", "-o", "OUT/\x1b[31m.html"],
         ["analyze", "{}/one.json"],
         ["analyze", "{}/one.json", "--format", "md"],
         ["info", "{}/one.json"],
     ],
 )
-def test_nothing_steers_the_terminal(run, tmp_path: Path, words: list[str]):
-    folder = tmp_path / "run\x1b[31m"
-    (folder / "two").mkdir(parents=True)
-    evil_trace(folder, "one.json")
-    for name in ("a\x1b[31m.json", "b\x1b[31m.json"):
-        evil_trace(folder / "two", name)
-    said = run(*(word.format(folder) for word in words))
+def test_nothing_steers_the_terminal(run, folder: Path, tmp_path: Path, words: list[str]):
+    said = run(*(word.format(folder).replace("OUT", str(tmp_path)) for word in words))
     assert not CONTROLS.intersection(said.out + said.err)
 
 
-def test_markdown_has_no_tags_and_no_links_of_a_name(run, tmp_path: Path):
-    file = evil_trace(tmp_path, "[a](javascript:x)<img src=x>.json")
+def test_markdown_has_no_tags_and_no_links_of_a_name(run, place: Path):
+    file = evil_trace(place, "[a](javascript:x)<img src=x>.json")
     for words in (["analyze", file], ["compare", file, file], ["info", file]):
         # What stands in backticks is shown as it is.
         text = re.sub(r"`[^`]+`", "", run(*words, "--format", "md").out)
@@ -59,8 +67,8 @@ def test_markdown_has_no_tags_and_no_links_of_a_name(run, tmp_path: Path):
         assert "[a](javascript" not in text
 
 
-def test_text_cells_of_csv_are_no_formulas(run, tmp_path: Path):
-    file = evil_trace(tmp_path)
+def test_text_cells_of_csv_are_no_formulas(run, folder: Path):
+    file = folder / "one.json"
     table = run("analyze", file, "--view", "kernels", "--format", "csv").out
     assert "'=cmd" in table
     assert not any(line.startswith(("=", '"=')) for line in table.splitlines())
@@ -83,8 +91,10 @@ def test_text_cells_of_csv_are_no_formulas(run, tmp_path: Path):
         ["behaviour", "{0}", "-o", "{1}/out/b.csv"],
     ],
 )
-def test_tables_of_cycles_are_no_formulas_and_steer_nothing(run, tmp_path: Path, words: list[str]):
-    file = evil_trace(tmp_path, "a\x1b[31m.json")
+def test_tables_of_cycles_are_no_formulas_and_steer_nothing(
+    run, folder: Path, tmp_path: Path, words: list[str]
+):
+    file = folder / "one.json"
     said = run(*(word.format(file, tmp_path) for word in words))
     assert said.code == 0
     written = [path.read_text(encoding="utf-8") for path in tmp_path.glob("out/*.csv")]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import timesink
+from compared_runs import write_timeline
 
 SAMPLE = timesink.sample()
 
@@ -29,14 +32,19 @@ def test_text(run):
     assert "a bound by peaks" in " ".join(told.out.split())
 
 
-def test_best_alone_and_beside_changes(run):
-    assert " saves most: " in " ".join(run("whatif", SAMPLE).out.split())
-    told = run("whatif", SAMPLE, "--graph", "op:Optimizer.step", "--batch", "2", "--best")
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    return write_timeline(tmp_path / "small.json", steps=True)
+
+
+def test_best_alone_and_beside_changes(run, small: Path):
+    assert " saves most: " in " ".join(run("whatif", small).out.split())
+    told = run("whatif", small, "--graph", "op:aten::gemm", "--batch", "2", "--best")
     assert "Single changes, by what they save" in told.out
     assert "per sample" in " ".join(told.out.split())
 
 
-def test_files(run, tmp_path):
+def test_files(run, small: Path, tmp_path: Path):
     for ending, holds in (
         ("html", "timesink"),
         ("md", "**A cycle"),
@@ -45,7 +53,7 @@ def test_files(run, tmp_path):
         out = tmp_path / f"answer.{ending}"
         assert run("whatif", SAMPLE, "--remove", "sync:aten::item", "-o", out).code == 0
         assert holds in out.read_text()
-    ranked = run("whatif", SAMPLE, "--format", "csv").out
+    ranked = run("whatif", small, "--format", "csv").out
     assert ranked.splitlines()[0] == "change,saving_ns,cycle_ns,limit_kind,limit_name"
 
 

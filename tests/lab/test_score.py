@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import timesink
 from timesink.cli import main
 from timesink.errors import NotFoundError
 from timesink.lab.cases import score
@@ -96,23 +97,24 @@ def test_every_form_has_faults_names_intervals_and_what_was_left_out(form: str):
 
 
 @pytest.fixture
-def recorded(shared: Path, tmp_path: Path) -> Path:
-    """Real recordings of a GPU in the folders of a lab, one of them unreadable."""
+def recorded(tmp_path: Path) -> Path:
+    """Recordings of a GPU in the folders of a lab, one of them unreadable."""
+    usual, slow_clock = timesink.sample_runs()
     told = {
-        "normal-1": ("normal", {}),
-        "normal-2": ("normal_b", {}),
-        "stall-1": ("python_stall", {"cause": "data_loading|host_code"}),
-        "lost-1": ("", {"cause": "host_code"}),
-        "odd-1": ("sync_bug", {}),
-        "broken-1": ("normal_b", {}),
+        "normal-1": (usual, {}),
+        "normal-2": (usual, {}),
+        "clock-1": (slow_clock, {"cause": "kernel_change|gpu_clock"}),
+        "lost-1": (None, {"cause": "host_code"}),
+        "odd-1": (slow_clock, {}),
+        "broken-1": (usual, {}),
     }
     for name, (source, expected) in told.items():
         folder = tmp_path / "lab" / "llama" / name
         folder.mkdir(parents=True)
         about = {"fault": name.partition("-")[0], "baseline": "normal-1", **expected}
         (folder / "fault.json").write_text(json.dumps(about))
-        for file in ("trace.json.gz", "counters.csv") if source else ():
-            (folder / file).symlink_to(shared / "data" / "h200" / "faults" / source / file)
+        if source:
+            (folder / source.name).symlink_to(source)
     (tmp_path / "lab" / "llama" / "broken-1" / "fault.json").write_text('{"fault": "cpu_')
     (tmp_path / "lab" / "lab.json").write_text("{")
     return tmp_path / "lab"
@@ -127,10 +129,10 @@ def test_recordings_are_compared_and_judged(
     assert {one["name"]: one["right"] for one in told["pairs"]} == {
         "normal-1 vs normal-2": True,
         "normal-2 vs normal-1": True,
-        "stall-1": True,
+        "clock-1": True,
     }
     assert told["confusion"] == {
-        "stall": {"host_code": 1},
+        "clock": {"gpu_clock": 1},
         "normal": {"none": 2},
     }
     broken, about, lost, odd = told["left_out"]

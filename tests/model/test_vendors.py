@@ -51,12 +51,13 @@ ALLOWED = {
 
 def _texts(tree: ast.Module) -> Iterator[ast.Constant]:
     """Texts of a module that are neither docstrings nor sentences for people."""
+    nodes = [*ast.walk(tree)]
     loose = {
         id(node.value)
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
-    for node in ast.walk(tree):
+    for node in nodes:
         if not isinstance(node, ast.Constant) or not isinstance(node.value, (str, bytes)):
             continue
         text = node.value if isinstance(node.value, str) else node.value.decode("latin-1")

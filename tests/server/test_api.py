@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from threading import Event as Signal
@@ -18,6 +19,7 @@ import timesink
 from ab_runs import Bench, begun
 from asking import Browser, told
 from builders import kineto, launch, operator, training_trace, write
+from remembered import remember_answers
 from timesink.answers.comparison.history_rows import add_runs
 from timesink.recorder.folder import RecordingFolder
 from timesink.server.library import RunLibrary
@@ -103,12 +105,13 @@ def test_recording_that_has_not_ended_is_listed_and_what_it_notes_is_no_run(tmp_
 @pytest.mark.usefixtures("_always_looking")
 def test_half_written_file_is_told_and_works_when_it_is_finished(tmp_path: Path):
     (tmp_path / "run").mkdir()
-    file = tmp_path / "run" / "worker0.1.pt.trace.json.gz"
-    file.write_bytes(timesink.sample().read_bytes()[:12])
+    file = write(tmp_path / "run" / "worker0.1.pt.trace.json.gz", training_trace(2))
+    whole = file.read_bytes()
+    file.write_bytes(whole[:12])
     chosen = {"run": "run", "worker": "worker0", "span": "1", "page": "overview"}
     browser = Browser.of(tmp_path)
     assert "worker0.1.pt.trace.json.gz" in browser.fails("api/document", 422, **chosen)
-    shutil.copy(timesink.sample(), file)
+    file.write_bytes(whole)
     assert browser.get("api/document", **chosen)["sections"]
 
 
@@ -252,15 +255,17 @@ def test_long_work_is_told_and_small_requests_do_not_wait_for_it(
 # -- two versions in turn --------------------------------------------------------------------------
 
 
-@pytest.fixture
-def in_turn(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def in_turn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder of `timesink ab` in which the last run of each side has a timeline."""
-    folder = tmp_path / "served" / "pr"
+    folder = tmp_path_factory.mktemp("in turn") / "served" / "pr"
     folder.mkdir(parents=True)
     Bench(folder, ratio=1.03).turns(begun()).to_the_end()
     for run in read_ab(folder).timelines().values():
         write(folder / run / "trace.json", training_trace())
-    return folder
+    with pytest.MonkeyPatch.context() as patch:
+        remember_answers(patch, folder)
+        yield folder
 
 
 def test_runs_in_turn_are_one_comparison(in_turn: Path):
@@ -284,10 +289,10 @@ def test_the_served_folder_itself_may_hold_runs_in_turn(in_turn: Path):
     assert browser.get("api/compare", ab="pr")["headline"]
 
 
-def test_runs_in_turn_do_not_lead_out_of_the_folder(in_turn: Path):
-    ab = read_ab(in_turn)
-    write_ab(replace(ab, runs=(replace(ab.runs[0], folder="../../secret"), *ab.runs[1:])), in_turn)
-    browser = Browser.of(in_turn.parent)
+def test_runs_in_turn_do_not_lead_out_of_the_folder(in_turn: Path, tmp_path: Path):
+    ab, folder = read_ab(in_turn), shutil.copytree(in_turn, tmp_path / "pr")
+    write_ab(replace(ab, runs=(replace(ab.runs[0], folder="../../secret"), *ab.runs[1:])), folder)
+    browser = Browser.of(tmp_path)
     assert "outside of its folder" in browser.fails("api/compare", 422, ab="pr")
     assert "no runs in turn" in browser.fails("api/compare", 404, ab="../pr")
 

@@ -1,10 +1,11 @@
-"""The routes over HTTP."""
+"""The routes over HTTP; that answers are those of the former plugin is in test_tensorboard."""
 
 from __future__ import annotations
 
 import gzip
 import json
 import logging
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event as Signal
@@ -15,7 +16,6 @@ import pytest
 from starlette.testclient import TestClient
 
 from builders import kineto, operator, training_trace, write
-from former_plugin import differences
 from timesink.errors import AmbiguousError, NotFoundError, UsageError
 from timesink.server.app import create_app
 from timesink.server.library import RunLibrary
@@ -27,17 +27,17 @@ BASE = "/data/plugin/pytorch_profiler"
 CHOSEN = {"run": "run", "worker": "rank0", "span": "1"}
 
 
-@pytest.fixture
-def logdir(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One run of two workers with two spans each, and a broken file of a third worker."""
-    folder = tmp_path / "logs" / "run"
+    folder = tmp_path_factory.mktemp("served") / "logs" / "run"
     folder.mkdir(parents=True)
     for rank in (0, 1):
         for span in (1, 2):
             name = f"rank{rank}.{span}00.pt.trace.json"
             write(folder / name, training_trace(steps=10 * rank + span))
     write(folder / "rank2.100.pt.trace.json", b"nothing")
-    return tmp_path / "logs"
+    return folder.parent
 
 
 def steps(trace: Any, query: Any) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def client_of(logdir: Path, prefix: str = "", **views: Callable[..., Any]) -> Te
     return TestClient(create_app(RunLibrary(logdir), prefix, answering(**views)))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def client(logdir: Path) -> TestClient:
     return client_of(logdir)
 
@@ -88,19 +88,20 @@ def test_listings(client: TestClient, route: str, listed: Any):
     assert (response.status_code, response.json()) == (200, listed)
 
 
-def test_views_of_a_run_whose_first_file_is_broken(logdir: Path):
-    write(logdir / "run" / "rank0.100.pt.trace.json", b"nothing")
-    assert "Kernel" in client_of(logdir).get(f"{BASE}/views?run=run").json()
+def test_views_of_a_run_whose_first_file_is_broken(logdir: Path, tmp_path: Path):
+    shutil.copytree(logdir, tmp_path, dirs_exist_ok=True)
+    write(tmp_path / "run" / "rank0.100.pt.trace.json", b"nothing")
+    assert "Kernel" in client_of(tmp_path).get(f"{BASE}/views?run=run").json()
 
 
-@pytest.fixture
-def mixed(tmp_path: Path) -> TestClient:
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
     """A run whose first worker used no device, and recorded no memory."""
-    folder = tmp_path / "mixed"
+    folder = tmp_path_factory.mktemp("served") / "mixed"
     folder.mkdir()
     write(folder / "rank0.1.pt.trace.json", kineto([operator("aten::mm", 100, 10)]))
     write(folder / "rank1.1.pt.trace.json", training_trace(1))
-    return client_of(tmp_path)
+    return client_of(folder.parent)
 
 
 @pytest.mark.parametrize(
@@ -224,13 +225,13 @@ def test_other_methods_are_declined_with_those_that_work(client: TestClient, met
     assert response.json() == {"error": told, "hint": "ask with GET"}
 
 
-@pytest.mark.parametrize("route", ["operation", "operation/table", "kernel", "kernel/table"])
-def test_grouping_that_is_not_known(logdir: Path, route: str):
+def test_grouping_that_is_not_known(logdir: Path):
     client = TestClient(create_app(RunLibrary(logdir)))
-    response = client.get(f"{BASE}/{route}", params={**CHOSEN, "group_by": "bogus"})
-    assert response.status_code == 400
-    assert "'group_by' is 'bogus'" in response.json()["error"]
-    assert "give one of" in response.json()["hint"]
+    for route in ("operation", "operation/table", "kernel", "kernel/table"):
+        response = client.get(f"{BASE}/{route}", params={**CHOSEN, "group_by": "bogus"})
+        assert response.status_code == 400, route
+        assert "'group_by' is 'bogus'" in response.json()["error"]
+        assert "give one of" in response.json()["hint"]
 
 
 # -- form ----------------------------------------------------------------------------------------
@@ -302,15 +303,3 @@ def test_prefix_stands_before_every_address(logdir: Path, prefix: str):
         page = client.get(address)
         assert (page.url.path, page.status_code) == ("/profiles/", 200)
         assert 'src="static/app.js"' in page.text
-
-
-# -- against the former plugin -------------------------------------------------------------------
-
-
-def test_answers_are_those_of_the_former_plugin(shared: Path, tmp_path: Path):
-    client = TestClient(create_app(RunLibrary(shared / "data" / "kineto")))
-
-    def ask(route: str, asked: dict[str, str]) -> str:
-        return client.get(f"{BASE}/{route}", params=asked).text
-
-    assert differences(ask, shared, tmp_path) == ""

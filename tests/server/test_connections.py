@@ -51,21 +51,22 @@ def everything(client: socket.socket) -> bytes:
     return b"".join(iter(lambda: client.recv(1 << 16), b""))
 
 
+@pytest.fixture(scope="module")
+def impatient() -> Iterator[tuple[str, int]]:
+    """A server that waits a moment for what it is asked."""
+    with serving(hello, seconds_to_ask=0.05) as address:
+        yield address
+
+
 @pytest.mark.parametrize("begun", [b"", b"GET / HT", REQUEST[:-2]])
-def test_a_request_that_is_not_finished_is_not_waited_for(begun):
-    with (
-        serving(hello, seconds_to_ask=0.05) as address,
-        socket.create_connection(address, timeout=20) as client,
-    ):
+def test_a_request_that_is_not_finished_is_not_waited_for(impatient, begun):
+    with socket.create_connection(impatient, timeout=20) as client:
         client.sendall(begun)
         assert everything(client) == b""
 
 
-def test_nor_is_one_after_an_answer():
-    with (
-        serving(hello, seconds_to_ask=0.05) as address,
-        socket.create_connection(address, timeout=20) as client,
-    ):
+def test_nor_is_one_after_an_answer(impatient):
+    with socket.create_connection(impatient, timeout=20) as client:
         client.sendall(REQUEST + REQUEST[:20])
         assert everything(client).endswith(b"hello")
 

@@ -281,18 +281,26 @@ def test_empty_limit_counts_as_unset(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_processes_that_read_the_same_file_end_in_one_entry(recording: Path, forbid_reading):
-    program = "import sys, timesink; print(timesink.open(sys.argv[1]).host.height)"
-    readers = [
-        subprocess.Popen([sys.executable, "-c", program, recording], stdout=subprocess.PIPE)
-        for _ in range(2)
-    ]
-    answers = {reader.communicate()[0] for reader in readers}
-    assert len(answers) == 1
+    program = (
+        "import sys, timesink; from timesink.sources import opening; print('ready', flush=True); "
+        "input(); print(timesink.open(sys.argv[1]).host.height)"
+    )
+    other = subprocess.Popen(
+        [sys.executable, "-c", program, recording], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert other.stdin is not None
+    assert other.stdout is not None
+    # Both begin when the other one has loaded what reading takes.
+    assert other.stdout.readline() == b"ready\n"
+    other.stdin.write(b"\n")
+    other.stdin.flush()
+    height = timesink.open(recording).host.height
+    assert int(other.communicate()[0]) == height
     assert [child.name for child in only_entry().folder.parent.iterdir()] == [
         only_entry().folder.name
     ]
     forbid_reading()
-    assert timesink.open(recording).host.height == int(answers.pop())
+    assert timesink.open(recording).host.height == height
 
 
 @pytest.mark.parametrize(

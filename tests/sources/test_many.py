@@ -23,8 +23,11 @@ def run(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(("cache", "jobs"), [(True, 1), (False, 2)])
 def test_every_recording_in_order(run: Path, *, cache: bool, jobs: int):
-    opened = list(open_each(find_recordings(run), cache=cache, jobs=jobs))
+    (run / "rank3.1.pt.trace.json").write_bytes(b"\0\1\2 no trace")
+    *opened, damaged = open_each(find_recordings(run), cache=cache, jobs=jobs)
     assert [one.recording.rank for one in opened] == [0, 1, 2]
+    assert damaged.error is not None
+    assert "rank3" in damaged.error.message
     for one in opened:
         assert one.trace is not None
         alone = timesink.open(one.recording.path, cache=False)
@@ -40,7 +43,7 @@ def test_tables_without_cache_do_not_need_files(run: Path, monkeypatch: pytest.M
 
 def test_damaged_recording_does_not_stop_the_others(run: Path):
     (run / "rank1.1.pt.trace.json").write_bytes(b"\0\1\2 no trace")
-    opened = list(open_each(find_recordings(run), jobs=2))
+    opened = list(open_each(find_recordings(run), jobs=1))
     assert [one.trace is not None for one in opened] == [True, False, True]
     assert opened[1].error is not None
     assert "rank1" in opened[1].error.message

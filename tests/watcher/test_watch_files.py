@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import socketserver
 import sys
 import threading
 import time
@@ -81,6 +82,13 @@ def test_the_oldest_incidents_go_first_but_not_while_they_are_compared(tmp_path)
     assert incidents.removed == 2
 
 
+@pytest.fixture
+def _ends_soon(monkeypatch) -> None:
+    """Servers look often whether they are to end."""
+    monkeypatch.setattr(socketserver.BaseServer.serve_forever, "__defaults__", (0.01,))
+
+
+@pytest.mark.usefixtures("_ends_soon")
 def test_metrics_are_served():
     server = MetricsServer(("127.0.0.1", 0))
     server.status = {
@@ -140,13 +148,13 @@ def test_durations_are_a_histogram():
 def test_the_command_of_an_alarm_gets_folder_and_facts(tmp_path):
     code = "import os,sys; open(sys.argv[1]+'/said','w').write(os.environ['TIMESINK_CAUSE'])"
     said = []
-    command = AlarmCommand((sys.executable, "-c", code), said.append)
+    command = AlarmCommand((sys.executable, "-I", "-S", "-c", code), said.append)
     command.run("alarm", tmp_path, {"cause": "$(echo no shell); x"})
     until = time.monotonic() + 10
     while not (tmp_path / "said").exists() and time.monotonic() < until:
-        time.sleep(0.05)
+        time.sleep(0.01)
     while command.is_running and time.monotonic() < until:
-        time.sleep(0.05)
+        time.sleep(0.01)
     assert (tmp_path / "said").read_text() == "$(echo no shell); x"
     AlarmCommand(("no-such-program-here",), said.append).run("alarm", tmp_path, {})
     assert "cannot be started" in said[0]
@@ -182,7 +190,7 @@ def test_references_stay_until_others_have_their_place(tmp_path):
 def test_a_watcher_answers_what_it_is_asked(tmp_path, monkeypatch):
     commands.WatchFolder(tmp_path / "w").prepare()
     monkeypatch.setattr(commands, "is_watch", lambda _: True)
-    monkeypatch.setattr(commands, "_TAKEN_S", 0.2)
+    monkeypatch.setattr(commands, "_TAKEN_S", 0.05)
     place = commands.WatchFolder(tmp_path / "w").commands
     with pytest.raises(CollectError, match="does not answer"):
         commands.ask_watcher(tmp_path / "w", "off")
@@ -193,7 +201,7 @@ def test_a_watcher_answers_what_it_is_asked(tmp_path, monkeypatch):
         raise commands.Refused("watching is off")
 
     for obey in (str.upper, refuse):
-        until = threading.Timer(0.2, commands.obey_commands, (place, obey))
+        until = threading.Timer(0.05, commands.obey_commands, (place, obey))
         until.start()
         if obey is refuse:
             with pytest.raises(CollectError, match="off is refused: watching is off"):
@@ -204,21 +212,24 @@ def test_a_watcher_answers_what_it_is_asked(tmp_path, monkeypatch):
 
 
 def test_commands_of_alarms_run_in_order_and_end_with_the_watcher(tmp_path, monkeypatch):
-    monkeypatch.setattr(notices, "_LAST_S", 1.0)
+    monkeypatch.setattr(notices, "_LAST_S", 0.1)
+    monkeypatch.setattr(notices, "_ENDS_S", 0.1)
     said, log = [], tmp_path / "log"
     code = (
-        "import os, sys, time, signal; event = os.environ['TIMESINK_EVENT']; "
+        "import os, time, signal; signal.signal(15, signal.SIG_IGN); "
+        "event = os.environ['TIMESINK_EVENT']; "
         f"open({str(log)!r}, 'a').write(event + ' '); "
-        "event == 'closed' and (signal.signal(15, signal.SIG_IGN), time.sleep(60))"
+        "event == 'closed' and time.sleep(60)"
     )
-    command = AlarmCommand((sys.executable, "-c", code), said.append)
+    # Without what Python loads for whoever has installed more.
+    command = AlarmCommand((sys.executable, "-I", "-S", "-c", code), said.append)
     for event in ("alarm", "incident", "closed", "alarm"):
         command.run(event, tmp_path, {})
     until = time.monotonic() + 20
     while log.exists() is False or "closed" not in log.read_text():
         command.look()
         assert time.monotonic() < until
-        time.sleep(0.05)
+        time.sleep(0.01)
     process = command._running[1]
     command.close()
     assert log.read_text().split() == ["alarm", "incident", "closed"]
@@ -226,6 +237,7 @@ def test_commands_of_alarms_run_in_order_and_end_with_the_watcher(tmp_path, monk
     assert said == ["--on-alarm: ended with the watcher, 1 more not run"]
 
 
+@pytest.mark.usefixtures("_ends_soon")
 def test_metrics_are_served_by_the_family_of_the_address():
     try:
         server = MetricsServer(("::1", 0))

@@ -7,11 +7,10 @@ from pathlib import Path
 import polars as pl
 from hypothesis import given
 
-import timesink
 from behaviours import Row, call, cycles_at, recorded
+from recorded_roles import recorded_roles
 from timelines import patient, random_traces
 from timesink.analyses.anatomy.timeline import anatomies
-from timesink.analyses.cycles.search import find_cycles
 from timesink.model.trace import Trace
 
 Place = tuple[int, str | None, str | None, str | None, int, int]
@@ -105,8 +104,8 @@ def test_places_never_take_longer_than_the_cycle(trace: Trace) -> None:
 def test_a_stall_is_one_place_after_the_last_call_of_every_cycle(shared: Path) -> None:
     sums = {}
     for fault in ("normal", "python_stall"):
-        trace = timesink.open(shared / f"data/h200/faults/{fault}/trace.json.gz")
-        (found,) = anatomies(trace, find_cycles(trace)).values()
+        (role,) = recorded_roles(shared / "data/h200/faults" / fault)
+        found = role.anatomy
         end = found.places.filter(pl.col("inside").is_null() & pl.col("before").is_null())
         sums[fault] = end.filter(pl.col("after").is_not_null())
     assert sums["python_stall"].height == 30

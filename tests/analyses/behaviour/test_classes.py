@@ -13,39 +13,48 @@ from timesink.errors import TimesinkError, UsageError
 ONE_CYCLE = cycles_at((0, 100))
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "expected"),
-    [
-        ("operator", "aten::mm", "cpu_operator"),
-        ("annotation", "decode_step", "cpu_annotation"),
-        ("python_function", "model.py(3): forward", "cpu_python"),
-        ("module", "nn.Module: Linear_0", "cpu_python"),
-        ("runtime", "cudaLaunchKernel", "cpu_launch"),
-        ("driver", "cuLaunchKernel", "cpu_launch"),
-        ("runtime", "cudaStreamSynchronize", "cpu_sync"),
-        ("runtime", "hipDeviceSynchronize", "cpu_sync"),
-        ("other", "cuStreamSynchronize", "cpu_sync"),
-        ("runtime", "cudaStreamWaitEvent", "cpu_launch"),
-        ("runtime", "cudaMemcpy", "cpu_copy"),
-        ("runtime", "cudaMemcpyAsync", "cpu_copy"),
-        ("runtime", "hipMemcpyWithStream", "cpu_copy"),
-        ("driver", "cuMemsetD8Async", "cpu_copy"),
-        ("runtime", "cnMemcpyHtoDAsync", "cpu_copy"),
-        ("other", "AscendCL@aclrtMemcpyAsync", "cpu_copy"),
-        ("runtime", "zeCommandListAppendMemoryCopy", "cpu_copy"),
-        ("runtime", "cudaGraphAddMemcpyNode", "cpu_launch"),
-        ("operator", "cudaMemcpy", "cpu_operator"),
-        ("other", "mmap", "cpu_os_syscall_mem"),
-        ("other", "readv", "disk_read_and_write"),
-        ("other", "oncpu_17", "oncpu"),
-        ("other", "runq", "runq"),
-        ("other", "something", "cpu_other"),
-        ("operator", "write", "cpu_operator"),
-    ],
-)
-def test_class_of_a_host_call(kind: str, name: str, expected: str):
-    (row,) = rows_of(behaviour(recorded([call(name, 10, 20, kind)]), ONE_CYCLE))
-    assert row["function_class"] == expected
+HOST_CALLS = [
+    ("operator", "aten::mm", "cpu_operator"),
+    ("annotation", "decode_step", "cpu_annotation"),
+    ("python_function", "model.py(3): forward", "cpu_python"),
+    ("module", "nn.Module: Linear_0", "cpu_python"),
+    ("runtime", "cudaLaunchKernel", "cpu_launch"),
+    ("driver", "cuLaunchKernel", "cpu_launch"),
+    ("runtime", "cudaStreamSynchronize", "cpu_sync"),
+    ("runtime", "hipDeviceSynchronize", "cpu_sync"),
+    ("other", "cuStreamSynchronize", "cpu_sync"),
+    ("runtime", "cudaStreamWaitEvent", "cpu_launch"),
+    ("runtime", "cudaMemcpy", "cpu_copy"),
+    ("runtime", "cudaMemcpyAsync", "cpu_copy"),
+    ("runtime", "hipMemcpyWithStream", "cpu_copy"),
+    ("driver", "cuMemsetD8Async", "cpu_copy"),
+    ("runtime", "cnMemcpyHtoDAsync", "cpu_copy"),
+    ("other", "AscendCL@aclrtMemcpyAsync", "cpu_copy"),
+    ("runtime", "zeCommandListAppendMemoryCopy", "cpu_copy"),
+    ("runtime", "cudaGraphAddMemcpyNode", "cpu_launch"),
+    ("operator", "cudaMemcpy", "cpu_operator"),
+    ("other", "mmap", "cpu_os_syscall_mem"),
+    ("other", "readv", "disk_read_and_write"),
+    ("other", "oncpu_17", "oncpu"),
+    ("other", "runq", "runq"),
+    ("other", "something", "cpu_other"),
+    ("operator", "write", "cpu_operator"),
+]
+
+
+def test_class_of_a_host_call():
+    """Each in a cycle of its own, because several have one name."""
+    spans = [(100 * at, 100 * at + 100) for at in range(len(HOST_CALLS))]
+    calls = [
+        call(name, start + 10, 20, kind)
+        for (kind, name, _), (start, _) in zip(HOST_CALLS, spans, strict=True)
+    ]
+    found = rows_of(behaviour(recorded(calls), cycles_at(*spans)))
+    told = {row["cycle"]: row["function_class"] for row in found}
+    assert len(found) == len(HOST_CALLS)
+    assert [
+        (kind, name, told[at]) for at, (kind, name, _) in enumerate(HOST_CALLS, 1)
+    ] == HOST_CALLS
 
 
 @pytest.mark.parametrize("kind", ["instant", "overhead", "trace"])

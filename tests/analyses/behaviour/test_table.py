@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import timesink
 from behaviours import activity, behaviour, both, call, cycles_at, recorded, rows_of, samples
 from plain_behaviour import functions_by_cycle, level
+from recorded_roles import recorded_roles
 from timelines import patient
 from timesink.analyses.behaviour.functions import load_classes
 from timesink.analyses.behaviour.table import NOTHING_RECORDED, behaviour_table
@@ -560,8 +561,7 @@ def test_a_constant_counter_is_always_exact(kernels, borders, values, constant):
 
 @pytest.mark.parametrize(("fault", "clock"), [("normal", 1980.0), ("gpu_clock", 345.0)])
 def test_clock_of_a_real_run(shared: Path, fault: str, clock: float):
-    trace = timesink.open(shared / "data/h200/faults" / fault)
-    table = behaviour_table(trace, find_cycles(trace)).table
+    table = recorded_roles(shared / "data/h200/faults" / fault)[0].behaviour
     clocks = table.filter(pl.col("metric").cast(pl.String) == "gpu_sm_frequency")
     assert table["cycle"].n_unique() == 30
     assert clocks["cycle"].n_unique() == 30
@@ -571,8 +571,7 @@ def test_clock_of_a_real_run(shared: Path, fault: str, clock: float):
 
 
 def test_shares_of_a_real_run_add_up(shared: Path):
-    trace = timesink.open(shared / "data/h200/faults/normal")
-    table = behaviour_table(trace, find_cycles(trace)).table
+    table = recorded_roles(shared / "data/h200/faults/normal")[0].behaviour
     once = table.unique(["cycle", "function", "function_class", "device"])
     host = once.filter(pl.col("device").cast(pl.String) == "Host")
     shares = host.group_by("cycle").agg(pl.col("beta_pct").sum())["beta_pct"]

@@ -35,7 +35,7 @@ def _half(role, part, label) -> Role:
 
 @pytest.mark.parametrize("cycles", [6, 30])
 def test_known_groups_are_found(cycles):
-    roles, group = many_roles(20, groups=5, cycles=cycles)
+    roles, group = many_roles(12, groups=5, cycles=cycles)
     expected = {
         frozenset(role.pid for role, own in zip(roles, group, strict=True) if own == number)
         for number in set(group.tolist())
@@ -44,7 +44,7 @@ def test_known_groups_are_found(cycles):
 
 
 def test_healthy_roles_are_one_cluster():
-    roles, _ = many_roles(16, groups=1)
+    roles, _ = many_roles(10, groups=1)
     assert len(clusters_of(roles).clusters) == 1
 
 
@@ -200,7 +200,7 @@ def test_distances_are_symmetric_and_zero_to_oneself():
 
 
 def test_representatives_are_compared_largest_distance_first():
-    roles, _ = many_roles(12, groups=3)
+    roles, _ = many_roles(8, groups=3)
     exploration = explore(roles)
     wanted = {
         tuple(sorted(exploration.roles[one.representative].label for one in pair))
@@ -216,11 +216,11 @@ def test_representatives_are_compared_largest_distance_first():
 
 
 def test_of_many_pairs_those_with_the_largest_cluster_are_kept():
-    roles, _ = many_roles(16, groups=5)
-    exploration = explore(roles, most_pairs=4)
+    roles, _ = many_roles(10, groups=4)
+    exploration = explore(roles, most_pairs=3)
     largest = exploration.roles[exploration.clusters[0].representative].label
-    assert [pair.base.label for pair in exploration.pairs] == [largest] * 4
-    assert exploration.pairs_left_out == 6
+    assert [pair.base.label for pair in exploration.pairs] == [largest] * 3
+    assert exploration.pairs_left_out == 3
 
 
 # -- what cannot be explored ---------------------------------------------------------------------

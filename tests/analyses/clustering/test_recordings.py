@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import timesink
+from recorded_roles import recorded_roles
 from roles_changed import changed
-from timesink.analyses.behaviour.table import behaviour_table
 from timesink.analyses.clustering.groups import Cluster, Exploration, explore
 from timesink.analyses.comparison.pair import Role
-from timesink.analyses.cycles.search import find_cycles
 
 CASES = ("cpu_frequency_reduction", "gpu_instability", "gpu_memory_squeeze_out_NVLink")
 
@@ -54,23 +54,23 @@ def test_published_cases_fall_into_runs_that_behave_alike(published):
 
 
 def test_no_published_run_is_told_apart_from_itself(published):
-    for role in published:
-        turn = pl.col("cycle").rank("dense")
-        for part in (turn % 2 == 1, turn * 2 > turn.max()):
-            mixed = role.behaviour.with_columns(taken=part)
-            parts = [
-                changed(role, label=str(taken), behaviour=own)
-                for (taken,), own in mixed.group_by("taken")
-            ]
-            assert len(explore(parts, most_pairs=0).clusters) == 1, role.label
+    turn = pl.col("cycle").rank("dense")
+    # Every other cycle, or the later ones.
+    halves = cycle([turn % 2 == 1, turn * 2 > turn.max()])
+    for role, part in zip(published, halves, strict=False):
+        mixed = role.behaviour.with_columns(taken=part)
+        parts = [
+            changed(role, label=str(taken), behaviour=own)
+            for (taken,), own in mixed.group_by("taken")
+        ]
+        assert len(explore(parts, most_pairs=0).clusters) == 1, role.label
 
 
 def test_recorded_faults_are_told_apart_from_two_normal_runs(shared):
     roles = []
     for name in ("normal", "normal_b", "gpu_clock", "sync_bug"):
-        trace = timesink.open(shared / f"data/h200/faults/{name}/trace.json.gz")
-        table = behaviour_table(trace, find_cycles(trace)).table
-        roles.append(Role(name, name, str(table["pid"][0]), table))
+        (role,) = recorded_roles(shared / "data/h200/faults" / name)
+        roles.append(changed(role, label=name))
     exploration = explore(roles, most_pairs=0)
     told = [(_names(exploration, one), one.apart) for one in exploration.clusters]
     assert [names for names, _ in told] == [{"normal", "normal_b"}, {"gpu_clock"}, {"sync_bug"}]

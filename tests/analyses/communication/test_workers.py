@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -261,14 +260,14 @@ def test_operators_compute_only_where_no_kernel_was_recorded():
 # -- real recordings -------------------------------------------------------------------------------
 
 
-@cache
-def of_folder(folder: Path) -> WorkerComparison:
+@pytest.fixture(scope="module")
+def eight_ranks(shared: Path) -> WorkerComparison:
+    folder = shared / "data/h200/traces/ddp8_stall_rank3"
     return compare(*(timesink.open(path) for path in sorted(folder.iterdir())))
 
 
-@pytest.mark.parametrize("run", ["ddp8_normal", "ddp8_stall_rank3"])
-def test_eight_ranks_match_completely(shared: Path, run: str):
-    compared = of_folder(shared / "data/h200/traces" / run)
+def test_eight_ranks_match_completely(eight_ranks: WorkerComparison):
+    compared = eight_ranks
     assert compared.mismatches.is_empty()
     assert compared.by_name["calls"].to_list() == [18] * 8
     assert compared.by_step.height == 8 * 6
@@ -276,8 +275,8 @@ def test_eight_ranks_match_completely(shared: Path, run: str):
     assert (compared.by_step["transfer_ns"] > 0).all()
 
 
-def test_everybody_waits_for_the_rank_that_stalls(shared: Path):
-    steps = of_folder(shared / "data/h200/traces/ddp8_stall_rank3").by_step
+def test_everybody_waits_for_the_rank_that_stalls(eight_ranks: WorkerComparison):
+    steps = eight_ranks.by_step
     waited = dict(mean_over_steps(steps, "waiting_ns").iter_rows())
     assert waited.pop("rank3") == 0
     assert min(waited.values()) > 25_000_000

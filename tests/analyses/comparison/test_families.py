@@ -5,13 +5,11 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-import timesink
 from programs import ADD, ATTENTION, GEMM, NORM, batch, role
-from timesink.analyses.behaviour.table import behaviour_table
+from recorded_roles import recorded_roles
 from timesink.analyses.comparison.pair import FAMILIES
 from timesink.analyses.comparison.sides import meeting
 from timesink.analyses.comparison.times import family_rows
-from timesink.analyses.cycles.search import find_cycles
 
 NVJET = "nvjet_sm90_tst_256x8_64x6_2x1_v_bz_TNT"
 BF16_ADD = ADD.replace("float", "c10::BFloat16")
@@ -98,10 +96,8 @@ def test_levels_do_not_depend_on_the_direction(swap):
 
 
 def test_slow_kernels_of_a_regression_stand_beside_those_they_belong_to(shared):
-    sides = []
-    for name in ("normal", "fp32_regression"):
-        trace = timesink.open(shared / "data" / "h200" / "faults" / name / "trace.json.gz")
-        sides.append(behaviour_table(trace, find_cycles(trace)).table)
+    runs = [shared / "data/h200/faults" / name for name in ("normal", "fp32_regression")]
+    sides = [recorded_roles(run)[0].behaviour for run in runs]
     gemm = family_rows(*sides).filter(family="gemm").row(0, named=True)
     assert (gemm["calls_base"], gemm["calls_new"]) == (98.0, 100.0)
     assert gemm["base_ns"] == pytest.approx(702_144, rel=1e-3)

@@ -51,9 +51,9 @@ def test_the_number_of_cycles_does_not_matter(base, other):
 def test_counts_that_jitter_are_the_same_work(noise):
     cycles = [
         {name: max(1, round(n * noise.uniform(0.8, 1.2))) for name, n in batch(12).items()}
-        for _ in range(22)
+        for _ in range(12)
     ]
-    assert check_workload(role(cycles[:12]), new(cycles[12:])).comparable
+    assert check_workload(role(cycles[:7]), new(cycles[7:])).comparable
 
 
 def test_one_kernel_more_is_the_same_work():

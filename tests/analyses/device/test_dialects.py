@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from builders import DIALECTS, Document
@@ -36,14 +38,19 @@ ANALYSES = (
 )
 
 
-@pytest.mark.parametrize("analysis", ANALYSES)
+@cache
+def of_nothing(analysis: Analysis) -> pl.DataFrame:
+    return analysis(trace_of())
+
+
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
-def test_every_dialect_gives_the_same_columns(analysis: Analysis, dialect: Callable[[], Document]):
-    empty = analysis(trace_of())
-    assert empty.is_empty()
-    assert analysis(read_document(dialect())).schema == empty.schema
+def test_every_dialect_gives_the_same_columns(dialect: Callable[[], Document]):
+    trace = read_document(dialect())
+    found = {analysis: analysis(trace).schema for analysis in ANALYSES}
+    assert found == {analysis: of_nothing(analysis).schema for analysis in ANALYSES}
 
 
-@pytest.mark.parametrize("analysis", ANALYSES)
-def test_without_a_device_there_is_nothing(shared: Path, analysis: Analysis):
-    assert analysis(recording(shared, "hta/rank_non_gpu/rank_non_gpu.json.gz")).is_empty()
+def test_without_a_device_there_is_nothing(shared: Path):
+    trace = recording(shared, "hta/rank_non_gpu/rank_non_gpu.json.gz")
+    assert [one for one in ANALYSES if not one(trace).is_empty()] == []
+    assert [one for one in ANALYSES if not of_nothing(one).is_empty()] == []

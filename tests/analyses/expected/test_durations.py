@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+from importlib.util import find_spec
+
 import msgspec
 import numpy as np
 import polars as pl
@@ -10,23 +13,27 @@ import pytest
 from cycle_tables import cycle_rows
 from timesink.analyses.expected.judged import judge_rows
 from timesink.analyses.expected.model import DurationModel, learn_model, model_from
-from timesink.analyses.expected.trees import AskedForest, boosted, has_boosting
+from timesink.analyses.expected.trees import AskedForest, boosted
 from timesink.analyses.expected.workload import PHASES, workload_of
 from timesink.errors import TimesinkError, UnreadableError, UsageError
 
-boosting = pytest.mark.skipif(not has_boosting(), reason="needs scikit-learn")
+# Importing it takes a second: that is for those who learn with it.
+boosting = pytest.mark.skipif(find_spec("sklearn") is None, reason="needs scikit-learn")
 
 
-@pytest.fixture(scope="module")
+@cache
+def learned(*, boosting: bool) -> DurationModel:
+    return learn_model(cycle_rows(), boosting=boosting, rounds=60)
+
+
+@pytest.fixture
 def model() -> DurationModel:
-    return learn_model(cycle_rows(), boosting=False)
+    return learned(boosting=False)
 
 
-@pytest.fixture(
-    scope="module", params=[False, pytest.param(True, marks=boosting)], ids=["table", "boosted"]
-)
+@pytest.fixture(params=[False, pytest.param(True, marks=boosting)], ids=["table", "boosted"])
 def either(request) -> DurationModel:
-    return learn_model(cycle_rows(), boosting=request.param, rounds=60)
+    return learned(boosting=request.param)
 
 
 def test_new_runs_are_within_their_noise(either):
@@ -84,15 +91,15 @@ def test_other_workloads_are_counted_and_never_alarm(model):
 
 
 def test_cycles_that_did_nothing_are_told_apart():
-    rows = cycle_rows()
+    rows = cycle_rows(12)
     empty = pl.int_range(pl.len()) % 200 == 7
     rows = rows.with_columns(
         duration_us=pl.when(empty).then(250.0).otherwise(pl.col("duration_us"))
     )
-    learned = learn_model(rows, boosting=False)
-    assert learned.empty == 8
-    judged = judge_rows(learned, rows)
-    assert judged.expected.empty.sum() == 8
+    model = learn_model(rows, boosting=False)
+    assert model.empty == 4
+    judged = judge_rows(model, rows)
+    assert judged.expected.empty.sum() == 4
     assert judged.accuracy.mape_pct < 3
 
 
@@ -178,7 +185,7 @@ def test_too_few_cycles_are_refused(height):
 
 
 def test_without_a_workload_cycles_should_all_take_the_same():
-    rows = cycle_rows().select("duration_us", "job_name", "start_ts")
+    rows = cycle_rows(6).select("duration_us", "job_name", "start_ts")
     told = learn_model(rows.with_columns(duration_us=9e3 + pl.int_range(pl.len()) % 7))
     slow = rows.head(60).with_columns(duration_us=pl.lit(18e3))
     assert model_from(told.to_json(), "model.json") == told

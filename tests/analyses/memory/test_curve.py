@@ -156,7 +156,7 @@ def test_nothing_recorded():
 
 def test_recorded_totals_are_sums_and_what_was_there_before(shared: Path):
     path = shared / "data" / "tracelens" / "h100" / "timesformer.json.gz"
-    trace = timesink.open(path, cache=False)
+    trace = timesink.open(path)
     records = memory_records(trace).select("device", sums=pl.col("bytes").cum_sum().over("device"))
     curve = memory_curve(trace).hstack([records.sort("device", maintain_order=True)["sums"]])
     before = (pl.col("allocated_bytes") - pl.col("sums")).n_unique()

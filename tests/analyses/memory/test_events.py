@@ -196,6 +196,6 @@ def test_nothing_recorded():
     ],
 )
 def test_what_is_live_adds_up_to_the_peak(shared: Path, path: str):
-    trace = timesink.open(shared / "data" / path, cache=False)
+    trace = timesink.open(shared / "data" / path)
     live = live_at_peak(trace).group_by("device").agg(pl.col("bytes").sum()).sort("device")
     assert live.rows() == memory_peaks(trace).select("device", "peak_allocated_bytes").rows()

@@ -27,13 +27,13 @@ def point_by_point(x: Line, y: Line, count: int) -> list[int]:
     return [*chosen, len(x) - 1]
 
 
-@pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("count", [3, 4, 50, 499])
-def test_same_points_as_one_by_one(seed: int, count: int):
-    random = np.random.default_rng(seed)
-    x = np.cumsum(random.integers(1, 50, size=500)).astype(np.float64)
-    y = np.cumsum(random.integers(-1000, 1000, size=500)).astype(np.float64)
-    assert largest_triangles(x, y, count).tolist() == point_by_point(x, y, count)
+def test_same_points_as_one_by_one(count: int):
+    for seed in range(3):
+        random = np.random.default_rng(seed)
+        x = np.cumsum(random.integers(1, 50, size=500)).astype(np.float64)
+        y = np.cumsum(random.integers(-1000, 1000, size=500)).astype(np.float64)
+        assert largest_triangles(x, y, count).tolist() == point_by_point(x, y, count), seed
 
 
 @pytest.mark.parametrize("period", [2, 7, 1000])

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import timesink
@@ -127,7 +127,7 @@ ASKED = (
 )
 
 
-@settings(patient, max_examples=40)
+@patient
 @given(pieces, st.lists(st.sampled_from(ASKED), min_size=1, max_size=3))
 def test_no_saving_is_more_than_the_cycle(program, asked):
     base = program_of(cycles(program))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cases import STEP, C, O, R, read
@@ -226,9 +226,6 @@ PAIRS = (
 )
 
 
-few = settings(patient, max_examples=40)
-
-
 def apply(one: Scenario, asked: str) -> Scenario:
     """The change where there is anything to change."""
     try:
@@ -237,37 +234,42 @@ def apply(one: Scenario, asked: str) -> Scenario:
         return one
 
 
-@few
-@given(pieces, st.sampled_from(SAME))
-def test_a_factor_of_one_changes_nothing(program, asked):
+@patient
+@given(pieces)
+def test_a_factor_of_one_changes_nothing(program):
     one = recorded(cycles(program))
-    assert (apply(one, asked).played().node == one.played().node).all()
+    played = one.played().node
+    for asked in SAME:
+        assert (apply(one, asked).played().node == played).all(), asked
 
 
-@few
-@given(pieces, st.lists(st.sampled_from(SHORTER), min_size=1, max_size=2))
+@patient
+@given(pieces, st.permutations(SHORTER))
 def test_less_work_never_makes_anything_later(program, asked):
     one = recorded(cycles(program))
-    less = one
-    for each in asked:
-        less = apply(less, each)
-    later = less.played().node - one.played().node
-    assert later.max() <= 1e-6
-    assert less.played().node.min() >= 0
+    played = one.played().node
+    for several in ([asked[0]], asked[1:3], [asked[3]], asked[4:6]):
+        less = one
+        for each in several:
+            less = apply(less, each)
+        assert (less.played().node - played).max() <= 1e-6, several
+        assert less.played().node.min() >= 0
 
 
-@few
-@given(pieces, st.sampled_from(PAIRS))
-def test_the_order_of_changes_that_have_nothing_in_common(program, pair):
+@patient
+@given(pieces)
+def test_the_order_of_changes_that_have_nothing_in_common(program):
     one = recorded(cycles(program))
-    both = [apply(apply(one, first), second) for first, second in (pair, pair[::-1])]
-    assert np.allclose(*(each.played().node for each in both), atol=1e-6)
-    assert len({each.least_ns for each in both}) == 1
+    for pair in PAIRS:
+        both = [apply(apply(one, first), second) for first, second in (pair, pair[::-1])]
+        assert np.allclose(*(each.played().node for each in both), atol=1e-6), pair
+        assert len({each.least_ns for each in both}) == 1
 
 
-@few
-@given(random_traces, st.sampled_from((*SHORTER, "graph cycle", "batch 2", "device H100:B200")))
+@patient
+@given(random_traces, st.permutations((*SHORTER, "graph cycle", "batch 2", "device H100:B200")))
 def test_any_recording_can_be_played(trace, asked):
     if len(trace.host) + len(trace.device):
-        played = apply(recorded(trace), asked).played()
-        assert np.isfinite(played.node).all()
+        one = recorded(trace)
+        for each in asked[:5]:
+            assert np.isfinite(apply(one, each).played().node).all(), each

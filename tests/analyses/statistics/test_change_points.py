@@ -15,16 +15,16 @@ def noisy(*levels: tuple[float, int], seed: int = 0) -> np.ndarray:
     return np.asarray(flat * (1 + random.normal(0, 0.01, len(flat))))
 
 
-@pytest.mark.parametrize(("before", "after"), [(5, 5), (5, 20), (20, 5), (25, 25)])
+@pytest.mark.parametrize(("before", "after"), [(5, 5), (5, 12), (12, 5), (12, 12)])
 def test_a_step_of_three_percent_is_found_within_a_row(before: int, after: int):
-    found = [level_changes(noisy((100.0, before), (103.0, after), seed=seed)) for seed in range(40)]
+    found = [level_changes(noisy((100.0, before), (103.0, after), seed=seed)) for seed in range(20)]
     near = [any(one.certain and abs(one.at - before) <= 1 for one in changes) for changes in found]
-    assert np.mean(near) >= 0.85  # 40 series tell little: the benchmark has thousands
+    assert np.mean(near) >= 0.85  # 20 series tell little: the benchmark has thousands
 
 
 def test_a_flat_series_seldom_changes():
-    found = [level_changes(noisy((100.0, 50), seed=seed)) for seed in range(100)]
-    assert sum(any(one.certain for one in changes) for changes in found) <= 10
+    found = [level_changes(noisy((100.0, 20), seed=seed)) for seed in range(60)]
+    assert sum(any(one.certain for one in changes) for changes in found) <= 6
 
 
 def test_one_answer_for_one_series():

@@ -55,7 +55,6 @@ def pairs(mask, queries, keys):
     return total
 
 
-@pytest.mark.parametrize("sizes", [(8, 8), (5, 12), (12, 5), (1, 9)])
 @pytest.mark.parametrize(
     "mask",
     [
@@ -66,8 +65,9 @@ def pairs(mask, queries, keys):
         Mask(is_from_last=True, left=2, right=2),
     ],
 )
-def test_pairs_are_those_of_a_mask(mask, sizes):
-    assert mask.pairs(*sizes) == pytest.approx(pairs(mask, *sizes), abs=0.5)
+def test_pairs_are_those_of_a_mask(mask):
+    for sizes in ((8, 8), (5, 12), (12, 5), (1, 9)):
+        assert mask.pairs(*sizes) == pytest.approx(pairs(mask, *sizes), abs=0.5), sizes
 
 
 def test_a_query_after_all_others_sees_each_key():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import pytest
@@ -40,6 +41,7 @@ SECTIONS = [
 ]
 
 
+@cache
 def everything() -> Trace:
     """A recording that fills every section."""
     events = []
@@ -65,8 +67,18 @@ def everything() -> Trace:
 
 
 @pytest.fixture(scope="module")
-def answer() -> dict[str, Any]:
-    return Analysis(everything()).to_dict()
+def analysis() -> Analysis:
+    return Analysis(everything())
+
+
+@pytest.fixture(scope="module")
+def of_nothing() -> Analysis:
+    return Analysis(read_document(kineto([])))
+
+
+@pytest.fixture(scope="module")
+def answer(analysis: Analysis) -> dict[str, Any]:
+    return analysis.to_dict()
 
 
 def numbers(value: Any, key: str = "") -> Iterator[tuple[str, float]]:
@@ -189,10 +201,9 @@ class TestSections:
 
 class TestTables:
     @pytest.mark.parametrize("view", VIEWS)
-    def test_every_view_is_a_table(self, view: str):
-        trace = everything()
-        assert Analysis(trace).table(view).columns
-        assert Analysis(read_document(kineto([]))).table(view).is_empty()
+    def test_every_view_is_a_table(self, view: str, analysis: Analysis, of_nothing: Analysis):
+        assert analysis.table(view).columns
+        assert of_nothing.table(view).is_empty()
 
     def test_operators_by_shape(self):
         analysis = Analysis(everything(), group_by="shape")

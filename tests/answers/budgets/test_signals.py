@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,11 @@ import pytest
 
 import timesink
 from builders import annotation, kernel, kineto, memcpy, memory, operator, runtime, write
-from compared_runs import process_table, rank_fields, write_table
+from compared_runs import process_table, write_table
 from timesink.answers.comparison.budget_file import load_budgets
 from timesink.answers.comparison.budgets import evaluate
 from timesink.answers.comparison.gate_result import gate_of
+from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.work import compare
 from timesink.model.findings import Finding
@@ -37,11 +39,9 @@ def outcomes(folder: Path, text: str, comparison: Comparison) -> dict[str, str]:
 
 
 def recorded(
-    path: Path, *, items: Any = 1, gemm: str = "gemm", gemm_us: float = 80.0, peak: int = 0,
-    **fields: Any,
+    path: Path, *, items: Any = 1, gemm: str = "gemm", gemm_us: float = 80.0, peak: int = 0
 ) -> Path:  # fmt: skip
     """Twelve cycles of 1 ms: a kernel, and calls of `.item()`, as many or by cycle."""
-    pid = 100 + fields.get("distributedInfo", {}).get("rank", 0)
     events = [memory(30, 100, total=peak)] if peak else []
     for number in range(12):
         at, link = 1000.0 * number, 100 * number + 1
@@ -61,9 +61,9 @@ def recorded(
             ]
     for event in events:
         if event.get("cat") not in ("kernel", "gpu_memcpy"):
-            event["pid"] = event["tid"] = pid
+            event["pid"] = event["tid"] = 100
     path.parent.mkdir(parents=True, exist_ok=True)
-    return write(path, kineto(events, **fields))
+    return write(path, kineto(events))
 
 
 def pair(folder: Path, base: dict[str, Any], new: dict[str, Any]) -> Comparison:
@@ -71,29 +71,71 @@ def pair(folder: Path, base: dict[str, Any], new: dict[str, Any]) -> Comparison:
     return compare(*sides, cache=False)
 
 
+@pytest.fixture(scope="module")
+def same(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+    return pair(tmp_path_factory.mktemp("same"), {}, {})
+
+
+@pytest.fixture(scope="module")
+def more(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+    """One more `.item()` per cycle."""
+    return pair(tmp_path_factory.mktemp("more"), {}, {"items": 2})
+
+
+@pytest.fixture(scope="module")
+def replaced(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+    """Another kernel that takes as long, and 32 MiB more."""
+    new = {"gemm": "other_kernel", "peak": 2**30 + 2**25}
+    return pair(tmp_path_factory.mktemp("replaced"), {"peak": 2**30}, new)
+
+
+@pytest.fixture(scope="module")
+def slower(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+    """A kernel that takes 1 % longer; only the base knows its memory."""
+    return pair(tmp_path_factory.mktemp("slower"), {"peak": 5}, {"gemm_us": 80 * 1.01})
+
+
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+    """A kernel that takes 4 % longer."""
+    return pair(tmp_path_factory.mktemp("slow"), {}, {"gemm_us": 80 * 1.04})
+
+
+def of_rank(rank: int, comparison: Comparison) -> Compared:
+    """Its only pair as that of a rank."""
+    (one,) = comparison.pairs
+    base, new = (replace(role, rank=rank) for role in (one.pair.base, one.pair.new))
+    return replace(one, pair=replace(one.pair, base=base, new=new))
+
+
 class TestOneEdit:
-    def test_one_more_item_per_cycle_is_caught_by_every_count(self, tmp_path: Path):
-        found = checks(tmp_path, EVERY, pair(tmp_path, {}, {"items": 2}))
+    def test_one_more_item_per_cycle_is_caught_by_every_count(
+        self, tmp_path: Path, more: Comparison
+    ):
+        found = checks(tmp_path, EVERY, more)
         assert {one.outcome for one in found.values()} == {"failed"}
         assert list(found) == ["program", "launches", "syncs", "bytes_copied", "device_time"]
         assert "aten::item" in found["program"].sentence
         assert found["syncs"].sentence == ("1 → 2 waits for the device per cycle (+1); +0 allowed.")
         assert found["bytes_copied"].sentence == "4 → 8 B copied per cycle (+4 B); +0 allowed."
 
-    def test_a_replaced_kernel_is_caught_by_the_program_alone(self, tmp_path: Path):
-        found = outcomes(tmp_path, EVERY, pair(tmp_path, {}, {"gemm": "other_kernel"}))
+    def test_a_replaced_kernel_is_caught_by_the_program_alone(
+        self, tmp_path: Path, replaced: Comparison
+    ):
+        found = outcomes(tmp_path, EVERY, replaced)
         assert found.pop("program") == "failed"
         assert {*found.values()} == {"passed"}
 
-    def test_equal_runs_pass_and_the_gate_leads_with_what_is_certain(self, tmp_path: Path):
-        same = pair(tmp_path, {}, {})
+    def test_equal_runs_pass_and_the_gate_leads_with_what_is_certain(
+        self, tmp_path: Path, same: Comparison
+    ):
         gate = gate_of(same, None, [*checks(tmp_path, EVERY, same).values()])
         assert gate.outcome == "passed"
         assert gate.leading[:2] == ["The program is the same.", "2 launches per cycle, as before."]
         assert [one.kind for one in gate.checks][-2:] == ["cycle time", "recordings"]
 
-    def test_without_limits_the_gate_tells_the_same(self, tmp_path: Path):
-        gate = gate_of(pair(tmp_path, {}, {"items": 2}))
+    def test_without_limits_the_gate_tells_the_same(self, more: Comparison):
+        gate = gate_of(more)
         assert gate.outcome == "passed"
         assert gate.leading[0].startswith("The program changed: ")
         assert gate.leading[1].startswith("2 → 3 launches per cycle (+1); 1 → 2 waits for the dev")
@@ -101,8 +143,9 @@ class TestOneEdit:
     @pytest.mark.parametrize(
         ("limit", "outcome"), [('"+1"', "passed"), ('"100%"', "passed"), ('"49%"', "failed")]
     )
-    def test_some_more_may_be_allowed(self, tmp_path: Path, limit: str, outcome: str):
-        more = pair(tmp_path, {}, {"items": 2})
+    def test_some_more_may_be_allowed(
+        self, tmp_path: Path, more: Comparison, limit: str, outcome: str
+    ):
         assert outcomes(tmp_path, f"launches = {limit}", more) == {"launches": outcome}
 
     def test_fewer_are_within_every_limit(self, tmp_path: Path):
@@ -124,8 +167,8 @@ class TestNotDecided:
         both = pair(tmp_path, {"items": uneven}, {"items": uneven})
         assert outcomes(tmp_path, 'syncs = "+0"', both) == {"syncs": "passed"}
 
-    def test_what_to_record_is_named(self, tmp_path: Path):
-        found = checks(tmp_path, 'peak_memory = "2%"', pair(tmp_path, {"peak": 5}, {}))
+    def test_what_to_record_is_named(self, tmp_path: Path, slower: Comparison):
+        found = checks(tmp_path, 'peak_memory = "2%"', slower)
         assert found["peak_memory"].outcome == "unjudged"
         assert found["peak_memory"].sentence == (
             "peak_memory not decided: in the new run allocations were not recorded: "
@@ -138,29 +181,24 @@ class TestNotDecided:
         assert found["program"] == found["launches"] == found["device_time"] == "unjudged"
 
     @pytest.mark.parametrize(
-        ("slow", "outcome"), [(1.0, "passed"), (1.01, "unjudged"), (1.04, "failed")]
+        ("name", "outcome"), [("same", "passed"), ("slower", "unjudged"), ("slow", "failed")]
     )
     def test_device_time_fails_only_beyond_its_interval(
-        self, tmp_path: Path, slow: float, outcome: str
+        self, tmp_path: Path, request: pytest.FixtureRequest, name: str, outcome: str
     ):
-        changed = pair(tmp_path, {}, {"gemm_us": 80 * slow})
+        changed = request.getfixturevalue(name)
         found = checks(tmp_path, 'device_time = "1%"', changed)["device_time"]
         assert found.outcome == outcome
         assert ("timesink ab --base" in found.sentence) == (outcome == "unjudged")
 
 
-def test_peak_memory(tmp_path: Path):
-    more = pair(tmp_path, {"peak": 2**30}, {"peak": 2**30 + 2**25})
-    assert outcomes(tmp_path, 'peak_memory = "2%"', more) == {"peak_memory": "failed"}
-    assert outcomes(tmp_path, 'peak_memory = "+32 MiB"', more) == {"peak_memory": "passed"}
+def test_peak_memory(tmp_path: Path, replaced: Comparison):
+    assert outcomes(tmp_path, 'peak_memory = "2%"', replaced) == {"peak_memory": "failed"}
+    assert outcomes(tmp_path, 'peak_memory = "+32 MiB"', replaced) == {"peak_memory": "passed"}
 
 
-def test_of_several_ranks_the_worst_is_told(tmp_path: Path):
-    for side in ("base", "new"):
-        for rank in range(2):
-            items = 2 if (side, rank) == ("new", 1) else 1
-            recorded(tmp_path / side / f"rank{rank}.json", items=items, **rank_fields(rank))
-    both = compare(tmp_path / "base", tmp_path / "new", cache=False)
+def test_of_several_ranks_the_worst_is_told(tmp_path: Path, same: Comparison, more: Comparison):
+    both = replace(same, pairs=(of_rank(0, same), of_rank(1, more)))
     found = checks(tmp_path, 'syncs = "+0"\nprogram = "same"', both)
     assert found["program"].outcome == found["syncs"].outcome == "failed"
     assert "in rank 1" in found["syncs"].sentence
@@ -173,9 +211,8 @@ class TestRecordings:
     def faults(self, shared: Path) -> Path:
         return shared / "data/h200/faults"
 
-    @pytest.mark.parametrize(("base", "new"), [("normal", "normal_b"), ("normal_b", "normal")])
-    def test_a_rerun_passes_all_of_them(self, faults: Path, tmp_path: Path, base: str, new: str):
-        again = timesink.compare(faults / base, faults / new)
+    def test_a_rerun_passes_all_of_them(self, faults: Path, tmp_path: Path):
+        again = timesink.compare(faults / "normal", faults / "normal_b")
         assert {*outcomes(tmp_path, EVERY, again).values()} == {"passed"}
 
     def test_waits_and_copies_put_in(self, faults: Path, tmp_path: Path):

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from builders import Event, annotation, kernel, kineto, operator, runtime, write
+import timesink
+from builders import Document, Event, annotation, kernel, kineto, operator, runtime, write
+from cases import read_document
+from compared import pair_of
+from timesink.analyses.behaviour.table import behaviour_table
+from timesink.analyses.comparison.efficiency import EfficiencyChange, efficiency_change
+from timesink.analyses.comparison.pair import Role
+from timesink.analyses.cycles.search import find_cycles
+from timesink.analyses.work.cycle_work import process_work
 from timesink.answers.comparison.baselines import save_baseline
 from timesink.answers.comparison.document import comparison_document
+from timesink.answers.comparison.efficiency import efficiency_section, efficiency_values
 from timesink.answers.comparison.gate import comment_md
 from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.work import compare
 from timesink.errors import TimesinkError
+from timesink.model.trace import Trace
 from timesink.output.terminal import to_text
 
 TF32 = "sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize128x128"
@@ -24,8 +35,7 @@ FLOP = 2 * SIZE**3
 CALLS = 2
 
 
-def recording(
-    path: Path,
+def document(
     *,
     name: str = TF32,
     size: int = SIZE,
@@ -34,7 +44,7 @@ def recording(
     shapes: bool = True,
     device: str = "NVIDIA H200",
     types: str = "float",
-) -> Path:
+) -> Document:
     """Ten cycles that multiply square matrices, and do some more."""
     given: dict[str, Any] = {"Input Dims": [[size, size]] * 2, "Input type": [types] * 2}
     events: list[Event] = []
@@ -55,26 +65,43 @@ def recording(
                 kernel(f"{other}_kernel", at + 26, 1, correlation),
             ]
     about = {"id": 0, "name": device, "computeMajor": 9, "computeMinor": 0, "numSms": 132}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return write(path, kineto(events, deviceProperties=[about]))
+    return kineto(events, deviceProperties=[about])
 
 
-@pytest.fixture
-def compared(tmp_path: Path):
-    def sides(base: dict[str, Any], new: dict[str, Any]) -> Comparison:
-        one, other = tmp_path / "base.json", tmp_path / "new.json"
-        return compare(recording(one, **base), recording(other, **new), cache=False)
+def recording(path: Path, **options: Any) -> Path:
+    return write(path, document(**options))
 
-    return sides
+
+@cache
+def side(**options: Any) -> Role:
+    return role_of(read_document(document(**options)))
+
+
+def role_of(trace: Trace) -> Role:
+    """The process of a recording, with what efficiency is told from."""
+    cycles = find_cycles(trace)
+    table = behaviour_table(trace, cycles).table
+    (pid,) = table["pid"].unique().to_list()
+    work = process_work(trace, cycles).get(pid)
+    return Role("base", "base.json", pid, table, work=work)
+
+
+def changed(
+    base: dict[str, Any], new: dict[str, Any], peaks: str | None = None
+) -> EfficiencyChange | None:
+    return efficiency_change(pair_of(base=side(**base), new=side(**new)), peaks)
+
+
+def told(found: EfficiencyChange | None) -> dict[str, Any]:
+    return json.loads(json.dumps(efficiency_values(found)))["efficiency"]
 
 
 def said(comparison: Comparison) -> dict[str, Any]:
     return json.loads(comparison.to_json())["efficiency"]
 
 
-def test_equal_programs_do_the_same_work_and_no_operator_is_listed(compared):
-    comparison = compared({}, {"took_us": 20.5})
-    found = said(comparison)
+def test_equal_programs_do_the_same_work_and_no_operator_is_listed():
+    found = told(changed({}, {"took_us": 20.5}))
     assert found["same_work"] is True
     assert found["operators"] == []
     assert found["base"]["matrix_flop"] == found["new"]["matrix_flop"] == CALLS * FLOP
@@ -82,8 +109,8 @@ def test_equal_programs_do_the_same_work_and_no_operator_is_listed(compared):
     assert found["sentences"][0].startswith("The same work: 4.29 GFLOP of matrix products")
 
 
-def test_products_in_another_precision_are_named_with_figures(compared):
-    found = said(compared({}, {"name": FP32, "took_us": 150.0}))
+def test_products_in_another_precision_are_named_with_figures():
+    found = told(changed({}, {"name": FP32, "took_us": 150.0}))
     (row,) = found["operators"]
     assert (row["operator"], row["shape"]) == ("aten::mm", "1024x1024, 1024x1024")
     assert (row["change"], row["base_precision"], row["new_precision"]) == (
@@ -99,40 +126,41 @@ def test_products_in_another_precision_are_named_with_figures(compared):
     assert found["same_work"] is False
 
 
-def test_same_work_that_takes_longer_falls_from_its_roof(compared):
-    found = said(compared({}, {"took_us": 80.0}))
+def test_same_work_that_takes_longer_falls_from_its_roof():
+    found = told(changed({}, {"took_us": 80.0}))
     (row,) = found["operators"]
     assert (row["change"], found["same_work"]) == ("slower", True)
     assert row["new_roof_pct"] == pytest.approx(row["base_roof_pct"] * 20.05 / 80.05, rel=1e-3)
     assert found["sentences"][0].endswith("; same work but slower: 1 operator.")
 
 
-def test_more_calls_and_other_shapes_are_more_work(compared):
-    more = said(compared({}, {"calls": 3}))["operators"][0]
+def test_more_calls_and_other_shapes_are_more_work():
+    more = told(changed({}, {"calls": 3}))["operators"][0]
     assert (more["change"], more["base_calls"], more["new_calls"]) == ("more work", 2, 3)
-    (other,) = said(compared({}, {"size": 2048, "took_us": 160.0}))["operators"]
+    (other,) = told(changed({}, {"size": 2048, "took_us": 160.0}))["operators"]
     assert other["change"] == "more work"
     assert other["shape"] == "1024x1024, 1024x1024 → 2048x2048, 2048x2048"
     assert other["new_gflop"] == pytest.approx(8 * other["base_gflop"])
 
 
-def test_side_without_shapes_is_named_and_nothing_is_compared(compared):
-    found = said(compared({"shapes": False}, {}))
+def test_side_without_shapes_is_named_and_nothing_is_compared():
+    found = told(changed({"shapes": False}, {}))
     assert (found["same_work"], found["reason"], found["base"]) == (None, "no shapes", None)
     assert found["new"]["matrix_flop"] == CALLS * FLOP
     assert found["sentences"][0].startswith("base has no shapes (record_shapes=True)")
 
 
-def test_nothing_is_said_where_neither_side_has_shapes(compared):
-    comparison = compared({"shapes": False}, {"shapes": False})
-    assert said(comparison) is None
-    assert "efficiency" not in [one.id for one in comparison_document(comparison).sections]
+def test_nothing_is_said_where_neither_side_has_shapes():
+    found = changed({"shapes": False}, {"shapes": False})
+    assert told(found) is None
+    assert list(efficiency_section(found, 10)) == []
 
 
 def test_peaks_that_are_given_are_those_of_both_sides(tmp_path: Path):
-    sides = [recording(tmp_path / name, device=name) for name in ("H200.json", "own.json")]
-    known = said(compare(*sides, cache=False))
+    devices = "H200", "own"
+    known = told(changed(*({"device": device} for device in devices)))
     assert known["new"]["mfu_pct"] is None
+    sides = [recording(tmp_path / f"{device}.json", device=device) for device in devices]
     given = said(compare(*sides, peaks="dram=1TB/s,tf32_tensor=100TFLOP/s", cache=False))
     assert given["base"]["mfu_pct"] == pytest.approx(known["base"]["mfu_pct"] * 494.7 / 100)
     assert given["new"]["mfu_pct"] == pytest.approx(given["base"]["mfu_pct"])
@@ -141,33 +169,37 @@ def test_peaks_that_are_given_are_those_of_both_sides(tmp_path: Path):
         compare(*sides, peaks="lost.csv", cache=False)
 
 
-def test_shares_of_different_devices_name_both(compared):
-    found = said(compared({}, {"device": "NVIDIA A100-SXM4-80GB"}))
+def test_shares_of_different_devices_name_both():
+    found = told(changed({}, {"device": "NVIDIA A100-SXM4-80GB"}))
     assert found["same_device"] is False
     assert "Different devices, H200 → A100" in found["sentences"][1]
 
 
-def test_text_and_comment_show_a_table_only_where_something_changed(compared):
-    same, changed = compared({}, {}), compared({}, {"name": FP32, "took_us": 150.0})
+def test_text_and_comment_show_a_table_only_where_something_changed(tmp_path: Path):
+    other = {"name": FP32, "took_us": 150.0}
+    base, new = recording(tmp_path / "base.json"), recording(tmp_path / "new.json", **other)
+    same, changed_ = (compare(base, one, cache=False) for one in (base, new))
+    assert said(changed_) == told(changed({}, other))
     title = "Operators that changed, per cycle"
     for write_ in (lambda one: to_text(comparison_document(one, top=10)), comment_md):
-        assert "The same work" in write_(same)
-        assert title not in write_(same)
-        assert "tf32 → fp32" in write_(changed)
-        assert title in write_(changed)
+        of_same, of_changed = write_(same), write_(changed_)
+        assert "The same work" in of_same
+        assert title not in of_same
+        assert "tf32 → fp32" in of_changed
+        assert title in of_changed
 
 
 def test_baseline_keeps_what_its_cycles_do(tmp_path: Path):
     base, new = recording(tmp_path / "base.json"), recording(tmp_path / "new.json", took_us=80.0)
     save_baseline("main", base, store=tmp_path / "store")
-    kept = said(compare("@main", new, store=tmp_path / "store"))
-    fresh = said(compare(base, new))
-    assert kept == fresh
+    (kept,) = compare("@main", new, store=tmp_path / "store").pairs
+    assert told(kept.efficiency) == told(changed({}, {"took_us": 80.0}))
 
 
 def test_one_model_does_the_same_matrix_products_on_devices_of_two_makers(shared: Path):
     sides = [shared / f"data/tracelens/{name}/timesformer.json.gz" for name in ("h100", "mi300")]
-    found = said(compare(*sides))
+    one, other = (role_of(timesink.open(path)) for path in sides)
+    found = told(efficiency_change(pair_of(base=one, new=other)))
     base, new = (found[side]["matrix_flop"] for side in ("base", "new"))
     assert new == pytest.approx(base, rel=1e-4)
     # Only the convolution is another operator: that of each maker's library.  One adds the bias.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,13 @@ import pytest
 
 import timesink
 from builders import Event, complete, operator, write
-from compared_runs import rank_fields, timeline, write_timeline
-from timesink.answers.comparison.document import comparison_document, program_document
+from compared_runs import timeline, write_timeline
+from timesink.answers.comparison.document import (
+    comparison_document,
+    program_csv,
+    program_document,
+)
+from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.program import (
     VIEWS,
     program_frame,
@@ -22,6 +28,7 @@ from timesink.answers.comparison.program import (
     program_section,
     program_values,
 )
+from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.work import compare
 from timesink.cli import main
 from timesink.model.diagnosis import ProgramChange, ProgramEdit, SteadyTimes
@@ -106,14 +113,31 @@ def edited(reads: int = 1, **fields: Any) -> dict[str, Any]:
     return document
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for recordings that nobody changes, and for what is kept of them."""
+    folder = tmp_path_factory.mktemp("kept")
+    write_timeline(folder / "base.json", cycles=8)
+    write(folder / "new.json", edited())
+    return folder
+
+
 @pytest.fixture
-def pair(tmp_path: Path) -> tuple[str, str]:
-    base = write_timeline(tmp_path / "base.json", cycles=8)
-    return str(base), str(write(tmp_path / "new.json", edited()))
+def pair(kept: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+    monkeypatch.setenv("TIMESINK_CACHE_DIR", str(kept / "cache"))
+    return str(kept / "base.json"), str(kept / "new.json")
 
 
-def test_sentences_come_in_their_order(pair: tuple[str, str]):
-    said = compare(*pair).headline
+@pytest.fixture(scope="module")
+def found(kept: Path) -> Comparison:
+    """Both compared."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIMESINK_CACHE_DIR", str(kept / "cache"))
+        return compare(kept / "base.json", kept / "new.json")
+
+
+def test_sentences_come_in_their_order(found: Comparison):
+    said = found.headline
     order = [
         "The program changed: aten::item added",
         "Device time per cycle is the same",
@@ -142,19 +166,19 @@ def test_an_equal_program_is_never_said_to_have_changed(tmp_path: Path, slow: fl
     }
 
 
-def test_an_edit_is_the_first_cause_whatever_cycles_take(pair: tuple[str, str]):
-    found = compare(*pair).diagnosis
-    assert found is not None
-    assert found.causes[0].cause == "synchronisation"
-    assert "aten::item added" in found.causes[0].sentence
+def test_an_edit_is_the_first_cause_whatever_cycles_take(found: Comparison):
+    assert found.diagnosis is not None
+    first = found.diagnosis.causes[0]
+    assert first.cause == "synchronisation"
+    assert "aten::item added" in first.sentence
 
 
-def test_json(pair: tuple[str, str]):
-    document = compare(*pair).to_dict()
-    found = document["program"]
-    assert found == document["pairs"][0]["program"]
-    assert set(found) == {"same", "certain", "device_time", "change", "varying", "kinds", "edits"}
-    (edit,) = found["edits"]
+def test_json(found: Comparison):
+    document = found.to_dict()
+    said = document["program"]
+    assert said == document["pairs"][0]["program"]
+    assert set(said) == {"same", "certain", "device_time", "change", "varying", "kinds", "edits"}
+    (edit,) = said["edits"]
     assert set(edit) == {
         "edit", "cause", "place", "call", "base_calls", "new_calls", "device_us", "host_us",
         "launches", "waits", "bytes", "evidence",
@@ -163,10 +187,10 @@ def test_json(pair: tuple[str, str]):
         "synchronisation", 0, 1, 1,
     )  # fmt: skip
     assert edit["host_us"] == 15
-    parts = found["change"]
+    parts = said["change"]
     assert parts["host_us"] == pytest.approx(edit["host_us"] + parts["same_calls_host_us"])
     assert parts["device_us"] == pytest.approx(edit["device_us"] + parts["same_calls_device_us"])
-    assert list(found["kinds"][0]["base_cycles"]) == list(range(1, 9))
+    assert list(said["kinds"][0]["base_cycles"]) == list(range(1, 9))
 
 
 def test_without_a_timeline_nothing_is_known():
@@ -184,11 +208,8 @@ def test_without_a_timeline_nothing_is_known():
         ("kinds", ["Kinds of cycles", "unevenly"]),
     ],
 )
-def test_views_as_text(
-    pair: tuple[str, str], view: str, told: list[str], capfd: pytest.CaptureFixture[str]
-):
-    assert main(["compare", *pair, "--view", view]) == 0
-    shown = capfd.readouterr().out
+def test_views_as_text(found: Comparison, view: str, told: list[str]):
+    shown = terminal.to_text(program_document(found, view))
     assert "The program changed" in shown
     assert [part for part in told if part not in shown] == []
 
@@ -201,12 +222,18 @@ def test_views_as_text(
         ("kinds", {"kind": "1", "base_cycles": "8", "new_cycles": "8", "base_period": ""}),
     ],
 )
-def test_views_as_csv(
-    pair: tuple[str, str], view: str, first: dict[str, str], capfd: pytest.CaptureFixture[str]
-):
-    assert main(["compare", *pair, "--view", view, "--format", "csv"]) == 0
-    rows = list(csv.DictReader(io.StringIO(capfd.readouterr().out)))
+def test_views_as_csv(found: Comparison, view: str, first: dict[str, str]):
+    rows = list(csv.DictReader(io.StringIO(program_csv(found.pairs[0], view))))
     assert first.items() <= rows[0].items()
+
+
+def test_a_view_is_shown_or_written_by_the_command(
+    pair: tuple[str, str], found: Comparison, capfd: pytest.CaptureFixture[str]
+):
+    assert main(["compare", *pair, "--view", "edits"]) == 0
+    assert "aten::item added" in capfd.readouterr().out
+    assert main(["compare", *pair, "--view", "edits", "--format", "csv"]) == 0
+    assert capfd.readouterr().out == program_csv(found.pairs[0], "edits") + "\n"
 
 
 def test_every_view_has_all_rows_and_columns_as_a_frame():
@@ -252,28 +279,30 @@ def test_a_pattern_that_is_none_is_refused(
     assert "--ignore" in capfd.readouterr().err
 
 
-def test_ranks_that_do_the_same_are_told_once(tmp_path: Path):
-    (tmp_path / "new").mkdir()
-    for rank in range(3):
-        fields = rank_fields(rank, 3)
-        write_timeline(tmp_path / "base" / f"rank{rank}.json", cycles=8, **fields)
-        reads = 3 if rank == 2 else 1
-        write(tmp_path / "new" / f"rank{rank}.json", edited(reads=reads, **fields))
-    found = compare(tmp_path / "base", tmp_path / "new")
-    sections = program_document(found, "edits").sections
+def test_ranks_that_do_the_same_are_told_once(kept: Path, found: Comparison):
+    more = compare(kept / "base.json", write(kept / "more.json", edited(reads=3)), cache=False)
+    ranks = [of_rank(rank, one) for rank, one in enumerate((found, found, more))]
+    run = replace(found, pairs=tuple(ranks))
+    sections = program_document(run, "edits").sections
     assert [section.title.count("rank") for section in sections] == [2, 1]
-    assert found.diagnosis is not None
-    program = found.diagnosis.program
+    assert run.diagnosis is not None
+    program = run.diagnosis.program
     assert program is not None
     assert len(program.edits) == 1
-    shown = terminal.to_text(comparison_document(found, top=5))
+    shown = terminal.to_text(comparison_document(run, top=5))
     assert "Synchronisation" in shown
 
 
-def test_a_kept_run_has_its_program(pair: tuple[str, str]):
-    first = compare(*pair)
+def of_rank(rank: int, comparison: Comparison) -> Compared:
+    """Its only pair as that of a rank."""
+    (one,) = comparison.pairs
+    base, new = (replace(role, rank=rank) for role in (one.pair.base, one.pair.new))
+    return replace(one, pair=replace(one.pair, base=base, new=new))
+
+
+def test_a_kept_run_has_its_program(found: Comparison, pair: tuple[str, str]):
     again = compare(*pair)
-    for one, other in zip(first.roles, again.roles, strict=True):
+    for one, other in zip(found.roles, again.roles, strict=True):
         assert one.program is not None
         assert other.program is not None
         assert other.program is not one.program

@@ -9,9 +9,10 @@ import pytest
 
 import timesink
 from compared import HEALTHY, comparison, two_runs
-from compared_runs import SLOW_CLOCK, cycle_tables, rank_fields, write_case, write_timeline
+from compared_runs import SLOW_CLOCK, rank_fields, write_case, write_timeline
 from diagnosed import slow_clock, unchanged
 from gated import comparison_of, gate_check, lengths
+from length_runs import compared_lengths
 from timesink.analyses.comparison.pair import Workload
 from timesink.answers.comparison.gate_result import Gate, Limit, gate_of, gate_of_error
 from timesink.answers.comparison.pairing import Compared
@@ -23,6 +24,18 @@ from timesink.model.diagnosis import SteadyTimes
 def outcome(limit: Limit | None, change_pct: float, verdict: str = "regression") -> str:
     why = slow_clock(verdict=verdict, cycle_time=lengths(change_pct))
     return gate_of(comparison_of({"case": why}), limit).outcome
+
+
+def even_cycles(
+    by: float, *, first: float | None = None, every_fifth: float | None = None
+) -> list[float]:
+    """40 even cycles of about 1 ms, of which the first or every fifth may be long, in ns."""
+    lengths_ns = [by * (1e6 + 2000 * (number % 3 - 1)) for number in range(40)]
+    if first is not None:
+        lengths_ns[0] = first
+    if every_fifth is not None:
+        lengths_ns[4::5] = [every_fifth] * 8
+    return lengths_ns
 
 
 class TestLimit:
@@ -95,29 +108,32 @@ class TestSentences:
 class TestSteadyCycles:
     """What is held against a limit is what was tested."""
 
-    def gate(self, folder: Path, **sides: float) -> Gate:
-        return gate_of(compare(*cycle_tables(folder, **sides), cache=False), Limit(5.0))
+    def gate(
+        self, new_by: float, *, base_first: float | None = None, new_first: float | None = None
+    ) -> Gate:
+        sides = even_cycles(1.0, first=base_first), even_cycles(new_by, first=new_first)
+        return gate_of(compared_lengths(*sides), Limit(5.0))
 
-    def test_a_slow_first_cycle_of_the_base_hides_nothing(self, tmp_path: Path):
-        gate = self.gate(tmp_path, new_by=1.1, base_first=4e6)
+    def test_a_slow_first_cycle_of_the_base_hides_nothing(self):
+        gate = self.gate(1.1, base_first=4e6)
         assert gate.outcome == "failed"
         assert (
             "Without warm-up and outliers: 1.00 → 1.10 ms (+10.0 %); allowed: 5 % more."
             in (gate.reasons[0])
         )
 
-    def test_a_slow_first_cycle_of_the_new_run_fails_nothing(self, tmp_path: Path):
-        gate = self.gate(tmp_path, new_by=1.035, new_first=6e6)
+    def test_a_slow_first_cycle_of_the_new_run_fails_nothing(self):
+        gate = self.gate(1.035, new_first=6e6)
         assert gate.outcome == "passed"
         assert "(+3.5 %), within what is allowed: 5 % more." in gate.checks[0].sentence
 
-    def test_one_so_slow_that_means_say_the_opposite_cannot_be_judged(self, tmp_path: Path):
-        gate = self.gate(tmp_path, new_by=1.1, base_first=20e6)
+    def test_one_so_slow_that_means_say_the_opposite_cannot_be_judged(self):
+        gate = self.gate(1.1, base_first=20e6)
         assert gate.outcome == "unjudged"
         assert "means say the opposite of most cycles" in gate.reasons[0]
 
-    def test_a_slow_first_cycle_does_not_make_a_pass_blind(self, tmp_path: Path):
-        gate = self.gate(tmp_path, new_by=1.0, new_first=20e6)
+    def test_a_slow_first_cycle_does_not_make_a_pass_blind(self):
+        gate = self.gate(1.0, new_first=20e6)
         assert gate.outcome == "passed"
         assert gate.unseen.startswith("Changes below about 2.")
 
@@ -125,9 +141,9 @@ class TestSteadyCycles:
 class TestUnevenCycles:
     """What is beyond the limit and not certain."""
 
-    def test_seven_times_as_long_for_every_fifth_cycle_does_not_pass(self, tmp_path: Path):
-        tables = cycle_tables(tmp_path, new_by=1.0, new_fifth=33e6)
-        gate = gate_of(compare(*tables, cache=False), Limit(10.0))
+    def test_seven_times_as_long_for_every_fifth_cycle_does_not_pass(self):
+        uneven = compared_lengths(even_cycles(1.0), even_cycles(1.0, every_fifth=33e6))
+        gate = gate_of(uneven, Limit(10.0))
         assert gate.exit_code == 1
         assert "1.00 → 7.40 ms (7.4 x" in gate.reasons[0]
         assert "Not decided: that is beyond 10 %, and cycles are too uneven" in gate.reasons[0]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -34,6 +34,7 @@ def test_what_is_written_is_read(table: pl.DataFrame, ending: str) -> None:
     assert {entry.code for entry in trace.health} <= {"missing_level"}
 
 
+@settings(max_examples=5)
 @given(tables, st.permutations([*COLUMNS, "unit", "cycle_type"]), st.sampled_from(["\n", "\r\n"]))
 def test_any_order_of_columns(table: pl.DataFrame, columns: list[str], end: str) -> None:
     texts = pl.read_csv(behaviour_csv(table).encode(), infer_schema=False)

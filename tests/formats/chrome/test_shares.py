@@ -17,7 +17,9 @@ from timesink.model.trace import Trace
 from timesink.runtime import workers
 
 SMALL_PIECE = 4_000
-STEPS = 1_500
+STEPS = 150
+LONG_NAME = 30_000
+"""So few events fill several pieces."""
 
 
 @pytest.fixture
@@ -34,7 +36,8 @@ def read_with(path: Path, jobs: int) -> Trace:
 @pytest.fixture(scope="module")
 def large(tmp_path_factory) -> Path:
     """A trace of several pieces, large enough for real workers."""
-    text = to_bytes(training_trace(steps=STEPS))
+    name = b'"aten::linear' + b"x" * LONG_NAME + b'"'
+    text = to_bytes(training_trace(steps=STEPS)).replace(b'"aten::linear"', name)
     assert len(text) > 2 * container.PIECE_BYTES
     return write(tmp_path_factory.mktemp("large") / "trace.json", text)
 
@@ -52,12 +55,11 @@ def test_worker_processes_give_the_tables_of_one_process(large, alone):
 
 
 def test_workers_import_nothing_from_the_current_folder(tmp_path, monkeypatch):
-    path = write(tmp_path / "trace.json.gz", training_trace(steps=1))
     (tmp_path / "pickle.py").write_text("raise SystemExit('imported from the current folder')")
     monkeypatch.chdir(tmp_path)
-    worker = workers.Worker("timesink.formats.registry", "read_trace", path)
+    worker = workers.Worker("posixpath", "basename", "/a/trace.json")
     try:
-        assert worker.result() is not None
+        assert worker.result() == "trace.json"
     finally:
         worker.stop()
 
@@ -130,9 +132,8 @@ def packed(text: bytes, folder: Path) -> dict[str, Path]:
     }
 
 
-@pytest.mark.parametrize("dialect", ["nvidia", "ascend"])
-def test_packing_does_not_change_the_tables(tmp_path, dialect):
-    text = to_bytes(DIALECTS[dialect]())
+def test_packing_does_not_change_the_tables(tmp_path):
+    text = to_bytes(DIALECTS["nvidia"]())
     plain = as_text(read_with(write(tmp_path / "trace.json", text), 1))
     for label, path in packed(text, tmp_path).items():
         trace = read_with(path, 1)

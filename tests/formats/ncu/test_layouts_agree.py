@@ -95,6 +95,7 @@ def test_details(*, calls, unit, locale, order, noise, around, quote, ending, ma
 
 
 @given(calls=RUNS, unit=UNITS, locale=LOCALE, around=st.lists(NOISE, max_size=3))
+@settings(max_examples=5)
 def test_raw(calls, unit, locale, around) -> None:
     trace = read(raw_csv(calls, time_unit=unit, locale=locale, before=around, after=around))
     assert_frame_equal(trace.kernel_calls, expected_calls(calls), check_exact=True)
@@ -102,6 +103,7 @@ def test_raw(calls, unit, locale, around) -> None:
 
 
 @given(calls=RUNS, unit=UNITS, locale=LOCALE, around=st.lists(NOISE, max_size=3))
+@settings(max_examples=5)
 def test_text(calls, unit, locale, around) -> None:
     trace = read(text_page(calls, time_unit=unit, locale=locale, before=around, after=around))
     assert_frame_equal(trace.kernel_calls, expected_calls(calls, with_ids=False), check_exact=True)
@@ -109,7 +111,7 @@ def test_text(calls, unit, locale, around) -> None:
 
 
 @given(calls=RUNS)
-@settings(max_examples=5)
+@settings(max_examples=3)
 def test_labels(calls) -> None:
     """The details page names its metrics for people."""
     for write in (details_csv, text_page):

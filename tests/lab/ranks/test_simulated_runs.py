@@ -22,10 +22,12 @@ PLANS = {
     "sharded": Plan(ranks=4, ranks_per_node=2, steps=2, sharded=True),
     "tensor": Plan(ranks=4, ranks_per_node=2, tensor=2, steps=2),
     "expert": Plan(ranks=4, ranks_per_node=2, expert=2, steps=2),
-    "pipeline": Plan(ranks=6, ranks_per_node=3, tensor=2, pipeline=3, microbatches=4, steps=2),
+    "pipeline": Plan(
+        ranks=6, ranks_per_node=3, tensor=2, pipeline=3, microbatches=3, steps=2, layers=1
+    ),
     "one rank": Plan(ranks=1, steps=2),
 }
-_IN_STAGES = Plan(ranks=4, ranks_per_node=2, pipeline=2, steps=4)
+_IN_STAGES = Plan(ranks=4, ranks_per_node=2, pipeline=2, steps=4, layers=1)
 
 Generated = tuple[SimulatedRun, dict[int, Trace]]
 
@@ -122,7 +124,7 @@ def test_a_straggler_costs_about_what_was_asked_and_is_told(kind):
 
 @pytest.mark.parametrize("kind", ["python_stall", "slow_host", "sync", "slow_clock"])
 def test_a_little_is_little_although_the_host_is_ahead_of_the_device(kind):
-    run = carry_out(Plan(ranks=4, stragglers=(Straggler(kind, rank=2, intensity=0.05),)))
+    run = carry_out(Plan(ranks=4, steps=3, stragglers=(Straggler(kind, rank=2, intensity=0.05),)))
     (answer,) = run.truth.answers
     assert 0.03 < answer.cost_us / run.truth.healthy_run_us < 0.07
 
@@ -130,9 +132,9 @@ def test_a_little_is_little_although_the_host_is_ahead_of_the_device(kind):
 @pytest.mark.parametrize(
     ("plan", "kind", "separable", "copies_slower"),
     [
-        (Plan(ranks=8, steps=2), "slow_link", False, False),
-        (Plan(ranks=8, tensor=2, steps=2), "slow_link", True, False),
-        (Plan(ranks=8, steps=2), "slow_bus", True, True),
+        (Plan(ranks=4, steps=2), "slow_link", False, False),
+        (Plan(ranks=4, tensor=2, steps=2), "slow_link", True, False),
+        (Plan(ranks=4, steps=2), "slow_bus", True, True),
     ],
 )
 def test_a_link_shows_where_groups_cross_and_a_bus_in_copies(plan, kind, separable, copies_slower):
@@ -146,7 +148,7 @@ def test_a_link_shows_where_groups_cross_and_a_bus_in_copies(plan, kind, separab
 
 
 def test_who_causes_waits_waits_least():
-    run = carry_out(Plan(ranks=8, steps=4, stragglers=(Straggler("slow_clock", rank=3),)))
+    run = carry_out(Plan(ranks=4, steps=4, stragglers=(Straggler("slow_clock", rank=3),)))
     waits = {
         rank: trace.device.filter(pl.col("name").cast(pl.String).str.starts_with("ncclDev"))[
             "dur_ns"

@@ -96,6 +96,5 @@ def test_as_plain_data():
     assert found["evidence"][0].keys() > {"kind", "name"}
 
 
-@pytest.mark.parametrize("rule", rules_for("run"))
-def test_an_empty_trace_has_no_findings(rule):
-    assert rule(read()) == []
+def test_an_empty_trace_has_no_findings():
+    assert [rule for rule in rules_for("run") if rule(read()) != []] == []

@@ -6,7 +6,7 @@ import pytest
 
 from builders import annotation, operator, step
 from cases import read
-from generated_sets import generated_set, healthy_set, slow_set, slow_set_and_truth
+from generated_sets import GRID, TWOS, generated_set, healthy_set, slow_set, slow_set_and_truth
 from rank_sets import as_set
 from timesink.analyses.ranks.causes import CAUSES
 from timesink.lab.ranks import Straggler
@@ -16,7 +16,7 @@ from timesink.rules.communication import stragglers, why_late
 @pytest.fixture(scope="module")
 def loading():
     """One rank waits for its data in every step, a fifth of its length."""
-    (only,) = stragglers(slow_set("data_loading"))
+    (only,) = stragglers(slow_set("data_loading", **GRID))
     return only
 
 
@@ -55,7 +55,7 @@ def test_ranks_that_are_late_together_cost_what_the_run_loses():
 
 
 def test_nothing_is_said_about_a_healthy_run():
-    assert stragglers(healthy_set()) == []
+    assert stragglers(healthy_set(**TWOS)) == []
 
 
 def test_ranks_that_do_not_communicate_hold_nobody_up():

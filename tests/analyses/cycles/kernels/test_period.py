@@ -13,7 +13,7 @@ from timesink.analyses.cycles.search import find_cycles
 from timesink.errors import NotFoundError
 
 
-@given(layers=st.integers(1, 40), steps=st.integers(4, 12), kinds=st.integers(2, 9))
+@given(layers=st.integers(1, 20), steps=st.integers(4, 8), kinds=st.integers(2, 9))
 @settings(max_examples=6)
 def test_the_step_wins_over_its_layers(layers, steps, kinds):
     names = decode_step(layers, kinds) * steps

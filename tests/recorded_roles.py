@@ -1,0 +1,22 @@
+"""Roles of real recordings as comparisons find them: what was found of one is kept beside it.
+
+Tests of what is made of cycles, behaviour and anatomies need not find these anew.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from timesink.analyses.comparison.pair import Role
+from timesink.answers.comparison.kept_runs import Runs, read_sides
+from timesink.answers.comparison.naming import members_of
+from timesink.answers.comparison.runs import SideReadOptions
+from timesink.answers.comparison.sides import find_side
+
+
+@lru_cache(maxsize=16)
+def recorded_roles(path: Path) -> list[Role]:
+    """Every role of a run."""
+    read = read_sides(Runs(SideReadOptions()), [find_side(path).sources])
+    return [one.role for one in members_of(read[0][0])]
