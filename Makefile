@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 WEB    := PATH="$(abspath $(BIN)):$$PATH" npm --prefix web
 STATIC := src/timesink/output/static
 
-.PHONY: help demo test test-code test-programs test-web lint format docs web screenshots bench accuracy clean
+.PHONY: help demo test test-analyses test-answers test-programs test-web lint format docs web screenshots bench accuracy clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -56,15 +56,21 @@ demo: $(VENV)/.installed  ## install, read the bundled recording, print the answ
 	$(BIN)/timesink demo -o demo-output/timesink-demo.html
 
 test: $(VENV)/.installed-test $(VENV)/.installed-browser web/node_modules/.installed  ## install what the tests need and run them all
-	@echo "Three groups of tests run beside each other; each is shown when it has ended."
-	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target test-programs test-code test-web
+	@echo "Four groups of tests run beside each other; each is shown when it has ended."
+	@$(MAKE) --no-print-directory --jobs=4 --output-sync=target test-programs test-analyses test-answers test-web
 
 # Programs, clusters and browsers are waited for much of the time: others compute meanwhile.
 PROGRAMS := tests/browser $(filter-out tests/test_gate_acceptance.py tests/browser/%,\
   $(shell grep --recursive --files-with-matches --include='*.py' 'mark\.whole' tests))
 
-test-code:
-	$(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder $(PROGRAMS:%=--ignore=%)
+# The rest are two halves that take as long: workers of one run would both collect all of it.
+ANSWERS := tests/answers tests/lab tests/output $(wildcard tests/test_*.py)
+
+test-analyses:
+	$(BIN)/python -m pytest -q $(PROGRAMS:%=--ignore=%) $(ANSWERS:%=--ignore=%)
+
+test-answers:
+	$(BIN)/python -m pytest -q $(PROGRAMS:%=--ignore=%) $(ANSWERS)
 
 test-programs:
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder $(PROGRAMS)
