@@ -238,17 +238,18 @@ def _reason(
     if verdict == "incomparable":
         return members[0].diagnosis.reason
     took, many = f"{units.times(*means)} on average ({units.change(*means)})", len(members)
+    every = "Both processes" if many == 2 else f"All {many} processes"
     told = []
     for kind, word in _TOLD.items():
         names = [members[place].process for place in changed[kind]]
         if len(names) == many:
-            told.append(f"All {many} processes have {word} cycles")
+            told.append(f"{every} have {word} cycles")
         elif names:
             have = "has" if len(names) == 1 else "have"
             who = f"{len(names)} of {many} processes ({units.listed(names)})"
             told.append(f"{who} {have} {word} cycles")
     if not told:
-        return f"All {many} processes have cycles that are the same within noise: {took}."
+        return f"{every} have cycles that are the same within noise: {took}."
     but = "; together that is no change" if verdict == "no_change" else ""
     return f"{' and '.join(told)}{but}: {took}."
 
