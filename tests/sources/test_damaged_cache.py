@@ -17,7 +17,7 @@ from timesink.model.trace import Trace
 from timesink.sources.cache import Cache
 from timesink.sources.kept_answers import KeptAnswer, KeptSummaries
 
-DAMAGES = 150
+DAMAGES = 500
 
 
 def damaged(content: bytes, chance: random.Random) -> bytes:
