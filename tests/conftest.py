@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 # Programs that tests start need not compile timesink anew each time, whatever the machine prefers.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Shells let their background jobs ignore it, and so would programs that tests interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Before tests import these functions.
 remember_pairs()
