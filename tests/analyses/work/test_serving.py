@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib import import_module
 
 import pytest
 
@@ -387,12 +386,3 @@ def test_strange_arguments_raise_nothing(arguments: list):
         for one in (call, CallArguments(call.name, lists)):
             work = work_of(one)
             assert work is None or min(work.flop, work.read_bytes, work.written_bytes) >= 0
-
-
-def test_formulas_have_names_of_their_own():
-    names = [
-        name
-        for module in registry._MODULES
-        for name in import_module(f"timesink.analyses.work.{module}").FORMULAS
-    ]
-    assert len(names) == len(set(names))

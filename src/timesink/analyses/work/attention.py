@@ -8,11 +8,10 @@ aligned to the last of both (the kernels of flash attention) or to the first (al
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from timesink.analyses.work.arguments import CallArguments, Tensor
-from timesink.analyses.work.work import Formula, Work, moved
+from timesink.analyses.work.work import Work, moved
 
 _CAUSAL_FROM_FIRST, _CAUSAL_FROM_LAST = 1, 2
 """What the kind of mask is in efficient attention."""
@@ -150,17 +149,12 @@ def _pairs_of_sequences(
     return pairs, "" if is_even else "all sequences but the longest are equally long"
 
 
-def attention(call: CallArguments) -> Work | None:
-    """Queries, keys and values of shape batch x N x heads x d, or without batch one by one."""
-    return _forward(call, _sizes(call, is_heads_first=False))
+def attention(call: CallArguments, *, heads_first: bool = False) -> Work | None:
+    """Queries, keys and values of shape batch x N x heads x d, or without batch one by one.
 
-
-def attention_heads_first(call: CallArguments) -> Work | None:
-    """Queries, keys and values of shape batch x heads x N x d."""
-    return _forward(call, _sizes(call, is_heads_first=True))
-
-
-def _forward(call: CallArguments, sizes: _Sizes | None) -> Work | None:
+    With `heads_first` of shape batch x heads x N x d.
+    """
+    sizes = _sizes(call, is_heads_first=heads_first)
     if sizes is None:
         return None
     q, v = sizes.q, sizes.v
@@ -173,24 +167,14 @@ def _forward(call: CallArguments, sizes: _Sizes | None) -> Work | None:
     return replace(work, matrix_flop=flop, precision=q.precision, assumed=sizes.assumed)
 
 
-def attention_backward(call: CallArguments) -> Work | None:
-    """Gradients of queries, keys and values, batch x N x heads x d: five products."""
-    return _backward(call, _sizes(call, is_heads_first=False))
-
-
-def attention_backward_heads_first(call: CallArguments) -> Work | None:
-    """Gradients of queries, keys and values, batch x heads x N x d: five products."""
-    return _backward(call, _sizes(call, is_heads_first=True))
-
-
-def _backward(call: CallArguments, sizes: _Sizes | None) -> Work | None:
+def attention_backward(
+    call: CallArguments, grad: Tensor, *, heads_first: bool = False
+) -> Work | None:
     """Scores again, then the gradients of values, probabilities, queries and keys."""
-    if sizes is None:
+    sizes = _sizes(call, is_heads_first=heads_first)
+    if sizes is None or grad.shape[:-1] != sizes.q.shape[:-1]:
         return None
     q, k, v, bias = sizes.q, sizes.k, sizes.v, call.tensor("bias")
-    grad = call.tensor("grad")
-    if grad is None or grad.shape[:-1] != q.shape[:-1]:
-        return None
     read = [grad, q, k, v, call.tensor("out"), call.tensor("sums"), bias]
     is_asked = any(call.flags("bias_asked")[-1:])
     work = moved(read, [_dense(q), _dense(k), _dense(v), bias if is_asked else None])
@@ -205,11 +189,3 @@ def _backward(call: CallArguments, sizes: _Sizes | None) -> Work | None:
 
 def _dense(tensor: Tensor) -> Tensor:
     return tensor.sized(*tensor.shape)
-
-
-FORMULAS: Mapping[str, Formula] = {
-    "attention": attention,
-    "attention_heads_first": attention_heads_first,
-    "attention_backward": attention_backward,
-    "attention_backward_heads_first": attention_backward_heads_first,
-}

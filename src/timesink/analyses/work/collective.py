@@ -8,7 +8,6 @@ Sums on the way are not counted.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import cache
 
 import polars as pl
@@ -16,7 +15,7 @@ import polars as pl
 from timesink.analyses.communication.calls import collective_kind, element_bytes
 from timesink.analyses.communication.records import bus_share
 from timesink.analyses.work.arguments import CallArguments, Tensor
-from timesink.analyses.work.work import Formula, Work
+from timesink.analyses.work.work import Work
 
 _MANY = 10**9
 _GATHERED, _SCATTERED = ("all_gather", "gather"), ("reduce_scatter", "scatter")
@@ -91,7 +90,7 @@ def collective(call: CallArguments) -> Work | None:
     given, taken = _recorded(call)
     notes = [] if devices else ["devices not recorded: taken as many"]
     if not given and not taken:
-        given, assumed = _size(call, "input")
+        given, assumed = _size(call, "given")
         taken, also = _size(call, "output")
         notes += [note for note in (assumed or also,) if note]
     # With one of the two sizes the other follows.
@@ -113,6 +112,3 @@ def collective(call: CallArguments) -> Work | None:
         wire_bytes=volume * share,
         assumed="; ".join(notes),
     )
-
-
-FORMULAS: Mapping[str, Formula] = {"collective": collective}

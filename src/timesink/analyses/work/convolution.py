@@ -7,18 +7,14 @@ plain one has the output: there each input element meets the weights of its chan
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 
 from timesink.analyses.work.arguments import CallArguments, Tensor
-from timesink.analyses.work.work import Formula, Work, moved
+from timesink.analyses.work.work import Work, moved
 
 
-def convolution(call: CallArguments) -> Work | None:
-    """`input` with `weight` and `bias`; with `added` a tensor is added, with `relu` cut at zero."""
-    given, weight = call.tensor("input"), call.tensor("weight")
-    if given is None or weight is None:
-        return None
+def convolution(call: CallArguments, given: Tensor, weight: Tensor) -> Work | None:
+    """`given` with `weight` and `bias`; with `added` a tensor is added, with `relu` cut at zero."""
     shape = _output_shape(call, given, weight, is_transposed=_is_transposed(call))
     if shape is None:
         return None
@@ -35,11 +31,10 @@ def convolution(call: CallArguments) -> Work | None:
     )
 
 
-def convolution_backward(call: CallArguments) -> Work | None:
+def convolution_backward(
+    call: CallArguments, grad: Tensor, given: Tensor, weight: Tensor
+) -> Work | None:
     """Gradients of input, weight and bias as far as `mask` asks for them."""
-    grad, given, weight = call.tensor("grad"), call.tensor("input"), call.tensor("weight")
-    if grad is None or given is None or weight is None:
-        return None
     if not len(grad.shape) == len(given.shape) == len(weight.shape) > 2:
         return None
     flags = call.flags("mask")
@@ -115,9 +110,3 @@ def _output_shape(
     if min(sizes) < 0:
         return None
     return (*given.shape[: -dimensions - 1], channels, *sizes)
-
-
-FORMULAS: Mapping[str, Formula] = {
-    "convolution": convolution,
-    "convolution_backward": convolution_backward,
-}

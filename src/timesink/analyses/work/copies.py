@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 
 from timesink.analyses.work.arguments import CallArguments, Tensor
-from timesink.analyses.work.pointwise import is_known
-from timesink.analyses.work.work import Formula, Work, moved
+from timesink.analyses.work.work import Work, moved
 
 _OPAQUE = re.compile(r"OpaqueType<\(?(?:unsigned int\)?)?\s*(\d+)u?>")
 _COPIED = re.compile(r"CatArrayBatchedCopy\w*<([\w:]+)")
@@ -24,32 +22,25 @@ def type_of_list(call: CallArguments) -> tuple[str, str]:
         if found := _OPAQUE.search(launch.kernel):
             return _PLAIN.get(int(found[1]), ""), ""
         found = _COPIED.search(launch.kernel)
-        if found and is_known([Tensor((), found[1])]):
+        if found and Tensor((), found[1]).element_bytes:
             return found[1], ""
     return call.facts.usual_type, "type of the list's members: the usual one"
 
 
-def copied(call: CallArguments) -> Work | None:
+def copied(source: Tensor, target: Tensor) -> Work | None:
     """`source` is read and `target` written, each at its own type and size."""
-    source, target = call.tensor("source"), call.tensor("target")
-    if source is None or target is None or not is_known([source, target]):
-        return None
     return moved([source], [target])
 
 
-def duplicated(call: CallArguments) -> Work | None:
+def duplicated(call: CallArguments, given: Tensor) -> Work | None:
     """A tensor is read and written elsewhere, in another order or with the type of `dtype`."""
-    given = call.tensor(0)
-    if given is None or not is_known([given]):
-        return None
     kind = call.type_of("dtype") or given.type
     return moved([given], [Tensor(given.shape, kind)])
 
 
-def looked_at(call: CallArguments) -> Work | None:
+def looked_at(given: Tensor) -> Work | None:
     """One tensor is read, and next to nothing written."""
-    given = call.tensor(0)
-    return moved([given], []) if given is not None and is_known([given]) else None
+    return moved([given], [])
 
 
 def concatenated(call: CallArguments) -> Work | None:
@@ -66,7 +57,7 @@ def concatenated(call: CallArguments) -> Work | None:
     elif widest is not None and assumed:
         # What is narrower is widened by the copy.
         kind, assumed = widest.type, "types of some members of the list: the usual one" * untold
-    if not is_known([Tensor((), kind)]) or not members:
+    if not Tensor((), kind).element_bytes or not members:
         return None
     read = [one if one.element_bytes else replace(one, type=usual) for one in members]
     written = Tensor((sum(one.elements for one in members),), kind)
@@ -75,11 +66,3 @@ def concatenated(call: CallArguments) -> Work | None:
 
 def _width(one: Tensor) -> float:
     return one.element_bytes
-
-
-FORMULAS: Mapping[str, Formula] = {
-    "copied": copied,
-    "duplicated": duplicated,
-    "looked_at": looked_at,
-    "concatenated": concatenated,
-}

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from timesink.analyses.work.arguments import CallArguments, KernelLaunch, Tensor
-from timesink.analyses.work.work import Formula, Work, moved
+from timesink.analyses.work.work import Work, moved
 
 _EVEN = "tokens choose experts evenly"
 
@@ -24,7 +23,7 @@ _PRECISIONS = {"E2m1": "fp4", "E4m3": "fp8", "E5m2": "fp8", "Bfloat16": "bf16", 
 _MOST_CHOICES = 64
 
 
-def fused_experts(call: CallArguments) -> Work | None:
+def fused_experts(call: CallArguments, x: Tensor, w1: Tensor, w2: Tensor) -> Work | None:
     """Two products per token and chosen expert: `x` with `w1`, that with `w2`; exact operations.
 
     `w1` is E x (N or 2 N) x K, `w2` E x K x N; rows of half that length hold four bits a number.
@@ -33,9 +32,7 @@ def fused_experts(call: CallArguments) -> Work | None:
     an element for the activation, and for adding up what the experts give.  Where experts are on
     several devices, this one computes its share.
     """
-    x, w1, w2, chosen = (call.tensor(name) for name in ("x", "w1", "w2", "chosen"))
-    if x is None or w1 is None or w2 is None or not x.element_bytes:
-        return None
+    chosen = call.tensor("chosen")
     choices = chosen.shape[-1] if chosen and len(chosen.shape) == 2 else call.integer("choices")
     if len(x.shape) != 2 or len(w1.shape) != 3 or len(w2.shape) != 3 or not choices:
         return None
@@ -63,16 +60,15 @@ def fused_experts(call: CallArguments) -> Work | None:
     )
 
 
-def expert_stage(call: CallArguments) -> Work | None:
+def expert_stage(call: CallArguments, x: Tensor, w: Tensor, out: Tensor) -> Work | None:
     """One of the two products: rows of `x` with `w` (E x N x K) of their experts, to `out`.
 
     Rows are tokens, each for as many experts as `choices` says, or already one for each of them.
     """
-    x, w, out = call.tensor("x"), call.tensor("w"), call.tensor("out")
     choices = call.integer("choices")
-    if x is None or w is None or out is None or not choices or len(w.shape) != 3:
+    if not choices or len(w.shape) != 3:
         return None
-    if len(x.shape) not in (2, 3) or not x.element_bytes or not x.shape[-1]:
+    if len(x.shape) not in (2, 3) or not x.shape[-1]:
         return None
     k, (experts, n, row) = x.shape[-1], w.shape
     if not experts or not (row == k or (2 * row == k and w.element_bytes == 1)):
@@ -107,7 +103,7 @@ class _GroupedProduct:
     precision: str
 
 
-def routed_experts(call: CallArguments) -> Work | None:
+def routed_experts(call: CallArguments, x: Tensor, scores: Tensor) -> Work | None:
     """A layer of experts of which only tokens (`x`) and `scores` are recorded, not the weights.
 
     None, unless its two products are kernels that TensorRT-LLM generated.  Their names hold types
@@ -116,12 +112,11 @@ def routed_experts(call: CallArguments) -> Work | None:
     remaining tokens fill: only one number of choices per token gives it.  The second product must
     give rows as wide as `x`, and the first half of its columns to the second.
     """
-    x, scores = call.tensor("x"), call.tensor("scores")
-    if x is None or scores is None or len(x.shape) != 2 or len(scores.shape) != 2:
+    if len(x.shape) != 2 or len(scores.shape) != 2:
         return None
     (tokens, k), experts = x.shape, scores.shape[1]
     found = [one for launch in call.launches if (one := _grouped(launch))]
-    if not tokens or not experts or not x.element_bytes:
+    if not tokens or not experts:
         return None
     for first, second in pairwise(found):
         choices = _choices(tokens, experts, first)
@@ -146,10 +141,9 @@ def routed_experts(call: CallArguments) -> Work | None:
     return None
 
 
-def routing(call: CallArguments) -> Work | None:
+def routing(call: CallArguments, scores: Tensor, weights: Tensor) -> Work | None:
     """Softmax of `scores` and the best of each row: five operations a score."""
-    scores, weights = call.tensor("scores"), call.tensor("weights")
-    if scores is None or weights is None or not scores.element_bytes or len(scores.shape) != 2:
+    if len(scores.shape) != 2:
         return None
     if len(weights.shape) != 2 or weights.shape[0] != scores.shape[0]:
         return None
@@ -159,30 +153,25 @@ def routing(call: CallArguments) -> Work | None:
     return replace(work, vector_flop=5.0 * scores.elements, precision=scores.precision)
 
 
-def routing_order(call: CallArguments) -> Work | None:
+def routing_order(call: CallArguments, chosen: Tensor) -> Work | None:
     """Places of tokens in the order of their experts: no operations on numbers."""
-    chosen = call.tensor("chosen")
-    if chosen is None or not chosen.element_bytes:
-        return None
     return moved([chosen], [call.tensor(name) for name in ("order", "experts")])
 
 
-def sum_of_experts(call: CallArguments) -> Work | None:
+def sum_of_experts(x: Tensor, out: Tensor) -> Work | None:
     """What the experts gave (`x`) added up per token (`out`)."""
-    x, out = call.tensor("x"), call.tensor("out")
-    if x is None or out is None or not x.element_bytes or x.elements % max(out.elements, 1):
+    if x.elements % max(out.elements, 1):
         return None
     flop = float(max(x.elements - out.elements, 0))
     return replace(moved([x], [out]), vector_flop=flop, precision=x.precision)
 
 
-def rows_by_expert(call: CallArguments) -> Work | None:
+def rows_by_expert(call: CallArguments, a: Tensor, b: Tensor) -> Work | None:
     """`a` (rows x K), sorted by expert, times `b` (E x K x N or E x N x K): 2 rows N K.
 
     Weights of all experts are taken as read, at most as many as there are rows.
     """
-    a, b = call.tensor("a"), call.tensor("b")
-    if a is None or b is None or len(a.shape) != 2 or len(b.shape) != 3 or not a.element_bytes:
+    if len(a.shape) != 2 or len(b.shape) != 3:
         return None
     (rows, k), (experts, *sides) = a.shape, b.shape
     if k not in sides or not experts:
@@ -203,12 +192,11 @@ def rows_by_expert(call: CallArguments) -> Work | None:
     )
 
 
-def weight_gradients_by_expert(call: CallArguments) -> Work | None:
+def weight_gradients_by_expert(a: Tensor, b: Tensor, lengths: Tensor) -> Work | None:
     """Rows of `a` (rows x K) and `b` (rows x N), sorted by expert, to E x K x N: 2 rows N K."""
-    a, b, lengths = call.tensor("a"), call.tensor("b"), call.tensor("lengths")
-    if a is None or b is None or lengths is None or len(a.shape) != 2 or len(b.shape) != 2:
+    if len(a.shape) != 2 or len(b.shape) != 2:
         return None
-    if a.shape[0] != b.shape[0] or not a.element_bytes:
+    if a.shape[0] != b.shape[0]:
         return None
     (rows, k), n = a.shape, b.shape[1]
     work = moved([a, b], [a.sized(lengths.elements, k, n)])
@@ -266,15 +254,3 @@ def _choices(tokens: int, experts: int, product: _GroupedProduct) -> int | None:
 def _is_gated(call: CallArguments) -> bool:
     names = " ".join(launch.kernel for launch in call.launches).lower()
     return any(word in names for word in ("swiglu", "geglu", "act_and_mul"))
-
-
-FORMULAS: Mapping[str, Formula] = {
-    "fused_experts": fused_experts,
-    "routed_experts": routed_experts,
-    "expert_routing": routing,
-    "expert_order": routing_order,
-    "expert_sum": sum_of_experts,
-    "rows_by_expert": rows_by_expert,
-    "weight_gradients_by_expert": weight_gradients_by_expert,
-    "expert_stage": expert_stage,
-}

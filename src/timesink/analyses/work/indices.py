@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 
 from timesink.analyses.work.arguments import CallArguments, Tensor
-from timesink.analyses.work.pointwise import LONG, broadcast, is_known, promoted
-from timesink.analyses.work.work import Formula, Work, moved
+from timesink.analyses.work.pointwise import LONG, broadcast, promoted
+from timesink.analyses.work.work import Work, moved
 
 _ROWS_KERNEL = "vectorized_gather_kernel"
 _ELEMENTS_KERNEL = re.compile(r"index_elementwise_kernel<(\d+), (\d+)")
@@ -38,11 +36,8 @@ def _touched(table: Tensor, taken: Tensor) -> Tensor:
     return min((taken, table), key=lambda one: one.bytes)
 
 
-def rows_taken(call: CallArguments) -> Work | None:
+def rows_taken(call: CallArguments, table: Tensor, index: Tensor) -> Work | None:
     """Slices of `table` along `dim` (the first where none is recorded), one for each index."""
-    table, index = call.tensor("table"), call.tensor("index")
-    if table is None or index is None or not is_known([table, index]):
-        return None
     length, assumed = _along(replace(call, places={"usual": 0, **call.places}), table)
     taken = table.sized(table.elements // length * index.elements if length else 0)
     work = moved([_touched(table, taken), index], [taken])
@@ -50,11 +45,8 @@ def rows_taken(call: CallArguments) -> Work | None:
     return replace(work, assumed="" if out or len(table.shape) == 2 else assumed)
 
 
-def elements_taken(call: CallArguments) -> Work | None:
+def elements_taken(table: Tensor, index: Tensor) -> Work | None:
     """One element of `table` for each of `index`."""
-    table, index = call.tensor("table"), call.tensor("index")
-    if table is None or index is None or not is_known([table, index]):
-        return None
     taken = table.sized(*index.shape)
     return moved([_touched(table, taken), index], [taken])
 
@@ -100,11 +92,8 @@ def _from_blocks(call: CallArguments, table: Tensor) -> tuple[int, Tensor | None
     return None
 
 
-def indexed(call: CallArguments) -> Work | None:
+def indexed(call: CallArguments, table: Tensor) -> Work | None:
     """Elements that a list of indices picks; a dimension without an index is taken whole."""
-    table = call.tensor(0)
-    if table is None or not is_known([table]):
-        return None
     found = _indexed(table, call.tensor_list(1)) or _from_blocks(call, table)
     if found is None:
         return None
@@ -113,11 +102,8 @@ def indexed(call: CallArguments) -> Work | None:
     return replace(moved([_touched(table, taken), lists], [taken]), assumed=assumed)
 
 
-def index_put(call: CallArguments) -> Work | None:
+def index_put(call: CallArguments, table: Tensor, values: Tensor) -> Work | None:
     """`values` are set where a list of indices says, or added to what is there."""
-    table, values = call.tensor(0), call.tensor(2)
-    if table is None or values is None or not is_known([table, values]):
-        return None
     found = _indexed(table, call.tensor_list(1))
     if found is None and values.elements > 1:
         found = values.elements, None, "indices not recorded: one for each value"
@@ -132,11 +118,10 @@ def index_put(call: CallArguments) -> Work | None:
     return replace(work, vector_flop=added, precision=table.precision, assumed=assumed)
 
 
-def scattered(call: CallArguments, *, adds: bool = False) -> Work | None:
+def scattered(
+    call: CallArguments, table: Tensor, index: Tensor, *, adds: bool = False
+) -> Work | None:
     """One element is set for each of `index`; with `adds` that there is read and added to."""
-    table, index = call.tensor("table"), call.tensor("index")
-    if table is None or index is None or not is_known([table, index]):
-        return None
     given, source = table.sized(*index.shape), call.tensor("source")
     placed = _touched(table, given)
     read = [index, _touched(source, given) if source else None, placed if adds else None]
@@ -144,11 +129,11 @@ def scattered(call: CallArguments, *, adds: bool = False) -> Work | None:
     return replace(moved(read, [placed]), vector_flop=added, precision=table.precision)
 
 
-def rows_set(call: CallArguments, *, adds: bool = False) -> Work | None:
+def rows_set(
+    call: CallArguments, table: Tensor, index: Tensor, *, adds: bool = False
+) -> Work | None:
     """Slices of `source` are set, or added, where `index` says; a plain value is not read."""
-    table, index, source = (call.tensor(name) for name in ("table", "index", "source"))
-    if table is None or index is None or not is_known([table, index]):
-        return None
+    source = call.tensor("source")
     assumed = ""
     if source is None or not source.shape:
         length, assumed = _along(replace(call, places={"usual": 0, **call.places}), table)
@@ -164,10 +149,9 @@ def rows_set(call: CallArguments, *, adds: bool = False) -> Work | None:
     return replace(work, vector_flop=added, precision=table.precision, assumed=assumed)
 
 
-def gradient_of_rows(call: CallArguments) -> Work | None:
+def gradient_of_rows(call: CallArguments, grad: Tensor, index: Tensor) -> Work | None:
     """`grad` is added up by row, to a table of `rows`, which is written whole."""
-    grad, index = call.tensor("grad"), call.tensor("index")
-    if grad is None or index is None or not is_known([grad, index]) or not grad.shape:
+    if not grad.shape:
         return None
     width, rows = grad.shape[-1], call.integer("rows")
     made = grad.sized(index.elements if rows is None else rows, width)
@@ -177,12 +161,9 @@ def gradient_of_rows(call: CallArguments) -> Work | None:
     return replace(work, vector_flop=flop, precision=grad.precision, assumed=assumed)
 
 
-def bags(call: CallArguments) -> Work | None:
+def bags(call: CallArguments, table: Tensor, index: Tensor, starts: Tensor) -> Work | None:
     """Rows of a table, added up by bag."""
-    table, index, starts = (call.tensor(place) for place in (0, 1, 2))
-    if table is None or index is None or starts is None or len(table.shape) != 2:
-        return None
-    if not is_known([table, index, starts]):
+    if len(table.shape) != 2:
         return None
     width = table.shape[1]
     count = starts.elements - (1 if call.flag("last") else 0)
@@ -194,7 +175,7 @@ def bags(call: CallArguments) -> Work | None:
 def selected(call: CallArguments) -> Work | None:
     """Elements that a mask picks, or where they are; how many is not recorded."""
     read = [one for one in call.inputs[: call.places["end"]] if isinstance(one, Tensor)]
-    if not read or not is_known(read):
+    if not read:
         return None
     work = replace(moved(read, []), vector_flop=float(max(one.elements for one in read)))
     return replace(work, precision="int", assumed="result not recorded: taken as small")
@@ -204,11 +185,8 @@ def _logarithm(count: float) -> float:
     return max(1.0, math.log2(count)) if count > 1 else 1.0
 
 
-def sorted_rows(call: CallArguments) -> Work | None:
+def sorted_rows(call: CallArguments, given: Tensor) -> Work | None:
     """Values and indices in order along `dim`: n log2 n operations for each n of them."""
-    given = call.tensor(0)
-    if given is None or not is_known([given]):
-        return None
     # With a flag for stable sorting the dimension comes one place later.
     place = 2 if call.flag(1) is not None or len(call.inputs) in (4, 6) else 1
     length, assumed = _along(replace(call, places={"dim": place}), given)
@@ -219,11 +197,10 @@ def sorted_rows(call: CallArguments) -> Work | None:
     return replace(work, vector_flop=flop, precision=given.precision, assumed=assumed)
 
 
-def top(call: CallArguments, *, one: bool = False, values: bool = True) -> Work | None:
+def top(
+    call: CallArguments, given: Tensor, *, one: bool = False, values: bool = True
+) -> Work | None:
     """`count` values along `dim` and where they are: `one`, or just where without `values`."""
-    given = call.tensor(0)
-    if given is None or not is_known([given]):
-        return None
     length, assumed = _along(call, given)
     count = 1 if one else call.integer("count")
     if count is None:
@@ -238,33 +215,10 @@ def top(call: CallArguments, *, one: bool = False, values: bool = True) -> Work 
     )
 
 
-def searched(call: CallArguments) -> Work | None:
+def searched(call: CallArguments, borders: Tensor, values: Tensor) -> Work | None:
     """Each of `values` is looked for in `borders`, in log2 n steps."""
-    borders, values = call.tensor("borders"), call.tensor("values")
-    if borders is None or values is None or not is_known([borders, values]):
-        return None
     length = borders.shape[-1] if borders.shape else 1
     narrow = call.flag("narrow") is True
     work = moved([borders, values], [Tensor(values.shape, "int" if narrow else LONG)])
     flop = values.elements * _logarithm(length)
     return replace(work, vector_flop=flop, precision=Tensor((), promoted([values])).precision)
-
-
-FORMULAS: Mapping[str, Formula] = {
-    "rows_taken": rows_taken,
-    "elements_taken": elements_taken,
-    "indexed": indexed,
-    "index_put": index_put,
-    "scattered": scattered,
-    "scattered_sum": partial(scattered, adds=True),
-    "rows_set": rows_set,
-    "rows_added": partial(rows_set, adds=True),
-    "gradient_of_rows": gradient_of_rows,
-    "bags": bags,
-    "selected": selected,
-    "sorted": sorted_rows,
-    "top": top,
-    "ranked": partial(top, one=True),
-    "sampled": partial(top, values=False),
-    "searched": searched,
-}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from timesink.analyses.work.arguments import CallArguments, Tensor
-from timesink.analyses.work.work import Formula, Work, moved, vector_work
+from timesink.analyses.work.work import Work, moved, vector_work
 
 _COMPLEX = {
     "float": "c10::complex<float>",
@@ -19,50 +19,39 @@ _UNREDUCED = 0
 """What stands for a loss per element."""
 
 
-def loss(call: CallArguments) -> Work | None:
-    """Difference, function and sum: three per element of `input` and `target`."""
-    given, target = call.tensor("input"), call.tensor("target")
-    if given is None or target is None:
-        return None
+def loss(call: CallArguments, given: Tensor, target: Tensor) -> Work | None:
+    """Difference, function and sum: three per element of `given` and `target`."""
     is_reduced = call.integer("reduction") != _UNREDUCED
     out = given.sized() if is_reduced else given.sized(*given.shape)
     read = [given, target, call.tensor("weight"), call.tensor("positive_weight")]
     return vector_work(3 * given.elements, given, read, [out])
 
 
-def loss_backward(call: CallArguments) -> Work | None:
+def loss_backward(call: CallArguments, grad: Tensor, given: Tensor, target: Tensor) -> Work | None:
     """Difference, derivative and scale: three per element."""
-    grad, given, target = call.tensor("grad"), call.tensor("input"), call.tensor("target")
-    if grad is None or given is None or target is None:
-        return None
     read = [grad, given, target, call.tensor("weight")]
     return vector_work(3 * given.elements, given, read, [given.sized(*given.shape)])
 
 
-def class_loss(call: CallArguments) -> Work | None:
-    """One element of `input` read per target, weighed and added up."""
-    given, target = call.tensor("input"), call.tensor("target")
-    if given is None or target is None:
-        return None
+def class_loss(call: CallArguments, given: Tensor, target: Tensor) -> Work | None:
+    """One element of `given` read per target, weighed and added up."""
     picked = given.sized(target.elements)
     is_reduced = call.integer("reduction") != _UNREDUCED
     out = [given.sized() if is_reduced else picked, given.sized()]
     return vector_work(2 * target.elements, given, [picked, target, call.tensor("weight")], out)
 
 
-def class_loss_backward(call: CallArguments) -> Work | None:
-    """A gradient like `input`, zero but for one element per target."""
-    grad, given, target = call.tensor("grad"), call.tensor("input"), call.tensor("target")
-    if grad is None or given is None or target is None:
-        return None
+def class_loss_backward(
+    call: CallArguments, grad: Tensor, given: Tensor, target: Tensor
+) -> Work | None:
+    """A gradient like `given`, zero but for one element per target."""
     read = [grad, target, call.tensor("weight")]
     return vector_work(target.elements, given, read, [given.sized(*given.shape)])
 
 
-def alignment_loss(call: CallArguments) -> Work | None:
+def alignment_loss(call: CallArguments, given: Tensor, target: Tensor) -> Work | None:
     """Loss over alignments (CTC): eight operations per step and state of the labels."""
-    given, target = call.tensor("input"), call.tensor("target")
-    if given is None or target is None or len(given.shape) != 3:
+    if len(given.shape) != 3:
         return None
     steps, batch, _ = given.shape
     lengths = call.integers("target_lengths")
@@ -73,36 +62,29 @@ def alignment_loss(call: CallArguments) -> Work | None:
     return work if longest else replace(work, assumed="labels of unknown length")
 
 
-def alignment_loss_backward(call: CallArguments) -> Work | None:
+def alignment_loss_backward(
+    call: CallArguments, given: Tensor, target: Tensor, states: Tensor
+) -> Work | None:
     """Gradient of the loss over alignments, from the states of the way forward."""
-    given, target, states = call.tensor("input"), call.tensor("target"), call.tensor("states")
-    if given is None or target is None or states is None:
-        return None
     read = [call.tensor("grad"), given, target, states]
     return vector_work(8 * states.elements, given, read, [given.sized(*given.shape)])
 
 
-def dropout(call: CallArguments) -> Work | None:
+def dropout(given: Tensor) -> Work | None:
     """Draw and scale: two per element; writes which elements were kept."""
-    given = call.tensor("input")
-    if given is None:
-        return None
     made = [given.sized(*given.shape), Tensor(given.shape, "bool")]
     return vector_work(2 * given.elements, given, [given], made)
 
 
-def dropout_backward(call: CallArguments) -> Work | None:
+def dropout_backward(grad: Tensor, mask: Tensor) -> Work | None:
     """Select and scale: two per element."""
-    grad, mask = call.tensor("grad"), call.tensor("mask")
-    if grad is None or mask is None:
-        return None
     return vector_work(2 * grad.elements, grad, [grad, mask], [grad.sized(*grad.shape)])
 
 
-def fourier_transform(call: CallArguments) -> Work | None:
+def fourier_transform(call: CallArguments, given: Tensor) -> Work | None:
     """5 n log2(n) operations for n complex elements, half of that where one side is real."""
-    given, axes = call.tensor("input"), call.integers("axes")
-    if given is None or not given.shape or not axes:
+    axes = call.integers("axes")
+    if not given.shape or not axes:
         return None
     if not all(-len(given.shape) <= axis < len(given.shape) for axis in axes):
         return None
@@ -121,14 +103,14 @@ def fourier_transform(call: CallArguments) -> Work | None:
     return vector_work(flop, given, [given], [Tensor(tuple(shape), kind)])
 
 
-def recurrent(call: CallArguments) -> Work | None:
+def recurrent(call: CallArguments, given: Tensor, hidden: Tensor) -> Work | None:
     """Each step of each sequence times all weights; what gates do element by element is left out.
 
     Weights are the list's matrices, or all of their one buffer where the list was not recorded.
     """
-    given, hidden, cell = call.tensor("input"), call.tensor("hidden"), call.tensor("cell")
+    cell = call.tensor("cell")
     weights = _weights(call)
-    if given is None or hidden is None or weights is None or not given.shape:
+    if weights is None or not given.shape:
         return None
     steps = given.elements // max(given.shape[-1], 1)
     directions = 2 if call.flag("both_ways") else 1
@@ -142,11 +124,11 @@ def recurrent(call: CallArguments) -> Work | None:
     )
 
 
-def recurrent_backward(call: CallArguments) -> Work | None:
+def recurrent_backward(call: CallArguments, given: Tensor) -> Work | None:
     """Gradients of input and weights: twice the products of the way forward."""
-    given, weights = call.tensor("input"), _weights(call)
+    weights = _weights(call)
     output, grad = call.tensor("output"), call.tensor("grad")
-    if given is None or weights is None or not given.shape:
+    if weights is None or not given.shape:
         return None
     steps = given.elements // max(given.shape[-1], 1)
     return replace(
@@ -159,7 +141,7 @@ def recurrent_backward(call: CallArguments) -> Work | None:
 
 def _weights(call: CallArguments) -> Tensor | None:
     """All weights as one tensor, of the type of the input."""
-    given, listed = call.tensor("input"), call.tensor_list("weights")
+    given, listed = call.tensor("given"), call.tensor_list("weights")
     if given is None or not listed:
         return call.tensor("buffer")
     return given.sized(sum(one.elements for one in listed))
@@ -170,23 +152,19 @@ def _multiplied(call: CallArguments, weights: Tensor) -> int:
     return sum(one.elements for one in listed if len(one.shape) == 2) or weights.elements
 
 
-def recurrent_cell(call: CallArguments) -> Work | None:
+def recurrent_cell(
+    call: CallArguments, gates: Tensor, hidden_gates: Tensor, state: Tensor
+) -> Work | None:
     """Gates of one step: three operations per gate and five per state; gates are kept."""
-    gates, more, state = call.tensor("gates"), call.tensor("hidden_gates"), call.tensor("state")
-    if gates is None or more is None or state is None:
-        return None
     is_lstm = "lstm" in call.name
     kept = state.sized(state.elements * (4 if is_lstm else 5))
     made = [state, state if is_lstm else None, kept]
-    read = [gates, more, state, call.tensor("bias"), call.tensor("hidden_bias")]
+    read = [gates, hidden_gates, state, call.tensor("bias"), call.tensor("hidden_bias")]
     return vector_work(3 * gates.elements + 5 * state.elements, gates, read, made)
 
 
-def recurrent_cell_backward(call: CallArguments) -> Work | None:
+def recurrent_cell_backward(call: CallArguments, kept: Tensor) -> Work | None:
     """Gradients of the gates of one step and of the state before it."""
-    kept = call.tensor("kept")
-    if kept is None:
-        return None
     is_lstm = "lstm" in call.name
     grad, cell_grad = call.tensor("grad"), call.tensor("cell_grad")
     states = kept.elements // (4 if is_lstm else 5)
@@ -195,10 +173,9 @@ def recurrent_cell_backward(call: CallArguments) -> Work | None:
     return vector_work(3 * made.elements, kept, read, [made])
 
 
-def distances(call: CallArguments) -> Work | None:
+def distances(a: Tensor, b: Tensor) -> Work | None:
     """Subtract, power and sum for each pair of rows."""
-    a, b = call.tensor("a"), call.tensor("b")
-    if a is None or b is None or len(a.shape) < 2 or len(a.shape) != len(b.shape):
+    if len(a.shape) < 2 or len(a.shape) != len(b.shape):
         return None
     out = a.sized(*a.shape[:-1], b.shape[-2])
     return vector_work(3 * out.elements * a.shape[-1], a, [a, b], [out])
@@ -253,23 +230,3 @@ def _after_norm(call: CallArguments, x: Tensor, weights: Sequence[Tensor]) -> Wo
         precision="fp8" if eight else x.precision,
         assumed="results for the backward pass are left out",
     )
-
-
-FORMULAS: Mapping[str, Formula] = {
-    "norm_and_linear": norm_and_linear,
-    "norm_and_perceptron": norm_and_perceptron,
-    "loss": loss,
-    "loss_backward": loss_backward,
-    "class_loss": class_loss,
-    "class_loss_backward": class_loss_backward,
-    "alignment_loss": alignment_loss,
-    "alignment_loss_backward": alignment_loss_backward,
-    "dropout": dropout,
-    "dropout_backward": dropout_backward,
-    "fourier_transform": fourier_transform,
-    "recurrent": recurrent,
-    "recurrent_backward": recurrent_backward,
-    "recurrent_cell": recurrent_cell,
-    "recurrent_cell_backward": recurrent_cell_backward,
-    "distances": distances,
-}

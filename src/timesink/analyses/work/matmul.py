@@ -6,20 +6,18 @@ A complex multiplication and addition counts as four real ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 
 from timesink.analyses.work.arguments import CallArguments, Tensor
-from timesink.analyses.work.work import Formula, Work, moved
+from timesink.analyses.work.work import Work, moved
 
 
-def matmul(call: CallArguments) -> Work | None:
+def matmul(call: CallArguments, a: Tensor, b: Tensor) -> Work | None:
     """`a` (.. x M x K) times `b` (.. x K x N) plus `beta` times `bias`, as in mm, addmm and bmm.
 
     Vectors are matrices of one row or column. With `out_type` the product has another type.
     """
-    a, b = call.tensor("a"), call.tensor("b")
-    if a is None or b is None or not a.shape or not b.shape:
+    if not a.shape or not b.shape:
         return None
     *batch, m, k = a.shape if len(a.shape) > 1 else (1, *a.shape)
     *other, rows, n = b.shape if len(b.shape) > 1 else (*b.shape, 1)
@@ -36,28 +34,25 @@ def matmul(call: CallArguments) -> Work | None:
     return _product(a, b, Tensor((*batch, m, n), kind or a.type), k, bias)
 
 
-def sum_of_products(call: CallArguments) -> Work | None:
+def sum_of_products(call: CallArguments, a: Tensor, b: Tensor) -> Work | None:
     """Products of a batch added up into one matrix, as in addbmm."""
-    a, b = call.tensor("a"), call.tensor("b")
-    if a is None or b is None or len(a.shape) != 3 or len(b.shape) != 3:
+    if len(a.shape) != 3 or len(b.shape) != 3:
         return None
     (batch, m, k), n = a.shape, b.shape[2]
     return _product(a, b, a.sized(m, n), batch * k, call.tensor("bias"))
 
 
-def linear(call: CallArguments) -> Work | None:
+def linear(call: CallArguments, a: Tensor, b: Tensor) -> Work | None:
     """Rows `a` (.. x K) times a weight `b` that is stored as N x K."""
-    a, b = call.tensor("a"), call.tensor("b")
-    if a is None or b is None or not a.shape or len(b.shape) != 2 or a.shape[-1] != b.shape[1]:
+    if not a.shape or len(b.shape) != 2 or a.shape[-1] != b.shape[1]:
         return None
     product = a.sized(*a.shape[:-1], b.shape[0])
     return _product(a, b, product, b.shape[1], call.tensor("bias"))
 
 
-def linear_backward(call: CallArguments) -> Work | None:
+def linear_backward(call: CallArguments, grad: Tensor, a: Tensor, b: Tensor) -> Work | None:
     """Gradients of rows `a`, weight `b` (N x K) and bias, as far as `mask` asks for them."""
-    grad, a, b = call.tensor("grad"), call.tensor("a"), call.tensor("b")
-    if grad is None or a is None or b is None or len(b.shape) != 2:
+    if len(b.shape) != 2:
         return None
     rows, (n, k) = math.prod(grad.shape[:-1]), b.shape
     asked = call.flags("mask") or (True, True, True)
@@ -71,13 +66,12 @@ def linear_backward(call: CallArguments) -> Work | None:
     return replace(work, matrix_flop=flop, precision=a.precision)
 
 
-def scaled_matmul(call: CallArguments) -> Work | None:
+def scaled_matmul(call: CallArguments, a: Tensor, b: Tensor) -> Work | None:
     """`a` times `b` in eight or four bits with scales; the type of the product is `out_type`.
 
     Recordings of PyTorch before 2.5 have the bias in the place of the first scale.
     """
-    a, b = call.tensor("a"), call.tensor("b")
-    if a is None or b is None or len(a.shape) != 2 or len(b.shape) != 2:
+    if len(a.shape) != 2 or len(b.shape) != 2:
         return None
     is_older = call.name == "aten::_scaled_mm" and call.tensor("scale_b") is None
     bias = call.tensor("scale_a" if is_older else "bias")
@@ -98,10 +92,9 @@ def _scales(call: CallArguments, name: str) -> tuple[Tensor, ...]:
     return (one,) if one else tuple(replace(s, type="signed char") for s in call.tensor_list(name))
 
 
-def grouped_matmul(call: CallArguments) -> Work | None:
+def grouped_matmul(call: CallArguments, a: Tensor, b: Tensor) -> Work | None:
     """One product per group, of rows (or columns, or the inner dimension) that `ends` divides."""
-    a, b = call.tensor("a"), call.tensor("b")
-    if a is None or b is None or len(a.shape) not in (2, 3) or len(b.shape) not in (2, 3):
+    if len(a.shape) not in (2, 3) or len(b.shape) not in (2, 3):
         return None
     ends = call.tensor("ends")
     groups = ends.elements if ends else 1
@@ -126,32 +119,29 @@ def grouped_matmul(call: CallArguments) -> Work | None:
     )
 
 
-def int_matmul(call: CallArguments) -> Work | None:
+def int_matmul(a: Tensor, b: Tensor) -> Work | None:
     """`a` times `b` in integers of one byte; the product has four."""
-    a, b = call.tensor("a"), call.tensor("b")
-    if a is None or b is None or len(a.shape) != 2 or len(b.shape) != 2:
+    if len(a.shape) != 2 or len(b.shape) != 2:
         return None
     return _product(a, b, Tensor((a.shape[0], b.shape[1]), "int"), a.shape[1], None)
 
 
-def packed_matmul(call: CallArguments) -> Work | None:
+def packed_matmul(a: Tensor, b: Tensor, scales: Tensor) -> Work | None:
     """Rows `a` (M x K) times a packed weight `b`, whose N is told by its `scales`.
 
     Four-bit weights have scales K / group x N x 2, eight-bit ones N.
     """
-    a, b, scales = call.tensor("a"), call.tensor("b"), call.tensor("scales")
-    if a is None or b is None or scales is None or len(a.shape) != 2 or not scales.shape:
+    if len(a.shape) != 2 or not scales.shape:
         return None
     (m, k), n = a.shape, scales.shape[1 if len(scales.shape) == 3 else 0]
     work = moved([a, b, scales], [a.sized(m, n)])
     return replace(work, matrix_flop=2.0 * m * n * k, precision=a.precision)
 
 
-def transformer_engine_gemm(call: CallArguments) -> Work | None:
+def transformer_engine_gemm(call: CallArguments, a: Tensor, b: Tensor, out: Tensor) -> Work | None:
     """`b` times `a` into `out`, both stored by columns, each transposed or not."""
-    a, b, out = call.tensor("a"), call.tensor("b"), call.tensor("out")
     across, along = call.flag("transpose_a"), call.flag("transpose_b")
-    if a is None or b is None or out is None or len(a.shape) != 2 or len(b.shape) != 2:
+    if len(a.shape) != 2 or len(b.shape) != 2:
         return None
     if across is None or along is None:
         # Numbers stand for flags in some recordings.
@@ -163,11 +153,9 @@ def transformer_engine_gemm(call: CallArguments) -> Work | None:
     return replace(work, matrix_flop=2.0 * m * n * k, precision="fp8" if is_fp8 else a.precision)
 
 
-def outer_product(call: CallArguments) -> Work | None:
+def outer_product(call: CallArguments, a: Tensor, b: Tensor) -> Work | None:
     """Each element of `a` times each of `b`, added to `bias` where there is one."""
-    a, b, bias = call.tensor("a"), call.tensor("b"), call.tensor("bias")
-    if a is None or b is None:
-        return None
+    bias = call.tensor("bias")
     product = a.sized(a.elements, b.elements)
     flop = product.elements * (2.0 if bias else 1.0)
     return replace(moved([a, b, bias], [product]), vector_flop=flop, precision=a.precision)
@@ -180,17 +168,3 @@ def _product(a: Tensor, b: Tensor, product: Tensor, k: int, bias: Tensor | None)
     # What is computed with is the wider operand: rows of two bytes times weights of one.
     precision = max((a, b), key=lambda one: one.element_bytes).precision
     return replace(moved([a, b, bias], [product]), matrix_flop=flop, precision=precision)
-
-
-FORMULAS: Mapping[str, Formula] = {
-    "matmul": matmul,
-    "sum_of_products": sum_of_products,
-    "linear": linear,
-    "linear_backward": linear_backward,
-    "scaled_matmul": scaled_matmul,
-    "grouped_matmul": grouped_matmul,
-    "int_matmul": int_matmul,
-    "packed_matmul": packed_matmul,
-    "transformer_engine_gemm": transformer_engine_gemm,
-    "outer_product": outer_product,
-}

@@ -7,11 +7,11 @@ squares, subtract, scale), and as many backward; two where these are given (scal
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
 from timesink.analyses.work.arguments import CallArguments, Tensor
-from timesink.analyses.work.work import Formula, Work, vector_work
+from timesink.analyses.work.work import Work, vector_work
 
 _WITH_STATISTICS, _STATISTICS, _SCALE_AND_SHIFT = 5, 3, 2
 _SOFTMAX, _SOFTMAX_BACKWARD = 5, 4
@@ -28,10 +28,9 @@ def _statistics(of: Tensor, count: float) -> Tensor:
     return Tensor((int(count),), "double" if of.type == "double" else "float")
 
 
-def batch_norm(call: CallArguments) -> Work | None:
+def batch_norm(call: CallArguments, given: Tensor) -> Work | None:
     """Normalisation over all but channels; in training it also writes what it found out."""
-    given = call.tensor("input")
-    if given is None or len(given.shape) < 2:
+    if len(given.shape) < 2:
         return None
     weight, bias = call.tensor("weight"), call.tensor("bias")
     mean, variance = call.tensor("mean"), call.tensor("variance")
@@ -46,59 +45,46 @@ def batch_norm(call: CallArguments) -> Work | None:
     return work if is_told else replace(work, assumed="in training")
 
 
-def batch_norm_inference(call: CallArguments) -> Work | None:
+def batch_norm_inference(call: CallArguments, given: Tensor) -> Work | None:
     """Scale and shift by statistics that are given."""
-    given = call.tensor("input")
-    if given is None:
-        return None
     read = [given, *(call.tensor(name) for name in ("weight", "bias", "mean", "variance"))]
     return _work(_SCALE_AND_SHIFT, given, read, [given.sized(*given.shape)])
 
 
-def channel_statistics(call: CallArguments) -> Work | None:
+def channel_statistics(call: CallArguments, given: Tensor) -> Work | None:
     """Two sums per channel over all else; of the product with `grad` where there is one."""
-    given, grad = call.tensor("input"), call.tensor("grad")
-    if given is None or len(given.shape) < 2:
+    grad = call.tensor("grad")
+    if len(given.shape) < 2:
         return None
     found = _statistics(given, given.shape[1])
     read = [given, grad, call.tensor("mean"), call.tensor("variance")]
     return _work(_STATISTICS, given, read, [found, found])
 
 
-def gathered_statistics(call: CallArguments) -> Work | None:
+def gathered_statistics(call: CallArguments, mean: Tensor) -> Work | None:
     """Statistics of several devices made one; the normalised tensor itself is not read."""
-    mean, variance = call.tensor("mean"), call.tensor("variance")
-    if mean is None or not mean.shape:
+    variance = call.tensor("variance")
+    if not mean.shape:
         return None
     found = _statistics(mean, mean.shape[-1])
     return _work(_WITH_STATISTICS, mean, [mean, variance, call.tensor("counts")], [found, found])
 
 
-def scaled_gradient(call: CallArguments) -> Work | None:
+def scaled_gradient(call: CallArguments, grad: Tensor, given: Tensor) -> Work | None:
     """Gradient of the input of a batch normalisation from sums that are given."""
-    grad, given = call.tensor("grad"), call.tensor("input")
-    if grad is None or given is None:
-        return None
     names = ("mean", "variance", "weight", "sum", "product_sum")
     read = [grad, given, *(call.tensor(name) for name in names)]
     return _work(_WITH_STATISTICS, given, read, [given.sized(*given.shape)])
 
 
-def layer_norm(call: CallArguments) -> Work | None:
-    """Normalisation over the last dimensions; writes a mean and a deviation per row."""
-    return _row_norm(call, statistics=2)
+def row_norm(call: CallArguments, given: Tensor, *, statistics: int) -> Work | None:
+    """Normalisation over the last dimensions; writes so many numbers per row.
 
-
-def rms_norm(call: CallArguments) -> Work | None:
-    """Scaling by the mean square over the last dimensions; writes one number per row."""
-    return _row_norm(call, statistics=1)
-
-
-def _row_norm(call: CallArguments, statistics: int) -> Work | None:
-    given, weight = call.tensor("input"), call.tensor("weight")
-    if given is None or not given.shape:
+    A layer norm has two, a mean and a deviation, scaling by the mean square only one.
+    """
+    if not given.shape:
         return None
-    sizes = call.integers("shape")
+    weight, sizes = call.tensor("weight"), call.integers("shape")
     width = math.prod(sizes) if sizes else weight.elements if weight else given.shape[-1]
     found = _statistics(given, statistics * given.elements / max(width, 1))
     read = [given, weight, call.tensor("bias")]
@@ -106,21 +92,19 @@ def _row_norm(call: CallArguments, statistics: int) -> Work | None:
     return work if sizes or weight else replace(work, assumed="over the last dimension")
 
 
-def group_norm(call: CallArguments) -> Work | None:
+def group_norm(call: CallArguments, given: Tensor) -> Work | None:
     """Normalisation over groups of channels; writes a mean and a deviation per group."""
-    given, groups = call.tensor("input"), call.integer("groups")
-    if given is None or not given.shape:
+    groups = call.integer("groups")
+    if not given.shape:
         return None
     found = given.sized(given.shape[0] * (groups or 1))
     read = [given, call.tensor("weight"), call.tensor("bias")]
     return _work(_WITH_STATISTICS, given, read, [given.sized(*given.shape), found, found])
 
 
-def normalisation_backward(call: CallArguments) -> Work | None:
+def normalisation_backward(call: CallArguments, grad: Tensor, given: Tensor) -> Work | None:
     """Gradients of input, weight and bias as far as `mask` asks; all where there is none."""
-    grad, given, weight = call.tensor("grad"), call.tensor("input"), call.tensor("weight")
-    if grad is None or given is None:
-        return None
+    weight = call.tensor("weight")
     parameters = [weight, weight] if call.tensor("mean") else [weight]
     asked = call.flags("mask") or (True,) * 3
     made = [given.sized(*given.shape), *parameters]
@@ -129,55 +113,28 @@ def normalisation_backward(call: CallArguments) -> Work | None:
     return _work(_WITH_STATISTICS, given, read, written)
 
 
-def softmax(call: CallArguments) -> Work | None:
+def softmax(call: CallArguments, given: Tensor) -> Work | None:
     """Greatest, subtract, exponential, sum, divide: five per element; its logarithm likewise."""
-    given = call.tensor("input")
-    if given is None:
-        return None
     kind = "float" if call.flag("to_float") else given.type
     out = Tensor(given.shape, kind)
     return _work(_SOFTMAX, given, [given, call.tensor("mask")], [out])
 
 
-def softmax_backward(call: CallArguments) -> Work | None:
+def softmax_backward(call: CallArguments, grad: Tensor, output: Tensor) -> Work | None:
     """Multiply, sum, subtract, multiply: four per element."""
-    grad, output = call.tensor("grad"), call.tensor("output")
-    if grad is None or output is None:
-        return None
     made = Tensor(output.shape, call.type_of("type") or grad.type)
     return _work(_SOFTMAX_BACKWARD, output, [grad, output, call.tensor("mask")], [made])
 
 
-def weight_norm(call: CallArguments) -> Work | None:
+def weight_norm(given: Tensor, norms: Tensor) -> Work | None:
     """A weight scaled to given norms; writes the norms it had."""
-    weight, norms = call.tensor("input"), call.tensor("norms")
-    if weight is None or norms is None:
-        return None
-    made = [weight.sized(*weight.shape), _statistics(weight, norms.elements)]
-    return _work(_STATISTICS, weight, [weight, norms], made)
+    made = [given.sized(*given.shape), _statistics(given, norms.elements)]
+    return _work(_STATISTICS, given, [given, norms], made)
 
 
-def weight_norm_backward(call: CallArguments) -> Work | None:
+def weight_norm_backward(
+    call: CallArguments, grad: Tensor, given: Tensor, norms: Tensor
+) -> Work | None:
     """Gradients of a weight and of its norms."""
-    grad, weight, norms = call.tensor("grad"), call.tensor("input"), call.tensor("norms")
-    if grad is None or weight is None or norms is None:
-        return None
-    made = [weight.sized(*weight.shape), norms.sized(*norms.shape)]
-    return _work(_WITH_STATISTICS, weight, [grad, weight, norms, call.tensor("found")], made)
-
-
-FORMULAS: Mapping[str, Formula] = {
-    "batch_norm": batch_norm,
-    "batch_norm_inference": batch_norm_inference,
-    "channel_statistics": channel_statistics,
-    "gathered_statistics": gathered_statistics,
-    "scaled_gradient": scaled_gradient,
-    "layer_norm": layer_norm,
-    "rms_norm": rms_norm,
-    "group_norm": group_norm,
-    "normalisation_backward": normalisation_backward,
-    "softmax": softmax,
-    "softmax_backward": softmax_backward,
-    "weight_norm": weight_norm,
-    "weight_norm_backward": weight_norm_backward,
-}
+    made = [given.sized(*given.shape), norms.sized(*norms.shape)]
+    return _work(_WITH_STATISTICS, given, [grad, given, norms, call.tensor("found")], made)

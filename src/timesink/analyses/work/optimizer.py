@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 
 from timesink.analyses.work.arguments import CallArguments, KernelLaunch, Tensor
 from timesink.analyses.work.pointwise import is_in_place
-from timesink.analyses.work.work import Formula, Work
+from timesink.analyses.work.work import Work
 
 _CHUNK = 65536
 """Elements that one block of a kernel over lists works on at most; a block never has two lists."""
@@ -155,13 +153,3 @@ def scale_update(call: CallArguments) -> Work | None:
     """A few numbers for the whole model."""
     size = sum(one.bytes for one in call.tensors if not one.shape)
     return Work(0.0, 1.0, "fp32", size, size) if is_in_place(call.name) else None
-
-
-FORMULAS: Mapping[str, Formula] = {
-    "over_lists": over_lists,
-    "unscaled": unscaled,
-    "scale_update": scale_update,
-    "adam_step": partial(fused_step, lists=4, kept=1, operations=14),
-    "sgd_step": partial(fused_step, lists=3, kept=1, operations=6),
-    "adagrad_step": partial(fused_step, lists=3, kept=1, operations=6),
-}

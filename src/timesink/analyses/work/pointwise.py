@@ -7,13 +7,12 @@ input is the result.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from functools import partial
 from itertools import zip_longest
 
 from timesink.analyses.work.arguments import CallArguments, Tensor
-from timesink.analyses.work.work import Formula, Work, moved
+from timesink.analyses.work.work import Work, moved
 
 FLOAT, LONG, BOOL = "float", "long int", "bool"
 _COMPLEX = {"double": "c10::complex<double>", "c10::Half": "c10::complex<c10::Half>"}
@@ -87,11 +86,6 @@ def result(given: Tensor | None, shape: tuple[int, ...], kind: str) -> Tensor:
     return Tensor(shape, given.type if given else kind)
 
 
-def is_known(tensors: Iterable[Tensor | None]) -> bool:
-    """Whether all are there and their types are known."""
-    return all(one is not None and one.element_bytes for one in tensors)
-
-
 def _has_fraction(call: CallArguments, end: int) -> bool:
     """Whether a plain value among the inputs is a floating number."""
     return any("." in text and "[" not in text for text in call.values[:end])
@@ -107,7 +101,7 @@ def elementwise(
     """
     read, given = leading(call)
     shape = broadcast(one.shape for one in read)
-    if not read or not is_known(read) or shape is None:
+    if not read or shape is None:
         return None
     kind = read[0].type if gives == "first" else promoted(read[-2:] if gives == "last" else read)
     if _rank(kind) < 2 and gives == "promoted" and _has_fraction(call, call.places.get("end", 9)):
@@ -124,31 +118,24 @@ def elementwise(
     return replace(work, vector_flop=operations * written.elements, precision=precision)
 
 
-def gated(call: CallArguments) -> Work | None:
+def gated(given: Tensor) -> Work | None:
     """Half of a tensor times a function of the other half, which is one operation more."""
-    given = call.tensor(0)
-    if given is None or not is_known([given]):
-        return None
     half = given.elements / 2
     work = moved([given], [])
     written = half * given.element_bytes
     return replace(work, vector_flop=2 * half, precision=given.precision, written_bytes=written)
 
 
-def gated_backward(call: CallArguments) -> Work | None:
+def gated_backward(grad: Tensor, given: Tensor) -> Work | None:
     """Both halves of the gradient from the gradient of the product and both halves: five each."""
-    grad, given = call.tensor(0), call.tensor(1)
-    if grad is None or given is None or not is_known([grad, given]):
-        return None
     work = moved([grad, given], [given])
     return replace(work, vector_flop=5.0 * grad.elements, precision=given.precision)
 
 
-def two_results(call: CallArguments) -> Work | None:
+def two_results(call: CallArguments, given: Tensor) -> Work | None:
     """Of each element two results: both halves of a number, or a value and a flag for backward."""
     work = elementwise(call, "first")
-    given = call.tensor(0)
-    if work is None or given is None:
+    if work is None:
         return None
     flags = call.name.endswith("cachemask")
     more = given.elements * (1.0 if flags else given.element_bytes)
@@ -158,7 +145,7 @@ def two_results(call: CallArguments) -> Work | None:
 def generated(call: CallArguments, operations: float = 0) -> Work | None:
     """A tensor is filled, with numbers that take `operations` each; what was in it is not read."""
     target = call.tensor(0) if is_in_place(call.name) else _last(call)
-    if target is None or not is_known([target]):
+    if target is None:
         return None
     work = moved([], [target])
     return replace(work, vector_flop=operations * target.elements, precision=target.precision)
@@ -169,29 +156,8 @@ def _last(call: CallArguments) -> Tensor | None:
     return next((one for one in reversed(call.inputs) if isinstance(one, Tensor)), None)
 
 
-def quantized(call: CallArguments) -> Work | None:
+def quantized(call: CallArguments, given: Tensor) -> Work | None:
     """To or from numbers of few bits: a product and a rounding for each."""
-    given = call.tensor(0)
-    if given is None or not is_known([given]):
-        return None
     kind = call.type_of("dtype") or (FLOAT if "q" in given.type else "c10::qint8")
     work = moved(call.tensors, [Tensor(given.shape, kind)])
     return replace(work, vector_flop=2.0 * given.elements, precision="fp32")
-
-
-FORMULAS: Mapping[str, Formula] = {
-    "elementwise": elementwise,
-    "floating": partial(elementwise, gives="floating"),
-    "comparison": partial(elementwise, gives="flags"),
-    "masked": partial(elementwise, gives="first"),
-    "conditional": partial(elementwise, gives="last"),
-    "complex": partial(elementwise, gives="complex"),
-    "multiply_add": partial(elementwise, operations=3),
-    "rearranged": partial(elementwise, gives="first", operations=0),
-    "gated": gated,
-    "gated_backward": gated_backward,
-    "two_results": two_results,
-    "fill": generated,
-    "random": partial(generated, operations=1),
-    "quantized": quantized,
-}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 
 from timesink.analyses.work.arguments import CallArguments, Tensor
-from timesink.analyses.work.work import Formula, Work, moved, vector_work
+from timesink.analyses.work.work import Work, moved, vector_work
 
 _INDEX = "long"
 
@@ -18,11 +17,11 @@ def _dimensions(call: CallArguments) -> int:
     return int(found[1]) if found else 2
 
 
-def pool(call: CallArguments) -> Work | None:
+def pool(call: CallArguments, given: Tensor) -> Work | None:
     """One operation per element of each window; a maximum writes where it was found too."""
-    given, dimensions = call.tensor("input"), _dimensions(call)
+    dimensions = _dimensions(call)
     kernel = call.per_dimension("kernel", dimensions)
-    if given is None or not kernel or not dimensions < len(given.shape) <= dimensions + 2:
+    if not kernel or not dimensions < len(given.shape) <= dimensions + 2:
         return None
     strides = call.per_dimension("stride", dimensions) or kernel
     paddings = call.per_dimension("padding", dimensions) or (0,) * dimensions
@@ -46,39 +45,36 @@ def pool(call: CallArguments) -> Work | None:
     return vector_work(out.elements * math.prod(kernel), given, [given], [out, found])
 
 
-def pool_backward(call: CallArguments) -> Work | None:
+def pool_backward(call: CallArguments, grad: Tensor, given: Tensor) -> Work | None:
     """Each gradient added to the element it came from, or to all of its window."""
-    grad, given, found = call.tensor("grad"), call.tensor("input"), call.tensor("found")
-    if grad is None or given is None:
-        return None
+    found = call.tensor("found")
     window = 1 if found else math.prod(call.per_dimension("kernel", _dimensions(call)))
     made = Tensor(given.shape, grad.type)
     return vector_work(grad.elements * window, grad, [grad, found], [made])
 
 
-def adaptive_pool(call: CallArguments) -> Work | None:
+def adaptive_pool(call: CallArguments, given: Tensor) -> Work | None:
     """Windows that cover the input, as many as the size that is asked for."""
-    given, dimensions = call.tensor("input"), _dimensions(call)
+    dimensions = _dimensions(call)
     sizes = call.per_dimension("size", dimensions)
-    if given is None or not sizes or len(given.shape) <= dimensions:
+    if not sizes or len(given.shape) <= dimensions:
         return None
     out = given.sized(*given.shape[:-dimensions], *sizes)
     found = Tensor(out.shape, _INDEX) if "max" in call.name else None
     return vector_work(given.elements, given, [given], [out, found])
 
 
-def unpool(call: CallArguments) -> Work | None:
+def unpool(call: CallArguments, given: Tensor, found: Tensor) -> Work | None:
     """Elements put back where they were found; all else is zero."""
-    given, found, sizes = call.tensor("input"), call.tensor("found"), call.integers("size")
-    if given is None or found is None or not sizes or len(given.shape) <= len(sizes):
+    sizes = call.integers("size")
+    if not sizes or len(given.shape) <= len(sizes):
         return None
     return moved([given, found], [given.sized(*given.shape[: -len(sizes)], *sizes)])
 
 
-def interpolation(call: CallArguments) -> Work | None:
+def interpolation(call: CallArguments, given: Tensor) -> Work | None:
     """One operation per element that is made; the nearest is a copy and has none."""
-    given = call.tensor("input")
-    if given is None or len(given.shape) < 3:
+    if len(given.shape) < 3:
         return None
     before = given.shape[2:]
     sizes = call.integers("size")
@@ -101,29 +97,27 @@ def _factors(call: CallArguments) -> tuple[float, ...]:
     return tuple(float(one) for one in re.findall(r"[\d.]+", lists[-1])) if lists else ()
 
 
-def interpolation_backward(call: CallArguments) -> Work | None:
+def interpolation_backward(call: CallArguments, grad: Tensor) -> Work | None:
     """Gradients added up at the elements that they were made of."""
-    grad, sizes = call.tensor("grad"), call.integers("input_size")
-    if grad is None or len(sizes) != len(grad.shape):
+    sizes = call.integers("input_size")
+    if len(sizes) != len(grad.shape):
         return None
     return vector_work(grad.elements, grad, [grad], [grad.sized(*sizes)])
 
 
-def grid_sample(call: CallArguments) -> Work | None:
+def grid_sample(given: Tensor, grid: Tensor) -> Work | None:
     """Elements between the corners at each point: a multiplication and an addition per corner."""
-    given, grid = call.tensor("input"), call.tensor("grid")
-    if given is None or grid is None or len(given.shape) != len(grid.shape) < 6:
+    if len(given.shape) != len(grid.shape) < 6:
         return None
     out = given.sized(*given.shape[:2], *grid.shape[1:-1])
     corners = 2 ** (len(given.shape) - 2)
     return vector_work(2.0 * corners * out.elements, given, [given, grid], [out])
 
 
-def grid_sample_backward(call: CallArguments) -> Work | None:
+def grid_sample_backward(
+    call: CallArguments, grad: Tensor, given: Tensor, grid: Tensor
+) -> Work | None:
     """Gradients of what was sampled and of the points."""
-    grad, given, grid = call.tensor("grad"), call.tensor("input"), call.tensor("grid")
-    if grad is None or given is None or grid is None:
-        return None
     asked = call.flags("mask") or (True, True)
     made = [one.sized(*one.shape) for one, yes in zip((given, grid), asked, strict=False) if yes]
     corners = 2 ** max(len(given.shape) - 2, 0)
@@ -131,12 +125,11 @@ def grid_sample_backward(call: CallArguments) -> Work | None:
     return vector_work(flop, given, [grad, given, grid], [*made])
 
 
-def windows_as_columns(call: CallArguments) -> Work | None:
+def windows_as_columns(call: CallArguments, given: Tensor) -> Work | None:
     """Each window of an image copied into a column."""
-    given = call.tensor("input")
     names = ("kernel", "dilation", "padding", "stride")
     kernel, dilation, padding, stride = (call.per_dimension(name, 2) for name in names)
-    if given is None or not all((kernel, dilation, padding, stride)):
+    if not all((kernel, dilation, padding, stride)):
         return None
     if len(given.shape) not in (3, 4) or min(stride) < 1:
         return None
@@ -148,26 +141,12 @@ def windows_as_columns(call: CallArguments) -> Work | None:
     return moved([given], [given.sized(*given.shape[:-3], rows, max(count, 0))])
 
 
-def columns_as_windows(call: CallArguments) -> Work | None:
+def columns_as_windows(call: CallArguments, given: Tensor) -> Work | None:
     """Columns added up where their windows lie in an image."""
-    given, sizes = call.tensor("input"), call.per_dimension("size", 2)
+    sizes = call.per_dimension("size", 2)
     kernel = call.per_dimension("kernel", 2)
-    if given is None or not sizes or not kernel or len(given.shape) not in (2, 3):
+    if not sizes or not kernel or len(given.shape) not in (2, 3):
         return None
     channels = given.shape[-2] // max(math.prod(kernel), 1)
     out = given.sized(*given.shape[:-2], channels, *sizes)
     return vector_work(given.elements, given, [given], [out])
-
-
-FORMULAS: Mapping[str, Formula] = {
-    "pool": pool,
-    "pool_backward": pool_backward,
-    "adaptive_pool": adaptive_pool,
-    "unpool": unpool,
-    "interpolation": interpolation,
-    "interpolation_backward": interpolation_backward,
-    "grid_sample": grid_sample,
-    "grid_sample_backward": grid_sample_backward,
-    "windows_as_columns": windows_as_columns,
-    "columns_as_windows": columns_as_windows,
-}

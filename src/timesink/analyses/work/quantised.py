@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 
 from timesink.analyses.work.arguments import CallArguments, Tensor
-from timesink.analyses.work.work import Formula, Work, moved
+from timesink.analyses.work.work import Work, moved
 
 _BITS = (1.9, 8.7)
 """What a weight may take; a little more than eight where rows are padded."""
 
 
-def scaled_matmul(call: CallArguments) -> Work | None:
+def scaled_product(call: CallArguments, a: Tensor, b: Tensor, packed: int = 0) -> Work | None:
     """`a` (M x K) times `b` (K x N or N x K), both scaled: 2 M N K, M N more with a bias.
 
-    The result is `out`, or of the type that `type` names.
+    The result is `out`, or of the type that `type` names.  With `packed` there are two numbers to a
+    byte: K is twice what `a` has in a row.
     """
-    a, b, out = call.tensor("a"), call.tensor("b"), call.tensor("out")
-    if a is None or b is None or len(a.shape) < 2 or len(b.shape) != 2 or not a.element_bytes:
+    out = call.tensor("out")
+    if len(a.shape) < 2 or len(b.shape) != 2:
         return None
     k = a.shape[-1]
     if k not in b.shape:
@@ -27,41 +27,33 @@ def scaled_matmul(call: CallArguments) -> Work | None:
     n = b.shape[1] if b.shape[0] == k else b.shape[0]
     if out is not None and out.shape and out.shape[-1] in b.shape:
         n = out.shape[-1]
-    if out is not None and out.element_bytes and out.elements != math.prod(a.shape[:-1]) * n:
+    if out is not None and out.elements != math.prod(a.shape[:-1]) * n:
         return None
     # Two numbers of four bits share a byte, or an element of that type.
-    packed = a.precision == "fp4" or call.places.get("packed") == 1
-    precision = "fp4" if packed else a.precision
-    work = _product(call, (a, b), (n, k * 2 if packed else k), out)
-    return replace(work, precision=precision)
+    packed = packed or a.precision == "fp4"
+    work = _scaled(call, (a, b), (n, k * 2 if packed else k), out)
+    return replace(work, precision="fp4") if packed else work
 
 
-def scaled_fp4_matmul(call: CallArguments) -> Work | None:
-    """The same with two numbers to a byte: K is twice what `a` has in a row."""
-    return scaled_matmul(replace(call, places={**call.places, "packed": 1}))
-
-
-def linear(call: CallArguments) -> Work | None:
+def fused_linear(call: CallArguments, x: Tensor, w: Tensor) -> Work | None:
     """`x` times `w`, given as N x K, with `bias`; rows of half that length hold four bits each."""
-    x, w = call.tensor("x"), call.tensor("w")
-    if x is None or w is None or len(w.shape) != 2 or not x.shape or not x.element_bytes:
+    if len(w.shape) != 2 or not x.shape:
         return None
     n, k = w.shape[0], x.shape[-1]
     packed = w.element_bytes == 1 and 2 * w.shape[1] == k
     if w.shape[1] != k and not packed:
         return None
-    work = _product(call, (x, w), (n, k), x.sized(*x.shape[:-1], n))
+    work = _scaled(call, (x, w), (n, k), x.sized(*x.shape[:-1], n))
     return replace(work, precision="fp4") if packed else work
 
 
-def packed_matmul(call: CallArguments) -> Work | None:
+def packed_product(call: CallArguments, x: Tensor) -> Work | None:
     """`x` times weights packed into integers: 2 M N K; computed in the type of `x`.
 
     Versions differ in where arguments are.  The weights are the first integers of two dimensions,
     their scales the first other tensor of two dimensions after them, with N columns.
     """
-    x = call.tensor(0)
-    if x is None or not x.element_bytes or not x.shape or not x.shape[-1]:
+    if not x.shape or not x.shape[-1]:
         return None
     flat = [one if isinstance(one, Tensor) else None for one in call.inputs]
     places = [place for place, one in enumerate(flat) if place and one and _is_packed(one)]
@@ -80,10 +72,10 @@ def packed_matmul(call: CallArguments) -> Work | None:
     return replace(work, matrix_flop=2.0 * rows * n * k, precision=x.precision)
 
 
-def codebook_product(call: CallArguments) -> Work | None:
+def codebook_product(call: CallArguments, x: Tensor, w: Tensor) -> Work | None:
     """`x` times weights of four bits (`w`), whose shape N x K is an argument: 2 M N K."""
-    x, w, shape = call.tensor("x"), call.tensor("w"), call.integers("shape")
-    if x is None or w is None or len(shape) != 2 or not x.shape or x.shape[-1] != shape[1]:
+    shape = call.integers("shape")
+    if len(shape) != 2 or not x.shape or x.shape[-1] != shape[1]:
         return None
     n, k = shape
     rows = x.elements // k if k else 0
@@ -91,10 +83,10 @@ def codebook_product(call: CallArguments) -> Work | None:
     return replace(work, matrix_flop=2.0 * rows * n * k, precision=x.precision)
 
 
-def block_format_product(call: CallArguments) -> Work | None:
+def block_format_product(call: CallArguments, x: Tensor, w: Tensor) -> Work | None:
     """`x` times weights in blocks of some format (`w`, bytes), with N as an argument: 2 M N K."""
-    x, w, n = call.tensor("x"), call.tensor("w"), call.integer("n")
-    if x is None or w is None or not n or not x.shape or not x.element_bytes:
+    n = call.integer("n")
+    if not n or not x.shape:
         return None
     k = x.shape[-1]
     rows = x.elements // k if k else 0
@@ -105,20 +97,11 @@ def block_format_product(call: CallArguments) -> Work | None:
 # -- to fewer bits and back ------------------------------------------------------------------------
 
 
-def quantisation(call: CallArguments) -> Work | None:
-    """`x` to `out` with scales given: one operation an element."""
-    return _quantised(call, 1)
+def quantisation(call: CallArguments, x: Tensor, out: Tensor, *, per_element: int) -> Work | None:
+    """`x` to `out` with scales given: one operation an element.
 
-
-def quantisation_by_range(call: CallArguments) -> Work | None:
-    """`x` to `out` with scales from its largest elements (`new_scale`): two an element."""
-    return _quantised(call, 2)
-
-
-def _quantised(call: CallArguments, per_element: int) -> Work | None:
-    x, out = call.tensor("x"), call.tensor("out")
-    if x is None or out is None or not x.element_bytes or not out.element_bytes:
-        return None
+    With scales from its largest elements (`new_scale`) two an element.
+    """
     # Versions order arguments differently: a scale in the place of `x` is no such call.
     if not x.elements // 8 <= out.elements <= 2 * x.elements:
         return None
@@ -126,11 +109,9 @@ def _quantised(call: CallArguments, per_element: int) -> Work | None:
     return replace(work, vector_flop=float(per_element * x.elements), precision=x.precision)
 
 
-def blockwise_quantisation(call: CallArguments) -> Work | None:
+def blockwise_quantisation(call: CallArguments, x: Tensor) -> Work | None:
     """`x` to bytes, or with `half` named to half bytes, and a scale for each block of them."""
-    x, block = call.tensor("x"), call.integer("block")
-    if x is None or not x.element_bytes:
-        return None
+    block = call.integer("block")
     share = 0.5 if "half" in call.places else 1.0
     scales = 4.0 * math.ceil(x.elements / block) if block else 0.0
     return Work(
@@ -142,12 +123,11 @@ def blockwise_quantisation(call: CallArguments) -> Work | None:
     )
 
 
-def dequantisation(call: CallArguments) -> Work | None:
+def dequantisation(call: CallArguments, x: Tensor) -> Work | None:
     """`x` to the type that `type` names, one operation an element; as many as `shape` says."""
-    x = call.tensor("x")
     told = call.type_of("type")
     written = Tensor((), told or call.facts.usual_type)
-    if x is None or not x.element_bytes or not written.element_bytes:
+    if not written.element_bytes:
         return None
     elements = x.elements
     if "shape" in call.places:
@@ -164,23 +144,22 @@ def dequantisation(call: CallArguments) -> Work | None:
     )
 
 
-def unpacked_weights(call: CallArguments) -> Work | None:
+def unpacked_weights(call: CallArguments, x: Tensor, scale: Tensor) -> Work | None:
     """Eight numbers of each integer of `x`, scaled: to the type of their scales."""
-    x, scale = call.tensor("x"), call.tensor("scale")
-    if x is None or scale is None or not scale.element_bytes or x.element_bytes != 4:
+    if x.element_bytes != 4:
         return None
     elements = x.elements * 8
     work = moved([x, scale, call.tensor("zeros")], [scale.sized(elements)])
     return replace(work, vector_flop=2.0 * elements, precision=scale.precision)
 
 
-def _product(
+def _scaled(
     call: CallArguments, factors: tuple[Tensor, Tensor], size: tuple[int, ...], out: Tensor | None
 ) -> Work:
     a, b = factors
     n, k = size
     rows, assumed = math.prod(a.shape[:-1]), ""
-    if out is None or not out.element_bytes:
+    if out is None:
         kind = call.type_of("type")
         assumed = "" if kind else "result has 16 bits"
         out = Tensor((rows, n), kind or "c10::BFloat16")
@@ -197,18 +176,3 @@ def _is_integer(one: Tensor) -> bool:
 
 def _is_packed(one: Tensor) -> bool:
     return _is_integer(one) and len(one.shape) == 2 and one.elements > 0
-
-
-FORMULAS: Mapping[str, Formula] = {
-    "scaled_product": scaled_matmul,
-    "scaled_fp4_product": scaled_fp4_matmul,
-    "fused_linear": linear,
-    "packed_product": packed_matmul,
-    "codebook_product": codebook_product,
-    "block_format_product": block_format_product,
-    "quantisation": quantisation,
-    "quantisation_by_range": quantisation_by_range,
-    "blockwise_quantisation": blockwise_quantisation,
-    "dequantisation": dequantisation,
-    "unpacked_weights": unpacked_weights,
-}

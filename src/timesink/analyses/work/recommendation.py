@@ -7,11 +7,10 @@ one more than tables).  How often each table is asked is not recorded, nor how m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from timesink.analyses.work.arguments import CallArguments, Tensor
-from timesink.analyses.work.work import Formula, Work, formula_of, moved
+from timesink.analyses.work.work import Work, formula_of, moved
 
 _EVEN = "tables are asked equally often"
 _SIZES = "rows are as wide as the tables' mean"
@@ -59,7 +58,7 @@ def embedding_lookup(call: CallArguments) -> Work | None:
         return None
     pooling = _NOT_POOLED if "nobag" in call.name else call.integer("pooling")
     pooled = pooling != _NOT_POOLED
-    weighted = _given(call, "index_weights")
+    weighted = call.tensor("index_weights")
     elements = found.bags * found.width if pooled else found.looked_up
     kinds = {0: "float", 1: "c10::Half", 5: "c10::BFloat16"}
     kind = kinds.get(call.integer("out_type") or 0, "float")
@@ -79,17 +78,16 @@ def embedding_update(call: CallArguments) -> Work | None:
     Read: the gradient, the indices, the rows and the optimizer's `state`; written: rows and state.
     An addition per element that was looked up; five operations per element of a row that is moved.
     """
-    found, gradient = _lookup(call), _given(call, "gradient")
+    found, gradient = _lookup(call), call.tensor("gradient")
     return None if found is None or gradient is None else _update(call, found, gradient)
 
 
-def lookup_backward(call: CallArguments) -> Work | None:
+def lookup_backward(call: CallArguments, gradient: Tensor) -> Work | None:
     """The same by the node of autograd, which records the gradient only.
 
     What was looked up is that of the lookup whose result is most nearly as wide, for as many bags.
     """
-    gradient = _given(call, "gradient")
-    if gradient is None or len(gradient.shape) != 2:
+    if len(gradient.shape) != 2:
         return None
     batch, width = gradient.shape
     fitting = []
@@ -109,7 +107,7 @@ def lookup_backward(call: CallArguments) -> Work | None:
 
 
 def _update(call: CallArguments, found: _Lookup, gradient: Tensor) -> Work:
-    weighted, state = _given(call, "index_weights"), _given(call, "state")
+    weighted, state = call.tensor("index_weights"), call.tensor("state")
     share = found.table_bytes / found.weights.bytes if found.weights.bytes else 0.0
     moved_rows = moved([found.weights, state], [found.weights, state])
     read = moved([gradient, found.indices, call.tensor("ends"), weighted], []).read_bytes
@@ -123,10 +121,10 @@ def _update(call: CallArguments, found: _Lookup, gradient: Tensor) -> Work:
     )
 
 
-def index_weight_gradient(call: CallArguments) -> Work | None:
+def index_weight_gradient(call: CallArguments, gradient: Tensor) -> Work | None:
     """Gradient of each index's weight: its row times the gradient of its bag, 2 an element."""
-    found, gradient = _lookup(call), _given(call, "gradient")
-    if found is None or gradient is None:
+    found = _lookup(call)
+    if found is None:
         return None
     read = moved([gradient, found.indices, call.tensor("ends")], []).read_bytes
     return Work(
@@ -150,8 +148,8 @@ def quantised_lookup(call: CallArguments) -> Work | None:
         return None
     row = found.width * used[0] + (4.0 if used[0] <= 1 else 0.0)
     # Tables on the device or beyond it, in bytes.
-    held = sum(one.bytes for name in ("tables", "more_tables") if (one := _given(call, name)))
-    weighted = _given(call, "index_weights")
+    held = sum(one.bytes for name in ("tables", "more_tables") if (one := call.tensor(name)))
+    weighted = call.tensor("index_weights")
     kind = {1: 2.0, 5: 2.0}.get(call.integer("out_type") or 0, 4.0)
     read = moved([found.indices, call.tensor("ends"), weighted], []).read_bytes
     return Work(
@@ -164,9 +162,9 @@ def quantised_lookup(call: CallArguments) -> Work | None:
 
 
 def _lookup(call: CallArguments) -> _Lookup | None:
-    indices, ends = _given(call, "indices"), _given(call, "ends")
-    columns, tables = _given(call, "columns"), _given(call, "tables")
-    more = _given(call, "more_tables")
+    indices, ends = call.tensor("indices"), call.tensor("ends")
+    columns, tables = call.tensor("columns"), call.tensor("tables")
+    more = call.tensor("more_tables")
     if tables is None or (more is not None and not tables.elements):
         tables = more
     if indices is None or ends is None or columns is None or tables is None:
@@ -174,7 +172,7 @@ def _lookup(call: CallArguments) -> _Lookup | None:
     count, bags = columns.elements - 1, ends.elements - 1
     if count < 1 or bags < 1 or bags % count:
         return None
-    total, gradient = call.integer("width"), _given(call, "gradient")
+    total, gradient = call.integer("width"), call.tensor("gradient")
     rows = call.tensor("state") if "rowwise" in call.name else None
     if not total and gradient is not None and len(gradient.shape) == 2:
         total = gradient.shape[1]
@@ -194,14 +192,15 @@ def _lookup(call: CallArguments) -> _Lookup | None:
 # -- features and what was looked up, put in another order -----------------------------------------
 
 
-def permuted_features(call: CallArguments) -> Work | None:
+def permuted_features(
+    call: CallArguments, order: Tensor, lengths: Tensor, values: Tensor
+) -> Work | None:
     """Features put in another order: their `lengths` (features x bags), `values` and `weights`.
 
     Nothing is computed.  How many values the chosen features have is an argument of some versions;
     else features are taken to have equally many.
     """
-    order, lengths, values = (_given(call, name) for name in ("order", "lengths", "values"))
-    if order is None or lengths is None or values is None or not lengths.shape:
+    if not lengths.shape:
         return None
     features = lengths.shape[0]
     if not features:
@@ -213,7 +212,7 @@ def permuted_features(call: CallArguments) -> Work | None:
     else:
         chosen_share = share
         assumed = "" if share == 1 else "features have equally many values"
-    moving = moved([values, _given(call, "weights")], []).read_bytes
+    moving = moved([values, call.tensor("weights")], []).read_bytes
     return Work(
         read_bytes=order.bytes + min(1.0, share) * lengths.bytes + min(1.0, chosen_share) * moving,
         written_bytes=share * lengths.bytes + chosen_share * moving,
@@ -227,19 +226,15 @@ def reordered(call: CallArguments) -> Work | None:
     return moved(moving, moving) if moving else None
 
 
-def checked_indices(call: CallArguments) -> Work | None:
+def checked_indices(call: CallArguments, indices: Tensor, ends: Tensor) -> Work | None:
     """Indices compared with the rows of their tables: two comparisons each."""
-    indices, ends = _given(call, "indices"), _given(call, "ends")
-    if indices is None or ends is None:
-        return None
-    work = moved([_given(call, "rows"), indices, ends], [])
+    work = moved([call.tensor("rows"), indices, ends], [])
     return replace(work, vector_flop=2.0 * indices.elements, precision="int")
 
 
-def running_sum(call: CallArguments) -> Work | None:
+def running_sum(x: Tensor) -> Work | None:
     """Sums of all before each element, and of all: one operation each."""
-    x = _given(call, "x")
-    if x is None or not x.shape:
+    if not x.shape:
         return None
     longer = x.sized(*x.shape[:-1], x.shape[-1] + 1)
     return replace(moved([x], [longer]), vector_flop=float(x.elements), precision=x.precision)
@@ -248,41 +243,38 @@ def running_sum(call: CallArguments) -> Work | None:
 # -- rows of several lengths -----------------------------------------------------------------------
 
 
-def padded(call: CallArguments) -> Work | None:
+def padded(call: CallArguments, values: Tensor) -> Work | None:
     """Rows of several lengths (`values`) to bags of the same length (`longest`)."""
-    values, longest = _given(call, "values"), call.integer("longest")
+    longest = call.integer("longest")
     bags = _bags(call)
-    if values is None or not values.shape or bags is None or longest is None:
+    if not values.shape or bags is None or longest is None:
         return None
     return moved([values], [values.sized(bags, longest, *values.shape[1:])])
 
 
-def unpadded(call: CallArguments) -> Work | None:
+def unpadded(call: CallArguments, dense: Tensor) -> Work | None:
     """Bags of the same length (`dense`) to rows of several lengths, as many as `rows` says."""
-    dense, rows = _given(call, "dense"), call.integer("rows")
-    if dense is None or rows is None or len(dense.shape) < 2:
+    rows = call.integer("rows")
+    if rows is None or len(dense.shape) < 2:
         return None
     kept = dense.sized(rows, *dense.shape[2:])
     return moved([kept], [kept])
 
 
-def with_dense(call: CallArguments) -> Work | None:
+def with_dense(values: Tensor, dense: Tensor) -> Work | None:
     """Rows and what a dense tensor has in their places, one operation an element; rows come out."""
-    values, dense = _given(call, "values"), _given(call, "dense")
-    if values is None or dense is None:
-        return None
     work = moved([values, dense.sized(*values.shape)], [values])
     return replace(work, vector_flop=float(values.elements), precision=values.precision)
 
 
-def rows_by_bag(call: CallArguments) -> Work | None:
+def rows_by_bag(call: CallArguments, values: Tensor) -> Work | None:
     """Rows of each bag (`values`, n x K) times the bag's matrix (`dense`, bags x K x N): 2 n K N.
 
     With `others` (n x N) instead: the products of both, added up by bag.
     """
-    values, dense, others = (_given(call, name) for name in ("values", "dense", "others"))
+    dense, others = call.tensor("dense"), call.tensor("others")
     bags = _bags(call)
-    if values is None or len(values.shape) != 2:
+    if len(values.shape) != 2:
         return None
     rows, k = values.shape
     if dense is not None and len(dense.shape) == 3 and dense.shape[1] == k:
@@ -299,25 +291,3 @@ def _bags(call: CallArguments) -> int | None:
     listed = call.tensor_list("ends")
     ends = listed[0] if len(listed) == 1 else call.tensor("ends")
     return ends.elements - 1 if ends is not None and ends.elements else None
-
-
-def _given(call: CallArguments, name: str) -> Tensor | None:
-    found = call.tensor(name)
-    return found if found is not None and found.element_bytes else None
-
-
-FORMULAS: Mapping[str, Formula] = {
-    "embedding_lookup": embedding_lookup,
-    "lookup_backward": lookup_backward,
-    "embedding_update": embedding_update,
-    "index_weight_gradient": index_weight_gradient,
-    "quantised_lookup": quantised_lookup,
-    "permuted_features": permuted_features,
-    "reordered_columns": reordered,
-    "checked_indices": checked_indices,
-    "running_sum_of_lengths": running_sum,
-    "padded_rows": padded,
-    "unpadded_rows": unpadded,
-    "rows_with_dense": with_dense,
-    "rows_by_bag": rows_by_bag,
-}

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 
 from timesink.analyses.work.arguments import CallArguments, Tensor
-from timesink.analyses.work.pointwise import BOOL, FLOAT, LONG, elementwise, is_known
-from timesink.analyses.work.work import Formula, Work, moved
+from timesink.analyses.work.pointwise import BOOL, FLOAT, LONG, elementwise
+from timesink.analyses.work.work import Work, moved
 
 _UNTOLD = "dimensions not recorded: the result taken as small"
 
@@ -45,15 +43,14 @@ def _result_type(call: CallArguments, given: Tensor, gives: str) -> str:
     return asked or kinds.get(gives, given.type)
 
 
-def reduction(call: CallArguments, gives: str = "same", results: int = 1) -> Work | None:
+def reduction(
+    call: CallArguments, given: Tensor, gives: str = "same", results: int = 1
+) -> Work | None:
     """A tensor is read, and what remains is written, `results` times.
 
     `gives` is the type of the result: the `same`, that of a `sum` (long for integers), of a
     `mean`, `flags` or `indices`; `found` is the same and indices.
     """
-    given = call.tensor(0)
-    if given is None or not is_known([given]):
-        return None
     remaining, assumed = reduced_elements(call, given)
     out = call.tensor("out")
     if out is not None and out.elements > remaining:
@@ -70,35 +67,18 @@ def reduction(call: CallArguments, gives: str = "same", results: int = 1) -> Wor
     )
 
 
-def extremum(call: CallArguments) -> Work | None:
+def extremum(call: CallArguments, given: Tensor) -> Work | None:
     """`max` and the like: of a whole tensor, along a dimension with indices, or of two tensors."""
     if call.tensor(1) is not None and len(call.inputs) <= 3:
         return elementwise(call)
-    return reduction(call, "found" if len(call.inputs) >= 3 else "same")
+    return reduction(call, given, "found" if len(call.inputs) >= 3 else "same")
 
 
-def scan(call: CallArguments, gives: str = "sum") -> Work | None:
+def scan(call: CallArguments, given: Tensor, gives: str = "sum") -> Work | None:
     """Running sums and the like: as many results as elements; with `found` also indices."""
-    given = call.tensor(0)
-    if given is None or not is_known([given]):
-        return None
     written = [Tensor(given.shape, _result_type(call, given, gives))]
     if gives == "found":
         written.append(Tensor(given.shape, LONG))
     return replace(
         moved([given], written), vector_flop=float(given.elements), precision=given.precision
     )
-
-
-FORMULAS: Mapping[str, Formula] = {
-    "reduction": reduction,
-    "sum": partial(reduction, gives="sum"),
-    "mean": partial(reduction, gives="mean"),
-    "test": partial(reduction, gives="flags"),
-    "position": partial(reduction, gives="indices"),
-    "value_and_position": partial(reduction, gives="found"),
-    "two_moments": partial(reduction, results=2),
-    "extremum": extremum,
-    "scan": scan,
-    "scan_with_positions": partial(scan, gives="found"),
-}

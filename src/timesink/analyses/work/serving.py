@@ -6,26 +6,24 @@ the registry say where each is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.analyses.work.attention import fit_together
-from timesink.analyses.work.work import Formula, Work, moved
+from timesink.analyses.work.work import Work, moved
 
 
-def one_pass(call: CallArguments, per_element: int, parts: int = 1) -> Work | None:
+def one_pass(call: CallArguments, x: Tensor, *, per_element: int, parts: int = 1) -> Work | None:
     """A pass over `x` with `per_element` operations for each element that is written.
 
     Read: `x`, `weight`, `bias`, `residual`, `scale`.  Written: `out` (like `x` where the row names
     none, else one of its `parts`), `residual` again, `new_scale`, `residual_out`.  Versions order
     arguments differently: where sizes do not fit together it is no such call.
     """
-    x = _known(call, "x")
-    out = _known(call, "out") if "out" in call.places else x
+    out = call.tensor("out") if "out" in call.places else x
     names = ("weight", "bias", "residual", "scale")
     given = [call.tensor(name) for name in names]
-    if x is None or out is None or not x.shape:
+    if out is None or not x.shape:
         return None
     if "out" in call.places and out.elements * parts != x.elements:
         return None
@@ -39,83 +37,50 @@ def one_pass(call: CallArguments, per_element: int, parts: int = 1) -> Work | No
     return replace(work, vector_flop=float(flop), precision=x.precision)
 
 
-def rms_norm(call: CallArguments) -> Work | None:
-    """Two operations an element, one more where a residual is added first."""
-    return one_pass(call, 2)
-
-
-def norm_and_quantisation(call: CallArguments) -> Work | None:
-    """A norm whose result is scaled to fewer bits: three an element, and one for a residual."""
-    return one_pass(call, 3)
-
-
-def norm_to_bytes(call: CallArguments) -> Work | None:
+def norm_to_bytes(call: CallArguments, x: Tensor) -> Work | None:
     """The same where the result is not recorded: a byte an element, a scale for each `block`."""
-    work, x, block = one_pass(call, 3), call.tensor("x"), call.integer("block")
-    if work is None or x is None or not block:
+    work, block = one_pass(call, x, per_element=3), call.integer("block")
+    if work is None or not block:
         return None
     residual = call.tensor("residual")
     written = x.elements * (1 + 4 / block) + (residual.bytes if residual else 0.0)
     return replace(work, written_bytes=written)
 
 
-def norm_backward(call: CallArguments) -> Work | None:
+def norm_backward(x: Tensor) -> Work | None:
     """The gradient `x` of a norm's result, which alone is recorded: reads its input too.
 
     Five operations an element.
     """
-    x = _known(call, "x")
-    if x is None or len(x.shape) < 2:
+    if len(x.shape) < 2:
         return None
     work = moved([x, x, x.sized(x.shape[-1])], [x, x.sized(x.shape[-1])])
     return replace(work, vector_flop=5.0 * x.elements, precision=x.precision)
 
 
-def activation(call: CallArguments) -> Work | None:
-    """One operation an element."""
-    return one_pass(call, 1)
-
-
 def gated_activation(call: CallArguments) -> Work | None:
     """An activation of one half of `x` times the other: two operations an element written."""
-    x = _known(call, "x")
+    x = call.tensor("x")
     if x is None or "out" in call.places:
-        return one_pass(call, 2, parts=2)
+        return one_pass(call, x, per_element=2, parts=2)
     out = x.sized(*x.shape[:-1], x.shape[-1] // 2) if x.shape else x
     work = moved([x], [out])
     return replace(work, vector_flop=2.0 * out.elements, precision=x.precision)
 
 
-def gated_and_quantisation(call: CallArguments) -> Work | None:
-    """A gated activation whose result is scaled to fewer bits: three an element written."""
-    return one_pass(call, 3, parts=2)
-
-
-def product_of_activation(call: CallArguments) -> Work | None:
+def product_of_activation(x: Tensor, y: Tensor) -> Work | None:
     """An activation of `x` times `y`, kept apart: two operations an element."""
-    x, y = _known(call, "x"), _known(call, "y")
-    if x is None or y is None:
-        return None
     return replace(moved([x, y], [x]), vector_flop=2.0 * x.elements, precision=x.precision)
 
 
-def product_backward(call: CallArguments) -> Work | None:
+def product_backward(x: Tensor) -> Work | None:
     """The gradient `x` of such a product, which alone is recorded: reads both, writes two."""
-    x = _known(call, "x")
-    if x is None:
-        return None
     return replace(moved([x, x, x], [x, x]), vector_flop=6.0 * x.elements, precision=x.precision)
 
 
-def loss_and_gradient(call: CallArguments) -> Work | None:
-    """Cross entropy that leaves the gradient where the scores (`x`) were: five an element."""
-    return one_pass(call, 5)
-
-
-def causal_convolution(call: CallArguments) -> Work | None:
+def causal_convolution(call: CallArguments, x: Tensor, w: Tensor) -> Work | None:
     """Each channel of `x` (batch x channels x N) with a few weights of its own: 2 per weight."""
-    x, w = _known(call, "x"), _known(call, "w")
-    if x is None or w is None or len(x.shape) != 3 or len(w.shape) != 2 or w.shape[0] != x.shape[1]:
+    if len(x.shape) != 3 or len(w.shape) != 2 or w.shape[0] != x.shape[1]:
         return None
     work = moved([x, w, call.tensor("bias")], [x])
     return replace(work, vector_flop=2.0 * x.elements * w.shape[1], precision=x.precision)
@@ -124,15 +89,15 @@ def causal_convolution(call: CallArguments) -> Work | None:
 # -- rotary embedding ------------------------------------------------------------------------------
 
 
-def rotary_embedding(call: CallArguments) -> Work | None:
+def rotary_embedding(call: CallArguments, query: Tensor, table: Tensor) -> Work | None:
     """Turns `query` and `key`: two products and a sum per element that is turned.
 
     Of a head of `head_size` only as many elements are turned as a row of the table has; rows of the
     table are read once per token.
     """
-    query, key, table = _known(call, "query"), call.tensor("key"), _known(call, "table")
+    key = call.tensor("key")
     positions = call.tensor("positions")
-    if query is None or table is None or len(table.shape) < 2 or not query.shape:
+    if len(table.shape) < 2 or not query.shape:
         return None
     if positions is not None and (
         positions.precision != "int" or query.elements % max(positions.elements, 1)
@@ -157,11 +122,9 @@ def rotary_embedding(call: CallArguments) -> Work | None:
     )
 
 
-def rotary_by_angles(call: CallArguments) -> Work | None:
+def rotary_by_angles(call: CallArguments, query: Tensor) -> Work | None:
     """Turns `query` and `key` by `cos` and `sin`, which have a row per token."""
-    query, key = _known(call, "query"), call.tensor("key")
-    if query is None:
-        return None
+    key = call.tensor("key")
     work = moved([query, key, call.tensor("cos"), call.tensor("sin")], [query, key])
     turned = query.elements + (key.elements if key else 0)
     return replace(work, vector_flop=3.0 * turned, precision=query.precision)
@@ -170,14 +133,13 @@ def rotary_by_angles(call: CallArguments) -> Work | None:
 # -- caches ----------------------------------------------------------------------------------------
 
 
-def cache_write(call: CallArguments) -> Work | None:
+def cache_write(call: CallArguments, key: Tensor, cache: Tensor, slots: Tensor) -> Work | None:
     """Copies `key` and `value` of each token to its slot, in the type of the cache.
 
     An operation an element where that differs.
     """
-    key, value = _known(call, "key"), call.tensor("value")
-    cache, slots = _known(call, "cache"), call.tensor("slots")
-    if key is None or cache is None or slots is None or not key.shape:
+    value = call.tensor("value")
+    if not key.shape:
         return None
     if slots.precision != "int" or (value and value.shape[:-1] != key.shape[:-1]):
         return None
@@ -193,11 +155,12 @@ def cache_write(call: CallArguments) -> Work | None:
     )
 
 
-def latent_cache_write(call: CallArguments) -> Work | None:
+def latent_cache_write(
+    call: CallArguments, latent: Tensor, cache: Tensor, slots: Tensor
+) -> Work | None:
     """Copies a latent vector and its turned part to the slot of each token: a row of the cache."""
-    latent, turned = _known(call, "latent"), call.tensor("turned")
-    cache, slots = _known(call, "cache"), call.tensor("slots")
-    if latent is None or cache is None or slots is None or not cache.shape or not latent.shape:
+    turned = call.tensor("turned")
+    if not cache.shape or not latent.shape:
         return None
     if slots.precision != "int" or (turned and turned.shape[:1] != latent.shape[:1]):
         return None
@@ -208,12 +171,11 @@ def latent_cache_write(call: CallArguments) -> Work | None:
     )
 
 
-def block_copies(call: CallArguments) -> Work | None:
+def block_copies(call: CallArguments, pairs: Tensor) -> Work | None:
     """Copies blocks of caches, as many as `pairs` has rows, in each layer's `keys` and `values`."""
-    pairs = call.tensor("pairs")
     caches = (*call.tensor_list("keys"), *call.tensor_list("values"))
     usual = Tensor((), call.facts.usual_type).element_bytes
-    if pairs is None or not pairs.shape or not caches or not usual:
+    if not pairs.shape or not caches or not usual:
         return None
     if not all(cache.shape and cache.shape[0] for cache in caches):
         return None
@@ -226,7 +188,9 @@ def block_copies(call: CallArguments) -> Work | None:
 # -- attention over caches -------------------------------------------------------------------------
 
 
-def attention_of_lengths(call: CallArguments) -> Work | None:
+def attention_of_lengths(
+    call: CallArguments, q: Tensor, k: Tensor, v: Tensor, ends_q: Tensor
+) -> Work | None:
     """Attention of sequences of several lengths, or None where lengths are not all the longest.
 
     Recordings hold how many sequences there are (`ends_q`), how many tokens all have, and the
@@ -237,15 +201,14 @@ def attention_of_lengths(call: CallArguments) -> Work | None:
     A causal mask leaves half the square of queries, and all that is before it; a single query sees
     all.
     """
-    q, k, v, ends = (_known(call, name) for name in ("q", "k", "v", "ends_q"))
     longest_q, longest_k = call.integer("longest_q"), call.integer("longest_k")
-    if q is None or k is None or v is None or ends is None or longest_q is None or not longest_k:
+    if longest_q is None or not longest_k:
         return None
-    sequences, causal = ends.elements - 1, call.flag("causal")
+    sequences, causal = ends_q.elements - 1, call.flag("causal")
     if len(q.shape) != 3 or len(k.shape) < 3 or sequences < 1 or causal is None:
         return None
     paged = call.tensor("blocks") is not None
-    fits = fit_together(q, k, v, -2) and ends.precision == "int"
+    fits = fit_together(q, k, v, -2) and ends_q.precision == "int"
     if not fits or paged != (len(k.shape) == 4):
         return None
     all_k = sequences * longest_k if paged and sequences == 1 else 0 if paged else k.shape[0]
@@ -270,14 +233,13 @@ def attention_of_lengths(call: CallArguments) -> Work | None:
     )
 
 
-def attention_of_one(call: CallArguments) -> Work | None:
+def attention_of_one(call: CallArguments, q: Tensor, cache: Tensor) -> Work | None:
     """One new token of one sequence against a cache in blocks; None for several sequences.
 
     Recordings tell the longest (`longest_k`), not each.
     """
-    q, cache = _known(call, "q"), _known(call, "cache")
     longest, kv_heads = call.integer("longest_k"), call.integer("kv_heads")
-    if q is None or cache is None or len(q.shape) != 3 or not longest or not kv_heads:
+    if len(q.shape) != 3 or not longest or not kv_heads:
         return None
     sequences, heads, width = q.shape
     if sequences != 1:
@@ -291,19 +253,16 @@ def attention_of_one(call: CallArguments) -> Work | None:
     )
 
 
-def attention_of_unknown_lengths(_call: CallArguments) -> Work | None:
+def attention_of_unknown_lengths() -> None:
     """None: what is read and computed goes with lengths of caches, which are not recorded.
 
     Queries and results are certain, but only a small part; a bound is not the work.
     """
-    return None
+    return
 
 
-def merged_attention(call: CallArguments) -> Work | None:
+def merged_attention(call: CallArguments, part: Tensor, out: Tensor) -> Work | None:
     """Two parts of an attention, each with its sums, made one: three operations an element."""
-    part, out = _known(call, "part"), _known(call, "out")
-    if part is None or out is None:
-        return None
     others = [call.tensor(name) for name in ("sums", "other", "other_sums")]
     if part.shape != out.shape or (others[1] and others[1].shape != out.shape):
         return None
@@ -311,35 +270,5 @@ def merged_attention(call: CallArguments) -> Work | None:
     return replace(work, vector_flop=3.0 * out.elements, precision=part.precision)
 
 
-def _known(call: CallArguments, name: str) -> Tensor | None:
-    """The tensor of a name, where its type is known."""
-    found = call.tensor(name)
-    return found if found is not None and found.element_bytes else None
-
-
 def _named_or(call: CallArguments, name: str, other: Tensor | None) -> Tensor | None:
     return call.tensor(name) if name in call.places else other
-
-
-FORMULAS: Mapping[str, Formula] = {
-    "served_rms_norm": rms_norm,
-    "norm_and_quantisation": norm_and_quantisation,
-    "norm_to_bytes": norm_to_bytes,
-    "fused_norm_backward": norm_backward,
-    "loss_and_gradient": loss_and_gradient,
-    "causal_convolution": causal_convolution,
-    "fused_activation": activation,
-    "gated_activation": gated_activation,
-    "gated_and_quantisation": gated_and_quantisation,
-    "product_of_activation": product_of_activation,
-    "product_of_activation_backward": product_backward,
-    "rotary_embedding": rotary_embedding,
-    "rotary_by_angles": rotary_by_angles,
-    "cache_write": cache_write,
-    "latent_cache_write": latent_cache_write,
-    "block_copies": block_copies,
-    "attention_of_lengths": attention_of_lengths,
-    "attention_of_one": attention_of_one,
-    "attention_of_unknown_lengths": attention_of_unknown_lengths,
-    "merged_attention": merged_attention,
-}

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 from timesink.analyses.work.arguments import CallArguments, Tensor
-from timesink.analyses.work.work import Formula, Work, formula_of, moved
+from timesink.analyses.work.work import Work, formula_of, moved
 
 _NAME = re.compile(r"triton_(?:[a-z]{3}_fused|\w+?)_(.*?)_?\d*$")
 _BLOCKS = re.compile(r"\b[XYZ]BLOCK=")
@@ -183,6 +183,3 @@ def _convolved(x: Tensor, weight: Tensor, out: Tensor) -> float:
     if not same_rank or out.shape[1] != weight.shape[0] or x.shape[0] != out.shape[0]:
         return 0.0
     return 2.0 * out.elements * math.prod(weight.shape[1:])
-
-
-FORMULAS: Mapping[str, Formula] = {"fused": fused, "template": template}

@@ -13,18 +13,14 @@ from dataclasses import dataclass, fields, replace
 from fnmatch import translate
 from functools import cache, lru_cache
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import TypeAlias
 
 from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.model.data_files import csv_rows
 
-_MODULES = (
-    *("matmul", "convolution", "attention", "normalisation", "pools", "layers"),
-    *("pointwise", "copies", "reductions", "indices", "optimizer", "triton", "collective"),
-    *("serving", "quantised", "experts", "recommendation"),
-)
-"""Files of formulas beside this one; each lists its own under `FORMULAS`."""
+_OPTIONS = {"yes": True, "no": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +116,25 @@ def vector_work(
 
 
 @cache
-def formulas() -> Mapping[str, Formula]:
-    """All formulas by name."""
-    found: dict[str, Formula] = {}
-    for name in _MODULES:
-        found.update(import_module(f"timesink.analyses.work.{name}").FORMULAS)
-    return found
+def _formula(text: str) -> Formula:
+    """The function that a row names by its file, with the options that stand after it.
+
+    Its parameters that are tensors are arguments of the call: without one of them it tells nothing.
+    """
+    place, *told = text.split()
+    file, _, name = place.partition(".")
+    function = getattr(import_module(f"timesink.analyses.work.{file}"), name)
+    parameters = signature(function).parameters
+    needed = [one.name for one in parameters.values() if one.annotation == Tensor.__name__]
+    given = (option.split("=") for option in told)
+    options = {key: int(x) if x.isdigit() else _OPTIONS.get(x, x) for key, x in given}
+
+    def formula(call: CallArguments) -> Work | None:
+        found = {name: call.tensor(name) for name in needed}
+        about = {"call": call} if "call" in parameters else {}
+        return None if None in found.values() else function(**about, **found, **options)
+
+    return formula
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,7 +169,7 @@ def _built_in() -> FormulaRegistry:
         rows.append(
             OperatorFormula(
                 row["operator"],
-                formulas()[row["formula"]],
+                _formula(row["formula"]),
                 row["family"],
                 row["whole"] == "yes",
                 {name: int(place) for name, place in places.items()},
