@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from timesink.analyses.communication.calls import element_bytes
-from timesink.analyses.work.arguments import CallArguments, Tensor
-from timesink.analyses.work.work import work_of
+from timesink.analyses.work.work import CallArguments, Tensor, work_of
 from timesink.model.element_types import type_by_number, type_by_spelling
 
 NUMBERS = {

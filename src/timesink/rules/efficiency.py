@@ -14,10 +14,9 @@ from typing import Any
 import polars as pl
 
 from timesink.analyses.columns import device_columns, device_names
-from timesink.analyses.work.arguments import CallArguments, parse_inputs
 from timesink.analyses.work.efficiency import Efficiency, shape_text
 from timesink.analyses.work.steps import COLLECTIVE, LINK, MATRIX, MEMORY, VECTOR
-from timesink.analyses.work.work import formula_of
+from timesink.analyses.work.work import CallArguments, formula_of, parse_inputs
 from timesink.model import units
 from timesink.model.arrays import Floats, Ints
 from timesink.model.findings import Evidence, Finding

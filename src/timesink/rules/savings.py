@@ -14,8 +14,9 @@ from typing import TypeAlias
 import numpy as np
 
 from timesink.analyses.columns import device_columns, device_names, once_per_trace
-from timesink.analyses.replay.simulation import recorded_play, step_lengths
-from timesink.analyses.replay.what_if import Scenario, changed, parse_change
+from timesink.analyses.replay.changes import parse_change
+from timesink.analyses.replay.graph import recorded_play, step_lengths
+from timesink.analyses.replay.what_if import Scenario, changed
 from timesink.analyses.steps import find_steps
 from timesink.analyses.work.efficiency import Efficiency
 from timesink.errors import UsageError

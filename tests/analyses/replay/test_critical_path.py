@@ -9,8 +9,7 @@ import pytest
 import timesink
 from cases import MAIN, STEP, K, O, R, host_event, read
 from timesink.analyses.replay.critical_path import critical_path, slack
-from timesink.analyses.replay.graph import replay_graph
-from timesink.analyses.replay.simulation import play
+from timesink.analyses.replay.graph import play, replay_graph
 from timesink.model.trace import Trace
 
 

@@ -10,9 +10,15 @@ import pytest
 import timesink
 from builders import complete
 from cases import MAIN, OTHER, STEP, K, O, R, host_event, read
-from timesink.analyses.replay.graph import ReplayGraph, replay_graph
-from timesink.analyses.replay.simulation import Played, play, step_lengths, worked
-from timesink.analyses.replay.timeline import moved_timeline
+from timesink.analyses.replay.graph import (
+    Played,
+    ReplayGraph,
+    play,
+    replay_graph,
+    step_lengths,
+    worked,
+)
+from timesink.analyses.replay.own_clock import moved_timeline
 from timesink.analyses.steps import find_steps
 from timesink.model.trace import Trace
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import MODULE, STEP, K, O, R, read
-from timesink.analyses.replay.path_table import (
+from timesink.analyses.replay.critical_path import (
     PlayedRun,
     path_kinds,
     path_modules,

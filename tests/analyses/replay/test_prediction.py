@@ -14,10 +14,9 @@ from loaded_cycles import LOADER, US, Piece, cycles, pieces
 from timelines import patient
 from timesink.analyses.replay import prediction
 from timesink.analyses.replay.changes import AskedChange, change_of
-from timesink.analyses.replay.graph import replay_graph
+from timesink.analyses.replay.graph import play, replay_graph
 from timesink.analyses.replay.own_clock import OwnClock
 from timesink.analyses.replay.prediction import best_changes, predicted, program_of
-from timesink.analyses.replay.simulation import play
 from timesink.analyses.replay.what_if import Scenario, cycle_ns
 from timesink.errors import UsageError
 from timesink.model.trace import Trace

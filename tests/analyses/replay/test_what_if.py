@@ -11,8 +11,7 @@ from cases import STEP, C, O, R, read
 from loaded_cycles import IN_PROCESSES, LOADER, US, Piece, cycles, pieces
 from timelines import patient, random_traces
 from timesink.analyses.replay.changes import parse_change
-from timesink.analyses.replay.graph import replay_graph
-from timesink.analyses.replay.simulation import play
+from timesink.analyses.replay.graph import play, replay_graph
 from timesink.analyses.replay.what_if import Scenario, changed, cycle_ns, named_by
 from timesink.errors import UsageError
 from timesink.model.trace import Trace

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from timesink.analyses.work.arguments import CallArguments, RunFacts, parse_inputs, parse_values
-from timesink.analyses.work.work import Work, work_of
+from timesink.analyses.work.work import (
+    CallArguments,
+    RunFacts,
+    Work,
+    parse_inputs,
+    parse_values,
+    work_of,
+)
 
 
 def told(name: str, dims: str, types: str, values: str = "") -> Work | None:

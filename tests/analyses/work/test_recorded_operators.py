@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from timesink.analyses.work.arguments import CallArguments, parse_inputs, parse_values
-from timesink.analyses.work.work import Work, work_of
+from timesink.analyses.work.work import CallArguments, Work, parse_inputs, parse_values, work_of
 
 torch = pytest.importorskip("torch")
 

@@ -7,14 +7,15 @@ import json
 import pytest
 
 from timesink.analyses.work import work as registry
-from timesink.analyses.work.arguments import (
+from timesink.analyses.work.work import (
     CallArguments,
     KernelLaunch,
     RunFacts,
     Tensor,
+    Work,
     parse_inputs,
+    work_of,
 )
-from timesink.analyses.work.work import Work, work_of
 
 BF16, FP8, FLOAT, INT, LONG = "c10::BFloat16", "c10::Float8_e4m3fn", "float", "int", "long int"
 BYTE = "unsigned char"

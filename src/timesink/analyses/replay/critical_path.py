@@ -1,11 +1,13 @@
 """The chain of host code, launches, device work and waits that decides how long a run takes.
 
 From the last moment back: what a node came right after decided when it came.  Whatever is not on
-that chain has slack: so much later it could come without anybody noticing.
+that chain has slack: so much later it could come without anybody noticing.  Tables are of the
+complete cycles of a run as it was played: by itself, or as recorded.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,11 +15,23 @@ import polars as pl
 
 from timesink.analyses import names
 from timesink.analyses.arrays import values_at
-from timesink.analyses.columns import device_kinds, device_names, host_kinds, host_names
-from timesink.analyses.forest import within
-from timesink.analyses.replay.simulation import Played
-from timesink.analyses.steps import is_communication
-from timesink.model import vendors
+from timesink.analyses.columns import (
+    Texts,
+    device_kinds,
+    device_names,
+    host_columns,
+    host_kinds,
+    host_names,
+    once_per_trace,
+)
+from timesink.analyses.forest import call_forest, enclosing, within
+from timesink.analyses.links import link_launches
+from timesink.analyses.modules import find_modules, is_module_call, link_backward
+from timesink.analyses.names import short_kernel_name
+from timesink.analyses.replay.graph import Played, recorded_play
+from timesink.analyses.replay.own_clock import moved_timeline, own_clock, own_timeline
+from timesink.analyses.steps import bounds_of, find_steps, is_communication
+from timesink.model import intervals, vendors
 from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import DEVICE_KINDS
@@ -190,3 +204,286 @@ def _node_pieces(trace: Trace, played: Played, path: Path) -> list[pl.DataFrame]
         _pieces(trace, kind[passing], between, host_row[passing], device_row[passing]),
         _pieces(trace, works, (begin[doing], end[doing]), nowhere, device_row[doing]),
     ]
+
+
+# -- by kind, name and module; and how much slack the rest has -------------------------------------
+
+
+ON_DEVICE, ON_HOST = KINDS[:4], KINDS[4:7]
+"""Kinds of pieces that are work; the others are time from one to the next."""
+_OF_KERNELS = (*ON_DEVICE, "launch", "queue")
+_NO_CALL, _NO_MODULE = "outside of every call", "outside of every module"
+_ON_PATH_NS = 1_000.0
+"""With less slack than this something decides, or nearly does."""
+
+PATH_SCHEMA: dict[str, pl.DataType] = {
+    "kind": pl.String(),
+    "name": pl.String(),
+    "short_name": pl.String(),
+    "calls": pl.Int64(),
+    **dict.fromkeys(("time_ns", "share_pct"), pl.Float64()),
+}
+MODULE_SCHEMA: dict[str, pl.DataType] = {
+    "module": pl.String(),
+    **dict.fromkeys(("time_ns", "share_pct"), pl.Float64()),
+    **dict.fromkeys(("device_ns", "host_ns", "between_ns"), pl.Float64()),
+}
+SLACK_SCHEMA: dict[str, pl.DataType] = {
+    "kind": pl.String(),
+    "name": pl.String(),
+    "short_name": pl.String(),
+    "calls": pl.Int64(),
+    **dict.fromkeys(("time_ns", "decisive_ratio"), pl.Float64()),
+    **dict.fromkeys(("least_slack_ns", "median_slack_ns", "most_slack_ns"), pl.Float64()),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class PlayedRun:
+    """A recording, how it was played, and the complete cycles of that, which tables are about."""
+
+    trace: Trace
+    played: Played
+    cycles: Ints
+    """Their starts and ends, on the clock of the trace."""
+
+    @property
+    def origin(self) -> int:
+        """What played times are counted from."""
+        return int(self.played.graph.time[0])
+
+    @property
+    def count(self) -> int:
+        return max(1, len(self.cycles))
+
+    @property
+    def cycle_ns(self) -> float:
+        """How long a cycle takes, on average."""
+        return float((self.cycles[:, 1] - self.cycles[:, 0]).sum()) / self.count
+
+
+def played_run(
+    trace: Trace, steps: Collection[str] | None = None, *, recorded: bool = False
+) -> PlayedRun:
+    """A trace as its program runs by itself, or as `recorded` where nobody knows that.
+
+    Of all complete steps, or of those with these names.
+    """
+    played = None if recorded else own_clock(trace).played
+    timeline = trace
+    if played is None:
+        played, timeline = _as_recorded(trace)
+    else:
+        timeline = own_timeline(trace)
+    found = find_steps(timeline)
+    if steps is not None:
+        found = found.filter(pl.col("name").is_in(list(steps)))
+    # Cut steps count as well where no other was asked for.
+    if steps is None or found["complete"].any():
+        found = found.filter("complete")
+    return PlayedRun(trace, played, bounds_of(found))
+
+
+@once_per_trace
+def _as_recorded(trace: Trace) -> tuple[Played, Trace]:
+    played = recorded_play(trace)
+    return played, moved_timeline(trace, played)
+
+
+def _run(subject: Trace | PlayedRun) -> PlayedRun:
+    return played_run(subject) if isinstance(subject, Trace) else subject
+
+
+@once_per_trace
+def cycle_pieces(run: PlayedRun) -> pl.DataFrame:
+    """The pieces of the path that lie in cycles, as `critical_path` has them, and `inside_ns`."""
+    pieces = critical_path(run.trace, run.played)
+    start = pieces["start_ns"].to_numpy() + run.origin
+    ranges = np.stack([start, start + pieces["dur_ns"].to_numpy()], axis=1)
+    inside = intervals.coverage_within(run.cycles, ranges)
+    return pieces.with_columns(inside_ns=pl.Series(inside)).filter(pl.col("inside_ns") > 0)
+
+
+def path_kinds(run: PlayedRun) -> dict[str, float]:
+    """How much of a cycle each kind of piece decides, in ns, the most first."""
+    sums = cycle_pieces(run).group_by("kind").agg(pl.col("inside_ns").sum())
+    rows = sorted(sums.rows(), key=lambda row: (-row[1], row[0]))
+    return {kind: ns / run.count for kind, ns in rows}
+
+
+def path_table(subject: Trace | PlayedRun) -> pl.DataFrame:
+    """Pieces of the path by kind and name, their time per cycle; those that take most first."""
+    run = _run(subject)
+    # A call may be there in several pieces; those in no call are one each.
+    nobody = (pl.col("host_row") < 0) & (pl.col("device_row") < 0)
+    unnamed = pl.when(nobody).then("start_ns")
+    rows = (
+        cycle_pieces(run)
+        .group_by(pl.col("kind").cast(pl.String), "name")
+        .agg(
+            calls=pl.struct("host_row", "device_row", unnamed).n_unique(),
+            time_ns=pl.col("inside_ns").sum() / run.count,
+        )
+        .sort("time_ns", "kind", "name", descending=[True, False, False])
+    )
+    return rows.with_columns(
+        _short_names(rows), share_pct=100 * pl.col("time_ns") / max(run.cycle_ns, 1.0)
+    ).select(pl.col(name).cast(dtype) for name, dtype in PATH_SCHEMA.items())
+
+
+def _short_names(rows: pl.DataFrame) -> pl.Series:
+    """Names of kernels without their arguments, and of all else as they are."""
+    texts = [
+        short_kernel_name(name) if kind in _OF_KERNELS else name or _NO_CALL
+        for kind, name in rows.select("kind", "name").iter_rows()
+    ]
+    return pl.Series("short_name", texts, dtype=pl.String)
+
+
+# -- by module -------------------------------------------------------------------------------------
+
+
+def path_modules(subject: Trace | PlayedRun) -> pl.DataFrame:
+    """Time on the path by the innermost module around it, or whose backward pass it is.
+
+    Device work, and what passes before it, counts for the module that launched it.  Without
+    modules in the recording there is no row.
+    """
+    run = _run(subject)
+    trace, pieces = run.trace, cycle_pieces(run)
+    modules = find_modules(trace)
+    if not len(modules.node) or pieces.is_empty():
+        return pl.DataFrame(schema=MODULE_SCHEMA)
+    named = _module_paths(trace, _nodes(trace, pieces))
+    time = pl.col("inside_ns")
+    rows = (
+        pieces.select("kind", "inside_ns", module=named)
+        .group_by("module")
+        .agg(
+            time_ns=time.sum() / run.count,
+            device_ns=time.filter(pl.col("kind").is_in(ON_DEVICE)).sum() / run.count,
+            host_ns=time.filter(pl.col("kind").is_in(ON_HOST)).sum() / run.count,
+        )
+        .with_columns(
+            between_ns=pl.col("time_ns") - pl.col("device_ns") - pl.col("host_ns"),
+            share_pct=100 * pl.col("time_ns") / max(run.cycle_ns, 1.0),
+        )
+        .sort("time_ns", "module", descending=[True, False])
+    )
+    return rows.select(pl.col(name).cast(dtype) for name, dtype in MODULE_SCHEMA.items())
+
+
+def modules_of(trace: Trace, rows: Ints) -> pl.Series | None:
+    """The module whose forward or backward pass launched each of these rows of `trace.device`.
+
+    None where the recording has no modules.
+    """
+    if not len(find_modules(trace).node):
+        return None
+    return _module_paths(trace, link_launches(trace).node[rows])
+
+
+def _module_paths(trace: Trace, node: Ints) -> pl.Series:
+    """The path of the module around each call, or around the call that it is the backward of."""
+    modules, module = find_modules(trace), _modules_around(trace, node)
+    place = np.searchsorted(modules.node, module)
+    row = np.where(module >= 0, modules.row[np.minimum(place, len(modules.row) - 1)], -1)
+    paths = pl.Series("module", [*modules.paths, _NO_MODULE], dtype=pl.String)
+    return paths.gather(np.where(row >= 0, row, len(paths) - 1))
+
+
+def _nodes(trace: Trace, pieces: pl.DataFrame) -> Ints:
+    """For each piece the innermost call of the forest it belongs to; -1 for none."""
+    forest, host = call_forest(trace), host_columns(trace)
+    device_row, host_row = (pieces[f"{side}_row"].to_numpy() for side in ("device", "host"))
+    launched = link_launches(trace).node
+    node = np.where(device_row >= 0, launched[device_row] if len(launched) else -1, -1)
+    known = np.flatnonzero((node < 0) & (host_row >= 0))
+    half = host["dur_ns"].to_numpy()[host_row[known]] // 2
+    node[known] = forest.at(host[host_row[known]], half)
+    return node
+
+
+def _modules_around(trace: Trace, node: Ints) -> Ints:
+    """The module call around each call, or around the forward call that it is the backward of."""
+    forest, is_module, links = call_forest(trace), is_module_call(trace), link_backward(trace)
+    around = enclosing(node, forest.parent, is_module)
+    backward = np.full(len(forest) + 1, -1, dtype=np.int64)
+    backward[links.node] = links.forward
+    root = enclosing(node, forest.parent, backward[:-1] >= 0)
+    forward = enclosing(backward[root], forest.parent, is_module)
+    return np.where(forward >= 0, forward, around)
+
+
+# -- slack -----------------------------------------------------------------------------------------
+
+
+def slack_table(subject: Trace | PlayedRun) -> pl.DataFrame:
+    """How much later device work and operators could come, by name, without the run being longer.
+
+    What has least slack comes first, and of that what takes most.  Operators count from their
+    start to their end, so times of one inside another are the same time.
+    """
+    run = _run(subject)
+    by_node = slack(run.played)
+    late = pl.col("slack_ns")
+    rows = (
+        pl.concat([_device_slack(run, by_node), _operator_slack(run, by_node)])
+        .group_by("kind", "name")
+        .agg(
+            calls=pl.len(),
+            time_ns=pl.col("dur_ns").sum() / run.count,
+            decisive_ratio=(late < _ON_PATH_NS).mean(),
+            least_slack_ns=late.min(),
+            median_slack_ns=late.median(),
+            most_slack_ns=late.max(),
+        )
+        .sort("median_slack_ns", "time_ns", "kind", "name", descending=[False, True, False, False])
+    )
+    return rows.with_columns(_short_names(rows)).select(
+        pl.col(name).cast(dtype) for name, dtype in SLACK_SCHEMA.items()
+    )
+
+
+def _device_slack(run: PlayedRun, by_node: Floats) -> pl.DataFrame:
+    played, row = run.played, run.played.graph.work.row
+    kind, name = device_kinds(run.trace), device_names(run.trace)
+    return _in_cycles(
+        run,
+        played.ends - played.length,
+        kind=_told(kind, row),
+        name=_told(name, row),
+        dur_ns=played.length,
+        slack_ns=by_node[played.graph.node_of_activity],
+    )
+
+
+def _operator_slack(run: PlayedRun, by_node: Floats) -> pl.DataFrame:
+    """Of an operator, that of the first moment after its start that others depend on."""
+    graph, points = run.played.graph, run.played.graph.points
+    calls, kind = points.calls, host_kinds(run.trace)
+    mine = np.flatnonzero(kind.among("operator")[calls.row])
+    nodes = np.flatnonzero(graph.point >= 0)
+    nodes = nodes[np.argsort(graph.point[nodes], kind="stable")]
+    following = np.searchsorted(graph.point[nodes], points.start[mine])
+    come = run.played.point
+    begin = come[points.start[mine]]
+    return _in_cycles(
+        run,
+        begin,
+        kind=_told(kind, calls.row[mine]),
+        name=_told(host_names(run.trace), calls.row[mine]),
+        dur_ns=come[points.end[mine]] - begin,
+        slack_ns=by_node[nodes[following]],
+    )
+
+
+def _told(texts: Texts, row: Ints) -> pl.Series:
+    return pl.Series(texts.texts, dtype=pl.String).gather(texts.codes[row])
+
+
+def _in_cycles(run: PlayedRun, begin: Floats, **columns: pl.Series | Floats) -> pl.DataFrame:
+    """Rows of what begins in a cycle."""
+    moment = np.rint(begin).astype(np.int64) + run.origin
+    inside = intervals.holding(moment, *run.cycles.T.copy()) >= 0
+    return pl.DataFrame(columns).filter(pl.Series(inside))

@@ -9,15 +9,24 @@ In the order of the recording every node stands behind those it depends on, so o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+import polars as pl
 
 from timesink.analyses.columns import once_per_trace
 from timesink.analyses.device.activities import Activities, device_activities
-from timesink.analyses.replay.host_points import HostPoints, host_points
-from timesink.analyses.replay.waits import NOBODY, Waits, all_of, device_waits, hand_overs
-from timesink.analyses.steps import find_steps
+from timesink.analyses.replay.host_points import (
+    NOBODY,
+    HostPoints,
+    Waits,
+    all_of,
+    device_waits,
+    hand_overs,
+    host_points,
+)
+from timesink.analyses.steps import find_steps, step_at
 from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.trace import Trace
 
@@ -242,3 +251,159 @@ def _assembled(
         node_of_activity=place[device],
         dropped=int(sum(bad.sum() for bad in wrong)),
     )
+
+
+# -- playing it: when everything comes if parts of it take another time ----------------------------
+
+
+_LONG_AGO = float("-inf")
+_LEAST_SHARE = 0.03
+"""What is left of any stretch, whatever is taken out of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Played:
+    """A recording played again; times in ns from its beginning."""
+
+    graph: ReplayGraph
+    work: Floats
+    """By host point: what its thread had worked so far."""
+    node: Floats
+    """By node: when it comes."""
+    length: Floats
+    """By activity: how long it takes."""
+    gap: Floats
+    """By node: what passes since the node before it, at least, the activity included."""
+    lag: Floats
+    """By node: the same since the one it needs."""
+
+    @cached_property
+    def point(self) -> Floats:
+        """By host point: when it comes."""
+        graph, points = self.graph, self.graph.points
+        nodes = np.flatnonzero(graph.point >= 0)
+        nodes = nodes[np.argsort(graph.point[nodes], kind="stable")]
+        at, every = graph.point[nodes], np.arange(len(points.time))
+        place = np.searchsorted(at, every, side="right") - 1
+        come = self.node[nodes[place]] + (self.work - self.work[at[place]])
+        # Inside of a wait everything keeps its share of it.
+        following = np.minimum(place + 1, len(nodes) - 1)
+        inside = graph.waits[nodes[following]] & (at[place] < every) & (at[following] > every)
+        low, high = nodes[place[inside]], nodes[following[inside]]
+        since, until = graph.time[low], graph.time[high]
+        share = (points.time[inside] - since) / np.maximum(until - since, 1)
+        come[inside] = self.node[low] + np.clip(share, 0, 1) * (self.node[high] - self.node[low])
+        return np.asarray(come)
+
+    @property
+    def ends(self) -> Floats:
+        """By activity: when it ends."""
+        return self.node[self.graph.node_of_activity]
+
+
+def worked(graph: ReplayGraph, cost: Floats | None = None, scale: Floats | None = None) -> Floats:
+    """By host point: what its thread had worked so far, waits left out.
+
+    `cost` by point is taken out: it passed before a start and after an end.  Where the recording
+    has less than that between two points, the rest goes from what follows.
+    """
+    points = graph.points
+    length = points.length.astype(np.float64)
+    if scale is not None:
+        length *= scale
+    _leave_out_waits(graph, length)
+    so_far = np.append(0.0, np.cumsum(length)[:-1])
+    if cost is None:
+        return so_far
+    spent = np.cumsum(cost)
+    spent -= np.where(points.is_start, 0.0, cost)  # what an end costs comes after it
+    # Nothing takes no time at all, so that all keeps its order.
+    least = _LEAST_SHARE * so_far
+    own = so_far - spent - least
+    for low, high in pairwise(points.first):
+        own[low:high] = np.maximum.accumulate(own[low:high])
+    return np.asarray(own + least)
+
+
+def _leave_out_waits(graph: ReplayGraph, length: Floats) -> None:
+    after = np.flatnonzero(graph.waits)
+    high = graph.point[after]
+    low = graph.point[graph.before[after]]
+    low = np.where(low < 0, high, low)
+    inside = np.zeros(len(length) + 1, dtype=np.int64)
+    np.add.at(inside, low, 1)
+    np.add.at(inside, high, -1)
+    length[np.cumsum(inside)[:-1] > 0] = 0.0
+
+
+def play(graph: ReplayGraph, work: Floats | None = None, lengths: Floats | None = None) -> Played:
+    """When everything comes, if threads work and activities last as given, else as recorded."""
+    work = worked(graph) if work is None else work
+    recorded = (graph.work.end - graph.work.start).astype(np.float64)
+    length = recorded if lengths is None else lengths
+    gap, lag = graph.gap.copy(), graph.lag.copy()
+    at = graph.point
+    plain = np.flatnonzero((at >= 0) & ~graph.waits & (graph.before >= 0))
+    plain = plain[at[graph.before[plain]] >= 0]
+    gap[plain] = work[at[plain]] - work[at[graph.before[plain]]]
+    doing = graph.activity >= 0
+    gap[doing] += length[graph.activity[doing]]
+    lag[doing] += length[graph.activity[doing]]
+    node = _come(graph.before, gap, graph.needs, lag)
+    return Played(graph, work, node, length, gap, lag)
+
+
+@once_per_trace
+def recorded_play(trace: Trace) -> Played:
+    """A recording played as it was."""
+    return play(replay_graph(trace))
+
+
+def _come(before: Ints, gap: Floats, needs: Ints, lag: Floats) -> Floats:
+    """The later of two, for one node after the other: no array operation does that."""
+    come = [_LONG_AGO] * (len(before) + 1)  # the last stands for what is not there
+    come[0] = 0.0
+    triples = zip(before.tolist(), gap.tolist(), needs.tolist(), lag.tolist(), strict=True)
+    next(triples, None)
+    for number, (one, passes, other, more) in enumerate(triples, 1):
+        moment, later = come[one] + passes, come[other] + more
+        if later > moment:  # noqa: PLR1730 - a call of max() takes twice as long as all the rest
+            moment = later
+        come[number] = moment
+    return np.array(come[:-1])
+
+
+def step_lengths(steps: pl.DataFrame, played: Played) -> Floats:
+    """How long each step takes, from the end of the one before it to its own, its work included."""
+    work = played.graph.work
+    marks = steps.select("host_start_ns", "host_end_ns").to_numpy()
+    begin, end = _moments(played, marks)
+    inside = step_at(work.call_start, work.call_end, marks)
+    known = inside >= 0
+    last = np.full(len(marks), _LONG_AGO)
+    np.maximum.at(last, inside[known], played.ends[known])
+    end = np.maximum.accumulate(np.maximum(end, last))
+    # What was left to do on the devices when the first began does not count for it.
+    begin[:1] += steps["start_ns"].to_numpy()[:1] - marks[:1, 0]
+    begin[1:] = np.maximum(begin[1:], end[:-1])
+    return np.maximum(end - begin, 0.0)
+
+
+def _moments(played: Played, marks: Ints) -> tuple[Floats, Floats]:
+    """When moments of the recording come, on the thread that has most of them as its own."""
+    graph, points = played.graph, played.graph.points
+    if not len(points.time):
+        # Of devices alone a step is their work: nothing else says when it begins and ends.
+        starts = played.ends - played.length
+        begin = np.full(len(marks), starts.min(initial=np.inf) if len(starts) else 0.0)
+        return begin, begin.copy()
+    nodes = graph.node_of_point[graph.node_of_point >= 0]
+    at = graph.point[nodes]
+    hits = np.isin(points.time[at], marks)
+    thread = int(np.bincount(points.thread[at[hits]], minlength=1).argmax())
+    nodes = nodes[points.thread[at] == thread]
+    time, come = points.time[graph.point[nodes]], played.node[nodes]
+    first = np.minimum(np.searchsorted(time, marks[:, 0]), len(time) - 1)
+    last = np.maximum(np.searchsorted(time, marks[:, 1], side="right") - 1, 0)
+    begin = come[first] + (marks[:, 0] - time[first])
+    return np.asarray(begin), np.asarray(come[last] + (marks[:, 1] - time[last]))

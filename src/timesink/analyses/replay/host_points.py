@@ -1,11 +1,13 @@
-"""Host calls of every kind, cut at their borders: between two borders a thread does one thing.
+"""Host calls of every kind, cut at their borders, and where their threads wait.
 
-Calls in pre-order, each with its start and its end, are an Euler tour: the places of all borders
-follow from depths and sizes alone.
+Between two borders a thread does one thing.  Calls in pre-order, each with its start and its end,
+are an Euler tour: the places of all borders follow from depths and sizes alone.  A thread waits for
+a device, or for another thread that does its work.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -13,6 +15,7 @@ import numpy as np
 
 from timesink.analyses.columns import (
     Codes,
+    device_names,
     host_columns,
     host_kinds,
     host_lanes,
@@ -20,8 +23,11 @@ from timesink.analyses.columns import (
     once_per_trace,
     start_and_end,
 )
+from timesink.analyses.device.activities import Activities
 from timesink.analyses.forest import NestedCalls, Nodes, nest_calls, pre_order
-from timesink.model.arrays import Flags, Ints
+from timesink.model import vendors
+from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.trace import Trace
 
 _CALLS = (
@@ -110,3 +116,184 @@ def host_points(trace: Trace) -> HostPoints:
         # A call that outlasts the one it began in begins after it.
         np.maximum.accumulate(time[low:high], out=time[low:high])
     return HostPoints(calls, time, owner, call, is_start, thread[call], starts, ends, first)
+
+
+# -- where threads wait ----------------------------------------------------------------------------
+
+
+NOBODY = -1
+_LONG_AGO, _NEVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+
+_HELD_NS = 30_000
+"""A runtime call that took this long, and returned when work of the device ended, waited for it."""
+_NEAR_NS, _NEAR_SHARE = 10_000, 0.2
+"""How soon after the end of the work it returned, at most: this, or this share of its length."""
+_STUCK_NS = 300_000
+_RETURN_NS = 2_000
+"""What a call takes that need not wait."""
+_SKEW_NS = 5_000
+"""By how much the clocks of host and device may differ."""
+_MANY_PENDING = 256
+"""Launches wait for a place in the queue only where so many are before them."""
+_QUIET_NS = 20_000
+"""A thread without any call for this long may have handed its work to another."""
+_IDLE_NS = 200_000
+"""A thread inside of no call for this long waited for something."""
+_MOST_THREADS = 24
+_BUSY_SHARE = 0.5
+"""Of the time a thread is quiet the other works at least this share, if it works for it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Waits:
+    """Points at which a thread goes on after it waited, and what it waited for."""
+
+    point: Ints
+    own: Floats
+    """What the stretch before the point takes at least."""
+    activity: Ints
+    """The device activity it waited for; -1 where it was a point of another thread."""
+    source: Ints
+    """That point; -1 where it was an activity."""
+    lag: Floats
+    """How long after that it goes on."""
+
+    def __getitem__(self, chosen: Ints) -> Waits:
+        own, lag = self.own[chosen], self.lag[chosen]
+        return Waits(self.point[chosen], own, self.activity[chosen], self.source[chosen], lag)
+
+
+def all_of(waits: Iterable[Waits]) -> Waits:
+    """Several lists of waits as one; of those at one point the first counts."""
+    parts = [(one.point, one.own, one.activity, one.source, one.lag) for one in waits]
+    point, own, activity, source, lag = (np.concatenate(each) for each in zip(*parts, strict=True))
+    _, first = np.unique(point, return_index=True)
+    return Waits(point, own, activity, source, lag)[first]
+
+
+def device_waits(trace: Trace, points: HostPoints, work: Activities) -> Waits:
+    """Calls that return when work of a device is done: they wait for it, or for the queue."""
+    calls, named = points.calls, host_names(trace)
+    is_runtime = host_kinds(trace).among(*LAUNCH_KINDS)[calls.row]
+    outer = is_runtime & ~((calls.parent >= 0) & is_runtime[calls.parent])
+    says = named.matching(vendors.waits_for_device)[calls.row]
+    call = np.flatnonzero(outer & (says | (calls.end - calls.start >= _HELD_NS)))
+    if not len(work) or not len(call):
+        return Waits(
+            *(np.zeros(0, dtype) for dtype in (np.int64, float, np.int64, np.int64, float))
+        )
+    start, end, says = points.time[points.start[call]], points.time[points.end[call]], says[call]
+    near = np.maximum(_NEAR_NS, _NEAR_SHARE * (end - start))
+    process = np.array([pid for pid, _ in calls.threads])
+    last, pending = (np.full(len(call), NOBODY) for _ in range(2))
+    of_work = np.where(work.launched, calls.place[work.call], NOBODY)
+    for pid in np.unique(process[calls.thread[call]]):
+        # Processes wait for their own work; whose it is that nobody launched is not known.
+        mine = np.flatnonzero(process[calls.thread[call]] == pid)
+        its = np.flatnonzero((of_work < 0) | (process[calls.thread[of_work]] == pid))
+        last[mine] = _last_launched(work, its, start[mine], end[mine])
+        pending[mine] = _queue_was_full(work, its, start[mine], end[mine], near[mine])
+    done = work.end[last]
+    # What a call launches itself goes on beside it, unless it is a copy through a buffer; one that
+    # takes very long and ends with its own work found the queue full.
+    its_own = (last >= 0) & (work.call[last] == calls.row[call])
+    staged = device_names(trace).matching(lambda name: "Pageable" in name)[work.row[last]]
+    stuck = end - start >= _STUCK_NS
+    ends_with_it = (done > start) & (end - done <= near) & (~its_own | staged | stuck)
+    held = (last >= 0) & (says | ends_with_it)
+    activity = np.where(held, last, np.where(says, NOBODY, pending))
+    known = activity >= 0
+    call, activity, start, end = call[known], activity[known], start[known], end[known]
+    done = work.end[activity]
+    waited, late = done > start, np.maximum(end - done, 0).astype(np.float64)
+    usual = float(np.median(late[waited])) if waited.any() else 0.0
+    return Waits(
+        point=points.end[call],
+        own=np.where(waited, np.minimum(end - start, _RETURN_NS), end - start).astype(np.float64),
+        activity=activity,
+        source=np.full(len(call), NOBODY),
+        lag=np.where(waited, late, np.minimum(late, usual)),
+    )
+
+
+def _last_launched(work: Activities, its: Ints, start: Ints, end: Ints) -> Ints:
+    """Of some that were launched by each start, and over by each end, the last to end; or -1."""
+    found, latest = np.full(len(start), NOBODY), np.full(len(start), _LONG_AGO)
+    for lane in range(work.lanes.height):
+        mine = its[work.lane[its] == lane]
+        if not len(mine):
+            continue
+        mine = mine[np.argsort(work.call_start[mine], kind="stable")]
+        ends = work.end[mine]
+        most = np.maximum.accumulate(ends)
+        last = np.maximum.accumulate(np.where(ends >= most, np.arange(len(mine)), 0))
+        place = np.searchsorted(work.call_start[mine], start, side="right") - 1
+        over = np.where(place >= 0, most[place], _NEVER)
+        better = (over <= end + _SKEW_NS) & (over > latest)
+        found[better], latest[better] = mine[last[place[better]]], over[better]
+    return found
+
+
+def _queue_was_full(work: Activities, its: Ints, start: Ints, end: Ints, near: Floats) -> Ints:
+    """The activity that ended as each call returned, while very many were pending; or -1."""
+    if not len(its):
+        return np.full(len(start), NOBODY)
+    by_end = its[np.argsort(work.end[its], kind="stable")]
+    place = np.searchsorted(work.end[by_end], end, side="right") - 1
+    done = np.where(place >= 0, work.end[by_end[place]], _LONG_AGO)
+    launched = np.searchsorted(np.sort(work.call_start[its]), start)
+    full = (launched - place - 1 >= _MANY_PENDING) & (done > start) & (end - done <= near)
+    return np.where(full, by_end[place], NOBODY)
+
+
+def hand_overs(points: HostPoints, main: int) -> Iterator[Waits]:
+    """Threads that are quiet while another works for them: the backward pass, above all.
+
+    A thread that begins anew for no reason that is seen keeps its distance to the main thread.
+    """
+    threads = range(len(points.first) - 1)
+    process = [pid for pid, _ in points.calls.threads]
+    length = points.length
+    quiet = [
+        np.flatnonzero(length[low:high] >= _QUIET_NS) + low for low, high in pairwise(points.first)
+    ]
+    # Of very many threads those that do most hand work to one another.
+    busiest = np.argsort(-np.diff(points.first), kind="stable")[:_MOST_THREADS].tolist()
+    for giver in busiest:
+        for taker in busiest:
+            if giver != taker and process[giver] == process[taker] and len(quiet[giver]):
+                yield from _between(points, quiet[giver], quiet[taker], taker)
+    for other in threads:
+        time, low, high = points.time, points.first[main], points.first[main + 1]
+        idle = quiet[other][(length[quiet[other]] >= _IDLE_NS) & (points.owner[quiet[other]] < 0)]
+        resume = np.append(points.first[other], idle + 1)
+        apart = other == main or process[other] != process[main]
+        resume = resume[(time[resume] >= time[low]) & (not apart)]
+        source = np.searchsorted(time[low:high], time[resume], side="right") - 1 + low
+        # While both are quiet it is busy with what nobody recorded.
+        begins = resume == points.first[other]
+        moved = begins | (time[source] >= time[np.maximum(resume - 1, 0)])
+        yield _after(points, resume[moved], source[moved])
+
+
+def _between(points: HostPoints, given: Ints, taken: Ints, taker: int) -> Iterator[Waits]:
+    """Stretches in which one thread is quiet because another, quiet before, works for it."""
+    time, low, high = points.time, points.first[taker], points.first[taker + 1]
+    resumes = np.append(low, taken + 1)
+    place = np.searchsorted(time[resumes], time[given])
+    given, place = given[place < len(resumes)], place[place < len(resumes)]
+    begin, end, resume = time[given], time[given + 1], resumes[place]
+    quiet_since = np.where(place > 0, time[resume - 1], _LONG_AGO)
+    last = np.searchsorted(time[low:high], end, side="right") - 1 + low
+    again = np.where(last + 1 < high, time[np.minimum(last + 1, high - 1)], _NEVER)
+    fits = (time[resume] <= end) & (quiet_since <= begin) & (again - end >= 0)
+    fits &= (again == _NEVER) | (again - time[last] >= _QUIET_NS)
+    fits &= time[last] - time[resume] >= _BUSY_SHARE * (end - begin)
+    given, resume, last = given[fits], resume[fits], last[fits]
+    yield _after(points, resume, given)
+    yield _after(points, given + 1, last)
+
+
+def _after(points: HostPoints, point: Ints, source: Ints) -> Waits:
+    lag = (points.time[point] - points.time[source]).astype(np.float64)
+    return Waits(point, np.zeros(len(point)), np.full(len(point), NOBODY), source, lag)

@@ -14,8 +14,8 @@ from timesink.analyses import names
 from timesink.analyses.columns import device_kinds, device_names, host_kinds, once_per_trace
 from timesink.analyses.replay.changes import AskedChange
 from timesink.analyses.replay.critical_path import critical_path
+from timesink.analyses.replay.graph import Played, play, recorded_play, worked
 from timesink.analyses.replay.own_clock import OwnClock, own_clock
-from timesink.analyses.replay.simulation import Played, play, recorded_play, worked
 from timesink.analyses.replay.what_if import Scenario, changed, cycle_ns, device_waits
 from timesink.analyses.steps import find_steps, step_at
 from timesink.errors import UsageError

@@ -12,10 +12,9 @@ from timesink.analyses import names
 from timesink.analyses.columns import device_kinds, device_names, host_kinds
 from timesink.analyses.forest import within
 from timesink.analyses.kernels.peaks import DevicePeaks, load_peaks
-from timesink.analyses.replay.changes import AskedChange, fitting, parse_change
-from timesink.analyses.replay.graph import ReplayGraph
-from timesink.analyses.replay.simulation import Played, play, step_lengths
-from timesink.analyses.replay.waits import NOBODY
+from timesink.analyses.replay.changes import AskedChange, fitting
+from timesink.analyses.replay.graph import Played, ReplayGraph, play, step_lengths
+from timesink.analyses.replay.host_points import NOBODY
 from timesink.analyses.steps import find_steps, is_communication, step_at
 from timesink.errors import UsageError
 from timesink.model import vendors
@@ -23,8 +22,6 @@ from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
-
-__all__ = ["AskedChange", "Scenario", "changed", "cycle_ns", "named_by", "parse_change"]
 
 _GRAPH_LAUNCH_NS = 10_000.0
 """What launching a whole graph takes the host."""

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from timesink.analyses.columns import device_columns, host_columns, once_per_trace, start_and_end
 from timesink.analyses.links import launching_calls
 from timesink.analyses.replay.critical_path import critical_path
+from timesink.analyses.replay.graph import Played, recorded_play, worked
 from timesink.analyses.replay.own_clock import own_clock, own_timeline
-from timesink.analyses.replay.simulation import Played, recorded_play, worked
 from timesink.analyses.timeline.layout import Lanes, Layout
 from timesink.analyses.timeline.levels import Level, MergedSlices, coarser_levels, merge, single
 from timesink.model.arrays import Flags, Floats, Ints

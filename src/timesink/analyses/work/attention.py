@@ -1,8 +1,12 @@
-"""Attention: 2 (dqk + dv) operations per query, key and head; those of softmax are not counted.
+"""Attention, and what serving engines do around it: fused norms, rotary embedding, caches.
 
+Attention is 2 (dqk + dv) operations per query, key and head; those of softmax are not counted.
 Under a causal mask the diagonal counts as half: N queries and N keys are N x N / 2 pairs, not the
 N (N + 1) / 2 that are computed at least. Where there are fewer queries than keys, the mask is
 aligned to the last of both (the kernels of flash attention) or to the first (all others).
+
+Operators of vLLM, SGLang, aiter and flashinfer do the same with arguments in another order: the
+rows of the registry say where each is.
 """
 
 from __future__ import annotations
@@ -10,8 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from timesink.analyses.work.arguments import CallArguments, Tensor
-from timesink.analyses.work.work import Work, moved
+from timesink.analyses.work.work import CallArguments, Tensor, Work, moved
 
 _CAUSAL_FROM_FIRST, _CAUSAL_FROM_LAST = 1, 2
 """What the kind of mask is in efficient attention."""
@@ -189,3 +192,267 @@ def attention_backward(
 
 def _dense(tensor: Tensor) -> Tensor:
     return tensor.sized(*tensor.shape)
+
+
+# -- operators of serving engines ------------------------------------------------------------------
+
+
+def one_pass(call: CallArguments, x: Tensor, *, per_element: int, parts: int = 1) -> Work | None:
+    """A pass over `x` with `per_element` operations for each element that is written.
+
+    Read: `x`, `weight`, `bias`, `residual`, `scale`.  Written: `out` (like `x` where the row names
+    none, else one of its `parts`), `residual` again, `new_scale`, `residual_out`.  Versions order
+    arguments differently: where sizes do not fit together it is no such call.
+    """
+    out = call.tensor("out") if "out" in call.places else x
+    names = ("weight", "bias", "residual", "scale")
+    given = [call.tensor(name) for name in names]
+    if out is None or not x.shape:
+        return None
+    if "out" in call.places and out.elements * parts != x.elements:
+        return None
+    if any(one is not None and one.shape != x.shape[-1:] for one in given[:2]):
+        return None
+    beside = call.tensor("residual_out") if "residual_out" in call.places else given[2]
+    if any(one is not None and one.elements != x.elements for one in (given[2], beside)):
+        return None
+    work = moved([x, *given], [out, beside, call.tensor("new_scale")])
+    flop = (per_element + (1 if given[2] else 0)) * out.elements
+    return replace(work, vector_flop=float(flop), precision=x.precision)
+
+
+def norm_to_bytes(call: CallArguments, x: Tensor) -> Work | None:
+    """The same where the result is not recorded: a byte an element, a scale for each `block`."""
+    work, block = one_pass(call, x, per_element=3), call.integer("block")
+    if work is None or not block:
+        return None
+    residual = call.tensor("residual")
+    written = x.elements * (1 + 4 / block) + (residual.bytes if residual else 0.0)
+    return replace(work, written_bytes=written)
+
+
+def norm_backward(x: Tensor) -> Work | None:
+    """The gradient `x` of a norm's result, which alone is recorded: reads its input too.
+
+    Five operations an element.
+    """
+    if len(x.shape) < 2:
+        return None
+    work = moved([x, x, x.sized(x.shape[-1])], [x, x.sized(x.shape[-1])])
+    return replace(work, vector_flop=5.0 * x.elements, precision=x.precision)
+
+
+def gated_activation(call: CallArguments) -> Work | None:
+    """An activation of one half of `x` times the other: two operations an element written."""
+    x = call.tensor("x")
+    if x is None or "out" in call.places:
+        return one_pass(call, x, per_element=2, parts=2)
+    out = x.sized(*x.shape[:-1], x.shape[-1] // 2) if x.shape else x
+    work = moved([x], [out])
+    return replace(work, vector_flop=2.0 * out.elements, precision=x.precision)
+
+
+def product_of_activation(x: Tensor, y: Tensor) -> Work | None:
+    """An activation of `x` times `y`, kept apart: two operations an element."""
+    return replace(moved([x, y], [x]), vector_flop=2.0 * x.elements, precision=x.precision)
+
+
+def product_backward(x: Tensor) -> Work | None:
+    """The gradient `x` of such a product, which alone is recorded: reads both, writes two."""
+    return replace(moved([x, x, x], [x, x]), vector_flop=6.0 * x.elements, precision=x.precision)
+
+
+def causal_convolution(call: CallArguments, x: Tensor, w: Tensor) -> Work | None:
+    """Each channel of `x` (batch x channels x N) with a few weights of its own: 2 per weight."""
+    if len(x.shape) != 3 or len(w.shape) != 2 or w.shape[0] != x.shape[1]:
+        return None
+    work = moved([x, w, call.tensor("bias")], [x])
+    return replace(work, vector_flop=2.0 * x.elements * w.shape[1], precision=x.precision)
+
+
+# -- rotary embedding ------------------------------------------------------------------------------
+
+
+def rotary_embedding(call: CallArguments, query: Tensor, table: Tensor) -> Work | None:
+    """Turns `query` and `key`: two products and a sum per element that is turned.
+
+    Of a head of `head_size` only as many elements are turned as a row of the table has; rows of the
+    table are read once per token.
+    """
+    key = call.tensor("key")
+    positions = call.tensor("positions")
+    if len(table.shape) < 2 or not query.shape:
+        return None
+    if positions is not None and (
+        positions.precision != "int" or query.elements % max(positions.elements, 1)
+    ):
+        return None
+    head, turned = call.integer("head_size") or 0, table.shape[-1]
+    if not head and len(query.shape) > 2:
+        head = query.shape[-1]
+    share = min(1.0, turned / head) if head else 1.0
+    tokens = positions.elements if positions else query.shape[0]
+    both = [one for one in (query, key) if one is not None]
+    of_heads = moved(both, [_named_or(call, "query_out", query), _named_or(call, "key_out", key)])
+    rows = min(float(tokens), table.elements / turned if turned else 0.0)
+    return Work(
+        vector_flop=3.0 * share * sum(one.elements for one in both),
+        precision=query.precision,
+        read_bytes=share * of_heads.read_bytes
+        + rows * turned * table.element_bytes
+        + (positions.bytes if positions else 0.0),
+        written_bytes=share * of_heads.written_bytes,
+        assumed="" if head else "whole heads are turned",
+    )
+
+
+def rotary_by_angles(call: CallArguments, query: Tensor) -> Work | None:
+    """Turns `query` and `key` by `cos` and `sin`, which have a row per token."""
+    key = call.tensor("key")
+    work = moved([query, key, call.tensor("cos"), call.tensor("sin")], [query, key])
+    turned = query.elements + (key.elements if key else 0)
+    return replace(work, vector_flop=3.0 * turned, precision=query.precision)
+
+
+# -- caches ----------------------------------------------------------------------------------------
+
+
+def cache_write(call: CallArguments, key: Tensor, cache: Tensor, slots: Tensor) -> Work | None:
+    """Copies `key` and `value` of each token to its slot, in the type of the cache.
+
+    An operation an element where that differs.
+    """
+    value = call.tensor("value")
+    if not key.shape:
+        return None
+    if slots.precision != "int" or (value and value.shape[:-1] != key.shape[:-1]):
+        return None
+    # Rows beyond the slots are padding.
+    share = min(1.0, slots.elements / key.shape[0]) if key.shape[0] else 0.0
+    elements = share * (key.elements + (value.elements if value else 0))
+    scaled = elements if cache.type != key.type else 0.0
+    return Work(
+        vector_flop=scaled,
+        precision=key.precision if scaled else "",
+        read_bytes=share * moved([key, value], []).read_bytes + slots.bytes,
+        written_bytes=elements * cache.element_bytes,
+    )
+
+
+def latent_cache_write(
+    call: CallArguments, latent: Tensor, cache: Tensor, slots: Tensor
+) -> Work | None:
+    """Copies a latent vector and its turned part to the slot of each token: a row of the cache."""
+    turned = call.tensor("turned")
+    if not cache.shape or not latent.shape:
+        return None
+    if slots.precision != "int" or (turned and turned.shape[:1] != latent.shape[:1]):
+        return None
+    share = min(1.0, slots.elements / latent.shape[0]) if latent.shape[0] else 0.0
+    return Work(
+        read_bytes=share * moved([latent, turned], []).read_bytes + slots.bytes,
+        written_bytes=slots.elements * cache.shape[-1] * cache.element_bytes,
+    )
+
+
+def block_copies(call: CallArguments, pairs: Tensor) -> Work | None:
+    """Copies blocks of caches, as many as `pairs` has rows, in each layer's `keys` and `values`."""
+    caches = (*call.tensor_list("keys"), *call.tensor_list("values"))
+    usual = Tensor((), call.facts.usual_type).element_bytes
+    if not pairs.shape or not caches or not usual:
+        return None
+    if not all(cache.shape and cache.shape[0] for cache in caches):
+        return None
+    block = sum(cache.elements / cache.shape[0] for cache in caches)
+    held = pairs.shape[0] * block * usual
+    assumed = f"caches hold {Tensor((), call.facts.usual_type).precision}"
+    return Work(read_bytes=held, written_bytes=held, assumed=assumed)
+
+
+# -- attention over caches -------------------------------------------------------------------------
+
+
+def attention_of_lengths(
+    call: CallArguments, q: Tensor, k: Tensor, v: Tensor, ends_q: Tensor
+) -> Work | None:
+    """Attention of sequences of several lengths, or None where lengths are not all the longest.
+
+    Recordings hold how many sequences there are (`ends_q`), how many tokens all have, and the
+    longest of them, never each length.  Where all tokens are as many as all sequences at that
+    length, each length is known; with caches in blocks (`blocks`) that is so for one sequence.
+    A bound is not the work: otherwise there is none.
+
+    A causal mask leaves half the square of queries, and all that is before it; a single query sees
+    all.
+    """
+    longest_q, longest_k = call.integer("longest_q"), call.integer("longest_k")
+    if longest_q is None or not longest_k:
+        return None
+    sequences, causal = ends_q.elements - 1, call.flag("causal")
+    if len(q.shape) != 3 or len(k.shape) < 3 or sequences < 1 or causal is None:
+        return None
+    paged = call.tensor("blocks") is not None
+    fits = fit_together(q, k, v, -2) and ends_q.precision == "int"
+    if not fits or paged != (len(k.shape) == 4):
+        return None
+    all_k = sequences * longest_k if paged and sequences == 1 else 0 if paged else k.shape[0]
+    if q.shape[0] != sequences * longest_q or all_k != sequences * longest_k:
+        return None
+    window = call.integer("window")
+    if window is not None and 0 <= window < longest_k - 1:
+        return None
+    hidden = longest_q**2 / 2 if causal and longest_q > 1 else 0
+    pairs = sequences * (longest_q * longest_k - hidden)
+    heads, width = q.shape[1], k.shape[-1] + v.shape[-1]
+    cached = all_k * (k.shape[-2] * k.shape[-1] * k.element_bytes)
+    cached += all_k * (v.shape[-2] * v.shape[-1] * v.element_bytes)
+    # Queries of eight bits give results of sixteen.
+    out = q.elements // q.shape[-1] * v.shape[-1] * max(2.0, q.element_bytes)
+    return Work(
+        matrix_flop=2.0 * heads * pairs * width,
+        precision=q.precision,
+        read_bytes=q.bytes + cached,
+        written_bytes=out,
+        assumed="the sequence has the length of the longest" if paged else "",
+    )
+
+
+def attention_of_one(call: CallArguments, q: Tensor, cache: Tensor) -> Work | None:
+    """One new token of one sequence against a cache in blocks; None for several sequences.
+
+    Recordings tell the longest (`longest_k`), not each.
+    """
+    longest, kv_heads = call.integer("longest_k"), call.integer("kv_heads")
+    if len(q.shape) != 3 or not longest or not kv_heads:
+        return None
+    sequences, heads, width = q.shape
+    if sequences != 1:
+        return None
+    return Work(
+        matrix_flop=4.0 * heads * longest * width,
+        precision=q.precision,
+        read_bytes=q.bytes + 2 * longest * kv_heads * width * cache.element_bytes,
+        written_bytes=q.bytes,
+        assumed="the sequence has the length of the longest",
+    )
+
+
+def attention_of_unknown_lengths() -> None:
+    """None: what is read and computed goes with lengths of caches, which are not recorded.
+
+    Queries and results are certain, but only a small part; a bound is not the work.
+    """
+    return
+
+
+def merged_attention(call: CallArguments, part: Tensor, out: Tensor) -> Work | None:
+    """Two parts of an attention, each with its sums, made one: three operations an element."""
+    others = [call.tensor(name) for name in ("sums", "other", "other_sums")]
+    if part.shape != out.shape or (others[1] and others[1].shape != out.shape):
+        return None
+    work = moved([part, *others], [out])
+    return replace(work, vector_flop=3.0 * out.elements, precision=part.precision)
+
+
+def _named_or(call: CallArguments, name: str, other: Tensor | None) -> Tensor | None:
+    return call.tensor(name) if name in call.places else other

@@ -36,16 +36,19 @@ from timesink.analyses.names import (
     uses_tensor_cores,
 )
 from timesink.analyses.steps import bounds_of, find_steps, step_at
-from timesink.analyses.work.arguments import (
+from timesink.analyses.work.work import (
     CallArguments,
+    FormulaRegistry,
     KernelLaunch,
     RunFacts,
     Tensor,
+    Work,
+    formula_of,
     parse_inputs,
     parse_values,
     typed,
+    work_of,
 )
-from timesink.analyses.work.work import FormulaRegistry, Work, formula_of, work_of
 from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace

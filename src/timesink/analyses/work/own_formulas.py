@@ -12,13 +12,14 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, NoReturn
 
-from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.analyses.work.work import (
     AMOUNTS,
     REGISTERED,
+    CallArguments,
     Formula,
     FormulaRegistry,
     OperatorFormula,
+    Tensor,
     Work,
     formula_of,
 )

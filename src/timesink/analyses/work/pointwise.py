@@ -1,8 +1,8 @@
-"""Elementwise operators: one operation for each element of the result, however hard it is.
+"""Elementwise operators, reductions and scans: one operation for each element, however hard it is.
 
 Inputs are broadcast against each other and read at their own size; the result has the promoted
 type, or another that the operator always gives.  Of operators whose name ends in `_` the first
-input is the result.
+input is the result.  Reductions count the elements that are read, and write what is left of them.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import zip_longest
 
-from timesink.analyses.work.arguments import CallArguments, Tensor
-from timesink.analyses.work.work import Work, moved
+from timesink.analyses.work.work import CallArguments, Tensor, Work, moved
 
 FLOAT, LONG, BOOL = "float", "long int", "bool"
 _COMPLEX = {"double": "c10::complex<double>", "c10::Half": "c10::complex<c10::Half>"}
@@ -73,33 +72,21 @@ def is_in_place(name: str) -> bool:
     return plain.startswith("__i") if plain.endswith("__") else plain.endswith("_")
 
 
-def leading(call: CallArguments) -> tuple[list[Tensor], Tensor | None]:
-    """The tensors before position `end` of the row, which are read, and one after: the result."""
-    end = call.places.get("end", len(call.inputs))
-    read = [one for one in call.inputs[:end] if isinstance(one, Tensor)]
-    given = next((one for one in call.inputs[end:] if isinstance(one, Tensor)), None)
-    return read, given
-
-
-def result(given: Tensor | None, shape: tuple[int, ...], kind: str) -> Tensor:
-    """A result of this shape, of the type of the tensor given for it."""
-    return Tensor(shape, given.type if given else kind)
-
-
 def _has_fraction(call: CallArguments, end: int) -> bool:
     """Whether a plain value among the inputs is a floating number."""
     return any("." in text and "[" not in text for text in call.values[:end])
 
 
-def elementwise(
-    call: CallArguments, gives: str = "promoted", operations: float = 1, *, reads: bool = True
-) -> Work | None:
+def elementwise(call: CallArguments, gives: str = "promoted", operations: float = 1) -> Work | None:
     """The tensors before `end` are read, and `operations` done for each element of the result.
 
+    One after it is the result, and has its type.
     `gives` is the type of the result: `promoted`, `floating` also of integers, that of the `first`
     input, of the `last` two, `complex`, or `flags`.
     """
-    read, given = leading(call)
+    end = call.places.get("end", len(call.inputs))
+    read = [one for one in call.inputs[:end] if isinstance(one, Tensor)]
+    given = next((one for one in call.inputs[end:] if isinstance(one, Tensor)), None)
     shape = broadcast(one.shape for one in read)
     if not read or shape is None:
         return None
@@ -113,8 +100,8 @@ def elementwise(
         kind = _COMPLEX.get(kind, "c10::complex<float>")
     elif gives == "floating" and _rank(kind) < 2:
         kind, precision = FLOAT, "fp32"
-    written = read[0] if is_in_place(call.name) else result(given, shape, kind)
-    work = moved(read if reads else [], [written])
+    written = read[0] if is_in_place(call.name) else Tensor(shape, given.type if given else kind)
+    work = moved(read, [written])
     return replace(work, vector_flop=operations * written.elements, precision=precision)
 
 
@@ -144,16 +131,13 @@ def two_results(call: CallArguments, given: Tensor) -> Work | None:
 
 def generated(call: CallArguments, operations: float = 0) -> Work | None:
     """A tensor is filled, with numbers that take `operations` each; what was in it is not read."""
-    target = call.tensor(0) if is_in_place(call.name) else _last(call)
+    # A tensor given for the result comes last.
+    every = [one for one in call.inputs if isinstance(one, Tensor)]
+    target = call.tensor(0) if is_in_place(call.name) else next(reversed(every), None)
     if target is None:
         return None
     work = moved([], [target])
     return replace(work, vector_flop=operations * target.elements, precision=target.precision)
-
-
-def _last(call: CallArguments) -> Tensor | None:
-    """The tensor given for the result, which comes last."""
-    return next((one for one in reversed(call.inputs) if isinstance(one, Tensor)), None)
 
 
 def quantized(call: CallArguments, given: Tensor) -> Work | None:
@@ -161,3 +145,82 @@ def quantized(call: CallArguments, given: Tensor) -> Work | None:
     kind = call.type_of("dtype") or (FLOAT if "q" in given.type else "c10::qint8")
     work = moved(call.tensors, [Tensor(given.shape, kind)])
     return replace(work, vector_flop=2.0 * given.elements, precision="fp32")
+
+
+# -- reductions and scans --------------------------------------------------------------------------
+
+
+_UNTOLD = "dimensions not recorded: the result taken as small"
+
+
+def reduced_elements(call: CallArguments, given: Tensor) -> tuple[int, str]:
+    """How many elements remain of a tensor, and what was taken for granted.
+
+    `dims` names the dimensions that vanish; without any, all do.
+    """
+    place = call.places.get("dims", -1)
+    if place < 0:
+        return 1, ""
+    if place >= len(call.values):
+        return 1, "" if len(call.inputs) <= place else _UNTOLD
+    if "[" not in call.values[place] and len(call.inputs) == place + 1:
+        # Overloads for whole tensors have a type or a flag in this place, and nothing after it.
+        return 1, ""
+    size = len(given.shape)
+    gone = {dim % size for dim in call.integers(place) if size and -size <= dim < size}
+    remaining = 1
+    for dim, extent in enumerate(given.shape):
+        remaining *= 1 if dim in gone or not gone else extent
+    return remaining, ""
+
+
+def _result_type(call: CallArguments, given: Tensor, gives: str) -> str:
+    asked = call.type_of("dtype")
+    whole = given.precision in ("int", "int8")
+    kinds = {"flags": BOOL, "indices": LONG, "sum": LONG if whole else given.type}
+    kinds["mean"] = FLOAT if whole else given.type
+    # Of a whole tensor the type stands where dimensions would.
+    if not asked and "dims" in call.places and gives in ("sum", "mean") and len(call.inputs) == 2:
+        asked = call.type_of(1)
+    return asked or kinds.get(gives, given.type)
+
+
+def reduction(
+    call: CallArguments, given: Tensor, gives: str = "same", results: int = 1
+) -> Work | None:
+    """A tensor is read, and what remains is written, `results` times.
+
+    `gives` is the type of the result: the `same`, that of a `sum` (long for integers), of a
+    `mean`, `flags` or `indices`; `found` is the same and indices.
+    """
+    remaining, assumed = reduced_elements(call, given)
+    out = call.tensor("out")
+    if out is not None and out.elements > remaining:
+        remaining, assumed = out.elements, ""
+    width = Tensor((), _result_type(call, given, gives)).element_bytes * results
+    if gives == "found":
+        width += 8
+    return replace(
+        moved([given], []),
+        vector_flop=float(given.elements),
+        precision=given.precision,
+        written_bytes=remaining * width,
+        assumed=assumed,
+    )
+
+
+def extremum(call: CallArguments, given: Tensor) -> Work | None:
+    """`max` and the like: of a whole tensor, along a dimension with indices, or of two tensors."""
+    if call.tensor(1) is not None and len(call.inputs) <= 3:
+        return elementwise(call)
+    return reduction(call, given, "found" if len(call.inputs) >= 3 else "same")
+
+
+def scan(call: CallArguments, given: Tensor, gives: str = "sum") -> Work | None:
+    """Running sums and the like: as many results as elements; with `found` also indices."""
+    written = [Tensor(given.shape, _result_type(call, given, gives))]
+    if gives == "found":
+        written.append(Tensor(given.shape, LONG))
+    return replace(
+        moved([given], written), vector_flop=float(given.elements), precision=given.precision
+    )

@@ -1,7 +1,9 @@
-"""What one call of an operator computes and moves at least: operations by kind, bytes by way.
+"""What one call of an operator was given, and what it computes and moves at least.
 
-Which formula an operator has stands in `operators.csv`: its name, or a pattern of names (`*`), the
-formula, its family, and where the formula finds its arguments.
+Recordings hold tensors with shapes, types and strides, lists of them, and plain values as JSON
+texts, one entry per argument in the order of the operator's schema.  Which formula an operator has
+stands in `operators.csv`: its name, or a pattern of names (`*`), the formula, its family, and where
+the formula finds its arguments.
 """
 
 from __future__ import annotations
@@ -9,16 +11,242 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from fnmatch import translate
 from functools import cache, lru_cache
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from timesink.analyses.work.arguments import CallArguments, Tensor
+import msgspec
+
 from timesink.model.data_files import csv_rows
+from timesink.model.element_types import ELEMENT_TYPES, type_by_number
+
+_MOST_ELEMENTS = 2**48
+_LISTS = frozenset({"TensorList", "OptionalTensorList"})
+_NUMBER = re.compile(r"-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf)")
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """Shape, type and strides of one tensor; strides are empty where they were not recorded."""
+
+    shape: tuple[int, ...]
+    type: str
+    strides: tuple[int, ...] = ()
+
+    @property
+    def elements(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def element_bytes(self) -> float:
+        """Bytes of one element; half a byte where two share one."""
+        return ELEMENT_TYPES[self.type].bytes if self.type in ELEMENT_TYPES else 0.0
+
+    @property
+    def precision(self) -> str:
+        """How it is computed with: `bf16`, `fp32`, `int8`, ...; integers and flags are `int`."""
+        return ELEMENT_TYPES[self.type].precision if self.type in ELEMENT_TYPES else ""
+
+    @property
+    def bytes(self) -> float:
+        """What it occupies: dimensions it was expanded along (stride 0) count once.
+
+        >>> Tensor((8, 1024), "c10::BFloat16").bytes
+        16384.0
+        >>> Tensor((8, 1024), "float", (0, 1)).bytes
+        4096.0
+        """
+        if len(self.strides) != len(self.shape):
+            return self.elements * self.element_bytes
+        held = (n for n, stride in zip(self.shape, self.strides, strict=True) if stride or not n)
+        return math.prod(held) * self.element_bytes
+
+    def sized(self, *shape: int) -> Tensor:
+        """A tensor of the same type with another shape."""
+        return Tensor(shape, self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelLaunch:
+    """A kernel that a call launched, itself or through what it called."""
+
+    kernel: str
+    """Name as recorded."""
+    grid: tuple[int, ...] = ()
+    block: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What a whole recording tells that single calls do not."""
+
+    parameters: tuple[Tensor, ...] = ()
+    """Those that gradients were made for in one step; empty where that cannot be told."""
+    usual_type: str = ""
+    """The floating type of most elements: that of lists, whose members' types are not recorded."""
+    types_by_shape: Mapping[tuple[int, ...], str] = field(default_factory=dict)
+    """The type of all tensors of a shape, where they have one; members of lists are of it, too."""
+    lookups: tuple[CallArguments, ...] = ()
+    """Lookups in embedding tables: their gradients are recorded without what was looked up."""
+    world_size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallArguments:
+    """What one call was given; formulas ask by the names that their row of the registry gives."""
+
+    name: str
+    inputs: tuple[Tensor | tuple[Tensor, ...] | None, ...]
+    """By position: a tensor, a list of tensors, or None for a plain value or nothing."""
+    values: tuple[str, ...] = ()
+    """By position: a plain value as recorded, e.g. `[-1]`, `True`, `0.1`; empty for tensors."""
+    places: Mapping[str, int] = field(default_factory=dict)
+    """Position of each argument by the name that formulas use."""
+    extra: Mapping[str, str] = field(default_factory=dict)
+    """Further arguments that few calls have, as recorded: those of Triton kernels."""
+    launches: tuple[KernelLaunch, ...] = ()
+    """The kernels it launched, in order; a call is asked once for all like it."""
+    facts: RunFacts = RunFacts()
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """All tensors, those of lists too, in order."""
+        found: list[Tensor] = []
+        for one in self.inputs:
+            found += one if isinstance(one, tuple) else [one] if one else []
+        return tuple(found)
+
+    def tensor(self, name: str | int) -> Tensor | None:
+        """The tensor of a name or at a position; None where there is none."""
+        one = self._at(self.inputs, name)
+        return one if isinstance(one, Tensor) else None
+
+    def tensor_list(self, name: str | int) -> tuple[Tensor, ...]:
+        """The tensors of a list; empty where their shapes were not recorded."""
+        one = self._at(self.inputs, name)
+        return one if isinstance(one, tuple) else ()
+
+    def integers(self, name: str | int) -> tuple[int, ...]:
+        """A list of numbers, or a single one as such a list; empty where none was recorded.
+
+        >>> CallArguments("aten::sum", (None,), ("[0, -1]",)).integers(0)
+        (0, -1)
+        """
+        text = self._at(self.values, name) or ""
+        found = (float(number) for number in _NUMBER.findall(text))
+        return tuple(int(number) for number in found if math.isfinite(number))
+
+    def per_dimension(self, name: str | int, dimensions: int) -> tuple[int, ...]:
+        """As many numbers as dimensions: one alone holds for all; empty where they do not fit."""
+        found = self.integers(name)
+        if len(found) == 1:
+            return found * dimensions
+        return found if len(found) == dimensions else ()
+
+    def integer(self, name: str | int) -> int | None:
+        found = self.integers(name)
+        return found[0] if len(found) == 1 else None
+
+    def number(self, name: str | int) -> float | None:
+        found = _NUMBER.fullmatch((self._at(self.values, name) or "").rstrip("."))
+        return float(found[0]) if found else None
+
+    def flag(self, name: str | int) -> bool | None:
+        return {"True": True, "False": False}.get(self._at(self.values, name) or "")
+
+    def flags(self, name: str | int) -> tuple[bool, ...]:
+        """A list of flags; empty where none was recorded.
+
+        >>> CallArguments("aten::convolution_backward", (None,), ("[True, False]",)).flags(0)
+        (True, False)
+        """
+        text = self._at(self.values, name) or ""
+        return tuple(word == "True" for word in re.findall("True|False", text))
+
+    def type_of(self, name: str | int) -> str | None:
+        """The type of elements that a plain value names: recordings hold its number.
+
+        >>> CallArguments("aten::_to_copy", (None,), ("15",)).type_of(0)
+        'c10::BFloat16'
+        """
+        return type_by_number(self._at(self.values, name) or "")
+
+    def _at(self, of: tuple[Any, ...], name: str | int) -> Any:
+        place = name if isinstance(name, int) else self.places.get(name, -1)
+        return of[place] if 0 <= place < len(of) else None
+
+
+def parse_inputs(
+    dims: str, types: str, strides: str = ""
+) -> tuple[Tensor | tuple[Tensor, ...] | None, ...]:
+    """The tensors of a call from the texts of a recording; none where these are not what they say.
+
+    >>> parse_inputs('[[2, 3], []]', '["float", "Scalar"]')
+    (Tensor(shape=(2, 3), type='float', strides=()), None)
+    """
+    shapes, kinds, steps = _decoded(dims), _decoded(types), _decoded(strides)
+    found: list[Tensor | tuple[Tensor, ...] | None] = []
+    for place, kind in enumerate(kinds):
+        shape = shapes[place] if place < len(shapes) else []
+        step = steps[place] if place < len(steps) else []
+        found.append(_input(shape, kind, step))
+    return tuple(found)
+
+
+def typed(
+    inputs: tuple[Tensor | tuple[Tensor, ...] | None, ...], types: Mapping[tuple[int, ...], str]
+) -> tuple[Tensor | tuple[Tensor, ...] | None, ...]:
+    """The inputs, members of lists with the type that tensors of their shape have."""
+    return tuple(
+        tuple(replace(each, type=each.type or types.get(each.shape, "")) for each in one)
+        if isinstance(one, tuple)
+        else one
+        for one in inputs
+    )
+
+
+def _input(shape: Any, kind: Any, steps: Any) -> Tensor | tuple[Tensor, ...] | None:
+    nested = isinstance(shape, list) and any(isinstance(one, list) for one in shape)
+    if nested or kind in _LISTS:
+        # Types of the members are not recorded with a list: the formula takes another tensor's.
+        many = shape if nested else []
+        steps = steps if isinstance(steps, list) and len(steps) == len(many) else [[]] * len(many)
+        return tuple(
+            Tensor(_whole(one), "" if kind in _LISTS else str(kind), _whole(step))
+            for one, step in zip(many, steps, strict=True)
+        )
+    if not isinstance(kind, str) or kind not in ELEMENT_TYPES or not isinstance(shape, list):
+        return None
+    sizes = _whole(shape)
+    # No memory holds more: such numbers are damage.
+    return Tensor(sizes, kind, _whole(steps)) if math.prod(sizes) < _MOST_ELEMENTS else None
+
+
+def _whole(numbers: Any) -> tuple[int, ...]:
+    if not isinstance(numbers, list) or not all(isinstance(one, int) for one in numbers):
+        return ()
+    return tuple(numbers)
+
+
+@lru_cache(maxsize=4096)
+def _decoded(text: str) -> list[Any]:
+    try:
+        found = msgspec.json.decode(text) if text else []
+    except msgspec.DecodeError:
+        return []
+    return found if isinstance(found, list) else []
+
+
+def parse_values(text: str) -> tuple[str, ...]:
+    """Plain values of a call from the text of a recording."""
+    return tuple(one if isinstance(one, str) else str(one) for one in _decoded(text))
+
+
+# -- work, and the registry of formulas ------------------------------------------------------------
 
 _OPTIONS = {"yes": True, "no": False}
 
@@ -189,7 +417,7 @@ def formula_of(operator: str, own: FormulaRegistry | None = None) -> OperatorFor
 def work_of(call: CallArguments, own: FormulaRegistry | None = None) -> Work | None:
     """What a call computes and moves at least; None where there is no formula, or no shapes.
 
-    >>> from timesink.analyses.work.arguments import parse_inputs
+    >>> from timesink.analyses.work.work import parse_inputs
     >>> inputs = parse_inputs("[[64, 32], [32, 16]]", '["float", "float"]')
     >>> work = work_of(CallArguments("aten::mm", inputs))
     >>> work.matrix_flop == 2 * 64 * 32 * 16

@@ -18,6 +18,7 @@ import polars as pl
 from timesink.analyses.columns import once_per_trace
 from timesink.analyses.kernels.peaks import choose_peaks
 from timesink.analyses.ranks.rank_set import RankSet, set_health, set_notes
+from timesink.analyses.replay.critical_path import PlayedRun, played_run
 from timesink.analyses.replay.own_clock import (
     CLOCK_KEY,
     MEASURED,
@@ -26,7 +27,6 @@ from timesink.analyses.replay.own_clock import (
     own_clock,
     own_timeline,
 )
-from timesink.analyses.replay.path_table import PlayedRun, played_run
 from timesink.analyses.steps import average_step, find_steps, step_ranges, within_steps
 from timesink.analyses.work.calls import modelled_calls
 from timesink.analyses.work.efficiency import Efficiency

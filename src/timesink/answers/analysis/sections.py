@@ -26,7 +26,7 @@ from timesink.analyses.memory.curve import memory_curve, memory_peaks, thin_curv
 from timesink.analyses.operators import eligible_share, launch_sites, node_times
 from timesink.analyses.ranks import rank_set as views
 from timesink.analyses.ranks.rank_set import RankSet, set_health
-from timesink.analyses.replay.path_table import PlayedRun, path_kinds, path_modules, path_table
+from timesink.analyses.replay.critical_path import PlayedRun, path_kinds, path_modules, path_table
 from timesink.analyses.steps import PARTS, average_step, find_steps, step_breakdown
 from timesink.answers.views import NO_COMMUNICATION, NO_MEMORY, NO_MODULES
 from timesink.errors import UsageError

@@ -13,7 +13,7 @@ from timesink.analyses.communication.workers import mean_over_steps, step_commun
 from timesink.analyses.device.utilisation import device_utilisation
 from timesink.analyses.memory.curve import CPU, memory_peaks
 from timesink.analyses.names import device_word
-from timesink.analyses.replay.path_table import path_kinds
+from timesink.analyses.replay.critical_path import path_kinds
 from timesink.analyses.steps import PARTS, average_step, find_steps, step_breakdown
 from timesink.answers.analysis.roofs import efficiency_tiles
 from timesink.answers.analysis.tables import Analysed, Empty, Made, neighbours, together

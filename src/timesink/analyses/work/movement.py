@@ -1,7 +1,9 @@
-"""Taking and setting elements by index, and sorting.
+"""What moves and computes nothing, or next to it: copies, elements by index, sorting, collectives.
 
 Of tables only the elements that are taken or set count, at most the whole table; indices are read
-once.
+once.  Of a collective a device sends at least, by the best known way: all-reduce 2 (n - 1) / n of
+its size, gathering and scattering (n - 1) / n of what all devices hold together, a broadcast or a
+message its size: the shares that bus bandwidths are measured by.  Sums on the way are not counted.
 """
 
 from __future__ import annotations
@@ -9,10 +11,176 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
+from functools import cache
+from operator import attrgetter
 
-from timesink.analyses.work.arguments import CallArguments, Tensor
+import polars as pl
+
+from timesink.analyses.communication.calls import collective_kind, element_bytes
+from timesink.analyses.communication.records import bus_share
 from timesink.analyses.work.pointwise import LONG, broadcast, promoted
-from timesink.analyses.work.work import Work, moved
+from timesink.analyses.work.work import CallArguments, Tensor, Work, moved
+
+_OPAQUE = re.compile(r"OpaqueType<\(?(?:unsigned int\)?)?\s*(\d+)u?>")
+_COPIED = re.compile(r"CatArrayBatchedCopy\w*<([\w:]+)")
+_PLAIN = {1: "unsigned char", 2: "c10::Half", 4: "float", 8: "double", 16: "c10::complex<double>"}
+
+
+def type_of_list(call: CallArguments) -> tuple[str, str]:
+    """The type of members of lists, which is not recorded, and what was taken for granted.
+
+    Kernels that copy lists say in their names how wide an element is.
+    """
+    for launch in call.launches:
+        if found := _OPAQUE.search(launch.kernel):
+            return _PLAIN.get(int(found[1]), ""), ""
+        found = _COPIED.search(launch.kernel)
+        if found and Tensor((), found[1]).element_bytes:
+            return found[1], ""
+    return call.facts.usual_type, "type of the list's members: the usual one"
+
+
+def copied(source: Tensor, target: Tensor) -> Work | None:
+    """`source` is read and `target` written, each at its own type and size."""
+    return moved([source], [target])
+
+
+def duplicated(call: CallArguments, given: Tensor) -> Work | None:
+    """A tensor is read and written elsewhere, in another order or with the type of `dtype`."""
+    kind = call.type_of("dtype") or given.type
+    return moved([given], [Tensor(given.shape, kind)])
+
+
+def looked_at(given: Tensor) -> Work | None:
+    """One tensor is read, and next to nothing written."""
+    return moved([given], [])
+
+
+def concatenated(call: CallArguments) -> Work | None:
+    """All tensors of a list are read once, and their elements written once."""
+    members, out = call.tensor_list(0), call.tensor("out")
+    if not members and out is not None and out.elements:
+        members = (out,)
+    widest = max(
+        (one for one in members if one.element_bytes), default=None, key=attrgetter("element_bytes")
+    )
+    untold = any(not one.element_bytes for one in members)
+    kind, assumed = type_of_list(call)
+    usual = kind
+    if out is not None:
+        kind, usual, assumed = out.type, out.type, ""
+    elif widest is not None and assumed:
+        # What is narrower is widened by the copy.
+        kind, assumed = widest.type, "types of some members of the list: the usual one" * untold
+    if not Tensor((), kind).element_bytes or not members:
+        return None
+    read = [one if one.element_bytes else replace(one, type=usual) for one in members]
+    written = Tensor((sum(one.elements for one in members),), kind)
+    return replace(moved(read, [written]), assumed=assumed)
+
+
+# -- collectives -----------------------------------------------------------------------------------
+
+
+_MANY = 10**9
+_GATHERED, _SCATTERED = ("all_gather", "gather"), ("reduce_scatter", "scatter")
+_KERNEL_TYPE = re.compile(r"_(?:Sum|Min|Max|Prod|PreMulSum|SumPostDiv)_(\w+?)(?:_[A-Z]|\W|$)")
+_SHORT_TYPE = re.compile(r"(bf|f|i|u)(\d+)")
+_LETTERS = {"f": "float", "bf": "bfloat", "i": "int", "u": "uint"}
+
+
+@cache
+def sent_share(kind: str, devices: int) -> float | None:
+    """What a device sends of a collective's size; None for what moves nothing.
+
+    >>> sent_share("all_reduce", 8)
+    1.75
+    """
+    asked = pl.DataFrame({"collective": [kind], "group_size": [devices]})
+    share = asked.select(bus_share()).item()
+    return None if share is None else float(share)
+
+
+def _kind(call: CallArguments) -> str | None:
+    """Which collective it is: by what it says, by its name, by what it launched."""
+    told = call.extra.get("collective", "")
+    names = (told, call.name.rpartition(":")[2], *(one.kernel for one in call.launches))
+    return next((kind for kind in map(collective_kind, names) if kind), None)
+
+
+def _devices(call: CallArguments) -> int | None:
+    told = call.extra.get("group_size", "")
+    if told.isdigit():
+        return int(told)
+    return call.integer("devices") or call.facts.world_size
+
+
+def _list_width(call: CallArguments) -> tuple[float, str]:
+    """Bytes of an element of a list: kernels say it in their names."""
+    for launch in call.launches:
+        if found := _KERNEL_TYPE.search(launch.kernel):
+            short = _SHORT_TYPE.match(found[1])
+            spelled = _LETTERS[short[1]] + short[2] if short else found[1]
+            if width := element_bytes(spelled):
+                return float(width), ""
+    return Tensor((), call.facts.usual_type).element_bytes, "type: the usual one"
+
+
+def _size(call: CallArguments, name: str) -> tuple[float, str]:
+    """Bytes of a tensor, or of a list of them, and what was taken for granted."""
+    if given := call.tensor(name):
+        return given.elements * given.element_bytes, ""
+    members = call.tensor_list(name)
+    if all(one.element_bytes for one in members):
+        return sum(one.elements * one.element_bytes for one in members), ""
+    width, assumed = _list_width(call)
+    return sum(one.elements for one in members) * width, assumed
+
+
+def _recorded(call: CallArguments) -> tuple[float, float]:
+    """Bytes put in and taken out, from the numbers that go with a call."""
+    told = call.extra
+    width = element_bytes(told.get("dtype", "")) or 0
+    counts = (told.get(column, "") for column in ("in_elements", "out_elements"))
+    given, taken = (int(text) * width if text.isdigit() else 0 for text in counts)
+    return given, taken
+
+
+def collective(call: CallArguments) -> Work | None:
+    """What is put in is read, what comes out is written, and a share of it is sent."""
+    kind, devices = _kind(call), _devices(call)
+    share = sent_share(kind, devices or _MANY) if kind else None
+    if kind is None or share is None:
+        return None
+    given, taken = _recorded(call)
+    notes = [] if devices else ["devices not recorded: taken as many"]
+    if not given and not taken:
+        given, assumed = _size(call, "given")
+        taken, also = _size(call, "output")
+        notes += [note for note in (assumed or also,) if note]
+    # With one of the two sizes the other follows.
+    count = devices or 1
+    if kind in _GATHERED:
+        taken = taken or given * count
+        given, volume = given or taken / count, taken
+    elif kind in _SCATTERED:
+        given = given or taken * count
+        taken, volume = taken or given / count, given
+    else:
+        given = volume = given or taken
+        taken = taken or given
+    if not volume:
+        return None
+    return Work(
+        read_bytes=given,
+        written_bytes=taken,
+        wire_bytes=volume * share,
+        assumed="; ".join(notes),
+    )
+
+
+# -- elements by index, and sorting ----------------------------------------------------------------
+
 
 _ROWS_KERNEL = "vectorized_gather_kernel"
 _ELEMENTS_KERNEL = re.compile(r"index_elementwise_kernel<(\d+), (\d+)")
