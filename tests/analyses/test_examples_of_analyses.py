@@ -7,18 +7,19 @@ import polars as pl
 import pytest
 
 import timesink
-from timesink.analyses.arrays import (
+from timesink.analyses.call_tree import call_tree, threads
+from timesink.analyses.columns import (
     Groups,
     compact,
     covered,
+    encode,
     joint,
     numbered,
+    numbers,
     running_most,
     sums_by,
     values_at,
 )
-from timesink.analyses.call_tree import call_tree, threads
-from timesink.analyses.columns import encode, numbers
 from timesink.analyses.forest import (
     call_forest,
     depth_when_nested,

@@ -16,7 +16,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses import names
-from timesink.analyses.arrays import values_at
 from timesink.analyses.columns import (
     Codes,
     encode,
@@ -27,6 +26,7 @@ from timesink.analyses.columns import (
     lane_codes,
     once_per_trace,
     start_and_end,
+    values_at,
 )
 from timesink.model import vendors
 from timesink.model.arrays import Flags, Ints

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from timesink.analyses.arrays import sums_by
-from timesink.analyses.columns import device_columns, host_columns, once_per_trace
+from timesink.analyses.columns import device_columns, host_columns, once_per_trace, sums_by
 from timesink.analyses.forest import (
     MODULE,
     STEP,

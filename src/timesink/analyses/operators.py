@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from timesink.analyses.arrays import sums_by
 from timesink.analyses.columns import (
     Texts,
     device_columns,
@@ -16,6 +15,7 @@ from timesink.analyses.columns import (
     host_kinds,
     once_per_trace,
     start_and_end,
+    sums_by,
 )
 from timesink.analyses.forest import (
     ROLE_NAMES,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import fsum
 
 from timesink.analyses.comparison.verdict import NARROW
-from timesink.analyses.statistics.ranks import ALPHA
+from timesink.analyses.statistics.means import ALPHA
 from timesink.model import units
 from timesink.model.diagnosis import (
     PLAIN,

@@ -13,8 +13,7 @@ import polars as pl
 from timesink.analyses.anatomy.anatomy import Anatomy
 from timesink.analyses.comparison.pair import WITHIN, Pair
 from timesink.analyses.statistics.drift import mean_changes
-from timesink.analyses.statistics.means import QUIETLY, column_means, two_sided_p
-from timesink.analyses.statistics.ranks import false_discovery
+from timesink.analyses.statistics.means import QUIETLY, column_means, false_discovery, two_sided_p
 from timesink.model.arrays import Floats, Ints
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.units import amount, amounts, change, counted, quantity

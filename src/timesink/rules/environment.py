@@ -16,7 +16,7 @@ import polars as pl
 
 from timesink.analyses.anatomy.anatomy import Anatomy
 from timesink.analyses.comparison.pair import Pair
-from timesink.analyses.statistics.ranks import ALPHA
+from timesink.analyses.statistics.means import ALPHA
 from timesink.model import units
 from timesink.model.arrays import Floats
 from timesink.model.findings import Evidence, Finding

@@ -9,8 +9,13 @@ from typing import TypeAlias
 import numpy as np
 import polars as pl
 
-from timesink.analyses.arrays import sums_by
-from timesink.analyses.columns import device_columns, host_columns, host_names, once_per_trace
+from timesink.analyses.columns import (
+    device_columns,
+    host_columns,
+    host_names,
+    once_per_trace,
+    sums_by,
+)
 from timesink.analyses.device.activities import Gaps, device_activities
 from timesink.analyses.device.idle import (
     CAUSES,

@@ -14,7 +14,7 @@ from statistics import fmean, median
 import numpy as np
 
 from timesink.analyses.comparison.pair import Pair
-from timesink.analyses.statistics.ranks import ALPHA, false_discovery
+from timesink.analyses.statistics.means import ALPHA, false_discovery
 from timesink.model import units
 from timesink.model.arrays import Floats
 from timesink.model.diagnosis import (

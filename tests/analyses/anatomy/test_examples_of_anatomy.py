@@ -12,9 +12,10 @@ from timesink.analyses.anatomy.anatomy import (
     LEVELS,
     PART_TIMES,
     Anatomy,
+    is_host_collective,
+    is_loading,
     only_cycles,
 )
-from timesink.analyses.anatomy.parts import is_host_collective, is_loading
 from timesink.analyses.anatomy.places import call_rows
 from timesink.analyses.anatomy.timeline import anatomies, anatomy_of, rounds, run_queue_share
 from timesink.analyses.cycles.search import find_cycles

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 import timesink
-from timesink.analyses.arrays import stacked
+from timesink.analyses.columns import stacked
 from timesink.analyses.ranks.analysis import (
     analyse_ranks,
     cost_together,

@@ -17,20 +17,18 @@ from timesink.analyses.statistics.drift import (
     without_outliers,
 )
 from timesink.analyses.statistics.means import (
+    false_discovery,
     moments,
     moments_with_zeros,
+    permutation_p,
+    rank_p,
+    rank_test,
     sums,
+    trimmed_mean,
     two_sided_limits,
     two_sided_p,
     welch_interval,
     welch_p,
-)
-from timesink.analyses.statistics.ranks import (
-    false_discovery,
-    permutation_p,
-    rank_p,
-    rank_test,
-    trimmed_mean,
 )
 
 

@@ -13,13 +13,14 @@ from timesink.analyses.statistics.means import (
     Moments,
     moments,
     moments_with_zeros,
+    rank_p,
+    rank_test,
     sums,
     two_sided_limits,
     two_sided_p,
     welch_interval,
     welch_p,
 )
-from timesink.analyses.statistics.ranks import rank_p, rank_test
 
 MEASURED = st.floats(-1e6, 1e6, allow_subnormal=False).map(lambda value: round(value, 4))
 SETS = st.lists(MEASURED, min_size=2, max_size=12)

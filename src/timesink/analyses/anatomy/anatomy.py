@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
+
+from timesink.analyses import columns, names
+from timesink.analyses.behaviour.calls import OUTSIDE, Windows, process_of_device, process_of_host
+from timesink.analyses.behaviour.functions import (
+    FUNCTION_CLASSES,
+    ON_CPU,
+    PART_OF_CLASS,
+    RUN_QUEUE,
+    device_classes,
+    functions_of,
+    host_classes,
+)
+from timesink.analyses.behaviour.untraced import WORK, in_stead, is_waiting_call, own_threads
+from timesink.analyses.cycles.cycles import Cycles
+from timesink.analyses.kernels.families import load_families
+from timesink.analyses.kernels.table import launched_blocks
+from timesink.analyses.links import link_launches
+from timesink.model import intervals, vendors
+from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.intervals import IntervalSet
+from timesink.model.trace import Trace
 
 PARTS = (
     "device_compute",
@@ -155,3 +178,293 @@ def only_cycles(anatomy: Anatomy, cycles: Iterable[int]) -> Anatomy:
     tables = ("parts", "places", "levels", "cycles", "launches")
     chosen_rows: dict[str, Any] = {name: kept(getattr(anatomy, name)) for name in tables}
     return replace(anatomy, find_calls=lambda: kept(anatomy.calls), **chosen_rows)
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+
+_COMPUTING_CLASS, _TALKING = (FUNCTION_CLASSES.index(name) for name in ("gpu_compute", "gpu_comm"))
+_COPYING = tuple(
+    place for place, name in enumerate(FUNCTION_CLASSES) if name.startswith("gpu_memcpy")
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeviceTime:
+    """When the devices of a process were at what."""
+
+    computing: IntervalSet
+    """Disjoint, in time order: the kernel that started first has the moments of several."""
+    family: Ints
+    """Of each of these: place in `families`."""
+    families: Sequence[str]
+    communication: IntervalSet
+    copies: IntervalSet
+    devices: tuple[int, ...]
+    """Numbers of the devices the process worked on."""
+    rows: NDArray[np.intp]
+    """Rows of its work in the table of device events."""
+
+
+def device_times(trace: Trace, processes: Sequence[str]) -> dict[str, DeviceTime]:
+    """The device work of each process."""
+    classes = device_classes(trace)
+    counted = np.flatnonzero(classes >= 0)
+    launch = link_launches(trace).call_row[counted]
+    process = process_of_device(trace, processes, counted, launch)
+    families = columns.device_names(trace).renamed(load_families().of)
+    return {
+        pid: _device_time(trace, counted[process == number], families)
+        for number, pid in enumerate(processes)
+    }
+
+
+def _device_time(trace: Trace, rows: NDArray[np.intp], families: columns.Texts) -> DeviceTime:
+    device, classes = columns.device_columns(trace), device_classes(trace)[rows]
+    spans = columns.event_ranges(device, rows)
+    computing = np.flatnonzero(classes == _COMPUTING_CLASS)
+    kept, apart = intervals.first_come(spans[computing])
+    numbers = device["device"].gather(rows).drop_nulls().unique()
+    return DeviceTime(
+        computing=apart,
+        family=families.codes[rows[computing[kept]]],
+        families=families.texts,
+        communication=intervals.merge(spans[classes == _TALKING]),
+        copies=intervals.merge(spans[np.isin(classes, _COPYING)]),
+        devices=tuple(sorted(int(one) for one in numbers)),
+        rows=rows,
+    )
+
+
+def launch_rows(
+    trace: Trace, rows: NDArray[np.intp], windows: Windows, cycle: Ints
+) -> pl.DataFrame:
+    """Rows of `LAUNCHES` for device events of a process, given by their rows in the table.
+
+    `cycle` is the number of each row of the table of cycles.
+    """
+    if not len(rows) or not len(windows.row):
+        return pl.DataFrame(schema=LAUNCHES)
+    place = windows.holding(columns.device_columns(trace)["ts_ns"].to_numpy()[rows])
+    rows, place = rows[place != OUTSIDE], place[place != OUTSIDE]
+    functions = functions_of(columns.device_names(trace))
+    given = trace.lazy("device").select("grid_x", "grid_y", "grid_z", "bytes").collect()[rows]
+    table = given.select(
+        pl.Series("cycle", cycle[place]),
+        pl.Series("code", functions.codes[rows]),
+        launched_blocks().alias("blocks"),
+        pl.col("bytes").cast(pl.Float64),
+    )
+    summed = table.group_by("cycle", "code").agg(
+        pl.len().cast(pl.Int64).alias("calls"), pl.col("blocks", "bytes").sum()
+    )
+    names = pl.Series(functions.texts, dtype=pl.String).gather(summed["code"])
+    return summed.with_columns(names.alias("function")).select(*LAUNCHES).sort("cycle", "function")
+
+
+Rows = NDArray[np.intp]
+"""Rows of `trace.host`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Crew:
+    """Cycles of one process, and the host events of the threads that work for them."""
+
+    process: str
+    windows: Windows
+    own: Rows
+    """Calls of the thread that marks these cycles; none where no thread does."""
+    instead: Rows
+    """Calls of threads that work while that one does not, as in the backward pass."""
+    lanes: Ints
+    """Numbers of these threads, in the sense of `host_lanes`."""
+
+
+def crews(trace: Trace, cycles: Cycles, windows: Mapping[str, Windows]) -> Iterator[Crew]:
+    """All cycles by the threads that work for them.
+
+    Cycles that no thread marks, as those of a kernel sequence, are worked for by every thread of
+    their process, in calls that are work for sure.
+    """
+    marked = [] if cycles.on_device else list(own_threads(trace, cycles, windows))
+    for own in marked:
+        # Python functions and annotations tell nothing: the own thread is in one while it waits.
+        others = [thread for thread, _ in in_stead(own, own.working(own.thread))]
+        instead = [own.row[own.of(one)][own.is_work[own.of(one)]] for one in others]
+        yield Crew(
+            process=own.process,
+            windows=own.windows,
+            own=own.row[own.of(own.thread)],
+            instead=np.concatenate([own.row[:0], *instead]),
+            lanes=np.array([own.thread, *others], dtype=np.int64),
+        )
+    process, _ = process_of_host(trace, list(windows))
+    is_work = np.isin(host_classes(trace), WORK)
+    lanes = columns.host_lanes(trace)[0]
+    for number, (pid, window) in enumerate(windows.items()):
+        known = [own.windows.row for own in marked if own.process == pid]
+        rest = ~np.isin(window.row, np.concatenate([window.row[:0], *known]))
+        if rest.any():
+            mine = process == number
+            working = np.flatnonzero(mine & is_work)
+            yield Crew(pid, window.take(rest), working[:0], working, np.unique(lanes[mine]))
+
+
+WAITING = "waiting"
+"""Calls of the own thread that only wait, such as a sleep: nobody works, so this time is idle."""
+
+
+def _places(*classes: str) -> tuple[int, ...]:
+    return tuple(FUNCTION_CLASSES.index(name) for name in classes)
+
+
+_SYNC, _COPY = _places("cpu_sync"), _places("cpu_copy")
+_LAUNCH, _IO = (
+    _places(*(name for name, part in PART_OF_CLASS.items() if part == wanted))
+    for wanted in ("launch_gap", "io")
+)
+_MAY_WAIT = _places("cpu_python", "cpu_other")
+
+_HOST_COLLECTIVE = re.compile(r"(?:gloo|mpi|ucc):")
+"""Collectives the processors carry out; of others the host only launches kernels."""
+_LOADER_FRAME = re.compile(r"\bdataloader\.py\(\d+\): __next__$|\bDataLoader\w*\.__next__$")
+
+
+def is_loading(name: str) -> bool:
+    """Whether a call fetches the next batch: an annotation or a Python function."""
+    return names.is_data_loader(name) or _LOADER_FRAME.search(name) is not None
+
+
+def is_host_collective(name: str) -> bool:
+    """Whether the processors themselves carry out a collective."""
+    return _HOST_COLLECTIVE.match(name) is not None
+
+
+def host_ranges(trace: Trace, crew: Crew, marks: Flags) -> dict[str, IntervalSet]:
+    """When the crew was at each part, in the order in which a moment counts for them.
+
+    `marks` says of every host event whether it marks cycles: the mark is the cycle, and no call in
+    it.  Parts may overlap.
+    """
+    classes, named = host_classes(trace), columns.host_names(trace)
+    own = crew.own[~marks[crew.own]]
+    rows = np.concatenate([own, crew.instead])
+    kind, loads = classes[rows], named.matching(is_loading)[rows]
+    waits = named.matching(vendors.waits_for_device)[rows]
+    sync = np.isin(kind, _SYNC) | (np.isin(kind, _COPY) & waits)
+    sleeps = np.isin(kind, _MAY_WAIT) & named.matching(is_waiting_call)[rows]
+    scheduled = np.flatnonzero(np.isin(columns.host_lanes(trace)[0], crew.lanes))
+    on_cpu, queued = (scheduled[classes[scheduled] == each] for each in (ON_CPU, RUN_QUEUE))
+    # Own calls in each of the cycles, but for those that hold it: these tell nothing about it.
+    windows, spans = crew.windows, columns.event_ranges(columns.host_columns(trace), own)
+    pieces = windows.cut(spans[:, 0], spans[:, 1])
+    around = spans[pieces.call, 0] <= windows.start[pieces.window]
+    around &= spans[pieces.call, 1] >= windows.end[pieces.window]
+    inside = np.stack([pieces.start, pieces.end]).T[~around & (pieces.end > pieces.start)]
+    return {
+        "exposed_communication": _collectives(trace, crew),
+        "synchronisation": _ranges(trace, rows[sync]),
+        "data_loading": _ranges(trace, rows[loads]),
+        "io": _ranges(trace, rows[np.isin(kind, _IO)]),
+        "run_queue": _ranges(trace, queued),
+        "launch_gap": _ranges(trace, rows[np.isin(kind, _LAUNCH) & ~sync]),
+        WAITING: _ranges(trace, rows[sleeps]),
+        "host_cpu": np.concatenate(
+            [inside, *(_ranges(trace, more) for more in (crew.instead, on_cpu))]
+        ),
+    }
+
+
+def _collectives(trace: Trace, crew: Crew) -> IntervalSet:
+    """When processors communicated for the process and its own thread did not work meanwhile."""
+    found = columns.host_names(trace).rows(is_host_collective)
+    if not len(found):
+        return _ranges(trace, found)
+    process, _ = process_of_host(trace, [crew.process])
+    found = found[process[found] == 0]
+    mine = np.isin(found, crew.own)
+    work = crew.own[np.isin(host_classes(trace)[crew.own], WORK)]
+    beside = intervals.subtract(_ranges(trace, found[~mine]), _ranges(trace, work))
+    return intervals.merge(np.concatenate([_ranges(trace, found[mine]), beside]))
+
+
+def _ranges(trace: Trace, rows: Rows) -> IntervalSet:
+    return intervals.merge(columns.event_ranges(columns.host_columns(trace), rows))
+
+
+_COMPUTING = PARTS.index("device_compute")
+SHARED = ("launch_gap", "host_cpu", "idle")
+"""What a thread that waits for a processor would have done instead."""
+_BLOCKED = ("synchronisation", "data_loading", "io", WAITING)
+"""What a thread waits for that needs no processor meanwhile."""
+
+
+def part_rows(
+    crew: Crew, device: DeviceTime, host: Mapping[str, IntervalSet], queued: Floats, cycle: Ints
+) -> pl.DataFrame:
+    """Rows of `PART_TIMES`: each moment of a crew's cycles given to the first part that covers it.
+
+    Device work comes first, then `host` in its order; nothing is left for `idle`.  `cycle` are the
+    numbers of the cycles, `queued` the share of each in which their thread waited for a processor.
+    """
+    windows = crew.windows
+    bounds = windows.ranges
+    talking = [device.communication, host["exposed_communication"]]
+    layers = {
+        "computing": device.computing,
+        "exposed_communication": np.concatenate(talking),
+        "copies": device.copies,
+    }
+    layers |= {part: ranges for part, ranges in host.items() if part not in layers}
+    parts, left = intervals.waterfall(layers, bounds)
+    del parts["computing"]
+    asleep = parts.pop(WAITING)
+    parts["idle"] = left + asleep
+    if queued.any() and not parts["run_queue"].any():
+        blocked = [host[part] for part in _BLOCKED]
+        busy = intervals.coverage_within(np.concatenate(blocked), bounds)
+        parts |= _queued(parts, asleep, queued, windows.end - windows.start, busy)
+    # Computing by window and family.
+    sums = np.zeros((len(windows.row), len(device.families)), dtype=np.int64)
+    if len(device.computing) and len(windows.row):
+        pieces = windows.cut(device.computing[:, 0], device.computing[:, 1])
+        place = pieces.window * len(device.families) + device.family[pieces.call]
+        # Of cycles that overlap, a piece may lie in one of them only.
+        np.add.at(sums.reshape(-1), place, np.maximum(pieces.end - pieces.start, 0))
+    window, family = np.nonzero(sums)
+    times = np.stack(list(parts.values()))
+    part, other = np.nonzero(times)
+    places = np.array([PARTS.index(name) for name in parts])
+    no_family = len(device.families)
+    return pl.DataFrame(
+        {
+            "cycle": cycle[np.concatenate([window, other])],
+            "part": pl.Series(PARTS, dtype=PART_TIMES["part"]).gather(
+                np.concatenate([np.full(len(window), _COMPUTING), places[part]])
+            ),
+            "family": pl.Series([*device.families, None], dtype=pl.String).gather(
+                np.concatenate([family, np.full(len(other), no_family)])
+            ),
+            "dur_ns": np.concatenate([sums[window, family], times[part, other]]),
+        },
+        schema_overrides=PART_TIMES,
+    ).cast(pl.Schema(PART_TIMES))
+
+
+def _queued(
+    parts: Mapping[str, Ints], asleep: Ints, share: Floats, length: Ints, blocked: Ints
+) -> dict[str, Ints]:
+    """Parts with waits for a processor, which took that share of the cycles.
+
+    They fall into the time in which the thread could run, evenly: not into calls in which it is
+    blocked, waiting for the device, data or a sleep to end.  What falls into device work costs
+    nothing and stays there; the rest is taken off `SHARED`, but not off time it is `asleep`.  Where
+    the scheduler's own events tell, nothing needs to be shared out.
+    """
+    share = np.minimum(1.0, share * length / np.maximum(length - blocked, 1))
+    kept, lost = {}, np.zeros_like(asleep)
+    for part in SHARED:
+        fixed = asleep if part == "idle" else np.zeros_like(asleep)
+        kept[part] = fixed + np.rint((parts[part] - fixed) * (1 - share)).astype(np.int64)
+        lost = lost + parts[part] - kept[part]
+    return {**kept, "run_queue": lost}

@@ -15,8 +15,6 @@ from timesink.analyses.anatomy.anatomy import (
     PARTS,
     PLACE_TIMES,
     Anatomy,
-)
-from timesink.analyses.anatomy.parts import (
     Crew,
     crews,
     device_times,

@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.arrays import sums_by
 from timesink.analyses.behaviour.functions import (
     NOT_COUNTED,
     SCHEDULED,
@@ -28,6 +27,7 @@ from timesink.analyses.columns import (
     host_lanes,
     host_names,
     start_and_end,
+    sums_by,
 )
 from timesink.analyses.cycles.cycles import Cycles
 from timesink.analyses.forest import nest_calls, pre_order

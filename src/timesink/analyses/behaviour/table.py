@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.arrays import running_most, sums_by
 from timesink.analyses.behaviour.calls import (
     Calls,
     CycleWork,
@@ -39,7 +38,7 @@ from timesink.analyses.behaviour.functions import (
 )
 from timesink.analyses.behaviour.summary import NOTHING_RECORDED
 from timesink.analyses.behaviour.untraced import classes_with_waits, with_untraced
-from timesink.analyses.columns import encode
+from timesink.analyses.columns import encode, running_most, sums_by
 from timesink.analyses.cycles.cycles import Cycles
 from timesink.analyses.names import short_kernel_name
 from timesink.model import units

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from timesink.analyses.arrays import union_by, values_at
-from timesink.analyses.columns import once_per_trace
+from timesink.analyses.columns import once_per_trace, union_by, values_at
 from timesink.analyses.communication.calls import (
     HOST_LIBRARIES,
     CollectiveCalls,

@@ -13,8 +13,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from timesink.analyses.arrays import Groups, joint, numbered, stacked, union_by
-from timesink.analyses.columns import device_kinds, once_per_trace
+from timesink.analyses.columns import (
+    Groups,
+    device_kinds,
+    joint,
+    numbered,
+    once_per_trace,
+    stacked,
+    union_by,
+)
 from timesink.analyses.communication.calls import ONE_SIDED, UNEVEN
 from timesink.analyses.communication.records import (
     bus_share,

@@ -27,8 +27,7 @@ from timesink.analyses.behaviour.calls import OUTSIDE, Windows
 from timesink.analyses.behaviour.functions import FUNCTION_CLASSES
 from timesink.analyses.comparison.pair import ROWS, Role
 from timesink.analyses.kernels.families import OTHER, load_families, normalised_name
-from timesink.analyses.statistics.means import QUIETLY, Moments, moments, welch_p
-from timesink.analyses.statistics.ranks import rank_p
+from timesink.analyses.statistics.means import QUIETLY, Moments, moments, rank_p, welch_p
 from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.schema import HOST_DEVICE, NO_DEVICE
 from timesink.model.units import natural, quantity

@@ -25,8 +25,17 @@ from timesink.analyses.statistics.drift import (
     warm_up,
     without_outliers,
 )
-from timesink.analyses.statistics.means import QUIETLY, moments, moments_with_zeros, welch_p
-from timesink.analyses.statistics.ranks import ALPHA, permutation_p, rank_p, rank_test, trimmed_mean
+from timesink.analyses.statistics.means import (
+    ALPHA,
+    QUIETLY,
+    moments,
+    moments_with_zeros,
+    permutation_p,
+    rank_p,
+    rank_test,
+    trimmed_mean,
+    welch_p,
+)
 from timesink.analyses.statistics.repeats import DETECT_PCT, decide
 from timesink.model import intervals
 from timesink.model.arrays import Floats, Ints

@@ -10,7 +10,7 @@ from itertools import permutations
 import numpy as np
 import polars as pl
 
-from timesink.analyses.arrays import compact
+from timesink.analyses.columns import compact
 from timesink.analyses.cycles.cycles import (
     MIN_REPEATS,
     Candidate,

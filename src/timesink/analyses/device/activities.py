@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses import names
-from timesink.analyses.arrays import sums_by, values_at
 from timesink.analyses.columns import (
     device_columns,
     device_numbers,
@@ -18,6 +17,8 @@ from timesink.analyses.columns import (
     host_names,
     once_per_trace,
     start_and_end,
+    sums_by,
+    values_at,
 )
 from timesink.analyses.forest import OPERATOR, call_forest
 from timesink.analyses.links import link_launches

@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses import names
-from timesink.analyses.arrays import sums_by, values_at
 from timesink.analyses.columns import (
     device_columns,
     event_ranges,
@@ -17,6 +16,8 @@ from timesink.analyses.columns import (
     host_names,
     once_per_trace,
     start_and_end,
+    sums_by,
+    values_at,
 )
 from timesink.analyses.device.activities import (
     NO_CALL,

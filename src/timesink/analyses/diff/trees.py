@@ -19,9 +19,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from timesink.analyses.arrays import sums_by
 from timesink.analyses.call_tree import BACKWARD, CallTree, grow_tree
-from timesink.analyses.columns import once_per_trace
+from timesink.analyses.columns import once_per_trace, sums_by
 from timesink.analyses.forest import (
     DATA_LOADER,
     OPTIMIZER,

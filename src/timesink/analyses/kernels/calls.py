@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.arrays import values_at
 from timesink.analyses.columns import (
     UNKNOWN_DEVICE,
     device_columns,
@@ -20,6 +19,7 @@ from timesink.analyses.columns import (
     host_columns,
     once_per_trace,
     start_and_end,
+    values_at,
 )
 from timesink.analyses.forest import (
     DATA_LOADER,

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from timesink.analyses.arrays import values_at
-from timesink.analyses.columns import encode, once_per_trace
+from timesink.analyses.columns import encode, once_per_trace, values_at
 from timesink.analyses.forest import (
     DATA_LOADER,
     MODULE,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from timesink.analyses.arrays import stacked
+from timesink.analyses.columns import stacked
 from timesink.analyses.communication.calls import PAIRS
 from timesink.analyses.ranks.collectives import complete_transfers, slow_groups
 from timesink.analyses.ranks.lateness import Panel

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from timesink.analyses.arrays import stacked
+from timesink.analyses.columns import stacked
 from timesink.analyses.communication.calls import ONE_SIDED
 from timesink.analyses.comparison.times import cycle_times
 from timesink.analyses.comparison.verdict import judge_lengths
@@ -24,7 +24,7 @@ from timesink.analyses.ranks.rank_groups import far_from_usual, step_mean
 from timesink.analyses.ranks.rank_set import RankLayout, RankSet
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.statistics.drift import mean_changes
-from timesink.analyses.statistics.ranks import ALPHA, false_discovery
+from timesink.analyses.statistics.means import ALPHA, false_discovery
 from timesink.model.diagnosis import Component, CycleTime
 from timesink.model.findings import Finding
 from timesink.model.units import times

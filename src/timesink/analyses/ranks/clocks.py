@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from timesink.analyses.arrays import stacked
+from timesink.analyses.columns import stacked
 from timesink.analyses.communication.calls import SYNCHRONISING
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.statistics.means import NORMAL

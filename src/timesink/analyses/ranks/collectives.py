@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.arrays import Groups, joint, numbered
+from timesink.analyses.columns import Groups, joint, numbered
 from timesink.analyses.communication.calls import (
     HOST_LIBRARIES,
     ONE_SIDED,

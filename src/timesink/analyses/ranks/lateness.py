@@ -10,7 +10,7 @@ from math import erfc, sqrt
 import numpy as np
 import polars as pl
 
-from timesink.analyses.arrays import stacked
+from timesink.analyses.columns import stacked
 from timesink.analyses.communication.calls import PAIRS
 from timesink.analyses.ranks.own_time import HOST_PARTS, ON_DEVICE
 from timesink.analyses.ranks.replay import WithoutRank

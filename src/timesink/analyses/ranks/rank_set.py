@@ -9,7 +9,7 @@ from operator import attrgetter, itemgetter
 
 import polars as pl
 
-from timesink.analyses.arrays import stacked
+from timesink.analyses.columns import stacked
 from timesink.analyses.communication.workers import WorkerComparison, WorkerSummary, compare_workers
 from timesink.analyses.ranks.analysis import RanksAnalysis, analyse_ranks
 from timesink.analyses.ranks.own_time import OWN_PARTS, ranges_of, the_ranks

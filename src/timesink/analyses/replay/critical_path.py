@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses import names
-from timesink.analyses.arrays import values_at
 from timesink.analyses.columns import (
     Texts,
     device_kinds,
@@ -23,6 +22,7 @@ from timesink.analyses.columns import (
     host_kinds,
     host_names,
     once_per_trace,
+    values_at,
 )
 from timesink.analyses.forest import call_forest, enclosing, within
 from timesink.analyses.links import link_launches

@@ -21,13 +21,13 @@ from math import sqrt
 import numpy as np
 
 from timesink.analyses.statistics.means import (
+    ALPHA,
     NORMAL,
     QUIETLY,
     column_means,
     two_sided_limits,
     two_sided_p,
 )
-from timesink.analyses.statistics.ranks import ALPHA
 from timesink.model.arrays import Flags, Floats
 
 # Levels that measurements stay at for a while, and how they begin.

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from timesink.analyses.arrays import union_by
 from timesink.analyses.columns import (
     device_columns,
     device_numbers,
@@ -24,6 +23,7 @@ from timesink.analyses.columns import (
     numbers,
     once_per_trace,
     start_and_end,
+    union_by,
 )
 from timesink.analyses.forest import CallForest, Nodes, call_forest, enclosing, levels
 from timesink.analyses.kernels.table import SHAPE

@@ -10,8 +10,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.statistics.drift import mean_changes
-from timesink.analyses.statistics.means import column_means
-from timesink.analyses.statistics.ranks import ALPHA, false_discovery
+from timesink.analyses.statistics.means import ALPHA, column_means, false_discovery
 from timesink.answers.comparison.budget_file import (
     DEVICE_TIME,
     SIGNAL,

@@ -9,7 +9,7 @@ import polars as pl
 
 from timesink.analyses.comparison.pair import Role
 from timesink.analyses.comparison.verdict import LEAST_SHARE, either_p
-from timesink.analyses.statistics.ranks import ALPHA
+from timesink.analyses.statistics.means import ALPHA
 from timesink.answers.causes import told_counters
 from timesink.answers.comparison.changes import Told, known_load
 from timesink.answers.comparison.pairing import Compared

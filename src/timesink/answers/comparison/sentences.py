@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.comparison.pair import Pair
-from timesink.analyses.statistics.ranks import ALPHA
+from timesink.analyses.statistics.means import ALPHA
 from timesink.answers.causes import cause_name
 from timesink.answers.comparison.changes import Change, Told, counters_meanwhile
 from timesink.answers.comparison.naming import pair_names, processes
