@@ -10,7 +10,6 @@ from typing import Any
 import polars as pl
 
 from many_roles import FAULTS, one_role
-from timesink.analyses.clustering.groups import Exploration
 from timesink.analyses.comparison.pair import (
     FAMILIES,
     ROWS,
@@ -20,6 +19,7 @@ from timesink.analyses.comparison.pair import (
     Role,
     Workload,
 )
+from timesink.analyses.comparison.role_groups import Exploration
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.report import Comparison

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from many_roles import many_roles
-from timesink.analyses.clustering.groups import Cluster, Exploration
+from timesink.analyses.comparison.role_groups import Cluster, Exploration
 from timesink.analyses.comparison.verdict import compare_roles
 
 

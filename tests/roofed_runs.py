@@ -15,7 +15,7 @@ from timesink.analyses.kernels.peaks import choose_peaks
 from timesink.analyses.work.calls import modelled_calls
 from timesink.analyses.work.efficiency import Efficiency
 from timesink.model.findings import Finding
-from timesink.rules.savings import proven_findings
+from timesink.rules.efficiency import proven_findings
 
 H200 = {"deviceProperties": [{"id": 0, "name": "NVIDIA H200", "numSms": 132}]}
 MI300X, MI355X = (

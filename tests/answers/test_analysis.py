@@ -10,7 +10,7 @@ import pytest
 
 import timesink
 from cases import STEP, K, O, R, read
-from timesink.analyses.memory.curve import recording_start
+from timesink.analyses.memory_curve import recording_start
 from timesink.answers.analysis.document import PAGES, SECTIONS, analysis_document, view_document
 from timesink.answers.analysis.report import Analysis
 from timesink.answers.analysis.tables import whole_of

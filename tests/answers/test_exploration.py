@@ -8,7 +8,7 @@ from typing import Any
 from compared import comparison, markdown_tables
 from comparison_text import to_text
 from explorations import explored
-from timesink.analyses.clustering.groups import Cluster, Exploration
+from timesink.analyses.comparison.role_groups import Cluster, Exploration
 from timesink.answers.comparison.published_report import comparison_md
 
 

@@ -146,11 +146,11 @@ data_files.toml_tables = lambda path: own_tables(Path(sys.argv[2])) | own_tables
 from timesink.model import vendors
 
 from timesink.analyses.behaviour.functions import host_class
-from timesink.analyses.communication.calls import library_of
+from timesink.analyses.communication_calls import library_of
 from timesink.analyses.kernels.families import normalised_name
 from timesink.analyses.names import uses_tensor_cores
 from timesink.analyses.links import launching_calls
-from timesink.analyses.memory.curve import memory_device
+from timesink.analyses.memory_curve import memory_device
 from timesink.analyses.names import device_word
 from timesink.analyses.steps import is_communication
 from timesink.answers.info_report import Info

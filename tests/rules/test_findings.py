@@ -24,7 +24,7 @@ from timesink.rules.counter_levels import chance
 from timesink.rules.counter_names import capacity_of, hardware_of, plain_name, without_pid
 from timesink.rules.diagnosis import unexplained
 from timesink.rules.environment import relief_sentence
-from timesink.rules.single_run import Steps
+from timesink.rules.registry import Steps
 from timesink.rules.slow_cycles import CycleSplit, excesses, split_cycles
 
 

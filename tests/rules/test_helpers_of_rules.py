@@ -7,8 +7,7 @@ import polars as pl
 import timesink
 from timesink.rules.communication import advice_on, why_late
 from timesink.rules.kernel_use import advise
-from timesink.rules.registry import finding, rules_for
-from timesink.rules.single_run import find_all, longest_by_name
+from timesink.rules.registry import find_all, finding, longest_by_name, rules_for
 
 
 def test_why_late() -> None:

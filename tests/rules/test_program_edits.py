@@ -16,7 +16,7 @@ from timesink.analyses.diff.program import Program
 from timesink.model.data_files import toml_tables
 from timesink.model.diagnosis import ProgramEdit
 from timesink.model.findings import CAUSES
-from timesink.rules.program_change import program_change
+from timesink.rules.diagnosis import program_change
 from timesink.rules.program_edits import _facts, _fits, _Passes, _rows
 from timesink.rules.registry import catalogue
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from timesink.analyses.behaviour import summary
+from timesink.analyses.behaviour import functions as summary
 from timesink.analyses.behaviour.calls import without_recorders_ranges
 from timesink.analyses.behaviour.functions import Classes, load_classes
 from timesink.analyses.behaviour.table import behaviour_table

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from statistics import median
@@ -17,14 +17,228 @@ from timesink.analyses.behaviour.functions import STEP_MARK, STEP_MARK_TOLD
 from timesink.analyses.comparison.pair import Pair, Role
 from timesink.analyses.comparison.recorded import unrecorded
 from timesink.analyses.names import short_name
+from timesink.analyses.statistics.drift import mean_changes
 from timesink.model import units as amounts
 from timesink.model.arrays import Floats
 from timesink.model.diagnosis import Component
 from timesink.model.findings import Evidence, Finding, Interval
 from timesink.model.schema import HOST_DEVICE
 from timesink.rules.case_functions import CaseFunctions, functions_of
-from timesink.rules.ledger import Claim, Demand, mirrored, turned
 from timesink.rules.registry import finding
+
+HOST_PARTS = ("idle", "host_cpu", "launch_gap", "run_queue")
+"""Parts in which the host works, in the order in which a stall without a call shows in them."""
+_DEVICE = ("device_compute", "copies", "exposed_communication")
+_ANY = float("inf")
+_SHOWS = 0.1
+"""Part of what is demanded that must be there: what hardly shows in the cycle is hidden."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """Time to be found in the growth of components, in that of the first of them first."""
+
+    ns: float
+    components: tuple[str, ...]
+    """Names of components; a part alone (`device_compute`) means all of its families."""
+    structural: bool = False
+    """Whether it is in more or other calls, or in one place: then what the rest of the component
+    gained or lost does not limit it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One cause, and where the time it explains should be."""
+
+    finding: Finding
+    """With the 95 % interval of all that is demanded; None where too few cycles tell."""
+    demands: tuple[Demand, ...]
+    functions: tuple[str, ...] = ()
+    """Functions of the host whose time it takes: no other rule takes them again."""
+    columns: tuple[int, ...] = ()
+    """Functions of the device, as columns of `CaseFunctions`, whose growth it takes as a whole."""
+    inside: tuple[str | None, ...] = ()
+    """The call in which the places lie whose time it takes, None for the cycle itself; empty where
+    it is about no place."""
+
+    @property
+    def ns(self) -> float:
+        """All that is demanded."""
+        return sum(demand.ns for demand in self.demands)
+
+
+def change(base: Floats, new: Floats) -> tuple[float, Interval | None]:
+    """Change of the mean per cycle and its interval; None with too few cycles."""
+    found = mean_changes(base[:, None], new[:, None])
+    return float(found.delta[0]), known_interval(found.low[0], found.high[0])
+
+
+def known_interval(low: float, high: float) -> Interval | None:
+    """The ends of an interval, where there is one."""
+    return (float(low), float(high)) if np.isfinite(low) and np.isfinite(high) else None
+
+
+def is_certain(interval: Interval | None) -> bool:
+    """Whether an interval says that there is a change."""
+    return interval is not None and (interval[0] > 0 or interval[1] < 0)
+
+
+def turned(interval: Interval | None) -> Interval | None:
+    """The interval of the opposite."""
+    return None if interval is None else (-interval[1], -interval[0])
+
+
+def mirrored(claim: Claim) -> Claim:
+    """A claim about changed-over sides as one about the sides as they were given."""
+    sides = {None: None, "base": "new", "new": "base"}
+    finding = replace(
+        claim.finding,
+        interval_ns=turned(claim.finding.interval_ns),
+        evidence=tuple(
+            replace(each, side=sides[each.side], base=each.new, new=each.base)
+            for each in claim.finding.evidence
+        ),
+    )
+    demands = tuple(replace(each, ns=-each.ns) for each in claim.demands)
+    return replace(claim, finding=finding, demands=demands)
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What of the change of a component is not explained."""
+
+    structural: float
+    """In more, fewer or other kernels."""
+    other: float
+
+    @property
+    def left(self) -> float:
+        return self.structural + self.other
+
+    def most(self, wanted: float, *, structural: bool) -> float:
+        """What of an amount is there; what the others lost does not hide more kernels."""
+        there = [self.left, self.structural] if structural else [self.left]
+        if wanted > 0:
+            return max(0.0, min(wanted, max(there)))
+        return min(0.0, max(wanted, min(there)))
+
+    def without(self, ns: float, *, structural: bool) -> _Change:
+        """The rest; an amount comes out of its own sort first, and never more than there is."""
+        own, spare = (self.structural, self.other)[:: 1 if structural else -1]
+        first = within(own, ns)
+        second = ns - first
+        own, spare = own - first, spare - second
+        return _Change(own, spare) if structural else _Change(spare, own)
+
+
+class Ledger:
+    """The components of a change, and what was taken from them."""
+
+    def __init__(
+        self, components: Sequence[Component], local: tuple[float, float] = (-_ANY, _ANY)
+    ) -> None:
+        """`local` is what functions of the host lost and gained that shows in their parts."""
+        self._changes: dict[str, _Change] = {}
+        for each in components:
+            same = each.same_launches_ns
+            structural = 0.0 if same is None else float(each.delta_ns - same)
+            self._changes[each.name] = _Change(structural, float(each.delta_ns) - structural)
+        self._local = local
+        # Part of a cycle in which the device does nothing: the host's time shows in full there.
+        on_device = [each for each in components if each.part in _DEVICE]
+        sides = [
+            (sum(each.base_ns for each in some), sum(each.new_ns for each in some))
+            for some in (on_device, components)
+        ]
+        self._exposed = [
+            max(0.0, 1 - device / total) if total > 0 else 1.0
+            for device, total in zip(*sides, strict=True)
+        ]
+
+    @property
+    def left(self) -> dict[str, float]:
+        """What of the change of each component is not explained."""
+        return {name: change.left for name, change in self._changes.items()}
+
+    def take(self, demand: Demand) -> dict[str, float]:
+        """What there is of a demand, from the components in its order; of its sign."""
+        wanted, taken = demand.ns, dict[str, float]()
+        for name in self._named(demand.components):
+            change = self._changes[name]
+            found = change.most(wanted, structural=demand.structural)
+            if found:
+                taken[name] = found
+                self._changes[name] = change.without(found, structural=demand.structural)
+                wanted -= found
+        if demand.structural:
+            self._take_in_full(demand, taken)
+        return taken
+
+    def _take_in_full(self, demand: Demand, taken: dict[str, float]) -> None:
+        """Add what the rest of the component hides by its own change.
+
+        What the host did in one place or in added calls it did, however fast the rest of it was:
+        as much of that counts as the device usually does not run beside, and of all such places
+        together no more than the functions of the host gained.
+        """
+        name = next(iter(self._named(demand.components)), None)
+        if name not in HOST_PARTS:
+            return
+        found = sum(taken.values())
+        missing = self._exposed[demand.ns > 0] * demand.ns - found
+        local = self._local[demand.ns > 0] - found
+        if missing * demand.ns > 0 and local * demand.ns > 0:
+            more = min(missing, local, key=abs)
+            taken[name] = taken.get(name, 0.0) + more
+            self._changes[name] = self._changes[name].without(more, structural=False)
+        lost, gained, ns = *self._local, sum(taken.values())
+        self._local = min(0.0, lost - min(0.0, ns)), max(0.0, gained - max(0.0, ns))
+
+    def settle(self, claim: Claim, least_ns: float) -> Finding | None:
+        """The cause that a claim comes to.
+
+        None where it is not certain, where too little is left, or where what is left is the
+        opposite of what the claim says.
+        """
+        interval = claim.finding.interval_ns
+        if interval is None or not is_certain(interval):
+            return None
+        before = dict(self._changes), self._local
+        taken: dict[str, float] = {}
+        for demand in claim.demands:
+            for name, ns in self.take(demand).items():
+                taken[name] = taken.get(name, 0.0) + ns
+        explained = sum(taken.values())
+        if abs(explained) < max(least_ns, _SHOWS * abs(claim.ns)) or explained * claim.ns <= 0:
+            self._changes, self._local = before
+            return None
+        # The interval of a part of what it was computed for.
+        low, high = sorted(end * (explained / claim.ns) for end in interval)
+        return replace(
+            claim.finding,
+            cost_ns=explained,
+            interval_ns=(min(low, explained), max(high, explained)),
+            claims=largest_first(taken),
+        )
+
+    def _named(self, components: Iterable[str]) -> Iterable[str]:
+        for name in components:
+            if name in self._changes:
+                yield name
+            else:
+                yield from (each for each in self._changes if each.startswith(f"{name}/"))
+
+
+def within(there: float, wanted: float) -> float:
+    """What of an amount is there, of the same sign."""
+    return min(there, wanted, key=abs) if there * wanted > 0 else 0.0
+
+
+def largest_first(times: dict[str, float]) -> tuple[tuple[str, float], ...]:
+    """Names and times that are not nothing, the largest first."""
+    some = [(name, ns) for name, ns in times.items() if ns]
+    return tuple(sorted(some, key=lambda each: -abs(each[1])))
+
 
 LEAST_SHARE = 0.01
 """Part of a cycle below which nothing is worth a cause."""

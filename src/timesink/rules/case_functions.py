@@ -14,8 +14,9 @@ from timesink.analyses.behaviour.functions import (
     SIDE_WAIT,
     UNTRACED,
     WAITING,
+    once_per_cycle,
+    plain_texts,
 )
-from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.columns import numbers
 from timesink.analyses.comparison.recorded import equally_often
 from timesink.analyses.kernels.families import load_families

@@ -15,7 +15,16 @@ from timesink.model import units as amounts
 from timesink.model.arrays import Floats, Ints
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.units import listed
-from timesink.rules.case import DiagnosisCase, both_ways, by_change, told_name
+from timesink.rules.case import (
+    Claim,
+    Demand,
+    DiagnosisCase,
+    both_ways,
+    by_change,
+    change,
+    is_certain,
+    told_name,
+)
 from timesink.rules.case_functions import (
     CaseFunctions,
     added_calls,
@@ -30,7 +39,6 @@ from timesink.rules.case_functions import (
     slowdown,
     waits,
 )
-from timesink.rules.ledger import Claim, Demand, change, is_certain
 
 _FORMATS = (
     ("fp8", r"e4m3|e5m2|fp8|float8|nvjet_(?:sm\d+_)?[oq][a-z]{2}_"),

@@ -12,7 +12,17 @@ from timesink.analyses.behaviour.functions import NO_CALL, STEP_MARK
 from timesink.analyses.statistics.means import moments, welch_interval
 from timesink.model.arrays import Floats
 from timesink.model.units import listed
-from timesink.rules.case import DiagnosisCase, both_ways, by_change, told_name
+from timesink.rules.case import (
+    HOST_PARTS,
+    Claim,
+    Demand,
+    DiagnosisCase,
+    both_ways,
+    by_change,
+    change,
+    is_certain,
+    told_name,
+)
 from timesink.rules.case_functions import (
     CLEARLY,
     added_calls,
@@ -29,7 +39,6 @@ from timesink.rules.case_functions import (
 )
 from timesink.rules.causes_device import Launching, common_ratio
 from timesink.rules.host_places import FEW, HostPace, gap_claims, host_of, marks_of, places_of
-from timesink.rules.ledger import HOST_PARTS, Claim, Demand, change, is_certain
 
 _HOST = ("host_cpu", "launch_gap", "idle")
 """Where the host's work shows that ran beside the device before."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from timesink.analyses.columns import device_columns, device_numbers, host_columns, host_names
-from timesink.analyses.communication.workers import step_communication
+from timesink.analyses.communication_workers import step_communication
 from timesink.analyses.ranks.analysis import cost_together
 from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.steps import average_step, is_communication
@@ -14,8 +14,7 @@ from timesink.model.findings import HIGH, MEDIUM, Evidence, Finding
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import NVIDIA, is_collective_call
-from timesink.rules.registry import catalogue, finding
-from timesink.rules.single_run import complete_steps, longest_by_name, worst_step
+from timesink.rules.registry import catalogue, complete_steps, finding, longest_by_name, worst_step
 
 LEAST_TALKING = 0.1
 DATA_PARALLEL = "DataParallel.forward"

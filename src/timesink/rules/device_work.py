@@ -21,7 +21,7 @@ from timesink.analyses.columns import (
 from timesink.analyses.device.idle import idle_causes, idle_ranges
 from timesink.analyses.forest import OPERATOR, call_forest
 from timesink.analyses.links import link_launches
-from timesink.analyses.memory.curve import memory_peaks
+from timesink.analyses.memory_curve import memory_peaks
 from timesink.analyses.names import tensor_core_use
 from timesink.analyses.operators import node_times
 from timesink.analyses.steps import role_ranges
@@ -30,8 +30,7 @@ from timesink.model.findings import MEDIUM, Evidence, Finding
 from timesink.model.health import MOST_TIMES_FULL
 from timesink.model.trace import Device, Trace
 from timesink.model.vendors import NVIDIA, is_allocator_call, waits_for_device
-from timesink.rules.registry import finding
-from timesink.rules.single_run import Steps, complete_steps, longest_by_name, most_by_name
+from timesink.rules.registry import Steps, complete_steps, finding, longest_by_name, most_by_name
 
 LEAST_SHARE = 0.02
 """Part of a step from which on kernels of a sort are worth a word."""

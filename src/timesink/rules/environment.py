@@ -21,7 +21,15 @@ from timesink.model import units
 from timesink.model.arrays import Floats
 from timesink.model.findings import Evidence, Finding
 from timesink.model.vendors import is_gpu
-from timesink.rules.case import DiagnosisCase, both_ways, by_change
+from timesink.rules.case import (
+    Claim,
+    Demand,
+    DiagnosisCase,
+    both_ways,
+    by_change,
+    change,
+    is_certain,
+)
 from timesink.rules.case_functions import on_host, slowdown, waits
 from timesink.rules.causes_device import only_swapped
 from timesink.rules.counter_levels import (
@@ -34,7 +42,6 @@ from timesink.rules.counter_levels import (
     without_impossible,
 )
 from timesink.rules.counter_names import resource_of
-from timesink.rules.ledger import Claim, Demand, change, is_certain
 from timesink.rules.registry import catalogue, rules_for
 from timesink.rules.resource_load import Context, capacity, ground, of_others, severity
 

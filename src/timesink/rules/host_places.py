@@ -14,7 +14,16 @@ from timesink.analyses.columns import numbers, once_per_trace
 from timesink.model import units
 from timesink.model.arrays import Floats
 from timesink.model.findings import Evidence, Interval
-from timesink.rules.case import CaseSide, DiagnosisCase, median_place, told_name
+from timesink.rules.case import (
+    HOST_PARTS,
+    CaseSide,
+    Claim,
+    Demand,
+    DiagnosisCase,
+    change,
+    median_place,
+    told_name,
+)
 from timesink.rules.case_functions import (
     CLEARLY,
     PaceExcess,
@@ -23,7 +32,6 @@ from timesink.rules.case_functions import (
     is_program,
     slowdown,
 )
-from timesink.rules.ledger import HOST_PARTS, Claim, Demand, change
 
 _SORT = ["inside", "after", "before"]
 _PLACE = [*_SORT, "occurrence"]

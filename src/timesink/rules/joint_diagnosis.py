@@ -27,8 +27,8 @@ from timesink.model.diagnosis import (
 )
 from timesink.model.findings import Evidence, Finding, Interval
 from timesink.model.units import brief_ns, listed
+from timesink.rules.case import largest_first, within
 from timesink.rules.diagnosis import change_ns, diagnose, explaining
-from timesink.rules.ledger import largest_first, within
 from timesink.rules.registry import finding
 
 WAITS = ("exposed_communication", "synchronisation", "idle", "host_cpu")

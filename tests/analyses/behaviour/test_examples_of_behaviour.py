@@ -8,9 +8,11 @@ import polars as pl
 import timesink
 from timesink.analyses.behaviour.calls import windows_by_process, without_recorders_ranges
 from timesink.analyses.behaviour.counters import Series, Spans, levels, place_of
-from timesink.analyses.behaviour.functions import function_name, host_class, load_classes
-from timesink.analyses.behaviour.summary import (
+from timesink.analyses.behaviour.functions import (
+    function_name,
     function_summary,
+    host_class,
+    load_classes,
     once_per_cycle,
 )
 from timesink.analyses.behaviour.table import behaviour_table, merged

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from timesink.analyses.clustering.features import Feature, Levels, _kind_of, _widened
-from timesink.analyses.clustering.groups import (
+from timesink.analyses.comparison.role_features import Feature, Levels, _kind_of, _widened
+from timesink.analyses.comparison.role_groups import (
     allowances,
     linked,
     sure_differences,

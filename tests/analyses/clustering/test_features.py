@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from many_roles import one_role
 from roles_changed import changed
-from timesink.analyses.clustering.features import (
+from timesink.analyses.comparison.role_features import (
     CALLS,
     CYCLE,
     METRIC,

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from timesink.analyses.clustering.groups import linked
+from timesink.analyses.comparison.role_groups import linked
 
 THRESHOLD = 1.0
 

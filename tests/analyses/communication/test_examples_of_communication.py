@@ -6,24 +6,22 @@ import numpy as np
 import polars as pl
 
 import timesink
-from timesink.analyses.communication.calls import (
+from timesink.analyses.communication_calls import (
+    RECORD_SCHEMA,
     arguments_of,
+    bus_share,
     bytes_of_inputs,
     collective_kind,
     collective_work,
+    communication_ranges,
     element_bytes,
     library_of,
     peers_of,
-    with_meaning,
-)
-from timesink.analyses.communication.records import (
-    RECORD_SCHEMA,
-    bus_share,
-    communication_ranges,
     per_second,
     volume,
+    with_meaning,
 )
-from timesink.analyses.communication.workers import (
+from timesink.analyses.communication_workers import (
     find_mismatches,
     match_calls,
     mean_over_steps,

@@ -11,12 +11,13 @@ import timesink
 from builders import Event, annotation, kernel, memcpy, operator, runtime, step
 from cases import K, O, read, read_document
 from mlu import training_loop
-from timesink.analyses.communication.calls import (
+from timesink.analyses.communication_calls import (
     bytes_of_inputs,
     collective_kind,
+    communication_ranges,
+    communication_records,
     element_bytes,
 )
-from timesink.analyses.communication.records import communication_ranges, communication_records
 from timesink.model.trace import Trace
 
 

@@ -12,8 +12,8 @@ import timesink
 from builders import Event, annotation, kernel, operator, runtime, step
 from cases import K, O, read
 from rank_sets import as_set
-from timesink.analyses.communication import workers
-from timesink.analyses.communication.workers import WorkerComparison, mean_over_steps
+from timesink.analyses import communication_workers as workers
+from timesink.analyses.communication_workers import WorkerComparison, mean_over_steps
 from timesink.model.trace import Trace
 
 

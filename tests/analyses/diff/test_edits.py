@@ -17,7 +17,7 @@ from timesink.analyses.diff.alignment import CallChange
 from timesink.analyses.diff.counts import even_period
 from timesink.analyses.diff.edits import call_tree, difference
 from timesink.model.diagnosis import ProgramChange, ProgramEdit
-from timesink.rules.program_change import program_change
+from timesink.rules.diagnosis import program_change
 
 CYCLES = 3
 US = 1_000

@@ -10,7 +10,7 @@ import pytest
 import timesink
 from builders import Event
 from cases import ALLOC, STEP, O, read
-from timesink.analyses.memory.curve import (
+from timesink.analyses.memory_curve import (
     as_steps,
     memory_curve,
     memory_peaks,

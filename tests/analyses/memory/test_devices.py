@@ -9,7 +9,7 @@ import pytest
 from builders import Event
 from cases import ALLOC, O, read, read_document
 from mlu import training_loop
-from timesink.analyses.memory.curve import (
+from timesink.analyses.memory_curve import (
     default_device,
     memory_capacities,
     memory_device_names,

@@ -10,8 +10,8 @@ import pytest
 import timesink
 from builders import Event
 from cases import ALLOC, DATA_LOADER, MODULE, STEP, O, read
-from timesink.analyses.memory.blocks import live_at_peak, memory_events
-from timesink.analyses.memory.curve import memory_peaks
+from timesink.analyses.memory_blocks import live_at_peak, memory_events
+from timesink.analyses.memory_curve import memory_peaks
 from timesink.model.trace import Trace
 
 US = 1000

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 import timesink
-from timesink.analyses.memory.blocks import (
+from timesink.analyses.memory_blocks import (
     live_at_peak,
     memory_blocks,
     memory_by_operator,
@@ -15,7 +15,7 @@ from timesink.analyses.memory.blocks import (
     record_nodes,
     record_operators,
 )
-from timesink.analyses.memory.curve import (
+from timesink.analyses.memory_curve import (
     as_steps,
     default_device,
     largest_triangles,

@@ -9,8 +9,8 @@ import pytest
 
 import timesink
 from cases import ALLOC, OTHER, STEP, O, read
-from timesink.analyses.memory.blocks import memory_by_operator, memory_outside_operators
-from timesink.analyses.memory.curve import memory_records
+from timesink.analyses.memory_blocks import memory_by_operator, memory_outside_operators
+from timesink.analyses.memory_curve import memory_records
 from timesink.analyses.operators import operator_table
 from timesink.model.trace import Trace
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from timesink.analyses.memory.curve import largest_triangles
+from timesink.analyses.memory_curve import largest_triangles
 
 Line = NDArray[np.float64]
 

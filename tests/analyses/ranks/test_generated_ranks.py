@@ -17,7 +17,7 @@ from generated_sets import (
     slow_set,
     slow_set_and_truth,
 )
-from timesink.analyses.communication.calls import PAIRS
+from timesink.analyses.communication_calls import PAIRS
 from timesink.analyses.ranks.analysis import analyse_ranks
 from timesink.analyses.ranks.summary import RankSummary
 

@@ -6,7 +6,7 @@ import pytest
 
 from builders import Event
 from cases import K, O, read
-from timesink.analyses.communication.workers import compare_workers
+from timesink.analyses.communication_workers import compare_workers
 from timesink.analyses.ranks.analysis import analyse_ranks
 from timesink.analyses.ranks.summary import RankSummary, summarise_rank
 

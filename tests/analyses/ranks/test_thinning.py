@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import STEP, K, O, R, read
-from timesink.analyses.communication.workers import compare_workers
+from timesink.analyses.communication_workers import compare_workers
 from timesink.analyses.ranks import summary as thinning
 from timesink.analyses.ranks.analysis import analyse_ranks
 from timesink.analyses.ranks.summary import (

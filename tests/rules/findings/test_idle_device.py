@@ -10,7 +10,7 @@ from timesink.model.findings import Finding
 from timesink.model.trace import Trace
 from timesink.rules.device_work import tiny_kernels
 from timesink.rules.idle import dominant_operator, low_utilisation
-from timesink.rules.single_run import find_all
+from timesink.rules.registry import find_all
 
 
 def sync(ts: int, dur: int) -> dict:

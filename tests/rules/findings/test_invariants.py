@@ -16,7 +16,7 @@ from timesink.analyses.device.idle import idle_causes
 from timesink.analyses.steps import average_step
 from timesink.model.trace import Device, Trace
 from timesink.rules import device_work
-from timesink.rules.single_run import complete_steps, find_all
+from timesink.rules.registry import complete_steps, find_all
 
 IDLE_RULES = ("low-utilisation-", "tiny-kernels", "many-waits", "large-gaps", "data-loading")
 NOT_IDLE = "low-utilisation-copy-bound"

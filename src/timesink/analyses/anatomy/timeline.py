@@ -38,8 +38,7 @@ from timesink.analyses.behaviour.counters import (
     place_of,
     process_place,
 )
-from timesink.analyses.behaviour.functions import PART_OF_CLASS
-from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
+from timesink.analyses.behaviour.functions import PART_OF_CLASS, once_per_cycle, plain_texts
 from timesink.analyses.behaviour.untraced import is_mark
 from timesink.analyses.cycles.cycles import Cycles
 from timesink.analyses.kernels.families import load_families

@@ -31,12 +31,12 @@ from timesink.analyses.behaviour.counters import (
 )
 from timesink.analyses.behaviour.functions import (
     FUNCTION_CLASSES,
+    NOTHING_RECORDED,
     ON_CPU,
     WAITING,
     Classes,
     load_classes,
 )
-from timesink.analyses.behaviour.summary import NOTHING_RECORDED
 from timesink.analyses.behaviour.untraced import classes_with_waits, with_untraced
 from timesink.analyses.columns import encode, running_most, sums_by
 from timesink.analyses.cycles.cycles import Cycles

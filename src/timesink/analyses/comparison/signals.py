@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
+from timesink.analyses.behaviour.functions import once_per_cycle, plain_texts
 from timesink.analyses.comparison.pair import Role, cycle_lengths
 from timesink.analyses.diff.counts import counted, kinds_of, ranges
 from timesink.analyses.diff.program import (

@@ -10,8 +10,13 @@ from typing import Any
 
 import polars as pl
 
-from timesink.analyses.behaviour.functions import SIDE_WAIT, UNTRACED, WAITING
-from timesink.analyses.behaviour.summary import NOTHING_RECORDED, of_cycles_alone
+from timesink.analyses.behaviour.functions import (
+    NOTHING_RECORDED,
+    SIDE_WAIT,
+    UNTRACED,
+    WAITING,
+    of_cycles_alone,
+)
 from timesink.analyses.columns import once_per_trace
 from timesink.analyses.comparison.pair import (
     WITHIN,

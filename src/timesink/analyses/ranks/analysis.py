@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import covered, joint, numbered, stacked
-from timesink.analyses.communication.calls import PAIRS
+from timesink.analyses.communication_calls import PAIRS
 from timesink.analyses.ranks.causes import RankWork, slow_links, slow_stages, why
 from timesink.analyses.ranks.clocks import align_clocks, with_common_steps
 from timesink.analyses.ranks.collectives import (

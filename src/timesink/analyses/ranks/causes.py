@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import stacked
-from timesink.analyses.communication.calls import PAIRS
+from timesink.analyses.communication_calls import PAIRS
 from timesink.analyses.ranks.collectives import complete_transfers, slow_groups
 from timesink.analyses.ranks.lateness import Panel
 from timesink.analyses.ranks.own_time import ranges_of

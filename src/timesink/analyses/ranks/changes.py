@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import stacked
-from timesink.analyses.communication.calls import ONE_SIDED
+from timesink.analyses.communication_calls import ONE_SIDED
 from timesink.analyses.comparison.times import cycle_times
 from timesink.analyses.comparison.verdict import judge_lengths
 from timesink.analyses.ranks.analysis import RanksAnalysis

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import stacked
-from timesink.analyses.communication.calls import SYNCHRONISING
+from timesink.analyses.communication_calls import SYNCHRONISING
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.statistics.means import NORMAL
 from timesink.model.arrays import Floats, Ints

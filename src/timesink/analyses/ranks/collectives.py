@@ -11,15 +11,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.columns import Groups, joint, numbered
-from timesink.analyses.communication.calls import (
+from timesink.analyses.communication_calls import (
     HOST_LIBRARIES,
     ONE_SIDED,
     PAIRS,
     SYNCHRONISING,
     UNEVEN,
+    bus_share,
+    per_second,
+    volume,
 )
-from timesink.analyses.communication.records import bus_share, per_second, volume
-from timesink.analyses.communication.workers import match_calls
+from timesink.analyses.communication_workers import match_calls
 from timesink.analyses.ranks.clocks import corrected
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.statistics.means import NORMAL

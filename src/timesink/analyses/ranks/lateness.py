@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import stacked
-from timesink.analyses.communication.calls import PAIRS
+from timesink.analyses.communication_calls import PAIRS
 from timesink.analyses.ranks.own_time import HOST_PARTS, ON_DEVICE
 from timesink.analyses.ranks.replay import WithoutRank
 from timesink.analyses.ranks.summary import RankSummary

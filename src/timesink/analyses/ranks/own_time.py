@@ -25,7 +25,7 @@ from timesink.analyses.columns import (
     host_names,
     start_and_end,
 )
-from timesink.analyses.communication.calls import decoded
+from timesink.analyses.communication_calls import decoded
 from timesink.analyses.kernels.families import normalised_name
 from timesink.analyses.kernels.table import launched_blocks
 from timesink.analyses.names import is_profiler_step

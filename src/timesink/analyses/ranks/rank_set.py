@@ -10,7 +10,7 @@ from operator import attrgetter, itemgetter
 import polars as pl
 
 from timesink.analyses.columns import stacked
-from timesink.analyses.communication.workers import WorkerComparison, WorkerSummary, compare_workers
+from timesink.analyses.communication_workers import WorkerComparison, WorkerSummary, compare_workers
 from timesink.analyses.ranks.analysis import RanksAnalysis, analyse_ranks
 from timesink.analyses.ranks.own_time import OWN_PARTS, ranges_of, the_ranks
 from timesink.analyses.ranks.rank_groups import RankGroup, cluster_ranks

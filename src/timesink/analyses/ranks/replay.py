@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from timesink.analyses.communication.calls import PAIRS
+from timesink.analyses.communication_calls import PAIRS
 from timesink.analyses.ranks.clocks import corrected
 from timesink.analyses.ranks.collectives import mended, queued_behind, so_far
 from timesink.model.arrays import Flags, Floats, Ints

@@ -12,9 +12,8 @@ import polars as pl
 from polars import selectors as cs
 
 from timesink.analyses.columns import device_columns, device_kinds, once_per_trace
-from timesink.analyses.communication.calls import collective_arguments
-from timesink.analyses.communication.records import RECORD_SCHEMA
-from timesink.analyses.communication.workers import WorkerSummary, summarise_worker
+from timesink.analyses.communication_calls import RECORD_SCHEMA, collective_arguments
+from timesink.analyses.communication_workers import WorkerSummary, summarise_worker
 from timesink.analyses.names import device_word
 from timesink.analyses.ranks.own_time import (
     FUNCTION_SCHEMA,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from timesink.analyses.columns import Codes
 from timesink.analyses.forest import depth_when_nested, pre_order, stretches_of
 from timesink.analyses.links import launching_calls
-from timesink.analyses.memory.curve import recording_start
+from timesink.analyses.memory_curve import recording_start
 from timesink.analyses.names import device_word
 from timesink.analyses.steps import find_steps
 from timesink.analyses.timeline.levels import (

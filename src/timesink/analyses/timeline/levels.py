@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.memory.curve import CPU, memory_curve
+from timesink.analyses.memory_curve import CPU, memory_curve
 from timesink.analyses.timeline.tracks import COUNTER, MEMORY, Naming, Track
 from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.trace import Trace

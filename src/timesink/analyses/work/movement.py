@@ -16,8 +16,7 @@ from operator import attrgetter
 
 import polars as pl
 
-from timesink.analyses.communication.calls import collective_kind, element_bytes
-from timesink.analyses.communication.records import bus_share
+from timesink.analyses.communication_calls import bus_share, collective_kind, element_bytes
 from timesink.analyses.work.pointwise import LONG, broadcast, promoted
 from timesink.analyses.work.work import CallArguments, Tensor, Work, moved
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from timesink.analyses.communication.records import communication_records
+from timesink.analyses.communication_calls import communication_records
 from timesink.analyses.device.activities import has_device_work
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.steps import average_step, find_steps

@@ -17,7 +17,7 @@ from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 from timesink.rules.idle import LEAST_BETWEEN, LEAST_IDLE, time_between
-from timesink.rules.single_run import Steps, complete_steps, find_all
+from timesink.rules.registry import Steps, complete_steps, find_all
 
 _SAID = {
     "memcpy": ("is copies", "copies cost"),

@@ -46,7 +46,7 @@ from timesink.model.findings import Finding, gravest_first
 from timesink.model.health import HealthEntry, recording_notes
 from timesink.model.trace import Trace, why_no_calls
 from timesink.rules.communication import stragglers
-from timesink.rules.savings import proven_findings
+from timesink.rules.efficiency import proven_findings
 from timesink.runtime.engine import Engine, engine_of
 from timesink.sources.cache import Cache
 from timesink.sources.discovery import one_run

@@ -16,13 +16,13 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from timesink.analyses.columns import device_columns, host_columns
-from timesink.analyses.communication.workers import WorkerSummary, compare_workers, summarise_worker
+from timesink.analyses.communication_workers import WorkerSummary, compare_workers, summarise_worker
 from timesink.analyses.device import utilisation
 from timesink.analyses.device.activities import launch_statistics, queue_summary
 from timesink.analyses.device.idle import idle_breakdown, idle_causes, largest_gaps
 from timesink.analyses.kernels.table import kernel_groups, kernel_table, tensor_core_shares
-from timesink.analyses.memory.blocks import live_at_peak, memory_by_operator
-from timesink.analyses.memory.curve import memory_curve, memory_peaks, thin_curve
+from timesink.analyses.memory_blocks import live_at_peak, memory_by_operator
+from timesink.analyses.memory_curve import memory_curve, memory_peaks, thin_curve
 from timesink.analyses.operators import eligible_share, launch_sites, node_times
 from timesink.analyses.ranks import rank_set as views
 from timesink.analyses.ranks.rank_set import RankSet, set_health
@@ -32,7 +32,7 @@ from timesink.answers.views import NO_COMMUNICATION, NO_MEMORY, NO_MODULES
 from timesink.errors import UsageError
 from timesink.model.trace import Device, Trace
 from timesink.output.numbers import is_length, is_ratio
-from timesink.rules.single_run import find_all
+from timesink.rules.registry import find_all
 
 # Tables as rows of plain values, times in microseconds.
 

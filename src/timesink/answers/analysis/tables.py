@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import polars as pl
 from msgspec.structs import replace
 
-from timesink.analyses.memory.curve import (
+from timesink.analyses.memory_curve import (
     CPU,
     memory_curve,
     memory_peaks,

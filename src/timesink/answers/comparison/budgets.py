@@ -38,8 +38,8 @@ from timesink.model.diagnosis import SIDES, SteadyTimes
 from timesink.model.findings import Finding, Interval
 from timesink.model.units import brief_ns, change, counted, interval_pct, signed_ns, times
 from timesink.output.names import cut_middle
+from timesink.rules.case import known_interval
 from timesink.rules.case_functions import cycle_matrices
-from timesink.rules.ledger import known_interval
 
 _NAMED = 60
 _MISSING = {

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 import polars as pl
 
-from timesink.analyses.clustering.groups import Exploration
 from timesink.analyses.comparison.pair import Pair
+from timesink.analyses.comparison.role_groups import Exploration
 from timesink.analyses.ranks.changes import RankChanges
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.answers.causes import TONES, attributed_part, note_sections, paragraphs

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from rich.cells import cell_len, chop_cells
 
-from timesink.analyses.clustering.groups import Exploration
+from timesink.analyses.comparison.role_groups import Exploration
 from timesink.answers import causes
 from timesink.answers.causes import paragraphs
 from timesink.answers.comparison.changes import Told

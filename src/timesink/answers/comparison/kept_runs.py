@@ -12,7 +12,7 @@ import polars as pl
 
 from timesink.analyses.anatomy.anatomy import Anatomy
 from timesink.analyses.anatomy.places import with_calls
-from timesink.analyses.behaviour.summary import of_cycles_alone
+from timesink.analyses.behaviour.functions import of_cycles_alone
 from timesink.answers.ahead import CycleSearch, Helpers
 from timesink.answers.comparison.runs import (
     CycleUnit,

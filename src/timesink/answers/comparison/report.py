@@ -16,7 +16,7 @@ from timesink.model import units
 from timesink.output.names import told_apart
 
 if TYPE_CHECKING:
-    from timesink.analyses.clustering.groups import Exploration
+    from timesink.analyses.comparison.role_groups import Exploration
     from timesink.analyses.ranks.changes import RankChanges
     from timesink.model.diagnosis import Diagnosis, Expectation
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from timesink.analyses.anatomy.anatomy import Anatomy
-from timesink.analyses.behaviour.summary import mended
+from timesink.analyses.behaviour.functions import mended
 from timesink.answers.ahead import CycleSearch
 from timesink.answers.comparison.sides import SideSource
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError
@@ -162,7 +162,7 @@ def _of_timeline(source: SideSource, trace: Trace, finding: CycleSearch) -> Side
     from timesink.analyses.cycles.annotations import mark_note  # noqa: PLC0415
     from timesink.analyses.cycles.search import find_cycles  # noqa: PLC0415
     from timesink.analyses.diff.program import programs  # noqa: PLC0415
-    from timesink.analyses.memory.curve import peak_memory, recording_start  # noqa: PLC0415
+    from timesink.analyses.memory_curve import peak_memory, recording_start  # noqa: PLC0415
     from timesink.analyses.work.cycle_work import process_work  # noqa: PLC0415
 
     cycles = find_cycles(trace, marker=finding.marker, by=finding.by)

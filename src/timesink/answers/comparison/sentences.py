@@ -22,7 +22,7 @@ from timesink.model.schema import HOST_DEVICE
 from timesink.output.names import LONGEST_NAME, cut_middle
 
 if TYPE_CHECKING:
-    from timesink.analyses.clustering.groups import Exploration
+    from timesink.analyses.comparison.role_groups import Exploration
 
 _MOST = 2
 _MOST_FINDINGS = 5

@@ -11,9 +11,9 @@ from typing import Any
 
 import polars as pl
 
-from timesink.analyses.behaviour.summary import distinct_texts
-from timesink.analyses.clustering.groups import Exploration
+from timesink.analyses.behaviour.functions import distinct_texts
 from timesink.analyses.comparison.pair import ComparedRuns, Pair, Role
+from timesink.analyses.comparison.role_groups import Exploration
 from timesink.analyses.comparison.verdict import verdict
 from timesink.analyses.ranks.changes import RankChanges
 from timesink.analyses.ranks.rank_set import rank_groups

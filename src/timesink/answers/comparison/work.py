@@ -107,7 +107,7 @@ class ComparisonWork:
     def explored(self, given: Sequence[sides.RunSide]) -> Comparison:
         """Every role of every path, told apart by how it behaves."""
         # Only many roles need this.
-        from timesink.analyses.clustering.groups import explore  # noqa: PLC0415
+        from timesink.analyses.comparison.role_groups import explore  # noqa: PLC0415
 
         sources = {source.key: source for side in given for source in side.sources}
         (runs,), noted, _ = read_sides(self.runs, [list(sources.values())])

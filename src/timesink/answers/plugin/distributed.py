@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from timesink.analyses.communication.workers import WorkerComparison, mean_over_steps
+from timesink.analyses.communication_workers import WorkerComparison, mean_over_steps
 from timesink.analyses.diff.trees import Cost, Stretch, TreeSection, compare_trees
 from timesink.analyses.ranks.rank_set import RankSet
 from timesink.answers.plugin import Query, microseconds

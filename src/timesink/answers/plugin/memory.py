@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from timesink.analyses.memory import blocks
-from timesink.analyses.memory import curve as curves
+from timesink.analyses import memory_blocks as blocks
+from timesink.analyses import memory_curve as curves
 from timesink.answers.plugin import Query, microseconds
 from timesink.errors import NotFoundError
 from timesink.model.trace import Trace

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from timesink.model.diagnosis import Component
 from timesink.model.findings import Evidence, Finding
-from timesink.rules.ledger import Claim, Demand, Ledger, mirrored
+from timesink.rules.case import Claim, Demand, Ledger, mirrored
 
 
 def component(name: str, delta: float, same: float | None = None) -> Component:

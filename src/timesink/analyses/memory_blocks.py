@@ -18,7 +18,7 @@ from timesink.analyses.forest import (
     call_forest,
     enclosing,
 )
-from timesink.analyses.memory.curve import (
+from timesink.analyses.memory_curve import (
     memory_device_names,
     memory_peaks,
     memory_records,

@@ -22,8 +22,9 @@ from timesink.analyses.columns import (
     stacked,
     union_by,
 )
-from timesink.analyses.communication.calls import ONE_SIDED, UNEVEN
-from timesink.analyses.communication.records import (
+from timesink.analyses.communication_calls import (
+    ONE_SIDED,
+    UNEVEN,
     bus_share,
     communication_ranges,
     communication_records,

@@ -17,7 +17,8 @@ from math import isclose
 
 import numpy as np
 
-from timesink.analyses.clustering.features import (
+from timesink.analyses.comparison.pair import Pair, Role
+from timesink.analyses.comparison.role_features import (
     CALLS,
     COLLECTIVE,
     CYCLE,
@@ -33,7 +34,6 @@ from timesink.analyses.clustering.features import (
     role_levels,
     role_starts,
 )
-from timesink.analyses.comparison.pair import Pair, Role
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.analyses.statistics.means import QUIETLY
 from timesink.errors import UsageError

@@ -1,1 +1,0 @@
-"""Many processes beside each other: which behave alike, and who stands for each group."""

@@ -1,1 +1,0 @@
-"""Memory: over time, by operator, block by block, and what is live at the peak."""
