@@ -315,9 +315,7 @@ def _peers(name: pl.Series, collective: pl.Series, own: int | None) -> dict[str,
 
 
 def _meant(
-    given: pl.Series,
-    meaning: Callable[[str], str | int | None],
-    dtype: pl.DataType | None = None,
+    given: pl.Series, meaning: Callable[[str], str | int | None], dtype: pl.DataType | None = None
 ) -> pl.Series:
     """What texts mean, asked once per distinct text."""
     wanted = dtype or pl.String()

@@ -130,8 +130,7 @@ def memory_records(trace: Trace) -> pl.DataFrame:
         same = records["device_type"].eq_missing(kind) & records["device"].eq_missing(number)
         codes[same.to_numpy()] = names.index(name)
     named = records.with_columns(
-        pl.Series("device", names, dtype=pl.Enum(names)).gather(codes),
-        pl.col("bytes").fill_null(0),
+        pl.Series("device", names, dtype=pl.Enum(names)).gather(codes), pl.col("bytes").fill_null(0)
     ).drop("device_type")
     times = named["ts_ns"]
     return named if times.is_sorted() else named[np.argsort(times.to_numpy(), kind="stable")]
@@ -279,9 +278,7 @@ def _thinned(line: pl.DataFrame, points: int) -> pl.DataFrame:
     # Differences: times of today are beyond what a float holds exactly.
     ts = line["ts_ns"].to_numpy()
     kept = largest_triangles(
-        (ts - ts[0]).astype(np.float64),
-        line["allocated_bytes"].cast(pl.Float64).to_numpy(),
-        points,
+        (ts - ts[0]).astype(np.float64), line["allocated_bytes"].cast(pl.Float64).to_numpy(), points
     )
     # The kept points with the highest of both lines in place of their nearest neighbours.
     highest = [line[name].arg_max() for name in ("allocated_bytes", "reserved_bytes")]

@@ -9,15 +9,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import device_columns, host_columns, once_per_trace, sums_by
-from timesink.analyses.forest import (
-    MODULE,
-    STEP,
-    CallForest,
-    Nodes,
-    call_forest,
-    chains,
-    enclosing,
-)
+from timesink.analyses.forest import MODULE, STEP, CallForest, Nodes, call_forest, chains, enclosing
 from timesink.analyses.links import launching_calls
 from timesink.analyses.names import LIGHTNING, LIGHTNING_MODULE
 from timesink.analyses.operators import node_times, python_frames

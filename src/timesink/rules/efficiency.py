@@ -77,9 +77,7 @@ class RoofedSteps:
         rows = in_steps["row"].to_numpy()
         where = device_columns(found.trace).select(pl.col("ts_ns").alias("at"), "stream")[rows]
         about = found.sets.with_row_index("set").select(
-            pl.col("set").cast(pl.Int64),
-            "operator",
-            pl.col("input_dims").alias("shape"),
+            pl.col("set").cast(pl.Int64), "operator", pl.col("input_dims").alias("shape")
         )
         reached = found.reached()
         time = pl.col("dur_ns").cast(pl.Float64())

@@ -17,11 +17,7 @@ from timesink.analyses.work.steps import MEMORY
 from timesink.analyses.work.work import CallArguments, Tensor
 from timesink.model import units
 from timesink.model.findings import Evidence
-from timesink.rules.efficiency import (
-    RoofedSteps,
-    ShorterWork,
-    arguments_of,
-)
+from timesink.rules.efficiency import RoofedSteps, ShorterWork, arguments_of
 from timesink.rules.product_shapes import product_of
 
 _Rows: TypeAlias = Mapping[int, Mapping[str, Any]]
@@ -181,11 +177,7 @@ def _summed(rows: Sequence[Mapping[str, Any]], name: str) -> float:
 
 
 def _with_scores(
-    order: CallsInOrder,
-    rows: _Rows,
-    place: int,
-    way: int,
-    scores: Tensor,
+    order: CallsInOrder, rows: _Rows, place: int, way: int, scores: Tensor
 ) -> list[int]:
     """Places of calls that read or write the scores, on one side, up to the last product.
 
@@ -289,9 +281,7 @@ def unfused_chains(run: RoofedSteps) -> list[ShorterWork]:
         pl.Series("chain", chain), pl.Series("saved", saved), pl.Series("spared", part * moved)
     ).filter(pl.Series(in_chain))
     chains = about.group_by("chain", maintain_order=True).agg(
-        "operator",
-        pl.col("time").sum(),
-        pl.col("spared").sum(),
+        "operator", pl.col("time").sum(), pl.col("spared").sum()
     )
     by_call = about.group_by("call").agg(pl.col("saved").sum())
     chosen = run.kernels.join(by_call, on="call", how="inner", maintain_order="left")

@@ -159,10 +159,7 @@ def edits(found: ProgramDifference) -> tuple[ProgramEdit, ...]:
     told = [_edit(found, cause, own, passes) for cause, own in groups.items()]
     # What libraries choose is a consequence where anything else changed.
     return tuple(
-        sorted(
-            told,
-            key=lambda one: (one.cause == _CHOICE, -_weight(one.host_ns, one.device_ns)),
-        )
+        sorted(told, key=lambda one: (one.cause == _CHOICE, -_weight(one.host_ns, one.device_ns)))
     )
 
 

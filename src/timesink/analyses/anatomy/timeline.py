@@ -58,10 +58,7 @@ _MASK = re.compile(r"(?:throttle_?|event_?)reasons|reasons[._]active", re.IGNORE
 
 
 def level_rows(
-    book: CounterBook,
-    of_devices: Iterable[tuple[str, list[Series]]],
-    windows: Windows,
-    cycle: Ints,
+    book: CounterBook, of_devices: Iterable[tuple[str, list[Series]]], windows: Windows, cycle: Ints
 ) -> pl.DataFrame:
     """Rows of `LEVELS` for cycles; `cycle` is the number of each row of the table of cycles.
 
@@ -86,9 +83,7 @@ def level_rows(
 
 
 def _level_table(
-    found: Sequence[tuple[str, str, Ints, Floats]],
-    units: Mapping[str, str | None],
-    cycle: Ints,
+    found: Sequence[tuple[str, str, Ints, Floats]], units: Mapping[str, str | None], cycle: Ints
 ) -> pl.DataFrame:
     """Rows of `LEVELS`: of devices and counters, in which of the cycles, and how high."""
     groups = [np.zeros(0, dtype=np.int64), *(group for *_, group, _ in found)]

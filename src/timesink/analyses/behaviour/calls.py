@@ -257,9 +257,7 @@ def host_work(
     time = host_columns(trace)["dur_ns"].to_numpy()
     return CycleWork(
         calls=replace(
-            calls,
-            function=functions.codes[calls.function],
-            function_class=classes[calls.function],
+            calls, function=functions.codes[calls.function], function_class=classes[calls.function]
         ),
         functions=functions.texts,
         outside=int((counted & ~touched).sum()),

@@ -97,10 +97,7 @@ def _changed(base: CycleEfficiency, new: CycleEfficiency) -> pl.DataFrame:
     ]
     other = parts[0].join(parts[1], on="operator", suffix="_new", how="full", coalesce=True)
     rows = pl.concat(
-        [
-            met.with_columns(shape_new=pl.col("shape")),
-            other.select(*met.columns, "shape_new"),
-        ]
+        [met.with_columns(shape_new=pl.col("shape")), other.select(*met.columns, "shape_new")]
     )
     least = _LEAST_PART * float(base.operators["time_ns"].sum())
     return (

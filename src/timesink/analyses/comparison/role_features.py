@@ -317,10 +317,7 @@ def null_levels(
 
 
 def role_levels(
-    logs: Floats,
-    owners: Ints,
-    least: Floats | float = _LEAST_SCATTER,
-    chosen: Flags | None = None,
+    logs: Floats, owners: Ints, least: Floats | float = _LEAST_SCATTER, chosen: Flags | None = None
 ) -> Levels:
     """Levels of all roles from all of their cycles, or from those chosen."""
     rows = np.ones(len(owners), dtype=np.bool_) if chosen is None else chosen

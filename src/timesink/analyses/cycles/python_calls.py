@@ -13,10 +13,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import (
-    host_columns,
-    once_per_trace,
-)
+from timesink.analyses.columns import host_columns, once_per_trace
 from timesink.analyses.cycles.cycles import (
     MIN_REPEATS,
     NEARLY,
@@ -33,12 +30,7 @@ from timesink.analyses.cycles.cycles import (
     spans_of,
     type_of_name,
 )
-from timesink.analyses.forest import (
-    NestedCalls,
-    Nodes,
-    nested_calls,
-    within,
-)
+from timesink.analyses.forest import NestedCalls, Nodes, nested_calls, within
 from timesink.model import intervals, units
 from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace

@@ -18,13 +18,7 @@ from timesink.analyses.cycles.annotations import (
     told_by_passes,
     work_in,
 )
-from timesink.analyses.cycles.cycles import (
-    METHODS,
-    MIN_REPEATS,
-    Candidate,
-    Cycles,
-    period_ns,
-)
+from timesink.analyses.cycles.cycles import METHODS, MIN_REPEATS, Candidate, Cycles, period_ns
 from timesink.analyses.cycles.cycles import SCHEMA as CYCLE_SCHEMA
 from timesink.analyses.cycles.kernel_period import kernel_period
 from timesink.analyses.cycles.python_calls import layers, lone_pass, python_anchor
@@ -301,8 +295,7 @@ def cycle_summary(cycles: Cycles) -> pl.DataFrame:
     """How many cycles there are, how long they are and how much that varies."""
     length = pl.col("end_ns") - pl.col("start_ns")
     rows = cycles.table.sort("pid", "start_ns").with_columns(
-        length.alias("length"),
-        pl.col("start_ns").diff().over("pid", "type").alias("apart"),
+        length.alias("length"), pl.col("start_ns").diff().over("pid", "type").alias("apart")
     )
     spread = pl.col("length").quantile(0.75, "linear") - pl.col("length").quantile(0.25, "linear")
     return (

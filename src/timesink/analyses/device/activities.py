@@ -347,10 +347,7 @@ def queue_summary(trace: Trace) -> pl.DataFrame:
     spans = (
         pl.DataFrame({"lane": work.lane[known], "first": first, "end": work.end[known]})
         .group_by("lane")
-        .agg(
-            launched=pl.len().cast(pl.Int64),
-            span_ns=pl.col("end").max() - pl.col("first").min(),
-        )
+        .agg(launched=pl.len().cast(pl.Int64), span_ns=pl.col("end").max() - pl.col("first").min())
         .sort("lane")
     )
     times = _time_at_depth(spans, *_queue(work))
@@ -404,9 +401,7 @@ def _time_at_depth(spans: pl.DataFrame, times: Ints, lanes: Ints, depth: Ints) -
     time = pl.col("time_ns")
     queued = pl.DataFrame({"lane": lanes, "depth": depth, "time_ns": lasts})
     elsewhere = spans.join(queued.group_by("lane").agg(time.sum()), on="lane", how="left").select(
-        "lane",
-        depth=pl.lit(0, dtype=pl.Int64),
-        time_ns=pl.col("span_ns") - time.fill_null(0),
+        "lane", depth=pl.lit(0, dtype=pl.Int64), time_ns=pl.col("span_ns") - time.fill_null(0)
     )
     return (
         pl.concat([queued, elsewhere])

@@ -307,10 +307,7 @@ def holding_calls(trace: Trace) -> HoldingCalls:
     long &= (length >= LONG_LAUNCH_NS) | ~named.matching(lambda name: "Launch" in name)
     row = np.flatnonzero(waits | long)
     return HoldingCalls(
-        row=row,
-        thread=host_lanes(trace)[0][row],
-        ranges=event_ranges(host, row),
-        waits=waits[row],
+        row=row, thread=host_lanes(trace)[0][row], ranges=event_ranges(host, row), waits=waits[row]
     )
 
 

@@ -386,5 +386,5 @@ def _timed(work: _DeviceWork, windows: IntervalSet) -> pl.DataFrame:
     }
     talk, exposed = pl.col("communication_ns"), pl.col("exposed_communication_ns")
     return pl.DataFrame(times, schema=dict.fromkeys(times, pl.Int64())).with_columns(
-        communication_overlap_pct=pl.when(talk > 0).then((talk - exposed) / talk * 100),
+        communication_overlap_pct=pl.when(talk > 0).then((talk - exposed) / talk * 100)
     )

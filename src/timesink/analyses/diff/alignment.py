@@ -190,7 +190,7 @@ class CallAlignment:
                 (-sum((one & other).values()), -len(left[a]) - len(right[b]), a, b)
                 for a, one in counts[0].items()
                 for b, other in counts[1].items()
-            ),
+            )
         )
         for common, _, ours, theirs in scored:
             if ours in left and theirs in right and common:

@@ -22,12 +22,7 @@ from timesink.analyses.expected.live_limits import (
     steps_of,
     too_high,
 )
-from timesink.analyses.expected.live_model import (
-    LiveModel,
-    in_order,
-    learn_live,
-    live_model_from,
-)
+from timesink.analyses.expected.live_model import LiveModel, in_order, learn_live, live_model_from
 from timesink.analyses.expected.model import near, outside_of
 from timesink.analyses.expected.trees import AskedForest
 from timesink.analyses.expected.workload import (

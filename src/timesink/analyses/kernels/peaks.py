@@ -252,10 +252,7 @@ def _row(path: Path, number: int, row: Mapping[str, str | None]) -> DevicePeaks:
         hint = f"unsure names columns of the row, such as {', '.join(_NAMES)}"
         raise UsageError(f"{path}: line {number}: no peak is called {error}", hint) from error
     except (ValueError, re.error) as error:
-        raise UsageError(
-            f"{path}: line {number}: {error}",
-            _CELLS,
-        ) from error
+        raise UsageError(f"{path}: line {number}: {error}", _CELLS) from error
     if not cell["device"]:
         raise UsageError(f"{path}: line {number}: the device has no name", _CELLS)
     rates = {

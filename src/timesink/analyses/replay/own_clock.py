@@ -208,10 +208,7 @@ _Sample: TypeAlias = tuple[float, float]
 
 
 def _between(
-    program: _Program,
-    dose: Callable[[float], _Dose],
-    ends: tuple[_Sample, _Sample],
-    wanted: float,
+    program: _Program, dose: Callable[[float], _Dose], ends: tuple[_Sample, _Sample], wanted: float
 ) -> tuple[float, Played]:
     """The dose between two after which a cycle takes so long: by a line, as it nearly is one."""
     low, high = ends

@@ -179,13 +179,7 @@ def _lane_at(lanes: Lanes, place: NDArray[np.int32]) -> Ints:
 
 
 def _levels(
-    layout: Layout,
-    lane: Ints,
-    label: NDArray[np.uint32],
-    number: Ints,
-    *,
-    start: Ints,
-    end: Ints,
+    layout: Layout, lane: Ints, label: NDArray[np.uint32], number: Ints, *, start: Ints, end: Ints
 ) -> tuple[Level[MergedSlices], ...]:
     order = np.lexsort((start, lane))
     lane, start, end = lane[order], start[order] - layout.start_ns, end[order] - layout.start_ns

@@ -91,9 +91,7 @@ def process_work(trace: Trace, cycles: Cycles) -> dict[str, ProcessWork]:
     return told
 
 
-def _distinct(
-    sets: pl.DataFrame,
-) -> tuple[pl.DataFrame, Ints]:
+def _distinct(sets: pl.DataFrame) -> tuple[pl.DataFrame, Ints]:
     """Sets of arguments that mean the same once, and the place of each among them."""
     texts = {text: shape_text(text) for text in sets["input_dims"].drop_nulls().unique()}
     shape = pl.col("input_dims").replace_strict(texts, default="", return_dtype=pl.String())

@@ -171,10 +171,7 @@ def collective(call: CallArguments) -> Work | None:
     if not volume:
         return None
     return Work(
-        read_bytes=given,
-        written_bytes=taken,
-        wire_bytes=volume * share,
-        assumed="; ".join(notes),
+        read_bytes=given, written_bytes=taken, wire_bytes=volume * share, assumed="; ".join(notes)
     )
 
 
