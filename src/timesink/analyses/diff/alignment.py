@@ -135,8 +135,7 @@ def _occurrences(block: list[int], calls: list[int]) -> int:
     """How often a block of calls comes in a row; calls at its ends may belong to the next one."""
     often = 0
     # A layer begins wherever the difference puts its border: any turn of the block will do.
-    turns = [block[at:] + block[:at] for at in range(len(block))]
-    for turn in turns[: max(1, len(turns))]:
+    for turn in (block[at:] + block[:at] for at in range(len(block))):
         count = at = 0
         while at + len(turn) <= len(calls):
             if calls[at : at + len(turn)] == turn:

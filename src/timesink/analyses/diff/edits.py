@@ -8,7 +8,7 @@ then aligned, tree by tree, to tell which calls came, went or were replaced, and
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -162,23 +162,31 @@ def _other_kinds(
             found = _changes(usual, odd, names)[0]
             came: Counter[int] = sum((one.came for one in found), Counter())
             gone: Counter[int] = sum((one.gone for one in found), Counter())
-            added = tuple(dict.fromkeys(name for one in found for name in one.added))
-            if which == 0:
-                came, gone = gone, came
-            yield CallChange(
-                (),
-                () if which else added,
-                added if which else (),
-                "",
-                "",
-                1,
-                1,
-                gone,
-                came,
+            added = (name for one in found for name in one.added)
+            yield _one_way(
+                added,
+                *((gone, came) if which else (came, gone)),
+                more=which > 0,
                 kind="cycles",
                 frequency=len(kind.cycles) / len(side.cycles),
                 factor=float(kind.period),
             )
+
+
+def _one_way(
+    names: Iterable[str],
+    gone: Counter[int],
+    came: Counter[int],
+    *,
+    more: bool,
+    inside: tuple[str, ...] = (),
+    places: tuple[int, int] = (1, 1),
+    **about: Any,
+) -> CallChange:
+    """Calls that came, where they are `more`, or else went: between which others is not known."""
+    shown = tuple(dict.fromkeys(names))
+    removed, added = ((), shown) if more else (shown, ())
+    return CallChange(inside, removed, added, "", "", *places, gone, came, **about)
 
 
 def _other_frequency(
@@ -199,18 +207,12 @@ def _other_frequency(
         ]
         found = _changes(both[0], both[1], names)[0]
         calls: Counter[int] = sum((each.came for each in found), Counter())
-        shown = tuple(dict.fromkeys(name for each in found for name in each.added))
         rate = abs(len(other.cycles) / len(right.cycles) - len(kind.cycles) / len(left.cycles))
-        yield CallChange(
-            (),
-            () if more else shown,
-            shown if more else (),
-            "",
-            "",
-            kind.period,
-            other.period,
-            Counter() if more else calls,
-            calls if more else Counter(),
+        yield _one_way(
+            (name for each in found for name in each.added),
+            *((Counter(), calls) if more else (calls, Counter())),
+            more=more,
+            places=(kind.period, other.period),
             kind="frequency",
             frequency=rate,
             factor=float(other.period),
@@ -259,18 +261,13 @@ def _uncovered(
         if site in shown or (above is not None and apart[above]):
             continue
         before, after = (int(np.median(side.calls[:, column])) for side in (base, new))
-        name, more = (names.names[column],), after > before
-        counts = Counter({site: abs(after - before)})
-        yield CallChange(
-            names.path(site)[:-1],
-            () if more else name,
-            name if more else (),
-            "",
-            "",
-            abs(after - before),
-            max(before, after),
-            Counter() if more else counts,
-            counts if more else Counter(),
+        more, counts = after > before, Counter({site: abs(after - before)})
+        yield _one_way(
+            [names.names[column]],
+            *((Counter(), counts) if more else (counts, Counter())),
+            more=more,
+            inside=names.path(site)[:-1],
+            places=(abs(after - before), max(before, after)),
         )
 
 
@@ -308,17 +305,12 @@ def _repeated(
         for sign in (1, -1)
     )
     largest = columns[np.argsort(-np.abs(after - before)[columns], kind="stable")][:8]
-    shown = tuple(dict.fromkeys(names.names[one] for one in largest.tolist()))
-    return CallChange(
-        (),
-        () if factor > 1 else shown,
-        shown if factor > 1 else (),
-        "",
-        "",
-        int(often.max()),
-        len(ratio),
+    return _one_way(
+        (names.names[one] for one in largest.tolist()),
         fewer,
         more,
+        more=factor > 1,
+        places=(int(often.max()), len(ratio)),
         kind="repeated",
         factor=factor,
     )

@@ -154,9 +154,9 @@ class _Nodes:
     end: Ints
     sort: NDArray[np.uint8]
     name: Codes
-    """Place in the plain names."""
-    names: list[str]
-    recorded: list[str]
+    """Place in the names."""
+    recorded: Sequence[str]
+    """Names as recorded first."""
     variant: Hashes
     exact: Hashes
     shape: Hashes
@@ -168,7 +168,15 @@ class _Nodes:
     """Row of `trace.host` for operators, -1 for others."""
     told: Codes
     """Place in the names of those that only say where others come from, -1 for others."""
-    told_names: Sequence[str]
+    told_names: Sequence[str] = ()
+    names: Sequence[str] = ()
+    """The same made plain."""
+
+
+_ARRAYS = (
+    *("lane", "start", "end", "sort", "variant", "exact", "shape"),
+    *("host_ns", "device_ns", "bytes", "blocks", "texts", "told"),
+)
 
 
 def programs(trace: Trace, cycles: Cycles, start_ns: int = 0) -> dict[str, Program]:
@@ -349,33 +357,15 @@ def _calls(trace: Trace, pid: str, marks: set[str]) -> _Nodes:
     told, told_names = _told(trace, rows, named.codes[rows], named.texts)
     work = np.flatnonzero(device_kinds(trace).among(*BUSY_KINDS))
     work = work[mine[launched_by[work]] & (launched_by[work] >= 0)] if len(lane) else work[:0]
-    device = _device_parts(trace, work)
     at = host["ts_ns"].to_numpy()[launched_by[work]]
-    codes, plain, recorded = _plain(
-        (sort, named.codes[rows], named.texts), (device.sort, device.name, device.names)
-    )
-    shape = _shape_hashes(trace, rows)
-    none = np.zeros(len(rows), dtype=np.uint64)
-    exact = np.concatenate([shape, device.exact])
-    return _Nodes(
-        np.concatenate([lane[rows], lane[launched_by[work]]]),
-        np.concatenate([start, at]),
-        np.concatenate([end, at]),
-        np.concatenate([sort, device.sort]),
-        codes,
-        plain,
-        recorded,
-        np.concatenate([none, device.variant]),
-        exact,
-        np.concatenate([shape, np.zeros(len(work), dtype=np.uint64)]),
-        np.concatenate([end - start, np.zeros(len(work), dtype=np.int64)]),
-        np.concatenate([np.zeros(len(rows), dtype=np.int64), device.ns]),
-        np.concatenate([np.zeros(len(rows), dtype=np.int64), device.bytes]),
-        np.concatenate([np.zeros(len(rows), dtype=np.int64), device.blocks]),
-        np.concatenate([rows, np.full(len(work), -1)]),
-        np.concatenate([told, np.full(len(work), -1)]),
-        told_names,
-    )
+    device = _device_nodes(trace, work, lane[launched_by[work]], at)
+    shape, none = _shape_hashes(trace, rows), np.zeros(len(rows), dtype=np.int64)
+    calls = _Nodes(
+        lane=lane[rows], start=start, end=end, sort=sort, name=named.codes[rows],
+        recorded=named.texts, variant=none.astype(np.uint64), exact=shape, shape=shape,
+        host_ns=end - start, device_ns=none, bytes=none, blocks=none, texts=rows, told=told,
+    )  # fmt: skip
+    return _named(calls, device, told_names=told_names)
 
 
 def _told(trace: Trace, rows: Ints, name: Codes, texts: Sequence[str]) -> tuple[Codes, list[str]]:
@@ -398,30 +388,9 @@ def _device_alone(trace: Trace, pid: str) -> _Nodes:
     """Device work of a process as it ran, where cycles are those of the device."""
     by_us = (launching_process(trace) == pid).to_numpy()
     work = np.flatnonzero(device_kinds(trace).among(*BUSY_KINDS) & by_us)
-    device = _device_parts(trace, work)
     at = device_columns(trace)["ts_ns"].to_numpy()[work]
     stream, _ = encode(device_columns(trace)["stream"])
-    codes, plain, recorded = _plain((device.sort, device.name, device.names))
-    none = np.zeros(len(work), dtype=np.int64)
-    return _Nodes(
-        stream[work],
-        at,
-        at,
-        device.sort,
-        codes,
-        plain,
-        recorded,
-        device.variant,
-        device.exact,
-        none.astype(np.uint64),
-        none,
-        device.ns,
-        device.bytes,
-        device.blocks,
-        none - 1,
-        none - 1,
-        (),
-    )
+    return _named(_device_nodes(trace, work, stream[work], at))
 
 
 def _host_sorts(kind: Codes, kinds: Any, name: Codes, texts: Any) -> NDArray[np.uint8]:
@@ -439,18 +408,16 @@ def _host_sorts(kind: Codes, kinds: Any, name: Codes, texts: Any) -> NDArray[np.
     return sort
 
 
-def _plain(
-    *parts: tuple[NDArray[np.uint8], Codes, Sequence[str]],
-) -> tuple[Codes, list[str], list[str]]:
-    """A number for each plain name, what it stands for, and that as first recorded.
-
-    Parts are sorts and names of nodes, and what numbers of names stand for.
-    """
+def _named(*parts: _Nodes, told_names: Sequence[str] = ()) -> _Nodes:
+    """Nodes of all parts, with a number for each plain name and what it stands for."""
     place: dict[str, int] = {}
     recorded: list[str] = []
     found = []
-    for sort, name, texts in parts:
-        keys, back = np.unique(sort.astype(np.int64) * len(texts) + name, return_inverse=True)
+    for part in parts:
+        texts = part.recorded
+        keys, back = np.unique(
+            part.sort.astype(np.int64) * len(texts) + part.name, return_inverse=True
+        )
         codes = []
         for key in keys.tolist():
             kind, text = SORTS[key // len(texts)], texts[key % len(texts)]
@@ -459,25 +426,16 @@ def _plain(
                 recorded.append(text)
             codes.append(code)
         found.append(np.array(codes, dtype=np.int64)[back])
-    return np.concatenate(found), list(place), recorded
-
-
-@dataclass(frozen=True, eq=False)
-class _DeviceParts:
-    sort: NDArray[np.uint8]
-    name: Codes
-    names: list[str]
-    variant: Hashes
-    exact: Hashes
-    ns: Ints
-    bytes: Ints
-    blocks: Ints
+    arrays = {name: np.concatenate([getattr(one, name) for one in parts]) for name in _ARRAYS}
+    arrays["name"] = np.concatenate(found)
+    return _Nodes(**arrays, names=list(place), recorded=recorded, told_names=told_names)
 
 
 _GEOMETRY = ("grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z")
 
 
-def _device_parts(trace: Trace, work: Ints) -> _DeviceParts:
+def _device_nodes(trace: Trace, work: Ints, lane: Codes, at: Ints) -> _Nodes:
+    """Device work on a thread or stream, each of it at one moment."""
     table = (
         trace.lazy("device").select("name", "kind", "dur_ns", "bytes", *_GEOMETRY).collect()[work]
     )
@@ -492,7 +450,13 @@ def _device_parts(trace: Trace, work: Ints) -> _DeviceParts:
         for one in (*geometry, copied.astype(np.uint64)):
             exact = mixed(exact * np.uint64(31) + one)
         blocks = (geometry[0] * geometry[1] * geometry[2]).astype(np.int64)
-    return _DeviceParts(sort, code, said, variant, exact, numbers(table["dur_ns"]), copied, blocks)
+    none = np.zeros(len(work), dtype=np.int64)
+    return _Nodes(
+        lane=lane, start=at, end=at, sort=sort, name=code, recorded=said, variant=variant,
+        exact=exact, shape=none.astype(np.uint64), host_ns=none,
+        device_ns=numbers(table["dur_ns"]), bytes=copied, blocks=blocks,
+        texts=none - 1, told=none - 1,
+    )  # fmt: skip
 
 
 def _shape_hashes(trace: Trace, rows: Ints) -> Hashes:
