@@ -15,7 +15,7 @@ from timesink.analyses.behaviour.functions import Classes, load_classes
 from timesink.analyses.behaviour.table import behaviour_table
 from timesink.analyses.cycles.cycles import Cycles
 from timesink.analyses.cycles.search import find_cycles
-from timesink.answers.comparison.runs import with_faults
+from timesink.answers.comparison.sides import with_faults
 from timesink.answers.tables import short_labels
 from timesink.errors import UnreadableError, UsageError
 from timesink.formats.options import Progress

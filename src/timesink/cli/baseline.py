@@ -35,7 +35,7 @@ from timesink.cli.outputs import check_answer, give
 
 if TYPE_CHECKING:
     from timesink.answers.comparison.baselines import Listed
-    from timesink.answers.comparison.runs import SideReadOptions
+    from timesink.answers.comparison.sides import SideReadOptions
 
 _FORMATS = ("text", "json")
 _ACTIONS = {
@@ -156,7 +156,7 @@ def _add(options: argparse.Namespace) -> None:
 def _reading(options: argparse.Namespace) -> Iterator[SideReadOptions]:
     """How recordings are read, with a bar meanwhile."""
     from timesink.answers.ahead import CycleSearch  # noqa: PLC0415
-    from timesink.answers.comparison.runs import SideReadOptions  # noqa: PLC0415
+    from timesink.answers.comparison.sides import SideReadOptions  # noqa: PLC0415
 
     finding = CycleSearch(options.marker, options.by)
     with progress_bar() as progress:

@@ -185,28 +185,28 @@ def _give_data(reports: Sequence[KernelReport], options: argparse.Namespace, for
 
 def _table(reports: Sequence[KernelReport], options: argparse.Namespace) -> pl.DataFrame:
     """Calls or groups that were asked for; of several runs without `--by`, one row per run."""
-    from timesink.answers.kernels import rows  # noqa: PLC0415
+    from timesink.answers.kernels import tables  # noqa: PLC0415
     from timesink.answers.kernels.report import without_noise  # noqa: PLC0415
 
-    choice = rows.KernelChoice(options.sort or "time", options.top, options.min_share)
+    choice = tables.KernelChoice(options.sort or "time", options.top, options.min_share)
     if options.calls:
-        return rows.all_columns(reports, options.sort, choice)
+        return tables.all_columns(reports, options.sort, choice)
     if options.by is None and len(reports) > 1:
-        return without_noise(rows.runs_frame(reports))
-    return without_noise(rows.choose_of_runs(reports, options.by or "name", choice).rows)
+        return without_noise(tables.runs_frame(reports))
+    return without_noise(tables.choose_of_runs(reports, options.by or "name", choice).rows)
 
 
 def _give_words(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
     """For people: as text, Markdown or a page; tables and calls also alone."""
-    from timesink.answers.kernels import rows  # noqa: PLC0415
+    from timesink.answers.kernels import tables  # noqa: PLC0415
     from timesink.answers.kernels.document import groups_document, kernels_document, one_table  # noqa: PLC0415
     from timesink.answers.tables import frame_document  # noqa: PLC0415
     from timesink.output.terminal import to_text  # noqa: PLC0415
 
-    choice = rows.KernelChoice(options.sort or "time", options.top, options.min_share)
+    choice = tables.KernelChoice(options.sort or "time", options.top, options.min_share)
     if options.calls and form != "md":
-        calls = rows.chosen_calls(reports[0].calls, options.sort, choice)
-        outputs.give(rows.to_lines(calls).removesuffix("\n"), options.output)
+        calls = tables.chosen_calls(reports[0].calls, options.sort, choice)
+        outputs.give(tables.to_lines(calls).removesuffix("\n"), options.output)
     elif form == "table":
         # As wide as it is: nothing is cut.
         outputs.give(to_text(one_table(reports, options.by, choice), _WIDEST), options.output)

@@ -18,7 +18,6 @@ from timesink.answers import causes
 from timesink.answers.causes import paragraphs
 from timesink.answers.comparison.changes import Told
 from timesink.answers.comparison.efficiency import efficiency_section
-from timesink.answers.comparison.exploration import APART, apart_lines, groups_block, threshold
 from timesink.answers.comparison.gate_result import (
     CYCLE_TIME,
     EXACT,
@@ -35,6 +34,7 @@ from timesink.answers.comparison.program import (
     opening_lines,
     without_edits,
 )
+from timesink.answers.comparison.rank_sets import APART, apart_lines, groups_block, threshold
 from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.sentences import notes, slower_lines, subject
 from timesink.answers.comparison.sides import ALONE, LEFT_OUT

@@ -23,14 +23,21 @@ from timesink.analyses.timeline.levels import (
 )
 from timesink.analyses.timeline.tracks import ANNOTATION, HOST
 from timesink.answers.plugin import Query
-from timesink.answers.timeline import OVERLAYS, Place, Timeline, packed, place_of, places_of
-from timesink.answers.timeline.clocks import clock, other_clock, path
-from timesink.answers.timeline.requests import (
+from timesink.answers.timeline import (
     MOST_ARROWS,
+    OVERLAYS,
+    Place,
+    Timeline,
     asked_pixels,
     asked_range,
     asked_slice,
     asked_tracks,
+    clock,
+    other_clock,
+    packed,
+    path,
+    place_of,
+    places_of,
 )
 from timesink.formats.chrome import writer as names
 from timesink.formats.chrome.writer import json_texts
