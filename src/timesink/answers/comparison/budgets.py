@@ -13,7 +13,7 @@ from timesink.analyses.statistics.drift import mean_changes
 from timesink.analyses.statistics.means import column_means
 from timesink.analyses.statistics.ranks import ALPHA, false_discovery
 from timesink.answers.comparison.budget_file import (
-    DEVICE_TIME,
+    LACKED_TIME,
     SIGNAL,
     Budget,
     Increase,
@@ -37,7 +37,7 @@ from timesink.answers.comparison.naming import processes
 from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.program import (
     AMOUNTS,
-    DEVICE_SIGNAL,
+    DEVICE_TIME,
     PROGRAM,
     edit_told,
     signals_of_pair,
@@ -56,7 +56,7 @@ _MISSING = {
     "operators": "no operator was recorded",
     "modules": "no module was recorded: record with the modules or the stack of the profiler",
     "kernels": "no device work was recorded",
-    DEVICE_TIME: 'no time on a device was recorded (of = "host" asks for that of the host)',
+    LACKED_TIME: 'no time on a device was recorded (of = "host" asks for that of the host)',
 }
 
 
@@ -354,7 +354,7 @@ def _check(
 # -- limits on what single runs tell for sure, or nearly -------------------------------------------
 
 _MOST_EDITS = 2
-_ORDER = (PROGRAM, *AMOUNTS, DEVICE_SIGNAL)
+_ORDER = (PROGRAM, *AMOUNTS, DEVICE_TIME)
 _NO_TIMELINE = "no timeline tells it: compare recordings, as timesink record makes them"
 _NO_HOST = "kernels are the same, but calls of the host were not recorded: use timesink record"
 _NO_DEVICE = AMOUNTS["launches"].missing
@@ -371,7 +371,7 @@ def signal_checks(budgets: Sequence[Budget], comparison: Comparison) -> tuple[Fi
         if one.name == PROGRAM:
             found.append(_program_check(comparison.pairs))
             continue
-        judge = _device_time if one.name == DEVICE_SIGNAL else _amount
+        judge = _device_time if one.name == DEVICE_TIME else _amount
         every = comparison.pairs
         checks = [judge(pair, one, _where(pair, every)) for pair in every]
         found.append(min(checks, key=lambda check: (check.urgency, -check.new)))
@@ -381,7 +381,7 @@ def signal_checks(budgets: Sequence[Budget], comparison: Comparison) -> tuple[Fi
 def _signal_check(name: str, outcome: str, said: str, beyond: float = 0.0) -> Finding:
     """`beyond` orders those of several ranks."""
     said = f"{name} not decided: {said}" if outcome == UNJUDGED else said
-    kind = PRECISE if name == DEVICE_SIGNAL else EXACT
+    kind = PRECISE if name == DEVICE_TIME else EXACT
     return Finding(kind, f"{said}.", name=name, outcome=outcome, new=beyond)
 
 
@@ -440,10 +440,10 @@ def _device_time(pair: Compared, budget: Budget, where: str) -> Finding:
     program, allowed = pair.diagnosis.program, budget.max_increase or Increase(0.0)
     took = None if program is None else program.device_time
     if took is None or not (took.base_ns and took.new_ns):
-        return _signal_check(DEVICE_SIGNAL, UNJUDGED, _NO_TIMELINE if took is None else _NO_DEVICE)
+        return _signal_check(DEVICE_TIME, UNJUDGED, _NO_TIMELINE if took is None else _NO_DEVICE)
     delta = took.new_ns - took.base_ns
     if took.interval_ns is None:
-        return _signal_check(DEVICE_SIGNAL, UNJUDGED, _NO_TIMELINE, delta)
+        return _signal_check(DEVICE_TIME, UNJUDGED, _NO_TIMELINE, delta)
     low, high = took.interval_ns
     scale = took.base_ns / 100
     said = (
@@ -452,9 +452,9 @@ def _device_time(pair: Compared, budget: Budget, where: str) -> Finding:
         f"{interval_pct(low / scale, high / scale)}){where}; {allowed.said} allowed"
     )
     if allowed.is_below(low, took.base_ns):
-        return _signal_check(DEVICE_SIGNAL, FAILED, said, delta)
+        return _signal_check(DEVICE_TIME, FAILED, said, delta)
     if not allowed.is_below(high, took.base_ns):
-        return _signal_check(DEVICE_SIGNAL, PASSED, said, delta)
+        return _signal_check(DEVICE_TIME, PASSED, said, delta)
     room = allowed.most(took.base_ns) - took.new_ns
     runs = runs_told((high - low) / 2, room).removesuffix(".")
-    return _signal_check(DEVICE_SIGNAL, UNJUDGED, f"{said}. {runs}", delta)
+    return _signal_check(DEVICE_TIME, UNJUDGED, f"{said}. {runs}", delta)
