@@ -5,7 +5,7 @@ A new analysis is one row of the first, and its columns are rows of the second.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from timesink.analyses.ranks.rank_set import RankSet
     from timesink.model.trace import Trace
+    from timesink.output.blocks import Table
 
 
 # Why a table or a section is empty, and what to record to fill it.
@@ -196,3 +197,52 @@ def check_group(group_by: str, view: str | None = None) -> None:
     if view is not None and group_by not in find_view(view).groups:
         known = ", ".join(name for name, one in VIEWS.items() if one.groups)
         raise UsageError(f"the table {view!r} cannot be grouped", f"this can be: {known}")
+
+
+# The tables of documents that no analysis makes: `layouts.csv` lists their columns.
+
+
+@cache
+def _layouts() -> Mapping[str, Sequence[Mapping[str, Any]]]:
+    """What `output.numbers.column` is given for each column, beside its values."""
+    layouts: dict[str, list[Mapping[str, Any]]] = {}
+    for row in csv_rows(Path(__file__).with_name("layouts.csv")):
+        looks: dict[str, Any] = {"spare": int(row["spare"] or 0), "help": row["meaning"]}
+        for look in row["looks"].split():
+            name, _, value = look.partition("=")
+            looks[name] = {"": True, "no": False}.get(value, value)
+        told = {"key": row["column"], "title": row["title"], "kind": row["kind"], **looks}
+        layouts.setdefault(row["layout"], []).append(told)
+    return layouts
+
+
+def listed_table(
+    layout: str,
+    id_: str,
+    title: str,
+    rows: pl.DataFrame | Sequence[Any],
+    values: Mapping[str, Iterable[Any] | None] | None = None,
+    *,
+    titles: Mapping[str, str] | None = None,
+    **more: Any,
+) -> Table:
+    """Rows as a table with the columns of a layout; `more` are those of `output.numbers.table`.
+
+    A column has the `values` given by its key, else those of its name in the rows: a frame, or
+    dictionaries or objects.  One whose values are None is left out; `titles` are other headings.
+    """
+    from timesink.output.numbers import column, table  # noqa: PLC0415 - the help needs none
+
+    def own(key: str) -> Iterable[Any]:
+        if isinstance(rows, Sequence):
+            return [row[key] if isinstance(row, Mapping) else getattr(row, key) for row in rows]
+        return rows[key]
+
+    given, named = values or {}, titles or {}
+    columns = []
+    for told in _layouts()[layout]:
+        key = told["key"]
+        found = given[key] if key in given else own(key)
+        if found is not None:
+            columns.append(column(**{**told, "title": named.get(key, told["title"])}, values=found))
+    return table(id_, title, columns, **more)

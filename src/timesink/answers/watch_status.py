@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from timesink.answers.views import listed_table
 from timesink.errors import UnreadableError
 from timesink.model import units
 from timesink.output.blocks import (
@@ -25,7 +26,7 @@ from timesink.output.blocks import (
     Tiles,
     Tone,
 )
-from timesink.output.numbers import column, known, table
+from timesink.output.numbers import known
 from timesink.recorder.folder import RecordingFolder
 from timesink.sources.places import place_of, without_password
 from timesink.sources.watch_folder import (
@@ -54,6 +55,8 @@ _APART_S = 10
 _LONG_AGO_S = 10**9
 """No program is watched as long as this: seconds beyond it count from 1970."""
 _SECOND_US, _DAY_S = 1_000_000, 86_400
+_OF_INCIDENT = ("id", "state", "cause", "phase")
+_TIMES_OF_INCIDENT = ("lost", "expected", "observed")
 _CURVES = ("observed", "slowest", "expected", "limit")
 _TONES: Mapping[str, Tone] = {"watching": "good", "alarm": "bad", "off": "notice"}
 
@@ -195,28 +198,17 @@ def _incidents(now: WatchStatus, folders: Mapping[str, IncidentFolder]) -> Itera
         return
     latest = sorted(now.incidents, key=lambda one: -(one.since_us or 0))
     rows = latest[:_MOST_INCIDENTS]
-
-    def told(value: Callable[[ToldIncident], Any]) -> list[Any]:
-        return [value(one) for one in rows]
-
     has = [folders.get(one.id) for one in rows]
-    columns = [
-        column("id", "incident", "text", told(lambda one: one.id or None), link="incident",
-               help="leads to what changed and why, where it was recorded"),
-        column("state", "state", "text", told(lambda one: one.state or None), cut="nothing"),
-        column("slower", "slower", "percent", told(_slower), signed=True),
-        column("lost", "lost", "time_ns", told(lambda one: _ns(one.lost_us))),
-        column("cause", "cause", "text", told(lambda one: one.cause or None)),
-        column("since", "since", "text", told(lambda one: _time(one.since_us)), cut="nothing"),
-        column("lasted", "lasted", "time_ns", told(lambda one: _lasted(one, now))),
-        column("phase", "phase", "text", told(lambda one: one.phase or None), spare=1),
-        column("expected", "expected", "time_ns", told(lambda one: _ns(one.expected_us)), spare=2),
-        column("observed", "observed", "time_ns", told(lambda one: _ns(one.observed_us)), spare=2),
-    ]  # fmt: skip
-    if any(one is not None and one.report for one in has):
-        found = ["report" if one is not None and one.report else None for one in has]
-        columns.append(column("report", "report", "text", found, link="report", medium="page"))
-    yield table("incidents", "", columns, total_rows=len(latest))
+    reports = ["report" if one is not None and one.report else None for one in has]
+    values = {
+        **{name: [getattr(one, name) or None for one in rows] for name in _OF_INCIDENT},
+        "slower": map(_slower, rows),
+        "since": [_time(one.since_us) for one in rows],
+        "lasted": [_lasted(one, now) for one in rows],
+        **{name: [_ns(getattr(one, f"{name}_us")) for one in rows] for name in _TIMES_OF_INCIDENT},
+        "report": reports if any(reports) else None,
+    }
+    yield listed_table("watch-incidents", "incidents", "", rows, values, total_rows=len(latest))
     for one in filter(None, has):
         for remark in () if one.pair else one.remarks:
             yield Text(f"{one.id}: {remark}")
@@ -225,22 +217,14 @@ def _incidents(now: WatchStatus, folders: Mapping[str, IncidentFolder]) -> Itera
 def _latency(now: WatchStatus, drawn: WatchSeries | None) -> Iterator[Block]:
     if now.phases:
         every = now.phases
-        yield table(
-            "phases",
-            "",
-            (
-                column("phase", "phase", "text", [one.phase or "all" for one in every]),
-                column("cycles", "cycles", "count", [one.cycles for one in every],
-                       help="of the last 10 s"),
-                column("observed", "observed", "time_ns", [_ns(one.observed_us) for one in every],
-                       help="median of the last 10 s"),
-                column("expected", "expected", "time_ns", [_ns(one.expected_us) for one in every]),
-                column("limit", "limit", "time_ns", [_ns(one.limit_us) for one in every],
-                       help="a cycle beyond it is slow by itself"),
-                column("residual", "beyond expected", "percent",
-                       [one.residual_pct for one in every], signed=True),
-            ),
-        )  # fmt: skip
+        cycles = {
+            "phase": [one.phase or "all" for one in every],
+            "observed": [_ns(one.observed_us) for one in every],
+            "expected": [_ns(one.expected_us) for one in every],
+            "limit": [_ns(one.limit_us) for one in every],
+            "residual": [one.residual_pct for one in every],
+        }
+        yield listed_table("watched-phases", "phases", "", every, cycles)
     if drawn is None:
         return
     midnight_us = _midnight_us(drawn.started_us)
@@ -348,17 +332,12 @@ def _watcher(now: WatchStatus) -> Iterator[Block]:
     yield Facts(tuple(rows))
     if now.processes:
         every = now.processes
-        yield table(
-            "processes",
-            "Processes",
-            (
-                column("pid", "process", "text", [str(one.pid) for one in every]),
-                column("rank", "rank", "count", [one.rank for one in every]),
-                column("source", "what marks a cycle", "text", [o.source or None for o in every]),
-                column("cycles", "cycles", "count", [one.cycles for one in every]),
-                column("last", "last", "text", [_time(one.last_us) for one in every]),
-            ),
-        )
+        values = {
+            "pid": [str(one.pid) for one in every],
+            "source": [o.source or None for o in every],
+            "last": [_time(one.last_us) for one in every],
+        }
+        yield listed_table("watched-processes", "processes", "Processes", every, values)
 
 
 def _moments(drawn: WatchSeries, t_s: Iterable[float], midnight_us: int) -> tuple[float, ...]:
@@ -491,16 +470,11 @@ def _table(hosts: dict[str, WatchStatus]) -> Table:
     rows = list(hosts.values())
     ranks = [[str(each.rank) for each in one.processes if each.rank is not None] for one in rows]
     causes = [one.incidents[-1].cause if one.incidents else None for one in rows]
-    return table(
-        "hosts",
-        "",
-        (
-            column("name", "watcher", "text", list(hosts)),
-            column("state", "state", "text", ["gone" if one.gone else one.state for one in rows]),
-            column("ranks", "ranks", "text", [units.listed(one) or None for one in ranks]),
-            column("cycles", "cycles", "count", [one.cycles for one in rows]),
-            column("raised", "alarms", "count", [one.alarms.raised if one.alarms else 0
-                                                 for one in rows]),
-            column("cause", "last cause", "text", [one or None for one in causes]),
-        ),
-    )  # fmt: skip
+    values = {
+        "name": list(hosts),
+        "state": ["gone" if one.gone else one.state for one in rows],
+        "ranks": [units.listed(one) or None for one in ranks],
+        "raised": [one.alarms.raised if one.alarms else 0 for one in rows],
+        "cause": [one or None for one in causes],
+    }
+    return listed_table("watchers", "hosts", "", rows, values)

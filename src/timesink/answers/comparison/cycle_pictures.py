@@ -13,11 +13,11 @@ import numpy as np
 
 from timesink.analyses.comparison.pair import ComparedRuns
 from timesink.analyses.statistics.repeats import Decision, TimedRun, neighbours
+from timesink.answers.views import listed_table
 from timesink.model import units
 from timesink.model.diagnosis import SIDES
 from timesink.output import drawing as draw
 from timesink.output.blocks import Block, Section
-from timesink.output.numbers import column, table
 from timesink.output.pictures import picture
 
 WIDTH = 1008
@@ -166,39 +166,17 @@ def _figures(found: Decision, id_: str, title: str) -> Block:
     changes = (found.typical, found.fast, found.mean)
     bounds = [(None, None) if one.interval_pct is None else one.interval_pct for one in changes]
     lows, highs = zip(*bounds, strict=True)
-    return table(
-        id_,
-        title,
-        [
-            column("figure", "cycle time", "text", [_FIGURES[one.statistic] for one in changes]),
-            column("base_ns", "base", "time_ns", [one.base_ns for one in changes]),
-            column("new_ns", "new", "time_ns", [one.new_ns for one in changes]),
-            column(
-                "change_pct",
-                "change %",
-                "percent",
-                [one.change_pct for one in changes],
-                signed=True,
-            ),
-            column("low_pct", "at least %", "percent", lows, signed=True),
-            column("high_pct", "at most %", "percent", highs, signed=True),
-        ],
-    )
+    values = {
+        "figure": [_FIGURES[one.statistic] for one in changes],
+        "low_pct": lows,
+        "high_pct": highs,
+    }
+    return listed_table("run-figures", id_, title, changes, values)
 
 
 def _runs(ordered: Sequence[TimedRun]) -> Block:
-    return table(
-        "run-list",
-        "Runs in the order they ran",
-        [
-            column("run", "run", "text", _names(ordered)),
-            column("side", "side", "text", [run.side for run in ordered]),
-            column("cycles", "cycles", "count", [len(run.cycles_ns) for run in ordered]),
-            column("typical_ns", "typical", "time_ns", [run.typical_ns for run in ordered]),
-            column("fast_ns", "fast", "time_ns", [run.fast_ns for run in ordered]),
-            column("mean_ns", "mean", "time_ns", [run.mean_ns for run in ordered]),
-        ],
-    )
+    values = {"run": _names(ordered), "cycles": [len(run.cycles_ns) for run in ordered]}
+    return listed_table("run-list", "run-list", "Runs in the order they ran", ordered, values)
 
 
 def _names(ordered: Sequence[TimedRun]) -> list[str]:

@@ -38,6 +38,7 @@ from timesink.answers.comparison.rank_sets import APART, apart_lines, groups_blo
 from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.sentences import notes, slower_lines, subject
 from timesink.answers.comparison.sides import ALONE, LEFT_OUT
+from timesink.answers.views import listed_table
 from timesink.errors import TimesinkError
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
@@ -46,7 +47,6 @@ from timesink.output.blocks import Block, Causes, Document, Facts, Section, Text
 from timesink.output.junit import junit_xml
 from timesink.output.markdown import to_comment
 from timesink.output.names import as_code, printable, short_names
-from timesink.output.numbers import column, table
 from timesink.output.terminal import wrapped
 
 OUTCOMES = {PASSED: "Passed", FAILED: "Failed", UNJUDGED: "Not decided"}
@@ -87,16 +87,12 @@ def gate_section(gate: Gate) -> Section:
     ]
     blocks: list[Block] = [
         Text(f"{outcome(gate)}.", TONES[gate.outcome]),
-        table(
+        listed_table(
+            "checks",
             "checks",
             "Checks",
-            [
-                column("outcome", "outcome", "text", words),
-                column("kind", "kind", "text", [one.kind for one in checks]),
-                column("name", "check", "text", [one.name for one in checks]),
-                column("time_ns", "measured", "time_ns", [one.time_ns for one in checks]),
-                column("why", "why", "text", [one.sentence for one in checks]),
-            ],
+            checks,
+            {"outcome": words, "why": [one.sentence for one in checks]},
         ),
         *paragraphs([gate.unseen, *(f"{doubt}." for doubt in gate.doubts)]),
     ]

@@ -12,12 +12,13 @@ from msgspec import structs
 from timesink.analyses.comparison.signals import Signals, signals_of
 from timesink.answers.causes import cause_name
 from timesink.answers.comparison.pairing import Compared
+from timesink.answers.views import listed_table
 from timesink.model import units
 from timesink.model.diagnosis import CycleKinds, Diagnosis, ProgramChange, ProgramEdit
 from timesink.model.units import from_to, per_cycle, size_bytes
 from timesink.output.blocks import Block, Detail, Kind, Section, Table, Tree, TreeSide
 from timesink.output.names import short_names
-from timesink.output.numbers import column, first_nodes, numbers, table, words
+from timesink.output.numbers import first_nodes, numbers, words
 
 _NS_PER_US = 1000.0
 NO_PROGRAM = "No timeline tells what these programs call."
@@ -28,26 +29,6 @@ _REPEAT = (
     "Same program, same device time ({took}): the host was {pace}. Record both sides again before "
     "looking for code."
 )
-_MEANINGS = {
-    "edit": "What the new program does otherwise.",
-    "cause": "What that means.",
-    "place": "Where in the program, as far as was recorded.",
-    "calls": "Calls per cycle of the call that tells it best, first side → second side.",
-    "device_ns": "Time of the device per cycle that it adds.",
-    "host_ns": "Time of the host per cycle, in these calls themselves, that it adds.",
-    "launches": "Kernels and copies per cycle that it adds.",
-    "waits": "Waits for the device per cycle that it adds.",
-    "bytes": "Bytes copied per cycle that it adds.",
-    "kind": "Cycles of a kind do the same.",
-    "base_cycles": "How many cycles of the first side are of it.",
-    "new_cycles": "How many cycles of the second side are of it.",
-    "period": "How evenly they come.",
-    "operators": "Operators and ranges per cycle.",
-}
-
-
-_AMOUNTS: dict[str, Kind] = {"launches": "count", "waits": "count", "bytes": "bytes"}
-"""Of edits; one that no edit adds has no column."""
 
 
 def program_lines(found: ProgramChange, *, longer: bool | None = None) -> list[str]:
@@ -140,30 +121,20 @@ def program_section(
 def edits_block(found: ProgramChange, most: int | None = None) -> Table:
     """Every edit with its place, its calls and what it adds per cycle."""
     rows = found.edits[:most]
-    calls = [from_to(per_cycle(one.base_calls), per_cycle(one.new_calls)) for one in rows]
-    return table(
-        "edits",
-        "Edits of the program, per cycle",
-        [
-            column("edit", "edit", "text", [short_names(one.sentence) for one in rows]),
-            column("cause", "cause", "text", [cause_name(one.cause) for one in rows], spare=1),
-            column("place", "place", "text", [short_names(one.place) for one in rows], spare=2),
-            column("calls", "calls", "text", calls, right=True, spare=1),
-            column("device_ns", "device", "time_ns", [one.device_ns for one in rows], signed=True),
-            column(
-                "host_ns", "host", "time_ns", [one.host_ns for one in rows], signed=True, spare=3
-            ),
-            *(
-                column(name, name, kind, [getattr(one, name) for one in rows], signed=True, spare=4)
-                for name, kind in _AMOUNTS.items()
-                if any(getattr(one, name) for one in rows)
-            ),
-        ],
-        total_rows=len(found.edits),
-        note=_rest(found),
-        whole=True,
-        meanings=_MEANINGS,
-    )
+    amounts = {
+        name: [getattr(one, name) for one in rows] for name in ("launches", "waits", "bytes")
+    }
+    values = {
+        "edit": [short_names(one.sentence) for one in rows],
+        "cause": [cause_name(one.cause) for one in rows],
+        "place": [short_names(one.place) for one in rows],
+        "calls": [from_to(per_cycle(one.base_calls), per_cycle(one.new_calls)) for one in rows],
+        **{name: told if any(told) else None for name, told in amounts.items()},
+    }
+    return listed_table(
+        "program-edits", "edits", "Edits of the program, per cycle", rows, values,
+        total_rows=len(found.edits), note=_rest(found), whole=True,
+    )  # fmt: skip
 
 
 def _rest(found: ProgramChange) -> str:
@@ -177,18 +148,15 @@ def _rest(found: ProgramChange) -> str:
 def kinds_block(found: ProgramChange, most: int | None = None) -> Table:
     """Kinds of cycles, and how often each comes."""
     kinds = found.kinds[:most]
-    return table(
-        "kinds",
-        "Kinds of cycles",
-        [
-            column("kind", "kind", "count", range(1, len(kinds) + 1)),
-            column("base_cycles", "cycles base", "count", [len(one.base_cycles) for one in kinds]),
-            column("new_cycles", "cycles new", "count", [len(one.new_cycles) for one in kinds]),
-            column("operators", "calls", "count", [one.calls for one in kinds]),
-            column("period", "comes", "text", [_period(one) for one in kinds]),
-        ],
-        total_rows=len(found.kinds),
-        meanings=_MEANINGS,
+    values = {
+        "kind": range(1, len(kinds) + 1),
+        "base_cycles": [len(one.base_cycles) for one in kinds],
+        "new_cycles": [len(one.new_cycles) for one in kinds],
+        "operators": [one.calls for one in kinds],
+        "period": [_period(one) for one in kinds],
+    }
+    return listed_table(
+        "cycle-kinds", "kinds", "Kinds of cycles", (), values, total_rows=len(found.kinds)
     )
 
 

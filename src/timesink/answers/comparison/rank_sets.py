@@ -19,14 +19,14 @@ from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.sentences import answer, headline
 from timesink.answers.comparison.sides import RunSide
+from timesink.answers.views import listed_table
 from timesink.errors import UnreadableError
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.findings import CAUSES, Evidence, Finding
 from timesink.model.units import brief_ns, counted, digits, signed_ns
-from timesink.output.blocks import Attribution, Block, Column, Section, Table
+from timesink.output.blocks import Attribution, Block, Section, Table
 from timesink.output.names import short_names
-from timesink.output.numbers import column, table
 from timesink.output.tables import attribution_table
 from timesink.rules.communication import advice_on, why_late
 
@@ -296,22 +296,22 @@ def groups_block(exploration: Exploration, most: int | None = None) -> Table:
     clusters = exploration.clusters[:most]
     members = [[exploration.roles[place] for place in one.members] for one in clusters]
     lengths = [[role.mean_cycle_ns for role in roles] for roles in members]
-    return table(
+    values = {
+        "group": range(1, len(clusters) + 1),
+        "roles": [len(roles) for roles in members],
+        "shortest_ns": map(min, lengths),
+        "longest_ns": map(max, lengths),
+        "representative": [exploration.roles[one.representative].label for one in clusters],
+    }
+    return listed_table(
+        "role-groups",
         "groups",
         "Groups",
-        [
-            column("group", "group", "count", range(1, len(clusters) + 1)),
-            column("roles", "roles", "count", [len(roles) for roles in members], bar=True),
-            column("shortest_ns", "shortest cycle", "time_ns", map(min, lengths),
-                   help="Mean cycle of the role that has the shortest."),
-            column("longest_ns", "longest cycle", "time_ns", map(max, lengths),
-                   help="Mean cycle of the role that has the longest."),
-            column("representative", "representative", "text",
-                   [exploration.roles[one.representative].label for one in clusters]),
-        ],
+        (),
+        values,
         total_rows=len(exploration.clusters),
         meanings=ROLES,
-    )  # fmt: skip
+    )
 
 
 def _roles(exploration: Exploration, top: int | None) -> Table:
@@ -322,22 +322,20 @@ def _roles(exploration: Exploration, top: int | None) -> Table:
         for place in cluster.members[:top]
     ]
     roles = [role for _, role in rows]
-    return table(
+    values = {
+        "role": [role.label for role in roles],
+        "group": [number for number, _ in rows],
+        "mean_ns": [role.mean_cycle_ns for role in roles],
+    }
+    return listed_table(
+        "grouped-roles",
         "roles",
         "Roles",
-        [
-            column("role", "role", "text", [role.label for role in roles]),
-            column("group", "group", "count", [number for number, _ in rows]),
-            column("cycles", "cycles", "count", [role.cycles for role in roles], spare=1),
-            column("mean_ns", "cycle time", "time_ns", [role.mean_cycle_ns for role in roles],
-                   bar=True),
-            column("pid", "pid", "text", [role.pid for role in roles], spare=2),
-            column("host", "host", "text", [role.host for role in roles], spare=3),
-            column("source", "file", "text", [role.source for role in roles], main=False),
-        ],
+        roles,
+        values,
         total_rows=sum(len(cluster.members) for cluster in exploration.clusters),
         meanings=ROLES,
-    )  # fmt: skip
+    )
 
 
 def _pair_section(
@@ -426,39 +424,23 @@ def _stragglers(found: RankChanges) -> Table:
     worst = [max(one, key=lambda each: max(each.base_ns, each.new_ns)) for one in groups]
     ranks = [ranges_of((each.rank for each in one), most=8) for one in groups]
     steps = [len({step for each in one for step in each.steps}) for one in groups]
-    return table(
-        "rank-stragglers",
-        "Stragglers",
-        [
-            column("rank", "rank", "text", ranks),
-            column("state", "state", "text", [one.state for one in worst]),
-            column("cause", "cause", "text", [one.cause for one in worst]),
-            column("base_ns", "others wait, base", "time_ns", [one.base_ns for one in worst]),
-            column(
-                "new_ns", "others wait, new", "time_ns", [one.new_ns for one in worst], bar=True
-            ),
-            column("steps", "steps", "count", steps, spare=1),
-            column("evidence", "evidence", "text", [" ".join(one.evidence) for one in worst],
-                   spare=2),
-        ],
-    )  # fmt: skip
+    values = {"rank": ranks, "steps": steps, "evidence": [" ".join(one.evidence) for one in worst]}
+    return listed_table("rank-stragglers", "rank-stragglers", "Stragglers", worst, values)
 
 
 def _ranks(ranks: pl.DataFrame, most: int) -> Table:
     """What ranks took against themselves before, and beyond what their peers did."""
     rows = ranks.head(most)
-    return table(
+    values = {
+        "source": [_SOURCE_NAMES[one] for one in rows["source"]],
+        "changed": ["yes" if one else "" for one in rows["changed"]],
+    }
+    return listed_table(
+        "rank-changes",
         "rank-changes",
         "Ranks against themselves before",
-        [
-            column("rank", "rank", "count", rows["rank"]),
-            column("source", "where", "text", [_SOURCE_NAMES[one] for one in rows["source"]]),
-            column("base_ns", "base, per step", "time_ns", rows["base_ns"]),
-            column("new_ns", "new, per step", "time_ns", rows["new_ns"]),
-            column("change_ns", "change", "time_ns", rows["change_ns"], signed=True),
-            column("beyond_ns", "beyond its peers", "time_ns", rows["beyond_ns"], signed=True),
-            _changed(rows),
-        ],
+        rows,
+        values,
         total_rows=ranks.height,
     )
 
@@ -466,26 +448,16 @@ def _ranks(ranks: pl.DataFrame, most: int) -> Table:
 def _collectives(found: RankChanges, most: int) -> Table:
     """Collectives by kind and size; those whose transfer changed first."""
     rows = found.collectives.head(most)
-    return table(
+    values = {
+        "bus_base": rows["bus_base_bytes_per_s"],
+        "bus_new": rows["bus_new_bytes_per_s"],
+        "changed": ["yes" if one else "" for one in rows["changed"]],
+    }
+    return listed_table(
+        "rank-collectives",
         "rank-collectives",
         "Collectives",
-        [
-            column("group_kind", "group", "text", rows["group_kind"], spare=2),
-            column("collective", "collective", "text", rows["collective"]),
-            column("size_bytes", "size", "bytes", rows["size_bytes"]),
-            column("group_size", "ranks", "count", rows["group_size"], spare=1),
-            column("transfer_base_ns", "transfer, base", "time_ns", rows["transfer_base_ns"]),
-            column("transfer_new_ns", "transfer, new", "time_ns", rows["transfer_new_ns"]),
-            column("wait_base_ns", "wait, base", "time_ns", rows["wait_base_ns"], spare=3),
-            column("wait_new_ns", "wait, new", "time_ns", rows["wait_new_ns"], spare=3),
-            column("bus_base", "bus, base", "bytes_per_s", rows["bus_base_bytes_per_s"], spare=5),
-            column("bus_new", "bus, new", "bytes_per_s", rows["bus_new_bytes_per_s"], spare=5),
-            column("p_value", "p", "p_value", rows["p_value"], spare=4),
-            _changed(rows),
-        ],
+        rows,
+        values,
         total_rows=found.collectives.height,
     )
-
-
-def _changed(rows: pl.DataFrame) -> Column:
-    return column("changed", "changed", "text", ["yes" if one else "" for one in rows["changed"]])
