@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from timesink.errors import UsageError
 from timesink.model.data_files import csv_rows
@@ -197,6 +197,30 @@ def check_group(group_by: str, view: str | None = None) -> None:
     if view is not None and group_by not in find_view(view).groups:
         known = ", ".join(name for name, one in VIEWS.items() if one.groups)
         raise UsageError(f"the table {view!r} cannot be grouped", f"this can be: {known}")
+
+
+# Parts of a whole, such as the kinds of work in a step, as people see them.
+
+
+class NamedPart(NamedTuple):
+    """A row of `parts.csv`."""
+
+    colour: str
+    words: str
+    meaning: str
+
+
+NamedParts: TypeAlias = Mapping[str, NamedPart]
+
+
+@cache
+def parts_of(whole: str) -> NamedParts:
+    """The parts of a whole by name: kinds, or columns that add up."""
+    rows = csv_rows(Path(__file__).with_name("parts.csv"))
+    names = NamedPart._fields
+    return {
+        row["part"]: NamedPart(*(row[name] for name in names)) for row in rows if row["of"] == whole
+    }
 
 
 # The tables of documents that no analysis makes: `layouts.csv` lists their columns.

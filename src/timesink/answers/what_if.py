@@ -24,8 +24,7 @@ from timesink.analyses.replay.prediction import (
 )
 from timesink.analyses.replay.what_if import NamedWork, named_by, two_devices
 from timesink.analyses.steps import find_steps
-from timesink.answers.analysis.time import PATH_KINDS
-from timesink.answers.views import listed_table
+from timesink.answers.views import listed_table, parts_of
 from timesink.errors import UnreadableError
 from timesink.formats.options import Progress
 from timesink.model import units
@@ -41,7 +40,8 @@ _NAME = 60
 """Characters of a name in a sentence."""
 _MOST_LIMITS, _MOST_TOLD = 8, 12
 
-KINDS = {kind: words for kind, (_, words) in PATH_KINDS.items()}
+_PATH = parts_of("critical-path")
+KINDS = {kind: one.words for kind, one in _PATH.items()}
 """What people call the kinds of pieces of the critical path."""
 
 _BEST = {
@@ -470,7 +470,7 @@ def _path(found: WhatIf) -> tuple[Section, Section]:
         "The critical path of a cycle",
         "time_ns",
         ("today", "then"),
-        tuple(StackPart(PATH_KINDS[kind][0], KINDS[kind], (a, b)) for kind, a, b in rows.rows()),
+        tuple(StackPart(_PATH[kind].colour, KINDS[kind], (a, b)) for kind, a, b in rows.rows()),
     )
     return (
         Section("critical-path", "What decides a cycle", (bars, told), medium="page"),

@@ -19,7 +19,7 @@ from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.sentences import answer, headline
 from timesink.answers.comparison.sides import RunSide
-from timesink.answers.views import listed_table
+from timesink.answers.views import listed_table, parts_of
 from timesink.errors import UnreadableError
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
@@ -369,22 +369,9 @@ def _pair_section(
 
 # -- all ranks of a run ---------------------------------------------------------------------------
 
-_PART_NAMES = {
-    "compute": "kernels",
-    "copies": "copies",
-    "transfer": "exposed transfer",
-    "waiting": "waiting for other ranks",
-    "data_loading": "data loading",
-    "host": "host code",
-    "idle": "no activity recorded",
-}
+_PART_NAMES = parts_of("rank-steps")
 """Parts of a step in words."""
-_SOURCE_NAMES = {
-    "kernels": "kernels",
-    "copies": "copies",
-    "loading": "data loading",
-    "host": "host",
-}
+_SOURCE_NAMES = parts_of("rank-sources")
 """Where own time of a rank comes from, in words."""
 _NO_STRAGGLER = "No rank is a straggler on either side."
 _NOT_NEW = "No straggler is new, gone or worse."
@@ -407,7 +394,9 @@ def rank_sections(found: RankChanges | None, top: int | None = None) -> Iterator
     ]
     if found.attribution:
         change = found.step_time.new_ns - found.step_time.base_ns
-        rows = [attributed_part(one, one.part, _PART_NAMES[one.part]) for one in found.attribution]
+        rows = [
+            attributed_part(one, one.part, _PART_NAMES[one.part].words) for one in found.attribution
+        ]
         title = f"The mean step of all ranks ({signed_ns(change)})"
         parts = Attribution(title, "time_ns", change, tuple(rows))
         blocks.append(parts if top is None else attribution_table(parts))
@@ -432,7 +421,7 @@ def _ranks(ranks: pl.DataFrame, most: int) -> Table:
     """What ranks took against themselves before, and beyond what their peers did."""
     rows = ranks.head(most)
     values = {
-        "source": [_SOURCE_NAMES[one] for one in rows["source"]],
+        "source": [_SOURCE_NAMES[one].words for one in rows["source"]],
         "changed": ["yes" if one else "" for one in rows["changed"]],
     }
     return listed_table(
