@@ -116,6 +116,10 @@ class View:
     absent: Absent
     share_of: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+    largest: str = ""
+    """People see rows ordered by this column, the largest first."""
+    brief: tuple[str, ...] = ()
+    """Columns of the short answer, where these are not the main ones."""
     groups: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
     """Arguments of the analysis for each `--group-by`."""
 
@@ -173,6 +177,8 @@ VIEWS: Mapping[str, View] = {
         _NAMED[row["absent"]],
         tuple(row["share_of"].split()),
         tuple(row["hidden"].split()),
+        row["largest"],
+        tuple(row["brief"].split()),
         _OPERATOR_GROUPS if row["name"] == "operators" else {},
     )
     for row in csv_rows(Path(__file__).with_name("views.csv"))
