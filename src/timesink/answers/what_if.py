@@ -49,23 +49,7 @@ _BEST = {
     **dict.fromkeys(("saving_ns", "cycle_ns"), pl.Float64()),
     **dict.fromkeys(("limit_kind", "limit_name"), pl.String()),
 }
-
-_ASSUMED = {
-    "remove": "What is removed takes no time, and nobody waits for it; whether it is needed is not "
-    "checked.",
-    "fuse": "Fused work is one launch: the host works once and the device does not pause. What its "
-    "kernels take stays.",
-    "graph": "In a graph nothing of the host is left but one launch of 10 us; waits for the device "
-    "and data loading stay.",
-    "overlap": "Work that is overlapped waits for what came before it, but nothing on the device "
-    "waits for it, and it slows nothing down: more cannot be saved that way.",
-    "device": "Matrix kernels are scaled by the peaks of the matrix units in their precision, all "
-    "other kernels by the memory's bandwidth; the host is the same. It is a bound by peaks, not a "
-    "measurement.",
-    "loader-workers": "Batches are made beside the program, so fast as that many workers can.",
-    "batch": "Kernels, copies and data loading take as many times as long, which is the most they "
-    "can; host code, the optimizer's work and communication stay.",
-}
+_ASSUMED = parts_of("what-if")
 """What each change takes for granted."""
 
 
@@ -386,7 +370,7 @@ def _notes(found: WhatIf) -> Iterator[str]:
         yield "Nothing of the host was recorded: nobody knows why devices wait, and gaps stay."
     for action in dict.fromkeys(one.action for one in found.changes):
         if action in _ASSUMED:
-            yield _ASSUMED[action]
+            yield _ASSUMED[action].meaning
     for change in found.changes:
         if change.action == "device":
             base, new = two_devices(change)

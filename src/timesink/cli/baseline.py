@@ -199,14 +199,8 @@ of times, changes are found that chance does not explain.
 
 _HISTORY_FORMATS = ("text", "json", "md", "html", "csv")
 SIGNALS = (
-    "cycle_ns",
-    "device_ns",
-    "program",
-    "launches",
-    "syncs",
-    "copied_bytes",
-    "peak_memory_bytes",
-    "mean_ns",
+    *("cycle_ns", "device_ns", "program", "launches", "syncs", "copied_bytes"),
+    *("peak_memory_bytes", "mean_ns"),
 )
 """As `answers.history` has them, which --help should not wait for."""
 

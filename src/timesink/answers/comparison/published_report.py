@@ -20,6 +20,7 @@ from timesink.answers.comparison.pair_tables import family_names, known_amounts
 from timesink.answers.comparison.program import edits_blocks, opening_lines, without_edits
 from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.sentences import answer, both_labels, notes
+from timesink.answers.views import parts_of
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.units import amounts, chance, change, from_to, per_cycle, times
@@ -33,20 +34,6 @@ _SIGNIFICANT = 0.05
 _MOST_RANKS = 20
 """Rows of the tables of ranks and collectives."""
 _HEADING = re.compile(r"^(#+ )", re.MULTILINE)
-_LEGEND = {
-    "β (beta)": """time of the function in a cycle, as a share of the cycle's length. Calls that run
-        side by side are added, so it may be above 100 %.""",
-    "μ (mu)": """mean of the counter while the function ran, weighted by time, as it was recorded:
-        not every counter is a percentage.""",
-    "Device": "where the function ran, and whose counter it is.",
-    "Z-Score": """change of the mean in standard deviations of the first run's cycles; 0 where these
-        do not vary. `log_μ` is ln(1 + μ).""",
-    "p-value, U-test p": """chance of such a difference between cycles of one kind, by Welch's test
-        of the means and by the Mann-Whitney test of the ranks. None is corrected for the number of
-        rows.""",
-    "Suspicion Score": """`|Δβ| * (|Z-Score(β)| + |Z-Score(log_μ)|)`, which orders the rows. It
-        has no scale of its own: a small spread in the first run makes it large.""",
-}
 
 
 def comparison_md(comparison: Comparison) -> str:
@@ -246,7 +233,7 @@ def _rest(pair: Pair) -> Iterable[str]:
         )
         yield _times_md(whole, whole.families)
     yield "## 5. Legend"
-    yield bullets(f"**{word}**: {' '.join(meaning.split())}" for word, meaning in _LEGEND.items())
+    yield bullets(f"**{word}**: {one.meaning}" for word, one in parts_of("published").items())
 
 
 def _times_md(told: Told, table: pl.DataFrame) -> str:

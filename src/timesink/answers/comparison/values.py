@@ -11,6 +11,7 @@ from dataclasses import asdict, fields, is_dataclass
 from io import StringIO
 from itertools import zip_longest
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -23,6 +24,7 @@ from timesink.analyses.ranks.changes import RankChanges
 from timesink.analyses.ranks.rank_set import rank_groups
 from timesink.answers.comparison.program import program_values
 from timesink.answers.comparison.sentences import of_pair
+from timesink.model.data_files import csv_rows
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.findings import Evidence
 from timesink.output.json import cell_csv
@@ -293,24 +295,9 @@ def _in_us(table: pl.DataFrame) -> list[dict[str, Any]]:
 
 # -- the published tables: as CSV, and as the cells of the published report ------------------------
 
-PUBLISHED = (
-    ("function", "Function Name", ""),
-    ("metric", "Metric Name", ""),
-    ("device", "Device", ""),
-    ("score", "Suspicion Score", ".4f"),
-    ("beta_base_pct", "β_{base}(%)", ".2f"),
-    ("beta_new_pct", "β_{new}(%)", ".2f"),
-    ("beta_delta_pct", "Δβ(%)", "+.2f"),
-    ("beta_z", "Z-Score(β)", "+.2f"),
-    ("beta_welch_p", "p-value(β)", ".3f"),
-    ("beta_rank_p", "U-test p(β)", ".3f"),
-    ("mu_base", "μ_{base}", ",.2f"),
-    ("mu_new", "μ_{new}", ",.2f"),
-    ("mu_delta", "Δμ", "+.2f"),
-    ("mu_z", "Z-Score(μ)", "+.2f"),
-    ("log_mu_z", "Z-Score(log_μ)", "+.2f"),
-    ("mu_welch_p", "p-value(μ)", ".3f"),
-    ("mu_rank_p", "U-test p(μ)", ".3f"),
+PUBLISHED = tuple(
+    (row["column"], row["title"], row["form"])
+    for row in csv_rows(Path(__file__).with_name("published.csv"))
 )
 """Columns of the published table: ours, theirs with the labels of the sides, and how numbers are
 written in a report."""
