@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from timesink.answers.kernels.document import groups_document, kernels_document
 from timesink.answers.kernels.report import KernelReport
-from timesink.answers.kernels.rows import KernelChoice
+from timesink.answers.kernels.tables import KernelChoice
 from timesink.output import terminal
 from timesink.output.blocks import Document
 from timesink.output.markdown import to_markdown as in_markdown

@@ -11,8 +11,7 @@ from pathlib import Path
 from timesink.analyses.comparison.pair import Role
 from timesink.answers.comparison.kept_runs import Runs, read_sides
 from timesink.answers.comparison.naming import members_of
-from timesink.answers.comparison.runs import SideReadOptions
-from timesink.answers.comparison.sides import find_side
+from timesink.answers.comparison.sides import SideReadOptions, find_side
 
 
 @lru_cache(maxsize=16)

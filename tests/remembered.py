@@ -23,9 +23,8 @@ from timesink.analyses.comparison import verdict
 from timesink.analyses.comparison.pair import Pair, Role
 from timesink.analyses.cycles import search
 from timesink.answers.ahead import CycleSearch
-from timesink.answers.comparison import runs
-from timesink.answers.comparison.runs import SideRun
-from timesink.answers.comparison.sides import SideSource
+from timesink.answers.comparison import sides
+from timesink.answers.comparison.sides import SideRun, SideSource
 from timesink.formats import registry
 from timesink.formats.options import ReadOptions
 from timesink.model.diagnosis import Diagnosis, Expectation
@@ -85,7 +84,7 @@ def remember_recordings() -> None:
 
     Tests write the same few again and again, each into a folder of its own.
     """
-    read_trace, of_timeline = registry.read_trace, runs._of_timeline
+    read_trace, of_timeline = registry.read_trace, sides._of_timeline
     read: dict[Any, Trace] = {}
     found: dict[Any, SideRun] = {}
 
@@ -123,7 +122,7 @@ def remember_recordings() -> None:
             _forget(found)
             found[key] = run
         return replace(
-            found[key], source=source, trace=replace(trace), rank=runs._rank(source, trace)
+            found[key], source=source, trace=replace(trace), rank=sides._rank(source, trace)
         )
 
     _put_in_place({read_trace: remembered_reading, of_timeline: remembered_run})

@@ -10,7 +10,7 @@ from compared_runs import process_table, write_table, write_timeline
 from timesink.answers import ahead
 from timesink.answers.ahead import CycleSearch, Helpers, started_early
 from timesink.answers.comparison import kept_runs as recorded
-from timesink.answers.comparison import runs
+from timesink.answers.comparison import sides
 from timesink.answers.comparison.work import compare
 from timesink.errors import NotFoundError
 from timesink.sources.cache import Cache
@@ -31,7 +31,7 @@ def looked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found = []
     own = recorded.run_or_failure
 
-    def watched(source: runs.Source, *rest: object) -> runs.Run | runs.Failure:
+    def watched(source: sides.Source, *rest: object) -> sides.Run | sides.Failure:
         found.append(source.path.parent.name)
         return own(source, *rest)  # type: ignore[arg-type]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from timesink.answers.comparison.cycle_picture import (
+from timesink.answers.comparison.cycle_pictures import (
     OTHER,
     USUAL,
     WIDTH,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import timesink
 from timesink.answers.analysis.report import headline
 from timesink.answers.causes import cause_name, cause_title, part_name, told_counters, tone, verdict
-from timesink.answers.comparison.runs import with_faults
+from timesink.answers.comparison.sides import with_faults
 from timesink.answers.diagnosis import diagnosis_document
 from timesink.answers.diagnosis_report import spans
 from timesink.answers.info_report import run_query

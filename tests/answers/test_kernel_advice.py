@@ -11,7 +11,7 @@ from kernels_text import to_markdown, to_text
 from measured_kernels import H200, measured, use
 from timesink.answers.kernels.document import kernels_document
 from timesink.answers.kernels.report import KernelReport
-from timesink.answers.kernels.rows import KernelChoice as Choice
+from timesink.answers.kernels.tables import KernelChoice as Choice
 from timesink.model.trace import Device
 from timesink.output.blocks import Findings
 from told_documents import blocks

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import timesink
 from measured_kernels import launch, measured
 from ncu_files import Call, kernel_table
-from timesink.answers.kernels.rows import KernelChoice as Choice
-from timesink.answers.kernels.rows import all_columns, chosen_calls, to_lines
+from timesink.answers.kernels.tables import KernelChoice as Choice
+from timesink.answers.kernels.tables import all_columns, chosen_calls, to_lines
 
 HEADER = "Kernel                                                 Latency Tensor   DRAM"
 

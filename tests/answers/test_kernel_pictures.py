@@ -13,9 +13,9 @@ import pytest
 
 import timesink
 from measured_kernels import H200, Launch, launch, measured
-from timesink.answers.kernels.picture_sheet import CLASS_FILL, CLASS_HATCH
 from timesink.answers.kernels.pictures import PICTURES, draw
 from timesink.answers.kernels.report import KernelReport
+from timesink.answers.kernels.roof_pictures import CLASS_FILL, CLASS_HATCH
 from timesink.errors import NotFoundError
 from timesink.model.trace import Device, Trace
 from timesink.output.drawing import (

@@ -14,9 +14,15 @@ from rich.table import Table as RichTable
 
 import timesink
 from measured_kernels import Launch, launch, measured, use
-from timesink.answers.kernels.rows import SORTS, choose, choose_of_runs, rest_line
-from timesink.answers.kernels.rows import KernelChoice as Choice
-from timesink.answers.kernels.tables import groups_of_runs_table, groups_table
+from timesink.answers.kernels.tables import (
+    SORTS,
+    choose,
+    choose_of_runs,
+    groups_of_runs_table,
+    groups_table,
+    rest_line,
+)
+from timesink.answers.kernels.tables import KernelChoice as Choice
 from timesink.output.blocks import Table
 from timesink.output.numbers import cells
 from timesink.output.tables import text_table

@@ -10,9 +10,8 @@ import timesink
 from kernels_text import to_markdown, to_text
 from measured_kernels import Launch, launch, measured, use
 from timesink.answers.kernels.report import KernelReport
-from timesink.answers.kernels.rows import KernelChoice as Choice
-from timesink.answers.kernels.rows import runs_frame
-from timesink.answers.kernels.tables import runs_tables
+from timesink.answers.kernels.tables import KernelChoice as Choice
+from timesink.answers.kernels.tables import runs_frame, runs_tables
 from timesink.answers.kernels.words import runs_headline as headline
 from timesink.model.trace import Trace
 from timesink.output.numbers import cells

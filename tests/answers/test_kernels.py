@@ -12,7 +12,7 @@ import timesink
 from measured_kernels import launch, measured
 from timesink.answers.kernels.document import kernels_document
 from timesink.answers.kernels.report import KernelReport
-from timesink.answers.kernels.rows import KernelChoice as Choice
+from timesink.answers.kernels.tables import KernelChoice as Choice
 from timesink.model.health import HealthEntry
 from timesink.output.blocks import Findings, Health, Parts, Picture, Text, Tiles
 from timesink.output.json import to_json

@@ -17,7 +17,7 @@ from measured_kernels import H200, Launch, launch, measured, use
 from timesink.analyses.kernels.join import Join
 from timesink.answers.kernels.document import one_table
 from timesink.answers.kernels.report import KernelReport
-from timesink.answers.kernels.rows import KernelChoice as Choice
+from timesink.answers.kernels.tables import KernelChoice as Choice
 from timesink.cli import kernels as command
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Device, Trace

@@ -25,7 +25,7 @@ from timesink.analyses.comparison.pair import (
     KeyFinding,
     Workload,
 )
-from timesink.answers.comparison import published_tables as published
+from timesink.answers.comparison import values as published
 from timesink.answers.comparison.published_report import comparison_md, pair_md
 from timesink.answers.comparison.work import compare
 

@@ -11,7 +11,7 @@ import pytest
 
 from compared import frame, pair_of, two_runs
 from timesink.analyses.comparison.pair import FAMILIES, ROWS, TIMES
-from timesink.answers.comparison.published_tables import (
+from timesink.answers.comparison.values import (
     PUBLISHED,
     table_csv,
 )

@@ -7,7 +7,6 @@ import csv
 import io
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ import pytest
 from compared_runs import SLOW_CLOCK, process_table, write_case, write_table, write_timeline
 from timesink.analyses.cycles.cycles import METHODS
 from timesink.answers.comparison.pairing import CYCLE_TYPES
-from timesink.cli import behaviour, compare, cycles
+from timesink.cli import compare, parts_of
 
 Run = Callable[..., Any]
 Decline = Callable[..., tuple[str, str]]
@@ -35,10 +34,11 @@ def table(text: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text)))
 
 
-@pytest.mark.parametrize("command", [behaviour, compare, cycles])
-def test_every_command_says_alike_what_a_cycle_is(command: ModuleType) -> None:
+@pytest.mark.parametrize("command", ["behaviour", "compare", "cycles"])
+def test_every_command_says_alike_what_a_cycle_is(command: str) -> None:
     parser = argparse.ArgumentParser()
-    command.add_arguments(parser)
+    _, add_arguments, _ = parts_of(command)
+    add_arguments(parser)
     by = next(action for action in parser._actions if action.dest == "by")
     assert by.choices == METHODS
     assert any(action.dest == "marker" for action in parser._actions)

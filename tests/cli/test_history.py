@@ -8,7 +8,7 @@ import pytest
 
 import timesink
 from timesink.answers.history import HISTORY_SIGNALS
-from timesink.cli.history import SIGNALS
+from timesink.cli.baseline import SIGNALS
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import timesink
 from ncu_files import Call, collected_line, details_csv, kernel_table
 from timesink.answers.kernels.pictures import PICTURES
 from timesink.answers.kernels.report import BY
-from timesink.answers.kernels.rows import SORTS
+from timesink.answers.kernels.tables import SORTS
 from timesink.cli import kernels as command
 from timesink.cli import main
 

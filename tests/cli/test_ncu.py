@@ -19,7 +19,7 @@ import pytest
 
 from bare import COMMAND, bare_environment
 from fake_ncu import MISHAPS
-from timesink.cli import ncu
+from timesink.cli import record
 from timesink.formats.registry import read_trace
 from timesink.recorder.ncu.process import _REDRAW_S
 
@@ -49,7 +49,7 @@ def workshop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     places = (str(Path(sys.executable).parent), os.environ["PATH"])
     monkeypatch.setenv("PATH", os.pathsep.join(places))
     monkeypatch.delenv("FAKE_NCU", raising=False)
-    monkeypatch.setattr(ncu, "_STACK", ("nowhere_to_be_found",))
+    monkeypatch.setattr(record, "_STACK", ("nowhere_to_be_found",))
 
 
 @pytest.fixture
@@ -174,7 +174,7 @@ def test_table_is_read_to_the_last_digit(run, program: Program):
 
 
 def test_summary_follows_where_it_can(run, program: Program, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(ncu, "_STACK", ())
+    monkeypatch.setattr(record, "_STACK", ())
     asked: list[list[str]] = []
 
     def main(words: list[str]) -> int:

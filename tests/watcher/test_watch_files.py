@@ -18,8 +18,7 @@ import pytest
 
 from live_cycles import MadeCycles
 from timesink.analyses.expected.live import LiveAlarm, LiveJudge, live_model_from
-from timesink.answers.watch_hosts import place_document, status_of
-from timesink.answers.watch_status import status_document
+from timesink.answers.watch_status import place_document, status_document, status_of
 from timesink.errors import CollectError, UnreadableError, UsageError
 from timesink.output.terminal import to_text
 from timesink.recorder.cycle_channel import CycleBatch

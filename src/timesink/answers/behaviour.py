@@ -15,8 +15,9 @@ from timesink.analyses.behaviour.functions import Classes, load_classes
 from timesink.analyses.behaviour.table import behaviour_table
 from timesink.analyses.cycles.cycles import Cycles
 from timesink.analyses.cycles.search import find_cycles
-from timesink.answers.comparison.runs import with_faults
+from timesink.answers.comparison.sides import with_faults
 from timesink.answers.tables import short_labels
+from timesink.answers.views import listed_table
 from timesink.errors import UnreadableError, UsageError
 from timesink.formats.options import Progress
 from timesink.model import units
@@ -25,7 +26,6 @@ from timesink.model.trace import Trace
 from timesink.model.units import amount, per_cycle
 from timesink.model.vendors import DEVICE_WORDS
 from timesink.output.blocks import Document, Section, Table, Text
-from timesink.output.numbers import column, table
 from timesink.sources.opening import open_trace
 
 SCHEMA = "timesink/behaviour/1"
@@ -166,38 +166,26 @@ def behaviour_document(report: BehaviourReport, top: int) -> Document:
 def _functions(told: dict[str, Any], top: int) -> Table:
     shown, labels = told["functions"][:top], _labels(told["functions"])
     several = len(told["cycles"]["processes"]) > 1
-    calls = [None if row["calls"] is None else per_cycle(row["calls"]) for row in shown]
-    meanwhile = [_metrics(row["metrics"]) or None for row in shown]
-    columns = [
-        column("function", "function", "text", [labels[row["function"]] for row in shown]),
-        column("device", "on", "text", [row["device"] for row in shown], cut="nothing"),
-        column("share", "share", "text", [f"{row['beta_pct']:.2f} %" for row in shown], right=True),
-        column("time_ns", "time", "time_ns", [row["time_ns"] for row in shown]),
-        column("calls", "calls", "text", calls, right=True),
-        column("counters", "counters meanwhile", "text", meanwhile, spare=4),
-    ]
-    if several:
-        columns.insert(1, column("process", "process", "text", [row["pid"] for row in shown]))
+    values = {
+        "function": [labels[row["function"]] for row in shown],
+        "process": [row["pid"] for row in shown] if several else None,
+        "share": [f"{row['beta_pct']:.2f} %" for row in shown],
+        "calls": [None if row["calls"] is None else per_cycle(row["calls"]) for row in shown],
+        "counters": [_metrics(row["metrics"]) or None for row in shown],
+    }
     rest = len(told["functions"]) - len(shown)
-    return table(
-        "functions",
-        "",
-        columns,
-        total_rows=len(told["functions"]),
+    return listed_table(
+        "behaviour", "functions", "", shown, values, total_rows=len(told["functions"]),
         rest=f"and {units.count(rest)} more: --top N, or --format csv" if rest else "",
-    )
+    )  # fmt: skip
 
 
 def _counters(counters: Sequence[dict[str, Any]]) -> Table:
-    columns = [
-        column("metric", "counter", "text", [row["metric"] for row in counters]),
-        column("device", "of", "text", [row["device"] for row in counters]),
-    ]
-    for name, title in (("mu", "mean"), ("lowest", "lowest"), ("highest", "highest")):
-        levels = [amount(row[name], row["unit"]) for row in counters]
-        columns.append(column(name, title, "text", levels, right=True))
-    columns.append(column("cycles", "cycles", "count", [row["cycles"] for row in counters]))
-    return table("counters", "", columns)
+    levels = {
+        name: [amount(row[name], row["unit"]) for row in counters]
+        for name in ("mu", "lowest", "highest")
+    }
+    return listed_table("behaviour-counters", "counters", "", counters, levels)
 
 
 def _headline(told: dict[str, Any]) -> str:

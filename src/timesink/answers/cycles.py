@@ -15,13 +15,13 @@ import polars as pl
 from timesink.analyses.cycles.cycles import Candidate, Cycles
 from timesink.analyses.cycles.search import cycle_summary, find_cycles
 from timesink.analyses.names import short_kernel_name
+from timesink.answers.views import listed_table
 from timesink.errors import TimesinkError
 from timesink.formats.options import Progress
 from timesink.formats.written_files import is_folder
 from timesink.model import units
-from timesink.output.blocks import Curve, Curves, Document, Kind, Section, Table, Text
+from timesink.output.blocks import Curve, Curves, Document, Section, Table, Text
 from timesink.output.names import cut_end
-from timesink.output.numbers import column, table
 from timesink.sources.discovery import distinct_labels
 from timesink.sources.opening import find_chosen, open_each, open_trace
 from timesink.sources.places import place_of, shown
@@ -143,19 +143,6 @@ def cycles(
 
 _NAME = 72
 """Characters of a name in a sentence; kernels have names of hundreds."""
-_COLUMNS: tuple[tuple[str, str, Kind, int], ...] = (
-    ("pid", "process", "text", 0),
-    ("type", "type", "text", 0),
-    ("cycles", "cycles", "count", 0),
-    ("period_ns", "period", "time_ns", 0),
-    ("length_median_ns", "median", "time_ns", 0),
-    ("length_mean_ns", "mean", "time_ns", 2),
-    ("length_iqr_ns", "IQR", "time_ns", 1),
-    ("length_cv", "CV", "share", 0),
-    ("shortest_ns", "shortest", "time_ns", 0),
-    ("longest_ns", "longest", "time_ns", 0),
-)
-"""Columns of the summary: name, heading, kind, and how soon text can do without."""
 _METHODS = {
     "marker": "the mark",
     "python": "the Python call",
@@ -185,11 +172,8 @@ def cycles_document(report: CycleReport, *, detail: bool = False) -> Document:
         for run in report.runs:
             title = f"{run.label}: {_headline(run)}" if several else ""
             # A row per process and type of cycle.
-            columns = (
-                column(key, heading, kind, run.summary[key].to_list(), spare=spare)
-                for key, heading, kind, spare in _COLUMNS
-            )
-            sections.append(Section("cycles", title, (table("cycles", "", columns),)))
+            told = listed_table("cycles-of-processes", "cycles", "", run.summary)
+            sections.append(Section("cycles", title, (told,)))
             sections.append(Section("lengths", "Length, cycle by cycle", (_lengths(run),)))
             cycles, lines = run.cycles, [_short_sentence(run.cycles.reason)]
             if cycles.method != "table":
@@ -221,20 +205,17 @@ def _overview(report: CycleReport) -> Table:
     """A row per recording and type; processes of one recording together."""
     rows = [(run, row) for run in report.runs for row in run.summary.to_dicts()]
     sure = [f"{run.cycles.confidence:.2f}" for run, _ in rows]
-    return table(
-        "recordings",
-        "",
-        (
-            column("recording", "recording", "text", [run.label for run, _ in rows]),
-            column("unit", "unit", "text", [_unit(run) for run, _ in rows]),
-            column("type", "type", "text", [row["type"] for _, row in rows]),
-            column("cycles", "cycles", "count", [row["cycles"] for _, row in rows]),
-            column("period_ns", "period", "time_ns", [row["period_ns"] for _, row in rows]),
-            column("length_ns", "length", "time_ns", [row["length_median_ns"] for _, row in rows]),
-            column("cv", "CV", "share", [row["length_cv"] for _, row in rows]),
-            column("confidence", "confidence", "text", sure, right=True),
-        ),
-    )
+    values = {
+        "recording": [run.label for run, _ in rows],
+        "unit": [_unit(run) for run, _ in rows],
+        "type": [row["type"] for _, row in rows],
+        "cycles": [row["cycles"] for _, row in rows],
+        "period_ns": [row["period_ns"] for _, row in rows],
+        "length_ns": [row["length_median_ns"] for _, row in rows],
+        "cv": [row["length_cv"] for _, row in rows],
+        "confidence": sure,
+    }
+    return listed_table("cycles-of-recordings", "recordings", "", (), values)
 
 
 def _lengths(run: CycleRun) -> Curves:

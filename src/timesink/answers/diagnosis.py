@@ -7,14 +7,14 @@ from pathlib import Path
 
 from timesink.answers import causes
 from timesink.answers.comparison.changes import Told
-from timesink.answers.comparison.cycle_picture import OTHER, USUAL, CycleBars, cycle_picture
+from timesink.answers.comparison.cycle_pictures import OTHER, USUAL, CycleBars, cycle_picture
 from timesink.answers.comparison.pair_tables import CYCLES, MOST_ROWS, roles_block, times_block
 from timesink.answers.diagnosis_report import Diagnosed, Within, excess_ns, of_single_cycles, spans
 from timesink.answers.tables import short_labels
+from timesink.answers.views import listed_table
 from timesink.model import units
 from timesink.output.blocks import Block, Document, Picture, Section, Table
 from timesink.output.names import cut_middle, short_names
-from timesink.output.numbers import column, table
 from timesink.output.pictures import picture
 
 _SINGLE = "Single cycles that one function explains"
@@ -157,17 +157,12 @@ def _cycles(one: Within, id_: str) -> Table:
     }
     lengths = _lengths(one)
     numbers = list(lengths)
-    return table(
-        id_,
-        "Cycles",
-        [
-            column("cycle", "cycle", "count", numbers),
-            column("dur_ns", "length", "time_ns", [lengths[cycle] or None for cycle in numbers],
-                   bar=True),
-            column("side", "side", "text", [sides.get(cycle) for cycle in numbers]),
-        ],
-        meanings=CYCLES,
-    )  # fmt: skip
+    values = {
+        "cycle": numbers,
+        "dur_ns": [lengths[cycle] or None for cycle in numbers],
+        "side": [sides.get(cycle) for cycle in numbers],
+    }
+    return listed_table("cycle-lengths", id_, "Cycles", (), values, meanings=CYCLES)
 
 
 def _processes(processes: Sequence[Within]) -> Table:
@@ -176,22 +171,13 @@ def _processes(processes: Sequence[Within]) -> Table:
     lengths = [one.cycle_time for one in found]
     # Of processes without slow cycles there is nothing to say.
     slow = [None if one.pair is None else one.diagnosis.cycle_time for one in processes]
-    return table(
-        "slow",
-        "Slow cycles",
-        [
-            column("process", "role", "text", [one.name for one in processes], link="worker"),
-            column("cycles", "cycles", "count", [one.role.cycles for one in processes], spare=3),
-            column("typical_ns", "typical", "time_ns", [one.base_ns or None for one in lengths]),
-            column("slow_ns", "slow", "time_ns",
-                   [one and one.new_ns for one in slow]),
-            column("change_pct", "change %", "percent",
-                   [one and one.change_pct for one in slow], signed=True),
-            column("which", "slow cycles", "text",
-                   [spans(one.split.slow) if one.pair is not None else "none"
-                    for one in processes], spare=1),
-            column("cause", "cause", "text",
-                   [one.causes[0].cause if one.causes else None for one in found], spare=2),
-        ],
-        meanings=CYCLES,
-    )  # fmt: skip
+    values = {
+        "process": [one.name for one in processes],
+        "cycles": [one.role.cycles for one in processes],
+        "typical_ns": [one.base_ns or None for one in lengths],
+        "slow_ns": [one and one.new_ns for one in slow],
+        "change_pct": [one and one.change_pct for one in slow],
+        "which": [spans(one.split.slow) if one.pair is not None else "none" for one in processes],
+        "cause": [one.causes[0].cause if one.causes else None for one in found],
+    }
+    return listed_table("slow-cycles", "slow", "Slow cycles", (), values, meanings=CYCLES)

@@ -17,8 +17,13 @@ from timesink.answers.comparison import pairing
 from timesink.answers.comparison import values as diagnosis_json
 from timesink.answers.comparison.kept_runs import Runs, check_recordings
 from timesink.answers.comparison.naming import chosen, members_of
-from timesink.answers.comparison.runs import SideReadOptions
-from timesink.answers.comparison.sides import check_given, find_cases, side_of, source_of
+from timesink.answers.comparison.sides import (
+    SideReadOptions,
+    check_given,
+    find_cases,
+    side_of,
+    source_of,
+)
 from timesink.answers.tables import short_labels
 from timesink.errors import NotFoundError, UsageError
 from timesink.formats.options import Progress

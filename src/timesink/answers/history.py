@@ -28,6 +28,7 @@ from timesink.answers.comparison.history_rows import (
     bisect_lines,
     history_rows,
 )
+from timesink.answers.views import listed_table
 from timesink.errors import UsageError
 from timesink.model import units
 from timesink.output.blocks import Curve, Curves, Document, Kind, Mark, Section, Table, Text, Tone
@@ -451,26 +452,25 @@ def _changes_sections(found: History) -> tuple[Section, ...]:
     subjects = [cut_subject(one.commit.subject) for one in changes]
     numbers = [[getattr(one, name) for one in changes] for name in ("base_rows", "new_rows")]
     pct = [None if one.change_pct is None else one.change_pct for one in changes]
-    told = table(
+    values = {
+        "commit": commits,
+        "signal": [_title(one) for one in changes],
+        "change_pct": pct,
+        "before": [one.before.short for one in changes],
+        "base_rows": numbers[0],
+        "new_rows": numbers[1],
+        "subject": subjects,
+        "versions": [", ".join(one.versions) or None for one in changes],
+        "machine": [one.machine if apart else None for one in changes],
+    }
+    told = listed_table(
+        "level-changes",
         "changes",
         "",
+        changes,
+        values,
         note="" if changes else "No level has changed.",
-        columns=(
-            column("commit", "commit", "text", commits, cut="nothing"),
-            column("signal", "what", "text", [_title(one) for one in changes], cut="nothing"),
-            column("change_pct", "change", "percent", pct, signed=True),
-            column("values", "level", "text", [one.values for one in changes], cut="nothing"),
-            column("sure", "sure", "text", [one.sure for one in changes], cut="nothing"),
-            column("before", "last before", "text", [one.before.short for one in changes], spare=1),
-            column("base_rows", "rows before", "count", numbers[0], spare=4),
-            column("new_rows", "rows since", "count", numbers[1], spare=4),
-            column("subject", "subject", "text", subjects, spare=2),
-            column("versions", "other versions", "text",
-                   [", ".join(one.versions) or None for one in changes], spare=3),
-            column("machine", "machine", "text",
-                   [one.machine if apart else None for one in changes], spare=3),
-        ),
-    )  # fmt: skip
+    )
     notes = tuple(Text(f"{note[0].upper()}{note[1:]}.") for note in found.notes)
     return (
         Section("changes", "Changes, the newest first", (told,), medium="text"),

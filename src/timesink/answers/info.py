@@ -5,21 +5,20 @@ from __future__ import annotations
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from timesink.analyses.behaviour.functions import BehaviourCounts
 from timesink.analyses.kernels.calls import sampling_of
 from timesink.analyses.summary import Summary
 from timesink.answers import info_report
-from timesink.answers.views import meanings_of
+from timesink.answers.views import listed_table, meanings_of
 from timesink.model import units
 from timesink.model.diagnosis import PLAIN
 from timesink.model.health import HealthEntry, Severity
 from timesink.model.trace import Device, Metadata
 from timesink.model.vendors import TITLES
-from timesink.output.blocks import Column, Document, Facts, Health, HealthItem, Section, Table, Text
-from timesink.output.numbers import column, table
+from timesink.output.blocks import Document, Facts, Health, HealthItem, Section, Table, Text
 
 
 def info_document(info: info_report.Info) -> Document:
@@ -44,36 +43,29 @@ def recording_section(rows: Sequence[tuple[str, str]]) -> Section:
 
 def _folder(traces: Sequence[info_report.TraceInfo]) -> Table:
     """A row per trace, or per behaviour table where all of them are."""
-    counts = [trace.summary for trace in traces]
+    counts, labels = [trace.summary for trace in traces], _trace_labels(traces)
     tables = [one.behaviour for one in counts if one.behaviour is not None]
+    meanings = meanings_of("traces")
     if len(tables) == len(traces):
-        processes = [units.listed(one.processes) for one in tables]
-        columns = [
-            column("table", "table", "text", _trace_labels(traces)),
-            column("processes", "processes", "text", processes),
-            *_counts(tables, "cycles"),
-            column("cycle", "cycle", "time_ns", [one.cycle_ns for one in tables]),
-            *_counts(tables, "functions", "metrics", "rows"),
-        ]
-        return table("traces", "Behaviour tables", columns, meanings=meanings_of("traces"))
-    ranks = [None if _has_no_rank(trace.metadata) else trace.rank for trace in traces]
+        values = {
+            "table": labels,
+            "processes": [units.listed(one.processes) for one in tables],
+            "cycle": [one.cycle_ns for one in tables],
+        }
+        return listed_table(
+            "behaviour-tables", "traces", "Behaviour tables", tables, values, meanings=meanings
+        )
     spans = [one.device_span.length_ns for one in counts]
-    busy = [
-        one.device_busy_ns / span if span else None for one, span in zip(counts, spans, strict=True)
-    ]
-    columns = [
-        column("trace", "trace", "text", _trace_labels(traces)),
-        column("rank", "rank", "count", ranks),
-        *_counts(counts, "events", "kernels", "steps"),
-        column("device_span", "device span", "time_ns", spans),
-        column("busy", "busy", "share", busy, bar=True),
-    ]
-    return table("traces", "Traces", columns, meanings=meanings_of("traces"))
-
-
-def _counts(of: Sequence[Summary | BehaviourCounts], *names: str) -> Iterator[Column]:
-    for name in names:
-        yield column(name, name, "count", [getattr(one, name) for one in of])
+    told = {
+        "trace": labels,
+        "rank": [None if _has_no_rank(trace.metadata) else trace.rank for trace in traces],
+        "device_span": spans,
+        "busy": [
+            one.device_busy_ns / span if span else None
+            for one, span in zip(counts, spans, strict=True)
+        ],
+    }
+    return listed_table("traces", "traces", "Traces", counts, told, meanings=meanings)
 
 
 _APART = 0.1

@@ -28,23 +28,9 @@ from timesink.sources.opening import Opened
 
 SCHEMA = "timesink/info/1"
 _COUNTS = (
-    "events",
-    "operators",
-    "annotations",
-    "python_calls",
-    "runtime_calls",
-    "driver_calls",
-    "kernels",
-    "kernel_calls",
-    "memcpys",
-    "memsets",
-    "collectives",
-    "memory_events",
-    "counters",
-    "flows",
-    "steps",
-    "behaviour_rows",
-    "cycles",
+    *("events", "operators", "annotations", "python_calls", "runtime_calls", "driver_calls"),
+    *("kernels", "kernel_calls", "memcpys", "memsets", "collectives", "memory_events"),
+    *("counters", "flows", "steps", "behaviour_rows", "cycles"),
 )
 _OF_DEVICE = ("id", "name", "memory_bytes", "compute_capability", "multiprocessors")
 

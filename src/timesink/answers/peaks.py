@@ -14,6 +14,7 @@ from timesink.analyses.kernels.peaks import (
     load_peaks,
     measured_peaks,
 )
+from timesink.answers.views import listed_table
 from timesink.errors import UsageError
 from timesink.model import units
 from timesink.output.blocks import Document, Facts, Section, Text
@@ -113,20 +114,12 @@ def measured_document(found: MeasuredDevice, row: DevicePeaks, stored: str) -> D
     best = {COPY: MEMORY}
     used = {one.partition("_")[0]: one for one in row.flop_per_s} | best
     sizes = {used[name]: rate for name, rate in found.rates.items() if name in used}
-    columns = (
-        column("peak", "peak", "text", names),
-        column("measured", "measured", "text", [units.rate(one[0] or 0, t) for t, one in pairs]),
-        column(
-            "published", "published", "text",
-            [units.rate(one[1], t) if one[1] else None for t, one in pairs],
-        ),
-        column(
-            "share", "share", "share",
-            [one[0] / one[1] if one[0] and one[1] else None for _, one in pairs],
-        ),
-        column("size", "best at", "text", [sizes[one].size for one in names]),
-        column("rounds", "rounds", "count", [sizes[one].rounds for one in names]),
-    )  # fmt: skip
+    values = {
+        "peak": names,
+        "measured": [units.rate(one[0] or 0, what) for what, one in pairs],
+        "published": [units.rate(one[1], what) if one[1] else None for what, one in pairs],
+        "share": [one[0] / one[1] if one[0] and one[1] else None for _, one in pairs],
+    }
     notes = [Text(f"{name}: not measured: {why}") for name, why in found.skipped.items()]
     clocks = [
         f"{when} {clock}"
@@ -136,7 +129,8 @@ def measured_document(found: MeasuredDevice, row: DevicePeaks, stored: str) -> D
     if clocks:
         notes.append(Text(f"Clock: {', '.join(clocks)}."))
     notes.append(Text(f"Kept in {stored}."))
-    shown = table("measured", "", columns, total_rows=len(names), whole=True)
+    best_at = [sizes[one] for one in names]
+    shown = listed_table("measured-peaks", "measured", "", best_at, values, whole=True)
     section = Section("measured", "", (shown, *notes))
     headline = f"{row.device}: measured with torch {found.torch}"
     return Document("table", "Measured peaks", row.device, headline, sections=(section,))

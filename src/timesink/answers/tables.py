@@ -29,14 +29,6 @@ _SHORT: Mapping[str, Callable[[str], str]] = {
 """Columns whose names are shown as other tables call them."""
 _IN_WORDS = ("cause", "category", "kind")
 """Columns whose values programs compare and people read."""
-_LARGEST_FIRST = {
-    "memory": "self_allocation_bytes",
-    "memory-live": "bytes",
-    "gaps": "gap_ns",
-    "launches": "call_ns",
-    "ranks": "wait_caused_ns",
-}
-"""Tables that an analysis has in another order, and the column people look at first."""
 _LINKS: Mapping[str, blocks.CellLink] = {
     "operator": "operator",
     "operator_name": "operator",
@@ -78,10 +70,9 @@ def table_block(
     every = frame if of is None else of
     measure = next((name for name in known if (every[name].sum() or 0) > 0), None)
     order: str | None = None
-    largest = _LARGEST_FIRST.get(view, "")
-    if ordered and largest in frame.columns:
-        order = largest
-        frame = frame.sort(largest, descending=True, nulls_last=True, maintain_order=True)
+    if ordered and about.largest in frame.columns:
+        order = about.largest
+        frame = frame.sort(order, descending=True, nulls_last=True, maintain_order=True)
     elif ordered and measure is not None and frame[measure].is_sorted(descending=True):
         order = measure
     shown = frame if rows is None else frame.head(rows)

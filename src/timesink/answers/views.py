@@ -5,12 +5,12 @@ A new analysis is one row of the first, and its columns are rows of the second.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from timesink.errors import UsageError
 from timesink.model.data_files import csv_rows
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from timesink.analyses.ranks.rank_set import RankSet
     from timesink.model.trace import Trace
+    from timesink.output.blocks import Table
 
 
 # Why a table or a section is empty, and what to record to fill it.
@@ -115,6 +116,10 @@ class View:
     absent: Absent
     share_of: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+    largest: str = ""
+    """People see rows ordered by this column, the largest first."""
+    brief: tuple[str, ...] = ()
+    """Columns of the short answer, where these are not the main ones."""
     groups: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
     """Arguments of the analysis for each `--group-by`."""
 
@@ -172,6 +177,8 @@ VIEWS: Mapping[str, View] = {
         _NAMED[row["absent"]],
         tuple(row["share_of"].split()),
         tuple(row["hidden"].split()),
+        row["largest"],
+        tuple(row["brief"].split()),
         _OPERATOR_GROUPS if row["name"] == "operators" else {},
     )
     for row in csv_rows(Path(__file__).with_name("views.csv"))
@@ -196,3 +203,76 @@ def check_group(group_by: str, view: str | None = None) -> None:
     if view is not None and group_by not in find_view(view).groups:
         known = ", ".join(name for name, one in VIEWS.items() if one.groups)
         raise UsageError(f"the table {view!r} cannot be grouped", f"this can be: {known}")
+
+
+# Parts of a whole, such as the kinds of work in a step, as people see them.
+
+
+class NamedPart(NamedTuple):
+    """A row of `parts.csv`."""
+
+    colour: str
+    words: str
+    meaning: str
+
+
+NamedParts: TypeAlias = Mapping[str, NamedPart]
+
+
+@cache
+def parts_of(whole: str) -> NamedParts:
+    """The parts of a whole by name: kinds, or columns that add up."""
+    rows = csv_rows(Path(__file__).with_name("parts.csv"))
+    names = NamedPart._fields
+    return {
+        row["part"]: NamedPart(*(row[name] for name in names)) for row in rows if row["of"] == whole
+    }
+
+
+# The tables of documents that no analysis makes: `layouts.csv` lists their columns.
+
+
+@cache
+def _layouts() -> Mapping[str, Sequence[Mapping[str, Any]]]:
+    """What `output.numbers.column` is given for each column, beside its values."""
+    layouts: dict[str, list[Mapping[str, Any]]] = {}
+    for row in csv_rows(Path(__file__).with_name("layouts.csv")):
+        looks: dict[str, Any] = {"spare": int(row["spare"] or 0), "help": row["meaning"]}
+        for look in row["looks"].split():
+            name, _, value = look.partition("=")
+            looks[name] = {"": True, "no": False}.get(value, value)
+        told = {"key": row["column"], "title": row["title"], "kind": row["kind"], **looks}
+        layouts.setdefault(row["layout"], []).append(told)
+    return layouts
+
+
+def listed_table(
+    layout: str,
+    id_: str,
+    title: str,
+    rows: pl.DataFrame | Sequence[Any],
+    values: Mapping[str, Iterable[Any] | None] | None = None,
+    *,
+    titles: Mapping[str, str] | None = None,
+    **more: Any,
+) -> Table:
+    """Rows as a table with the columns of a layout; `more` are those of `output.numbers.table`.
+
+    A column has the `values` given by its key, else those of its name in the rows: a frame, or
+    dictionaries or objects.  One whose values are None is left out; `titles` are other headings.
+    """
+    from timesink.output.numbers import column, table  # noqa: PLC0415 - the help needs none
+
+    def own(key: str) -> Iterable[Any]:
+        if isinstance(rows, Sequence):
+            return [row[key] if isinstance(row, Mapping) else getattr(row, key) for row in rows]
+        return rows[key]
+
+    given, named = values or {}, titles or {}
+    columns = []
+    for told in _layouts()[layout]:
+        key = told["key"]
+        found = given[key] if key in given else own(key)
+        if found is not None:
+            columns.append(column(**{**told, "title": named.get(key, told["title"])}, values=found))
+    return table(id_, title, columns, **more)

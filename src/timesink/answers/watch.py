@@ -19,11 +19,11 @@ from timesink.analyses.expected.model import (
     model_from,
 )
 from timesink.analyses.expected.trees import has_boosting
+from timesink.answers.views import listed_table
 from timesink.errors import UnreadableError
 from timesink.formats.cycle_rows import read_cycle_rows
 from timesink.model import units
 from timesink.output.blocks import Document, Facts, Section, Table, Text
-from timesink.output.numbers import column, table
 
 SCHEMA = "timesink/watch-judged/1"
 _MOST_BYTES = 64 << 20
@@ -226,20 +226,19 @@ def _episodes(found: WatchAnswer) -> Table:
     every = found.judged.episodes
     rows = every[:_MOST_EPISODES]
     change = [100 * (one.observed_us / one.expected_us - 1) for one in rows]
-    return table(
+    values = {
+        "run": [one.run or None for one in rows],
+        "expected": [1e3 * one.expected_us for one in rows],
+        "observed": [1e3 * one.observed_us for one in rows],
+        "change": change,
+        "lost": [1e3 * one.lost_us for one in rows],
+    }
+    return listed_table(
+        "slow-episodes",
         "episodes",
         "",
-        (
-            column("run", "run", "text", [one.run or None for one in rows]),
-            column("first_row", "row", "count", [one.first_row for one in rows]),
-            column("kind", "kind", "text", [one.kind for one in rows], cut="nothing"),
-            column("phase", "phase", "text", [one.phase for one in rows], spare=1),
-            column("cycles", "cycles", "count", [one.cycles for one in rows]),
-            column("expected", "expected", "time_ns", [1e3 * one.expected_us for one in rows]),
-            column("observed", "observed", "time_ns", [1e3 * one.observed_us for one in rows]),
-            column("change", "change", "percent", change, signed=True),
-            column("lost", "lost", "time_ns", [1e3 * one.lost_us for one in rows]),
-        ),
+        rows,
+        values,
         total_rows=len(every),
         note="" if every else "No cycle took longer than expected.",
     )
@@ -247,16 +246,17 @@ def _episodes(found: WatchAnswer) -> Table:
 
 def _phases(found: WatchAnswer) -> Table:
     every = found.judged.by_phase()
-    return table(
+    values = {
+        "phase": list(every),
+        "median": [o.median_ape_pct for o in every.values()],
+        "mape": [o.mape_pct for o in every.values()],
+        "within": [o.within_10pct for o in every.values()],
+    }
+    return listed_table(
+        "judged-phases",
         "phases",
         "",
-        (
-            column("phase", "phase", "text", list(every)),
-            column("rows", "cycles", "count", [one.rows for one in every.values()]),
-            column("median", "median error", "percent", [o.median_ape_pct for o in every.values()]),
-            column("mape", "mean error", "percent", [o.mape_pct for o in every.values()]),
-            column("within", "within 10 %", "percent", [o.within_10pct for o in every.values()]),
-            column("alarms", "alarms", "count", [one.alarms for one in every.values()]),
-        ),
+        [*every.values()],
+        values,
         note="" if every else "No cycle is judged.",
     )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
+from timesink.answers.views import listed_table
 from timesink.errors import UnreadableError
 from timesink.model import units
 from timesink.output.blocks import (
@@ -17,15 +20,20 @@ from timesink.output.blocks import (
     Facts,
     Mark,
     Section,
+    Table,
     Text,
     Tile,
     Tiles,
     Tone,
 )
-from timesink.output.numbers import column, known, table
+from timesink.output.numbers import known
+from timesink.recorder.folder import RecordingFolder
+from timesink.sources.places import place_of, without_password
 from timesink.sources.watch_folder import (
     SERIES_FILE,
     STATUS_FILE,
+    STATUS_SCHEMA,
+    WATCH_FILE,
     Amount,
     IncidentFolder,
     LearnedSoFar,
@@ -34,6 +42,10 @@ from timesink.sources.watch_folder import (
     WatchStatus,
     checked,
     cycles_of,
+    is_watch,
+    shared_statuses,
+    told_values,
+    told_watch,
 )
 
 GONE_US = 10_000_000
@@ -43,6 +55,8 @@ _APART_S = 10
 _LONG_AGO_S = 10**9
 """No program is watched as long as this: seconds beyond it count from 1970."""
 _SECOND_US, _DAY_S = 1_000_000, 86_400
+_OF_INCIDENT = ("id", "state", "cause", "phase")
+_TIMES_OF_INCIDENT = ("lost", "expected", "observed")
 _CURVES = ("observed", "slowest", "expected", "limit")
 _TONES: Mapping[str, Tone] = {"watching": "good", "alarm": "bad", "off": "notice"}
 
@@ -184,28 +198,17 @@ def _incidents(now: WatchStatus, folders: Mapping[str, IncidentFolder]) -> Itera
         return
     latest = sorted(now.incidents, key=lambda one: -(one.since_us or 0))
     rows = latest[:_MOST_INCIDENTS]
-
-    def told(value: Callable[[ToldIncident], Any]) -> list[Any]:
-        return [value(one) for one in rows]
-
     has = [folders.get(one.id) for one in rows]
-    columns = [
-        column("id", "incident", "text", told(lambda one: one.id or None), link="incident",
-               help="leads to what changed and why, where it was recorded"),
-        column("state", "state", "text", told(lambda one: one.state or None), cut="nothing"),
-        column("slower", "slower", "percent", told(_slower), signed=True),
-        column("lost", "lost", "time_ns", told(lambda one: _ns(one.lost_us))),
-        column("cause", "cause", "text", told(lambda one: one.cause or None)),
-        column("since", "since", "text", told(lambda one: _time(one.since_us)), cut="nothing"),
-        column("lasted", "lasted", "time_ns", told(lambda one: _lasted(one, now))),
-        column("phase", "phase", "text", told(lambda one: one.phase or None), spare=1),
-        column("expected", "expected", "time_ns", told(lambda one: _ns(one.expected_us)), spare=2),
-        column("observed", "observed", "time_ns", told(lambda one: _ns(one.observed_us)), spare=2),
-    ]  # fmt: skip
-    if any(one is not None and one.report for one in has):
-        found = ["report" if one is not None and one.report else None for one in has]
-        columns.append(column("report", "report", "text", found, link="report", medium="page"))
-    yield table("incidents", "", columns, total_rows=len(latest))
+    reports = ["report" if one is not None and one.report else None for one in has]
+    values = {
+        **{name: [getattr(one, name) or None for one in rows] for name in _OF_INCIDENT},
+        "slower": map(_slower, rows),
+        "since": [_time(one.since_us) for one in rows],
+        "lasted": [_lasted(one, now) for one in rows],
+        **{name: [_ns(getattr(one, f"{name}_us")) for one in rows] for name in _TIMES_OF_INCIDENT},
+        "report": reports if any(reports) else None,
+    }
+    yield listed_table("watch-incidents", "incidents", "", rows, values, total_rows=len(latest))
     for one in filter(None, has):
         for remark in () if one.pair else one.remarks:
             yield Text(f"{one.id}: {remark}")
@@ -214,22 +217,14 @@ def _incidents(now: WatchStatus, folders: Mapping[str, IncidentFolder]) -> Itera
 def _latency(now: WatchStatus, drawn: WatchSeries | None) -> Iterator[Block]:
     if now.phases:
         every = now.phases
-        yield table(
-            "phases",
-            "",
-            (
-                column("phase", "phase", "text", [one.phase or "all" for one in every]),
-                column("cycles", "cycles", "count", [one.cycles for one in every],
-                       help="of the last 10 s"),
-                column("observed", "observed", "time_ns", [_ns(one.observed_us) for one in every],
-                       help="median of the last 10 s"),
-                column("expected", "expected", "time_ns", [_ns(one.expected_us) for one in every]),
-                column("limit", "limit", "time_ns", [_ns(one.limit_us) for one in every],
-                       help="a cycle beyond it is slow by itself"),
-                column("residual", "beyond expected", "percent",
-                       [one.residual_pct for one in every], signed=True),
-            ),
-        )  # fmt: skip
+        cycles = {
+            "phase": [one.phase or "all" for one in every],
+            "observed": [_ns(one.observed_us) for one in every],
+            "expected": [_ns(one.expected_us) for one in every],
+            "limit": [_ns(one.limit_us) for one in every],
+            "residual": [one.residual_pct for one in every],
+        }
+        yield listed_table("watched-phases", "phases", "", every, cycles)
     if drawn is None:
         return
     midnight_us = _midnight_us(drawn.started_us)
@@ -337,17 +332,12 @@ def _watcher(now: WatchStatus) -> Iterator[Block]:
     yield Facts(tuple(rows))
     if now.processes:
         every = now.processes
-        yield table(
-            "processes",
-            "Processes",
-            (
-                column("pid", "process", "text", [str(one.pid) for one in every]),
-                column("rank", "rank", "count", [one.rank for one in every]),
-                column("source", "what marks a cycle", "text", [o.source or None for o in every]),
-                column("cycles", "cycles", "count", [one.cycles for one in every]),
-                column("last", "last", "text", [_time(one.last_us) for one in every]),
-            ),
-        )
+        values = {
+            "pid": [str(one.pid) for one in every],
+            "source": [o.source or None for o in every],
+            "last": [_time(one.last_us) for one in every],
+        }
+        yield listed_table("watched-processes", "processes", "Processes", every, values)
 
 
 def _moments(drawn: WatchSeries, t_s: Iterable[float], midnight_us: int) -> tuple[float, ...]:
@@ -406,3 +396,85 @@ def _midnight_us(value_us: int) -> int:
         return int(start.timestamp()) * _SECOND_US
     except (ValueError, OverflowError, OSError):
         return value_us
+
+
+# -- of a watch folder, or of all watchers that put their status in one place ----------------------
+
+_WRITES_US = 3_000_000
+"""A watcher that runs has written since then."""
+
+
+def status_of(place: str) -> dict[str, Any]:
+    """The status of a watch folder; of a place of many, `hosts` with each of them."""
+    where = place_of(place)
+    if isinstance(where, Path):
+        if where.exists() and not where.is_dir():
+            hint = f"name its folder:  timesink watch status {where.parent}"
+            raise UnreadableError(f"{place}: a file; status takes the folder of a watch", hint)
+        if not where.is_dir():
+            raise UnreadableError.missing(place)
+        if is_watch(where):
+            about, status = told_values(where / WATCH_FILE), told_values(where / STATUS_FILE)
+            is_here = RecordingFolder(where).recorder() is not None
+            status = _marked(status, is_here=is_here, file=str(where / STATUS_FILE))
+            return {**status, "watch": about}
+        if (where / STATUS_FILE).exists():
+            told_values(where / STATUS_FILE)
+            why = "damaged, or not of a watcher" if (where / WATCH_FILE).exists() else "missing"
+            raise UnreadableError(
+                f"{where / WATCH_FILE}: {why}, so this is no folder of a watch",
+                "name the folder of  timesink watch -o DIR, or the place of --summary",
+            )
+    every = shared_statuses(place)
+    hosts = {name: _marked(status, file=f"{name}.json") for name, status in every}
+    if not hosts:
+        raise UnreadableError(
+            f"{without_password(place)}: nothing is watched there",
+            "name the folder of  timesink watch -o DIR, or the place of --summary",
+        )
+    return {"schema": STATUS_SCHEMA, "hosts": hosts}
+
+
+def _marked(
+    status: dict[str, Any], *, is_here: bool = True, file: str = STATUS_FILE
+) -> dict[str, Any]:
+    """Whether a watcher ended without saying so: its process, where that was here, is no more."""
+    told, now_us = checked(status, WatchStatus, file), time.time_ns() // 1000
+    is_silent = told.state != "ended" and now_us - told.time_us > _WRITES_US
+    return {**status, "gone": is_gone(told, now_us) or (is_silent and not is_here)}
+
+
+def place_document(place: str, found: dict[str, Any]) -> Document:
+    """What `status_of` a place says, for people."""
+    shown = without_password(place)
+    if "hosts" not in found:
+        _, series, folders = told_watch(Path(place_of(place)))
+        now_us = time.time_ns() // 1000
+        return status_document(found, series, now_us=now_us, folders=folders, subject=shown)
+    hosts = {name: checked(one, WatchStatus, STATUS_FILE) for name, one in found["hosts"].items()}
+    return Document(
+        "watch", f"timesink: {shown}", shown, _of_all(hosts),
+        sections=(Section("hosts", "Watchers", (_table(hosts),)),),
+    )  # fmt: skip
+
+
+def _of_all(hosts: dict[str, WatchStatus]) -> str:
+    slow = sum(one.state == "alarm" for one in hosts.values())
+    incidents = [each for one in hosts.values() for each in one.incidents[::-1]]
+    rank = next((one.slow_rank for one in incidents if one.slow_rank is not None), None)
+    waits = "" if rank is None else f" The others wait for rank {rank}."
+    return f"{units.counted(len(hosts), 'watchers')}, {slow or 'none'} with an alarm.{waits}"
+
+
+def _table(hosts: dict[str, WatchStatus]) -> Table:
+    rows = list(hosts.values())
+    ranks = [[str(each.rank) for each in one.processes if each.rank is not None] for one in rows]
+    causes = [one.incidents[-1].cause if one.incidents else None for one in rows]
+    values = {
+        "name": list(hosts),
+        "state": ["gone" if one.gone else one.state for one in rows],
+        "ranks": [units.listed(one) or None for one in ranks],
+        "raised": [one.alarms.raised if one.alarms else 0 for one in rows],
+        "cause": [one or None for one in causes],
+    }
+    return listed_table("watchers", "hosts", "", rows, values)

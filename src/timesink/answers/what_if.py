@@ -24,14 +24,13 @@ from timesink.analyses.replay.prediction import (
 )
 from timesink.analyses.replay.what_if import NamedWork, named_by, two_devices
 from timesink.analyses.steps import find_steps
-from timesink.answers.analysis.time import PATH_KINDS
+from timesink.answers.views import listed_table, parts_of
 from timesink.errors import UnreadableError
 from timesink.formats.options import Progress
 from timesink.model import units
 from timesink.model.trace import Trace
 from timesink.output.blocks import Block, Document, Section, StackPart, Stacks, Text
 from timesink.output.names import cut_end
-from timesink.output.numbers import column, table
 from timesink.sources.opening import open_trace
 
 SCHEMA = "timesink/whatif/1"
@@ -41,7 +40,8 @@ _NAME = 60
 """Characters of a name in a sentence."""
 _MOST_LIMITS, _MOST_TOLD = 8, 12
 
-KINDS = {kind: words for kind, (_, words) in PATH_KINDS.items()}
+_PATH = parts_of("critical-path")
+KINDS = {kind: one.words for kind, one in _PATH.items()}
 """What people call the kinds of pieces of the critical path."""
 
 _BEST = {
@@ -49,23 +49,7 @@ _BEST = {
     **dict.fromkeys(("saving_ns", "cycle_ns"), pl.Float64()),
     **dict.fromkeys(("limit_kind", "limit_name"), pl.String()),
 }
-
-_ASSUMED = {
-    "remove": "What is removed takes no time, and nobody waits for it; whether it is needed is not "
-    "checked.",
-    "fuse": "Fused work is one launch: the host works once and the device does not pause. What its "
-    "kernels take stays.",
-    "graph": "In a graph nothing of the host is left but one launch of 10 us; waits for the device "
-    "and data loading stay.",
-    "overlap": "Work that is overlapped waits for what came before it, but nothing on the device "
-    "waits for it, and it slows nothing down: more cannot be saved that way.",
-    "device": "Matrix kernels are scaled by the peaks of the matrix units in their precision, all "
-    "other kernels by the memory's bandwidth; the host is the same. It is a bound by peaks, not a "
-    "measurement.",
-    "loader-workers": "Batches are made beside the program, so fast as that many workers can.",
-    "batch": "Kernels, copies and data loading take as many times as long, which is the most they "
-    "can; host code, the optimizer's work and communication stay.",
-}
+_ASSUMED = parts_of("what-if")
 """What each change takes for granted."""
 
 
@@ -386,7 +370,7 @@ def _notes(found: WhatIf) -> Iterator[str]:
         yield "Nothing of the host was recorded: nobody knows why devices wait, and gaps stay."
     for action in dict.fromkeys(one.action for one in found.changes):
         if action in _ASSUMED:
-            yield _ASSUMED[action]
+            yield _ASSUMED[action].meaning
     for change in found.changes:
         if change.action == "device":
             base, new = two_devices(change)
@@ -416,19 +400,14 @@ def what_if_document(found: WhatIf) -> Document:
 
 def _changes(found: WhatIf) -> Section:
     made = found.made
-    told = table(
-        "changes",
-        "",
-        (
-            column("change", "change", "text", [one.change.text for one in made], cut="nothing"),
-            column("named", "what it names, per cycle", "text", [*map(_about, made)]),
-            column("saving_ns", "saves", "time_ns", [one.saving_ns for one in made]),
-            column(
-                "saving_ratio", "of the cycle", "share",
-                [one.saving_ns / found.today_ns if found.today_ns else None for one in made],
-            ),
-        ),
-    )  # fmt: skip
+    values = {
+        "change": [one.change.text for one in made],
+        "named": [*map(_about, made)],
+        "saving_ratio": [
+            one.saving_ns / found.today_ns if found.today_ns else None for one in made
+        ],
+    }
+    told = listed_table("what-if", "changes", "", made, values)
     return Section("changes", "Changes, one after the other", (told,))
 
 
@@ -462,23 +441,20 @@ def _path(found: WhatIf) -> tuple[Section, Section]:
     rows = path.filter((pl.col("today_ns") > 0) | (pl.col("new_ns") > 0))
     kinds = [KINDS[kind] for kind in rows["kind"]]
     today, new = rows["today_ns"], rows["new_ns"]
-    told = table(
-        "critical-path",
-        "",
-        (
-            column("kind", "kind", "text", kinds),
-            column("today_ns", "today", "time_ns", today),
-            column("today_ratio", "share", "share", today / max(found.today_ns, 1.0)),
-            column("new_ns", "then", "time_ns", new),
-            column("new_ratio", "share then", "share", new / max(found.cycle_ns, 1.0)),
-            column("change_ns", "change", "time_ns", new - today, signed=True),
-        ),
-    )
+    values = {
+        "kind": kinds,
+        "today_ns": today,
+        "today_ratio": today / max(found.today_ns, 1.0),
+        "new_ns": new,
+        "new_ratio": new / max(found.cycle_ns, 1.0),
+        "change_ns": new - today,
+    }
+    told = listed_table("what-if-path", "critical-path", "", (), values)
     bars = Stacks(
         "The critical path of a cycle",
         "time_ns",
         ("today", "then"),
-        tuple(StackPart(PATH_KINDS[kind][0], KINDS[kind], (a, b)) for kind, a, b in rows.rows()),
+        tuple(StackPart(_PATH[kind].colour, KINDS[kind], (a, b)) for kind, a, b in rows.rows()),
     )
     return (
         Section("critical-path", "What decides a cycle", (bars, told), medium="page"),
@@ -488,36 +464,20 @@ def _path(found: WhatIf) -> tuple[Section, Section]:
 
 def _limits(found: WhatIf) -> Section:
     path = found._new.path.head(_MOST_LIMITS)  # noqa: SLF001 - one subject
-    told = table(
-        "limits",
-        "",
-        (
-            column("name", "name", "text", [name or "outside of calls" for name in path["name"]]),
-            column("kind", "kind", "text", [KINDS[kind] for kind in path["kind"]]),
-            column("path_ns", "per cycle", "time_ns", path["path_ns"]),
-            column("path_ratio", "share", "share", path["path_ns"] / max(found.cycle_ns, 1.0)),
-        ),
-    )
+    values = {
+        "name": [name or "outside of calls" for name in path["name"]],
+        "kind": [KINDS[kind] for kind in path["kind"]],
+        "path_ratio": path["path_ns"] / max(found.cycle_ns, 1.0),
+    }
+    told = listed_table("what-if-limits", "limits", "", path, values)
     return Section("limits", "What limits next", (told,))
 
 
 def _best(found: WhatIf) -> Section:
     best = found.best.head(_MOST_TOLD)
     limits = [KINDS.get(one, "") for one in best["limit_kind"]]  # none where nothing is left
-    told = table(
-        "best",
-        "",
-        (
-            column("change", "change", "text", best["change"], cut="nothing"),
-            column("saving_ns", "saves", "time_ns", best["saving_ns"]),
-            column("saving_ratio", "of the cycle", "share",
-                   best["saving_ns"] / max(found.cycle_ns, 1.0)),
-            column("cycle_ns", "new cycle", "time_ns", best["cycle_ns"], spare=1),
-            column("limit_kind", "limited by", "text", limits),
-            column("limit_name", "above all", "text", best["limit_name"], spare=2),
-        ),
-        total_rows=found.best.height,
-    )  # fmt: skip
+    values = {"saving_ratio": best["saving_ns"] / max(found.cycle_ns, 1.0), "limit_kind": limits}
+    told = listed_table("what-if-best", "best", "", best, values, total_rows=found.best.height)
     blocks: list[Block] = [told]
     blocks += [Text(f"{why}: {units.listed(changes, 4)}.") for why, changes in _vain(found).items()]
     return Section("best", "Single changes, by what they save", tuple(blocks))

@@ -1,4 +1,4 @@
-"""The `timesink` command: one file per subcommand, one place that catches errors."""
+"""The `timesink` command: a file per subject, one place that catches errors."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import io
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 from timesink import __version__
 from timesink.errors import TimesinkError
@@ -47,11 +46,19 @@ COMMANDS: dict[str, str] = {
     "cache": "Show or clear the cache of traces already read.",
     "completion": "Print a shell completion script.",
 }
-"""Subcommands in the order of the help, and the first line of what each says about itself.
+"""Subcommands in the order of the help, and the first line of what each says about itself."""
 
-Each is a module here with a docstring, `add_arguments` and `run`, and is imported only when it is
-meant: `ncu` and the help work where nothing but timesink itself is installed.
-"""
+_STANDS_IN = {
+    **dict.fromkeys(("query", "export", "cache"), "info"),
+    **dict.fromkeys(("behaviour", "diagnose"), "cycles"),
+    "whatif": "analyze",
+    "history": "baseline",
+    "peaks": "kernels",
+    "ncu": "record",
+    "demo": "serve",
+    "completion": "serve",
+}
+"""Commands that stand in the file of another one."""
 
 _EPILOG = "exit codes: 0 fine, 1 cannot be done or judged, 2 wrong usage, 3 beyond a limit"
 
@@ -126,9 +133,8 @@ def _parsers_of(*complete: str) -> tuple[_Parser, Mapping[str, _Parser]]:
             "--debug", action="store_true", help="show the Python traceback of an error"
         )
         if name in complete:
-            module = _module_of(name)
-            command.description = module.__doc__
-            module.add_arguments(command)
+            command.description, add_arguments, _ = parts_of(name)
+            add_arguments(command)
     return parser, commands.choices
 
 
@@ -140,8 +146,24 @@ def _why_unknown(words: Sequence[str]) -> str:
     return f"unrecognized arguments: {' '.join(words)}"
 
 
-def _module_of(command: str) -> ModuleType:
-    return importlib.import_module(f"timesink.cli.{command}")
+_Arguments: TypeAlias = "Callable[[argparse.ArgumentParser], None]"
+_Run: TypeAlias = "Callable[[argparse.Namespace], int]"
+
+
+def parts_of(command: str) -> tuple[str | None, _Arguments, _Run]:
+    """What a command says about itself, what adds its arguments, and what runs it.
+
+    A module is imported only when one of its commands is meant: `ncu` and the help work where
+    nothing but timesink itself is installed.  Its docstring, `add_arguments` and `run` are those of
+    the command it is named after; others in it have parts of their own name.
+    """
+    home = _STANDS_IN.get(command)
+    module = importlib.import_module(f"timesink.cli.{home or command}")
+    if home is None:
+        return module.__doc__, module.add_arguments, module.run
+    own = (command.upper(), f"add_{command}_arguments", f"run_{command}")
+    about, add_arguments, run = (getattr(module, name) for name in own)
+    return about, add_arguments, run
 
 
 _RARELY = (200_000, 20, 100)
@@ -172,7 +194,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if unknown:
             commands[options.command].error(_why_unknown(unknown))
         debug = options.debug
-        code: int = _module_of(options.command).run(options)
+        code = parts_of(options.command)[2](options)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader of our output left, e.g. `| head`; that is its right.

@@ -31,11 +31,11 @@ from timesink.cli.options import (
     progress_bar,
     refused,
 )
-from timesink.cli.outputs import check_answer, give
+from timesink.cli.outputs import check_answer, format_of, give, give_document, give_frame, give_json
 
 if TYPE_CHECKING:
     from timesink.answers.comparison.baselines import Listed
-    from timesink.answers.comparison.runs import SideReadOptions
+    from timesink.answers.comparison.sides import SideReadOptions
 
 _FORMATS = ("text", "json")
 _ACTIONS = {
@@ -156,7 +156,7 @@ def _add(options: argparse.Namespace) -> None:
 def _reading(options: argparse.Namespace) -> Iterator[SideReadOptions]:
     """How recordings are read, with a bar meanwhile."""
     from timesink.answers.ahead import CycleSearch  # noqa: PLC0415
-    from timesink.answers.comparison.runs import SideReadOptions  # noqa: PLC0415
+    from timesink.answers.comparison.sides import SideReadOptions  # noqa: PLC0415
 
     finding = CycleSearch(options.marker, options.by)
     with progress_bar() as progress:
@@ -183,3 +183,48 @@ def _list(found: Sequence[Listed], options: argparse.Namespace) -> None:
             print("  ".join(padded).rstrip())
     if series and options.format != "json":
         print(f"Histories: {', '.join(map(reference, series))}")
+
+
+# -- timesink history ------------------------------------------------------------------------------
+
+HISTORY = """Say at which commits of a series cycle time, device time and counts changed.
+
+Rows are added by  timesink baseline add NAME RUN, one per commit.  Counts are compared exactly;
+of times, changes are found that chance does not explain.
+
+  timesink baseline add main runs/nightly
+  timesink history @main
+  timesink history @main --signal cycle_ns -o history.html
+"""
+
+_HISTORY_FORMATS = ("text", "json", "md", "html", "csv")
+SIGNALS = (
+    *("cycle_ns", "device_ns", "program", "launches", "syncs", "copied_bytes"),
+    *("peak_memory_bytes", "mean_ns"),
+)
+"""As `answers.history` has them, which --help should not wait for."""
+
+
+def add_history_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `timesink history`."""
+    add_option(parser, "name NAME", "the series, as @main", type=not_empty)
+    add_option(parser, "--signal", "one signal alone", choices=SIGNALS)
+    add_option(parser, "--store DIR", "folder or URL that holds baselines", type=not_empty)
+    files = "write to a file; .txt, .md, .html, .json, .csv choose the format"
+    add_output(parser, files, _HISTORY_FORMATS)
+
+
+def run_history(options: argparse.Namespace) -> int:
+    """Say what changed when, as the options ask."""
+    form = format_of(options, _HISTORY_FORMATS)
+    check_answer(options, form, options.store)
+    from timesink.answers.history import history, history_document  # noqa: PLC0415 - --help waits not
+
+    found = history(options.name, store=options.store, signal=options.signal)
+    if form == "json":
+        give_json(found.to_json(), options.output)
+    elif form == "csv":
+        give_frame(found.table, form, options.output)
+    else:
+        give_document(history_document(found), form, options)
+    return 0

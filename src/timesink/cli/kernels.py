@@ -14,8 +14,12 @@ how much of the time leaves SM or DRAM unused, the kernels that take most, and w
 from __future__ import annotations
 
 import argparse
+import json
+import math
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from timesink.cli import outputs, say
@@ -27,17 +31,21 @@ from timesink.cli.options import (
     add_reading,
     fraction,
     fraction_or_all,
+    not_empty,
     percentage,
     progress_bar,
     reading_of,
+    refused,
     row_count,
     whole_number,
 )
 from timesink.errors import TimesinkError, UsageError
+from timesink.recorder.peak_rates import ARITHMETIC
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from timesink.analyses.kernels.peaks import DevicePeaks
     from timesink.answers.kernels.report import KernelReport
 
 BY = ("name", "full-name", "family", "operator", "module", "module-class")
@@ -185,28 +193,28 @@ def _give_data(reports: Sequence[KernelReport], options: argparse.Namespace, for
 
 def _table(reports: Sequence[KernelReport], options: argparse.Namespace) -> pl.DataFrame:
     """Calls or groups that were asked for; of several runs without `--by`, one row per run."""
-    from timesink.answers.kernels import rows  # noqa: PLC0415
+    from timesink.answers.kernels import tables  # noqa: PLC0415
     from timesink.answers.kernels.report import without_noise  # noqa: PLC0415
 
-    choice = rows.KernelChoice(options.sort or "time", options.top, options.min_share)
+    choice = tables.KernelChoice(options.sort or "time", options.top, options.min_share)
     if options.calls:
-        return rows.all_columns(reports, options.sort, choice)
+        return tables.all_columns(reports, options.sort, choice)
     if options.by is None and len(reports) > 1:
-        return without_noise(rows.runs_frame(reports))
-    return without_noise(rows.choose_of_runs(reports, options.by or "name", choice).rows)
+        return without_noise(tables.runs_frame(reports))
+    return without_noise(tables.choose_of_runs(reports, options.by or "name", choice).rows)
 
 
 def _give_words(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
     """For people: as text, Markdown or a page; tables and calls also alone."""
-    from timesink.answers.kernels import rows  # noqa: PLC0415
+    from timesink.answers.kernels import tables  # noqa: PLC0415
     from timesink.answers.kernels.document import groups_document, kernels_document, one_table  # noqa: PLC0415
     from timesink.answers.tables import frame_document  # noqa: PLC0415
     from timesink.output.terminal import to_text  # noqa: PLC0415
 
-    choice = rows.KernelChoice(options.sort or "time", options.top, options.min_share)
+    choice = tables.KernelChoice(options.sort or "time", options.top, options.min_share)
     if options.calls and form != "md":
-        calls = rows.chosen_calls(reports[0].calls, options.sort, choice)
-        outputs.give(rows.to_lines(calls).removesuffix("\n"), options.output)
+        calls = tables.chosen_calls(reports[0].calls, options.sort, choice)
+        outputs.give(tables.to_lines(calls).removesuffix("\n"), options.output)
     elif form == "table":
         # As wide as it is: nothing is cut.
         outputs.give(to_text(one_table(reports, options.by, choice), _WIDEST), options.output)
@@ -218,3 +226,134 @@ def _give_words(reports: Sequence[KernelReport], options: argparse.Namespace, fo
         else:
             document = kernels_document(reports, choice, brief=form != "html")
         outputs.give_document(document, form, options)
+
+
+# -- timesink peaks --------------------------------------------------------------------------------
+
+PEAKS = """Say what devices can do at most, or measure it on the one at hand.
+
+Without a name all devices are listed; with one, every figure and its source.  `measure` times
+products of matrices and a copy with PyTorch on this machine; later commands take what it found for
+this device before what is published, unless they are told  --peaks published.  It is kept in
+TIMESINK_DATA_DIR (default: ~/.local/share/timesink), or in the file of -o, for  --peaks FILE.
+
+  timesink peaks
+  timesink peaks H200
+  timesink peaks measure
+  timesink peaks measure --precisions bf16,fp8 --seconds 5 -o mine.csv
+"""
+
+MEASURE = "measure"
+_PEAKS_FORMATS = ("text", "json", "csv", "md")
+
+
+def add_peaks_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `timesink peaks`."""
+    what = "a device, as H200; or measure, for the one at hand"
+    add_option(parser, "name NAME", what, nargs="?", type=not_empty)
+    group = parser.add_argument_group("with measure")
+    about = "about how long it may take (default: 10)"
+    add_option(group, "--seconds N", about, type=_peak_seconds)
+    types = f"types of the operands, of {', '.join(ARITHMETIC)} (default: all)"
+    add_option(group, "--precisions LIST", types, type=_peak_precisions)
+    add_option(group, "--device NAME", "device of PyTorch, e.g. cuda:1, cpu", type=not_empty)
+    add_output(parser, "write to a file; .json, .csv and .md choose the format", _PEAKS_FORMATS)
+
+
+def _peak_seconds(text: str) -> float:
+    with suppress(ValueError):
+        if 0 < float(text) < math.inf:
+            return float(text)
+    raise refused(text, "a number of seconds above 0")
+
+
+def _peak_precisions(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(one.strip() for one in text.split(",") if one.strip()))
+    strange = [one for one in names if one not in ARITHMETIC]
+    if strange or not names:
+        raise refused(strange[0] if strange else text, f"one of {', '.join(ARITHMETIC)}")
+    return names
+
+
+def run_peaks(options: argparse.Namespace) -> int:
+    """List devices, or measure one."""
+    if options.name == MEASURE:
+        return _measure_peaks(options)
+    lost = next((one for one in ("seconds", "precisions", "device") if getattr(options, one)), None)
+    if lost:
+        raise UsageError(f"--{lost} is for measuring", f"add it: timesink peaks {MEASURE} --{lost}")
+    form = outputs.format_of(options, _PEAKS_FORMATS)
+    if options.output is not None:
+        outputs.check_output(options.output, "", force=options.force)
+    # --help should not wait for these.
+    from timesink.analyses.kernels import peak_rows  # noqa: PLC0415
+    from timesink.answers import peaks  # noqa: PLC0415
+
+    rows = peaks.known_peaks() if options.name is None else peaks.peaks_called(options.name)
+    if form == "csv":
+        outputs.give(peak_rows.peaks_csv(rows), options.output)
+    elif form == "json":
+        outputs.give(json.dumps(peaks.peaks_dict(rows), indent=2), options.output)
+    else:
+        outputs.give_document(peaks.peaks_document(rows), form, options)
+    return 0
+
+
+def _measure_peaks(options: argparse.Namespace) -> int:
+    if options.format in {"csv", "md"}:
+        raise UsageError(
+            f"--format {options.format} is for the table",
+            "leave it out: the file of -o is a CSV of peaks; --format json tells a program",
+        )
+    if options.output is not None:
+        outputs.check_output(options.output, "", force=options.force)
+    # --help should not wait for these.
+    from datetime import date  # noqa: PLC0415
+
+    from timesink.analyses.kernels.peak_rows import measured_row, peaks_csv  # noqa: PLC0415
+    from timesink.analyses.kernels.peaks import measured_file  # noqa: PLC0415
+    from timesink.recorder.peak_rates import measure_rates  # noqa: PLC0415
+
+    path = options.output or measured_file()
+    # A file that cannot be read is found before the time is spent.
+    others = _kept_peaks(options) if options.output is None else ()
+    found = measure_rates(options.device, options.seconds or 10.0, options.precisions or (), say)
+    row = measured_row(found, date.today().isoformat())  # noqa: DTZ011 - the user's day
+    _keep_peaks(path, peaks_csv([row, *(one for one in others if one.device != row.device)]))
+    try:
+        from timesink.answers.peaks import measured_document, peaks_dict  # noqa: PLC0415
+    except ModuleNotFoundError:
+        # Beside PyTorch alone there is nothing to lay out a table with.
+        print(peaks_csv([row]))
+        say(f"Wrote {path}")
+        return 0
+    options.output = None
+    if options.format == "json":
+        told = {**peaks_dict([row]), "skipped": dict(found.skipped), "stored": str(path)}
+        outputs.give(json.dumps(told, indent=2), None)
+    else:
+        outputs.give_document(measured_document(found, row, str(path)), "text", options)
+    return 0
+
+
+def _kept_peaks(options: argparse.Namespace) -> tuple[DevicePeaks, ...]:
+    """What was measured before, on other devices; a broken file is replaced by `--force` alone."""
+    from timesink.analyses.kernels.peaks import measured_peaks  # noqa: PLC0415
+
+    try:
+        return measured_peaks()
+    except TimesinkError:
+        if not options.force:
+            raise
+        return ()
+
+
+def _keep_peaks(path: Path, text: str) -> None:
+    from timesink.formats.written_files import written_aside  # noqa: PLC0415
+
+    if outputs.is_stream(path):
+        outputs.save(outputs.as_bytes(text), path)
+        return
+    with written_aside(path) as aside:
+        aside.write_bytes(outputs.as_bytes(text))
+    outputs.remember(path)

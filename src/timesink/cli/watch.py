@@ -260,7 +260,7 @@ def _ask(options: argparse.Namespace) -> int:
 def _status(options: argparse.Namespace) -> int:
     form = format_of(options, _FORMATS)
     check_answer(options, form)
-    from timesink.answers.watch_hosts import place_document, status_of  # noqa: PLC0415
+    from timesink.answers.watch_status import place_document, status_of  # noqa: PLC0415
 
     found = status_of(options.folder)
     if form == "json":

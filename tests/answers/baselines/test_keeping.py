@@ -20,7 +20,7 @@ from timesink.answers.comparison.baselines import (
     remove_baseline,
     save_baseline,
 )
-from timesink.answers.comparison.runs import SideReadOptions, SideRun
+from timesink.answers.comparison.sides import SideReadOptions, SideRun
 from timesink.answers.comparison.work import compare
 from timesink.errors import NotFoundError, OutputError, TimesinkError, UnreadableError, UsageError
 from timesink.sources.kept_answers import Tables

@@ -50,14 +50,6 @@ from timesink.answers.comparison.pairing import (
     one_of,
 )
 from timesink.answers.comparison.published_report import comparison_md
-from timesink.answers.comparison.published_tables import (
-    printed_again,
-    published_table,
-    published_titles,
-    summary_cells,
-    table_csv,
-    table_of,
-)
 from timesink.answers.comparison.sentences import (
     both_labels,
     changed_most,
@@ -70,7 +62,17 @@ from timesink.answers.comparison.sentences import (
     standing_out,
 )
 from timesink.answers.comparison.sides import find_cases, find_side, stem_of
-from timesink.answers.comparison.values import diagnosis, pair, rows
+from timesink.answers.comparison.values import (
+    diagnosis,
+    pair,
+    printed_again,
+    published_table,
+    published_titles,
+    rows,
+    summary_cells,
+    table_csv,
+    table_of,
+)
 from timesink.answers.comparison.work import is_device
 from timesink.answers.tables import short_labels
 from timesink.errors import NotFoundError, TimesinkError

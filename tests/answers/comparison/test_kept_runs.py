@@ -8,7 +8,7 @@ import pytest
 
 from compared_runs import write_timeline
 from timesink.analyses.anatomy.anatomy import Anatomy
-from timesink.answers.comparison import runs
+from timesink.answers.comparison import sides
 from timesink.answers.comparison.work import compare
 from timesink.model.trace import Trace
 from timesink.sources import kept_answers as answers
@@ -19,13 +19,13 @@ from timesink.sources.cache import Cache
 def found(monkeypatch) -> list[Path]:
     """Files of which the cycles were looked for, in order."""
     looked = []
-    find = runs.run_of
+    find = sides.run_of
 
-    def watched(source: runs.Source, trace: Trace, finding: runs.Finding) -> runs.Run:
+    def watched(source: sides.Source, trace: Trace, finding: sides.Finding) -> sides.Run:
         looked.append(source.path)
         return find(source, trace, finding)
 
-    monkeypatch.setattr(runs, "run_of", watched)
+    monkeypatch.setattr(sides, "run_of", watched)
     return looked
 
 

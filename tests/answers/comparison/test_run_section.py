@@ -9,8 +9,8 @@ import pytest
 
 from ab_runs import Bench, begun
 from timesink.analyses.statistics.repeats import TimedRun
+from timesink.answers.comparison.cycle_pictures import run_picture
 from timesink.answers.comparison.document import comparison_document
-from timesink.answers.comparison.run_section import run_picture
 from timesink.answers.comparison.work import compare
 from timesink.output import drawing as draw
 from timesink.output.blocks import Table, Verdict

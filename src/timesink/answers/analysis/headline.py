@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import polars as pl
 
@@ -12,6 +13,7 @@ from timesink.analyses.names import device_word
 from timesink.analyses.replay.own_clock import MEASURED, OwnClock
 from timesink.analyses.steps import average_step
 from timesink.model import units
+from timesink.model.data_files import csv_rows
 from timesink.model.findings import SEVERITIES, Finding
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import BUSY_KINDS
@@ -19,15 +21,8 @@ from timesink.model.trace import Trace
 from timesink.rules.idle import LEAST_BETWEEN, LEAST_IDLE, time_between
 from timesink.rules.registry import Steps, complete_steps, find_all
 
-_SAID = {
-    "memcpy": ("is copies", "copies cost"),
-    "memset": ("is memsets", "memsets cost"),
-    "communication": ("is communication", "communication that nothing overlaps costs"),
-    "runtime": ("is runtime calls", "runtime calls with an idle device cost"),
-    "data_loader": ("is data loading", "data loading costs"),
-    "cpu_exec": ("is host code", "host code with an idle device costs"),
-    "other": ("has no recorded activity", "time with no recorded activity costs"),
-}
+_ROWS = csv_rows(Path(__file__).with_name("headline.csv"))
+_SAID = {row["part"]: (row["share"], row["cost"]) for row in _ROWS if row["share"]}
 """Parts of a step beside kernels: what a share of it is, and that it costs time."""
 _ON_DEVICE = {"kernel": "computation", "communication": "communication"}
 _ON_DEVICE |= {"memcpy": "copies", "memset": "memsets"}
@@ -36,31 +31,7 @@ _LEAST_BESIDE, _LEAST_TOLD = 0.002, 0.0005
 _MOST_PARTS, _MUCH = 3, 0.3
 """Parts that are told; and what of the costliest one a finding, or a call, has to be about."""
 
-_SLOW_HOST = (
-    "dominant-operator",
-    "many-waits",
-    "allocator-calls",
-    "low-utilisation-sync-bound",
-    "low-utilisation-runtime-bound",
-    "tiny-kernels",
-    "low-utilisation-launch-bound",
-    "low-utilisation-unexplained",
-)
-_RULES = {
-    "memcpy": ("pageable-copies", "low-utilisation-copy-bound"),
-    "communication": (
-        "stragglers",
-        "exposed-communication",
-        "gloo-on-devices",
-        "data-parallel",
-        "low-utilisation-communication-bound",
-    ),
-    "runtime": ("work-not-recorded", *_SLOW_HOST),
-    "data_loader": ("data-loading", "low-utilisation-input-bound"),
-    "cpu_exec": (*_SLOW_HOST, "large-gaps"),
-    "other": ("dominant-operator", "low-utilisation-host-stalled", "large-gaps", *_SLOW_HOST),
-    "between": ("data-loading", "between-steps"),
-}
+_RULES = {row["part"]: tuple(row["rules"].split()) for row in _ROWS}
 """Rules that speak about a part of the time; of equally grave ones the first is taken."""
 _OF_RANKS = ("stragglers", "odd-rank")
 

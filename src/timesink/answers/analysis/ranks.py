@@ -19,10 +19,10 @@ from timesink.analyses.ranks.own_time import the_ranks
 from timesink.analyses.ranks.rank_set import RankSet, set_notes
 from timesink.answers.analysis.tables import Analysed, Made, neighbours, tables_section, together
 from timesink.answers.causes import cause_name
+from timesink.answers.views import listed_table
 from timesink.model import units
 from timesink.model.findings import Finding
 from timesink.output import blocks
-from timesink.output.numbers import column, table
 from timesink.rules.communication import advice_on, odd_rank, why_late
 
 MOST_CARDS = 8
@@ -367,13 +367,8 @@ def damaged_section(run: Analysed) -> Made:
     if ranks is None or not ranks.damaged:
         return None
     rows = ranks.damaged[: run.rows]
-    columns = (
-        column("worker", "recording", "text", [one.worker for one in rows]),
-        column("reason", "why", "text", [one.reason for one in rows]),
-        column("source", "file", "text", [one.source for one in rows], main=False),
-    )
     title = "Recordings that could not be read"
-    block = table("damaged", title, columns, total_rows=len(ranks.damaged))
+    block = listed_table("damaged", "damaged", title, rows, total_rows=len(ranks.damaged))
     return blocks.Section(
         "damaged", title, (block,), "What is said about ranks is said without them."
     )

@@ -12,11 +12,11 @@ from timesink.analyses.work.efficiency import (
     Efficiency,
     operator_efficiency,
 )
-from timesink.analyses.work.steps import LINK, MATRIX, MEMORY, VECTOR, StepEfficiency
+from timesink.analyses.work.steps import StepEfficiency
 from timesink.answers.analysis.efficiency import efficiency_sentences, notes_of
 from timesink.answers.analysis.tables import Analysed, Empty, Made
 from timesink.answers.tables import sentence
-from timesink.answers.views import NO_KERNELS, NO_SHAPES_RECORDED
+from timesink.answers.views import NO_KERNELS, NO_SHAPES_RECORDED, parts_of
 from timesink.model import units
 from timesink.output.blocks import (
     Block,
@@ -35,20 +35,9 @@ from timesink.output.blocks import (
 
 _TITLE = "How near to the limit"
 _TERA = 1e12
-_PARTS = {
-    MATRIX: ("1", "matrix units"),
-    VECTOR: ("3", "vector units"),
-    MEMORY: ("2", "memory"),
-    LINK: ("7", "links"),
-}
+_PARTS = parts_of("roofs")
 """What sets roofs: the colour and the words of each."""
-_BEYOND = {
-    "below_ns": ("6", "kernels below their roofs", "what kernels take beyond their roofs"),
-    "unmodelled_ns": ("other", "kernels not modelled", "kernels whose work is not known"),
-    "communication_ns": ("communication", "exposed communication", "and nothing else runs"),
-    "copies_ns": ("memset", "copies", "copies and memsets, and no kernel runs"),
-    "idle_ns": ("idle", "idle", "nothing runs on the device"),
-}
+_BEYOND = parts_of("beyond-roofs")
 """What a step takes beyond the ideal: the colour, the words and the meaning of each part."""
 
 
@@ -119,7 +108,7 @@ def _tiles(found: Efficiency, step: StepEfficiency) -> Tiles:
 def _waterfall(step: StepEfficiency) -> Parts:
     parts = [
         Part(colour, f"at the roof of {words}", step.ideal_ns[name], "time at the roof")
-        for name, (colour, words) in _PARTS.items()
+        for name, (colour, words, _) in _PARTS.items()
         if step.ideal_ns[name]
     ]
     parts += [
@@ -150,7 +139,7 @@ def _roofline(found: Efficiency) -> list[Scatter]:
     if shown.is_empty():
         return []
     points = tuple(
-        Point(name, shape, x, _TERA * y, size, _PARTS[bound][0])
+        Point(name, shape, x, _TERA * y, size, _PARTS[bound].colour)
         for name, shape, x, y, size, bound in shown.select(
             "operator", "shape", "flop_per_byte", "tflops", time, "bound"
         ).iter_rows()
@@ -166,7 +155,7 @@ def _roofline(found: Efficiency) -> list[Scatter]:
             points,
             tuple(
                 PointGroup(colour, f"bound by {words}")
-                for colour, words in _PARTS.values()
+                for colour, words, _ in _PARTS.values()
                 if any(point.group == colour for point in points)
             ),
             tuple(_roofs(found, peaks)),

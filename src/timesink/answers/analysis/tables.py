@@ -48,43 +48,6 @@ _KINDS: Mapping[str | None, str] = {
     "world": "all ranks",
     None: "-",
 }
-_BRIEF: Mapping[str, Sequence[str]] = {
-    "efficiency": (
-        "operator",
-        "shape",
-        "step_ns",
-        "bound",
-        "roof_pct",
-        "headroom_ns",
-        "tflops",
-        "tb_per_s",
-    ),
-    "ranks": (
-        "rank",
-        "step_ns",
-        "compute_ns",
-        "exposed_communication_ns",
-        "overlap_ns",
-        "wait_caused_ns",
-        "wait_suffered_ns",
-        "idle_ns",
-        "pipeline_bubble_ns",
-    ),
-    "collectives-matched": (
-        "collective",
-        "group_kind",
-        "group_size",
-        "size_bytes",
-        "calls",
-        "wait_mean_ns",
-        "transfer_mean_ns",
-        "latest_rank",
-        "bus_bytes_per_s",
-        "groups",
-        "algorithm_bytes_per_s",
-    ),
-}
-"""Columns of the short answer."""
 _KEPT = {"efficiency": 6}
 """How many of them stay however narrow the text is: names are cut before."""
 _MOST_RANGES, _MOST_NAMED = 6, 8
@@ -149,10 +112,11 @@ class Analysed:
             frame = self.analysis.table(view) if both else self.frame(view)
         shown, whole = in_words(frame, view), whole_of(self.analysis, view, frame)
         block = table_block(shown, view, start_ns=self.start_ns, rows=self.rows, whole=whole)
-        if not self.brief or view not in _BRIEF:
+        told = find_view(view).brief
+        if not self.brief or not told:
             return block
         known = {one.key: one for one in block.columns}
-        columns = [known[key] for key in _BRIEF[view] if key in known]
+        columns = [known[key] for key in told if key in known]
         kept = _KEPT.get(view, 2)
         ordered = (replace(one, spare=max(at + 1 - kept, 0)) for at, one in enumerate(columns))
         return replace(block, columns=tuple(ordered))

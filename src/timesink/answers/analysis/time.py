@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,24 +17,21 @@ from timesink.analyses.replay.critical_path import path_kinds
 from timesink.analyses.steps import PARTS, average_step, find_steps, step_breakdown
 from timesink.answers.analysis.roofs import efficiency_tiles
 from timesink.answers.analysis.tables import Analysed, Empty, Made, neighbours, together
-from timesink.answers.views import NO_COMMUNICATION, NO_DEVICE_WORK, NO_STEPS, Absent, columns_of
+from timesink.answers.views import (
+    NO_COMMUNICATION,
+    NO_DEVICE_WORK,
+    NO_STEPS,
+    Absent,
+    NamedParts,
+    columns_of,
+    parts_of,
+)
 from timesink.model import units
 from timesink.model.trace import Trace
 from timesink.output.blocks import Block, Part, Parts, Section, StackPart, Stacks, Text, Tile, Tiles
 from timesink.output.numbers import worded
 
-_NAMES = {
-    "kernel": "kernels",
-    "memcpy": "copies",
-    "memset": "memsets",
-    "communication": "communication",
-    "runtime": "runtime calls",
-    "data_loader": "data loading",
-    "cpu_exec": "host code",
-    "other": "other",
-}
-_Named: TypeAlias = Mapping[str, tuple[str, str]]
-"""Columns that add up: the colour and the words of each."""
+_STEP = parts_of("steps")
 _UNMARKED = Absent("no steps are marked", "call step() of the profiler after each one")
 MOST_BARS = 200
 """More than this cannot be told apart side by side."""
@@ -49,7 +46,7 @@ def breakdown_section(run: Analysed) -> Made:
         return Empty("breakdown", title, NO_STEPS)
     about = columns_of("steps")
     parts = tuple(
-        Part(part, _NAMES[part], average[f"{part}_ns"], about[f"{part}_ns"].meaning)
+        Part(part, _STEP[part].words, average[f"{part}_ns"], about[f"{part}_ns"].meaning)
         for part in PARTS
         if average[f"{part}_ns"]
     )
@@ -65,26 +62,13 @@ def steps_section(run: Analysed) -> Made:
     if frame.height == 1:
         # Its parts are those of the average step.
         return Section("steps", "Steps", (run.table("steps"),))
-    named = {f"{part}_ns": (part, _NAMES[part]) for part in PARTS if frame[f"{part}_ns"].sum()}
+    named = {f"{part}_ns": _STEP[part] for part in PARTS if frame[f"{part}_ns"].sum()}
     bars = _stacks("Steps and their parts", frame, "name", named)
     blocks: tuple[Block, ...] = (bars, run.table("steps"))
     return Section("steps", "Steps", blocks, _grouped_lead(frame.height))
 
 
-PATH_KINDS = {
-    "kernel": ("kernel", "kernels"),
-    "memcpy": ("memcpy", "copies"),
-    "memset": ("memset", "memsets"),
-    "communication": ("communication", "communication"),
-    "host": ("cpu_exec", "host code"),
-    "runtime_call": ("runtime", "runtime calls"),
-    "data_loading": ("data_loader", "data loading"),
-    "launch": ("5", "launches on their way"),
-    "queue": ("idle", "gaps between queued work"),
-    "wake_up": ("1", "threads that wake up"),
-    "hand_over": ("7", "hand-over between threads"),
-}
-"""Kinds of pieces of the critical path: the colour and the words of each."""
+PATH_KINDS = parts_of("critical-path")
 _ONE_THING = ("communication", "host", "data_loading", "hand_over")
 _LEAST_TOLD = 0.01
 """Of a step: what decides less is not named."""
@@ -99,7 +83,7 @@ def critical_path_section(run: Analysed) -> Made:
     if not kinds:
         return Empty("critical-path", title, NO_STEPS)
     first, *others = (
-        f"{PATH_KINDS[kind][1]} {'decide ' * (not told)}{units.share(ns, cycle)}"
+        f"{PATH_KINDS[kind].words} {'decide ' * (not told)}{units.share(ns, cycle)}"
         for told, (kind, ns) in enumerate(kinds.items())
         if not told or ns >= _LEAST_TOLD * cycle
     )
@@ -108,7 +92,9 @@ def critical_path_section(run: Analysed) -> Made:
         line = line.replace("decide", "decides", 1)
     if run.brief:
         return Section("critical-path", title, (Text(line),))
-    parts = tuple(Part(PATH_KINDS[kind][0], PATH_KINDS[kind][1], ns) for kind, ns in kinds.items())
+    parts = tuple(
+        Part(PATH_KINDS[kind].colour, PATH_KINDS[kind].words, ns) for kind, ns in kinds.items()
+    )
     bar = Parts("The critical path of a step", "time_ns", cycle, parts)
     tables = [run.table(view) for view in ("critical-path", "critical-path-modules")]
     lead = f"{line} What is not on this path could be faster without a step being shorter."
@@ -123,12 +109,12 @@ def _grouped_lead(steps: int) -> str:
     return said if size > 1 else ""
 
 
-def _stacks(title: str, frame: pl.DataFrame, label: str, named: _Named) -> Stacks:
+def _stacks(title: str, frame: pl.DataFrame, label: str, named: NamedParts) -> Stacks:
     """One bar per row, or per group of neighbours where there are too many; parts by column."""
     groups = neighbours(frame.height, MOST_BARS)
     starts, ends = np.array(groups).T
     made = []
-    for column, (colour, words) in named.items():
+    for column, (colour, words, _) in named.items():
         sums = np.add.reduceat(frame[column].cast(pl.Float64).fill_null(0).to_numpy(), starts)
         means = tuple((sums / (ends - starts)).round(1).tolist())
         made.append(StackPart(colour, words, means))
@@ -159,23 +145,6 @@ def _steps_sentence(run: Analysed) -> str:
 _DID, _IDLE = "What {} did, from its first activity to its last", "Why {} was idle during the steps"
 
 _BUSY = ("utilisation", "any_activity", "sm_efficiency", "occupancy_pct", "tensor_core_ratio")
-_WORK: _Named = {
-    "compute_ns": ("kernel", "computation"),
-    "exposed_communication_ns": ("communication", "communication alone"),
-    "exposed_memory_ns": ("memcpy", "copies alone"),
-    "idle_ns": ("idle", "idle"),
-}
-_CAUSES: _Named = {
-    "data_loading_ns": ("data_loader", "data loading"),
-    "communication_ns": ("communication", "communication on the host"),
-    "sync_ns": ("1", "host waited for the device"),
-    "runtime_call_ns": ("runtime", "another runtime call"),
-    "stalled_ns": ("7", "host stalled"),
-    "host_ns": ("cpu_exec", "not launched yet"),
-    "queued_ns": ("5", "launched, and waiting"),
-    "unrecorded_ns": ("2", "host waited for work that was not recorded"),
-    "unknown_ns": ("other", "launch not recorded"),
-}
 
 
 def devices_section(run: Analysed) -> Made:
@@ -193,9 +162,9 @@ def devices_section(run: Analysed) -> Made:
         return Section("devices", "Devices", tuple(Text(line) for line in lines))
     causes = run.frame("idle-causes")
     idle = causes.filter(causes["idle_ns"] > 0)
-    blocks = [_picture(_DID, word, times, _WORK, "device-time")]
+    blocks = [_picture(_DID, word, times, "device-time")]
     if idle.height:
-        blocks.append(_picture(_IDLE, word, idle, _CAUSES, "idle-causes"))
+        blocks.append(_picture(_IDLE, word, idle, "idle-causes"))
     if times.height > 1:
         blocks += [run.table(view) for view in ("devices", "device-time", "idle-causes")]
     return Section("devices", "Devices", tuple(blocks), "; ".join(lines))
@@ -226,20 +195,20 @@ def _device_line(word: str, row: Mapping[str, Any], span: Mapping[str, Any] | No
     return f"{_device(word, row['device'])}: {', '.join(said)}"
 
 
-def _picture(title: str, word: str, frame: pl.DataFrame, named: _Named, view: str) -> Block:
+def _picture(title: str, word: str, frame: pl.DataFrame, view: str) -> Block:
     """One device as a whole and its parts, several as bars side by side."""
-    shown = {column: said for column, said in named.items() if frame[column].sum()}
+    shown = {column: said for column, said in parts_of(view).items() if frame[column].sum()}
     names = [_device(word, number) for number in frame["device"].to_list()]
     if len(names) > 1:
         parts = tuple(
             StackPart(colour, words, tuple(frame[column].fill_null(0).to_list()))
-            for column, (colour, words) in shown.items()
+            for column, (colour, words, _) in shown.items()
         )
         return Stacks(title.format("each device"), "time_ns", tuple(names), parts)
     about = columns_of(view)
     whole = tuple(
         Part(colour, words, frame[column][0], about[column].meaning)
-        for column, (colour, words) in shown.items()
+        for column, (colour, words, _) in shown.items()
     )
     return Parts(title.format(names[0]), "time_ns", sum(part.value for part in whole), whole)
 
@@ -251,16 +220,6 @@ def _device(word: str, number: int | None) -> str:
 
 _MOST_WORKERS = 64
 """Workers beyond this are told by tables."""
-_TALKING: _Named = {
-    "transfer_ns": ("communication", "transfer"),
-    "waiting_ns": ("idle", "waiting for others"),
-}
-_OVERLAP: _Named = {
-    "computation_ns": ("kernel", "computation alone"),
-    "overlap_ns": ("5", "both at once"),
-    "communication_ns": ("communication", "communication alone"),
-    "other_ns": ("other", "neither"),
-}
 
 
 def workers_section(run: Analysed) -> Made:
@@ -276,7 +235,7 @@ def workers_section(run: Analysed) -> Made:
     means = mean_over_steps(steps, "transfer_ns", "waiting_ns")
     if means.height > _MOST_WORKERS:
         return Section("workers", "Workers", tables)
-    bars = _stacks("Communication of an average step", means, "worker", _TALKING)
+    bars = _stacks("Communication of an average step", means, "worker", parts_of("workers"))
     return Section("workers", "Workers", (bars, *tables), "Who waits least is mostly waited for.")
 
 
@@ -287,7 +246,7 @@ def overlap_section(run: Analysed) -> Made:
     if not steps["communication_ns"].sum():
         return Empty("overlap", title, NO_COMMUNICATION)
     parts = steps.with_columns(pl.col("computation_ns", "communication_ns") - pl.col("overlap_ns"))
-    bars = _stacks("Steps by what went on", parts, "name", _OVERLAP)
+    bars = _stacks("Steps by what went on", parts, "name", parts_of("overlap"))
     return Section("overlap", title, (bars,), _grouped_lead(steps.height))
 
 

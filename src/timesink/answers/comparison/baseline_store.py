@@ -26,8 +26,7 @@ from timesink import __version__
 from timesink.analyses.statistics.repeats import TimedRun
 from timesink.answers.ahead import CycleSearch
 from timesink.answers.comparison.kept_runs import run_of_tables, tables_of
-from timesink.answers.comparison.runs import SideRun
-from timesink.answers.comparison.sides import LEFT_OUT, RunSide, SideSource
+from timesink.answers.comparison.sides import LEFT_OUT, RunSide, SideRun, SideSource
 from timesink.errors import OutputError, TimesinkError, UnreadableError, UsageError
 from timesink.formats.written_files import BASELINE_ENDING, SERIES, STORE
 from timesink.sources.kept_answers import Tables, from_bytes, to_bytes

@@ -16,8 +16,7 @@ from timesink.answers.comparison import baseline_store
 from timesink.answers.comparison.gate_result import doubts_of
 from timesink.answers.comparison.kept_runs import Runs, read_sides
 from timesink.answers.comparison.repeated import RepeatedSide, distinct, expanded, timed_side
-from timesink.answers.comparison.runs import SideReadOptions, SideRun
-from timesink.answers.comparison.sides import find_cases, find_side
+from timesink.answers.comparison.sides import SideReadOptions, SideRun, find_cases, find_side
 from timesink.errors import NotFoundError, OutputError, TimesinkError, UsageError
 from timesink.model.units import brief_ns, counted, from_to, listed, size_bytes
 

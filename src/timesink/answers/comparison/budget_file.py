@@ -278,7 +278,7 @@ _WILD = {"*": ".*", "?": "."}
 _CALL_KIND = {"operators": "operator", "modules": "module"}
 _ON_DEVICE = "gpu_"
 """How classes of functions begin that run on a device."""
-DEVICE_TIME = "time on a device"
+LACKED_TIME = "time on a device"
 """What recordings lack in which nothing tells of work on devices, or of who launched it."""
 _DIGITS = 3
 _UNITS = ((10**9, "s"), (10**6, "ms"), (1000, "us"))
@@ -332,7 +332,7 @@ def lacking(role: Role, kind: str, of: str) -> str | None:
         return kind if device_work(role).is_empty() else None
     if role.anatomy is None or role.anatomy.calls.filter(kind=_CALL_KIND[kind]).is_empty():
         return kind
-    return DEVICE_TIME if of == "device" and not has_device_work(role) else None
+    return LACKED_TIME if of == "device" and not has_device_work(role) else None
 
 
 def _kernels(role: Role, pattern: str) -> tuple[pl.DataFrame, pl.Series]:

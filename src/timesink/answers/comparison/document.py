@@ -12,9 +12,14 @@ import msgspec
 from timesink.answers import causes
 from timesink.answers.comparison import pair_tables, sentences
 from timesink.answers.comparison.changes import Told
-from timesink.answers.comparison.cycle_picture import OTHER, USUAL, cycle_picture, side
+from timesink.answers.comparison.cycle_pictures import (
+    OTHER,
+    USUAL,
+    cycle_picture,
+    run_sections,
+    side,
+)
 from timesink.answers.comparison.efficiency import efficiency_blocks, efficiency_section
-from timesink.answers.comparison.exploration import explored_sections, rank_sections
 from timesink.answers.comparison.gate import TONES, gate_section, outcome
 from timesink.answers.comparison.gate_result import Gate
 from timesink.answers.comparison.naming import EXPLORATORY_REPORT, VERSUS
@@ -29,9 +34,9 @@ from timesink.answers.comparison.program import (
     program_section,
 )
 from timesink.answers.comparison.published_report import comparison_md, pair_md, ranks_md
-from timesink.answers.comparison.published_tables import table_csv
+from timesink.answers.comparison.rank_sets import explored_sections, rank_sections
 from timesink.answers.comparison.report import SCHEMA, Comparison
-from timesink.answers.comparison.run_section import run_sections
+from timesink.answers.comparison.values import table_csv
 from timesink.errors import NotFoundError, TimesinkError
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis

@@ -17,11 +17,11 @@ from timesink.analyses.comparison.efficiency import (
 )
 from timesink.analyses.kernels.peaks import DevicePeaks
 from timesink.analyses.work.cycle_work import CycleEfficiency
+from timesink.answers.views import listed_table
 from timesink.model import units
 from timesink.model.diagnosis import SIDES
 from timesink.model.units import from_to
 from timesink.output.blocks import Block, Section, Table, Text
-from timesink.output.numbers import column, table
 
 _TITLE = "How near to the limit"
 _NS_PER_US = 1000.0
@@ -32,18 +32,6 @@ _OTHER_SHARE = 0.1
 _LIKE = 0.05
 """Parts of it that are told by other launches, and said to be."""
 _FIGURES = {name: name.upper() for name in ("mfu", "hfu", "mbu")}
-_MEANINGS = {
-    "operator": "Operator whose work, precision or time per cycle is another one.",
-    "shape": "What it was given; both, where shapes changed.",
-    "change": "precision: products in another one; more or less work: operations or bytes; slower "
-    "and faster: the same work in another time.",
-    "precision": "Precision of its operands; tf32 where its kernels round to that.",
-    "gflop": "Operations per cycle, in 10^9; exact.",
-    "mib": "Bytes per cycle that have to be read and written, in MiB; exact.",
-    "roof": "What the device would need at least, as a share of the time.",
-    "tflops": "Operations per second of device time, in 10^12.",
-    "time": "Time on the device per cycle.",
-}
 
 
 def efficiency_lines(found: EfficiencyChange, names: tuple[str, str] = SIDES) -> list[str]:
@@ -193,34 +181,12 @@ def operators_block(found: EfficiencyChange, most: int | None, id_: str) -> Tabl
     """Operators whose work, precision or time changed."""
     every = found.operators
     rows = every.head(most or every.height)
-    pairs = [
-        [_of_both(row, name) for row in rows.iter_rows(named=True)]
+    values = {
+        name: [_of_both(row, name) for row in rows.iter_rows(named=True)]
         for name in ("precision", "gflop", "mib", "tflops")
-    ]
-    precision, gflop, mib, tflops = pairs
-    return table(
-        id_,
-        "Operators that changed, per cycle",
-        [
-            column("operator", "operator", "text", rows["operator"]),
-            column("shape", "shape", "text", rows["shape"], cut="middle", spare=1),
-            column("change", "change", "text", rows["change"]),
-            column("precision", "precision", "text", precision, spare=3),
-            column("gflop", "GFLOP", "text", gflop, right=True, spare=2),
-            column("mib", "MiB", "text", mib, right=True, spare=4),
-            column("tflops", "TFLOP/s", "text", tflops, right=True, spare=5),
-            column("base_roof_pct", "of roof base", "percent", rows["base_roof_pct"]),
-            column("new_roof_pct", "of roof new", "percent", rows["new_roof_pct"]),
-            column("base_time_ns", "time base", "time_ns", rows["base_time_ns"]),
-            column("new_time_ns", "time new", "time_ns", rows["new_time_ns"]),
-        ],
-        total_rows=every.height,
-        meanings={
-            **_MEANINGS,
-            **{f"{side}_roof_pct": _MEANINGS["roof"] for side in SIDES},
-            **{f"{side}_time_ns": _MEANINGS["time"] for side in SIDES},
-        },
-    )
+    }
+    title = "Operators that changed, per cycle"
+    return listed_table("operator-changes", id_, title, rows, values, total_rows=every.height)
 
 
 def _of_both(row: dict[str, Any], name: str) -> str:

@@ -14,17 +14,16 @@ from timesink.analyses.anatomy.anatomy import Anatomy
 from timesink.analyses.anatomy.places import with_calls
 from timesink.analyses.behaviour.functions import of_cycles_alone
 from timesink.answers.ahead import CycleSearch, Helpers
-from timesink.answers.comparison.runs import (
+from timesink.answers.comparison.sides import (
+    LEFT_OUT,
     CycleUnit,
     Failure,
     SideReadOptions,
     SideRun,
-    by_units_of,
+    SideSource,
     run_of,
     run_or_failure,
-    with_common_unit,
 )
-from timesink.answers.comparison.sides import LEFT_OUT, SideSource
 from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.formats.registry import read_trace
 from timesink.model.recorded_run import RecordedRun, recorded_run
@@ -264,6 +263,78 @@ def _unit(run: RecordedRun) -> str | None:
     """What a cycle is; whichever optimizer steps, it is its step."""
     by, name = run.cycles.by, run.cycles.name
     return f"{by} {name}" if by in _NAMED and name else by
+
+
+# -- one unit of repetition for all runs that are set beside each other ---------------------------
+
+
+def by_units_of(failure: Failure, runs: Sequence[SideRun], finding: CycleSearch) -> SideRun | None:
+    """A recording in which nothing was seen to repeat, by the unit of another; None without."""
+    if failure.trace is None or finding.says_unit:
+        return None
+    units = _distinct_units([run.unit for run in runs])
+    tried = (_by_unit(failure.source, failure.trace, unit, finding) for unit in units)
+    return next((run for run in tried if run is not None), None)
+
+
+def with_common_unit(
+    runs: Sequence[SideRun], finding: CycleSearch
+) -> tuple[list[SideRun], list[str]]:
+    """Runs whose cycles are the same unit, where one is found that all of them have.
+
+    Cycles of behaviour tables are what they are; recordings are searched again for the unit of
+    another run.
+    """
+    units = _distinct_units([run.unit for run in runs])
+    if len(units) < 2 or all(run.trace is None for run in runs):
+        return list(runs), []  # of tables alone, the check of the workload says it
+    for unit in units:
+        found: list[SideRun] = []
+        for run in runs:
+            again: SideRun | None = run
+            if not run.unit.is_that_of(unit):
+                again = (
+                    None if run.trace is None else _by_unit(run.source, run.trace, unit, finding)
+                )
+            if again is None:
+                break
+            found.append(again)
+        else:
+            others = ", ".join(_unit_words(one) for one in units if one != unit)
+            said = (
+                f"cycles of all runs are taken as {_unit_words(unit)}; on its own, one had {others}"
+            )
+            return found, [said]
+    listed = "; ".join(_unit_words(unit) for unit in units[:4])
+    return list(runs), [f"cycles are not the same unit in all runs: {listed}"]
+
+
+def _distinct_units(units: Sequence[CycleUnit]) -> list[CycleUnit]:
+    distinct: list[CycleUnit] = []
+    for unit in units:
+        if not any(unit.is_that_of(other) for other in distinct):
+            distinct.append(unit)
+    return distinct
+
+
+def _by_unit(
+    source: SideSource, trace: Trace, unit: CycleUnit, finding: CycleSearch
+) -> SideRun | None:
+    """The run by its mark, and by the way it was found; None where neither gives this unit."""
+    by_name = unit.anchor is not None and unit.method in (None, "marker", "python")
+    ways = [replace(finding, marker=unit.anchor)] if by_name else []
+    ways += [replace(finding, by=unit.method)] if unit.method else []
+    # A mark that is asked for by name may be the cycle, where it was found to lie between two.
+    for way in ways[::-1] if unit.method == "marker" else ways:
+        with suppress(TimesinkError):
+            again = run_of(source, trace, way)
+            if again.unit.is_that_of(unit):
+                return again
+    return None
+
+
+def _unit_words(unit: CycleUnit) -> str:
+    return unit.anchor or (f"found by {unit.method}" if unit.method else "of several kinds")
 
 
 # -- files of sides --------------------------------------------------------------------------------

@@ -14,8 +14,7 @@ from timesink.analyses.anatomy.anatomy import only_cycles
 from timesink.analyses.comparison.pair import Pair, Role
 from timesink.analyses.statistics.repeats import timed_runs
 from timesink.answers.comparison.pairing import Compared, Match, RoleMember
-from timesink.answers.comparison.runs import SideRun
-from timesink.answers.comparison.sides import stem_of
+from timesink.answers.comparison.sides import SideRun, stem_of
 from timesink.errors import NotFoundError
 from timesink.model.schema import host_and_pid
 from timesink.model.units import listed, natural

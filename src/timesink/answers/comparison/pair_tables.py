@@ -14,14 +14,13 @@ from timesink.answers.causes import told_counters
 from timesink.answers.comparison.changes import Told, known_load
 from timesink.answers.comparison.pairing import Compared
 from timesink.answers.tables import short_labels
-from timesink.answers.views import meanings_of
+from timesink.answers.views import listed_table, meanings_of
 from timesink.model import units
-from timesink.model.diagnosis import Diagnosis
+from timesink.model.diagnosis import SIDES, Diagnosis
 from timesink.model.units import amount, digits, from_to, per_cycle, shares, times
 from timesink.model.units import change as worded_change
-from timesink.output.blocks import Column, Table
+from timesink.output.blocks import Table
 from timesink.output.names import cut_middle
-from timesink.output.numbers import column, table
 
 MOST_ROWS = 500
 """Rows of a table; few readers look at more, and a file holds them all."""
@@ -38,8 +37,6 @@ _VERDICTS = {
     "cannot tell": "cannot tell",
     "unknown": "too few cycles",
 }
-_P = "Chance of a difference this large by noise alone."
-_SHARE = "Share of the cycle."
 _CHANGED = (
     f"yes: beyond noise; little: beyond noise, by less than {LEAST_SHARE:.0%} of a cycle; noise: "
     "by no more than noise may do."
@@ -75,27 +72,19 @@ def times_block(
     rows = every.head(most).with_columns(p=either_p("welch_p", "rank_p"))
     calls = zip(map(per_cycle, rows["calls_base"]), map(per_cycle, rows["calls_new"]), strict=True)
     what = "Functions without metrics" if unmeasured else "Time per cycle"
-    return table(
-        id_,
-        f"{what}, largest changes",
-        [
-            column("function", "function", "text", map(told.label, rows["function"])),
-            column("device", "device", "text", rows["device"], spare=2),
-            *_both_times(told, rows, spare=5),
-            column("change_pct", "change %", "percent", rows["change_pct"], spare=1, signed=True),
-            column("verdict", "changed", "text", _outcomes(told, rows), help=_CHANGED,
-                   spare=1, cut="nothing"),
-            _chances(told, rows, spare=3),
-            column("calls", "calls", "text", [" → ".join(dict.fromkeys(both)) for both in calls],
-                   right=True, spare=3, medium="text"),
-            *_calls_and_shares(rows),
-            column("class", "class", "text", rows["function_class"], main=False),
-            # Names as they were recorded, which a search finds as well.
-            column("name", "full name", "text", rows["function"], main=False),
-        ],
-        total_rows=every.height,
-        note="" if unmeasured else told.unrecorded,
-        meanings=_COMPARED,
+    values = {
+        "function": map(told.label, rows["function"]),
+        "verdict": _outcomes(told, rows),
+        "calls": [" → ".join(dict.fromkeys(both)) for both in calls],
+        "class": rows["function_class"],
+        # Names as they were recorded, which a search finds as well.
+        "name": rows["function"],
+        **_of_sides(told, rows),
+    }
+    return listed_table(
+        "function-times", id_, f"{what}, largest changes", rows, values,
+        titles=_side_titles(told), total_rows=every.height,
+        note="" if unmeasured else told.unrecorded, meanings={**_COMPARED, "verdict": _CHANGED},
     )  # fmt: skip
 
 
@@ -121,22 +110,15 @@ def families_block(told: Told, most: int, id_: str = "families", *, alone: bool 
     Where this table is `alone`, it says itself what is left out.
     """
     rows = told.families.head(most).with_columns(p=either_p("welch_p", "rank_p"))
-    return table(
-        id_,
-        "Names that do not meet, by what they are",
-        [
-            column("function", "function", "text", family_names(rows)),
-            column("device", "device", "text", rows["device"], spare=2),
-            *_both_times(told, rows),
-            column("names_base", "names base", "count", rows["names_base"].list.len(),
-                   spare=3),
-            column("names_new", "names new", "count", rows["names_new"].list.len(), spare=3),
-            _chances(told, rows, spare=4),
-            *_calls_and_shares(rows),
-        ],
-        total_rows=told.families.height,
-        note="" if rows.height else NO_FAMILIES,
-        meanings=_COMPARED,
+    values = {
+        "function": family_names(rows),
+        **{name: rows[name].list.len() for name in ("names_base", "names_new")},
+        **_of_sides(told, rows),
+    }
+    return listed_table(
+        "name-families", id_, "Names that do not meet, by what they are", rows, values,
+        titles=_side_titles(told), total_rows=told.families.height,
+        note="" if rows.height else NO_FAMILIES, meanings=_COMPARED,
         rest=told.unrecorded if alone else "",
     )  # fmt: skip
 
@@ -147,23 +129,21 @@ def counters_block(
     """Counters that changed beyond noise, each once; not those of a device told `before`."""
     every = [row for row in told.counters if (row["metric"], row["device"]) not in before]
     which, rows = "Counters" if len(every) == len(told.counters) else "Other counters", every[:most]
-    return table(
+    values = {
+        "counter": [row["metric"] for row in rows],
+        "value": [counter_values(told, row) for row in rows],
+        "change": [worded_change(row["mu_base"], row["mu_new"]) for row in rows],
+        "function": [told.label(row["function"]) for row in rows],
+    }
+    return listed_table(
+        "counter-changes",
         id_,
         f"{which} that changed beyond noise",
-        [
-            column("counter", "counter", "text", _texts(rows, "metric")),
-            column("device", "device", "text", _texts(rows, "device")),
-            column("value", "value", "text", [counter_values(told, row) for row in rows],
-                   right=True),
-            column("change", "change", "text",
-                   [worded_change(row["mu_base"], row["mu_new"]) for row in rows], right=True),
-            column("p", "p", "p_value", [row["p"] for row in rows], help=_P, main=False, spare=1),
-            column("function", "function", "text", [told.label(row["function"]) for row in rows],
-                   spare=2),
-        ],
+        rows,
+        values,
         total_rows=len(every),
         meanings=_COMPARED,
-    )  # fmt: skip
+    )
 
 
 def scores_block(told: Told, most: int, id_: str = "scores") -> Table:
@@ -174,35 +154,20 @@ def scores_block(told: Told, most: int, id_: str = "scores") -> Table:
     def chances(key: str) -> list[float | None]:
         return [row[key] if known else None for row, known in zip(rows, tested, strict=True)]
 
-    return table(
-        id_,
-        "Functions whose share and counter changed most (score: in spreads of the base)",
-        [
-            column("function", "function", "text", [told.label(row["function"]) for row in rows]),
-            column("metric", "metric", "text", _texts(rows, "metric")),
-            column("device", "device", "text", _texts(rows, "device"), spare=1),
-            column("counter", "counter", "text", [counter_values(told, row) for row in rows],
-                   right=True),
-            *(
-                column(f"beta_{side}", f"share {side}", "percent",
-                       _texts(rows, f"beta_{side}_pct"), help=_SHARE, medium="page")
-                for side in ("base", "new")
-            ),
-            column("share", "share of cycle", "text",
-                   [shares(row["beta_base_pct"], row["beta_new_pct"]) for row in rows],
-                   right=True, spare=2, medium="text"),
-            column("score", "score", "number", _texts(rows, "score"), bar=True, medium="page",
-                   help=_COMPARED["digits"]),
-            column("digits", "score", "text", [digits(row["score"]) for row in rows],
-                   right=True, medium="text"),
-            column("p_share", "p share", "p_value", chances("beta_rank_p"), help=_P,
-                   main=False, spare=5),
-            column("p_counter", "p counter", "p_value", chances("mu_rank_p"), help=_P,
-                   main=False, spare=5),
-            column("name", "full name", "text", _texts(rows, "function"), main=False),
-        ],
-        total_rows=told.pair.rows.height,
-        meanings=_COMPARED,
+    values = {
+        "function": [told.label(row["function"]) for row in rows],
+        "counter": [counter_values(told, row) for row in rows],
+        **{f"beta_{side}": [row[f"beta_{side}_pct"] for row in rows] for side in SIDES},
+        "share": [shares(row["beta_base_pct"], row["beta_new_pct"]) for row in rows],
+        "digits": [digits(row["score"]) for row in rows],
+        "p_share": chances("beta_rank_p"),
+        "p_counter": chances("mu_rank_p"),
+        "name": [row["function"] for row in rows],
+    }
+    title = "Functions whose share and counter changed most (score: in spreads of the base)"
+    return listed_table(
+        "function-scores", id_, title, rows, values, total_rows=told.pair.rows.height,
+        meanings={**_COMPARED, "score": _COMPARED["digits"]},
     )  # fmt: skip
 
 
@@ -212,29 +177,20 @@ def pairs_block(
     """One row per pair: how cycle time changed, and what changed most."""
     every, pairs, names = len(pairs), pairs[:most], names[:most]
     cycles = [told.pair.cycle_times for _, told in pairs]
-    return table(
-        "pairs",
-        "Cycle time",
-        [
-            column("pair", "role", "text", names, link="worker"),
-            column("base_ns", "base", "time_ns", [one.base_mean_ns for one in cycles]),
-            column("new_ns", "new", "time_ns", [one.new_mean_ns for one in cycles]),
-            column(
-                "delta_ns", "change", "time_ns",
-                [one.new_mean_ns - one.base_mean_ns for one in cycles], bar=True, signed=True,
-                medium="page",
-            ),
-            column("change_pct", "change %", "percent", [one.change_pct for one in cycles],
-                   signed=True),
-            column("verdict", "verdict", "text",
-                   [_VERDICTS[told.verdict.cycles] if told.comparable else "unequal work"
-                    for _, told in pairs], cut="nothing"),
-            column("most", "changed most", "text", [_most_changed(told) for _, told in pairs],
-                   spare=1),
+    values = {
+        "pair": names,
+        "base_ns": [one.base_mean_ns for one in cycles],
+        "new_ns": [one.new_mean_ns for one in cycles],
+        "delta_ns": [one.new_mean_ns - one.base_mean_ns for one in cycles],
+        "verdict": [
+            _VERDICTS[told.verdict.cycles] if told.comparable else "unequal work"
+            for _, told in pairs
         ],
-        total_rows=every,
-        meanings=_COMPARED,
-    )  # fmt: skip
+        "most": [_most_changed(told) for _, told in pairs],
+    }
+    return listed_table(
+        "pairs", "pairs", "Cycle time", cycles, values, total_rows=every, meanings=_COMPARED
+    )
 
 
 def sides_block(pairs: Sequence[tuple[Compared, Told]]) -> Table:
@@ -245,66 +201,27 @@ def sides_block(pairs: Sequence[tuple[Compared, Told]]) -> Table:
 
 def roles_block(roles: Sequence[tuple[str, Role]], *, several: bool = False) -> Table:
     """One row per process; with what it belongs to where there are `several` such."""
-    titles, every = [title for title, _ in roles], [role for _, role in roles]
-    return table(
-        "roles",
-        "Processes",
-        [
-            *([column("case", "case", "text", titles)] if several else []),
-            column("side", "side", "text", [role.label for role in every]),
-            column("pid", "pid", "text", [role.pid for role in every]),
-            column("rank", "rank", "count", [role.rank for role in every]),
-            column("host", "host", "text", [role.host for role in every]),
-            column("cycles", "cycles", "count", [role.cycles for role in every]),
-            column("mean_ns", "cycle time", "time_ns",
-                   [role.mean_cycle_ns or None for role in every]),
-            column("anchor", "marked by", "text", [role.anchor for role in every]),
-            column("method", "cycles found by", "text", [role.method for role in every]),
-            column("confidence", "confidence", "share", [role.confidence for role in every]),
-            column("source", "file", "text", [role.source for role in every]),
-        ],
-        note=units.counted(len(every), "processes") if len(every) > 2 else "",
-        meanings=ROLES,
-    )  # fmt: skip
-
-
-def _both_times(told: Told, rows: pl.DataFrame, spare: int = 0) -> list[Column]:
-    base, new = (
-        column(f"{side}_ns", told.side_name(side), "time_ns", rows[f"{side}_ns"])
-        for side in ("base", "new")
+    every = [role for _, role in roles]
+    values = {
+        "case": [title for title, _ in roles] if several else None,
+        "side": [role.label for role in every],
+        "mean_ns": [role.mean_cycle_ns or None for role in every],
+    }
+    note = units.counted(len(every), "processes") if len(every) > 2 else ""
+    return listed_table(
+        "compared-processes", "roles", "Processes", every, values, note=note, meanings=ROLES
     )
-    delta = rows["delta_ns"]
-    return [
-        base,
-        new,
-        column("delta_ns", "change", "time_ns", delta, bar=True, spare=spare, signed=True),
-    ]
 
 
-def _calls_and_shares(rows: pl.DataFrame) -> list[Column]:
-    """Calls and shares of both sides, for pages."""
-    sides = ("base", "new")
-    return [
-        *(
-            column(f"calls_{side}", f"calls {side}", "number", rows[f"calls_{side}"], main=False)
-            for side in sides
-        ),
-        *(
-            column(f"beta_{side}", f"share {side}", "percent", rows[f"beta_{side}_pct"],
-                   help=_SHARE, main=False)
-            for side in sides
-        ),
-    ]  # fmt: skip
+def _side_titles(told: Told) -> dict[str, str]:
+    """What columns of times of both sides are called."""
+    return {f"{side}_ns": told.side_name(side) for side in SIDES}
 
 
-def _chances(told: Told, rows: pl.DataFrame, spare: int) -> Column:
-    """Of one cycle on a side there is no test."""
+def _of_sides(told: Told, rows: pl.DataFrame) -> dict[str, Any]:
+    """Shares of both sides, and chances: of one cycle on a side there is no test."""
     chances = rows["p"].to_list() if told.tested else [None] * rows.height
-    return column("p", "p", "p_value", chances, help=_P, main=False, spare=spare)
-
-
-def _texts(rows: Sequence[Mapping[str, Any]], key: str) -> list[Any]:
-    return [row[key] for row in rows]
+    return {**{f"beta_{side}": rows[f"beta_{side}_pct"] for side in SIDES}, "p": chances}
 
 
 def _most_changed(told: Told) -> str:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import polars as pl
 from msgspec import structs
 
+from timesink.analyses.comparison.signals import Signals, signals_of
 from timesink.answers.causes import cause_name
+from timesink.answers.comparison.pairing import Compared
+from timesink.answers.views import listed_table
 from timesink.model import units
 from timesink.model.diagnosis import CycleKinds, Diagnosis, ProgramChange, ProgramEdit
-from timesink.model.units import from_to, per_cycle
+from timesink.model.units import from_to, per_cycle, size_bytes
 from timesink.output.blocks import Block, Detail, Kind, Section, Table, Tree, TreeSide
 from timesink.output.names import short_names
-from timesink.output.numbers import column, first_nodes, numbers, table, words
+from timesink.output.numbers import first_nodes, numbers, words
 
 _NS_PER_US = 1000.0
 NO_PROGRAM = "No timeline tells what these programs call."
@@ -26,26 +29,6 @@ _REPEAT = (
     "Same program, same device time ({took}): the host was {pace}. Record both sides again before "
     "looking for code."
 )
-_MEANINGS = {
-    "edit": "What the new program does otherwise.",
-    "cause": "What that means.",
-    "place": "Where in the program, as far as was recorded.",
-    "calls": "Calls per cycle of the call that tells it best, first side → second side.",
-    "device_ns": "Time of the device per cycle that it adds.",
-    "host_ns": "Time of the host per cycle, in these calls themselves, that it adds.",
-    "launches": "Kernels and copies per cycle that it adds.",
-    "waits": "Waits for the device per cycle that it adds.",
-    "bytes": "Bytes copied per cycle that it adds.",
-    "kind": "Cycles of a kind do the same.",
-    "base_cycles": "How many cycles of the first side are of it.",
-    "new_cycles": "How many cycles of the second side are of it.",
-    "period": "How evenly they come.",
-    "operators": "Operators and ranges per cycle.",
-}
-
-
-_AMOUNTS: dict[str, Kind] = {"launches": "count", "waits": "count", "bytes": "bytes"}
-"""Of edits; one that no edit adds has no column."""
 
 
 def program_lines(found: ProgramChange, *, longer: bool | None = None) -> list[str]:
@@ -138,30 +121,20 @@ def program_section(
 def edits_block(found: ProgramChange, most: int | None = None) -> Table:
     """Every edit with its place, its calls and what it adds per cycle."""
     rows = found.edits[:most]
-    calls = [from_to(per_cycle(one.base_calls), per_cycle(one.new_calls)) for one in rows]
-    return table(
-        "edits",
-        "Edits of the program, per cycle",
-        [
-            column("edit", "edit", "text", [short_names(one.sentence) for one in rows]),
-            column("cause", "cause", "text", [cause_name(one.cause) for one in rows], spare=1),
-            column("place", "place", "text", [short_names(one.place) for one in rows], spare=2),
-            column("calls", "calls", "text", calls, right=True, spare=1),
-            column("device_ns", "device", "time_ns", [one.device_ns for one in rows], signed=True),
-            column(
-                "host_ns", "host", "time_ns", [one.host_ns for one in rows], signed=True, spare=3
-            ),
-            *(
-                column(name, name, kind, [getattr(one, name) for one in rows], signed=True, spare=4)
-                for name, kind in _AMOUNTS.items()
-                if any(getattr(one, name) for one in rows)
-            ),
-        ],
-        total_rows=len(found.edits),
-        note=_rest(found),
-        whole=True,
-        meanings=_MEANINGS,
-    )
+    amounts = {
+        name: [getattr(one, name) for one in rows] for name in ("launches", "waits", "bytes")
+    }
+    values = {
+        "edit": [short_names(one.sentence) for one in rows],
+        "cause": [cause_name(one.cause) for one in rows],
+        "place": [short_names(one.place) for one in rows],
+        "calls": [from_to(per_cycle(one.base_calls), per_cycle(one.new_calls)) for one in rows],
+        **{name: told if any(told) else None for name, told in amounts.items()},
+    }
+    return listed_table(
+        "program-edits", "edits", "Edits of the program, per cycle", rows, values,
+        total_rows=len(found.edits), note=_rest(found), whole=True,
+    )  # fmt: skip
 
 
 def _rest(found: ProgramChange) -> str:
@@ -175,18 +148,15 @@ def _rest(found: ProgramChange) -> str:
 def kinds_block(found: ProgramChange, most: int | None = None) -> Table:
     """Kinds of cycles, and how often each comes."""
     kinds = found.kinds[:most]
-    return table(
-        "kinds",
-        "Kinds of cycles",
-        [
-            column("kind", "kind", "count", range(1, len(kinds) + 1)),
-            column("base_cycles", "cycles base", "count", [len(one.base_cycles) for one in kinds]),
-            column("new_cycles", "cycles new", "count", [len(one.new_cycles) for one in kinds]),
-            column("operators", "calls", "count", [one.calls for one in kinds]),
-            column("period", "comes", "text", [_period(one) for one in kinds]),
-        ],
-        total_rows=len(found.kinds),
-        meanings=_MEANINGS,
+    values = {
+        "kind": range(1, len(kinds) + 1),
+        "base_cycles": [len(one.base_cycles) for one in kinds],
+        "new_cycles": [len(one.new_cycles) for one in kinds],
+        "operators": [one.calls for one in kinds],
+        "period": [_period(one) for one in kinds],
+    }
+    return listed_table(
+        "cycle-kinds", "kinds", "Kinds of cycles", (), values, total_rows=len(found.kinds)
     )
 
 
@@ -313,3 +283,95 @@ def program_frame(found: ProgramChange, view: str) -> pl.DataFrame:
             "calls": [one.calls for one in found.kinds],
         }
     )
+
+
+# -- what single runs tell for sure, or nearly: program, counts, memory, device time ---------------
+
+PROGRAM, COUNTS, DEVICE_TIME = "program", "counts", "device_time"
+_NO_DEVICE = (
+    "no device work was recorded: record where there is a device, or leave this limit out where "
+    "the program uses none"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ExactAmount:
+    """An exact signal, as sentences speak of it."""
+
+    signal: str
+    """Field of `Signals`."""
+    things: str
+    """What is counted; nothing of sizes."""
+    rest: str
+    """What it is of, or what became of the bytes."""
+    is_size: bool = False
+    per: str = " per cycle"
+    missing: str = _NO_DEVICE
+    """What to record where it is not known."""
+
+    def said(self, value: float) -> str:
+        """One side of it."""
+        return size_bytes(value) if self.is_size else per_cycle(value)
+
+    def of(self, base: float, new: float) -> str:
+        """Both sides of it."""
+        if base == new:
+            return f"{self.alone(new)}{self.per}, as before"
+        what = " ".join(filter(None, (self.things, self.rest)))
+        by = f"{'+' if new > base else '-'}{self.said(abs(new - base))}"
+        return f"{from_to(self.said(base), self.said(new))} {what}{self.per} ({by})"
+
+    def alone(self, value: float) -> str:
+        """One side and what it is."""
+        things = self.things[:-1] if value == 1 else self.things
+        return " ".join(filter(None, (self.said(value), things, self.rest)))
+
+
+AMOUNTS: Mapping[str, ExactAmount] = {
+    "launches": ExactAmount("launches", "launches", ""),
+    "syncs": ExactAmount("syncs", "waits", "for the device"),
+    "bytes_copied": ExactAmount("copied_bytes", "", "copied", is_size=True),
+    "peak_memory": ExactAmount(
+        "peak_memory_bytes",
+        "",
+        "of memory at its peak",
+        is_size=True,
+        per="",
+        missing="allocations were not recorded: record with --with memory",
+    ),
+}
+"""Exact signals by the keys of their limits."""
+
+
+def signals_of_pair(pair: Compared) -> tuple[Signals, Signals]:
+    """The signals of both sides, of all devices."""
+    whole = pair.whole or pair.pair
+    return signals_of(whole.base), signals_of(whole.new)
+
+
+def certain_lines(pair: Compared, why: Diagnosis, asked: frozenset[str]) -> dict[str, str]:
+    """What is certain and precise of two runs, but for limits that are `asked` about."""
+    if why.program is None or why.verdict == "incomparable":
+        return {}
+    first, *rest = program_lines(why.program)
+    found = {} if PROGRAM in asked else {PROGRAM: first}
+    if told := "; ".join(_amounts_told(signals_of_pair(pair), asked)):
+        found[COUNTS] = f"{told}."
+    if rest and DEVICE_TIME not in asked:
+        found[DEVICE_TIME] = " ".join(rest)
+    return found
+
+
+def _amounts_told(sides: tuple[Signals, Signals], asked: frozenset[str]) -> Iterator[str]:
+    """What changed one by one, then what is as before together."""
+    same: dict[str, list[str]] = {}
+    for key, what in AMOUNTS.items():
+        base, new = (getattr(one, what.signal) for one in sides)
+        if key in asked or base is None or new is None:
+            continue
+        if base == new:
+            same.setdefault(what.per, []).append(what.alone(new))
+        else:
+            yield what.of(base, new)
+    for per, texts in same.items():
+        yield f"{', '.join(texts)}{per}, as before"

@@ -14,12 +14,13 @@ from timesink.analyses.comparison.pair import KeyFinding, Pair
 from timesink.analyses.comparison.role_groups import Exploration
 from timesink.analyses.comparison.verdict import either_p
 from timesink.answers import causes
-from timesink.answers.comparison import exploration, published_tables
+from timesink.answers.comparison import rank_sets, values
 from timesink.answers.comparison.changes import Told, known_load
 from timesink.answers.comparison.pair_tables import family_names, known_amounts
 from timesink.answers.comparison.program import edits_blocks, opening_lines, without_edits
 from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.sentences import answer, both_labels, notes
+from timesink.answers.views import parts_of
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.units import amounts, chance, change, from_to, per_cycle, times
@@ -33,20 +34,6 @@ _SIGNIFICANT = 0.05
 _MOST_RANKS = 20
 """Rows of the tables of ranks and collectives."""
 _HEADING = re.compile(r"^(#+ )", re.MULTILINE)
-_LEGEND = {
-    "β (beta)": """time of the function in a cycle, as a share of the cycle's length. Calls that run
-        side by side are added, so it may be above 100 %.""",
-    "μ (mu)": """mean of the counter while the function ran, weighted by time, as it was recorded:
-        not every counter is a percentage.""",
-    "Device": "where the function ran, and whose counter it is.",
-    "Z-Score": """change of the mean in standard deviations of the first run's cycles; 0 where these
-        do not vary. `log_μ` is ln(1 + μ).""",
-    "p-value, U-test p": """chance of such a difference between cycles of one kind, by Welch's test
-        of the means and by the Mann-Whitney test of the ranks. None is corrected for the number of
-        rows.""",
-    "Suspicion Score": """`|Δβ| * (|Z-Score(β)| + |Z-Score(log_μ)|)`, which orders the rows. It
-        has no scale of its own: a small spread in the first run makes it large.""",
-}
 
 
 def comparison_md(comparison: Comparison) -> str:
@@ -60,7 +47,7 @@ def comparison_md(comparison: Comparison) -> str:
 
 def ranks_md(comparison: Comparison) -> str:
     """What changed over all ranks; empty where runs have one."""
-    sections = exploration.rank_sections(comparison.ranks, _MOST_RANKS)
+    sections = rank_sets.rank_sections(comparison.ranks, _MOST_RANKS)
     return "\n\n".join(section_markdown(one, "#") for one in sections)
 
 
@@ -151,15 +138,15 @@ def _caveat(pair: Pair) -> str:
 def _summary(pair: Pair) -> Iterable[str]:
     base, new = pair.base.label, pair.new.label
     yield "## 1. High-Level Performance Summary"
-    yield published_tables.published_table(
+    yield values.published_table(
         ("Metric", base, new, f"Δ ({new} - {base})", "Change (%)"),
-        published_tables.summary_cells(pair.cycle_times),
+        values.summary_cells(pair.cycle_times),
         (False, True, True, True, True),
     )
     yield "## 2. Cycle Duration Distribution Comparison"
-    yield published_tables.published_table(
+    yield values.published_table(
         ("Time Rank", f"{base} Time (us)", f"{new} Time (us)", "Δ (us)", "Δ (%)"),
-        published_tables.distribution_cells(pair.cycle_times),
+        values.distribution_cells(pair.cycle_times),
         [True] * 5,
     )
 
@@ -176,8 +163,8 @@ def _in_depth(pair: Pair) -> Iterable[str]:
         yield "No function of these recordings has a counter; section 4 has their times."
         return
     yield "One row per function, counter and device, the highest score first."
-    cells, numeric = published_tables.row_cells(published_tables.published_rows(pair))
-    yield published_tables.published_table(published_tables.published_titles(pair), cells, numeric)
+    cells, numeric = values.row_cells(values.published_rows(pair))
+    yield values.published_table(values.published_titles(pair), cells, numeric)
 
 
 def _overview(told: Told) -> Iterable[str]:
@@ -246,7 +233,7 @@ def _rest(pair: Pair) -> Iterable[str]:
         )
         yield _times_md(whole, whole.families)
     yield "## 5. Legend"
-    yield bullets(f"**{word}**: {' '.join(meaning.split())}" for word, meaning in _LEGEND.items())
+    yield bullets(f"**{word}**: {one.meaning}" for word, one in parts_of("published").items())
 
 
 def _times_md(told: Told, table: pl.DataFrame) -> str:
@@ -304,7 +291,7 @@ def _exploration_md(comparison: Comparison, found: Exploration) -> str:
     ]
     apart = bullets(
         f"**Cluster {number}**: {in_line(sentence)}"
-        for number, sentence in exploration.apart_lines(found)
+        for number, sentence in rank_sets.apart_lines(found)
     )
     blocks = [
         "# Exploratory Performance Comparison",
@@ -316,13 +303,13 @@ def _exploration_md(comparison: Comparison, found: Exploration) -> str:
             (False, True, True, False, False, True),
         ),
         "## 2. Clusters",
-        exploration.threshold(found),
+        rank_sets.threshold(found),
         markdown_table(
             ("Cluster", "Representative", "Roles", "Members"), clusters, (True, False, True, False)
         ),
-        f"{exploration.APART.format('cluster 1')}:\n\n{apart}" if apart else "",
+        f"{rank_sets.APART.format('cluster 1')}:\n\n{apart}" if apart else "",
         "## 3. Comparisons Between Clusters",
-        bullets(exploration.left_out(found)) or ("" if found.pairs else "All roles are alike."),
+        bullets(rank_sets.left_out(found)) or ("" if found.pairs else "All roles are alike."),
         *(
             pair_md(one.pair, both_labels(one.pair), one.diagnosis, demoted=2)
             for one in comparison.all_pairs

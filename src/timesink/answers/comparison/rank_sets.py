@@ -1,21 +1,33 @@
-"""Two sides that are runs of many ranks: compared as a whole, and what that comes to in words."""
+"""Many processes: runs of ranks compared as a whole, roles told apart; in words and sections."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+import polars as pl
+
+from timesink.analyses.comparison.pair import Pair
+from timesink.analyses.comparison.role_groups import Exploration
 from timesink.analyses.ranks.changes import RankChanges, StragglerChange, compare_ranks
 from timesink.analyses.ranks.own_time import ranges_of, the_ranks
 from timesink.analyses.ranks.rank_set import RankSet
-from timesink.answers.causes import cause_name
+from timesink.answers.causes import TONES, attributed_part, cause_name, note_sections, paragraphs
+from timesink.answers.comparison.changes import Told
+from timesink.answers.comparison.pair_tables import ROLES, pair_blocks
 from timesink.answers.comparison.pairing import Compared
-from timesink.answers.comparison.sentences import headline
+from timesink.answers.comparison.report import Comparison
+from timesink.answers.comparison.sentences import answer, headline
 from timesink.answers.comparison.sides import RunSide
+from timesink.answers.views import listed_table, parts_of
 from timesink.errors import UnreadableError
+from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.findings import CAUSES, Evidence, Finding
-from timesink.model.units import brief_ns, counted
+from timesink.model.units import brief_ns, counted, digits, signed_ns
+from timesink.output.blocks import Attribution, Block, Section, Table
+from timesink.output.names import short_names
+from timesink.output.tables import attribution_table
 from timesink.rules.communication import advice_on, why_late
 
 ALL_PAIRS = 16
@@ -217,3 +229,224 @@ def cost_sentence(together: Sequence[StragglerChange]) -> str:
     make = ("now " if costs.state == "new" else "") + ("make" if several else "makes")
     why = why_late(costs.cause, several=several)
     return f"{whose(together).capitalize()} {make} the others wait {_wait(together, costs)}: {why}."
+
+
+APART = "What sets each apart from {}, the largest"
+_ROWS = 100
+_MOST_PAIRS = 10
+"""Pairs of groups that are told in full."""
+
+
+def explored_sections(
+    comparison: Comparison,
+    exploration: Exploration,
+    top: int | None = None,
+    table_of: Callable[[Told, int, str], Table] | None = None,
+) -> Iterator[Section]:
+    """The groups and what sets them apart, the roles, and how the groups differ.
+
+    With `table_of`, that one table of each pair of groups, and no other.
+    """
+    apart = [f"group {number}: {line}" for number, line in apart_lines(exploration)]
+    title = [f"{APART.format('group 1')}:"] if apart else []
+    yield Section(
+        "verdict",
+        "Groups of roles that behave alike",
+        (groups_block(exploration), *paragraphs([*title, *apart])),
+        short_names(threshold(exploration)),
+    )
+    most = _MOST_PAIRS if top is None else top
+    for number, pair in enumerate(exploration.pairs[:most], 1):
+        yield _pair_section(exploration, pair, number, top or _ROWS, table_of)
+    if table_of is None:
+        yield Section("roles", "Roles", (_roles(exploration, top),))
+    yield from note_sections([*left_out(exploration, most), *comparison.notes])
+
+
+def apart_lines(exploration: Exploration) -> list[tuple[int, str]]:
+    """What sets each group apart from the first, by its number."""
+    numbered = enumerate(exploration.clusters, 1)
+    return [(number, cluster.apart) for number, cluster in numbered if cluster.apart]
+
+
+def threshold(exploration: Exploration) -> str:
+    """From which distance on roles are told apart, and why."""
+    reason = exploration.threshold_reason.rstrip(".")
+    return f"Told apart from a distance of {digits(exploration.threshold)} on: {reason}."
+
+
+def left_out(exploration: Exploration, most: int | None = None) -> list[str]:
+    """How many comparisons are not shown."""
+    more = 0 if most is None else max(len(exploration.pairs) - most, 0)
+    said = []
+    if more:
+        count = units.counted(more, "more comparisons")
+        said.append(f"{count} of groups: --top, or --format report")
+    if exploration.pairs_left_out:
+        pairs = units.counted(exploration.pairs_left_out, "pairs of groups")
+        said.append(
+            f"{pairs} were not compared in full: those with the largest group come first, then "
+            "those farthest apart"
+        )
+    return said
+
+
+def groups_block(exploration: Exploration, most: int | None = None) -> Table:
+    """One row per group."""
+    clusters = exploration.clusters[:most]
+    members = [[exploration.roles[place] for place in one.members] for one in clusters]
+    lengths = [[role.mean_cycle_ns for role in roles] for roles in members]
+    values = {
+        "group": range(1, len(clusters) + 1),
+        "roles": [len(roles) for roles in members],
+        "shortest_ns": map(min, lengths),
+        "longest_ns": map(max, lengths),
+        "representative": [exploration.roles[one.representative].label for one in clusters],
+    }
+    return listed_table(
+        "role-groups",
+        "groups",
+        "Groups",
+        (),
+        values,
+        total_rows=len(exploration.clusters),
+        meanings=ROLES,
+    )
+
+
+def _roles(exploration: Exploration, top: int | None) -> Table:
+    """One row per role, group by group; with `top`, the first ones of each group."""
+    rows = [
+        (number, exploration.roles[place])
+        for number, cluster in enumerate(exploration.clusters, 1)
+        for place in cluster.members[:top]
+    ]
+    roles = [role for _, role in rows]
+    values = {
+        "role": [role.label for role in roles],
+        "group": [number for number, _ in rows],
+        "mean_ns": [role.mean_cycle_ns for role in roles],
+    }
+    return listed_table(
+        "grouped-roles",
+        "roles",
+        "Roles",
+        roles,
+        values,
+        total_rows=sum(len(cluster.members) for cluster in exploration.clusters),
+        meanings=ROLES,
+    )
+
+
+def _pair_section(
+    exploration: Exploration,
+    pair: Pair,
+    number: int,
+    rows: int,
+    table_of: Callable[[Told, int, str], Table] | None,
+) -> Section:
+    told, id_ = Told(pair), f"groups-{number}"
+    if table_of is not None:
+        tables = [table_of(told, rows, f"{id_}-table")]
+    else:
+        tables = [*pair_blocks(told, rows, f"{id_}-", scores=False)]
+    # Which groups are compared, and how far apart their representatives are.
+    labels = [one.label for one in exploration.roles]
+    places = [labels.index(role.label) for role in (pair.base, pair.new) if role.label in labels]
+    groups = {
+        place: number
+        for number, cluster in enumerate(exploration.clusters, 1)
+        for place in cluster.members
+    }
+    title = "Group ? → group ?"
+    if len(places) == 2:
+        base, new = places
+        apart = digits(float(exploration.distances[base, new]))
+        title = f"Group {groups[base]} → group {groups[new]} (distance {apart})"
+    lead = f"{pair.base.label} and {pair.new.label}"
+    return Section(id_, title, (*paragraphs(answer(told)), *tables), short_names(lead))
+
+
+# -- all ranks of a run ---------------------------------------------------------------------------
+
+_PART_NAMES = parts_of("rank-steps")
+"""Parts of a step in words."""
+_SOURCE_NAMES = parts_of("rank-sources")
+"""Where own time of a rank comes from, in words."""
+_NO_STRAGGLER = "No rank is a straggler on either side."
+_NOT_NEW = "No straggler is new, gone or worse."
+_MOST_ROWS = 200
+
+
+def rank_sections(found: RankChanges | None, top: int | None = None) -> Iterator[Section]:
+    """Steps, stragglers, ranks and collectives; nothing where runs have one rank.
+
+    With `top`, as text: so many rows, and only ranks that changed.
+    """
+    if found is None:
+        return
+    late = list(straggler_sentences(found))
+    late = late or [_NOT_NEW if found.stragglers else _NO_STRAGGLER]
+    is_late = any(each.state in {"new", "worse"} for each in found.stragglers)
+    blocks: list[Block] = [
+        *paragraphs([steps_sentence(found)], TONES.get(found.verdict, "plain")),
+        *paragraphs(late, "bad" if is_late else "plain"),
+    ]
+    if found.attribution:
+        change = found.step_time.new_ns - found.step_time.base_ns
+        rows = [
+            attributed_part(one, one.part, _PART_NAMES[one.part].words) for one in found.attribution
+        ]
+        title = f"The mean step of all ranks ({signed_ns(change)})"
+        parts = Attribution(title, "time_ns", change, tuple(rows))
+        blocks.append(parts if top is None else attribution_table(parts))
+    ranks = found.ranks if top is None else found.ranks.filter("changed")
+    blocks += [_stragglers(found)] if found.stragglers else []
+    blocks += [_ranks(ranks, top or _MOST_ROWS)] if ranks.height else []
+    blocks += [_collectives(found, top or _MOST_ROWS)] if found.collectives.height else []
+    yield Section("ranks", "Ranks", tuple(blocks))
+
+
+def _stragglers(found: RankChanges) -> Table:
+    """Who holds others up on either side, those of one reason together."""
+    groups = late_together(found)
+    worst = [max(one, key=lambda each: max(each.base_ns, each.new_ns)) for one in groups]
+    ranks = [ranges_of((each.rank for each in one), most=8) for one in groups]
+    steps = [len({step for each in one for step in each.steps}) for one in groups]
+    values = {"rank": ranks, "steps": steps, "evidence": [" ".join(one.evidence) for one in worst]}
+    return listed_table("rank-stragglers", "rank-stragglers", "Stragglers", worst, values)
+
+
+def _ranks(ranks: pl.DataFrame, most: int) -> Table:
+    """What ranks took against themselves before, and beyond what their peers did."""
+    rows = ranks.head(most)
+    values = {
+        "source": [_SOURCE_NAMES[one].words for one in rows["source"]],
+        "changed": ["yes" if one else "" for one in rows["changed"]],
+    }
+    return listed_table(
+        "rank-changes",
+        "rank-changes",
+        "Ranks against themselves before",
+        rows,
+        values,
+        total_rows=ranks.height,
+    )
+
+
+def _collectives(found: RankChanges, most: int) -> Table:
+    """Collectives by kind and size; those whose transfer changed first."""
+    rows = found.collectives.head(most)
+    values = {
+        "bus_base": rows["bus_base_bytes_per_s"],
+        "bus_new": rows["bus_new_bytes_per_s"],
+        "changed": ["yes" if one else "" for one in rows["changed"]],
+    }
+    return listed_table(
+        "rank-collectives",
+        "rank-collectives",
+        "Collectives",
+        rows,
+        values,
+        total_rows=found.collectives.height,
+    )

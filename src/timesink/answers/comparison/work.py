@@ -41,7 +41,7 @@ from timesink.answers.comparison.repeated import (
     timed_sides,
 )
 from timesink.answers.comparison.report import Comparison, joined, labelled
-from timesink.answers.comparison.runs import SideReadOptions, SideRun
+from timesink.answers.comparison.sides import SideReadOptions, SideRun
 from timesink.answers.rank_reading import read_ranks
 from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.formats.options import Progress

@@ -11,14 +11,14 @@ from timesink.analyses.kernels.usage import CLASSES, DeviceUse, of_device
 from timesink.analyses.names import cut_name
 from timesink.answers.info import health_section
 from timesink.answers.kernels import words
-from timesink.answers.kernels.picture_sheet import Subject
 from timesink.answers.kernels.pictures import class_picture, device_pictures
 from timesink.answers.kernels.report import KernelReport, headroom_sentence
-from timesink.answers.kernels.rows import KernelChoice
+from timesink.answers.kernels.roof_pictures import Subject
 from timesink.answers.kernels.tables import (
     LEFT_ON,
     MAIN,
     SUMMARY,
+    KernelChoice,
     groups_of_runs_table,
     groups_table,
     launches_block,

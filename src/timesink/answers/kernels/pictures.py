@@ -1,80 +1,53 @@
-"""Pictures of how well kernels use the hardware: which to draw, runs side by side, roofs.
+"""Pictures of kernels: which to draw, and how well a device was used, in shares and along the run.
 
-Under roofs kernels stand by their arithmetic per byte, and by how fast it was done.
+Time between memory and SM use is shaded cells; along the run there is one row per metric over the
+kernel time, in launch order.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from itertools import groupby
+from typing import TypeAlias
 
-import polars as pl
+import numpy as np
+from numpy.typing import NDArray
 
-from timesink.analyses.kernels.calls import has_counters
-from timesink.analyses.kernels.peaks import DevicePeaks
-from timesink.analyses.kernels.roofline import Roofline, named_roofs, why_no_roofline
-from timesink.analyses.kernels.usage import CLASSES, DeviceUse
+from timesink.analyses.kernels.calls import UTILISATIONS, has_counters
+from timesink.analyses.kernels.groups import Density, Strip, density, strip
+from timesink.analyses.kernels.usage import CLASSES
 from timesink.answers.kernels import words
-from timesink.answers.kernels.picture_sheet import (
+from timesink.answers.kernels.report import KernelReport, no_counters
+from timesink.answers.kernels.roof_pictures import (
     CLASS_FILL,
     CLASS_HATCH,
     HEAD,
+    LOW_DASH,
     MARGIN,
     Subject,
+    class_bars,
     class_legend,
     device_sheet,
     legend_bottom,
-    sheet,
+    roofline_picture,
+    some_percent,
 )
-from timesink.answers.kernels.report import KernelReport, no_counters
-from timesink.answers.kernels.use_pictures import density_picture, metrics_of, strip_picture
+from timesink.answers.kernels.words import UNIT, class_title
 from timesink.errors import NotFoundError
 from timesink.model import units
+from timesink.output import drawing
 from timesink.output.blocks import Picture
-from timesink.output.drawing import (
-    BLACK,
-    FAINT,
-    INK,
-    PAPER,
-    QUIET,
-    WASH,
-    WHITE,
-    Circle,
-    Colour,
-    Drawing,
-    Frame,
-    Label,
-    Line,
-    LogScale,
-    Rect,
-    Shape,
-    cut_text,
-    decades,
-    grid,
-    on_top_of,
-    side_by_side,
-    stacked,
-    telling_parts,
-    text_width,
-    tick_label,
-    x_axis,
-    y_axis,
-)
 from timesink.output.pictures import picture
 
 PICTURES = ("density", "strip", "classes", "roofline")
 _WITH_TIMES = "record durations and utilisations with `timesink ncu -- PROGRAM`"
-_BESIDE, _WHOLE = 464, 1008
+_BESIDE, _FULL = 464, 1008
 """Widths on a page: of a picture beside the density, and of one that fills a line."""
 _ROWS = 340
 """Height of all rows of a strip beside the density."""
-_BAR, _GAP = 26, 12
-_NAME_ROOM, _TIME_ROOM = 230, 84
 
 
-def draw(reports: Sequence[KernelReport], name: str | None = None) -> Drawing:
+def draw(reports: Sequence[KernelReport], name: str | None = None) -> drawing.Drawing:
     """The picture called `name`, of every device of every run.
 
     Without a name several runs are compared by their classes, and one run is shown by where its
@@ -85,7 +58,7 @@ def draw(reports: Sequence[KernelReport], name: str | None = None) -> Drawing:
         raise NotFoundError(f"{words.run_name(reports[0])}: has no kernels to draw")
     counted = [subject for subject in shown if words.has_utilisation(subject.use)]
     if name is None and counted and len(reports) == 1:
-        return stacked([_overview(subject) for subject in counted])
+        return drawing.stacked([_overview(subject) for subject in counted])
     name = name or ("classes" if counted else "strip")
     known = counted or (name == "strip" and any(map(_has_occupancy, shown)))
     if name != "roofline" and not known:
@@ -95,7 +68,7 @@ def draw(reports: Sequence[KernelReport], name: str | None = None) -> Drawing:
     if name == "classes":
         return class_bars(reports)
     # Of one device each, and how many stand in a row.
-    of_one: dict[str, tuple[Callable[[Subject], Drawing], int]] = {
+    of_one: dict[str, tuple[Callable[[Subject], drawing.Drawing], int]] = {
         "density": (density_picture, 3),
         "strip": (strip_picture, 1),
         "roofline": (roofline_picture, 2),
@@ -103,13 +76,13 @@ def draw(reports: Sequence[KernelReport], name: str | None = None) -> Drawing:
     drawn, in_a_row = of_one[name]
     made = list(map(drawn, shown))
     rows = [made[start : start + in_a_row] for start in range(0, len(made), in_a_row)]
-    return stacked([side_by_side(row) for row in rows])
+    return drawing.stacked([drawing.side_by_side(row) for row in rows])
 
 
-def _overview(subject: Subject) -> Drawing:
+def _overview(subject: Subject) -> drawing.Drawing:
     """Where the time of a device lies, and beside it how that changes along the run."""
     high = round(_ROWS / len(metrics_of(subject)))
-    return side_by_side([density_picture(subject), strip_picture(subject, 760, high)])
+    return drawing.side_by_side([density_picture(subject), strip_picture(subject, 760, high)])
 
 
 def _has_occupancy(subject: Subject) -> bool:
@@ -124,7 +97,7 @@ def device_pictures(subject: Subject) -> Iterator[Picture]:
     """What can be drawn of a device: where its time lies, against roofs, and along the run."""
     if not words.has_utilisation(subject.use):
         if _has_occupancy(subject):
-            yield picture(strip_picture(subject, _WHOLE))
+            yield picture(strip_picture(subject, _FULL))
         return
     yield picture(density_picture(subject))
     if subject.report.roofline is None:
@@ -132,315 +105,370 @@ def device_pictures(subject: Subject) -> Iterator[Picture]:
         yield picture(strip_picture(subject, _BESIDE, high))
         return
     yield picture(roofline_picture(subject, _BESIDE))
-    yield picture(strip_picture(subject, _WHOLE))
+    yield picture(strip_picture(subject, _FULL))
 
 
 def class_picture(reports: Sequence[KernelReport]) -> Iterator[Picture]:
     """The classes of several runs, a bar each; nothing where no run has counters."""
     if any(words.has_utilisation(use) for report in reports for use in report.devices):
-        yield picture(class_bars(reports, _WHOLE))
+        yield picture(class_bars(reports, _FULL))
 
 
-# -- runs side by side -----------------------------------------------------------------------------
+# -- time between memory and SM use ---------------------------------------------------------------
+
+_SIDE, _LEFT = 360, 74
+_HISTOGRAM = 44
+_LEGEND = 150
+_LABEL = (74, 28)
+"""Width and height of the label of a class."""
+_MARKS = (0, 20, 40, 60, 80, 100)
+_ROUND_SHARES = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
+_Y_TITLE = {
+    "sm": "SM (busiest unit), % of peak",
+    "tensor": "tensor pipe, % of peak (no SM counter recorded)",
+}
+_Field: TypeAlias = tuple[float, float, float, float]
+"""Outer side, top, inner side and bottom of a class."""
 
 
-def class_bars(reports: Sequence[KernelReport], width: float = 900) -> Drawing:
-    """Which share of its kernel time each run spends in each class: one bar each."""
-    rows = words.device_rows(reports)
-    names = telling_parts([name for name, _ in rows], 12, _NAME_ROOM)
-    bars = [(name, use) for name, (_, use) in zip(names, rows, strict=True)]
-    axis = words.axis_of_all(reports)
-    entries = {
-        name: f"{words.class_title(name, axis)} ({words.MEANINGS[name]})"
-        for name in CLASSES
-        if name != "unknown"
+def density_picture(subject: Subject) -> drawing.Drawing:
+    """How the time of one device's kernels spreads over DRAM and SM use."""
+    spread = density(subject.calls, subject.report.thresholds)
+    frame = drawing.Frame(_LEFT, HEAD + _HISTOGRAM + 14, _SIDE, _SIDE)
+    limit = 100 * subject.report.thresholds.low
+    x, y = frame.across()(limit), frame.upwards()(limit)
+    fields: dict[str, _Field] = {
+        "both_low": (frame.left, y, x, frame.bottom),
+        "low_sm": (frame.right, y, x, frame.bottom),
+        "low_dram": (frame.left, frame.top, x, y),
+        "neither_low": (frame.right, frame.top, x, y),
     }
-    if any(use.class_share["unknown"] for report in reports for use in report.devices):
-        entries["unknown"] = words.class_title("unknown", axis)
-    legend = class_legend(entries, 54, width - MARGIN)
-    left = MARGIN + max(text_width(name, 12) for name in names) + 10
-    height = len(bars) * (_BAR + _GAP) - _GAP
-    frame = Frame(left, legend_bottom(legend) + 36, width - left - _TIME_ROOM, height)
-    across, marks = frame.across(), range(0, 101, 20)
-    notes = [f"Low: below {units.share(reports[0].thresholds.low, 1)} of the peak."]
-    axes = {use.axis for report in reports for use in report.devices}
-    if "tensor" in axes:
-        which = "Runs" if len(axes) == 1 else "Some runs"
+    shares = {
+        name: (class_title(name, subject.use.axis), units.share(share, 1))
+        for name, share in subject.use.class_share.items()
+    }
+    told = [" ".join(shares[name]) for name, field in fields.items() if _is_narrow(*field)]
+    notes = [f"In the narrow fields: {', '.join(told)}."] if told else []
+    if spread.missing:
+        notes.append(f"{some_percent(spread.missing)} of the time has no counters.")
+    if spread.beyond:
         notes.append(
-            f"{which} without a counter of the SM: the tensor pipe stands for it, so both low is"
-            " too large."
+            f"{some_percent(spread.beyond)} of the time is above 100 %: in the last cells."
         )
-    run_names = zip(words.run_names(reports), reports, strict=True)
-    sampled = [name for name, report in run_names if report.sampling]
-    if sampled:
-        notes.append(f"Samples, so their shares are estimates: {', '.join(sampled)}.")
-    told = [
-        f"{name}: {', '.join(words.class_shares(use).values()) or 'no kernel time'}."
-        for name, use in bars
+    if spread.axis == "tensor":
+        notes.append(
+            "The tensor pipe stands for the SM: kernels on other pipes count as low, so both low"
+            " is too large."
+        )
+    every = [
+        " ".join(shares[name])
+        for name, share in subject.use.class_share.items()
+        if share or name != "unknown"
     ]
-    return sheet(
-        "Kernel time by what it leaves unused",
-        (width, frame.bottom + 56),
-        (
-            *legend,
-            *(
-                Line(across(mark), frame.top - 4, across(mark), frame.bottom + 4, FAINT)
-                for mark in marks
-            ),
-            *(shape for place, bar in enumerate(bars) for shape in _bar(frame, place, *bar)),
-            Label(frame.right + 10, frame.top - 8, "kernel time", 11, fill=QUIET),
-            *x_axis(frame, across, marks, "share of the kernel time, %"),
-        ),
-        notes,
-        description=" ".join(told),
-    )
-
-
-def _bar(frame: Frame, place: int, name: str, use: DeviceUse) -> Iterator[Shape]:
-    top = frame.top + place * (_BAR + _GAP)
-    line = top + _BAR / 2 + 4
-    yield Label(frame.left - 10, line, name, 12, "end")
-    yield Label(frame.right + 10, line, units.brief_ns(use.total_ns), 12)
-    reached = 0.0
-    for key in CLASSES:
-        share = use.class_share[key]
-        if share:
-            left, width = frame.left + reached * frame.width, share * frame.width
-            fill, hatch, shown = CLASS_FILL[key], CLASS_HATCH[key], units.share(share, 1)
-            tip = f"{words.class_title(key, use.axis)}: {shown}"
-            yield Rect(left, top, width, _BAR, fill, hatch=hatch, tip=tip)
-            # As precise as there is room for.
-            labels = (shown, f"{100 * share:.0f} %")
-            fitting = (one for one in labels if text_width(one, 12, bold=True) + 6 <= width)
-            colour, halo = (INK, PAPER) if hatch else (on_top_of(fill), None)
-            for label in islice(fitting, 1):
-                middle = left + width / 2
-                yield Label(middle, line, label, 12, "middle", colour, bold=True, halo=halo)
-        reached += share
-    if not reached:
-        yield Rect(frame.left, top, frame.width, _BAR, WASH)
-        yield Label(frame.left + 8, line, "no kernel time", 12, fill=QUIET)
-
-
-# -- kernels under the roofs of their device -------------------------------------------------------
-
-_NUMBERED = 5
-"""Kernels with a number and a line of their own."""
-_LEFT, _HIGH = 84, 340
-_LABEL_ROOM = 168
-"""Pixels to the right of the plot for the names of the roofs."""
-_SMALLEST, _LARGEST = 3.0, 20.0
-_LEAST, _DECADES = 2, 7
-"""Powers of ten an axis covers; kernels beyond are drawn at its end."""
-_BOUND_FILL = {"compute": CLASS_FILL["low_dram"], "memory": CLASS_FILL["low_sm"]}
-_NO_ROOF = Colour("#c9ced6", "#6b7280")
-_LEGEND = {"memory": "bound by memory", "compute": "bound by compute", None: "no roof known"}
-
-
-@dataclass(frozen=True, slots=True)
-class _Dot:
-    """All launches of one kernel."""
-
-    name: str
-    share: float
-    intensity: float
-    flop_per_s: float
-    roof_share_pct: float | None
-    bound: str | None
-
-    @property
-    def of_roof(self) -> str:
-        """How near its roof it comes, as the end of a sentence."""
-        of = self.roof_share_pct
-        return "" if of is None else f", {of:.0f} % of its roof"
-
-    @property
-    def tip(self) -> str:
-        return (
-            f"{self.name}: {units.share(self.share, 1)} of the time,"
-            f" {units.rate(self.flop_per_s, 'FLOP')},"
-            f" {self.intensity:.3g} FLOP/byte{self.of_roof}"
-        )
-
-    @property
-    def fill(self) -> Colour:
-        return _BOUND_FILL.get(self.bound or "", _NO_ROOF)
-
-
-def roofline_picture(subject: Subject, width: float = 760) -> Drawing:
-    """The kernels of one device, by name, as dots under its roofs."""
-    roofline = subject.report.roofline
-    if roofline is None:
-        raise NotFoundError(
-            f"{subject.run}: no roofline can be drawn", why_no_roofline(subject.report.trace)
-        )
-    dots = _dots(subject, roofline)
-    roofs = named_roofs(roofline.peaks, roofline.precisions)
-    frame = Frame(_LEFT, HEAD + 34, width - _LEFT - (_LABEL_ROOM if roofs else MARGIN), _HIGH)
-    # Room for the dots and the corners of the roofs.
-    bandwidth = roofline.peaks.dram_bytes_per_s if roofline.peaks else None
-    ridges = [peak / bandwidth for peak in roofs] if bandwidth else []
-    across, upwards = (
-        LogScale(*_around([dot.intensity for dot in dots] + ridges), frame.left, frame.right),
-        LogScale(*_around([dot.flop_per_s for dot in dots] + list(roofs)), frame.bottom, frame.top),
-    )
-    x_marks, y_marks = (decades(scale.low, scale.high) for scale in (across, upwards))
-    key, numbered = frame.bottom + 58, dots[:_NUMBERED]
-    described = [dot.tip for dot in numbered]
-    of_roof = roofline.of(subject.use).roof_share_pct
-    if of_roof is not None:
-        described.insert(0, f"At the roofs the work takes {of_roof:.0f} % of the time")
-    notes = [f"No roofs: {roofline.reason}."] if roofline.reason else []
-    shown = sum(dot.share for dot in dots)
-    if subject.use.total_ns and shown < 0.9995:
-        left = units.share(1 - shown, 1)
-        notes.append(f"Not shown: {left} of the time, in kernels without counted FLOP.")
-    notes += (f"{note[:1].upper()}{note[1:]}." for note in roofline.notes)
     return device_sheet(
         subject,
-        f"Kernels by arithmetic and traffic{', under the roofs of the device' if roofs else ''}",
-        (width, key + 19 * len(numbered) + 10),
+        f"Where kernel time lies: DRAM and {UNIT[spread.axis]} use",
+        (frame.right + _HISTOGRAM + MARGIN + 6, frame.bottom + 94),
         (
-            *_legend(dots),
-            Rect(frame.left, frame.top, frame.width, frame.height, WASH),
-            *grid(frame, map(across, x_marks), map(upwards, y_marks)),
-            *_roof_lines(frame, across, upwards, roofs, roofline.peaks),
-            *_circles(dots, numbered, across, upwards),
+            *_cells(frame, spread),
+            *_histograms(frame, spread),
+            drawing.Line(x, frame.top, x, frame.bottom, drawing.INK, dash=LOW_DASH),
+            drawing.Line(frame.left, y, frame.right, y, drawing.INK, dash=LOW_DASH),
             frame.outline(),
-            *x_axis(frame, across, x_marks, "FLOP per byte of DRAM traffic"),
-            *y_axis(frame, upwards, y_marks, "FLOP/s", label=_prefixed, room=50),
-            *_key(numbered, key, width),
+            *drawing.x_axis(frame, frame.across(), _MARKS, "DRAM, % of peak"),
+            *drawing.y_axis(frame, frame.upwards(), _MARKS, _Y_TITLE[spread.axis], room=38),
+            *_class_labels(frame, fields, shares, spread),
+            *_legend(frame, spread, subject.report.thresholds.low),
         ),
         notes,
-        description="; ".join(described),
+        description=f"Share of kernel time: {', '.join(every)}.",
     )
 
 
-def _dots(subject: Subject, roofline: Roofline) -> list[_Dot]:
-    """Kernels that did arithmetic and moved bytes, the longest first."""
-    groups = roofline.groups(subject.calls, "short_name").filter(
-        pl.col("group").is_not_null(), pl.col("intensity") > 0, pl.col("achieved_flop_per_s") > 0
-    )
-    whole = subject.use.total_ns
-    known = ("intensity", "achieved_flop_per_s", "roof_share_pct", "bound")
-    rows = groups.select("group", "total_ns", *known).iter_rows()
-    return [_Dot(name, time / whole if whole else 0.0, *more) for name, time, *more in rows]
-
-
-def _around(values: Sequence[float]) -> tuple[float, float]:
-    """A range with room around the values, of some decades but not too many."""
-    if not values:
-        return 1.0, 1000.0
-    low, high = min(values) / 2, max(values) * 2
-    widen = max(1.0, math.sqrt(10**_LEAST / (high / low)))
-    low, high = low / widen, high * widen
-    return max(low, high / 10**_DECADES), high
-
-
-def _prefixed(value: float) -> str:
-    """A power of ten with its prefix: `10 T`."""
-    number, unit = units.rate(value, "").split(" ")
-    return f"{tick_label(float(number))} {unit.removesuffix('/s')}".strip()
-
-
-def _roof_lines(
-    frame: Frame,
-    across: LogScale,
-    upwards: LogScale,
-    roofs: dict[float, str],
-    peaks: DevicePeaks | None,
-) -> Iterator[Shape]:
-    """Flat roofs from where the memory stops to limit; one slope up to the highest of them."""
-    bandwidth = peaks.dram_bytes_per_s if peaks else None
-    roofs = {peak: name for peak, name in roofs.items() if upwards.low <= peak <= upwards.high}
-    for peak in roofs:
-        start = max(across.low, peak / bandwidth) if bandwidth else across.low
-        y = upwards(peak)
-        yield Line(across(start), y, frame.right, y, INK, 1.5)
-    # Names stand beside the plot, moved down where two would touch.
-    free = 0.0
-    for peak, name in roofs.items():
-        y = max(upwards(peak), free)
-        yield Line(frame.right, upwards(peak), frame.right + 8, y, QUIET)
-        yield Label(frame.right + 12, y - 1, cut_text(name, 11.5, _LABEL_ROOM - 20), 11.5)
-        yield Label(frame.right + 12, y + 13, units.rate(peak, "FLOP"), 11.5, fill=QUIET)
-        free = y + 34
-    if not bandwidth:
-        return
-    end = min(across.high, max(roofs, default=upwards.high) / bandwidth)
-    start = max(across.low, upwards.low / bandwidth)
-    if start >= end:
-        return
-    x1, y1 = across(start), upwards(start * bandwidth)
-    x2, y2 = across(end), upwards(end * bandwidth)
-    yield Line(x1, y1, x2, y2, INK, 1.5)
-    told = f"DRAM {units.rate(bandwidth, 'B')}"
-    # Above the slope there is nothing; the label ends where the line is some way up.
-    place = max(0.62, min(0.95, (text_width(told, 11.5) + 20) / max(x2 - x1, 1.0)))
-    x, y = x1 + place * (x2 - x1), y1 + place * (y2 - y1)
-    yield Label(x - 10, y, told, 11.5, "end", halo=WASH)
-
-
-def _circles(
-    dots: Sequence[_Dot], numbered: Sequence[_Dot], across: LogScale, upwards: LogScale
-) -> Iterator[Shape]:
-    """Areas as shares of time; small dots lie on large ones, numbers on everything."""
-    most = max((dot.share for dot in dots), default=0.0) or 1.0
-    places = {
-        dot: (
-            across(min(max(dot.intensity, across.low), across.high)),
-            upwards(min(max(dot.flop_per_s, upwards.low), upwards.high)),
-            max(_SMALLEST, _LARGEST * math.sqrt(dot.share / most)),
+def _cells(frame: drawing.Frame, spread: Density) -> Iterator[drawing.Shape]:
+    across, upwards = frame.across(), frame.upwards()
+    edges, most = spread.edges_pct, float(spread.shares.max(initial=0.0))
+    yield drawing.Rect(frame.left, frame.top, frame.width, frame.height, drawing.WASH)
+    for row, column in np.argwhere(spread.shares > 0):
+        share = float(spread.shares[row, column])
+        left, right = across(edges[column]), across(edges[column + 1])
+        bottom, top = upwards(edges[row]), upwards(edges[row + 1])
+        tip = (
+            f"{units.share(share, 1)} of the time: DRAM {edges[column]:.0f} to"
+            f" {edges[column + 1]:.0f} %,"
+            f" {UNIT[spread.axis]} {edges[row]:.0f} to {edges[row + 1]:.0f} %"
         )
-        for dot in dots
-    }
-    for dot, (x, y, radius) in places.items():
-        yield Circle(x, y, radius, dot.fill, INK, 0.85, dot.tip)
-    taken: list[tuple[float, float]] = []
-    for number, dot in enumerate(numbered, 1):
-        x, y = _number_place(places[dot], taken)
-        taken.append((x, y))
-        yield Label(x, y + 4, str(number), 12, "middle", BLACK, bold=True, halo=WHITE)
+        yield drawing.Rect(
+            left, top, right - left, bottom - top, drawing.ramp(_shade(share, most)), tip=tip
+        )
 
 
-def _number_place(
-    dot: tuple[float, float, float], taken: Sequence[tuple[float, float]]
-) -> tuple[float, float]:
-    """On the dot where it is large, else beside it; where no other number is."""
-    x, y, radius = dot
-    beside = radius + 9
-    around = [(beside, 0), (0, -beside), (-beside, 0), (0, beside)]
-    around += [(2 * right, 2 * down) for right, down in around]
-    if radius >= 9:
-        around.insert(0, (0, 0))
-    places = [(x + right, y + down) for right, down in around]
-    return next(
-        (
-            (left, top)
-            for left, top in places
-            if all(abs(left - x) > 11 or abs(top - y) > 13 for x, y in taken)
-        ),
-        places[0],
+def _shade(share: float, most: float) -> float:
+    """The square root: small shares are seen beside one large."""
+    return float(np.sqrt(share / most)) if most else 0.0
+
+
+def _histograms(frame: drawing.Frame, spread: Density) -> Iterator[drawing.Shape]:
+    """Shares by DRAM alone above the plot, by SM alone to the right of it."""
+    across, upwards, edges = frame.across(), frame.upwards(), spread.edges_pct
+    for place, length, tip in _bars(spread.shares.sum(axis=0)):
+        left, right = across(edges[place]), across(edges[place + 1])
+        top = frame.top - 5 - length
+        yield drawing.Rect(left + 0.5, top, right - left - 1, length, drawing.AREA, tip=tip)
+    for place, length, tip in _bars(spread.shares.sum(axis=1)):
+        bottom, top = upwards(edges[place]), upwards(edges[place + 1])
+        yield drawing.Rect(
+            frame.right + 5, top + 0.5, length, bottom - top - 1, drawing.AREA, tip=tip
+        )
+
+
+def _bars(shares: NDArray[np.float64]) -> Iterator[tuple[int, float, str]]:
+    """Place, length and words of the bars that have one; the longest fills the histogram."""
+    most = float(shares.max(initial=0.0))
+    for place in np.flatnonzero(shares):
+        share = float(shares[place])
+        yield (
+            int(place),
+            max(1.0, _HISTOGRAM * share / most),
+            f"{units.share(share, 1)} of the time",
+        )
+
+
+# -- labels of classes -----------------------------------------------------------------------------
+
+
+def _class_labels(
+    frame: drawing.Frame,
+    fields: dict[str, _Field],
+    shares: dict[str, tuple[str, str]],
+    spread: Density,
+) -> Iterator[drawing.Shape]:
+    """Name and share of each class, where its field has the least time behind it."""
+    for name, field in fields.items():
+        if _is_narrow(*field):
+            continue
+        # Of equal ones the first: the outer end of the upper border.
+        box = min(_label_boxes(*field), key=lambda box: _time_behind(box, frame, spread))
+        outer, _, inner, _ = field
+        anchor: drawing.Anchor = "start" if box.left < (outer + inner) / 2 else "end"
+        place = box.left if anchor == "start" else box.right
+        title, share = shares[name]
+        yield drawing.Label(place, box.top + 10, title, 11.5, anchor, halo=drawing.WASH)
+        yield drawing.Label(place, box.top + 27, share, 15, anchor, bold=True, halo=drawing.WASH)
+
+
+def _is_narrow(outer: float, top: float, inner: float, bottom: float) -> bool:
+    wide, high = _LABEL
+    return abs(outer - inner) < wide + 16 or bottom - top < high + 15
+
+
+def _label_boxes(outer: float, top: float, inner: float, bottom: float) -> list[drawing.Frame]:
+    """Places for a label along the sides of a field, from the top down."""
+    wide, high = _LABEL
+    left, right = sorted((outer, inner))
+    start, end = left + 8, right - 8 - wide
+    first, last = top + 8, bottom - 7 - high
+    return [
+        drawing.Frame(x, first + (last - first) * part, wide, high)
+        for part in (0, 0.25, 0.5, 0.75, 1)
+        for x in ((start, end) if outer < inner else (end, start))
+    ]
+
+
+def _time_behind(box: drawing.Frame, frame: drawing.Frame, spread: Density) -> float:
+    across, upwards = frame.across(), frame.upwards()
+    columns = [across(edge) for edge in spread.edges_pct]
+    rows = [upwards(edge) for edge in spread.edges_pct]
+    first, last = np.searchsorted(columns, (box.left, box.right))
+    low, high = np.searchsorted(rows[::-1], (box.top, box.bottom))
+    side = len(rows) - 1
+    return float(spread.shares[side - high : side - low + 1, first - 1 : last].sum())
+
+
+# -- legend and notes ------------------------------------------------------------------------------
+
+
+def _legend(frame: drawing.Frame, spread: Density, low: float) -> Iterator[drawing.Shape]:
+    most = float(spread.shares.max(initial=0.0))
+    top, left = frame.bottom + 56, frame.left + 84
+    yield drawing.Label(frame.left, top + 10, "time in a cell", 11, fill=drawing.QUIET)
+    if most:
+        place = drawing.Scale(0, 1, left, left + _LEGEND)
+        for step in range(drawing.RAMP_STEPS):
+            start, end = place(step / drawing.RAMP_STEPS), place((step + 1) / drawing.RAMP_STEPS)
+            yield drawing.Rect(
+                start, top, end - start, 11, drawing.ramp(step / (drawing.RAMP_STEPS - 1))
+            )
+        # Round shares far enough apart on the scale, the largest first.
+        kept: list[float] = []
+        for share in _ROUND_SHARES:
+            shade = _shade(share, most)
+            if share > most or any(other - shade <= 0.3 for other in kept):
+                continue
+            kept.append(shade)
+            x = place(shade)
+            yield drawing.Line(x, top + 11, x, top + 14, drawing.QUIET)
+            yield drawing.Label(x, top + 25, units.share(share, 1), 10.5, "middle", drawing.QUIET)
+    right = frame.right + _HISTOGRAM
+    yield drawing.Line(right - 142, top + 6, right - 118, top + 6, drawing.INK, dash=LOW_DASH)
+    yield drawing.Label(
+        right - 112, top + 10, f"low: below {100 * low:.3g} %", 11, fill=drawing.QUIET
     )
 
 
-def _key(numbered: Sequence[_Dot], top: float, width: float) -> Iterator[Shape]:
-    """The numbered kernels by name."""
-    for number, dot in enumerate(numbered, 1):
-        y = top + 19 * (number - 1) + 12
-        told = f"{units.share(dot.share, 1)} of the time{dot.of_roof}"
-        room = width - _LEFT - 10 - MARGIN - text_width(told, 12) - 16
-        yield Label(_LEFT, y, str(number), 12, "end", bold=True)
-        yield Label(_LEFT + 10, y, cut_text(dot.name, 12, room), 12)
-        yield Label(width - MARGIN, y, told, 12, "end", QUIET)
+# -- along the run ---------------------------------------------------------------------------------
 
 
-def _legend(dots: Sequence[_Dot]) -> Iterator[Shape]:
-    x, y = float(_LEFT), HEAD + 16
-    fills = {dot.bound: dot.fill for dot in dots}
-    for bound, title in _LEGEND.items():
-        if bound in fills:
-            yield Circle(x + 6, y - 4, 6, fills[bound], INK, 0.85)
-            yield Label(x + 18, y, title, 11.5)
-            x += 18 + text_width(title, 11.5) + 16
-    yield Label(x, y, "area: share of the time", 11.5, fill=QUIET)
+_GAP, _LANE = 14, 36
+_ROW_LEFT, _ROW_RIGHT = 84, 70
+"""Room for titles and for the means beside the rows."""
+_ALL = 1 - 1e-6
+_WHOLE = "kernels follow each other without the gaps between them"
+_SAMPLED = "launches between the measured ones are not shown, so this is not the course of the run"
+_OCCUPANCY = ("occupancy_pct",)
+_TITLES = {
+    "tensor_pct": "tensor pipe",
+    "dram_pct": "DRAM",
+    "sm_pct": "SM",
+    "occupancy_pct": "occupancy",
+}
+
+
+def strip_picture(subject: Subject, width: float = 1000, row: float = 84) -> drawing.Drawing:
+    """How the use of one device changes from its first kernel to its last."""
+    metrics = metrics_of(subject)
+    plot = width - _ROW_LEFT - _ROW_RIGHT
+    along = strip(subject.calls, round(plot), metrics)
+    classes, top = _classes(subject, along, width)
+    frames = [
+        drawing.Frame(_ROW_LEFT, top + place * (row + _GAP), plot, row)
+        for place in range(len(metrics))
+    ]
+    where = "of the measured launches, in order" if subject.is_sample else "along the run"
+    means = [
+        f"{_TITLES[name]} {getattr(subject.use, name):.1f} %"
+        for name in metrics
+        if getattr(subject.use, name, None) is not None
+    ]
+    notes = []
+    if along.stretches:
+        notes.append(
+            f"Each of {units.count(along.stretches)} columns is the mean of"
+            f" {units.brief_ns(along.total_ns / along.stretches)}, weighted by time;"
+            f" {_SAMPLED if subject.is_sample else _WHOLE}."
+        )
+    missing = subject.use.class_share["unknown"]
+    if missing and metrics != _OCCUPANCY:
+        notes.append(f"{some_percent(missing)} of the time has no counters (hatched).")
+    return device_sheet(
+        subject,
+        f"{'Occupancy' if metrics == _OCCUPANCY else 'Utilisation'} {where}",
+        (width, frames[-1].bottom + 50),
+        (
+            *classes,
+            *(
+                shape
+                for frame, name in zip(frames, metrics, strict=True)
+                for shape in _row(frame, name, subject, along)
+            ),
+            *_time_axis(frames[-1], along.total_ns, sampled=subject.is_sample),
+        ),
+        notes,
+        description=f"Means weighted by time: {', '.join(means)}." if means else "",
+    )
+
+
+def metrics_of(subject: Subject) -> tuple[str, ...]:
+    """The metrics that have rows: utilisations, else the occupancy a timeline knows."""
+    known = tuple(name for name in UTILISATIONS if getattr(subject.use, name) is not None)
+    return known or _OCCUPANCY
+
+
+def _classes(subject: Subject, along: Strip, width: float) -> tuple[list[drawing.Shape], float]:
+    """The classes of this run along it, with their shares of its time; where the rows begin."""
+    if not words.has_utilisation(subject.use):
+        return [], HEAD + 14
+    legend = class_legend(words.class_shares(subject.use), HEAD + 18, width - MARGIN)
+    top = max(legend_bottom(legend), HEAD) + 12
+    lane = drawing.Frame(_ROW_LEFT, top, width - _ROW_LEFT - _ROW_RIGHT, _LANE)
+    return [*legend, *_class_lane(lane, along)], lane.bottom + _GAP
+
+
+def _class_lane(lane: drawing.Frame, along: Strip) -> Iterator[drawing.Shape]:
+    """Classes on top of each other by their share of each stretch; what is left has no counters."""
+    known = along.class_shares[:, : CLASSES.index("unknown")]
+    reached = np.cumsum(known, axis=1)
+    hatch = CLASS_HATCH["unknown"] if (reached[:, -1:] < _ALL).any() else None
+    yield drawing.Label(lane.left - 7, lane.top + lane.height / 2 + 4, "class", 12, "end")
+    yield drawing.Label(lane.right + 8, lane.bottom - 4, "mean", 11.5, fill=drawing.QUIET)
+    yield drawing.Rect(
+        lane.left, lane.top, lane.width, lane.height, CLASS_FILL["unknown"], hatch=hatch
+    )
+    # The last class is drawn first and reaches down behind the others.
+    for place in reversed(range(known.shape[1])):
+        if known[:, place].any():
+            for points in _areas(lane, 100 * reached[:, place]):
+                yield drawing.Polygon(points, CLASS_FILL[CLASSES[place]])
+    yield lane.outline()
+
+
+def _row(
+    frame: drawing.Frame, metric: str, subject: Subject, along: Strip
+) -> Iterator[drawing.Shape]:
+    values = along.means_pct[metric]
+    across, upwards = frame.across(0, max(len(values), 1)), frame.upwards()
+    middle = frame.top + frame.height / 2
+    yield drawing.Rect(frame.left, frame.top, frame.width, frame.height, drawing.WASH)
+    for start, end in _spans(np.isnan(values)):
+        left, right = across(start), across(end)
+        yield drawing.Rect(
+            left, frame.top, right - left, frame.height, hatch=drawing.Hatch(drawing.FAINT, gap=6)
+        )
+    for points in _areas(frame, values):
+        yield drawing.Polygon(points, drawing.AREA)
+    if metric not in _OCCUPANCY:
+        y = upwards(100 * subject.report.thresholds.low)
+        yield drawing.Line(frame.left, y, frame.right, y, drawing.INK, dash=LOW_DASH)
+    yield frame.outline()
+    yield from drawing.y_axis(frame, upwards, (0, 50, 100))
+    yield drawing.Label(frame.left - 38, middle, _TITLES[metric], 12, "middle", upright=True)
+    mean = getattr(subject.use, metric, None)
+    if mean is not None:
+        yield drawing.Label(frame.right + 8, middle + 4, units.share(mean, 100), 12.5, bold=True)
+
+
+def _areas(
+    frame: drawing.Frame, values: NDArray[np.float64]
+) -> Iterator[tuple[drawing.Point, ...]]:
+    """Outlines of the stretches in a row that have a value, as steps."""
+    across, upwards = frame.across(0, max(len(values), 1)), frame.upwards()
+    shown = values.tolist()
+    for start, end in _spans(~np.isnan(values)):
+        points: list[drawing.Point] = [(across(start), frame.bottom)]
+        place = start
+        for y, run in groupby(round(upwards(min(value, 100.0)), 1) for value in shown[start:end]):
+            after = place + len(list(run))
+            points += [(across(place), y), (across(after), y)]
+            place = after
+        yield (*points, (across(end), frame.bottom))
+
+
+def _spans(chosen: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """First place of each unbroken span of true ones, and the place after its last."""
+    changes = np.flatnonzero(np.diff(np.concatenate(([False], chosen, [False])).astype(np.int8)))
+    return list(zip(changes[::2].tolist(), changes[1::2].tolist(), strict=True))
+
+
+def _time_axis(frame: drawing.Frame, total_ns: float, *, sampled: bool) -> list[drawing.Shape]:
+    if not total_ns:
+        return [
+            drawing.Label(
+                frame.left, frame.bottom + 20, "no kernel has a duration", 12, fill=drawing.QUIET
+            )
+        ]
+    unit = units.duration_ns(total_ns).rsplit(" ", 1)[1]
+    size = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
+    what = "time the measured launches stand for, one after the other"
+    title = f"{what if sampled else 'kernel time in launch order'}, {unit}"
+    ticks = drawing.nice_ticks(0, total_ns / size, most=11)
+    return drawing.x_axis(frame, frame.across(0, total_ns / size), ticks, title)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from timesink.analyses import memory_blocks as blocks
 from timesink.analyses import memory_curve as curves
 from timesink.answers.plugin import Query, microseconds
 from timesink.errors import NotFoundError
+from timesink.model.data_files import csv_rows
 from timesink.model.trace import Trace
 
 # What the answers of the memory view share: units, clock, rounding, rows and columns.
@@ -105,18 +106,14 @@ def recorded_devices(trace: Trace) -> list[str]:
     return names
 
 
-def columns(
-    units: Units, texts: Mapping[str, str], numbers: Mapping[str, str]
-) -> list[dict[str, str]]:
-    """How columns are announced, by title and what they mean: those of text, then of numbers."""
-    told = [
-        {"name": title, "type": "string"} | ({"tooltip": tip} if tip else {})
-        for title, tip in texts.items()
-    ]
+def columns(units: Units, view: str) -> list[dict[str, str]]:
+    """How the columns of a view are announced, by title and what they mean: `columns.csv`."""
     of = {"time": units.time, "memory": units.memory}
-    return told + [
-        {"name": title.format(**of), "type": "number", "tooltip": tip}
-        for title, tip in numbers.items()
+    return [
+        {"name": row["title"].format(**of), "type": row["type"]}
+        | ({"tooltip": row["tooltip"]} if row["tooltip"] else {})
+        for row in csv_rows(Path(__file__).with_name("columns.csv"))
+        if row["view"] == view
     ]
 
 
@@ -145,40 +142,6 @@ def address_notes(trace: Trace) -> list[str]:
 UNNAMED = "<unknown>"
 _FRESH_MEMORY = "aten::empty"
 
-_TABLE = {
-    "Calls": "How often the operator was called.",
-    "Size Increase ({memory})": (
-        "Memory taken less memory given back during the operator and all it calls."
-    ),
-    "Self Size Increase ({memory})": "Memory taken less memory given back by the operator itself.",
-    "Allocation Count": "How often the operator and all it calls took memory.",
-    "Self Allocation Count": "How often the operator itself took memory.",
-    "Allocation Size ({memory})": (
-        "Memory the operator and all it calls took, whether or not it was given back."
-    ),
-    "Self Allocation Size ({memory})": (
-        "Memory the operator itself took, whether or not it was given back."
-    ),
-}
-"""Columns of numbers in the order of the analysis: title with its unit, what it means."""
-
-_CURVE = {
-    "Time ({time})": "Time since the recording began.",
-    "Allocated ({memory})": "Memory in use by tensors.",
-    "Reserved ({memory})": "Memory the allocator holds, in use or free.",
-}
-_BLOCKS = {
-    "Size ({memory})": "How large the block is.",
-    "Allocation Time ({time})": "When it was taken, since the start.",
-    "Release Time ({time})": "When it was given back, since the start.",
-    "Duration ({time})": "How long it was in use.",
-}
-_WHAT_IS_LIVE = {
-    "Category": "The part of a step it belongs to.",
-    "Operator": "Which operator took it.",
-    "Module": "The innermost module around that.",
-}
-_LIVE = {"Blocks": "How many blocks it is.", "Size ({memory})": "How large they are together."}
 
 _OUTSIDE = {"size_increase_bytes": "size_increase", "allocation_bytes": "allocation_size"}
 """Sizes in `outside_operators`, which are in the unit asked for and not in bytes."""
@@ -207,7 +170,7 @@ def memory_table(trace: Trace, query: Query) -> dict[str, Any]:
                 for row in in_units(outside, units).rename(_OUTSIDE).to_dicts()
             },
         },
-        "columns": columns(units, {"Operator Name": ""}, _TABLE),
+        "columns": columns(units, "memory"),
         "rows": rows_by_device(in_units(table, units), devices),
     }
 
@@ -253,7 +216,7 @@ def memory_curve(trace: Trace, query: Query) -> dict[str, Any]:
             "sources": dict(drawn.select("device", "source").unique(maintain_order=True).rows()),
             "notes": notes,
         },
-        "columns": columns(units, {}, _CURVE),
+        "columns": columns(units, "memory_curve"),
         "rows": rows_by_device(points, devices),
     }
 
@@ -284,7 +247,7 @@ def memory_events(trace: Trace, query: Query) -> dict[str, Any]:
             "default_device": curves.default_device(devices),
             "notes": address_notes(trace),
         },
-        "columns": columns(units, {"Operator": "Which operator took the block."}, _BLOCKS),
+        "columns": columns(units, "memory_events"),
         "rows": rows_by_device(shown, devices),
     }
 
@@ -311,6 +274,6 @@ def memory_peak(trace: Trace, query: Query) -> dict[str, Any]:
             "peaks": {str(row.pop("device")): row for row in peaks.rename(plain).to_dicts()},
             "notes": address_notes(trace),
         },
-        "columns": columns(units, _WHAT_IS_LIVE, _LIVE),
+        "columns": columns(units, "memory_peak"),
         "rows": rows_by_device(live, devices),
     }

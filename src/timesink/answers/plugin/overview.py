@@ -13,7 +13,7 @@ from timesink.analyses.device.utilisation import device_utilisation
 from timesink.analyses.names import LIGHTNING, LIGHTNING_MODULE, device_word
 from timesink.analyses.steps import PARTS, average_step, role_ranges, step_breakdown
 from timesink.answers.plugin import Query, microseconds
-from timesink.answers.views import meanings_of
+from timesink.answers.views import meanings_of, parts_of
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import is_collective_call, is_collective_kernel
@@ -86,16 +86,7 @@ def _percent(value: float | None, of: float = 1) -> str | None:
     return None if value is None else f"{round(value * (100 / of), 2)} %"
 
 
-TITLES = {
-    "kernel": "Kernel",
-    "memcpy": "Memcpy",
-    "memset": "Memset",
-    "communication": "Communication",
-    "runtime": "Runtime",
-    "data_loader": "DataLoader",
-    "cpu_exec": "CPU Exec",
-    "other": "Other",
-}
+_TITLES = {part: one.words for part, one in parts_of("former-steps").items()}
 _DEVICE_PARTS = ("kernel", "memcpy", "memset")
 _HOVER = {"type": "string", "role": "tooltip", "p": {"html": "true"}}
 
@@ -131,7 +122,7 @@ def overview(trace: Trace, query: Query) -> dict[str, Any]:
 def _steps(steps: pl.DataFrame, shown: list[str]) -> dict[str, Any]:
     columns: list[dict[str, Any]] = [{"type": "string", "name": "Step"}]
     for part in shown:
-        columns += [{"type": "number", "name": TITLES[part]}, dict(_HOVER)]
+        columns += [{"type": "number", "name": _TITLES[part]}, dict(_HOVER)]
     rows = []
     for step in steps.to_dicts():
         cells = [step["name"]]
@@ -148,7 +139,7 @@ def _hover(step: dict[str, Any], part: str) -> str:
     return (
         '<div class="visualization-tooltip" style="white-space: nowrap;">'
         f"Step {escape(step['name'])}{note}: {microseconds(total)} us<br>"
-        f"<b>{TITLES[part]}: {microseconds(own)} us</b>, {share} %</div>"
+        f"<b>{_TITLES[part]}: {microseconds(own)} us</b>, {share} %</div>"
     )
 
 
@@ -156,7 +147,7 @@ def _performance(average: dict[str, float], shown: list[str]) -> dict[str, Any]:
     total = average.get("total_ns", 0.0)
     children = [
         {
-            "name": TITLES[part],
+            "name": _TITLES[part],
             "description": "",
             "value": round(average.get(f"{part}_ns", 0.0) / 1000),
             "extra": round(100 * average[f"{part}_ns"] / total, 2) if total else 0.0,

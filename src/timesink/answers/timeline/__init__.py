@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, TypeVar
 
 import msgspec
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timesink.analyses.columns import once_per_trace, remember
-from timesink.analyses.replay.own_clock import own_timeline
+from timesink.analyses.replay.own_clock import own_clock, own_timeline
 from timesink.analyses.timeline.layout import (
     Arrows,
     Lanes,
@@ -30,7 +31,10 @@ from timesink.analyses.timeline.overlays import (
     recording_costs,
     recording_levels,
 )
-from timesink.analyses.timeline.tracks import Track
+from timesink.analyses.timeline.tracks import CURVES, Track
+from timesink.answers.plugin import Query
+from timesink.errors import NotFoundError, UsageError
+from timesink.model.arrays import Ints
 from timesink.model.trace import Trace
 from timesink.sources.kept_answers import Arrays, KeptAnswer, array_blocks, arrays_in
 from timesink.sources.opening import kept_as
@@ -286,3 +290,133 @@ def packed(head: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes
     for array in little.values():
         parts += [array.tobytes(), bytes(-array.nbytes % _ALIGNMENT)]
     return b"".join(parts)
+
+
+# -- what requests say: a range, tracks, a width in pixels, a slice --------------------------------
+
+MOST_ARROWS = 500
+_MOST_PIXELS, _USUAL_PIXELS = 8192, 1920
+_MOST_TRACKS = 1024
+
+
+def asked_range(query: Query, timeline: Timeline) -> tuple[int, int]:
+    """`from` and `to` in ns since the start of the recording; the whole of it where not given."""
+    first = _moment(query, "from", 0)
+    last = _moment(query, "to", timeline.layout.length_ns)
+    if last < first:
+        raise UsageError(f"the range ends before it starts: {first} to {last}", "swap from and to")
+    return first, last
+
+
+def asked_pixels(query: Query) -> int:
+    """The width of the picture; more than any screen shows is refused."""
+    pixels = _moment(query, "pixels", _USUAL_PIXELS)
+    if pixels > _MOST_PIXELS:
+        raise UsageError("the picture is too wide", f"ask for at most {_MOST_PIXELS} pixels")
+    return max(pixels, 1)
+
+
+def asked_tracks(query: Query, timeline: Timeline, *, curves: bool) -> list[int]:
+    """Tracks of slices (or of `curves`) by id, in order; all of them where none is named."""
+    tracks = timeline.layout.lanes.tracks
+    chosen: Iterable[int] = range(len(tracks))
+    if "tracks" in query.params:
+        text = query.text("tracks")
+        parts = [part for part in text.split(",") if part]
+        most = len(tracks)
+        if len(parts) > _MOST_TRACKS:
+            raise UsageError(
+                f"the parameter 'tracks' names {len(parts)} tracks",
+                f"name at most {_MOST_TRACKS} at once",
+            )
+        if not all(part.isascii() and part.isdigit() and int(part[:9]) < most for part in parts):
+            raise UsageError(
+                f"the parameter 'tracks' is {text[:80]!r}",
+                "give numbers of tracks, as tracks=1,2,3",
+            )
+        chosen = map(int, parts)
+    return sorted({number for number in chosen if (tracks[number].kind in CURVES) == curves})
+
+
+def asked_slice(query: Query, timeline: Timeline) -> int:
+    """The id of a slice that is shown."""
+    number = query.whole("id")
+    if number is None:
+        raise UsageError("the parameter 'id' is missing", "add id=... to the request")
+    place = timeline.layout.lanes.place
+    if not 0 <= number < len(place) or place[number] < 0:
+        raise NotFoundError(f"no slice has the id {number}", "the recording may have changed")
+    return number
+
+
+def _moment(query: Query, name: str, default: int) -> int:
+    """A whole number of nanoseconds; browsers count in floats."""
+    text = query.text(name)
+    if not text:
+        return default
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or abs(value) > 2**62:
+        raise UsageError(f"the parameter {name!r} is {text!r}, not a number", f"give {name}=123")
+    return round(value)
+
+
+# -- the two clocks of a timeline, and the path that decides how long it takes ---------------------
+
+
+def clock(timeline: Timeline, _query: Query) -> dict[str, Any]:
+    """How long a cycle takes by itself, and what of the host's time was spent on recording."""
+    costs = recording_costs(timeline.trace)
+    return {
+        **own_clock(timeline.trace).to_dict(),
+        "recording_ns": int((costs.end - costs.start).sum()),
+    }
+
+
+def other_clock(timeline: Timeline, query: Query) -> dict[str, Any]:
+    """Where a range is on the other clock: as far into the host call that began last before it."""
+    here, there = timeline.layout, replace(timeline, own=not timeline.own).layout
+    slices, others = here.lanes.slices, there.lanes.slices
+    # What frames the recording began before anything, and tells nothing.
+    of_host = np.flatnonzero((slices.id < here.host_rows) & (slices.start >= 0))
+    found = []
+    for moment in asked_range(query, timeline):
+        before = of_host[slices.start[of_host] <= moment]
+        if not len(before):
+            found.append(moment)
+            continue
+        last = before[np.argmax(slices.start[before])]
+        place = there.lanes.place[slices.id[last]]
+        since, dur = moment - int(slices.start[last]), int(slices.dur[last])
+        inside = int(min(since / max(dur, 1), 1.0) * others.dur[place])
+        found.append(int(others.start[place]) + inside + max(since - dur, 0))
+    return {"from_ns": found[0], "to_ns": max(found)}
+
+
+def path(timeline: Timeline, query: Query) -> dict[str, Any]:
+    """What led from one slice of the critical path to the next, in a range; as `flows`."""
+    lanes, pieces = timeline.layout.lanes, timeline.overlay("path").pieces
+    if pieces is None or not len(pieces):
+        return {"total": 0, "from": [], "to": []}
+    first, last = asked_range(query, timeline)
+    number = pieces.row + np.where(pieces.of_device, timeline.layout.host_rows, 0)
+    start, end = (one - timeline.layout.start_ns for one in (pieces.start, pieces.end))
+    # From one row of a stream or thread to the same, time itself leads.
+    head = np.flatnonzero(pieces.way[1:] > 0) + 1
+    head = head[(lanes.place[number[head]] >= 0) & (lanes.place[number[head - 1]] >= 0)]
+    tracks = (lanes.lanes_at(lanes.place[number[one]])[0] for one in (head - 1, head))
+    head = head[np.not_equal(*tracks) & (end[head] >= first) & (start[head - 1] <= last)]
+    most = min(len(head), MOST_ARROWS)
+    chosen = head[np.linspace(0, len(head) - 1, most).round().astype(np.int64)]
+
+    def places(which: Ints) -> list[Place]:
+        found = places_of(timeline, number[which])
+        spans = zip(start[which].tolist(), end[which].tolist(), strict=True)
+        return [
+            {**one, "from_ns": low, "dur_ns": high - low}
+            for one, (low, high) in zip(found, spans, strict=True)
+        ]
+
+    return {"total": len(head), "from": places(chosen - 1), "to": places(chosen)}

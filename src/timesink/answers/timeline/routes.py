@@ -23,22 +23,29 @@ from timesink.analyses.timeline.levels import (
 )
 from timesink.analyses.timeline.tracks import ANNOTATION, HOST
 from timesink.answers.plugin import Query
-from timesink.answers.timeline import OVERLAYS, Place, Timeline, packed, place_of, places_of
-from timesink.answers.timeline.clocks import clock, other_clock, path
-from timesink.answers.timeline.requests import (
+from timesink.answers.timeline import (
     MOST_ARROWS,
+    OVERLAYS,
+    Place,
+    Timeline,
     asked_pixels,
     asked_range,
     asked_slice,
     asked_tracks,
+    clock,
+    other_clock,
+    packed,
+    path,
+    place_of,
+    places_of,
 )
+from timesink.answers.views import listed_table
 from timesink.formats.chrome import writer as names
 from timesink.formats.chrome.writer import json_texts
 from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 from timesink.model.units import brief_ns, size_bytes
-from timesink.output.blocks import Kind, Sort, Table
-from timesink.output.numbers import column, table
+from timesink.output.blocks import Sort, Table
 
 _NAME_LENGTH = 160
 _OF_TRACK = ("id", "kind", "group", "name", "rows", "events", "unit", "lowest", "highest")
@@ -435,34 +442,11 @@ def between(trace: Trace, start_ns: int, end_ns: int) -> Trace:
     return replace(trace, frames={**trace.frames, **frames})
 
 
-_COLUMNS: tuple[tuple[str, str, Kind, str], ...] = (
-    ("name", "Name", "text", "as recorded"),
-    ("kind", "Kind", "text", "what sort of activity it is"),
-    ("calls", "Calls", "count", "slices that overlap the range"),
-    (
-        "self_ns",
-        "Self",
-        "time_ns",
-        "their time inside it, without calls they made; marks have none",
-    ),
-    ("share_pct", "Share", "percent", "self of the range, on all tracks it is on"),
-    ("total_ns", "Total", "time_ns", "with the calls they made; calls around all of it left out"),
-    ("mean_ns", "Mean", "time_ns", "length of a call, cut to the range"),
-    ("longest_ns", "Longest", "time_ns", "the longest of them, cut to the range"),
-)
-
-
 def aggregate_block(found: Aggregate) -> Table:
     """The names in a range by the time they take, as a table."""
-    return table(
-        "range",
-        f"Selected: {brief_ns(found.to_ns - found.from_ns)}",
-        (
-            column(key, title, kind, found.table[key], help=meaning, bar=key == "self_ns")
-            for key, title, kind, meaning in _COLUMNS
-        ),
-        total_rows=found.names,
-        sort=Sort("self_ns"),
+    title = f"Selected: {brief_ns(found.to_ns - found.from_ns)}"
+    return listed_table(
+        "range", "range", title, found.table, total_rows=found.names, sort=Sort("self_ns")
     )
 
 

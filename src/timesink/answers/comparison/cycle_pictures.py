@@ -1,25 +1,135 @@
-"""Several runs of either side: what they say together, and each of them in the order they ran."""
+"""The length of cycles as pictures: of every cycle, sides beside each other, and of every run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from math import ceil
 from pathlib import PurePath
+from statistics import fmean
 
 import numpy as np
 
 from timesink.analyses.comparison.pair import ComparedRuns
 from timesink.analyses.statistics.repeats import Decision, TimedRun, neighbours
-from timesink.answers.comparison.cycle_picture import OTHER, USUAL, WIDTH, scale_of
+from timesink.answers.views import listed_table
 from timesink.model import units
 from timesink.model.diagnosis import SIDES
 from timesink.output import drawing as draw
 from timesink.output.blocks import Block, Section
-from timesink.output.numbers import column, table
 from timesink.output.pictures import picture
 
-_HEIGHT = 220
-_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 20, 40, 46
+WIDTH = 1008
+_HEIGHT = 170
+_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 20, 46, 46
+_BETWEEN = 28
+_LEAST_BAR = 3.0
+"""Pixels of a bar; of more cycles than fit, some share one."""
+_SCALES = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
+USUAL, OTHER = draw.Colour("#5f9fd0", "#5f9fd0"), draw.Colour("#d55e00", "#d55e00")
+_WARM_UP = draw.Hatch(draw.Colour("#ffffff", "#ffffff"), gap=4, width=1.4)
+
+
+@dataclass(frozen=True, slots=True)
+class CycleBars:
+    """Cycles in order, and how they are painted."""
+
+    name: str
+    lengths_ns: tuple[float, ...]
+    colours: tuple[draw.Colour, ...]
+    """One per cycle."""
+    warm_up: int = 0
+    """How many of the first ones are hatched."""
+
+    @property
+    def mean_ns(self) -> float:
+        """Mean length."""
+        return fmean(self.lengths_ns)
+
+
+def scale_of(longest_ns: float) -> tuple[float, str]:
+    """The unit that suits times up to this one, and its nanoseconds."""
+    return next((found for found in _SCALES if longest_ns >= found[0]), _SCALES[-1])
+
+
+def side(
+    name: str, lengths_ns: Sequence[float], colour: draw.Colour, warm_up: int = 0
+) -> CycleBars:
+    """Cycles of one colour."""
+    return CycleBars(name, tuple(lengths_ns), (colour,) * len(lengths_ns), warm_up)
+
+
+def cycle_picture(sides: Sequence[CycleBars]) -> draw.Drawing:
+    """A bar for every cycle; each side is as wide as it has cycles."""
+    longest = max(length for one in sides for length in one.lengths_ns)
+    scale, unit = scale_of(longest)
+    ticks = draw.nice_ticks(0, 1.08 * longest / scale, 5)
+    # Sides from left to right; none is too narrow for its name.
+    room = WIDTH - _LEFT - _RIGHT - _BETWEEN * (len(sides) - 1)
+    least = sum(len(one.lengths_ns) for one in sides) / 3
+    shares = [max(len(one.lengths_ns), least) for one in sides]
+    wide = [room * share / sum(shares) for share in shares]
+    starts = accumulate((w + _BETWEEN for w in wide[:-1]), initial=float(_LEFT))
+    frames = [
+        draw.Frame(left, _TOP, size, _HEIGHT) for left, size in zip(starts, wide, strict=True)
+    ]
+    upwards = frames[0].upwards(0, 1.08 * longest / scale)
+    shapes: list[draw.Shape] = [
+        *draw.y_axis(frames[0], upwards, ticks, f"cycle time, {unit}", room=44)
+    ]
+    said = []
+    for frame, one in zip(frames, sides, strict=True):
+        count = len(one.lengths_ns)
+        # From numbers of cycles, which begin with 1, to the middles of bars.
+        across = frame.across(0.5, count + 0.5)
+        numbers = [
+            tick for tick in draw.nice_ticks(1, count, 7) if tick == round(tick) and tick >= 1
+        ]
+        shapes += draw.grid(frame, upwards=[upwards(tick) for tick in ticks])
+        shapes += _bars(frame, one, scale, upwards, across)
+        shapes += _heading(frame, one)
+        shapes += draw.x_axis(frame, across, numbers or [1], "cycle")
+        mean = units.brief_ns(one.mean_ns)
+        said.append(f"{one.name} ({units.counted(count, 'cycles')}, {mean} on average)")
+    about = f"Length of every cycle: {'; '.join(said)}."
+    height = _TOP + _HEIGHT + _BOTTOM
+    return draw.Drawing(WIDTH, height, tuple(shapes), "Length of every cycle", about)
+
+
+def _bars(
+    frame: draw.Frame, one: CycleBars, scale: float, upwards: draw.Scale, across: draw.Scale
+) -> Iterator[draw.Shape]:
+    together = ceil(len(one.lengths_ns) * _LEAST_BAR / frame.width)
+    for first in range(0, len(one.lengths_ns), together):
+        lengths = one.lengths_ns[first : first + together]
+        left, right = across(first + 0.5), across(first + len(lengths) + 0.5)
+        top = upwards(fmean(lengths) / scale)
+        gap = min(1.5, (right - left) / 5)
+        yield draw.Rect(
+            left + gap, top, right - left - 2 * gap, frame.bottom - top,
+            fill=one.colours[first], hatch=_WARM_UP if first < one.warm_up else None,
+        )  # fmt: skip
+    mean = upwards(one.mean_ns / scale)
+    yield draw.Line(frame.left, mean, frame.right, mean, draw.INK, dash=(5, 4))
+    yield draw.Line(frame.left, frame.bottom, frame.right, frame.bottom, draw.QUIET)
+
+
+def _heading(frame: draw.Frame, one: CycleBars) -> Iterator[draw.Shape]:
+    """The name of a side, its mean, and what is hatched."""
+    warm = f", {units.counted(one.warm_up, 'cycles')} of warm-up hatched" if one.warm_up else ""
+    more = f"mean {units.brief_ns(one.mean_ns)}{warm}"
+    name = draw.cut_text(one.name, 13, frame.width / 2, bold=True)
+    yield draw.Label(frame.left, _TOP - 16, name, 13, bold=True)
+    start = draw.text_width(name, 13, bold=True) + 10
+    told = draw.cut_text(more, 12, frame.width - start)
+    yield draw.Label(frame.left + start, _TOP - 16, told, 12, fill=draw.QUIET)
+
+
+# -- several runs of either side: what they say together, and each in the order they ran -----------
+
+_RUNS_HEIGHT = 220
+_RUNS_LEFT, _RUNS_RIGHT, _RUNS_TOP, _RUNS_BOTTOM = 62, 20, 40, 46
 _ROUND = 4.0
 _SLOW = 0.9
 _APART = 8
@@ -56,39 +166,17 @@ def _figures(found: Decision, id_: str, title: str) -> Block:
     changes = (found.typical, found.fast, found.mean)
     bounds = [(None, None) if one.interval_pct is None else one.interval_pct for one in changes]
     lows, highs = zip(*bounds, strict=True)
-    return table(
-        id_,
-        title,
-        [
-            column("figure", "cycle time", "text", [_FIGURES[one.statistic] for one in changes]),
-            column("base_ns", "base", "time_ns", [one.base_ns for one in changes]),
-            column("new_ns", "new", "time_ns", [one.new_ns for one in changes]),
-            column(
-                "change_pct",
-                "change %",
-                "percent",
-                [one.change_pct for one in changes],
-                signed=True,
-            ),
-            column("low_pct", "at least %", "percent", lows, signed=True),
-            column("high_pct", "at most %", "percent", highs, signed=True),
-        ],
-    )
+    values = {
+        "figure": [_FIGURES[one.statistic] for one in changes],
+        "low_pct": lows,
+        "high_pct": highs,
+    }
+    return listed_table("run-figures", id_, title, changes, values)
 
 
 def _runs(ordered: Sequence[TimedRun]) -> Block:
-    return table(
-        "run-list",
-        "Runs in the order they ran",
-        [
-            column("run", "run", "text", _names(ordered)),
-            column("side", "side", "text", [run.side for run in ordered]),
-            column("cycles", "cycles", "count", [len(run.cycles_ns) for run in ordered]),
-            column("typical_ns", "typical", "time_ns", [run.typical_ns for run in ordered]),
-            column("fast_ns", "fast", "time_ns", [run.fast_ns for run in ordered]),
-            column("mean_ns", "mean", "time_ns", [run.mean_ns for run in ordered]),
-        ],
-    )
+    values = {"run": _names(ordered), "cycles": [len(run.cycles_ns) for run in ordered]}
+    return listed_table("run-list", "run-list", "Runs in the order they ran", ordered, values)
 
 
 def _names(ordered: Sequence[TimedRun]) -> list[str]:
@@ -109,7 +197,7 @@ def run_picture(ordered: Sequence[TimedRun]) -> draw.Drawing:
     low, high = _shown(ordered, spans)
     scale, unit = scale_of(high)
     room = 0.08 * (high - low) or 0.01 * high
-    frame = draw.Frame(_LEFT, _TOP, WIDTH - _LEFT - _RIGHT, _HEIGHT)
+    frame = draw.Frame(_RUNS_LEFT, _RUNS_TOP, WIDTH - _RUNS_LEFT - _RUNS_RIGHT, _RUNS_HEIGHT)
     bottom, top = max(0.0, low - room) / scale, (high + room) / scale
     upwards, across = frame.upwards(bottom, top), frame.across(0.5, len(ordered) + 0.5)
 
@@ -151,7 +239,9 @@ def run_picture(ordered: Sequence[TimedRun]) -> draw.Drawing:
         "cycle, a line from fast to slow cycles, dashed the mean of neighbours."
         f"{_BEYOND if any(isinstance(one, draw.Polygon) for one in shapes) else ''}"
     )
-    return draw.Drawing(WIDTH, _TOP + _HEIGHT + _BOTTOM, tuple(shapes), "Every run", about)
+    return draw.Drawing(
+        WIDTH, _RUNS_TOP + _RUNS_HEIGHT + _RUNS_BOTTOM, tuple(shapes), "Every run", about
+    )
 
 
 def _shown(
@@ -180,10 +270,12 @@ def _beyond(
 
 
 def _legend(ordered: Sequence[TimedRun]) -> Iterator[draw.Shape]:
-    left = float(_LEFT)
+    left = float(_RUNS_LEFT)
     for side, colour in zip(SIDES, (USUAL, OTHER), strict=True):
         name = f"{side}, {units.counted(sum(run.side == side for run in ordered), 'runs')}"
-        yield draw.Circle(left + _ROUND, _TOP - 20, _ROUND, fill=colour)
-        yield draw.Label(left + 14, _TOP - 16, name, 13, bold=True)
+        yield draw.Circle(left + _ROUND, _RUNS_TOP - 20, _ROUND, fill=colour)
+        yield draw.Label(left + 14, _RUNS_TOP - 16, name, 13, bold=True)
         left += draw.text_width(name, 13, bold=True) + 40
-    yield draw.Label(left, _TOP - 16, "dashed: mean of neighbours (drift)", 12, fill=draw.QUIET)
+    yield draw.Label(
+        left, _RUNS_TOP - 16, "dashed: mean of neighbours (drift)", 12, fill=draw.QUIET
+    )
