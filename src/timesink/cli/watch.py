@@ -251,7 +251,7 @@ def _say(text: str) -> None:
 
 
 def _ask(options: argparse.Namespace) -> int:
-    from timesink.watcher.commands import ask_watcher  # noqa: PLC0415
+    from timesink.watcher.journal import ask_watcher  # noqa: PLC0415
 
     print(ask_watcher(Path(options.folder), options.action))
     return 0
