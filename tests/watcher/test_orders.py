@@ -10,7 +10,7 @@ import pytest
 
 from timesink.recorder.folder import Notebook, RecordingFolder
 from timesink.recorder.watch_plan import WatchPlan
-from timesink.watcher import recordings
+from timesink.watcher import recordings, tasks
 from timesink.watcher.recordings import Recorder
 
 
