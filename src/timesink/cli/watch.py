@@ -45,7 +45,7 @@ from timesink.cli.options import (
 )
 from timesink.cli.outputs import check_answer, check_output, format_of, give_document, give_json
 from timesink.errors import UsageError
-from timesink.recorder.agent.presets import preset_names
+from timesink.recorder.agent.watched_marks import preset_names
 from timesink.recorder.processes import check_program
 from timesink.recorder.watch_plan import (
     DEFAULT_PLACE,

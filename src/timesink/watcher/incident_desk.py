@@ -12,6 +12,7 @@ import polars as pl
 
 from timesink.analyses.expected.live import LiveAlarm
 from timesink.model import units
+from timesink.recorder.folder import write_whole
 from timesink.recorder.watch_plan import REFERENCES, WatchPlan
 from timesink.runtime.workers import usable_cores
 from timesink.watcher.cycle_intake import CycleIntake
@@ -23,7 +24,7 @@ from timesink.watcher.incidents import (
     alarm_told,
     linked_copy,
 )
-from timesink.watcher.journal import Journal, removed, write_whole
+from timesink.watcher.journal import Journal, removed
 from timesink.watcher.notices import AlarmCommand
 from timesink.watcher.recordings import OrderedRecording, Recorder
 from timesink.watcher.references import (

@@ -16,7 +16,7 @@ import msgspec
 import polars as pl
 
 from timesink.errors import CollectError, UnreadableError
-from timesink.recorder.folder import RecordingFolder
+from timesink.recorder.folder import RecordingFolder, write_whole
 from timesink.recorder.watch_plan import OTHER
 from timesink.sources.watch_folder import INCIDENTS, SERIES_FILE, STATUS_FILE, WATCH_FILE, is_watch
 
@@ -191,18 +191,6 @@ class Journal:
             self._say(f"{path}: cannot be written ({why}); what is lost is counted")
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """A file that is there as a whole or not at all, whoever is killed; `OSError` where not."""
-    beside = path.with_name(f".{path.name}.new")
-    try:
-        beside.write_bytes(content)
-        beside.replace(path)
-    except OSError:
-        with suppress(OSError):
-            beside.unlink()
-        raise
-
-
 def removed(folder: Path) -> None:
     """Take away a folder, as far as that works."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -241,9 +229,7 @@ def obey_commands(folder: Path, obey: Callable[[str], str]) -> None:
                 answer = {"done": obey(path.suffix[1:])}
             except Refused as why:
                 answer = {"refused": str(why)}
-            beside = path.with_suffix(".new")
-            beside.write_text(json.dumps(answer))
-            beside.replace(path.with_suffix(".answer"))
+            write_whole(path.with_suffix(".answer"), json.dumps(answer).encode())
 
 
 def ask_watcher(folder: Path, what: str) -> str:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from timesink.errors import TimesinkError, UsageError
+from timesink.recorder.folder import write_whole
 from timesink.sources.places import is_url, place_of, without_password
 from timesink.sources.remote import connected, why
 
@@ -150,9 +151,7 @@ class SharedStatus:
             else:
                 path = Path(self._place, self._name)
                 path.parent.mkdir(parents=True, exist_ok=True)
-                beside = path.with_name(f".{self._name}")
-                beside.write_bytes(content)
-                beside.replace(path)
+                write_whole(path, content)
         except Exception as error:  # noqa: BLE001 - each file system has errors of its own
             if not self._has_failed:
                 self._has_failed = True

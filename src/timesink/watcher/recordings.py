@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from timesink.recorder.folder import ProcessNotes, read_notes
+from timesink.recorder.agent.watched import order_file
+from timesink.recorder.folder import ProcessNotes, read_notes, write_whole
 from timesink.recorder.processes import is_alive
 from timesink.recorder.watch_plan import WatchPlan
 from timesink.watcher.cycle_intake import WatchedProcess
@@ -264,13 +265,9 @@ def write_orders(control: Path, orders: Mapping[int, Mapping[str, Any]]) -> str:
     """An order for each process, each of which appears whole; why one could not be written."""
     why = ""
     for pid, order in orders.items():
-        unfinished = control / f"{pid}.order.unfinished"
         try:
-            unfinished.write_text(json.dumps(order))
-            unfinished.replace(control / f"{pid}.order")
-        except OSError as error:
-            with suppress(OSError):
-                unfinished.unlink()
+            write_whole(order_file(control, pid), json.dumps(order).encode())
+        except OSError as error:  # noqa: PERF203
             why = f"process {pid} could not be asked ({error.strerror or error})"
     return why
 
@@ -292,4 +289,4 @@ def withdraw_orders(control: Path, pids: Iterable[int]) -> None:
     """Take back what nobody has begun."""
     for pid in pids:
         with suppress(OSError):
-            (control / f"{pid}.order").unlink()
+            order_file(control, pid).unlink()

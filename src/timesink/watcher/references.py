@@ -14,7 +14,8 @@ from typing import Any
 import polars as pl
 
 from timesink.analyses.expected.workload import BATCH, INPUT, OUTPUT
-from timesink.watcher.journal import removed, write_whole
+from timesink.recorder.folder import write_whole
+from timesink.watcher.journal import removed
 from timesink.watcher.series import LEARNING, medians
 
 EARLY = "early"

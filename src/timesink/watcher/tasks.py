@@ -4,35 +4,31 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from subprocess import DEVNULL
 from typing import TYPE_CHECKING, Any
 
 from timesink.errors import TimesinkError
 from timesink.recorder.folder import (
-    CONTROL_VARIABLE,
     RecordingFolder,
     RecordPlan,
     read_notes,
     write_plan,
+    write_whole,
 )
 from timesink.recorder.processes import is_alive
-from timesink.recorder.recording import conclude
+from timesink.recorder.recording import conclude, start_beside
 from timesink.recorder.run_file import ProgramRun
 from timesink.recorder.watch import Watch
 
 if TYPE_CHECKING:
     from timesink.answers.comparison.report import Comparison
 
-_SOURCES = Path(__file__).resolve().parents[2]
-_START = (
-    "import sys; sys.path.insert(0, sys.argv.pop(1)); "
-    "from timesink.watcher.tasks import main; main()"
-)
+_START = "from timesink.watcher.tasks import main; main()"
 NICE, NICEST = 10, 15
 """What is waited for, and what may take its time where all processors are busy."""
 
@@ -47,16 +43,9 @@ class WatchTask:
         self._limit_s = limit_s
         self._file = folder / f"{kind}-{time.time_ns()}.json"
         self._file.write_text(json.dumps({"kind": kind, **facts}))
-        variables = {name: value for name, value in os.environ.items() if name != CONTROL_VARIABLE}
         with self._beside("log").open("wb") as log:
-            self._process = subprocess.Popen(  # noqa: S603 - our own Python
-                [sys.executable, "-c", _START, str(_SOURCES), str(self._file)],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env=variables,
-                # Ctrl-C in the terminal is for the program.
-                start_new_session=True,
+            self._process = start_beside(
+                _START, str(self._file), stdin=DEVNULL, stdout=log, stderr=log
             )
 
     def _beside(self, ending: str) -> Path:
@@ -118,9 +107,7 @@ class TaskFiles:
         return self._file.with_suffix(".stop").exists() or os.getppid() != self._parent
 
     def give(self, answer: dict[str, Any]) -> None:
-        unfinished = self._file.with_suffix(".unfinished")
-        unfinished.write_text(json.dumps(answer))
-        unfinished.replace(self._file.with_suffix(".answer"))
+        write_whole(self._file.with_suffix(".answer"), json.dumps(answer).encode())
 
 
 def be_nice(by: int = NICE) -> None:
@@ -299,7 +286,6 @@ def compare_recordings(
     from timesink.answers.comparison.work import compare  # noqa: PLC0415
     from timesink.model.diagnosis import Expectation  # noqa: PLC0415
     from timesink.output.html import report_html  # noqa: PLC0415
-    from timesink.watcher.journal import write_whole  # noqa: PLC0415
 
     folder = Path(to)
     found = compare(base, new).beyond(Expectation(1000 * slower_us, tuple(explains)))
