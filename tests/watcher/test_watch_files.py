@@ -26,7 +26,14 @@ from timesink.recorder.cycle_channel import CycleBatch
 from timesink.sources.watch_folder import STATUS_SCHEMA
 from timesink.watcher import cycle_intake, journal, notices, recordings
 from timesink.watcher.cycle_intake import CycleIntake
-from timesink.watcher.incidents import Incident, Incidents, linked_copy
+from timesink.watcher.incidents import (
+    Incident,
+    Incidents,
+    Reference,
+    References,
+    kind_of,
+    linked_copy,
+)
 from timesink.watcher.journal import Journal, WatchFolder
 from timesink.watcher.notices import (
     AlarmCommand,
@@ -35,7 +42,6 @@ from timesink.watcher.notices import (
     metrics_of,
     prometheus_text,
 )
-from timesink.watcher.references import Reference, References, kind_of
 from timesink.watcher.series import WatchedSeries, unjudged
 from timesink.watcher.tasks import WatchTask, _learn_rows
 

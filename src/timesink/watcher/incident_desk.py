@@ -17,24 +17,22 @@ from timesink.recorder.watch_plan import REFERENCES, WatchPlan
 from timesink.runtime.workers import usable_cores
 from timesink.watcher.cycle_intake import CycleIntake
 from timesink.watcher.incidents import (
+    EARLY,
     SAME_S,
     Incident,
     Incidents,
+    Likeness,
+    Reference,
+    References,
     alarm_line,
     alarm_told,
+    dominant_phase,
+    kind_of,
     linked_copy,
 )
 from timesink.watcher.journal import Journal, removed
 from timesink.watcher.notices import AlarmCommand
 from timesink.watcher.recordings import OrderedRecording, Recorder
-from timesink.watcher.references import (
-    EARLY,
-    Likeness,
-    Reference,
-    References,
-    dominant_phase,
-    kind_of,
-)
 from timesink.watcher.series import WatchedSeries, medians
 from timesink.watcher.tasks import WatchTask
 

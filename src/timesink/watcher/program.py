@@ -27,9 +27,8 @@ from timesink.recorder.recording import SITE, Running, start_recorded
 from timesink.recorder.run_file import ProgramEnd
 from timesink.recorder.watch_plan import OTHER, SAME, WatchPlan
 from timesink.sources.watch_folder import INCIDENT_FILE
-from timesink.watcher.incidents import CLOSED, Incident
+from timesink.watcher.incidents import CLOSED, EARLY, Incident, Reference, kind_of
 from timesink.watcher.journal import WatchFolder, removed
-from timesink.watcher.references import EARLY, Reference, kind_of
 from timesink.watcher.session import WatchSession
 
 _TICK_S = 0.1

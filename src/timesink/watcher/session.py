@@ -30,11 +30,10 @@ from timesink.sources.watch_folder import (
 )
 from timesink.watcher.cycle_intake import CycleIntake, Receiver
 from timesink.watcher.incident_desk import PACKS_S, IncidentDesk
-from timesink.watcher.incidents import alarm_told
+from timesink.watcher.incidents import alarm_told, dominant_phase
 from timesink.watcher.journal import Journal, Refused, WatchFolder, obey_commands
 from timesink.watcher.notices import MetricsServer, OpenTelemetry, OwnCost, SharedStatus
 from timesink.watcher.recordings import UNTOLD, agent_remarks, notes_in, why_no_cycle
-from timesink.watcher.references import dominant_phase
 from timesink.watcher.series import LEARNING, CounterTail, WatchedSeries, unjudged
 from timesink.watcher.tasks import WatchTask
 
