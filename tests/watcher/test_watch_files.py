@@ -24,8 +24,8 @@ from timesink.errors import CollectError, UnreadableError, UsageError
 from timesink.output.terminal import to_text
 from timesink.recorder.cycle_channel import CycleBatch
 from timesink.sources.watch_folder import STATUS_SCHEMA
-from timesink.watcher import cycle_intake, journal, notices, recordings
-from timesink.watcher.cycle_intake import CycleIntake
+from timesink.watcher import cycles, journal, notices, recordings
+from timesink.watcher.cycles import CycleIntake, WatchedSeries, unjudged
 from timesink.watcher.incidents import (
     Incident,
     Incidents,
@@ -42,7 +42,6 @@ from timesink.watcher.notices import (
     metrics_of,
     prometheus_text,
 )
-from timesink.watcher.series import WatchedSeries, unjudged
 from timesink.watcher.tasks import WatchTask, _learn_rows
 
 
@@ -319,8 +318,8 @@ def test_events_are_bounded(kept, monkeypatch):
 
 
 def test_processes_that_have_ended_count_together(monkeypatch):
-    monkeypatch.setattr(cycle_intake, "_MOST_PROCESSES", 5)
-    monkeypatch.setattr(cycle_intake, "is_alive", lambda pid: pid == 20)
+    monkeypatch.setattr(cycles, "_MOST_PROCESSES", 5)
+    monkeypatch.setattr(cycles, "is_alive", lambda pid: pid == 20)
     intake = CycleIntake(MadeCycles(), skip=0)
     for pid in range(1, 21):
         made = MadeCycles(pid)
@@ -359,7 +358,7 @@ def test_rows_tell_how_many_of_their_sizes_came_first():
 
 
 def test_rows_that_nobody_takes_are_counted(monkeypatch):
-    monkeypatch.setattr(cycle_intake, "_MOST_ROWS", 25)
+    monkeypatch.setattr(cycles, "_MOST_ROWS", 25)
     made, intake = MadeCycles(), CycleIntake(MadeCycles(), skip=0)
     for _ in range(4):
         made.put(10)

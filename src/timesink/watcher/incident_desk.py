@@ -15,7 +15,7 @@ from timesink.model import units
 from timesink.recorder.folder import write_whole
 from timesink.recorder.watch_plan import REFERENCES, WatchPlan
 from timesink.runtime.workers import usable_cores
-from timesink.watcher.cycle_intake import CycleIntake
+from timesink.watcher.cycles import CycleIntake, WatchedSeries, medians
 from timesink.watcher.incidents import (
     EARLY,
     SAME_S,
@@ -33,7 +33,6 @@ from timesink.watcher.incidents import (
 from timesink.watcher.journal import Journal, removed
 from timesink.watcher.notices import AlarmCommand
 from timesink.watcher.recordings import OrderedRecording, Recorder
-from timesink.watcher.series import WatchedSeries, medians
 from timesink.watcher.tasks import WatchTask
 
 _MOST_AROUND = 20_000

@@ -21,8 +21,8 @@ from timesink.analyses.expected.workload import BATCH, INPUT, OUTPUT
 from timesink.model import units
 from timesink.recorder.folder import write_whole
 from timesink.sources.watch_folder import INCIDENT_SCHEMA, cycles_of
+from timesink.watcher.cycles import LEARNING, medians
 from timesink.watcher.journal import removed, size_of
-from timesink.watcher.series import LEARNING, medians
 
 # Recordings of healthy cycles: which workloads have one, and which is nearest to another.
 

@@ -15,7 +15,7 @@ from timesink.recorder.agent.watched import order_file
 from timesink.recorder.folder import ProcessNotes, read_notes, write_whole
 from timesink.recorder.processes import is_alive
 from timesink.recorder.watch_plan import WatchPlan
-from timesink.watcher.cycle_intake import WatchedProcess
+from timesink.watcher.cycles import WatchedProcess
 from timesink.watcher.incidents import Incident
 from timesink.watcher.tasks import WatchTask, patience_s
 
