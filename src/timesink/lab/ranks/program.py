@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from timesink.lab.ranks.plan import Plan
+from timesink.model.data_files import csv_rows
 
-# What a step of training a transformer does: operators, kernels, collectives.  Data.
-#
-# Times are microseconds on one device for the usual number of tokens.
+# What a step of training a transformer does: operators and their kernels, which are rows of
+# `operators.csv` and `kernels.csv`, and collectives.
 
 TOKENS = 8192
 HIDDEN = 4096
@@ -70,179 +71,27 @@ TALKS = {
 }
 
 
-def _gemm(layout: str, us: float, columns: int) -> LaunchedKernel:
-    name = f"nvjet_tst_256x128_64x4_2x1_v_bz_coopA_{layout}"
-    return LaunchedKernel(name, us, (columns, TOKENS // 128, 1), (384, 1, 1))
+def _sizes(text: str) -> tuple[int, int, int]:
+    x, y, z = map(int, text.split())
+    return x, y, z
 
 
-def _elementwise(functor: str, us: float) -> LaunchedKernel:
-    name = (
-        "void at::native::vectorized_elementwise_kernel<4, "
-        f"at::native::{functor}, std::array<char*, 3ul> >"
-        f"(int, at::native::{functor}, std::array<char*, 3ul>)"
+_TABLES = Path(__file__).parent
+_KERNELS = {
+    row["kernel"]: LaunchedKernel(
+        row["name"], float(row["us"]), _sizes(row["grid"]), _sizes(row["block"]),
+        int(row["registers"]), int(row["shared"]), row["grows"] == "yes",
     )
-    return LaunchedKernel(name, us, (TOKENS * HIDDEN // 2048, 1, 1), registers=32, shared=0)
-
-
-def _multi_tensor(functor: str, us: float) -> LaunchedKernel:
-    name = (
-        "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous "
-        f"namespace)::TensorListMetadata<4>, at::native::(anonymous namespace)::{functor}>"
+    for row in csv_rows(_TABLES / "kernels.csv")
+}  # fmt: skip
+PARTS: dict[str, list[Operator]] = {}
+"""Operators of each part of a step, in order."""
+for _row in csv_rows(_TABLES / "operators.csv"):
+    _kernels = tuple(_KERNELS[name] for name in _row["kernels"].split())
+    _host_us, _children = float(_row["host_us"]), tuple(_row["children"].split())
+    PARTS.setdefault(_row["part"], []).append(
+        Operator(_row["name"], _host_us, _kernels, _children, _row["dims"], _row["types"])
     )
-    return LaunchedKernel(name, us, (320, 1, 1), (512, 1, 1), 40, 0, per_token=False)
-
-
-_ROWS = f"[[@T, {HIDDEN}], [{HIDDEN}, {HIDDEN}]]"
-_BF16 = '["c10::BFloat16", "c10::BFloat16"]'
-_HEADS = ("[[@T, 32, 128]]", '["c10::BFloat16"]')
-_INDICES = '["c10::BFloat16", "long int"]'
-_NATIVE = "void at::native::(anonymous namespace)::"
-_FLASH = "void pytorch_flash::flash_"
-
-
-def _norm(
-    name: str, us: float, block: tuple[int, int, int], registers: int, shared: int
-) -> LaunchedKernel:
-    return LaunchedKernel(f"{_NATIVE}{name}", us, (TOKENS, 1, 1), block, registers, shared)
-
-
-_NORM = _norm(
-    "vectorized_layer_norm_kernel<c10::BFloat16, float>"
-    "(int, float, c10::BFloat16 const*, c10::BFloat16 const*, c10::BFloat16 const*)",
-    *(42.0, (32, 4, 1), 40, 24),
-)
-_NORM_BACK = _norm(
-    "layer_norm_grad_input_kernel_vectorized<c10::BFloat16, float>"
-    "(c10::BFloat16 const*, c10::BFloat16 const*, float const*, int)",
-    *(75.0, (128, 1, 1), 48, 16448),
-)
-_SOFTMAX = _norm(
-    "cunn_SoftMaxForward<4, c10::BFloat16, float, float>(float*, c10::BFloat16 const*, int)",
-    *(190.0, (1024, 1, 1), 32, 4224),
-)
-_LOOKUP = LaunchedKernel(
-    f"{_NATIVE}indexSelectLargeIndex<c10::BFloat16, long>"
-    "(at::cuda::detail::TensorInfo<c10::BFloat16, unsigned int>)",
-    *(52.0, (1056, 1, 1), (128, 1, 1), 32, 0),
-)
-_ATTENTION = LaunchedKernel(
-    f"{_FLASH}fwd_kernel<Flash_fwd_kernel_traits<128, 128, 64, 4, cutlass::bfloat16_t> >"
-    "(pytorch_flash::Flash_fwd_params)",
-    *(310.0, (16, 4, 32)),
-)
-_ATTENTION_BACK = LaunchedKernel(
-    f"{_FLASH}bwd_dq_dk_dv_loop_seqk_parallel_kernel<Flash_bwd_kernel_traits<128, 64, 128> >"
-    "(pytorch_flash::Flash_bwd_params)",
-    *(690.0, (32, 4, 32)),
-)
-
-
-def _operator(
-    name: str, host_us: float, kernels: Sequence[LaunchedKernel], *children: str
-) -> Operator:
-    """One that works on the rows of all tokens."""
-    return Operator(name, host_us, tuple(kernels), children, _ROWS, _BF16)
-
-
-def _gradient(
-    name: str, host_us: float, kernels: Sequence[LaunchedKernel], *children: str
-) -> Operator:
-    """What autograd calls for an operator."""
-    called = f"autograd::engine::evaluate_function: {name}"
-    return _operator(called, host_us, kernels, name, *children)
-
-
-def _linear(us: float, columns: int) -> Operator:
-    children = ("aten::t", "aten::transpose", "aten::as_strided", "aten::matmul", "aten::mm")
-    return _operator("aten::linear", 38.0, [_gemm("TNT", us, columns)], *children)
-
-
-def _linear_back(us: float, columns: int) -> Operator:
-    kernels = [_gemm("NNT", us, columns), _gemm("NTN", us, columns)]
-    children = ("aten::t", "aten::transpose", "aten::mm", "aten::mm")
-    return _gradient("MmBackward0", 72.0, kernels, *children)
-
-
-_ADD = _operator("aten::add", 16.0, [_elementwise("CUDAFunctor_add<c10::BFloat16>", 34.0)])
-_LAYER_NORM = _operator("aten::layer_norm", 28.0, [_NORM], "aten::empty", "aten::native_layer_norm")
-_NORM_GRADIENT = _gradient(
-    "NativeLayerNormBackward0", 44.0, [_NORM_BACK], "aten::native_layer_norm_backward"
-)
-_SDPA = "scaled_dot_product_"
-_GELU_BACK = _elementwise("GeluBackwardCUDAKernelImpl", 120.0)
-
-ATTENTION = (
-    _LAYER_NORM,
-    _linear(330.0, 96),
-    Operator(
-        f"aten::{_SDPA}attention",
-        46.0,
-        (_ATTENTION,),
-        (f"aten::_{_SDPA}flash_attention", "aten::_flash_attention_forward"),
-        *_HEADS,
-    ),
-    _linear(115.0, 32),
-)
-FEED_FORWARD_IN = (_ADD, _LAYER_NORM)
-FEED_FORWARD = (
-    _linear(440.0, 128),
-    _operator("aten::gelu", 18.0, [_elementwise("GeluCUDAKernelImpl", 88.0)]),
-    _linear(440.0, 128),
-)
-FEED_FORWARD_OUT = (_ADD,)
-FEED_FORWARD_BACK = (
-    _linear_back(440.0, 128),
-    _gradient("GeluBackward0", 30.0, [_GELU_BACK], "aten::gelu_backward"),
-    _linear_back(440.0, 128),
-)
-ATTENTION_BACK = (
-    _NORM_GRADIENT,
-    _linear_back(115.0, 32),
-    replace(
-        _gradient(
-            "ScaledDotProductFlashAttentionBackward0",
-            58.0,
-            [_ATTENTION_BACK],
-            f"aten::_{_SDPA}flash_attention_backward",
-        ),
-        dims=_HEADS[0],
-        types=_HEADS[1],
-    ),
-    _linear_back(330.0, 96),
-)
-LAST_BACK = (_NORM_GRADIENT,)
-
-EMBEDDING = (
-    Operator(
-        "aten::embedding",
-        34.0,
-        (_LOOKUP,),
-        ("aten::reshape", "aten::index_select"),
-        f"[[32000, {HIDDEN}], [@T]]",
-        _INDICES,
-    ),
-)
-LOSS = (
-    _linear(620.0, 250),
-    Operator(
-        "aten::cross_entropy_loss",
-        52.0,
-        (_SOFTMAX,),
-        ("aten::nll_loss_nd", "aten::log_softmax", "aten::_log_softmax"),
-        "[[@T, 32000], [@T]]",
-        _INDICES,
-    ),
-)
-LOSS_BACK = (_linear_back(620.0, 250),)
-OPTIMIZER = (
-    Operator("aten::_foreach_norm", 60.0, (_multi_tensor("LpNormFunctor<c10::BFloat16>", 95.0),)),
-    Operator("aten::_foreach_mul_", 40.0, (_multi_tensor("BinaryOpScalarFunctor<float>", 80.0),)),
-    Operator(
-        "aten::_fused_adamw_",
-        120.0,
-        (_multi_tensor("FusedAdamMathFunctor<float, 4, 1>", 260.0),) * 3,
-    ),
-)
 
 
 LOADING = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
@@ -337,36 +186,36 @@ class _Builder:
         if self.stage > 0:
             self._pass_on("recv", "forward", part, -1, "main")
         else:
-            self.calls += _operators(EMBEDDING)
+            self.calls += _operators(PARTS["embedding"])
         for _ in range(self.layers):
-            self.calls += _operators(ATTENTION)
+            self.calls += _operators(PARTS["attention"])
             self._reduce_activations("main")
-            self.calls += _operators(FEED_FORWARD_IN)
+            self.calls += _operators(PARTS["feed_forward_in"])
             self._to_experts("main")
-            self.calls += _operators(FEED_FORWARD)
+            self.calls += _operators(PARTS["feed_forward"])
             self._to_experts("main")
             self._reduce_activations("main")
-            self.calls += _operators(FEED_FORWARD_OUT)
+            self.calls += _operators(PARTS["feed_forward_out"])
         if self.stage < self.plan.pipeline - 1:
             self._pass_on("send", "forward", part, 1, "main")
         else:
-            self.calls += _operators(LOSS if self.plan.pipeline == 1 else LOSS[1:])
+            self.calls += _operators(PARTS["loss"][0 if self.plan.pipeline == 1 else 1 :])
         self.spans.append(("DistributedDataParallel.forward", first, len(self.calls) - 1))
 
     def _backward(self, part: int) -> None:
         if self.stage < self.plan.pipeline - 1:
             self._pass_on("recv", "backward", part, 1, "autograd")
         elif self.plan.pipeline == 1:
-            self.calls += _operators(LOSS_BACK, "autograd")
+            self.calls += _operators(PARTS["loss_back"], "autograd")
         is_last = part == self.plan.parts - 1
         for _ in range(self.layers):
             self._to_experts("autograd")
-            self.calls += _operators(FEED_FORWARD_BACK, "autograd")
+            self.calls += _operators(PARTS["feed_forward_back"], "autograd")
             self._to_experts("autograd")
             self._reduce_activations("autograd")
-            self.calls += _operators(ATTENTION_BACK, "autograd")
+            self.calls += _operators(PARTS["attention_back"], "autograd")
             self._reduce_activations("autograd")
-            self.calls += _operators(LAST_BACK, "autograd")
+            self.calls += _operators(PARTS["last_back"], "autograd")
             # Only on ranks that have this fault: somebody looks at a value after every layer.
             self.calls.append(HostCall("extra_sync", 12.0, "autograd"))
             if is_last and self.plan.data > 1:
@@ -384,7 +233,7 @@ class _Builder:
         elif self.plan.tensor > 1:
             self._talk("all_reduce_small", "tensor", 1, "main")
         first = len(self.calls)
-        self.calls += _operators(OPTIMIZER)
+        self.calls += _operators(PARTS["optimizer"])
         self.spans.append(("Optimizer.step#AdamW.step", first, len(self.calls) - 1))
         if self.plan.sharded and self.plan.data > 1:
             size = BUCKET * self.layers // self.plan.data
