@@ -32,7 +32,8 @@ from null_pairs import ALTERNATE, AS_PARTS, HALVES, LOOKS, NullPair, null_pairs
 from run import markdown_table
 from timesink.analyses.comparison.pair import Pair, Role
 from timesink.analyses.comparison.verdict import compare_roles
-from timesink.lab.score import DiagnosisAnswer, Expected, answer_of, misses, told
+from timesink.lab.faults import Expected
+from timesink.lab.score import DiagnosisAnswer, answer_of, misses, told
 from timesink.model.diagnosis import Diagnosis
 
 REPOSITORY = Path(__file__).resolve().parent.parent

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from timesink.answers.what_if import whatif
     from timesink.errors import TimesinkError
     from timesink.model.trace import Trace
-    from timesink.recorder.in_program import record
-    from timesink.recorder.watched_block import watch
+    from timesink.recorder.in_program import record, watch
     from timesink.sources.discovery import find_recordings
     from timesink.sources.opening import open_trace as open  # noqa: A004, F401 - `timesink.open`
 
@@ -47,7 +46,7 @@ _PUBLIC = {
     "kernels": ("timesink.answers.kernels.reading", "kernels"),
     "whatif": ("timesink.answers.what_if", "whatif"),
     "record": ("timesink.recorder.in_program", "record"),
-    "watch": ("timesink.recorder.watched_block", "watch"),
+    "watch": ("timesink.recorder.in_program", "watch"),
     "open": ("timesink.sources.opening", "open_trace"),
 }
 

@@ -5,25 +5,31 @@ from __future__ import annotations
 import numpy as np
 
 from timesink.lab.driver import Bench
-from timesink.lab.faults import GPU, LOADER, Fault, faults_named, workloads_named
+from timesink.lab.faults import (
+    GPU,
+    LOADER,
+    Expected,
+    Fault,
+    expected_of,
+    faults_named,
+    heads,
+    workloads_named,
+)
 from timesink.lab.order import TimeLeft, ordered
 from timesink.lab.ranks.events import geometry
+from timesink.lab.ranks.generated import Traces, file_name, file_names
 from timesink.lab.ranks.layout import Group, PlannedLayout, Slowness, affected_steps
-from timesink.lab.ranks.plan import Plan, PlannedStraggler, Truth, truth_told
-from timesink.lab.ranks.program import HostCall, _one_forward_one_backward, stage_program
-from timesink.lab.ranks.simulate import carry_out, group_ends, simulate, transfer_us
-from timesink.lab.ranks.trace_text import Traces, file_name, file_names
-from timesink.lab.score import (
-    DiagnosisAnswer,
-    Expected,
-    LabScore,
-    Rate,
-    expected_of,
-    first_name,
-    heads,
-    made_how,
-    rate_of,
+from timesink.lab.ranks.plan import (
+    HostCall,
+    Plan,
+    PlannedStraggler,
+    Truth,
+    _one_forward_one_backward,
+    stage_program,
+    truth_told,
 )
+from timesink.lab.ranks.simulate import carry_out, group_ends, simulate, transfer_us
+from timesink.lab.score import DiagnosisAnswer, LabScore, Rate, first_name, made_how, rate_of
 from timesink.lab.score_document import in_short
 from timesink.lab.workloads.registry import LabWorkload, Switches, as_text, say
 

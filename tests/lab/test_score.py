@@ -11,8 +11,8 @@ import pytest
 import timesink
 from timesink.cli import main
 from timesink.errors import NotFoundError
-from timesink.lab.cases import score
-from timesink.lab.score import DiagnosisAnswer, Expected, LabScore, Made, ScoredCase
+from timesink.lab.faults import Expected
+from timesink.lab.score import DiagnosisAnswer, LabScore, Made, ScoredCase, score
 from timesink.lab.score_document import score_document
 from timesink.output.markdown import to_markdown
 from timesink.output.terminal import to_text

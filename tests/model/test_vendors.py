@@ -31,7 +31,7 @@ ALLOWED = {
     # Programs that run on a device, and a generator of recordings of one maker.
     "lab/": "programs, and recordings as one maker's profiler writes them",
     # Formats of one maker spell its tables and columns.
-    "formats/nsys/": "tables of Nsight Systems",
+    "formats/nsys": "tables of Nsight Systems",
     "formats/rocprof.py": "sections of rocprofv3",
     # A dialect whose lanes are called CAT_XPU whoever made the accelerator.
     "formats/counters.py": "lanes of a dialect",

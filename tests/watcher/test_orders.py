@@ -10,7 +10,7 @@ import pytest
 
 from timesink.recorder.folder import Notebook, RecordingFolder
 from timesink.recorder.watch_plan import WatchPlan
-from timesink.watcher import recorded_cycles, recordings
+from timesink.watcher import recordings, tasks
 from timesink.watcher.recordings import Recorder
 
 
@@ -34,8 +34,7 @@ def begun(tmp_path, monkeypatch):
     """Begins the recording of some processes."""
     monkeypatch.setattr(recordings, "WatchTask", Waiting)
     monkeypatch.setattr(recordings, "_NOTES_S", 0.0)
-    for module in (recordings, recorded_cycles):
-        monkeypatch.setattr(module, "is_alive", lambda _: True)
+    monkeypatch.setattr(recordings, "is_alive", lambda _: True)
     control = tmp_path / "control"
     control.mkdir()
 
@@ -101,7 +100,7 @@ def test_nobody_is_asked_to_record_after_leaving(begun):
 
 
 def test_why_an_agent_failed_is_why_nothing_was_recorded(tmp_path, monkeypatch):
-    monkeypatch.setattr(recorded_cycles, "be_nice", lambda: None)
+    monkeypatch.setattr(tasks, "be_nice", lambda: None)
     place = RecordingFolder(tmp_path / "new")
     told = {
         "folder": str(place.folder), "pids": [os.getpid()], "cycles": 2, "plain": 0, "marker": "",
@@ -112,6 +111,6 @@ def test_why_an_agent_failed_is_why_nothing_was_recorded(tmp_path, monkeypatch):
         facts={"record": told},
         say_ready=lambda: Notebook(place.control).add("failed", why="the profiler is in use"),
     )
-    answer = recorded_cycles.record_cycles(files)
+    answer = tasks.record_cycles(files)
     assert answer == {"error": "the profiler is in use"}
     assert not place.folder.exists()

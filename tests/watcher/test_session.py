@@ -17,9 +17,8 @@ from timesink.analyses.expected.live import learn_live
 from timesink.errors import TimesinkError
 from timesink.recorder.watch_plan import WatchPlan
 from timesink.watcher import incident_desk, journal, program, recordings, session
-from timesink.watcher.commands import obey_commands
-from timesink.watcher.journal import WatchFolder
-from timesink.watcher.task_process import _learn_rows
+from timesink.watcher.journal import WatchFolder, obey_commands
+from timesink.watcher.tasks import _learn_rows
 
 
 class Task:

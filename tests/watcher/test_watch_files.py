@@ -23,16 +23,25 @@ from timesink.errors import CollectError, UnreadableError, UsageError
 from timesink.output.terminal import to_text
 from timesink.recorder.cycle_channel import CycleBatch
 from timesink.sources.watch_folder import STATUS_SCHEMA
-from timesink.watcher import agent_notes, commands, cycle_intake, journal, notices
-from timesink.watcher.cycle_intake import CycleIntake
-from timesink.watcher.incidents import Incident, Incidents, linked_copy
+from timesink.watcher import cycles, journal, notices, recordings
+from timesink.watcher.cycles import CycleIntake, WatchedSeries, unjudged
+from timesink.watcher.incidents import (
+    Incident,
+    Incidents,
+    Reference,
+    References,
+    kind_of,
+    linked_copy,
+)
 from timesink.watcher.journal import Journal, WatchFolder
-from timesink.watcher.metrics import MetricsServer, metrics_of, prometheus_text
-from timesink.watcher.notices import AlarmCommand, SharedStatus
-from timesink.watcher.references import Reference, References, kind_of
-from timesink.watcher.series import WatchedSeries, unjudged
-from timesink.watcher.task_process import _learn_rows
-from timesink.watcher.tasks import WatchTask
+from timesink.watcher.notices import (
+    AlarmCommand,
+    MetricsServer,
+    SharedStatus,
+    metrics_of,
+    prometheus_text,
+)
+from timesink.watcher.tasks import WatchTask, _learn_rows
 
 
 def alarm(number=1):
@@ -187,26 +196,26 @@ def test_references_stay_until_others_have_their_place(tmp_path):
 
 
 def test_a_watcher_answers_what_it_is_asked(tmp_path, monkeypatch):
-    commands.WatchFolder(tmp_path / "w").prepare()
-    monkeypatch.setattr(commands, "is_watch", lambda _: True)
-    monkeypatch.setattr(commands, "_TAKEN_S", 0.05)
-    place = commands.WatchFolder(tmp_path / "w").commands
+    journal.WatchFolder(tmp_path / "w").prepare()
+    monkeypatch.setattr(journal, "is_watch", lambda _: True)
+    monkeypatch.setattr(journal, "_TAKEN_S", 0.05)
+    place = journal.WatchFolder(tmp_path / "w").commands
     with pytest.raises(CollectError, match="does not answer"):
-        commands.ask_watcher(tmp_path / "w", "off")
+        journal.ask_watcher(tmp_path / "w", "off")
     assert list(place.iterdir()) == []
-    monkeypatch.setattr(commands, "_TAKEN_S", 5.0)
+    monkeypatch.setattr(journal, "_TAKEN_S", 5.0)
 
     def refuse(_: str) -> str:
-        raise commands.Refused("watching is off")
+        raise journal.Refused("watching is off")
 
     for obey in (str.upper, refuse):
-        until = threading.Timer(0.05, commands.obey_commands, (place, obey))
+        until = threading.Timer(0.05, journal.obey_commands, (place, obey))
         until.start()
         if obey is refuse:
             with pytest.raises(CollectError, match="off is refused: watching is off"):
-                commands.ask_watcher(tmp_path / "w", "off")
+                journal.ask_watcher(tmp_path / "w", "off")
         else:
-            assert commands.ask_watcher(tmp_path / "w", "off") == "OFF"
+            assert journal.ask_watcher(tmp_path / "w", "off") == "OFF"
         until.join()
 
 
@@ -308,8 +317,8 @@ def test_events_are_bounded(kept, monkeypatch):
 
 
 def test_processes_that_have_ended_count_together(monkeypatch):
-    monkeypatch.setattr(cycle_intake, "_MOST_PROCESSES", 5)
-    monkeypatch.setattr(cycle_intake, "is_alive", lambda pid: pid == 20)
+    monkeypatch.setattr(cycles, "_MOST_PROCESSES", 5)
+    monkeypatch.setattr(cycles, "is_alive", lambda pid: pid == 20)
     intake = CycleIntake(MadeCycles(), skip=0)
     for pid in range(1, 21):
         made = MadeCycles(pid)
@@ -348,7 +357,7 @@ def test_rows_tell_how_many_of_their_sizes_came_first():
 
 
 def test_rows_that_nobody_takes_are_counted(monkeypatch):
-    monkeypatch.setattr(cycle_intake, "_MOST_ROWS", 25)
+    monkeypatch.setattr(cycles, "_MOST_ROWS", 25)
     made, intake = MadeCycles(), CycleIntake(MadeCycles(), skip=0)
     for _ in range(4):
         made.put(10)
@@ -360,11 +369,11 @@ def test_rows_that_nobody_takes_are_counted(monkeypatch):
 
 
 def test_notes_of_very_many_processes_go_when_they_were_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(agent_notes, "_MOST_PROCESSES", 3)
-    monkeypatch.setattr(agent_notes, "is_alive", lambda pid: pid == 2)
+    monkeypatch.setattr(recordings, "_MOST_PROCESSES", 3)
+    monkeypatch.setattr(recordings, "is_alive", lambda pid: pid == 2)
     for pid in (1, 2, 3, 4):
         (tmp_path / f"{pid}.jsonl").write_text('{"event": "remark", "text": "odd"}\n')
-    assert agent_notes.agent_remarks(agent_notes.notes_in(tmp_path)) == ["odd"]
+    assert recordings.agent_remarks(recordings.notes_in(tmp_path)) == ["odd"]
     assert [path.name for path in tmp_path.iterdir()] == ["2.jsonl"]
 
 

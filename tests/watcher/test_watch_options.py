@@ -13,9 +13,9 @@ from timesink.analyses.expected.live import LiveAlarm, learn_live
 from timesink.errors import CollectError, OutputError, UsageError
 from timesink.recorder.processes import birth
 from timesink.recorder.watch_plan import plan_in_place, plan_of
+from timesink.watcher.incidents import Reference
 from timesink.watcher.journal import WatchFolder
 from timesink.watcher.program import _session
-from timesink.watcher.references import Reference
 
 ROWS = pl.DataFrame(
     {"job_name": "1.0", "start_ts": pl.int_range(200, eager=True) / 100, "duration_us": 9e3}

@@ -157,10 +157,7 @@ def _asked(trace: Trace, options: argparse.Namespace) -> Trace:
     if not (options.own_clock or options.critical_path):
         return trace
     from timesink.analyses.replay.own_clock import own_clock, own_timeline  # noqa: PLC0415
-    from timesink.analyses.timeline.overlays import (
-        path_pieces,
-        with_path,
-    )
+    from timesink.analyses.timeline.overlays import path_pieces, with_path  # noqa: PLC0415
 
     if not trace.has_timeline:
         raise UsageError(f"{options.path}: has no timeline", "give the trace it was made from")

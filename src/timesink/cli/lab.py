@@ -300,7 +300,7 @@ def _list(options: argparse.Namespace) -> int:
 def _score(options: argparse.Namespace) -> int:
     form = format_of(options, _FORMATS)
     check_answer(options, form, options.folder)
-    from timesink.lab.cases import score  # noqa: PLC0415
+    from timesink.lab.score import score  # noqa: PLC0415
     from timesink.lab.score_document import score_document  # noqa: PLC0415 - --help is quick
 
     found = score(

@@ -45,7 +45,7 @@ from timesink.cli.options import (
 )
 from timesink.cli.outputs import check_answer, check_output, format_of, give_document, give_json
 from timesink.errors import UsageError
-from timesink.recorder.agent.presets import preset_names
+from timesink.recorder.agent.watched_marks import preset_names
 from timesink.recorder.processes import check_program
 from timesink.recorder.watch_plan import (
     DEFAULT_PLACE,
@@ -251,7 +251,7 @@ def _say(text: str) -> None:
 
 
 def _ask(options: argparse.Namespace) -> int:
-    from timesink.watcher.commands import ask_watcher  # noqa: PLC0415
+    from timesink.watcher.journal import ask_watcher  # noqa: PLC0415
 
     print(ask_watcher(Path(options.folder), options.action))
     return 0

@@ -34,7 +34,7 @@ READERS = (
     "behaviour",
     "counters",
     "event_csv",
-    "nsys.reader",
+    "nsys",
     "rocprof",
     "kernel_table",
     "ncu.reader",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -72,6 +72,42 @@ def _fault(name: str, table: Mapping[str, Any]) -> Fault:
 
 
 FAULTS = tuple(_fault(*one) for one in toml_tables(Path(__file__).with_name("faults.toml")).items())
+
+
+# What should be said about a recording whose fault is known.
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What should head the lists, and the verdict; None where nothing is asked.
+
+    `a|b` is either of two names; the first is the one that is meant.
+    """
+
+    anomaly: str | None = None
+    cause: str | None = None
+    verdict: str | None = None
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether no name should be given at all."""
+        return self.anomaly is None and self.cause is None
+
+    @property
+    def asked(self) -> dict[str, str | None]:
+        """What is asked of a diagnosis, and what it should say."""
+        return asdict(self)
+
+
+def expected_of(about: Mapping[str, Any], known: Mapping[str, Expected]) -> Expected:
+    """What a `fault.json` expects, else what is known of its fault."""
+    told = {what: str(about[what]) for what in Expected().asked if about.get(what)}
+    return Expected(**told) if told else known.get(str(about.get("fault")), Expected())
+
+
+def heads(wanted: str | None, names: Sequence[str]) -> bool:
+    """Whether the wanted name stands first."""
+    return wanted is None or (bool(names) and names[0] in wanted.split("|"))
 
 
 # What the lab can record, for people and for programs.

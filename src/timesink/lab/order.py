@@ -20,6 +20,7 @@ from typing import Any
 from timesink.errors import OutputError, UnreadableError
 from timesink.lab.faults import GPU, LOADER, NORMAL, Fault
 from timesink.lab.workloads.registry import LabWorkload
+from timesink.recorder.folder import write_whole
 
 _AT_ONCE = 3
 """Faults that share the run without a fault before them."""
@@ -206,9 +207,7 @@ def read_json(path: Path, remedy: str) -> Any:
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write a small file; it is there whole or not at all."""
-    beside = path.with_suffix(".new")
-    beside.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    beside.replace(path)
+    write_whole(path, (json.dumps(content, indent=1) + "\n").encode())
 
 
 # How long runs take, a guess at first and then as measured, and what time is left for them.

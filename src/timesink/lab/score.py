@@ -1,10 +1,10 @@
-"""How often diagnoses are right, as plain data."""
+"""How often diagnoses of recordings with a known fault are right, as plain data."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
 from math import sqrt
 from pathlib import Path
@@ -12,7 +12,11 @@ from statistics import median
 from typing import Any
 
 from timesink.analyses.comparison.pair import Pair
-from timesink.lab.faults import NORMAL
+from timesink.answers.comparison.work import compare
+from timesink.errors import NoCyclesError, NotFoundError, TimesinkError, UnreadableError
+from timesink.formats.options import Progress
+from timesink.lab.faults import FAULTS, NORMAL, Expected, expected_of, heads
+from timesink.lab.order import FAULT, TRACE, read_about, read_json
 from timesink.model.diagnosis import Diagnosis
 from timesink.rules.diagnosis import diagnose
 from timesink.rules.joint_diagnosis import diagnose_together
@@ -64,42 +68,6 @@ def rate_of(outcomes: Iterable[bool]) -> Rate:
     """How many are true."""
     every = list(outcomes)
     return Rate(sum(every), len(every))
-
-
-# What should be said about a recording whose fault is known.
-
-
-@dataclass(frozen=True)
-class Expected:
-    """What should head the lists, and the verdict; None where nothing is asked.
-
-    `a|b` is either of two names; the first is the one that is meant.
-    """
-
-    anomaly: str | None = None
-    cause: str | None = None
-    verdict: str | None = None
-
-    @property
-    def is_nothing(self) -> bool:
-        """Whether no name should be given at all."""
-        return self.anomaly is None and self.cause is None
-
-    @property
-    def asked(self) -> dict[str, str | None]:
-        """What is asked of a diagnosis, and what it should say."""
-        return asdict(self)
-
-
-def expected_of(about: Mapping[str, Any], known: Mapping[str, Expected]) -> Expected:
-    """What a `fault.json` expects, else what is known of its fault."""
-    told = {what: str(about[what]) for what in Expected().asked if about.get(what)}
-    return Expected(**told) if told else known.get(str(about.get("fault")), Expected())
-
-
-def heads(wanted: str | None, names: Sequence[str]) -> bool:
-    """Whether the wanted name stands first."""
-    return wanted is None or (bool(names) and names[0] in wanted.split("|"))
 
 
 # The part of a diagnosis that is right or wrong.
@@ -159,18 +127,17 @@ def answer_of(found: Diagnosis) -> DiagnosisAnswer:
 
 def misses(wanted: Expected, said: DiagnosisAnswer) -> int:
     """How many of the answers are wrong; for a run without a fault, whether any name is given."""
-    wrong_verdict = wanted.verdict is not None and said.verdict != wanted.verdict
+    wrong = [wanted.verdict is not None and said.verdict != wanted.verdict]
     if wanted.is_nothing:
-        return int(said.names_something) + int(wrong_verdict)
-    wrong_anomaly = not heads(wanted.anomaly, said.anomalies)
-    wrong_cause = not heads(wanted.cause, said.causes)
-    return int(wrong_anomaly) + int(wrong_cause) + int(wrong_verdict)
+        wrong.append(said.names_something)
+    else:
+        wrong += [not heads(wanted.anomaly, said.anomalies), not heads(wanted.cause, said.causes)]
+    return sum(wrong)
 
 
 def first_name(wanted: Expected, said: DiagnosisAnswer) -> str:
     """The name a reader meets first, in the list that should have it, else in the other."""
-    around = said.anomalies[:1]
-    inside = said.causes[:1]
+    around, inside = said.anomalies[:1], said.causes[:1]
     asks_inside = wanted.anomaly is None and wanted.cause is not None
     unnamed = NO_VERDICT if said.verdict == INCOMPARABLE else NONE
     return [*(inside + around if asks_inside else around + inside), unnamed][0]
@@ -341,13 +308,10 @@ class LabScore:
 
     def right_by(self, what: str) -> dict[str, Rate]:
         """How often faults are named right: for each `fault`, or for each `workload`."""
-        names = [str(getattr(one, what)) for one in self.faults]
-        return {
-            name: rate_of(
-                one.is_right for one, own in zip(self.faults, names, strict=True) if own == name
-            )
-            for name in dict.fromkeys(names)
-        }
+        outcomes: dict[str, list[bool]] = {}
+        for one in self.faults:
+            outcomes.setdefault(str(getattr(one, what)), []).append(one.is_right)
+        return {name: rate_of(every) for name, every in outcomes.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """The whole score, ready for JSON."""
@@ -390,3 +354,117 @@ def _plain_case(one: ScoredCase) -> dict[str, Any]:
         "named": one.named,
         "right": one.is_right,
     }
+
+
+# Recordings with a known fault, each compared with a run without it, and judged.
+
+
+@dataclass(frozen=True)
+class FoundCase:
+    """One fault, beside a run without it, before anything is read."""
+
+    name: str
+    recording: str
+    """Whose fault it is."""
+    fault: str
+    base: Path
+    new: Path
+    expected: Expected
+
+    def pairs(self, *, cache: bool = True) -> tuple[Pair, ...]:
+        """Every process of the run with the fault beside that of the other."""
+        return tuple(one.pair for one in compare(self.base, self.new, cache=cache).pairs)
+
+
+def fault_files(folder: Path) -> list[Path]:
+    """What says of each recording in a folder what was wrong with it."""
+    return sorted(folder.glob(f"*/{FAULT}"))
+
+
+def cases_of(found: Path, known: Mapping[str, Expected]) -> Iterator[FoundCase]:
+    """The recording that a `fault.json` describes, beside the one without a fault.
+
+    `fault.json` names the `fault`, and may name the `baseline` (a folder beside it; `normal`
+    otherwise) and what is expected: `anomaly`, `cause`, `verdict`.  Runs whose fault is unknown
+    here and that expect nothing are runs without a fault: they are compared in both orders.
+    """
+    about = read_json(found, "record it again")
+    if not isinstance(about, dict):
+        raise UnreadableError(f"{found}: does not describe a fault", "record it again")
+    name, beside = found.parent.name, found.parent.parent
+    folders = [beside / str(each) for each in (about.get("baseline") or NORMAL, name)]
+    # The trace of one process, or the folder of several.
+    base, new = (each / TRACE if (each / TRACE).is_file() else each for each in folders)
+    if base == new:
+        return
+    expected = expected_of(about, known)
+    one = FoundCase(name, name, str(about.get("fault") or NORMAL), base, new, expected)
+    if not expected.is_nothing:
+        yield one
+        return
+    names = [each.parent.name if each.name == TRACE else each.name for each in (base, new)]
+    yield replace(one, name=BETWEEN_RUNS.join(names))
+    back = {"regression": "improvement", "improvement": "regression"}
+    turned = Expected(verdict=back.get(str(expected.verdict), expected.verdict))
+    names.reverse()
+    yield replace(one, name=BETWEEN_RUNS.join(names), base=new, new=base, expected=turned)
+
+
+_KNOWN = {fault.name: Expected(**fault.expected) for fault in FAULTS}
+"""What is expected of faults of the lab that were recorded elsewhere."""
+_WHICH = "name the folder that `timesink lab run -o` wrote"
+
+
+def score(folder: Path, *, cache: bool = True, progress: Progress | None = None) -> LabScore:
+    """Compare every recording with the one without a fault before it, and judge what is said.
+
+    The folder is what `timesink lab run` wrote, or holds recordings with a `fault.json` each.
+    `progress` is called with how many pairs were compared, and how many there are.
+    """
+    if not folder.is_dir():
+        raise NotFoundError(
+            f"{folder}: {'is no folder' if folder.exists() else 'no such folder'}", _WHICH
+        )
+    cases: list[ScoredCase] = []
+    left_out: list[str] = []
+    # The folder itself, and the folders of workloads in it.
+    places = [folder, *sorted(one for one in folder.iterdir() if one.is_dir())]
+    files = [(place, found) for place in places for found in fault_files(place)]
+    every: list[tuple[str, FoundCase]] = []
+    about: dict[str, Any] = {}
+    # What cannot be read is named, and the others are gone on with.
+    for place, found in files:
+        try:
+            every += [(place.resolve().name, case) for case in cases_of(found, _KNOWN)]
+        except UnreadableError as error:  # noqa: PERF203
+            left_out.append(error.message)
+    try:
+        about = read_about(folder)
+    except UnreadableError as error:
+        left_out.append(error.message)
+    for number, (workload, one) in enumerate(every, 1):
+        try:
+            said = _answer(one, cache=cache)
+            cases.append(ScoredCase(workload, one.name, one.fault, one.expected, said))
+        except TimesinkError as error:
+            left_out.append(f"{workload}/{one.recording}: {error.message}")
+        if progress is not None:
+            progress(number, len(every))
+    left_out = list(dict.fromkeys(left_out))
+    if not cases:
+        raise NotFoundError(
+            f"{folder}: no recording with a {FAULT} can be compared"
+            + (f" ({left_out[0]})" if left_out else ""),
+            _WHICH,
+        )
+    made = made_how({found.parent for _, found in files})
+    return LabScore(str(folder), about, tuple(cases), tuple(left_out), made)
+
+
+def _answer(found: FoundCase, *, cache: bool) -> DiagnosisAnswer:
+    if found.expected.is_nothing and not found.fault.startswith(NORMAL):
+        raise UnreadableError(f"its {FAULT} names neither an anomaly nor a cause to expect")
+    try:
+        return answer_of(told(found.pairs(cache=cache)))
+    except NoCyclesError:
+        return SILENT

@@ -26,6 +26,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from timesink.recorder.folder import write_whole
+
 CHANNEL_FILE = "channel"
 """In the control folder: where the watcher listens, with @ for a name that is no file."""
 CHANNEL_VARIABLE = "TIMESINK_CHANNEL"
@@ -245,9 +247,7 @@ class CycleReceiver:
             told = str(self._file)
         self._socket.bind(_address(told))
         self._socket.setblocking(False)
-        unfinished = control / f"{CHANNEL_FILE}.unfinished"
-        unfinished.write_text(told)
-        unfinished.replace(control / CHANNEL_FILE)
+        write_whole(control / CHANNEL_FILE, told.encode())
 
     def read(self, timeout_s: float = 0.0) -> list[CycleBatch]:
         """All that has come, waiting for the first of it as long as told."""

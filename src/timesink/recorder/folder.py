@@ -39,6 +39,18 @@ def check_room(path: Path, around: Path, called: str) -> None:
         raise OutputError.unwritable(path, f"only {free // 1024**2} MB left on its disk")
 
 
+def write_whole(path: Path, content: bytes) -> None:
+    """A file that is there as a whole or not at all, whoever is killed; `OSError` where not."""
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        beside.write_bytes(content)
+        beside.replace(path)
+    except OSError:
+        with suppress(OSError):
+            beside.unlink()
+        raise
+
+
 @dataclass(frozen=True)
 class RecordingFolder:
     """Where a recording goes; absolute, for the program may change its folder."""
@@ -184,11 +196,8 @@ class RecordPlan:
 
 
 def write_plan(plan: RecordPlan, control: Path) -> None:
-    """Leave a plan where the agents look for it."""
-    # Some look for it at this very moment: it appears whole.
-    unfinished = control / f"{PLAN_FILE}.unfinished"
-    unfinished.write_text(json.dumps(asdict(plan)))
-    unfinished.replace(control / PLAN_FILE)
+    """Leave a plan where the agents look for it, some at this very moment."""
+    write_whole(control / PLAN_FILE, json.dumps(asdict(plan)).encode())
 
 
 def read_plan(control: Path) -> RecordPlan:
@@ -240,6 +249,13 @@ def read_notes(control: Path) -> list[ProcessNotes]:
         if path.stem.isdigit()
     ]
     return sorted(found, key=lambda process: process.pid)
+
+
+def is_ending(control: Path) -> bool:
+    """Whether a process is writing what it has because the program ends."""
+    with suppress(OSError):
+        return any(process.last("ending") for process in read_notes(control))
+    return False
 
 
 def _notes_in(path: Path) -> list[Note]:

@@ -1,7 +1,8 @@
-"""`timesink.record`: a program that records a part of itself."""
+"""`timesink.record` and `timesink.watch`: a program has a part of itself recorded, or watched."""
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import os
@@ -10,14 +11,16 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from timesink.errors import CollectError, TimesinkError, UsageError
-from timesink.recorder.agent import begin, running
+from timesink.recorder.agent import begin, running, watching
 from timesink.recorder.agent.endings import BLOCK_ENDED, told_number
 from timesink.recorder.agent.engine import BY_HAND, CycleEngine
 from timesink.recorder.counter_probes import wanted
@@ -39,21 +42,17 @@ from timesink.recorder.folder import (
     write_plan,
 )
 from timesink.recorder.processes import is_alive
-from timesink.recorder.recording import conclude
+from timesink.recorder.recording import conclude, start_beside
 from timesink.recorder.run_file import ProgramRun
 from timesink.recorder.watch import Watch
+from timesink.recorder.watch_plan import DEFAULT_PLACE, WatchPlan, plan_in_place, plan_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-
 READY = b"ready\n"
 KEEPER_FILE = "keeper.json"
-_SOURCES = Path(__file__).resolve().parents[2]
-_KEEPER = (
-    "import sys; sys.path.insert(0, sys.argv.pop(1)); "
-    "from timesink.recorder.in_program import keep; keep()"
-)
+_KEEPER = "from timesink.recorder.in_program import keep; keep()"
 _FINISHES_S = 600.0
 """Packing a long timeline takes minutes; a driver that hangs must not stop the program for ever."""
 _BEGINS_S = 60.0
@@ -106,9 +105,9 @@ def record(
     )
     _check(plan, interval_ms)
     wanted(counters)
-    outer = os.environ.get(CONTROL_VARIABLE, "")
-    if outer and Path(outer).is_dir():
-        return BlockRecording(RecordingFolder(Path(outer).parent), plan, None, is_outer=True)
+    outer = _outer_control()
+    if outer is not None:
+        return BlockRecording(RecordingFolder(outer.parent), plan, None, is_outer=True)
     place = RecordingFolder(Path(path).absolute())
     if told_number("LOCAL_RANK"):
         return BlockRecording(place, plan, None)
@@ -144,21 +143,43 @@ def _check(plan: RecordPlan, interval_ms: float) -> None:
         raise UsageError(f"interval_ms is {INTERVALS}, not {interval_ms:g}", "change interval_ms")
 
 
+def _outer_control() -> Path | None:
+    """Where a recorder, or a watcher, that was started outside already leaves its notes."""
+    outer = os.environ.get(CONTROL_VARIABLE, "")
+    return Path(outer) if outer and Path(outer).is_dir() else None
+
+
+def _with_torch(control: Path, let_in: Callable[[], None]) -> None:
+    """Let the agent in, which there is none of without torch."""
+    try:
+        if importlib.util.find_spec("torch") is not None:
+            importlib.import_module("torch")
+            let_in()
+    except Exception as error:  # noqa: BLE001 - whatever torch is, the program goes on
+        Notebook(control).add("failed", why=f"{type(error).__name__}: {error}")
+
+
+def _why_ended(kind: type[BaseException] | None) -> str:
+    """Why the recording of a block ends that an exception of this kind has left, or none."""
+    return BLOCK_ENDED if kind is None else f"{BLOCK_ENDED} with {kind.__name__}"
+
+
+def _finish(keeper: subprocess.Popen[bytes], timeout_s: float) -> bool:
+    """Let the process beside the program come to its end; whether that went well."""
+    with suppress(subprocess.TimeoutExpired):
+        # Told, and waited for: forks of the program hold its input open, the end of which would
+        # tell nothing.
+        keeper.communicate(b"end\n", timeout=timeout_s)
+    return keeper.returncode == 0
+
+
 def start_keeper(code: str, told: str) -> tuple[subprocess.Popen[bytes], bytes]:
     """A process of ours beside the program, and what it says first; that should be `READY`.
 
     It hears of the program by its input, first of its task: other users see what is typed.
     """
-    variables = {name: value for name, value in os.environ.items() if name != CONTROL_VARIABLE}
     try:
-        keeper = subprocess.Popen(  # noqa: S603 - our own Python
-            [sys.executable, "-c", code, str(_SOURCES)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=variables,
-            # Ctrl-C in the terminal is for the program.
-            start_new_session=True,
-        )
+        keeper = start_beside(code, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     except OSError as error:
         raise CollectError(
             f"the process beside the program cannot be started ({error.strerror or error})",
@@ -253,17 +274,14 @@ class BlockRecording:
             (control / KEEPER_FILE).write_text(json.dumps(self._task))
             self._start_keeper()
             write_plan(self._plan, control)
-        try:
-            # Without torch there is no engine.
-            if importlib.util.find_spec("torch") is not None:
-                importlib.import_module("torch")
-                if not self._is_outer or running() is None:
-                    begin(control)
-                self._engine = running()
-        except Exception as error:  # noqa: BLE001 - whatever torch is, the program goes on
-            Notebook(control).add("failed", why=f"{type(error).__name__}: {error}")
+        _with_torch(control, self._let_in)
         if self._engine is not None and not (self._engine.plan.whole or self._engine.plan.marker):
             self._engine.begin_by_hand()
+
+    def _let_in(self) -> None:
+        if not self._is_outer or running() is None:
+            begin(self._place.control)
+        self._engine = running()
 
     def _start_keeper(self) -> None:
         """The process beside the program; it samples from then on."""
@@ -284,15 +302,8 @@ class BlockRecording:
             return
         # A recording that the command line has begun goes on after the block.
         if self._engine is not None and (self._engine.is_by_hand or not self._is_outer):
-            why = BLOCK_ENDED if kind is None else f"{BLOCK_ENDED} with {kind.__name__}"
-            self._engine.end(why)
-        if self._keeper is None:
-            return
-        with suppress(subprocess.TimeoutExpired):
-            # Told, and waited for: forks of the program hold its input open, the end of which
-            # would tell nothing.
-            self._keeper.communicate(b"end\n", timeout=_FINISHES_S)
-        if self._keeper.returncode != 0:
+            self._engine.end(_why_ended(kind))
+        if self._keeper is not None and not _finish(self._keeper, _FINISHES_S):
             self._place.release()
             # What the program has computed meanwhile is worth more than an exception.
             warnings.warn(f"{self.path}: the recording could not be finished", stacklevel=2)
@@ -352,3 +363,86 @@ def _wait_for_others(control: Path, workers: int) -> None:
         ):
             return
         time.sleep(_TICK_S)
+
+
+# A program that has itself watched, by a process beside it.
+
+_WATCHER = "from timesink.watcher.keeper import keep; keep()"
+_WATCH_FINISHES_S = 120.0
+
+
+def watch(path: str | Path = DEFAULT_PLACE, *, force: bool = False, **options: Any) -> BlockWatch:
+    """Watch the cycles of a block of this program, as `timesink watch` does of a whole program.
+
+    `options` are those of the command by their names, as `timesink watch run --help` lists them:
+    learn, learn_seconds, marker, preset, no_record=True, on_alarm="notify perf", metrics=9400 ...
+    Where a watcher was started outside already, or without torch, the block just runs.
+
+    >>> import tempfile, timesink
+    >>> folder = tempfile.mkdtemp()
+    >>> with timesink.watch(folder, learn=200, counters="none") as watched:
+    ...     pass
+    >>> (watched.path / "status.json").exists()
+    True
+    """
+    if not isinstance(path, str | Path):
+        raise UsageError(f"watch: {path!r} is not a path", "name a folder")
+    folder = Path(path).absolute()
+    version = str(sys.modules[__name__.partition(".")[0]].__version__)
+    given = {"counters": "all", **options}
+    plan = plan_of(folder, given, command=tuple(sys.argv), timesink=version)
+    if _outer_control() is None:
+        plan = plan_in_place(plan, force=force)
+    return BlockWatch(plan)
+
+
+class BlockWatch:
+    """A watch of the block it is entered for."""
+
+    def __init__(self, plan: WatchPlan) -> None:
+        self._plan = plan
+        self._pid = os.getpid()
+        self._keeper: subprocess.Popen[bytes] | None = None
+        self._is_outer = _outer_control() is not None
+
+    @property
+    def path(self) -> Path:
+        """The folder of the watch."""
+        return self._plan.folder
+
+    def __enter__(self) -> Self:
+        if self._is_outer:
+            return self
+        self._start()
+        control = RecordingFolder(self._plan.folder).control
+        _with_torch(control, partial(begin, control))
+        return self
+
+    def _start(self) -> None:
+        told = asdict(self._plan) | {"counters": sorted(self._plan.counters)}
+        told |= {"folder": str(self._plan.folder), "pid": self._pid}
+        if self._plan.model is not None:
+            told["model"] = str(self._plan.model)
+        self._keeper, said = start_keeper(_WATCHER, json.dumps(told))
+        if said != READY:
+            # It says why, as an error and its hint.
+            try:
+                message, hint = json.loads(said)
+            except ValueError:
+                message = f"{self.path}: the process beside the program has failed"
+                hint = "see its message above"
+            raise CollectError(message, hint)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        if self._keeper is None or os.getpid() != self._pid:
+            return
+        engine = watching()
+        if engine is not None:
+            engine.end(_why_ended(kind))
+        if not _finish(self._keeper, _WATCH_FINISHES_S):
+            warnings.warn(f"{self.path}: the watch could not be finished", stacklevel=2)

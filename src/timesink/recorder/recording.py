@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
@@ -258,6 +259,33 @@ def start(
         )
 
 
+def start_recorded(
+    command: Sequence[str], control: Path, variables: Mapping[str, str] = os.environ, **how: Any
+) -> subprocess.Popen[bytes]:
+    """Begin a program whose agent takes part in what a control folder is for."""
+    try:
+        return start(command, recorded_environment(variables, control), **how)
+    except OSError as error:
+        raise CollectError(
+            f"{command[0]}: cannot be started ({error.strerror or error})",
+            "check the program after --",
+        ) from None
+
+
+def start_beside(code: str, *words: str, **streams: Any) -> subprocess.Popen[bytes]:
+    """Begin a process of ours that runs some code, which finds this package, and the words.
+
+    It takes no part in what is recorded, and Ctrl-C in the terminal is for the program alone.
+    """
+    code = f"import sys; sys.path.insert(0, sys.argv.pop(1)); {code}"
+    return subprocess.Popen(  # noqa: S603 - our own Python
+        [sys.executable, "-c", code, str(Path(__file__).resolve().parents[2]), *words],
+        env={name: value for name, value in os.environ.items() if name != CONTROL_VARIABLE},
+        start_new_session=True,
+        **streams,
+    )
+
+
 def _run(
     request: Request, interruptions: list[int], urgency: Urgency, say: Callable[[str], None]
 ) -> tuple[run_file.ProgramEnd, Watch]:
@@ -266,19 +294,17 @@ def _run(
     write_plan(request.plan, place.control)
     variables = os.environ if request.environment is None else request.environment
     try:
-        process = start(
+        process = start_recorded(
             request.command,
-            recorded_environment(variables, place.control),
+            place.control,
+            variables,
             directory=request.directory,
             log=request.log,
             is_alone=request.is_alone,
         )
-    except OSError as error:
+    except CollectError:
         place.discard()
-        raise CollectError(
-            f"{request.command[0]}: cannot be started ({error.strerror or error})",
-            "check the program after --",
-        ) from None
+        raise
     try:
         watch = Watch(
             place.control,

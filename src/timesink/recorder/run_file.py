@@ -41,6 +41,11 @@ class ProgramEnd:
     status: int
     """What a shell makes of it."""
 
+    @property
+    def told(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {"code": self.code, "signal": self.signal}
+
 
 @dataclass(frozen=True)
 class ProgramRun:
@@ -114,7 +119,7 @@ def describe(
         "host": watched.host,
         "devices": watched.devices,
         "versions": _versions(first, processes),
-        "exit": {"code": ended.code, "signal": ended.signal} if ended else None,
+        "exit": ended.told if ended else None,
     }
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from timesink.errors import TimesinkError
 from timesink.recorder.counter_probes import Missing
 from timesink.recorder.counter_sampler import SampledCounters, Sampler
-from timesink.recorder.folder import ProcessNotes, read_notes
+from timesink.recorder.folder import ProcessNotes, is_ending, read_notes
 from timesink.recorder.gpu_counters import describe_devices, describe_host
 from timesink.recorder.processes import is_alive
 from timesink.recorder.run_file import Watched
@@ -157,9 +157,7 @@ class Watch:
 
     def is_ending(self) -> bool:
         """Whether a process is writing what it has because the program ends."""
-        with suppress(OSError):
-            return any(process.last("ending") for process in read_notes(self._control))
-        return False
+        return is_ending(self._control)
 
     def watched(self) -> Watched:
         """End watching; what came of it."""

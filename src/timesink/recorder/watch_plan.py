@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from timesink.errors import CollectError, UsageError
-from timesink.recorder.agent.presets import preset_names
+from timesink.recorder.agent.watched_marks import preset_names
 from timesink.recorder.counter_probes import wanted
 from timesink.recorder.folder import RecordingFolder, RecordPlan
 from timesink.recorder.processes import check_program, masked

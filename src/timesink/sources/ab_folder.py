@@ -11,6 +11,7 @@ import msgspec
 
 from timesink.errors import OutputError, UnreadableError
 from timesink.model.diagnosis import SIDES
+from timesink.recorder.folder import write_whole
 
 AB_FILE = "ab.json"
 AB_SCHEMA = "timesink/ab/1"
@@ -192,11 +193,9 @@ def read_ab(folder: Path) -> AbRuns:
 def write_ab(ab: AbRuns, folder: Path) -> None:
     """Write `ab.json`; it is there whole or not at all."""
     path = folder / AB_FILE
-    unfinished = folder / f".{AB_FILE}.new"
     try:
         text = msgspec.json.format(msgspec.json.encode(asdict(ab)), indent=1)
-        unfinished.write_bytes(text + b"\n")
-        unfinished.replace(path)
+        write_whole(path, text + b"\n")
     except OSError as error:
         raise OutputError.unwritable(path, error.strerror or str(error)) from None
 

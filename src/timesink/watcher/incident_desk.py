@@ -12,29 +12,27 @@ import polars as pl
 
 from timesink.analyses.expected.live import LiveAlarm
 from timesink.model import units
+from timesink.recorder.folder import write_whole
 from timesink.recorder.watch_plan import REFERENCES, WatchPlan
 from timesink.runtime.workers import usable_cores
-from timesink.watcher.cycle_intake import CycleIntake
+from timesink.watcher.cycles import CycleIntake, WatchedSeries, medians
 from timesink.watcher.incidents import (
+    EARLY,
     SAME_S,
     Incident,
     Incidents,
-    alarm_line,
-    alarm_told,
-    linked_copy,
-)
-from timesink.watcher.journal import Journal, removed, write_whole
-from timesink.watcher.notices import AlarmCommand
-from timesink.watcher.recordings import OrderedRecording, Recorder
-from timesink.watcher.references import (
-    EARLY,
     Likeness,
     Reference,
     References,
+    alarm_line,
+    alarm_told,
     dominant_phase,
     kind_of,
+    linked_copy,
 )
-from timesink.watcher.series import WatchedSeries, medians
+from timesink.watcher.journal import Journal, removed
+from timesink.watcher.notices import AlarmCommand
+from timesink.watcher.recordings import OrderedRecording, Recorder
 from timesink.watcher.tasks import WatchTask
 
 _MOST_AROUND = 20_000

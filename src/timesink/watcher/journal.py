@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import time
@@ -14,9 +15,10 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from timesink.recorder.folder import RecordingFolder
+from timesink.errors import CollectError, UnreadableError
+from timesink.recorder.folder import RecordingFolder, write_whole
 from timesink.recorder.watch_plan import OTHER
-from timesink.sources.watch_folder import INCIDENTS, SERIES_FILE, STATUS_FILE, WATCH_FILE
+from timesink.sources.watch_folder import INCIDENTS, SERIES_FILE, STATUS_FILE, WATCH_FILE, is_watch
 
 _MOST_ROWS = 100_000
 _ROWS, _OLD_ROWS = "cycles.csv", "cycles.old.csv"
@@ -189,18 +191,6 @@ class Journal:
             self._say(f"{path}: cannot be written ({why}); what is lost is counted")
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """A file that is there as a whole or not at all, whoever is killed; `OSError` where not."""
-    beside = path.with_name(f".{path.name}.new")
-    try:
-        beside.write_bytes(content)
-        beside.replace(path)
-    except OSError:
-        with suppress(OSError):
-            beside.unlink()
-        raise
-
-
 def removed(folder: Path) -> None:
     """Take away a folder, as far as that works."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -214,3 +204,61 @@ def size_of(folder: Path) -> int:
             with suppress(OSError):
                 total += Path(around, name).stat().st_size
     return total
+
+
+# What other processes ask of a watcher: a file per request, and one with its answer.
+
+ASKED = ("accept", "reference", "off")
+_TAKEN_S = 5.0
+
+
+class Refused(Exception):  # noqa: N818 - it is an answer
+    """Why a request cannot be met."""
+
+
+def obey_commands(folder: Path, obey: Callable[[str], str]) -> None:
+    """Meet requests in the order they came; each gets a sentence, or why it is refused."""
+    try:
+        paths = sorted(path for path in folder.iterdir() if path.suffix[1:] in ASKED)
+    except OSError:
+        return
+    for path in paths:
+        with suppress(OSError):
+            path.unlink()
+            try:
+                answer = {"done": obey(path.suffix[1:])}
+            except Refused as why:
+                answer = {"refused": str(why)}
+            write_whole(path.with_suffix(".answer"), json.dumps(answer).encode())
+
+
+def ask_watcher(folder: Path, what: str) -> str:
+    """Ask the watcher of a folder for something; what it says to that."""
+    place = WatchFolder(folder)
+    if not is_watch(folder):
+        hint = "name the folder of  timesink watch -o DIR"
+        raise UnreadableError(f"{folder}: nothing is watched there", hint)
+    if place.place.recorder() is None:
+        raise CollectError(
+            f"{folder}: its watcher runs no more", "start the program again with  timesink watch"
+        )
+    path = place.commands / f"{time.time_ns()}.{what}"
+    try:
+        path.touch()
+    except OSError as error:
+        raise UnreadableError.denied(path, error.strerror or str(error)) from None
+    until = time.monotonic() + _TAKEN_S
+    while time.monotonic() < until:
+        answer: dict[str, str] = {}
+        with suppress(OSError, ValueError):
+            answer = json.loads(path.with_suffix(".answer").read_text())
+            path.with_suffix(".answer").unlink()
+        if "refused" in answer:
+            hint = f"see  timesink watch status {folder}"
+            raise CollectError(f"{folder}: {what} is refused: {answer['refused']}", hint)
+        if answer:
+            return answer["done"]
+        time.sleep(0.05)
+    with suppress(OSError):
+        path.unlink()
+    raise CollectError(f"{folder}: its watcher does not answer", "see  timesink watch status")

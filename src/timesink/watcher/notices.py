@@ -1,7 +1,9 @@
-"""Telling others: a command of the user's, and the status of every watcher in one place."""
+"""Telling others: metrics, a command of the user's, the status of every watcher in one place."""
 
 from __future__ import annotations
 
+import errno
+import importlib
 import os
 import signal
 import socket
@@ -9,11 +11,15 @@ import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
-from timesink.errors import TimesinkError
+from timesink.errors import TimesinkError, UsageError
+from timesink.recorder.folder import write_whole
 from timesink.sources.places import is_url, place_of, without_password
 from timesink.sources.remote import connected, why
 
@@ -145,11 +151,236 @@ class SharedStatus:
             else:
                 path = Path(self._place, self._name)
                 path.parent.mkdir(parents=True, exist_ok=True)
-                beside = path.with_name(f".{self._name}")
-                beside.write_bytes(content)
-                beside.replace(path)
+                write_whole(path, content)
         except Exception as error:  # noqa: BLE001 - each file system has errors of its own
             if not self._has_failed:
                 self._has_failed = True
                 said = error.message if isinstance(error, TimesinkError) else why(error)
                 self._say(f"--summary {without_password(self._place)}: {said}")
+
+
+# Metrics: Prometheus text over HTTP, and OpenTelemetry where it is installed.
+
+Metric = tuple[str, str, str, dict[str, str], float]
+"""Name, kind, meaning, labels, value."""
+
+STATES = ("waiting", "learning", "watching", "alarm", "off", "ended")
+_HINTS = {
+    errno.EADDRINUSE: "choose another port with --metrics",
+    errno.EACCES: "choose a port above 1023 with --metrics",
+}
+_LAST_MS = 5000
+_CONTENT = "text/plain; version=0.0.4; charset=utf-8"
+_OF_PHASE = {
+    "observed_us": ("timesink_cycle_seconds", "median duration of the last cycles", 1e-6),
+    "expected_us": ("timesink_cycle_expected_seconds", "what was expected of them", 1e-6),
+    "limit_us": ("timesink_cycle_limit_seconds", "beyond it a cycle is a spike", 1e-6),
+    "residual_pct": (
+        "timesink_cycle_residual_ratio",
+        "how much longer they took, as a share",
+        0.01,
+    ),
+}
+_HISTOGRAM = "timesink_cycle_duration_seconds"
+
+
+def metrics_of(status: Mapping[str, Any]) -> Iterator[Metric]:
+    """Everything a status says in numbers.
+
+    >>> status = {"state": "watching", "cycles": 7, "phases": [], "workload": {}, "counters": {}}
+    >>> [(name, value) for name, _, _, labels, value in metrics_of(status) if not labels][:1]
+    [('timesink_cycles_total', 7.0)]
+    """
+    totals = {
+        "cycles": "cycles of the program so far",
+        "dropped": "cycles that could not be told",
+        "outside": "cycles unlike what was learned",
+    }
+    for name, meaning in totals.items():
+        long = "timesink_cycles" if name == "cycles" else f"timesink_cycles_{name}"
+        yield f"{long}_total", "counter", meaning, {}, float(status.get(name) or 0)
+    alarms, incidents = status.get("alarms") or {}, status.get("incidents") or ()
+    raised = float(alarms.get("raised") or 0)
+    yield "timesink_alarms_total", "counter", "alarms so far", {}, raised
+    brief = float(alarms.get("brief") or 0)
+    yield "timesink_brief_total", "counter", "times too slow, but over at once", {}, brief
+    is_open = float(len(alarms.get("open") or ()))
+    yield "timesink_alarms_open", "gauge", "alarms that go on", {}, is_open
+    begun, going_on = status.get("incidents_begun"), [one.get("ended_us") for one in incidents]
+    yield "timesink_incidents_total", "counter", "incidents so far", {}, float(begun or 0)
+    open_now = float(going_on.count(None))
+    yield "timesink_incidents_open", "gauge", "incidents that go on", {}, open_now
+    lost = sum(float(one.get("lost_us") or 0) for one in incidents) / 1e6
+    yield "timesink_lost_seconds", "gauge", "time lost in the incidents that are kept", {}, lost
+    for state in STATES:
+        is_so = float(status.get("state") == state)
+        yield "timesink_watch_state", "gauge", "1 for the state it is in", {"state": state}, is_so
+    for phase in status.get("phases") or ():
+        for key, (name, meaning, scale) in _OF_PHASE.items():
+            if phase.get(key) is not None:
+                yield name, "gauge", meaning, {"phase": str(phase["phase"])}, phase[key] * scale
+    yield from _histogram(status.get("durations") or {})
+    for group, meaning in (("workload", "median of the last cycles"), ("counters", "last value")):
+        for name, value in (status.get(group) or {}).items():
+            one = "timesink_workload" if group == "workload" else "timesink_sampled"
+            yield one, "gauge", meaning, {"name": str(name)}, float(value)
+    own = status.get("own") or {}
+    for key, name in (("cpu_pct", "cpu_percent"), ("rss_bytes", "resident_bytes")):
+        if own.get(key) is not None:
+            meaning = "what the watcher itself takes"
+            yield f"timesink_watcher_{name}", "gauge", meaning, {}, float(own[key])
+
+
+def _histogram(durations: Mapping[str, Any]) -> Iterator[Metric]:
+    """All cycles so far by how long they took, in the parts Prometheus has of a histogram."""
+    bounds = [*(f"{at_most / 1e6:.9g}" for at_most in durations.get("at_most_us") or ()), "+Inf"]
+    meaning = "durations of all cycles"
+    for phase, one in (durations.get("phases") or {}).items():
+        labels, so_far = {"phase": str(phase)}, [*accumulate(one["counts"])]
+        for bound, count in zip(bounds, so_far, strict=True):
+            told = {**labels, "le": bound}
+            yield f"{_HISTOGRAM}_bucket", "histogram", meaning, told, float(count)
+        yield f"{_HISTOGRAM}_sum", "histogram", meaning, labels, one["sum_us"] / 1e6
+        yield f"{_HISTOGRAM}_count", "histogram", meaning, labels, float(so_far[-1])
+
+
+def prometheus_text(status: Mapping[str, Any]) -> str:
+    """The status as Prometheus reads it."""
+    lines, said = [], set[str]()
+    for name, kind, meaning, labels, value in sorted(metrics_of(status), key=lambda one: one[0]):
+        whole = name.rpartition("_")[0] if kind == "histogram" else name
+        if whole not in said:
+            said.add(whole)
+            lines += [f"# HELP {whole} {meaning}", f"# TYPE {whole} {kind}"]
+        shown = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
+        lines.append(f"{name}{{{shown}}} {value:.9g}" if shown else f"{name} {value:.9g}")
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+class MetricsServer:
+    """Serves the last status; on the loopback device unless told otherwise."""
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        self.status: Mapping[str, Any] = {}
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            timeout = 10
+
+            def do_HEAD(self) -> None:
+                """Answer who looks whether it is there."""
+                self._answer()
+
+            def do_GET(self) -> None:
+                """Answer a scraper."""
+                self.wfile.write(self._answer())
+
+            def _answer(self) -> bytes:
+                is_known = self.path.split("?")[0] in {"/", "/metrics"}
+                text = prometheus_text(server.status) if is_known else "not found\n"
+                content = text.encode()
+                self.send_response(200 if is_known else 404)
+                self.send_header("Content-Type", _CONTENT)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                return content
+
+            def log_message(self, *_: object) -> None:
+                """Say nothing: the terminal is the program's."""
+
+        class Server(ThreadingHTTPServer):
+            address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+
+        try:
+            self._server = Server(address, Handler)
+        except OSError as error:
+            host, port = f"[{address[0]}]" if ":" in address[0] else address[0], address[1]
+            hint = _HINTS.get(error.errno or 0, "name an address of this machine with --metrics")
+            raise UsageError(
+                f"--metrics {host}:{port}: cannot be served ({error.strerror or error})", hint
+            ) from None
+        self._server.daemon_threads = True
+        self.port = self._server.server_address[1]
+        threading.Thread(target=self._server.serve_forever, args=[0.05], daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class OpenTelemetry:
+    """Gives the same metrics to OpenTelemetry, which sends them where OTEL_... variables say."""
+
+    def __init__(self) -> None:
+        self.status: Mapping[str, Any] = {}
+        try:
+            metrics = importlib.import_module("opentelemetry.sdk.metrics")
+            export = importlib.import_module("opentelemetry.sdk.metrics.export")
+            otlp = importlib.import_module("opentelemetry.exporter.otlp.proto.http.metric_exporter")
+            self._api: Any = importlib.import_module("opentelemetry.metrics")
+        except ModuleNotFoundError as error:
+            raise UsageError(
+                f"--otel: {error.name} is not installed", "pip install 'timesink[otel]'"
+            ) from None
+        reader = export.PeriodicExportingMetricReader(otlp.OTLPMetricExporter())
+        self._provider: Any = metrics.MeterProvider(metric_readers=[reader])
+        self._meter = self._provider.get_meter("timesink")
+        self._known: set[str] = set()
+
+    def show(self, status: Mapping[str, Any]) -> None:
+        """The status that is asked for from now on; new metrics are made known."""
+        self.status = status
+        meter = self._meter
+        for name, kind, meaning, _, _ in metrics_of(status):
+            if name not in self._known:
+                self._known.add(name)
+                # Parts of a histogram only grow, too.
+                is_gauge = kind == "gauge"
+                made = (
+                    meter.create_observable_gauge if is_gauge else meter.create_observable_counter
+                )
+                made(name, callbacks=[self._asked(name)], description=meaning)
+
+    def _asked(self, name: str) -> Callable[[object], Iterable[Any]]:
+        def observe(_options: object) -> Iterable[Any]:
+            for known, _, _, labels, value in metrics_of(self.status):
+                if known == name:
+                    yield self._api.Observation(value, labels)
+
+        return observe
+
+    def close(self) -> None:
+        # A collector that does not answer is not waited for longer.
+        self._provider.shutdown(timeout_millis=_LAST_MS)
+
+
+_OVER = 10
+
+
+class OwnCost:
+    """Processor time and memory of this process, over the last seconds."""
+
+    def __init__(self) -> None:
+        self._points: deque[tuple[float, float]] = deque(maxlen=_OVER)
+
+    def told(self, judged: int, cycles: int) -> dict[str, Any]:
+        """As the status has it."""
+        self._points.append((time.monotonic(), time.process_time()))
+        (first_s, first_cpu), (last_s, last_cpu) = self._points[0], self._points[-1]
+        share = (last_cpu - first_cpu) / (last_s - first_s) if last_s > first_s else None
+        return {
+            "cpu_pct": None if share is None else round(100 * share, 2),
+            "rss_bytes": _resident(),
+            "judged_share": judged / cycles if cycles else None,
+        }
+
+
+def _resident() -> int | None:
+    with suppress(OSError, ValueError, IndexError):
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+    return None

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +21,14 @@ from timesink.analyses.expected.live import LiveAlarm, live_model_from
 from timesink.answers.watch import model_content
 from timesink.errors import CollectError, OutputError, TimesinkError, UsageError
 from timesink.recorder.cycle_channel import CycleReceiver
-from timesink.recorder.folder import read_notes, write_plan
+from timesink.recorder.folder import CONTROL_VARIABLE, is_ending, write_plan, write_whole
 from timesink.recorder.processes import birth, is_alive, is_running, masked, noticed, passed_on
-from timesink.recorder.recording import Running, recorded_environment, start
+from timesink.recorder.recording import SITE, Running, start_recorded
 from timesink.recorder.run_file import ProgramEnd
 from timesink.recorder.watch_plan import OTHER, SAME, WatchPlan
 from timesink.sources.watch_folder import INCIDENT_FILE
-from timesink.watcher.incidents import CLOSED, Incident
-from timesink.watcher.journal import WatchFolder, removed, write_whole
-from timesink.watcher.references import EARLY, Reference, kind_of
+from timesink.watcher.incidents import CLOSED, EARLY, Incident, Reference, kind_of
+from timesink.watcher.journal import WatchFolder, removed
 from timesink.watcher.session import WatchSession
 
 _TICK_S = 0.1
@@ -70,23 +72,11 @@ def watch_program(plan: WatchPlan, say: Say) -> int:
     """Run a program to its end and watch it meanwhile; the exit code is the program's."""
     with _session(plan, say) as session, noticed() as came, passed_on():
         control = session.place.control
-        try:
-            process = start(plan.command, recorded_environment(os.environ, control))
-        except OSError as error:
-            raise CollectError(
-                f"{plan.command[0]}: cannot be started ({error.strerror or error})",
-                "check the program after --",
-            ) from None
-
-        def is_ending() -> bool:
-            with suppress(OSError):
-                return any(one.last("ending") for one in read_notes(control))
-            return False
-
+        process = start_recorded(plan.command, control)
         _say_begun(plan, " ".join(masked(plan.command))[:80], say)
         tick = _Guarded(session, say)
         tick.begin(process.pid)
-        ended = Running(process, came, is_ending, say).to_the_end(tick)
+        ended = Running(process, came, partial(is_ending, control), say).to_the_end(tick)
         heard = len(came)
         tick.end(ended, lambda: len(came) > heard)
         return ended.status
@@ -173,7 +163,6 @@ def watch_pid(plan: WatchPlan, pid: int, say: Say) -> int:
     """Watch a program that runs, and was not started by us."""
     if not is_alive(pid):
         raise UsageError(f"--pid {pid}: there is no such process", "see  ps -ef")
-    from timesink.recorder.attachment import attach  # noqa: PLC0415 - rarely
 
     def let_in(place: WatchFolder) -> None:
         attach(pid, place.control)
@@ -222,3 +211,69 @@ def earlier_incidents(folder: Path) -> Iterator[Incident]:
                 place.name, place, known, compared=compared, wants_recording=False,
                 ended_us=int(told["ended_us"]), is_concluded=True,
             )  # fmt: skip
+
+
+# Letting the agent into a program that runs already.
+
+_OLDEST = (3, 14)
+_SCRIPT = """\
+import importlib.util, os
+before = os.environ.get({variable!r})
+os.environ[{variable!r}] = {control!r}
+try:
+    spec = importlib.util.spec_from_file_location("timesink_attached", {site!r})
+    site = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(site)
+    site._begin()
+finally:
+    if before is None:
+        del os.environ[{variable!r}]
+    else:
+        os.environ[{variable!r}] = before
+"""
+"""Run by the program between two of its own lines; children it starts are left alone."""
+
+
+def attach(pid: int, control: Path) -> None:
+    """Have a process take part, by the plan in a control folder: it needs Python 3.14, as we do.
+
+    The process comes to it by itself, when it next runs Python in its main thread; the script it
+    runs lies in the control folder.
+
+    >>> import sys
+    >>> if sys.version_info < (3, 14):
+    ...     try:
+    ...         attach(1, Path("."))
+    ...     except UsageError as error:
+    ...         print(error.message[:42])
+    ... else:
+    ...     print("a running program cannot be watched with P")
+    a running program cannot be watched with P
+    """
+    remote_exec: Any = getattr(sys, "remote_exec", None)
+    if sys.version_info < _OLDEST or remote_exec is None:
+        mine = ".".join(map(str, sys.version_info[:2]))
+        raise UsageError(
+            f"a running program cannot be watched with Python {mine}: "
+            "timesink and the program need 3.14",
+            "start the program with `timesink watch -- COMMAND`",
+        )
+    try:
+        remote_exec(pid, str(script_for(control)))
+    except ProcessLookupError:
+        raise UsageError(f"there is no process {pid}", "check the number after --pid") from None
+    except (OSError, RuntimeError, ValueError) as error:
+        raise CollectError(
+            f"process {pid} cannot be entered ({error})",
+            "it must run the same version of Python and be yours; as root others can be entered",
+        ) from None
+
+
+def script_for(control: Path) -> Path:
+    """What the process is to run; left in the control folder, which it can read."""
+    site = str(SITE / "sitecustomize.py")
+    text = _SCRIPT.format(variable=CONTROL_VARIABLE, control=str(control.absolute()), site=site)
+    end, path = tempfile.mkstemp(prefix="attach-", suffix=".py", dir=control)
+    with os.fdopen(end, "w") as file:
+        file.write(text)
+    return Path(path)

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from timesink.recorder.agent.watched import order_file
+from timesink.recorder.folder import ProcessNotes, read_notes, write_whole
 from timesink.recorder.processes import is_alive
 from timesink.recorder.watch_plan import WatchPlan
-from timesink.watcher.agent_notes import notes_in, recorded_workload
-from timesink.watcher.cycle_intake import WatchedProcess
+from timesink.watcher.cycles import WatchedProcess
 from timesink.watcher.incidents import Incident
-from timesink.watcher.recorded_cycles import (
-    order_outcome,
-    patience_s,
-    withdraw_orders,
-    write_orders,
-)
-from timesink.watcher.tasks import WatchTask
+from timesink.watcher.tasks import WatchTask, patience_s
 
 _TOGETHER_S = 0.6
 """Ranks get so long to tell their cycles and learn of an order before the cycle it begins with."""
@@ -189,3 +186,107 @@ class Recorder:
             self.current.task.end_soon()
         order = {"id": self._next(), "what": "leave"}
         self.why_not = write_orders(self.control, dict.fromkeys(pids, order)) or self.why_not
+
+
+# What agents in the program have written down: why no cycle comes, and what else to know.
+
+UNTOLD = "the workload of a cycle could not be told"
+"""The agent says it of the first; how many there are is known here."""
+_MOST_PROCESSES = 200
+_NO_PYTHON = "no Python of the program let the agent in (python -E or -I, or another PYTHONPATH?)"
+
+
+def notes_in(control: Path) -> list[ProcessNotes]:
+    """Of every process; none where they cannot be read.
+
+    Of very many, those of processes that have ended are read for the last time.
+    """
+    try:
+        notes = read_notes(control)
+    except OSError:
+        return []
+    for one in notes if len(notes) > _MOST_PROCESSES else ():
+        if not is_alive(one.pid):
+            with suppress(OSError):
+                (control / f"{one.pid}.jsonl").unlink()
+    return notes
+
+
+def agent_remarks(notes: Sequence[ProcessNotes]) -> list[str]:
+    """What agents remark, and what has failed in them, each once.
+
+    >>> agent_remarks([ProcessNotes(1, ({"event": "remark", "text": "odd"},) * 2)])
+    ['odd']
+    """
+    keys = {"remark": "text", "failed": "why"}
+    every = (note for one in notes for note in one.notes if note["event"] in keys)
+    return list(dict.fromkeys(str(note.get(keys[note["event"]], "")) for note in every))
+
+
+def recorded_workload(notes: Sequence[ProcessNotes], order: int) -> dict[str, float]:
+    """What the cycles had to do that were recorded by order, as one of the agents tells.
+
+    >>> done = {"event": "order", "id": 2, "state": "ended", "workload": {"batch_size": 8.0}}
+    >>> recorded_workload([ProcessNotes(1, (done,))], 2)
+    {'batch_size': 8.0}
+    """
+    for one in notes:
+        note = one.last("order") or {}
+        if note.get("id") == order and isinstance(told := note.get("workload"), dict) and told:
+            return {str(name): float(value) for name, value in told.items()}
+    return {}
+
+
+def why_no_cycle(notes: Sequence[ProcessNotes], plan: WatchPlan) -> str:
+    """The reason why none was seen, for people.
+
+    >>> why_no_cycle([ProcessNotes(1, ({"event": "python"},))], WatchPlan(Path("watch")))
+    'torch was never imported'
+    """
+    remarks = agent_remarks(notes)
+    if not any(one.last("torch") for one in notes):
+        remarks.append("torch was never imported" if notes else _NO_PYTHON)
+    if remarks:
+        return remarks[0]
+    begun = next((note for one in notes if (note := one.last("watching"))), None)
+    if begun is not None:
+        return f"{begun.get('source')} came only once"
+    if plan.marker:
+        return f"{plan.marker} was never called"
+    if plan.preset:
+        return f"nothing that --preset {plan.preset} knows was called"
+    return "no optimizer made a step; name what marks a cycle with --marker, or --preset"
+
+
+# Orders: what the watcher asks of the agents.
+
+
+def write_orders(control: Path, orders: Mapping[int, Mapping[str, Any]]) -> str:
+    """An order for each process, each of which appears whole; why one could not be written."""
+    why = ""
+    for pid, order in orders.items():
+        try:
+            write_whole(order_file(control, pid), json.dumps(order).encode())
+        except OSError as error:  # noqa: PERF203
+            why = f"process {pid} could not be asked ({error.strerror or error})"
+    return why
+
+
+def order_outcome(control: Path, pids: Iterable[int], number: int) -> tuple[bool, str]:
+    """Whether all processes are through with what they were asked, and why one could not."""
+    try:
+        notes = {one.pid: one.last("order") or {} for one in read_notes(control)}
+    except OSError:
+        return False, ""
+    told = [notes.get(pid, {}) for pid in pids if is_alive(pid)]
+    own = [note for note in told if note.get("id") == number]
+    failed = [str(note.get("why")) for note in own if note.get("state") == "failed"]
+    is_over = 0 < len(own) == len(told) and all(note.get("state") != "begun" for note in own)
+    return is_over, failed[0] if failed and is_over else ""
+
+
+def withdraw_orders(control: Path, pids: Iterable[int]) -> None:
+    """Take back what nobody has begun."""
+    for pid in pids:
+        with suppress(OSError):
+            order_file(control, pid).unlink()

@@ -28,16 +28,19 @@ from timesink.sources.watch_folder import (
     WATCH_FILE,
     WATCH_SCHEMA,
 )
-from timesink.watcher.agent_notes import UNTOLD, agent_remarks, notes_in, why_no_cycle
-from timesink.watcher.commands import Refused, obey_commands
-from timesink.watcher.cycle_intake import CycleIntake, Receiver
+from timesink.watcher.cycles import (
+    LEARNING,
+    CounterTail,
+    CycleIntake,
+    Receiver,
+    WatchedSeries,
+    unjudged,
+)
 from timesink.watcher.incident_desk import PACKS_S, IncidentDesk
-from timesink.watcher.incidents import alarm_told
-from timesink.watcher.journal import Journal, WatchFolder
-from timesink.watcher.metrics import MetricsServer, OpenTelemetry, OwnCost
-from timesink.watcher.notices import SharedStatus
-from timesink.watcher.references import dominant_phase
-from timesink.watcher.series import LEARNING, CounterTail, WatchedSeries, unjudged
+from timesink.watcher.incidents import alarm_told, dominant_phase
+from timesink.watcher.journal import Journal, Refused, WatchFolder, obey_commands
+from timesink.watcher.notices import MetricsServer, OpenTelemetry, OwnCost, SharedStatus
+from timesink.watcher.recordings import UNTOLD, agent_remarks, notes_in, why_no_cycle
 from timesink.watcher.tasks import WatchTask
 
 _LOOKS_S = 0.25
@@ -147,13 +150,9 @@ class WatchSession:
             "command": masked(self.plan.command),
             "options": self.plan.options(), "pid": os.getpid(), "started_us": self._started_us,
             "ended_us": time.time_ns() // 1000 if self._is_over else None,
-            "exit": self._exit(),
+            "exit": self._ended and self._ended.told,
         }  # fmt: skip
         self.journal.replace(WATCH_FILE, content)
-
-    def _exit(self) -> dict[str, Any] | None:
-        ended = self._ended
-        return {"code": ended.code, "signal": ended.signal} if ended else None
 
     def end(self, ended: ProgramEnd | None, is_hurried: Callable[[], bool]) -> None:
         """The program has ended: finish what is under way, unless that is broken off."""
@@ -515,7 +514,7 @@ class WatchSession:
             "state": self.state,
             "time_us": time.time_ns() // 1000,
             "started_us": self._started_us,
-            "exit": self._exit(),
+            "exit": self._ended and self._ended.told,
             "cycles": self._cycles,
             "dropped": self.intake.dropped,
             "outside": self._outside,

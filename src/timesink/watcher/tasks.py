@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import time
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from subprocess import DEVNULL
+from typing import TYPE_CHECKING, Any
 
-from timesink.recorder.folder import CONTROL_VARIABLE
-
-_SOURCES = Path(__file__).resolve().parents[2]
-_START = (
-    "import sys; sys.path.insert(0, sys.argv.pop(1)); "
-    "from timesink.watcher.task_process import main; main()"
+from timesink.errors import TimesinkError
+from timesink.recorder.folder import (
+    RecordingFolder,
+    RecordPlan,
+    read_notes,
+    write_plan,
+    write_whole,
 )
+from timesink.recorder.processes import is_alive
+from timesink.recorder.recording import conclude, start_beside
+from timesink.recorder.run_file import ProgramRun
+from timesink.recorder.watch import Watch
+
+if TYPE_CHECKING:
+    from timesink.answers.comparison.report import Comparison
+
+_START = "from timesink.watcher.tasks import main; main()"
 NICE, NICEST = 10, 15
 """What is waited for, and what may take its time where all processors are busy."""
 
@@ -32,16 +43,9 @@ class WatchTask:
         self._limit_s = limit_s
         self._file = folder / f"{kind}-{time.time_ns()}.json"
         self._file.write_text(json.dumps({"kind": kind, **facts}))
-        variables = {name: value for name, value in os.environ.items() if name != CONTROL_VARIABLE}
         with self._beside("log").open("wb") as log:
-            self._process = subprocess.Popen(  # noqa: S603 - our own Python
-                [sys.executable, "-c", _START, str(_SOURCES), str(self._file)],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env=variables,
-                # Ctrl-C in the terminal is for the program.
-                start_new_session=True,
+            self._process = start_beside(
+                _START, str(self._file), stdin=DEVNULL, stdout=log, stderr=log
             )
 
     def _beside(self, ending: str) -> Path:
@@ -103,9 +107,7 @@ class TaskFiles:
         return self._file.with_suffix(".stop").exists() or os.getppid() != self._parent
 
     def give(self, answer: dict[str, Any]) -> None:
-        unfinished = self._file.with_suffix(".unfinished")
-        unfinished.write_text(json.dumps(answer))
-        unfinished.replace(self._file.with_suffix(".answer"))
+        write_whole(self._file.with_suffix(".answer"), json.dumps(answer).encode())
 
 
 def be_nice(by: int = NICE) -> None:
@@ -116,3 +118,204 @@ def be_nice(by: int = NICE) -> None:
     # counts for more there: beside busy ones 6 got 6 % of a processor, 8 got 3 %, 10 got 0.3 %.
     with suppress(OSError):
         Path("/proc/self/autogroup").write_text(str(by // 2 + 1))
+
+
+# The process of a task: it does one thing, importing no tables where it needs none, and says what
+# came of it.
+
+
+def main() -> None:
+    """Do the task whose file is the only argument."""
+    files = TaskFiles(Path(sys.argv[1]))
+    try:
+        files.give(_done(files))
+    except TimesinkError as error:
+        files.give({"error": error.message})
+
+
+def _done(files: TaskFiles) -> dict[str, Any]:
+    facts = files.facts
+    if facts["kind"] == "record":
+        return record_cycles(files)
+    if facts["kind"] == "learn":
+        be_nice()
+        return _learn_rows(**facts["learn"])
+    be_nice(NICEST)
+    return compare_recordings(**facts["compare"])
+
+
+def _learn_rows(
+    rows: Sequence[str], *, last: int, until_s: float, to: str, earlier: str, source: str,
+    alarms_per_hour: float, at_least: float,
+) -> dict[str, Any]:  # fmt: skip
+    """Learn from the last rows of some tables until then; the model goes to a file.
+
+    Later ones are beside this process, which may begin late and takes processors.  Rows that are
+    slower than an earlier model expects are refused: nobody has said that they may.
+    """
+    import polars as pl  # noqa: PLC0415
+
+    from timesink.analyses.expected.live import (  # noqa: PLC0415
+        LiveJudge,
+        learn_live,
+        live_model_from,
+    )
+    from timesink.formats.cycle_rows import START, read_cycle_rows  # noqa: PLC0415
+
+    tables = [read_cycle_rows(path) for path in rows if Path(path).exists()]
+    table = pl.concat(tables, how="diagonal").filter(pl.col(START) < until_s).tail(last)
+    if earlier:
+        known = LiveJudge(live_model_from(Path(earlier).read_bytes(), earlier)).judge(table).table
+        slower = known.select((pl.col("duration_us") / pl.col("expected_us")).median()).item()
+        if slower is None:
+            raise TimesinkError("none has a workload that was learned")
+        if slower > 1 + at_least / 2:
+            longer = f"{100 * (slower - 1):.0f} %"
+            raise TimesinkError(f"they take {longer} longer (timesink watch accept)")
+    model = learn_live(table, alarms_per_hour=alarms_per_hour, at_least=at_least, source=source)
+    Path(to).write_bytes(model.to_json())
+    return {"cycles": model.cycles}
+
+
+# A recording of some cycles of a program that runs on: it samples counters, waits until the agents
+# have written their timelines, and packs them.
+
+_TICK_S = 0.05
+_INTERVAL_MS = 50.0
+_LEAST_S = 60.0
+_ENDS = ("exported", "failed", "left")
+_WRITES_S = 10.0
+"""A program that ends gets so long to write what it has."""
+
+
+def patience_s(cycles: int, cycle_us: float) -> float:
+    """How long so many cycles may take to be recorded; the profiler makes them longer."""
+    return max(_LEAST_S, 30.0 + 5e-6 * cycles * cycle_us)
+
+
+def record_cycles(files: TaskFiles) -> dict[str, Any]:
+    """Make room, wait for the agents, pack; what came of it."""
+    told = files.facts["record"]
+    if told["is_healthy"]:
+        be_nice()
+    place = RecordingFolder(Path(told["folder"]))
+    plan = RecordPlan(
+        cycles=told["cycles"], skip=0, plain=told["plain"], marker=told["marker"],
+        extras=tuple(told["extras"]),
+    )  # fmt: skip
+    place.prepare()
+    write_plan(plan, place.control)
+    started_us = time.time_ns() // 1000
+    watch = Watch(
+        place.control,
+        place.counters,
+        told["pids"][0],
+        wanted=frozenset(told["counters"]),
+        interval_ms=_INTERVAL_MS,
+    )
+    files.say_ready()
+    why = _waited(files, watch, place.control, told["pids"], told["patience_s"])
+    watched = watch.watched()
+    if not told["is_healthy"]:
+        be_nice()
+    notes = read_notes(place.control)
+    if not any(one.last("window") for one in notes):
+        place.discard()
+        failures = (str(failed["why"]) for one in notes if (failed := one.last("failed")))
+        return {"error": why or next(failures, "no cycle was recorded")}
+    program = ProgramRun(
+        told["timesink"], tuple(told["command"]), plan, started_us, time.time_ns() // 1000, None
+    )
+    run, _ = conclude(program, watched, place)
+    recorded = run["cycles"]["recorded"]
+    if not any(one["trace"] for one in run["processes"]):
+        return {"error": run["why_partial"] or why or "no timeline was written"}
+    return {
+        "cycles": recorded, "plain": run["cycles"]["plain"], "complete": run["complete"],
+        "why_partial": run["why_partial"], "started_us": started_us,
+        "ended_us": program.ended_us, "processes": len(run["processes"]),
+        "profiler_pct": run["overhead"]["profiler_pct"],
+    }  # fmt: skip
+
+
+def _waited(
+    files: TaskFiles, watch: Watch, control: Path, pids: Iterable[int], patience: float
+) -> str:
+    """Until every process has written its timeline; why not, where one did not."""
+    until, asked_at = time.monotonic() + patience, None
+    while True:
+        watch.look()
+        notes = {one.pid: one for one in read_notes(control)}
+        waiting = [
+            pid
+            for pid in pids
+            if is_alive(pid)
+            and not (pid in notes and any(notes[pid].last(event) for event in _ENDS))
+        ]
+        if not waiting:
+            return ""
+        now = time.monotonic()
+        if asked_at is None and files.is_to_end():
+            asked_at = now
+        if asked_at is not None and now - asked_at > _WRITES_S:
+            return "the watcher ended"
+        if now > until:
+            return f"not finished after {patience:.0f} s"
+        time.sleep(_TICK_S)
+
+
+# What a recording of slow cycles says beside one of healthy ones.
+
+_KEPT = ("verdict", "reason", "headline", "cycle_time", "causes", "anomalies")
+_MOST = 10
+_SLOW_STATES = ("new", "worse", "same")
+
+
+def compare_recordings(
+    base: str, new: str, to: str, slower_us: float, explains: Sequence[str]
+) -> dict[str, Any]:
+    """Compare two recordings; pages and comments go to a folder, the facts are given back.
+
+    Cycles of the second one take so much longer than was expected, which explains some causes.
+    """
+    from timesink.answers.comparison.document import (  # noqa: PLC0415
+        comparison_document,
+        indented_json,
+    )
+    from timesink.answers.comparison.gate import comment_md  # noqa: PLC0415
+    from timesink.answers.comparison.work import compare  # noqa: PLC0415
+    from timesink.model.diagnosis import Expectation  # noqa: PLC0415
+    from timesink.output.html import report_html  # noqa: PLC0415
+
+    folder = Path(to)
+    found = compare(base, new).beyond(Expectation(1000 * slower_us, tuple(explains)))
+    command = ("timesink", "compare", base, new)
+    files = {
+        "report.html": report_html(comparison_document(found)),
+        "comment.md": comment_md(found, None, command),
+        "comparison.json": indented_json(found),
+    }
+    for name, text in files.items():
+        write_whole(folder / name, f"{text.rstrip()}\n".encode(errors="backslashreplace"))
+    return {"files": list(files), **comparison_facts(found)}
+
+
+def comparison_facts(found: Comparison) -> dict[str, Any]:
+    """What an incident keeps of a comparison; comparison.json has all of it."""
+    values = found.to_dict()
+    facts = {name: values.get(name) for name in _KEPT}
+    facts["causes"] = values["causes"][:_MOST]
+    facts["anomalies"] = values["anomalies"][:_MOST]
+    facts["edits"] = (values["program"] or {}).get("edits", [])[:_MOST]
+    facts["notes"] = [*values["notes"], *values["diagnosis_notes"]]
+    facts["remarks"] = [
+        f"Cycles do not hold the same work. {' '.join(one.pair.workload.reasons)}"
+        for one in found.all_pairs[:1]
+        if not one.pair.workload.comparable
+    ]
+    stragglers = (values.get("ranks") or {}).get("stragglers") or ()
+    slow = next((one for one in stragglers if one["state"] in _SLOW_STATES), None)
+    facts["slow_rank"] = None if slow is None else slow["rank"]
+    first = (*values["causes"], *values["anomalies"])[:1]
+    facts["cause"] = first[0]["sentence"] if first else ""
+    return facts

@@ -11,10 +11,9 @@ import pytest
 
 from timesink.errors import UsageError
 from timesink.lab.ranks import CAUSE_OF_KIND, KINDS, Plan, Straggler, Truth
-from timesink.lab.ranks.generated import tables_of
+from timesink.lab.ranks.generated import START_NS, tables_of
 from timesink.lab.ranks.layout import PlannedLayout
 from timesink.lab.ranks.simulate import FIRST_STEP, SimulatedRun, carry_out
-from timesink.lab.ranks.trace_text import START_NS
 from timesink.model.trace import Trace
 
 PLANS = {

@@ -15,12 +15,12 @@ import pytest
 from forked_programs import host_of_programs
 from recorded import needs_torch
 from timesink.recorder.agent.watched import order_file
-from timesink.recorder.attachment import script_for
 from timesink.recorder.cycle_channel import CHANNEL_FILE, CycleReceiver
 from timesink.recorder.folder import RecordingFolder, RecordPlan
 from timesink.recorder.recording import conclude
 from timesink.recorder.run_file import ProgramEnd, ProgramRun
 from timesink.recorder.watch import Watch
+from timesink.watcher.program import script_for
 from watched_programs import MARKED, TRAINING, VLLM, VLLM_PROGRAM, Watched, module
 
 pytestmark = [pytest.mark.whole, needs_torch]

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Raw
 
-from timesink.formats.chrome import argument_sets, arguments
-from timesink.formats.chrome.argument_sets import DEVICE
+from timesink.formats.chrome import arguments
+from timesink.formats.chrome.arguments import DEVICE
 from timesink.formats.chrome.columns import (
     EXACT_FLOAT_LIMIT_US,
     NULL_CODE,
@@ -194,16 +194,16 @@ def append(groups: dict[str, Group], name: str, more: Group) -> None:
 MEMORY_NAME = "[memory]"
 
 _ARGUMENTS = {
-    "operator": argument_sets.OPERATOR,
-    "python": argument_sets.PYTHON,
-    "runtime": argument_sets.RUNTIME,
-    "device": argument_sets.DEVICE,
-    "ranges": argument_sets.DEVICE,
-    "untyped": argument_sets.DEVICE,
-    "nested": argument_sets.OPERATOR,
-    "instant": argument_sets.OPERATOR,
-    "memory": argument_sets.MEMORY,
-    "metadata": argument_sets.LANE_METADATA,
+    "operator": arguments.OPERATOR,
+    "python": arguments.PYTHON,
+    "runtime": arguments.RUNTIME,
+    "device": arguments.DEVICE,
+    "ranges": arguments.DEVICE,
+    "untyped": arguments.DEVICE,
+    "nested": arguments.OPERATOR,
+    "instant": arguments.OPERATOR,
+    "memory": arguments.MEMORY,
+    "metadata": arguments.LANE_METADATA,
 }
 
 GROUPS = ("dropped", "flow", "counter", *_ARGUMENTS)
@@ -398,7 +398,7 @@ class PieceDecoder:
         decoder = _argument_decoder(name, brief=self._brief)
         decoded = decoder.decode(raws, words, tally)
         columns, rare = decoded or decoder.decode_forgiving(raws, words, tally)
-        if decoded and self._inputs is not None and _ARGUMENTS[name] is argument_sets.OPERATOR:
+        if decoded and self._inputs is not None and _ARGUMENTS[name] is arguments.OPERATOR:
             columns |= self._inputs.of(group["name"].values, raws, words)
         groups[name] = {**group, **columns}
         index = group["index"].values

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from timesink.formats.chrome.argument_sets import FLOW_PHASE_NAMES
+from timesink.formats.chrome.arguments import FLOW_PHASE_NAMES
 from timesink.formats.chrome.assembly import (
     Array,
     Assembly,

@@ -12,8 +12,8 @@ import polars as pl
 from isal import igzip
 
 from timesink.errors import OutputError
-from timesink.formats.chrome import argument_sets
-from timesink.formats.chrome.argument_sets import (
+from timesink.formats.chrome import arguments
+from timesink.formats.chrome.arguments import (
     COLLECTIVE_KEYS,
     FLOW_PHASE_NAMES,
     OPERATOR,
@@ -36,9 +36,9 @@ _OF_HOST = _arguments(HOST, OPERATOR, PYTHON, RUNTIME)
 _JSON_COLUMNS = ("input_dims", "input_types", "input_strides", "concrete_inputs")
 HOST_JSON_ARGUMENTS = {column: _OF_HOST[column] for column in _JSON_COLUMNS}
 HOST_ARGUMENTS = {column: _OF_HOST[column] for column in _OF_HOST if column not in _JSON_COLUMNS}
-_OF_DEVICE = _arguments(DEVICE, argument_sets.DEVICE)
+_OF_DEVICE = _arguments(DEVICE, arguments.DEVICE)
 DEVICE_ARGUMENTS = {column: key for column, key in _OF_DEVICE.items() if column != "stream"}
-MEMORY_ARGUMENTS = _arguments(MEMORY, argument_sets.MEMORY)
+MEMORY_ARGUMENTS = _arguments(MEMORY, arguments.MEMORY)
 COLLECTIVE_ARGUMENTS = {column: key for key, column in COLLECTIVE_KEYS.items()}
 FLOW_PHASES = {name: phase for phase, name in FLOW_PHASE_NAMES.items()}
 

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
 
 import polars as pl
 
 from timesink.formats.ncu.numbers import POINT, DecimalEvidence, is_missing, to_numbers, unit_of
+from timesink.model.data_files import csv_rows
 from timesink.model.health import HealthEntry
 
-_PCT = r"\.avg\.pct_of_peak_sustained_"
-_TENSOR_PIPE = r"sm__pipe_(?:tensor|tc)_cycles_active(?:_v\d)?"
-_TENSOR_PARTS = r"sm__pipe_tensor_(?:op|subpipe|type)_\w+_cycles_active(?:_v\d)?"
-_TENSOR_INSTRUCTIONS = r"sm__inst_executed_pipe_(?:tensor|tc)(?:_\w+)?"
 _MACHINE = re.compile(r"(?:device__attribute|numa|nvlink|c2clink|profiler)_+")
 DEVICE_ATTRIBUTE = "device__attribute_"
 
@@ -50,53 +50,15 @@ def _bare(name: str) -> str:
     return last if "__" in last else name
 
 
-def _rule(column: str, units: tuple[str, ...], *patterns: str) -> ColumnRule:
-    return ColumnRule(column, units, tuple(re.compile(pattern) for pattern in patterns))
+def _rules() -> Iterator[ColumnRule]:
+    rows = csv_rows(Path(__file__).with_name("columns.csv"))
+    for (column, units), own in groupby(rows, itemgetter("column", "units")):
+        printed = tuple("" if unit == "none" else unit for unit in units.split())
+        yield ColumnRule(column, printed, tuple(re.compile(row["pattern"]) for row in own))
 
 
-_PERCENT = ("%", "")
-COLUMN_RULES = (
-    _rule(
-        "dur_ns",
-        ("ns",),
-        r"gpu__time_duration\.sum",
-        r"gpu__time_duration\.(?:avg|max)",
-        "Duration",
-    ),
-    _rule(
-        "tensor_pct",
-        _PERCENT,
-        f"{_TENSOR_PIPE}{_PCT}elapsed",
-        f"{_TENSOR_PIPE}{_PCT}active",
-        f"{_TENSOR_PARTS}{_PCT}elapsed",
-        f"{_TENSOR_PARTS}{_PCT}active",
-        f"{_TENSOR_INSTRUCTIONS}{_PCT}elapsed",
-        f"{_TENSOR_INSTRUCTIONS}{_PCT}active",
-    ),
-    _rule(
-        "dram_pct",
-        _PERCENT,
-        f"gpu__dram_throughput{_PCT}elapsed",
-        f"dram__throughput{_PCT}elapsed",
-        "DRAM Throughput",
-        "SOL DRAM",
-    ),
-    _rule(
-        "sm_pct",
-        _PERCENT,
-        f"sm__throughput{_PCT}elapsed",
-        r"Compute \(SM\) Throughput",
-        r"SM Throughput|SOL SM|(?:Compute \(SM\)|SM) \[%\]",
-    ),
-    _rule(
-        "occupancy_pct",
-        _PERCENT,
-        f"sm__warps_active{_PCT}active",
-        "Achieved Occupancy",
-        f"sm__warps_active{_PCT}elapsed",
-    ),
-)
-"""Names differ by version and page: the details page prints labels, other pages the metrics."""
+COLUMN_RULES = tuple(_rules())
+"""Rows of `columns.csv`."""
 
 SHAPE_METRICS = {
     f"{shape}_{axis}": f"launch__{shape}_dim_{axis}"

@@ -8,10 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from timesink.lab.ranks import program as work
+from timesink.lab.ranks import plan as work
 from timesink.lab.ranks.layout import DESCRIPTIONS
-from timesink.lab.ranks.plan import Plan
-from timesink.lab.ranks.program import LOADING, HostCall, StageProgram
+from timesink.lab.ranks.plan import LOADING, HostCall, Plan, StageProgram
 from timesink.lab.ranks.simulate import FIRST_STEP, LAUNCH_AT, LAUNCH_TAKES, StageTimes
 from timesink.model.arrays import Floats, Ints
 
@@ -335,3 +334,86 @@ class _Writer:
         event = WrittenEvent(category, name, "device", lane, said, at, at, flow=flow)
         self.events.device.append(event)
         self.kernel += 1
+
+
+# The text of events as PyTorch's profiler writes them.
+
+
+def event_texts(number: int, event: WrittenEvent) -> list[str]:
+    """An event that lasts, and the arrow from or to it where there is one."""
+    pid, start = differs(event.process), differs(f"start {number}")
+    tid = event.lane if event.lane.isdigit() else differs(event.lane)
+    made = [
+        f"""  {{
+    "ph": "X", "cat": "{event.category}", "name": "{event.name}", "pid": {pid}, "tid": {tid},
+    "ts": {start}, "dur": {differs(f"length {number}")},
+    "args": {{
+      {event.arguments}
+    }}
+  }}"""
+    ]
+    if event.flow is not None:
+        phase, ends = ("f", ', "bp": "e"') if event.process == "device" else ("s", "")
+        made.append(f"""  {{
+    "ph": "{phase}", "id": {event.flow}, "pid": {pid}, "tid": {tid}, "ts": {start},
+    "cat": "ac2g", "name": "ac2g"{ends}
+  }}""")
+    return made
+
+
+def tail_texts(events: Events) -> list[str]:
+    """Names of processes and lanes, and the marks at the end of a trace."""
+    main, autograd = differs("tid main"), differs("tid autograd")
+    pid, device = differs("pid"), differs("device")
+    said = [
+        ("process_name", pid, "0", '"name": "python3"'),
+        ("process_labels", pid, "0", '"labels": "CPU"'),
+        ("process_sort_index", pid, "0", f'"sort_index": {pid}'),
+        ("process_name", device, "0", '"name": "python3"'),
+        ("process_labels", device, "0", f'"labels": "GPU {device}"'),
+        ("process_sort_index", device, "0", '"sort_index": 5000000'),
+    ]
+    for stream in sorted({int(event.lane) for event in events.device}):
+        said.append(("thread_name", device, str(stream), f'"name": "stream {stream} "'))
+        said.append(("thread_sort_index", device, str(stream), f'"sort_index": {stream}'))
+    for tid, name in ((main, "python3"), (autograd, "pt_autograd_0")):
+        said.append(("thread_name", pid, tid, f'"name": "thread {tid} ({name})"'))
+        said.append(("thread_sort_index", pid, tid, f'"sort_index": {tid}'))
+    whole = len(events.every)
+    window = differs(f"start {whole + 2}")
+    first, length = differs(f"start {whole}"), differs(f"length {whole}")
+    named = [
+        f"""  {{
+    "name": "{name}", "ph": "M", "ts": {first}, "pid": {process}, "tid": {lane},
+    "args": {{
+      {arguments}
+    }}
+  }}"""
+        for name, process, lane, arguments in said
+    ]
+    return [
+        *named,
+        f"""  {{
+    "ph": "X", "cat": "Trace", "ts": {first}, "dur": {length},
+    "pid": "Spans", "tid": "PyTorch Profiler",
+    "name": "PyTorch Profiler (0)",
+    "args": {{
+      "Op count": 0
+    }}
+  }}""",
+        f"""  {{
+    "name": "process_sort_index", "ph": "M", "ts": {first},
+    "pid": "Spans", "tid": 0,
+    "args": {{
+      "sort_index": 536870912
+    }}
+  }}""",
+        f"""  {{
+    "name": "Iteration Start: PyTorch Profiler", "ph": "i", "s": "g",
+    "pid": "Traces", "tid": "Trace PyTorch Profiler", "ts": {first}
+  }}""",
+        f"""  {{
+    "name": "Record Window End", "ph": "i", "s": "g",
+    "pid": "", "tid": "", "ts": {window}
+  }}""",
+    ]

@@ -1,27 +1,266 @@
-"""Generated runs as tables at once, without files: for tests of many runs.
-
-One rank of each sort is written and read as a file would be; of the others only what differs is
-put into its tables.  What comes out is what reading their files gives.
-"""
+"""Generated runs, as files of every rank or as tables at once: for tests of many runs."""
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
 from isal import igzip
 
+from timesink.lab.ranks.events import (
+    MARK,
+    Events,
+    differs,
+    event_texts,
+    stage_events,
+    tail_texts,
+)
 from timesink.lab.ranks.layout import DESCRIPTIONS
-from timesink.lab.ranks.plan import Plan, Truth
+from timesink.lab.ranks.plan import Plan, Truth, stage_program
 from timesink.lab.ranks.simulate import SimulatedRun, carry_out
-from timesink.lab.ranks.trace_text import BASE_NS, Traces, TraceSort, file_name, file_names
+from timesink.model.arrays import Ints
 from timesink.model.trace import Distributed, Trace
 from timesink.runtime.workers import Workers, usable_cores
 from timesink.sources.opening import open_trace
+
+# The text of a trace as PyTorch's profiler writes it, with places for what differs.
+
+BASE_NS = 1_790_857_026_000_000_000
+"""What timestamps count from, as every trace says."""
+_MOMENTS = 3
+"""What has a time besides lasting events: the recording, its start, its end."""
+
+
+@dataclass(frozen=True, eq=False)
+class Template:
+    """The text of a stage's traces."""
+
+    events: Events
+    text: bytes
+    fill: Callable[[list[Any]], tuple[Any, ...]]
+    names: tuple[str, ...]
+    """What is filled in behind the times, by name."""
+    event_at: Ints
+    """For every event of the file: the event its time is of, as :meth:`Traces.times_ns` counts."""
+
+
+_HEAD = f"""
+  {{
+    "schemaVersion": 1,
+    "deviceProperties": [
+{differs("devices")}
+    ],
+      "trace_id": "{differs("trace id")}",
+      "record_shapes": 1,
+      "distributedInfo": {differs("distributed")},
+      "cuda_driver_version": 13000,
+      "cuda_runtime_version": 13000,
+      "cupti_version": 130001,
+  "displayTimeUnit": "ms",
+  "baseTimeNanoseconds": {BASE_NS},
+  "traceEvents": [
+"""
+
+
+@lru_cache(maxsize=64)  # runs of other seeds have the same
+def _template_of(sort: TraceSort) -> Template:
+    program = stage_program(sort.shape, sort.stage, extra_layers=sort.extra_layers)
+    events = stage_events(sort.shape, program, sort.synced, sort.tokens)
+    texts, event_at, lasting = [], [], events.every
+    for number, event in enumerate(lasting):
+        made = event_texts(number, event)
+        texts += made
+        event_at += [number] * len(made)
+    tail = tail_texts(events)
+    whole, begins, closed = range(len(lasting), len(lasting) + _MOMENTS)
+    event_at += [whole] * (len(tail) - 2) + [begins, closed]
+    written = _HEAD + ",\n".join([*texts, *tail]) + "\n  ]\n}"
+    # Times and names become places of a text that bytes are filled into.
+    literals, fields = written.split(MARK)[::2], written.split(MARK)[1::2]
+    count = len(lasting) + _MOMENTS
+    names: dict[str, int] = {}
+    pieces, index = [literals[0].replace("%", "%%")], []
+    for field, literal in zip(fields, literals[1:], strict=True):
+        kind, _, which = field.partition(" ")
+        if kind in {"start", "length"} and which:
+            row = int(which) + (0 if kind == "start" else 2 * count)
+            index += [row, row + count]
+            pieces.append("%d.%03d")
+        else:
+            index.append(4 * count + names.setdefault(field, len(names)))
+            pieces.append("%b")
+        pieces.append(literal.replace("%", "%%"))
+    text = "".join(pieces).encode()
+    return Template(events, text, itemgetter(*index), tuple(names), np.array(event_at))
+
+
+# Traces of a run: what each rank fills into the text of its stage.
+
+START_NS = 3_846_727_700_000_000
+"""When recording starts, counted from there."""
+_DEVICE_MEMORY = 150_109_880_320
+
+
+@dataclass(frozen=True, slots=True)
+class TraceSort:
+    """All that the events of a rank depend on, but for their times and names."""
+
+    shape: Plan
+    """The plan without what only changes times."""
+    stage: int
+    extra_layers: int
+    synced: tuple[int, ...]
+    tokens: tuple[float, ...]
+
+
+class Traces:
+    """Writes the traces of a run, one after the other."""
+
+    def __init__(self, run: SimulatedRun) -> None:
+        self.run = run
+        self._shape = replace(
+            run.plan, seed=0, stragglers=(), skew_us=0.0, drift_ppm=0.0, jitter=0.0
+        )
+
+    def template(self, rank: int) -> Template:
+        """The template of a rank; ranks of a stage that did the same share it."""
+        return _template_of(self.sort_of(rank))
+
+    def sort_of(self, rank: int) -> TraceSort:
+        slow, stage = self.run.slow, self.run.layout.stage_of(rank)
+        synced = tuple(np.flatnonzero(slow.sync_us[:, rank] > 0).tolist())
+        tokens = tuple(slow.tokens[:, rank].tolist())
+        return TraceSort(self._shape, stage, slow.extra_layers[stage], synced, tokens)
+
+    def times_ns(self, rank: int) -> tuple[Ints, Ints]:
+        """Start and end of all lasting events on the rank's own clock, from the base time.
+
+        Behind them come the whole recording and the moments of its start and its end.
+        """
+        stage, truth = self.run.stages[self.run.layout.stage_of(rank)], self.run.truth
+        times = self.template(rank).events.times_ns(stage, int(rank - stage.ranks[0]))
+        drift, offset = truth.clock_drift_ppm[rank] * 1e-6, truth.clock_offset_ns[rank]
+        start, end = (
+            START_NS + offset + one + np.rint(one * drift).astype(np.int64) for one in times
+        )
+        begins, stops = int(start.min()) - 50_000, int(end.max()) + 80_000
+        closed = stops + 60_000
+        return np.append(start, [begins, begins, closed]), np.append(end, [stops, begins, closed])
+
+    def trace(self, rank: int) -> bytes:
+        """The trace of a rank."""
+        start, end = self.times_ns(rank)
+        template, head, length = self.template(rank), self.head_of(rank), end - start
+        told = {
+            **self.names_of(rank),
+            "devices": _device_properties(self.run.plan.ranks_per_node),
+            "distributed": json.dumps(head["distributedInfo"]),
+            "trace id": head["trace_id"],
+        }
+        parts = (start // 1000, start % 1000, length // 1000, length % 1000)
+        pool = [value for part in parts for value in part.tolist()]
+        pool += [told[name].encode() for name in template.names]
+        return template.text % template.fill(pool)
+
+    def names_of(self, rank: int) -> dict[str, str]:
+        """What differs between ranks, but for times."""
+        # Nodes run the same container, where processes are numbered alike.
+        layout, pid = self.run.layout, 4000 + 7 * int(self.run.layout.local_rank[rank])
+        told = {
+            "pid": str(pid),
+            "tid main": str(pid),
+            "tid autograd": str(pid + 3),
+            "rank": str(rank),
+            "device": str(layout.local_rank[rank]),
+        }
+        for group in layout.groups_of(rank):
+            told[f"{group.role} name"] = group.name
+            told[f"{group.role} size"] = str(len(group.ranks))
+            told[f"{group.role} ranks"] = group.ranks_text
+        for forward in (-1, 1):
+            other = layout.neighbour(rank, forward)
+            told[f"neighbour {forward}"] = str(other)
+            told[f"peers send {forward}"] = f"{rank}->{other}"
+            told[f"peers recv {forward}"] = f"{rank}<-{other}"
+        return told
+
+    def head_of(self, rank: int) -> dict[str, Any]:
+        """What a rank's trace says of the rank before its events."""
+        groups = [
+            {
+                "pg_name": group.name,
+                "pg_desc": DESCRIPTIONS[group.role],
+                "backend_config": "cuda:nccl",
+                "pg_size": len(group.ranks),
+                "ranks": list(group.ranks),
+            }
+            for group in self.run.layout.groups_of(rank)
+        ]
+        said = {
+            "backend": "nccl",
+            "rank": rank,
+            "world_size": self.run.plan.ranks,
+            "pg_count": len(groups),
+            "pg_config": groups,
+            "nccl_version": "2.27.5",
+        }
+        trace_id = f"{rank + (self.run.plan.seed << 64):032X}"
+        return {"distributedInfo": said, "trace_id": trace_id}
+
+
+def _device_properties(count: int) -> str:
+    one = """    {
+      "id": %d, "name": "NVIDIA H200", "totalGlobalMem": %d,
+      "computeMajor": 9, "computeMinor": 0,
+      "maxThreadsPerBlock": 1024, "maxThreadsPerMultiprocessor": 2048,
+      "regsPerBlock": 65536, "warpSize": 32,
+      "sharedMemPerBlock": 49152, "numSms": 132
+    , "regsPerMultiprocessor": 65536, "sharedMemPerBlockOptin": 232448, """
+    one += '"sharedMemPerMultiprocessor": 233472\n    }'
+    return ",\n".join(one % (number, _DEVICE_MEMORY) for number in range(count))
+
+
+# How the files of a run are called.
+
+NAMINGS = ("rank", "handler")
+"""By rank, as programs of many ranks do; or as PyTorch's own handler does, which tells no rank."""
+
+
+def file_name(rank: int) -> str:
+    """The name that tells the rank."""
+    return f"rank{rank}.pt.trace.json.gz"
+
+
+def file_names(traces: Traces, naming: str) -> list[str]:
+    """The names of the files of all ranks."""
+    ranks = range(traces.run.plan.ranks)
+    if naming == "rank":
+        return [file_name(rank) for rank in ranks]
+    # Worker, as `tensorboard_trace_handler` calls host and process, and when it was written: on the
+    # clock of the rank, some time after the last step.
+    plan, truth, names = traces.run.plan, traces.run.truth, []
+    for rank in ranks:
+        worker = f"node{int(traces.run.layout.node[rank]):03d}_{traces.names_of(rank)['pid']}"
+        took = 250_000_000 + np.random.default_rng([plan.seed, 6, rank]).integers(150_000_000)
+        lasted = round(truth.run_us * 1e3) + int(took)
+        written_ns = BASE_NS + START_NS + truth.clock_offset_ns[rank] + lasted
+        names.append(f"{worker}.{written_ns}.pt.trace.json.gz")
+    return names
+
+
+# Runs as tables at once, without files.
+#
+# One rank of each sort is written and read as a file would be; of the others only what differs is
+# put into its tables.  What comes out is what reading their files gives.
 
 _ROLE_OF = {description: role for role, description in DESCRIPTIONS.items()}
 _TIMED = ("host", "device", "flows", "steps")
@@ -173,7 +412,7 @@ def generate_ranks(
 ) -> Truth:
     """Write the trace of every rank of a run, and return what is true about it.
 
-    `naming` is one of `trace_text.NAMINGS`; `progress` is told how many files of how many are
+    `naming` is one of `NAMINGS`; `progress` is told how many files of how many are
     written.
     """
     run = carry_out(plan)

@@ -21,8 +21,15 @@ from timesink.lab.ranks.layout import (
     culprits,
     put_in,
 )
-from timesink.lab.ranks.plan import Answer, Plan, PlannedStraggler, Truth
-from timesink.lab.ranks.program import HostCall, StageProgram, stage_program
+from timesink.lab.ranks.plan import (
+    Answer,
+    HostCall,
+    Plan,
+    PlannedStraggler,
+    StageProgram,
+    Truth,
+    stage_program,
+)
 from timesink.model.arrays import Floats, Ints
 
 # Where ranks meet: a collective ends for all when the last one has come and all is moved.

@@ -18,6 +18,7 @@ from timesink.recorder.ncu.command import (
     import_commands,
     ncu_version,
     profile_command,
+    rows_beside,
     shown_briefly,
 )
 from timesink.recorder.ncu.process import Heard, Screen, run_profiler
@@ -35,31 +36,7 @@ from timesink.recorder.processes import interruption, masked, noticed
 
 # Why a program could not be measured, in a sentence with its remedy.
 
-_REMEDIES = {
-    r"ERR_NVGPUCTRPERM|permission to access NVIDIA GPU Performance Counters": (
-        "run as root (in a container with --cap-add=SYS_ADMIN), or have the driver loaded with "
-        "NVreg_RestrictProfilingToAdminUsers=0"
-    ),
-    r"driver resource was unavailable|another profiler|already (?:in use|attached|being)|DCGM": (
-        "one profiler at a time: stop the other one (DCGM: dcgmi profiling --pause), and take "
-        "torch.profiler out of the program"
-    ),
-    r"lock file|InterprocessLockFailed": (
-        "another user's Nsight Compute owns the lock file: set TMPDIR to a folder of your own"
-    ),
-    r"driver|initialize the profiler|LibraryNotLoaded": (
-        "ncu must fit the driver: try that of another CUDA toolkit with --ncu PATH, "
-        "and check that nvidia-smi works here"
-    ),
-    r"[Oo]ption|argument": (
-        "this ncu may be too old for the command above: name another with --ncu PATH"
-    ),
-    r"Failed to profile|error occurred while trying to profile": (
-        "kernels that wait for other processes (collectives) cannot be replayed: profile one "
-        "process, or leave them out with --kernel"
-    ),
-    r"space left|[Ff]ailed to (?:save|write)": "choose a larger disk with -o",
-}
+_REMEDIES = {row["pattern"]: row["remedy"] for row in rows_beside("remedies.csv")}
 """What to do about the errors of Nsight Compute; the first that fits counts."""
 
 _OTHERWISE = "run the command that --dry-run prints by hand to see all that ncu says"

@@ -1,4 +1,4 @@
-"""Read-only access to an export: which tables and columns it has, and their rows as frames."""
+"""Read-only access to an export of Nsight Systems: its tables, and their rows as frames."""
 
 from __future__ import annotations
 
