@@ -73,20 +73,21 @@ def own_caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def _surroundings(common_cache: Path) -> Iterator[None]:
     """What is read for several tests is not kept in the user's cache; every process has a core.
 
-    Tests that prove what several cores do name their number.
+    Groups of tests run beside each other, so that processes beside this one would have to share its
+    core: to start them, and to unpack a file once more in each, only costs.  Tests that prove what
+    several cores do name their number.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TIMESINK_CACHE_DIR", str(common_cache))
         # Nor are peaks that the user measured.
         patch.setenv("TIMESINK_DATA_DIR", str(common_cache / "data"))
-        if IS_ONE_OF_MANY:
-            for module in (
-                "runtime.engine",
-                "formats.chrome.crew",
-                "answers.ahead",
-                "sources.opening",
-            ):
-                patch.setattr(f"timesink.{module}.usable_cores", lambda: 1)
+        for module in (
+            "runtime.engine",
+            "formats.chrome.crew",
+            "answers.ahead",
+            "sources.opening",
+        ):
+            patch.setattr(f"timesink.{module}.usable_cores", lambda: 1)
         yield
 
 
