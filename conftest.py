@@ -51,10 +51,17 @@ _GROUP_OF_FILE = {file: group for group, files in TOGETHER.items() for file in f
 
 @pytest.fixture(scope="session")
 def common_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache for tests that read the same recordings again and again, in whichever process."""
+    """A cache for tests that read the same recordings again and again, in whichever process.
+
+    Groups of tests that run beside each other are told of one for all of them.
+    """
     root = tmp_path_factory.getbasetemp()
-    # Processes that run tests side by side have folders beside each other.
-    folder = (root.parent if IS_ONE_OF_MANY else root) / "common-cache"
+    if "TIMESINK_TESTS_FOLDER" in os.environ:
+        root = Path(os.environ["TIMESINK_TESTS_FOLDER"])
+    elif IS_ONE_OF_MANY:
+        # Processes that run tests side by side have folders beside each other.
+        root = root.parent
+    folder = root / "common-cache"
     folder.mkdir(exist_ok=True)
     return folder
 
