@@ -55,9 +55,11 @@ demo: $(VENV)/.installed  ## install, read the bundled recording, print the answ
 	@mkdir -p demo-output
 	$(BIN)/timesink demo -o demo-output/timesink-demo.html
 
+# What one group has read of the real recordings, the others need not read again.
 test: $(VENV)/.installed-test $(VENV)/.installed-browser web/node_modules/.installed  ## install what the tests need and run them all
 	@echo "Four groups of tests run beside each other; each is shown when it has ended."
-	@$(MAKE) --no-print-directory --jobs=4 --output-sync=target test-programs test-analyses test-answers test-web
+	@common=$$(mktemp -d) && trap 'rm -rf "$$common"' EXIT && export TIMESINK_TESTS_FOLDER="$$common" && \
+	$(MAKE) --no-print-directory --jobs=4 --output-sync=target test-programs test-analyses test-answers test-web
 
 # Programs, clusters and browsers are waited for much of the time: others compute meanwhile.
 PROGRAMS := tests/browser $(filter-out tests/test_gate_acceptance.py tests/browser/%,\

@@ -51,10 +51,17 @@ _GROUP_OF_FILE = {file: group for group, files in TOGETHER.items() for file in f
 
 @pytest.fixture(scope="session")
 def common_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache for tests that read the same recordings again and again, in whichever process."""
+    """A cache for tests that read the same recordings again and again, in whichever process.
+
+    Groups of tests that run beside each other are told of one for all of them.
+    """
     root = tmp_path_factory.getbasetemp()
-    # Processes that run tests side by side have folders beside each other.
-    folder = (root.parent if IS_ONE_OF_MANY else root) / "common-cache"
+    if "TIMESINK_TESTS_FOLDER" in os.environ:
+        root = Path(os.environ["TIMESINK_TESTS_FOLDER"])
+    elif IS_ONE_OF_MANY:
+        # Processes that run tests side by side have folders beside each other.
+        root = root.parent
+    folder = root / "common-cache"
     folder.mkdir(exist_ok=True)
     return folder
 
@@ -73,20 +80,21 @@ def own_caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def _surroundings(common_cache: Path) -> Iterator[None]:
     """What is read for several tests is not kept in the user's cache; every process has a core.
 
-    Tests that prove what several cores do name their number.
+    Groups of tests run beside each other, so that processes beside this one would have to share its
+    core: to start them, and to unpack a file once more in each, only costs.  Tests that prove what
+    several cores do name their number.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TIMESINK_CACHE_DIR", str(common_cache))
         # Nor are peaks that the user measured.
         patch.setenv("TIMESINK_DATA_DIR", str(common_cache / "data"))
-        if IS_ONE_OF_MANY:
-            for module in (
-                "runtime.engine",
-                "formats.chrome.crew",
-                "answers.ahead",
-                "sources.opening",
-            ):
-                patch.setattr(f"timesink.{module}.usable_cores", lambda: 1)
+        for module in (
+            "runtime.engine",
+            "formats.chrome.crew",
+            "answers.ahead",
+            "sources.opening",
+        ):
+            patch.setattr(f"timesink.{module}.usable_cores", lambda: 1)
         yield
 
 

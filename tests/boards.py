@@ -12,7 +12,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import timesink
-from conftest import REPOSITORY
+from shared_folder import REPOSITORY
 
 GROUP = "tensorboard_plugins"
 

@@ -19,6 +19,7 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")
 import timesink
 from rank_sets import make_here
 from remembered import remember_answers, remember_pairs, remember_recordings
+from shared_folder import find_shared
 from timesink.runtime.engine import LocalEngine
 
 # Machines that run tests may be busy: a slow example is no failure.
@@ -39,13 +40,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # Before tests import these functions.
 remember_pairs()
 remember_recordings()
-
-REPOSITORY = Path(__file__).resolve().parent.parent
-
-
-def find_shared() -> Path | None:
-    folder = Path(os.environ.get("TIMESINK_SHARED", REPOSITORY.parent / "shared"))
-    return folder if (folder / "data").is_dir() else None
 
 
 @pytest.fixture(scope="session")

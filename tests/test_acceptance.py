@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import timesink
-from conftest import find_shared
+from shared_folder import find_shared
 from timesink.analyses.columns import event_ranges
 from timesink.analyses.summary import Summary, summarise
 from timesink.answers.info_report import describe_folder

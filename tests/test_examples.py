@@ -5,11 +5,14 @@ from __future__ import annotations
 import doctest
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import timesink
+from forked_programs import host_of_programs
+from recorded import environment, needs_torch, write
 from timesink.analyses.work.work import REGISTERED
 from timesink.answers.comparison.history_rows import add_runs
 
@@ -64,10 +67,28 @@ def test_the_package_is_introduced():
     assert run_examples(timesink) >= 5
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+@pytest.mark.parametrize("name", [name for name in PUBLIC if name != "record"])
 def test_examples_of_what_users_call(name: str):
     is_shown = run_examples(getattr(timesink, name)) > 0
     assert is_shown or name in {"Trace", "TimesinkError"}
+
+
+_RECORDING = """
+import doctest, timesink
+(examples,) = doctest.DocTestFinder().find(timesink.record, "record")
+result = doctest.DocTestRunner().run(examples)
+assert result.attempted == 4, result
+raise SystemExit(result.failed)
+"""
+
+
+@needs_torch
+def test_the_example_of_recording_a_block(tmp_path: Path):
+    """In a program that others share: to import torch takes long."""
+    text = Path(write(tmp_path, _RECORDING))
+    program = host_of_programs().start(tmp_path, text, environment())
+    out, errors = program.communicate()
+    assert program.returncode == 0, out + errors
 
 
 @pytest.mark.parametrize("name", ANSWERS)

@@ -16,6 +16,7 @@ from rich.cells import cell_len
 
 import timesink
 from compared_runs import rank_fields, write_timeline
+from forked_programs import host_of_programs
 from recorded import environment, needs_torch
 from recorded import write as write_program
 from timesink.cli import build_parser, main
@@ -245,11 +246,10 @@ EXACT = 'program = "same"\npeak_memory = "2%"\n'
 def edited_programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Recordings of a program and of its edits, one after the other: to import torch takes long."""
     folder = tmp_path_factory.mktemp("programs")
-    command = [sys.executable, write_program(folder, PROGRAM)]
-    told = subprocess.run(
-        command, cwd=folder, env=environment(), capture_output=True, text=True, check=False
-    )
-    assert told.returncode == 0, told.stderr
+    text = Path(write_program(folder, PROGRAM))
+    program = host_of_programs().start(folder, text, environment())
+    _, errors = program.communicate()
+    assert program.returncode == 0, errors
     (folder / "budgets.toml").write_text(EXACT)
     return folder
 

@@ -14,6 +14,8 @@ from rank_sets import HereEngine
 from timesink.cli import main
 from timesink.lab.ranks import Plan, Straggler, generate_ranks
 
+pytestmark = pytest.mark.usefixtures("reads_here")
+
 _OF_A_SET = (
     "stragglers",
     "ranks",

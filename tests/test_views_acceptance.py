@@ -24,8 +24,8 @@ import pytest
 
 import timesink
 import timesink.analyses
-from conftest import find_shared
 from rank_sets import as_set
+from shared_folder import find_shared
 from timesink.analyses.device.utilisation import device_utilisation
 from timesink.analyses.kernels.table import kernel_groups, kernel_table
 from timesink.analyses.operators import eligible_share, launch_sites, operator_table

@@ -21,7 +21,7 @@ from browser.driving import (
     serve,
 )
 from builders import write
-from conftest import find_shared
+from shared_folder import find_shared
 from timesink.cli import main
 from timesink.lab.ranks import Plan, Straggler, generate_ranks
 

@@ -16,8 +16,8 @@ import pytest
 
 import timesink
 from boards import tensorboard
-from conftest import find_shared
 from former_plugin import differences
+from shared_folder import find_shared
 from timesink.server.runs import log_folders
 
 pytestmark = pytest.mark.whole
