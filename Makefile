@@ -57,8 +57,10 @@ demo: $(VENV)/.installed  ## install, read the bundled recording, print the answ
 
 test: $(VENV)/.installed-test $(VENV)/.installed-browser web/node_modules/.installed  ## install what the tests need and run them all
 	@echo "Four groups of tests run beside each other; each is shown when it has ended."
-	@$(MAKE) --no-print-directory --jobs=4 --output-sync=target test-programs test-analyses test-answers test-web
+	@cache=$$(mktemp -d) && trap 'rm -rf "$$cache"' EXIT && export TIMESINK_COMMON_CACHE="$$cache" && \
+	$(MAKE) --no-print-directory --jobs=4 --output-sync=target test-programs test-analyses test-answers test-web
 
+# What one group read of a real recording another one need not read again: they share a cache.
 # Programs, clusters and browsers are waited for much of the time: others compute meanwhile.
 PROGRAMS := tests/browser $(filter-out tests/test_gate_acceptance.py tests/browser/%,\
   $(shell grep --recursive --files-with-matches --include='*.py' 'mark\.whole' tests))

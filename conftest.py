@@ -53,8 +53,10 @@ _GROUP_OF_FILE = {file: group for group, files in TOGETHER.items() for file in f
 def common_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cache for tests that read the same recordings again and again, in whichever process."""
     root = tmp_path_factory.getbasetemp()
-    # Processes that run tests side by side have folders beside each other.
-    folder = (root.parent if IS_ONE_OF_MANY else root) / "common-cache"
+    # Processes that run tests side by side have folders beside each other, and those of several
+    # groups that run beside each other are told of one.
+    beside = os.environ.get("TIMESINK_COMMON_CACHE") or (root.parent if IS_ONE_OF_MANY else root)
+    folder = Path(beside) / "common-cache"
     folder.mkdir(exist_ok=True)
     return folder
 
