@@ -21,7 +21,7 @@ TWO_REASONS = (Straggler("slow_node", 5, intensity=0.2), Straggler("data_loading
 
 def generated_set(*stragglers: Straggler, **options: Any) -> tuple[RankSet, Truth]:
     """Eight ranks on two nodes, unless told otherwise, and what is true about them."""
-    usual = {"ranks": 8, "ranks_per_node": 4, "steps": 4}
+    usual = {"ranks": 8, "ranks_per_node": 4, "steps": 4, "layers": 1}
     return _generated(Plan(**{**usual, **options}, stragglers=stragglers))
 
 
