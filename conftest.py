@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,6 +75,21 @@ def own_caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """
     folder = tmp_path_factory.mktemp("caches")
     return (folder / str(number) for number in itertools.count())
+
+
+@pytest.fixture(scope="session")
+def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Iterator[int]]:
+    return tmp_path_factory.mktemp("folders"), itertools.count()
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, _own_folders: tuple[Path, Iterator[int]]) -> Path:
+    """As pytest's own, which looks through the folders of all tests before it makes one."""
+    place, numbers = _own_folders
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    folder = place / f"{name}{next(numbers)}"
+    folder.mkdir()
+    return folder
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -13,8 +13,15 @@ from timesink.recorder.peak_rates import _Bench, measure_rates
 torch = pytest.importorskip("torch")
 
 
+@pytest.fixture(autouse=True)
+def _small_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody looks at the rates here; tests of `timesink peaks` measure the real sizes."""
+    monkeypatch.setattr(peak_rates, "_SIZES_ON_HOST", (32, 64))
+    monkeypatch.setattr(peak_rates, "_COPY_BYTES_ON_HOST", 2**20)
+
+
 def test_what_a_device_cannot_do_is_skipped_with_the_reason():
-    found = measure_rates("cpu", 0.1, ["fp32", "fp8", "tf32"])
+    found = measure_rates("cpu", 0.01, ["fp32", "fp8", "tf32"])
     assert set(found.rates) == {"copy", "fp32"}
     assert found.skipped["fp8"] == "the host has no such arithmetic"
     assert "tf32" in found.skipped
@@ -24,7 +31,7 @@ def test_the_precision_of_the_program_comes_back():
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("high")
     try:
-        measure_rates("cpu", 0.1, ["fp32"])
+        measure_rates("cpu", 0.01, ["fp32"])
         assert torch.get_float32_matmul_precision() == "high"
     finally:
         torch.set_float32_matmul_precision(before)
@@ -42,7 +49,7 @@ def test_devices_are_timed_by_their_own_events():
 
 def test_sizes_that_do_not_fit_are_left_out():
     bench = _Bench(torch, torch.device("cpu"), 0.01)
-    bench.library = SimpleNamespace(mem_get_info=lambda _: (2**20, 2**30))
+    bench.library = SimpleNamespace(mem_get_info=lambda _: (2**10, 2**30))
     with pytest.raises(MemoryError, match="not enough free memory"):
         bench.product("fp64")
 
