@@ -126,9 +126,10 @@ class Journal:
             return False
         return True
 
-    def event(self, name: str, time_us: int, **facts: Any) -> None:
-        """One line of alarms.jsonl."""
-        line = msgspec.json.encode({"event": name, "time_us": time_us, **facts}) + b"\n"
+    def event(self, name: str, **facts: Any) -> None:
+        """One line of alarms.jsonl, of now."""
+        told = {"event": name, "time_us": time.time_ns() // 1000, **facts}
+        line = msgspec.json.encode(told) + b"\n"
         path = self.place.folder / _EVENTS
         with suppress(OSError):
             if path.stat().st_size > _MOST_EVENT_BYTES:
