@@ -308,12 +308,12 @@ def test_rows_are_kept_whatever_they_tell(kept):
 def test_events_are_bounded(kept, monkeypatch):
     monkeypatch.setattr(journal, "_MOST_EVENT_BYTES", 200)
     for number in range(30):
-        kept.event("alarm", number)
+        kept.event("alarm", alarm=number)
     sizes = [path.stat().st_size for path in kept.place.folder.glob("alarms*.jsonl")]
     assert len(sizes) == 2
     assert max(sizes) < 300
     last = (kept.place.folder / "alarms.jsonl").read_text().splitlines()[-1]
-    assert json.loads(last)["time_us"] == 29
+    assert json.loads(last)["alarm"] == 29
 
 
 def test_processes_that_have_ended_count_together(monkeypatch):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from timesink.errors import TimesinkError
-from timesink.formats.chrome.crew import WORTH_A_WORKER
+from timesink.formats.chrome import WORTH_A_WORKER
 from timesink.formats.file_names import is_named_as_table
 from timesink.runtime.workers import Worker, usable_cores
 from timesink.sources.cache import Cache

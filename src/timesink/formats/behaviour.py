@@ -21,23 +21,28 @@ from timesink.formats.finish import conform, finish_trace
 from timesink.formats.options import ReadOptions
 from timesink.formats.packing import SourceFile
 from timesink.formats.written_files import written_aside
+from timesink.model.data_files import csv_rows
 from timesink.model.health import HealthEntry
 from timesink.model.schema import (
     BEHAVIOUR,
-    CSV_COLUMNS,
     CYCLE_TYPES,
     HOST_DEVICE,
     INTERPOLATED,
-    INTERPOLATION_MARKS,
     NO_DEVICE,
-    NO_METRIC,
-    TYPE_COLUMN,
 )
 from timesink.model.trace import Metadata, Trace
 from timesink.model.units import counted, published_unit
 from timesink.model.vendors import NO_ACCELERATOR, recognise_vendor
 from timesink.output.json import in_csv
 
+CSV_COLUMNS = {
+    row["file"]: row["model"] for row in csv_rows(Path(__file__).with_name("behaviour_columns.csv"))
+}
+"""Columns of the file, in order, and what they are in the model."""
+TYPE_COLUMN = "cycle_type"
+"""A last column, where a file holds other cycles than its name says."""
+NO_METRIC = "N/A"
+INTERPOLATION_MARKS = {" ": "none", "*": "some", "**": "all"}
 NEEDED = ("cycle", "beta_pct", "function", "dur_ns")
 """Columns without which a table is none of behaviour."""
 

@@ -1,6 +1,6 @@
 """Counters sampled beside a trace: CSV with columns `timestamp_us,counter,device,value`.
 
-The layouts of others are read as well: see `layouts`.  Timestamps are Unix microseconds
+The layouts of others are read as well: see `LAYOUTS`.  Timestamps are Unix microseconds
 as decimal text; they are never taken through float64, which cannot hold today's nanoseconds.
 """
 

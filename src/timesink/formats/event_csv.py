@@ -30,7 +30,7 @@ def sniff(head: bytes, name: str) -> bool:  # noqa: ARG001
 
 
 def read(source: SourceFile, options: ReadOptions) -> Trace:
-    """The events as a trace; see `readers.chrome`."""
+    """The events as a trace; see `chrome.reader`."""
     events = EventRows(**{part.name: getattr(source, part.name) for part in fields(SourceFile)})
     # Rows are spelled anew by every process that reads them, so there is only this one.
     trace = chrome.read(events, replace(options, jobs=1, crew=None))

@@ -81,19 +81,25 @@ def disk_writes(given: Sequence[str]) -> None:
 # Those that load a device alone need PyTorch.
 
 
+def _keep_device_on(work: Callable[[], object], at_once: int = _AT_ONCE) -> None:
+    """Have several pieces of work wait on the device, again and again."""
+    import torch  # noqa: PLC0415
+
+    def some() -> None:
+        for _ in range(at_once):
+            work()
+        torch.cuda.synchronize()
+
+    keep_on(some)
+
+
 def device_products(_given: Sequence[str]) -> None:
     """Keep the device busy: large products of matrices."""
     import torch  # noqa: PLC0415
 
     left, right = (torch.randn(_SIDE, _SIDE, device="cuda", dtype=torch.bfloat16) for _ in range(2))
     product = torch.empty_like(left)
-
-    def multiply() -> None:
-        for _ in range(_AT_ONCE):
-            torch.mm(left, right, out=product)
-        torch.cuda.synchronize()
-
-    keep_on(multiply)
+    _keep_device_on(lambda: torch.mm(left, right, out=product))
 
 
 def device_copies(_given: Sequence[str]) -> None:
@@ -102,13 +108,7 @@ def device_copies(_given: Sequence[str]) -> None:
 
     size = 2048 * _MIB
     source, target = (torch.zeros(size, dtype=torch.uint8, device="cuda") for _ in range(2))
-
-    def copy() -> None:
-        for _ in range(2 * _AT_ONCE):
-            target.copy_(source)
-        torch.cuda.synchronize()
-
-    keep_on(copy)
+    _keep_device_on(lambda: target.copy_(source), 2 * _AT_ONCE)
 
 
 def link_copies(_given: Sequence[str]) -> None:
@@ -121,14 +121,12 @@ def link_copies(_given: Sequence[str]) -> None:
     downwards, upwards = torch.cuda.Stream(), torch.cuda.Stream()
 
     def copy() -> None:
-        for _ in range(_AT_ONCE):
-            with torch.cuda.stream(downwards):
-                received.copy_(there, non_blocking=True)
-            with torch.cuda.stream(upwards):
-                back.copy_(sent, non_blocking=True)
-        torch.cuda.synchronize()
+        with torch.cuda.stream(downwards):
+            received.copy_(there, non_blocking=True)
+        with torch.cuda.stream(upwards):
+            back.copy_(sent, non_blocking=True)
 
-    keep_on(copy)
+    _keep_device_on(copy)
 
 
 LOADS: Mapping[str, Callable[[Sequence[str]], None]] = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, is_dataclass
 from functools import cache
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -270,7 +270,7 @@ def _section(
 ) -> Section:
     known = {
         name: _value(hint, values[name], f"{where}.{name}".lstrip("."), unused)
-        for name, hint in _types_of(kind).items()
+        for name, hint in _types_of(cast("Any", kind)).items()
         if values.get(name) is not None
     }
     return kind(**{name: value for name, value in known.items() if value is not None})

@@ -25,6 +25,7 @@ _PARTS = (
     COUNTERS_FILE,
     f".{COUNTERS_FILE}.new",
     "run.json",
+    ".run.json.new",
 )
 _LEAST_FREE = 64 * 1024**2
 """Bytes without which even the recording of a small program does not fit."""

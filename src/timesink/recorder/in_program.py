@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import importlib
 import importlib.util
 import json
 import os
+import pickle
 import select
 import subprocess
 import sys
@@ -13,7 +15,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -419,11 +420,8 @@ class BlockWatch:
         return self
 
     def _start(self) -> None:
-        told = asdict(self._plan) | {"counters": sorted(self._plan.counters)}
-        told |= {"folder": str(self._plan.folder), "pid": self._pid}
-        if self._plan.model is not None:
-            told["model"] = str(self._plan.model)
-        self._keeper, said = start_keeper(_WATCHER, json.dumps(told))
+        told = base64.b64encode(pickle.dumps((self._plan, self._pid))).decode()
+        self._keeper, said = start_keeper(_WATCHER, told)
         if said != READY:
             # It says why, as an error and its hint.
             try:

@@ -198,7 +198,8 @@ def answered(answer: Callable[[int], None]) -> Iterator[None]:
 
 @contextmanager
 def _handled(
-    names: Collection[str], handler: Callable[[int, FrameType | None], None]
+    names: Collection[str],
+    handler: Callable[[int, FrameType | None], None] | signal.Handlers,
 ) -> Iterator[None]:
     """Signals of these names are handled so within, and as before afterwards."""
     before = {number: signal.getsignal(number) for number in _heeded(names)}
@@ -248,15 +249,8 @@ def hangups_ignored() -> Iterator[None]:
 
     They are asked to stop instead, and so have the time to write what they measured.
     """
-    hangup = next((number for number in _heeded(_NAMES) if number.name == "SIGHUP"), None)
-    if hangup is None:
+    with _handled(("SIGHUP",), signal.SIG_IGN):
         yield
-        return
-    handler = signal.signal(hangup, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(hangup, handler)
 
 
 def interruption(came: list[int]) -> CollectError | None:

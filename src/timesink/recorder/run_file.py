@@ -19,6 +19,7 @@ from timesink.recorder.folder import (
     ProcessNotes,
     RecordingFolder,
     RecordPlan,
+    write_whole,
 )
 from timesink.recorder.processes import masked
 from timesink.recorder.traces import KILLED_PLAIN, Recorded
@@ -125,12 +126,8 @@ def describe(
 
 def write_run_file(content: dict[str, Any], place: RecordingFolder) -> None:
     """Write run.json; it appears whole or not at all."""
-    unfinished = place.control / place.run_file.name
     try:
-        # The program may have tidied up.
-        place.control.mkdir(exist_ok=True)
-        unfinished.write_text(json.dumps(content, indent=1) + "\n")
-        unfinished.replace(place.run_file)
+        write_whole(place.run_file, (json.dumps(content, indent=1) + "\n").encode())
     except OSError as error:
         raise OutputError.unwritable(place.run_file, error.strerror or str(error)) from None
 

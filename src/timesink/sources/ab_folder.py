@@ -133,17 +133,21 @@ class _Named(msgspec.Struct):
     schema: str
 
 
-def is_ab(folder: Path) -> bool:
-    """Whether a folder holds runs of two versions."""
-    family = AB_SCHEMA.rpartition("/")[0] + "/"
+def is_of_family(path: Path, family: str) -> bool:
+    """Whether a file says that its schema is one of a family, as far as it can be read."""
     try:
-        content = (folder / AB_FILE).read_bytes()
+        content = path.read_bytes()
         return msgspec.json.decode(content, type=_Named).schema.startswith(family)
     except OSError:
         return False
     except (msgspec.DecodeError, RecursionError):
         # Whoever reads a damaged one says so.
         return f'"{family}'.encode() in content[:_HEAD_BYTES]
+
+
+def is_ab(folder: Path) -> bool:
+    """Whether a folder holds runs of two versions."""
+    return is_of_family(folder / AB_FILE, AB_SCHEMA.rstrip("1"))
 
 
 def refuse_ab(folder: Path) -> None:

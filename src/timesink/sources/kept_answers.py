@@ -60,6 +60,14 @@ def unsealed(content: Block) -> memoryview | None:
     return whole if seal == _SEAL + crc32(whole).to_bytes(4, "big") else None
 
 
+def _kept_in(file: Path) -> bytes | None:
+    """What was sealed in a file; None where it is not there, or not as it was."""
+    with contextlib.suppress(OSError):
+        kept = unsealed(file.read_bytes())
+        return None if kept is None else bytes(kept)
+    return None
+
+
 def pack(
     mark: bytes, about: Mapping[str, Any], blocks: Mapping[str, Block], alignment: int = 1
 ) -> Iterator[Block]:
@@ -158,10 +166,7 @@ class KeptAnswer:
 
     def load(self) -> bytes | None:
         """The answer, where it is there and as it was written."""
-        with contextlib.suppress(OSError):
-            kept = unsealed(self.file.read_bytes())
-            return None if kept is None else bytes(kept)
-        return None
+        return _kept_in(self.file)
 
     def map(self) -> memoryview | None:
         """The answer as it lies in its file; reading it once to check it takes 0.1 s per GB."""
@@ -227,13 +232,11 @@ class KeptSummaries:
         """A kept summary, or None."""
         if not key:
             return None
-        file = self.file(key)
+        kept = _kept_in(self.file(key))
         with contextlib.suppress(OSError):
-            kept = unsealed(file.read_bytes())
             # It was used: the least recently used go first.
-            os.utime(file)
-            return None if kept is None else bytes(kept)
-        return None
+            os.utime(self.file(key))
+        return kept
 
     def save(self, key: str, summary: bytes) -> None:
         """Keep a summary; that it cannot be written is no error.  `Cache.settle` comes last."""

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from timesink.errors import AmbiguousError, TimesinkError, UnreadableError
+from timesink.formats.chrome import WORTH_A_WORKER, DecoderCrew
 from timesink.formats.chrome.container import looks_like_events
-from timesink.formats.chrome.crew import WORTH_A_WORKER, DecoderCrew
 from timesink.formats.file_names import rank_in_name
 from timesink.formats.options import IsChosen, Progress, ReadOptions
 from timesink.formats.packing import open_source

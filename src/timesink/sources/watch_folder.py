@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from timesink.errors import UnreadableError
+from timesink.sources.ab_folder import is_of_family
 from timesink.sources.places import is_url, place_of
 
 WATCH_FILE, STATUS_FILE, SERIES_FILE = "watch.json", "status.json", "series.json"
@@ -163,20 +164,9 @@ class WatchSeries(_Frozen, frozen=True):
     alarms: tuple[SeriesAlarm, ...] = ()
 
 
-class _Described(_Frozen, frozen=True):
-    schema: str = ""
-
-
 def is_watch(folder: Path) -> bool:
     """Whether a program is, or was, watched with this folder."""
-    try:
-        content = (folder / WATCH_FILE).read_bytes()
-        return msgspec.json.decode(content, type=_Described).schema.startswith(_FAMILY)
-    except OSError:
-        return False
-    except (msgspec.DecodeError, RecursionError):
-        # Whoever shows a damaged one says so.
-        return f'"{_FAMILY}'.encode() in content
+    return is_of_family(folder / WATCH_FILE, _FAMILY)
 
 
 def told_values(path: Path) -> dict[str, Any]:

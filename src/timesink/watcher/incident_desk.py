@@ -123,13 +123,17 @@ class IncidentDesk:
             return True
         if self.recorder.refusal() or self.references.taken:
             return False
-        return not self.recorder.begin(
+        return not self._record_reference(rows, "", is_early=True)
+
+    def _record_reference(self, rows: pl.DataFrame, phase: str, *, is_early: bool = False) -> str:
+        """Record cycles as these, which are healthy; why that cannot be, or nothing."""
+        return self.recorder.begin(
             self.references.place(),
             self.intake.processes.values(),
-            phase="",
+            phase=phase,
             workload=medians(rows),
             cycle_us=_median_us(rows),
-            is_early=True,
+            is_early=is_early,
         )
 
     def follow(self, settles_s: float = 0.0) -> OrderedRecording | None:
@@ -184,7 +188,6 @@ class IncidentDesk:
         """An alarm: the beginning of an incident, or part of the one that is open."""
         self.raised += 1
         self.last_alarm = alarm
-        now_us = time.time_ns() // 1000
         self._say(alarm_line(alarm))
         self._alarm_s = time.monotonic()
         one = self.incidents.open
@@ -197,7 +200,7 @@ class IncidentDesk:
             one = self.incidents.begin(alarm, time.monotonic())
             self.incidents.make_room()
         incident = None if one is None else one.id
-        self.journal.event("alarm", now_us, alarm=alarm_told(alarm), incident=incident)
+        self.journal.event("alarm", alarm=alarm_told(alarm), incident=incident)
         if one is not None and not is_new:
             one.is_to_repeat = one.is_to_repeat or one.is_missed
             one.alarms[alarm.number] = alarm
@@ -207,7 +210,7 @@ class IncidentDesk:
             return
         if one is None:
             self._use_references(alarm, None)
-            self.journal.event("refused", now_us, alarm=alarm.number, why=why)
+            self.journal.event("refused", alarm=alarm.number, why=why)
             self.recorder.why_not = why
             return
         one.process = self._process_of(alarm.stream)
@@ -260,10 +263,8 @@ class IncidentDesk:
         """Say what its cause is, once, or that none was found."""
         if not one.is_concluded:
             one.is_concluded = True
-            self.journal.event(
-                "incident", time.time_ns() // 1000, incident=one.id, alarm=one.first.number,
-                cause=one.cause or _NO_CAUSE,
-            )  # fmt: skip
+            facts = {"alarm": one.first.number, "cause": one.cause or _NO_CAUSE}
+            self.journal.event("incident", incident=one.id, **facts)
             self._tell("incident", one)
 
     def _tell(self, event: str, one: Incident) -> None:
@@ -305,8 +306,7 @@ class IncidentDesk:
                 one.remark("It was over before it could be recorded.")
             one.wants_recording = False
             self._conclude(one)
-        now_us = time.time_ns() // 1000
-        self.journal.event("closed", now_us, incident=one.id, lost_us=one.brief()["lost_us"])
+        self.journal.event("closed", incident=one.id, lost_us=one.brief()["lost_us"])
         lost = units.duration_ns(1e3 * max(one.brief()["lost_us"], 0.0))
         self._say(f"incident {one.id} is over; {lost} lost")
         self._write_incident(one)
@@ -344,8 +344,7 @@ class IncidentDesk:
             )
         if why and why != self.recorder.why_not:
             self.recorder.why_not = why
-            now_us = time.time_ns() // 1000
-            self.journal.event("refused", now_us, incident=one.id, why=why)
+            self.journal.event("refused", incident=one.id, why=why)
         one.wants_recording = bool(why) and self.plan.is_recording
         if why and not self.plan.is_recording:
             one.remark(f"Nothing was recorded: {why}.")
@@ -376,13 +375,7 @@ class IncidentDesk:
         phase, workload = dominant_phase(judged), medians(rows)
         if self.references.is_wanted(phase, workload):
             self.references.tried(phase, workload)
-            self.recorder.begin(
-                self.references.place(),
-                self.intake.processes.values(),
-                phase=phase,
-                workload=workload,
-                cycle_us=_median_us(rows),
-            )
+            self._record_reference(rows, phase)
 
     def _recorded(self, made: OrderedRecording, answer: dict[str, Any]) -> None:
         one = made.incident
@@ -391,9 +384,7 @@ class IncidentDesk:
             return
         one.wants_recording = False
         if "error" in answer:
-            one.remark(f"Nothing was recorded: {answer['error']}.")
-            self._write_incident(one)
-            self._conclude(one)
+            self._give_up(one, f"Nothing was recorded: {answer['error']}.")
             return
         one.recording = answer
         one.recorded_as = made.phase, made.workload
@@ -423,16 +414,13 @@ class IncidentDesk:
             answer["started_us"], max(answer["ended_us"], known_us), answer,
         )  # fmt: skip
         self.references.add(taken)
-        now_us = time.time_ns() // 1000
-        self.journal.event("reference", now_us, reference=taken.name, workload=dict(taken.workload))
+        self.journal.event("reference", reference=taken.name, workload=dict(taken.workload))
 
     def _compare(self, one: Incident) -> None:
         alarm = one.first
         one.likeness = self.references.nearest(*one.recorded_as or (alarm.phase, alarm.workload))
         if one.likeness is None:
-            one.remark("There is no recording of healthy cycles to compare with.")
-            self._write_incident(one)
-            self._conclude(one)
+            self._give_up(one, "There is no recording of healthy cycles to compare with.")
             return
         one.remark(one.likeness.remark)
         base = one.folder / "base"
@@ -445,9 +433,13 @@ class IncidentDesk:
             }  # fmt: skip
             self._comparing = one, WatchTask("compare", self._tasks, _TASK_S, compare=facts)
         except OSError as error:
-            one.remark(f"It was not compared: {error.strerror or error}.")
-            self._write_incident(one)
-            self._conclude(one)
+            self._give_up(one, f"It was not compared: {error.strerror or error}.")
+
+    def _give_up(self, one: Incident, why: str) -> None:
+        """Nobody will know more of it."""
+        one.remark(why)
+        self._write_incident(one)
+        self._conclude(one)
 
     def _compared(self, one: Incident, answer: dict[str, Any]) -> None:
         if "error" in answer:

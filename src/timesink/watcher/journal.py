@@ -8,7 +8,6 @@ import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,45 +28,21 @@ _OWN = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
 class WatchFolder:
     """Where everything of one watched program lies."""
 
-    folder: Path
-
-    @property
-    def place(self) -> RecordingFolder:
-        return RecordingFolder(self.folder)
-
-    @property
-    def control(self) -> Path:
-        return self.place.control
-
-    @property
-    def commands(self) -> Path:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.place = RecordingFolder(folder)
+        self.control = self.place.control
+        self.commands = self.control / "commands"
         """Where other processes ask the watcher for something."""
-        return self.control / "commands"
-
-    @property
-    def tasks(self) -> Path:
-        return self.control / "tasks"
-
-    @property
-    def model(self) -> Path:
-        return self.folder / "model.json"
-
-    @property
-    def references(self) -> Path:
-        return self.folder / "references"
-
-    @property
-    def incidents(self) -> Path:
-        return self.folder / INCIDENTS
-
-    @property
-    def rows(self) -> tuple[Path, Path]:
+        self.tasks = self.control / "tasks"
+        self.model = folder / "model.json"
+        self.references = folder / "references"
+        self.incidents = folder / INCIDENTS
+        self.rows = (folder / _OLD_ROWS, folder / _ROWS)
         """Tables of the last cycles, the older one first."""
-        return self.folder / _OLD_ROWS, self.folder / _ROWS
 
     def prepare(self, before: str = "") -> None:
         """A place to begin in; what an earlier watcher left here goes, and nothing else.
@@ -126,9 +101,10 @@ class Journal:
             return False
         return True
 
-    def event(self, name: str, time_us: int, **facts: Any) -> None:
-        """One line of alarms.jsonl."""
-        line = msgspec.json.encode({"event": name, "time_us": time_us, **facts}) + b"\n"
+    def event(self, name: str, **facts: Any) -> None:
+        """One line of alarms.jsonl, of now."""
+        told = {"event": name, "time_us": time.time_ns() // 1000, **facts}
+        line = msgspec.json.encode(told) + b"\n"
         path = self.place.folder / _EVENTS
         with suppress(OSError):
             if path.stat().st_size > _MOST_EVENT_BYTES:

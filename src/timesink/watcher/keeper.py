@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 import importlib
 import json
 import os
+import pickle
 import select
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from timesink.errors import TimesinkError
 from timesink.recorder.in_program import READY, told_by_program
 from timesink.recorder.watch_plan import WatchPlan
 
-_LISTS = ("command", "extras", "on_alarm", "metrics")
 _THREADS = "POLARS_MAX_THREADS"
 
 
@@ -36,11 +36,10 @@ def one_thread() -> Iterator[None]:
 
 def keep() -> None:
     """Watch the program that has started us, until it says so or is gone."""
-    told = json.loads(told_by_program())
-    pid = told.pop("pid")
-    lists = {name: tuple(told[name]) for name in _LISTS if told[name] is not None}
-    paths = {"folder": Path(told["folder"]), "model": told["model"] and Path(told["model"])}
-    plan = WatchPlan(**{**told, **lists, **paths, "counters": frozenset(told["counters"])})
+    told: tuple[WatchPlan, int] = pickle.loads(  # noqa: S301 - from the program itself
+        base64.b64decode(told_by_program())
+    )
+    plan, pid = told
 
     def is_over() -> bool:
         return bool(select.select([sys.stdin], [], [], 0)[0]) or os.getppid() != pid
@@ -64,8 +63,8 @@ def keep() -> None:
         if has_begun:
             sys.exit(f"timesink: {text}")
         # The program that waits for us says it.
-        told = json.dumps([text, getattr(error, "hint", "")])
-        os.write(sys.stdout.fileno(), f"{told}\n".encode())
+        said = json.dumps([text, getattr(error, "hint", "")])
+        os.write(sys.stdout.fileno(), f"{said}\n".encode())
         sys.exit(1)
 
 

@@ -191,27 +191,22 @@ def metrics_of(status: Mapping[str, Any]) -> Iterator[Metric]:
     >>> [(name, value) for name, _, _, labels, value in metrics_of(status) if not labels][:1]
     [('timesink_cycles_total', 7.0)]
     """
-    totals = {
-        "cycles": "cycles of the program so far",
-        "dropped": "cycles that could not be told",
-        "outside": "cycles unlike what was learned",
-    }
-    for name, meaning in totals.items():
-        long = "timesink_cycles" if name == "cycles" else f"timesink_cycles_{name}"
-        yield f"{long}_total", "counter", meaning, {}, float(status.get(name) or 0)
     alarms, incidents = status.get("alarms") or {}, status.get("incidents") or ()
-    raised = float(alarms.get("raised") or 0)
-    yield "timesink_alarms_total", "counter", "alarms so far", {}, raised
-    brief = float(alarms.get("brief") or 0)
-    yield "timesink_brief_total", "counter", "times too slow, but over at once", {}, brief
-    is_open = float(len(alarms.get("open") or ()))
-    yield "timesink_alarms_open", "gauge", "alarms that go on", {}, is_open
-    begun, going_on = status.get("incidents_begun"), [one.get("ended_us") for one in incidents]
-    yield "timesink_incidents_total", "counter", "incidents so far", {}, float(begun or 0)
-    open_now = float(going_on.count(None))
-    yield "timesink_incidents_open", "gauge", "incidents that go on", {}, open_now
-    lost = sum(float(one.get("lost_us") or 0) for one in incidents) / 1e6
-    yield "timesink_lost_seconds", "gauge", "time lost in the incidents that are kept", {}, lost
+    is_open = [one.get("ended_us") for one in incidents].count(None)
+    lost_s = sum(float(one.get("lost_us") or 0) for one in incidents) / 1e6
+    for name, meaning, amount in (
+        ("cycles_total", "cycles of the program so far", status.get("cycles")),
+        ("cycles_dropped_total", "cycles that could not be told", status.get("dropped")),
+        ("cycles_outside_total", "cycles unlike what was learned", status.get("outside")),
+        ("alarms_total", "alarms so far", alarms.get("raised")),
+        ("brief_total", "times too slow, but over at once", alarms.get("brief")),
+        ("alarms_open", "alarms that go on", len(alarms.get("open") or ())),
+        ("incidents_total", "incidents so far", status.get("incidents_begun")),
+        ("incidents_open", "incidents that go on", is_open),
+        ("lost_seconds", "time lost in the incidents that are kept", lost_s),
+    ):
+        kind = "counter" if name.endswith("_total") else "gauge"
+        yield f"timesink_{name}", kind, meaning, {}, float(amount or 0)
     for state in STATES:
         is_so = float(status.get("state") == state)
         yield "timesink_watch_state", "gauge", "1 for the state it is in", {"state": state}, is_so

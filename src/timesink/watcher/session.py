@@ -452,7 +452,7 @@ class WatchSession:
         # Cycles beside learning may have had to wait for it.
         self.desk.settled_us = time.time_ns() // 1000
         event = "accepted" if is_again else "learned"
-        self.journal.event(event, time.time_ns() // 1000, cycles=model.cycles)
+        self.journal.event(event, cycles=model.cycles)
         learned, how = units.counted(model.cycles, "cycles"), " once more" if more else ""
         self._say(f"learned{how} from {learned}; from now on slower ones raise an alarm")
 

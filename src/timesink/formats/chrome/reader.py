@@ -12,10 +12,10 @@ import msgspec
 import polars as pl
 
 from timesink.errors import UnreadableError
+from timesink.formats.chrome import DecoderCrew
 from timesink.formats.chrome.assembly import Assembly
 from timesink.formats.chrome.columns import Tally
 from timesink.formats.chrome.container import closes_document, looks_like_events, value_end
-from timesink.formats.chrome.crew import DecoderCrew
 from timesink.formats.chrome.shares import Share, text_of_pieces_after
 from timesink.formats.chrome.tables import LEFT_OUT_IN_BRIEF, build_tables, device_labels
 from timesink.formats.file_names import rank_in_name, worker_and_span

@@ -43,6 +43,13 @@ def _lengths(values: Values, kind: str, lengths: Sequence[int]) -> None:
         values[f"max_{kind}_length"] = float(max(lengths))
 
 
+def _mode(prompts: int, requests: int) -> float:
+    """What a step does of which so many requests are at their prompts."""
+    if not prompts:
+        return DECODE
+    return MIXED if prompts < requests else PREFILL
+
+
 # Serving engines.
 
 
@@ -83,8 +90,7 @@ def vllm(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Values | None:
         prompts = len(new) + written.count(0)
     else:
         prompts = max(len(new), sum(number > 1 for number in scheduled.values()))
-    mixed = MIXED if prompts < len(scheduled) else PREFILL
-    values["forward_mode"] = mixed if prompts else DECODE
+    values["forward_mode"] = _mode(prompts, len(scheduled))
     return values
 
 
@@ -99,8 +105,7 @@ def vllm_before_v1(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Values | No
     asked = getattr(step, "query_lens", None)
     if isinstance(asked, (list, tuple)) and asked:
         prompts = sum(number > 1 for number in asked)
-        mixed = MIXED if prompts < len(asked) else PREFILL
-        values.update(tokens=float(sum(asked)), forward_mode=mixed if prompts else DECODE)
+        values.update(tokens=float(sum(asked)), forward_mode=_mode(prompts, len(asked)))
     return values
 
 
@@ -158,8 +163,7 @@ def continuous_batching(args: tuple[Any, ...], _kwargs: dict[str, Any]) -> Value
     queries = [one.query_length for one in asked]
     values["tokens"] = sum(queries) * len(requests) / len(asked)
     prompts = sum(number > 1 for number in queries)
-    mixed = MIXED if prompts < len(queries) else PREFILL
-    values["forward_mode"] = mixed if prompts else DECODE
+    values["forward_mode"] = _mode(prompts, len(queries))
     _lengths(values, "input", [one.state.position_offset for one in asked])
     _lengths(values, "output", [len(one.state.generated_tokens) for one in asked])
     return values
