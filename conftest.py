@@ -54,17 +54,20 @@ TOGETHER = {
         "tests/browser/test_trace.py",
         "tests/browser/test_watch.py",
     ),
-    "programs with torch": (
-        "tests/cli/test_ab_programs.py",
+    # Two groups, that no process waits for the other.
+    "programs that are recorded": (
         "tests/cli/test_peaks.py",
         "tests/cli/test_record.py",
         "tests/cli/test_record_endings.py",
         "tests/cli/test_record_programs.py",
-        "tests/lab/test_lab_run.py",
         "tests/recorder/record/test_endings.py",
         "tests/recorder/record/test_in_program.py",
         "tests/recorder/record/test_watched_programs.py",
         "tests/recorder/record/test_where.py",
+    ),
+    "programs that are compared": (
+        "tests/cli/test_ab_programs.py",
+        "tests/lab/test_lab_run.py",
         "tests/watcher/test_watch_programs.py",
     ),
 }
